@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make help` lists what there is. Everything runs in this folder and leaves its files in build/,
+# target/ and .venv/.
+
+SHELL := /bin/bash
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
+PYTHON := .venv/bin/python
+# Two jobs suit a laptop; more: make test JOBS=8
+JOBS ?= 2
+FROM ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint format waves resources generate docs setup setup-run setup-test \
+        clean distclean build/forebay
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
+	@build/forebay demo
+
+test: setup-test ## everything: lint, generated files, unit tests, end to end
+	@$(PYTHON) scripts/check.py --jobs $(JOBS)
+
+bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
+	@$(PYTHON) scripts/bench.py $(ONLY)
+
+lint: setup-test ## format, lint and licence lines of all sources, links in docs
+	@$(PYTHON) scripts/check.py --only lint --jobs $(JOBS)
+
+format: setup-test ## format all sources in place
+	@$(PYTHON) scripts/lint.py --fix
+
+waves: setup-test build/forebay ## a short run as build/waves.fst, from cycle FROM=n
+	@build/forebay demo --limit 256KiB --wave build/waves.fst --wave-from $(FROM)
+
+resources: setup-test build/forebay ## LUT and FF of the streamer, module by module
+	@build/forebay resources -- --hierarchy
+
+generate: setup-test ## write every generated file again
+	@$(PYTHON) scripts/generate
+
+docs: setup-test build/forebay ## check links and commands in the documentation
+	@$(PYTHON) scripts/check_docs.py
+
+setup: setup-test ## install whatever is missing
+
+setup-run:
+	@scripts/setup run
+
+setup-test:
+	@scripts/setup test
+
+# Cargo knows best what is out of date.
+build/forebay: setup-run
+	@cargo build --quiet --release --locked -p forebay
+	@mkdir -p build && ln -sfn "$(abspath $(CARGO_OUT))/release/forebay" $@
+
+clean: ## remove what was built
+	rm -rf build target
+
+distclean: clean ## remove the Python environment too
+	rm -rf .venv

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a co-simulation consists of.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use forebay_driver::Options;
+use forebay_model::{FaultPlan, Medium, Profile, Time};
+use forebay_rtl::Source;
+
+use crate::error::{Error, Result};
+
+/// Period of the core clock, 300 MHz, in picoseconds.
+pub const CLOCK_PERIOD: Time = 3333;
+
+/// How often and how long a port of a model pauses. A paused source offers nothing, a paused sink
+/// accepts nothing. Follows from the seed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stall {
+    /// Chance that a pause begins, for each cycle in which none is under way: 0 (never) to 1.
+    pub chance: f64,
+    /// Longest pause in cycles; each is 1 to this long.
+    pub longest: u32,
+}
+
+impl Stall {
+    /// No pauses.
+    pub const NONE: Self = Self {
+        chance: 0.0,
+        longest: 0,
+    };
+
+    /// Pauses that begin with this chance and last up to so many cycles.
+    #[must_use]
+    pub const fn new(chance: f64, longest: u32) -> Self {
+        Self { chance, longest }
+    }
+}
+
+/// Pauses of every port.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stalls {
+    /// Source of write data.
+    pub write: Stall,
+    /// Sink of write responses.
+    pub response: Stall,
+    /// Source of read commands.
+    pub command: Stall,
+    /// Sink of read data.
+    pub read: Stall,
+    /// Write address and write data on the data and queue windows.
+    pub window_write: Stall,
+    /// Read address on the data and queue windows.
+    pub window_read: Stall,
+    /// Acceptance of read data and write responses of the windows.
+    pub window_answer: Stall,
+    /// Acceptance of doorbell writes.
+    pub doorbell: Stall,
+}
+
+impl Stalls {
+    /// The same at every port.
+    #[must_use]
+    pub const fn everywhere(stall: Stall) -> Self {
+        Self {
+            write: stall,
+            response: stall,
+            command: stall,
+            read: stall,
+            window_write: stall,
+            window_read: stall,
+            window_answer: stall,
+            doorbell: stall,
+        }
+    }
+}
+
+/// Recording of waves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waves {
+    /// The FST file.
+    pub path: PathBuf,
+    /// First cycle recorded.
+    pub from: u64,
+    /// First cycle no longer recorded; none: to the end.
+    pub until: Option<u64>,
+}
+
+/// A co-simulation: the RTL, what surrounds it, and how.
+///
+/// ```no_run
+/// use forebay_cosim::{Config, System, rtl};
+/// use forebay_model::Profile;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::new(rtl::onchip(".".as_ref(), 64, 1024), Profile::builtin("ideal")?);
+/// let mut system = System::new(config, &mut |_| {})?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The RTL; [`crate::rtl`] makes it. Its `trace` is set where waves are asked for.
+    pub rtl: Source,
+    /// SSD and fabric.
+    pub profile: Profile,
+    /// Decides everything that is random.
+    pub seed: u64,
+    /// Period of the clock in picoseconds.
+    pub clock_period: Time,
+    /// What the driver decides at bring-up: entries of the queue, time-out, retries and the like.
+    pub driver: Options,
+    /// Simulate both halves of each clock cycle. Needed for RTL whose outputs follow inputs within a
+    /// cycle, which ours do not; slower.
+    pub half_cycles: bool,
+    /// Pauses at the ports.
+    pub stalls: Stalls,
+    /// Recording of waves.
+    pub waves: Option<Waves>,
+    /// What the SSD stores on; none: memory.
+    pub medium: Option<Medium>,
+    /// What the SSD does wrong, and when.
+    pub faults: FaultPlan,
+    /// Cycles without any movement after which a run gives up.
+    pub watchdog: u64,
+    /// Bytes of host memory.
+    pub host_memory: usize,
+}
+
+impl Config {
+    /// This RTL and profile, and otherwise: seed 1, 300 MHz, no pauses, no waves, medium in memory.
+    #[must_use]
+    pub fn new(rtl: Source, profile: Profile) -> Self {
+        Self {
+            rtl,
+            profile,
+            seed: 1,
+            clock_period: CLOCK_PERIOD,
+            driver: Options::default(),
+            half_cycles: false,
+            stalls: Stalls::default(),
+            waves: None,
+            medium: None,
+            faults: FaultPlan::default(),
+            watchdog: 2_000_000,
+            host_memory: 16 << 20,
+        }
+    }
+}
+
+/// RTL to load.
+pub mod rtl {
+    use super::{Error, Path, PathBuf, Result, Source, fs};
+
+    /// Our streamer with on-chip buffer: `root` is the folder that holds `rtl/`.
+    #[must_use]
+    pub fn onchip(root: &Path, queue_depth: u32, pages: u32) -> Source {
+        Source::new("fb_top_onchip")
+            .filelist(root.join("rtl/top/onchip.f"))
+            .root(root)
+            .parameter("QueueDepth", queue_depth)
+            .parameter("Pages", pages)
+    }
+
+    /// Any RTL with the pins of ours or of SNAcc's streamer: a filelist (`.f`, paths in it relative
+    /// to its own folder or one above it), a Verilog file, or a folder of Verilog files. Without
+    /// `top`, the last module that has the pins of a streamer is taken.
+    ///
+    /// # Errors
+    /// When there is nothing, or no module with such pins.
+    pub fn third_party(path: &Path, top: Option<&str>) -> Result<Source> {
+        let nothing = |what: &str| Error::NoRtl {
+            path: path.to_owned(),
+            what: what.to_owned(),
+        };
+        let source = Source::new(top.unwrap_or_default());
+        let mut source = if path.is_dir() {
+            source.files_of_folder(path)?
+        } else if !path.exists() {
+            return Err(nothing("there is no such file or folder"));
+        } else if path.extension().is_some_and(|e| e == "f") {
+            with_filelist(source, path)?
+        } else {
+            source.file(path)
+        };
+        if source.top.is_empty() {
+            let files = source.all_files()?;
+            source.top = files.iter().rev().find_map(streamer_in).ok_or_else(|| {
+                nothing("no module has the pins S_AXIS_WRITE_tvalid or s_axis_wr_tvalid")
+            })?;
+        }
+        Ok(source)
+    }
+
+    /// With a filelist whose paths start from its own folder, or else from the nearest folder above
+    /// it from which all of them exist.
+    fn with_filelist(source: Source, list: &Path) -> Result<Source> {
+        let list = list.canonicalize().unwrap_or_else(|_| list.to_owned());
+        let source = source.filelist(&list);
+        let from = |folder: &Path| source.clone().root(folder);
+        let mut folders = list.ancestors().skip(1);
+        let found = folders.find(|folder| from(folder).all_files().is_ok());
+        match (found, list.parent()) {
+            (Some(folder), _) => Ok(from(folder)),
+            // What is said to be missing is then what is missing beside the list.
+            (None, parent) => {
+                let beside = from(parent.unwrap_or(Path::new("")));
+                beside.all_files()?;
+                Ok(beside)
+            }
+        }
+    }
+
+    /// The module of a file that declares the pins of a streamer.
+    fn streamer_in(file: &PathBuf) -> Option<String> {
+        let text = fs::read_to_string(file).ok()?;
+        let pin = ["S_AXIS_WRITE_tvalid", "s_axis_wr_tvalid"]
+            .iter()
+            .find_map(|p| text.find(p))?;
+        // The last module that begins before the first mention, or else the first that follows
+        // (some generators list the pins in a comment at the top).
+        let module = |text: &str| {
+            let line = text.trim_start().strip_prefix("module")?;
+            let name = line
+                .trim_start()
+                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .next()?;
+            (!name.is_empty()).then(|| name.to_owned())
+        };
+        text[..pin]
+            .lines()
+            .rev()
+            .find_map(module)
+            .or_else(|| text[pin..].lines().find_map(module))
+    }
+}

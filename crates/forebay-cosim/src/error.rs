@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What can go wrong in a co-simulation.
+
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can go wrong here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The RTL could not be built or loaded.
+    #[error(transparent)]
+    Rtl(#[from] forebay_rtl::Error),
+    /// A model could not be made.
+    #[error(transparent)]
+    Model(#[from] forebay_model::ModelError),
+    /// The machine under the driver failed.
+    #[error(transparent)]
+    Bus(#[from] forebay_driver::BusError),
+    /// The driver could not bring the devices up or down.
+    #[error(transparent)]
+    Driver(forebay_driver::Failure),
+    /// The driver refused a command, or the drive did.
+    #[error(transparent)]
+    Command(forebay_driver::Error),
+    /// The RTL's pins are not those of a streamer.
+    #[error(
+        "the top module '{top}' has no pin '{pin}' (nor '{other}'); the pins of fb_top_onchip or \
+         of SNAcc's streamer are needed, see docs/modules/cosim.md"
+    )]
+    MissingPin {
+        /// Top module.
+        top: String,
+        /// The pin under our name.
+        pin: String,
+        /// The pin under SNAcc's name.
+        other: String,
+    },
+    /// A pin has another width or direction than it must have.
+    #[error("pin '{pin}' of '{top}' is {found}, but must be {expected}")]
+    WrongPin {
+        /// Top module.
+        top: String,
+        /// The pin.
+        pin: String,
+        /// What it is.
+        found: String,
+        /// What it must be.
+        expected: String,
+    },
+    /// A path given as RTL holds no streamer.
+    #[error("no RTL at {}: {what}", .path.display())]
+    NoRtl {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The RTL broke a rule of AXI.
+    #[error("cycle {cycle}: the RTL breaks the AXI protocol on {channel}: {what}")]
+    Protocol {
+        /// When.
+        cycle: u64,
+        /// On which channel.
+        channel: &'static str,
+        /// Which rule.
+        what: String,
+    },
+    /// An assertion in the RTL failed, or it stopped by itself.
+    #[error("cycle {cycle}: {source}")]
+    Assertion {
+        /// When.
+        cycle: u64,
+        /// The RTL's own message.
+        source: forebay_rtl::Error,
+    },
+    /// Nothing moved for too long.
+    #[error("cycle {cycle}: nothing has moved for {idle} cycles; {waiting}")]
+    Stuck {
+        /// When it was noticed.
+        cycle: u64,
+        /// For how long.
+        idle: u64,
+        /// What was being waited for: transactions, ports, queues.
+        waiting: String,
+    },
+    /// Commands of the host have not completed for too long.
+    #[error(
+        "{outstanding} commands of the host have not completed for {seconds} simulated seconds"
+    )]
+    HostStuck {
+        /// How many.
+        outstanding: usize,
+        /// For how long.
+        seconds: u64,
+    },
+    /// Data for a write could not be read, or read data not be written away.
+    #[error("transaction {id}: {what}: {source}")]
+    Data {
+        /// Which transaction.
+        id: u64,
+        /// What was being done.
+        what: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The user wants to stop; statistics up to here are valid.
+    #[error("interrupted")]
+    Interrupted,
+    /// A setting that cannot work.
+    #[error("{field} = {value}, but {limit}")]
+    Setting {
+        /// The setting.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be and what to do.
+        limit: &'static str,
+    },
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The streamer's RTL, a PCIe fabric, an NVMe drive and host memory on one clock.
+//!
+//! ```no_run
+//! use forebay_cosim::{Config, Read, Sink, System, Write, rtl};
+//! use forebay_model::Profile;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rtl = rtl::onchip(".".as_ref(), 64, 1024);
+//! let mut system = System::new(Config::new(rtl, Profile::load("ideal")?), &mut |_| {})?;
+//! system.bring_up(&mut |step| println!("{step:?}"))?;
+//! system.reset_stats();
+//! system.submit_write(Write::pattern(0, 1 << 20, 7));
+//! system.run()?;
+//! system.submit_read(Read::new(0, 1 << 20, Sink::Pattern { seed: 7 }));
+//! system.run()?;
+//! let stats = system.stats();
+//! println!("{} B/cycle, {} differ", stats.writes.bytes_per_cycle(), stats.reads.mismatched);
+//! system.shutdown(&mut |_| {})?;
+//! # Ok(()) }
+//! ```
+//!
+//! Each clock cycle the models set the inputs, the RTL is evaluated with the clock low, transfers
+//! are taken where valid and ready meet, and the RTL is evaluated with the clock high. What reaches
+//! the fabric in a cycle can be answered from the next cycle on. Everything random follows from
+//! [`Config::seed`].
+//!
+//! Any RTL with the same pins can be loaded in place of ours, see [`rtl::third_party`].
+#![forbid(unsafe_code)]
+
+mod bridge;
+mod config;
+mod dut;
+mod error;
+mod held;
+mod lifecycle;
+mod lite;
+mod machine;
+mod payload;
+mod pins;
+mod reads;
+pub mod reference;
+mod stall;
+mod stats;
+mod system;
+mod transaction;
+mod window;
+mod workload;
+mod writes;
+
+pub use config::{CLOCK_PERIOD, Config, Stall, Stalls, Waves, rtl};
+pub use error::{Error, Result};
+pub use machine::{FPGA, SSD};
+pub use payload::{Mismatch, Payload, Sink, fill_pattern};
+pub use pins::PinSet;
+pub use reference::{Reference, ReferenceRun};
+pub use stats::{Beats, Direction, Flow, Outcome, Stats};
+pub use system::{Snapshot, System};
+pub use transaction::{Damage, Read, Write};
+pub use workload::{Access, Workload};

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The two AXI4-Lite ports: control registers, which the host writes and reads, and doorbells,
+//! which the streamer writes.
+
+use std::collections::VecDeque;
+
+use forebay_model::{FabricError, Ticket};
+use forebay_rtl::Model;
+
+use crate::config::Stalls;
+use crate::error::{Error, Result};
+use crate::held::Held;
+use crate::pins::{Lite, Pins};
+use crate::stall::Pauser;
+use crate::window::Answer;
+
+/// Something to be done at the control port.
+enum Access {
+    Write {
+        offset: u64,
+        data: Box<[u8]>,
+    },
+    Read {
+        offset: u64,
+        length: u32,
+        ticket: Ticket,
+    },
+}
+
+/// How far the access at the front is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// Address and data of a write stand at the port until each is accepted.
+    Writing {
+        address: bool,
+        data: bool,
+    },
+    /// Address of a read stands at the port.
+    Reading,
+    /// The answer is to come.
+    Answer,
+}
+
+/// The control registers: one access after the other.
+pub(crate) struct ControlPort {
+    pins: Lite,
+    queue: VecDeque<Access>,
+    phase: Phase,
+    /// The pins are not all at rest.
+    active: bool,
+    held_b: Held,
+    held_r: Held,
+    /// Answers other than OKAY.
+    pub errors: u64,
+}
+
+const CONTROL: &str = "control registers";
+const DOORBELLS: &str = "doorbells";
+
+impl ControlPort {
+    pub fn new(pins: &Pins) -> Self {
+        let pins = pins.control;
+        let payload = [Some(pins.rdata), pins.rresp].into_iter().flatten();
+        Self {
+            pins,
+            queue: VecDeque::new(),
+            phase: Phase::Idle,
+            active: false,
+            held_b: Held::new(CONTROL, pins.bresp),
+            held_r: Held::new(CONTROL, payload),
+            errors: 0,
+        }
+    }
+
+    /// Asks for a write of up to 8 bytes that does not cross a multiple of 8.
+    pub fn write(&mut self, offset: u64, data: Box<[u8]>) {
+        if self.reaches(offset) && offset % 8 + data.len() as u64 <= 8 {
+            self.queue.push_back(Access::Write { offset, data });
+        } else {
+            self.errors += 1;
+        }
+    }
+
+    /// Asks for a read of up to 8 bytes that does not cross a multiple of 8. A register that the
+    /// port's address is too narrow for reads as zero: SNAcc's streamer has 256 bytes of them.
+    pub fn read(
+        &mut self,
+        offset: u64,
+        length: u32,
+        ticket: Ticket,
+        answer: &mut impl FnMut(Answer),
+    ) {
+        if offset % 8 + u64::from(length) > 8 {
+            answer((ticket, Err(FabricError::Refused)));
+        } else if self.reaches(offset) {
+            self.queue.push_back(Access::Read {
+                offset,
+                length,
+                ticket,
+            });
+        } else {
+            answer((ticket, Ok(vec![0; length as usize].into_boxed_slice())));
+        }
+    }
+
+    fn reaches(&self, offset: u64) -> bool {
+        let width = self.pins.awaddr.width().min(self.pins.araddr.width());
+        width >= 64 || offset >> width == 0
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub fn drive(&mut self, model: &mut Model) {
+        if self.phase == Phase::Idle && !self.queue.is_empty() {
+            self.begin(model);
+        }
+    }
+
+    fn begin(&mut self, model: &mut Model) {
+        let pins = self.pins;
+        self.active = true;
+        match self.queue.front() {
+            Some(Access::Write { offset, data }) => {
+                let lane = (offset % 8) as usize;
+                let mut word = [0; 8];
+                word[lane..lane + data.len()].copy_from_slice(data);
+                model.set(pins.awaddr, offset & !7);
+                model.set(pins.wdata, u64::from_le_bytes(word));
+                if let Some(strobes) = pins.wstrb {
+                    model.set(strobes, ((1 << data.len()) - 1) << lane);
+                }
+                model.set(pins.awvalid, 1);
+                model.set(pins.wvalid, 1);
+                model.set(pins.bready, 1);
+                self.phase = Phase::Writing {
+                    address: true,
+                    data: true,
+                };
+            }
+            Some(Access::Read { offset, .. }) => {
+                model.set(pins.araddr, offset & !7);
+                model.set(pins.arvalid, 1);
+                model.set(pins.rready, 1);
+                self.phase = Phase::Reading;
+            }
+            None => {}
+        }
+    }
+
+    /// Sees what was accepted; true where something moved.
+    pub fn sample(
+        &mut self,
+        model: &Model,
+        cycle: u64,
+        answer: &mut impl FnMut(Answer),
+    ) -> Result<bool> {
+        if self.phase == Phase::Idle {
+            return Ok(false);
+        }
+        let pins = self.pins;
+        let (bvalid, rvalid) = (model.is_set(pins.bvalid), model.is_set(pins.rvalid));
+        self.held_b.watch(model, bvalid, true, cycle)?;
+        self.held_r.watch(model, rvalid, true, cycle)?;
+        match self.phase {
+            Phase::Writing {
+                mut address,
+                mut data,
+            } => {
+                address &= !model.is_set(pins.awready);
+                data &= !model.is_set(pins.wready);
+                self.phase = if address || data {
+                    Phase::Writing { address, data }
+                } else {
+                    Phase::Answer
+                };
+            }
+            Phase::Reading if model.is_set(pins.arready) => self.phase = Phase::Answer,
+            _ => {}
+        }
+        let wrong = |what: &str| Error::Protocol {
+            cycle,
+            channel: CONTROL,
+            what: what.to_owned(),
+        };
+        if !bvalid && !rvalid {
+            return Ok(self.phase != Phase::Answer);
+        }
+        if self.phase != Phase::Answer {
+            return Err(wrong(
+                "an answer came before address and data were accepted",
+            ));
+        }
+        let response = if bvalid { pins.bresp } else { pins.rresp };
+        let failed = response.is_some_and(|port| model.get(port) >= 2);
+        self.errors += u64::from(failed);
+        match self.queue.pop_front() {
+            Some(Access::Write { .. }) if bvalid => {}
+            Some(Access::Read {
+                offset,
+                length,
+                ticket,
+            }) if rvalid => {
+                let lane = (offset % 8) as usize;
+                let word = model.get(pins.rdata).to_le_bytes();
+                let data = word[lane..lane + length as usize].into();
+                answer((
+                    ticket,
+                    if failed {
+                        Err(FabricError::Refused)
+                    } else {
+                        Ok(data)
+                    },
+                ));
+            }
+            _ => return Err(wrong("an answer of the wrong kind came")),
+        }
+        self.phase = Phase::Idle;
+        Ok(true)
+    }
+
+    /// Takes back what was accepted; to be called after the rising edge.
+    pub fn settle(&mut self, model: &mut Model) {
+        if !self.active {
+            return;
+        }
+        let pins = self.pins;
+        match self.phase {
+            Phase::Idle => {
+                self.active = false;
+                model.set(pins.bready, 0);
+                model.set(pins.rready, 0);
+            }
+            Phase::Writing { address, data } => {
+                model.set(pins.awvalid, u64::from(address));
+                model.set(pins.wvalid, u64::from(data));
+                return;
+            }
+            Phase::Reading => return,
+            Phase::Answer => {}
+        }
+        for pin in [pins.awvalid, pins.wvalid, pins.arvalid] {
+            model.set(pin, 0);
+        }
+    }
+
+    /// The RTL is being reset.
+    pub fn reset(&mut self, model: &mut Model, answer: &mut impl FnMut(Answer)) {
+        for access in self.queue.drain(..) {
+            if let Access::Read { ticket, .. } = access {
+                answer((ticket, Err(FabricError::Refused)));
+            }
+        }
+        self.phase = Phase::Idle;
+        self.active = true;
+        self.settle(model);
+        self.held_b.reset();
+        self.held_r.reset();
+    }
+
+    /// What is being waited for, for the message of the watchdog.
+    pub fn waiting(&self) -> Option<String> {
+        (!self.is_idle())
+            .then(|| format!("{CONTROL}: {} accesses without answer", self.queue.len()))
+    }
+}
+
+/// The doorbells: every write is accepted at once and handed on.
+pub(crate) struct DoorbellPort {
+    pins: Lite,
+    pause: Pauser,
+    ready: bool,
+    address: VecDeque<u64>,
+    data: VecDeque<u32>,
+    /// Answers owed.
+    owed: u32,
+    b_loaded: bool,
+    held_aw: Held,
+    held_w: Held,
+    /// Writes handed on.
+    pub count: u64,
+}
+
+impl DoorbellPort {
+    pub fn new(pins: &Pins, stalls: &Stalls, seed: u64) -> Self {
+        let pins = pins.doorbell;
+        Self {
+            pins,
+            pause: Pauser::new(stalls.doorbell, seed, 64),
+            ready: false,
+            address: VecDeque::new(),
+            data: VecDeque::new(),
+            owed: 0,
+            b_loaded: false,
+            held_aw: Held::new(DOORBELLS, [pins.awaddr]),
+            held_w: Held::new(
+                DOORBELLS,
+                [Some(pins.wdata), pins.wstrb].into_iter().flatten(),
+            ),
+            count: 0,
+        }
+    }
+
+    pub fn drive(&mut self, model: &mut Model) {
+        let ready = !self.pause.pauses();
+        if ready != self.ready {
+            self.ready = ready;
+            model.set(self.pins.awready, u64::from(ready));
+            model.set(self.pins.wready, u64::from(ready));
+        }
+        if !self.b_loaded && self.owed > 0 {
+            self.owed -= 1;
+            self.b_loaded = true;
+            model.set(self.pins.bvalid, 1);
+        } else if !self.b_loaded {
+            model.set(self.pins.bvalid, 0);
+        }
+    }
+
+    /// Sees what was accepted; hands each write on. True where something moved.
+    pub fn sample(
+        &mut self,
+        model: &Model,
+        cycle: u64,
+        ring: &mut impl FnMut(u64, u32),
+    ) -> Result<bool> {
+        let pins = self.pins;
+        let mut moved = false;
+        let (awvalid, wvalid) = (model.is_set(pins.awvalid), model.is_set(pins.wvalid));
+        self.held_aw.watch(model, awvalid, self.ready, cycle)?;
+        self.held_w.watch(model, wvalid, self.ready, cycle)?;
+        if awvalid && self.ready {
+            self.address.push_back(model.get(pins.awaddr));
+            moved = true;
+        }
+        if wvalid && self.ready {
+            if pins.wstrb.is_some_and(|port| model.get(port) != 0xf) {
+                return Err(wrong(
+                    cycle,
+                    "a doorbell was written with strobes other than 0xf",
+                ));
+            }
+            self.data.push_back(model.get(pins.wdata) as u32);
+            moved = true;
+        }
+        if let (Some(address), Some(data)) = (self.address.front(), self.data.front()) {
+            ring(*address, *data);
+            self.address.pop_front();
+            self.data.pop_front();
+            self.owed += 1;
+            self.count += 1;
+        }
+        if self.b_loaded && model.is_set(pins.bready) {
+            self.b_loaded = false;
+            moved = true;
+        }
+        if model.is_set(pins.arvalid) {
+            return Err(wrong(
+                cycle,
+                "the streamer reads, but a doorbell cannot be read",
+            ));
+        }
+        Ok(moved)
+    }
+
+    /// The RTL is being reset.
+    pub fn reset(&mut self, model: &mut Model) {
+        for pin in [self.pins.awready, self.pins.wready, self.pins.bvalid] {
+            model.set(pin, 0);
+        }
+        self.ready = false;
+        self.address.clear();
+        self.data.clear();
+        self.owed = 0;
+        self.b_loaded = false;
+        self.held_aw.reset();
+        self.held_w.reset();
+    }
+}
+
+fn wrong(cycle: u64, what: &str) -> Error {
+    Error::Protocol {
+        cycle,
+        channel: DOORBELLS,
+        what: what.to_owned(),
+    }
+}

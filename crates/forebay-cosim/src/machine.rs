@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What stands around the FPGA card: fabric, drive, host memory, PCI configuration, time. It also
+//! runs alone, as the host of the reference: see [`crate::reference`].
+
+use std::ops::Range;
+use std::time::Duration;
+
+use forebay_driver::{BusError, DmaBuffer, PciAddress};
+use forebay_model::pci::{ConfigSpace, Identity};
+use forebay_model::{
+    Completion, Fabric, HostMemory, Medium, ModelError, Node, Profile, Request, Ssd, Time,
+};
+use forebay_spec::pci::{self, command, offset};
+use forebay_spec::streamer::{self, bar0};
+
+/// Where the FPGA card stands.
+pub const FPGA: PciAddress = PciAddress::new(1, 0, 0);
+/// Where the drive stands.
+pub const SSD: PciAddress = PciAddress::new(2, 0, 0);
+
+/// Bus address of host memory.
+const HOST_BASE: u64 = 0x1_0000_0000;
+/// Where the firmware places BAR 0 of the FPGA card and of the drive.
+const FPGA_BAR: u64 = 0x20_0000_0000;
+const SSD_BAR: u64 = 0xe000_0000;
+/// Rounds in which host, drive and FPGA may answer one another within one moment.
+const ROUNDS: u32 = 4096;
+
+/// Everything but the RTL.
+pub(crate) struct Machine {
+    pub fabric: Fabric,
+    pub ssd: Ssd,
+    pub host: HostMemory,
+    pub now: Time,
+    fpga: Option<ConfigSpace>,
+    tag: u32,
+}
+
+impl Machine {
+    /// With or without the FPGA card. BARs are placed, as firmware does before any driver runs.
+    pub fn new(
+        profile: &Profile,
+        medium: Option<Medium>,
+        seed: u64,
+        host_memory: usize,
+        with_fpga: bool,
+    ) -> Result<Self, ModelError> {
+        let medium = medium.unwrap_or_else(|| Medium::in_memory(profile.ssd.bytes()));
+        let mut machine = Self {
+            fabric: Fabric::new(&profile.fabric, 1),
+            ssd: Ssd::new(&profile.ssd, medium, seed)?,
+            host: HostMemory::new(HOST_BASE, host_memory),
+            now: 0,
+            fpga: with_fpga.then(|| {
+                let identity = Identity {
+                    vendor: streamer::PCI_VENDOR,
+                    device: streamer::PCI_DEVICE,
+                    class: pci::CLASS_ACCELERATOR,
+                    revision: 1,
+                };
+                ConfigSpace::new(identity, bar0::BYTES, None)
+            }),
+            tag: 0,
+        };
+        machine.fabric.map(Node::Host, machine.host.range());
+        machine
+            .fabric
+            .map(Node::Host, HostMemory::interrupt_range());
+        for (device, base) in [(SSD, SSD_BAR), (FPGA, FPGA_BAR)] {
+            machine.config_write(device, offset::BAR0, base as u32);
+            machine.config_write(device, offset::BAR0 + 4, (base >> 32) as u32);
+            machine.config_write(device, offset::COMMAND, u32::from(command::MEMORY_SPACE));
+        }
+        Ok(machine)
+    }
+
+    /// PCI functions that are there.
+    pub fn devices(&self) -> Vec<PciAddress> {
+        let mut devices = vec![SSD];
+        if self.fpga.is_some() {
+            devices.insert(0, FPGA);
+        }
+        devices
+    }
+
+    pub fn config_read(&self, device: PciAddress, offset: u16) -> u32 {
+        match (device, &self.fpga) {
+            (SSD, _) => self.ssd.config_read(offset),
+            (FPGA, Some(fpga)) => fpga.read(offset),
+            _ => u32::MAX,
+        }
+    }
+
+    pub fn config_write(&mut self, device: PciAddress, offset: u16, value: u32) {
+        let node = match (device, &mut self.fpga) {
+            (SSD, _) => {
+                self.ssd.config_write(offset, value);
+                Node::Ssd(0)
+            }
+            (FPGA, Some(fpga)) => {
+                fpga.write(offset, value);
+                Node::Fpga
+            }
+            _ => return,
+        };
+        // BARs and the enable bit decide who answers at which address.
+        if (pci::offset::COMMAND..pci::offset::BAR0 + 8).contains(&offset) {
+            self.fabric.unmap(node);
+            if let Some(range) = self.bar(device) {
+                self.fabric.map(node, range);
+            }
+        }
+    }
+
+    /// Bus addresses of BAR 0 of a function, once placed and enabled.
+    pub fn bar(&self, device: PciAddress) -> Option<Range<u64>> {
+        match (device, &self.fpga) {
+            (SSD, _) => self.ssd.bar_range(),
+            (FPGA, Some(fpga)) => fpga.bar_range(),
+            _ => None,
+        }
+    }
+
+    /// The bus address of an access to a BAR.
+    pub fn bar_place(
+        &self,
+        device: PciAddress,
+        bar: u8,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<u64, BusError> {
+        if !self.devices().contains(&device) {
+            return Err(BusError::NoDevice { device });
+        }
+        let range = if bar == 0 { self.bar(device) } else { None };
+        let range = range.unwrap_or(0..0);
+        let size = range.end - range.start;
+        match offset.checked_add(bytes) {
+            Some(end) if end <= size => Ok(range.start + offset),
+            _ => Err(BusError::OutsideBar {
+                device,
+                bar,
+                offset,
+                size,
+            }),
+        }
+    }
+
+    /// The host sends a read; the answer bears the tag returned.
+    pub fn host_read(&mut self, addr: u64, len: u32) -> u32 {
+        self.tag = self.tag.wrapping_add(1);
+        self.fabric.request(
+            self.now,
+            Node::Host,
+            Request::Read {
+                addr,
+                len,
+                tag: self.tag,
+            },
+        );
+        self.tag
+    }
+
+    /// The host sends a posted write.
+    pub fn host_write(&mut self, addr: u64, data: Box<[u8]>) {
+        self.fabric
+            .request(self.now, Node::Host, Request::Write { addr, data });
+    }
+
+    /// The answer to the host's read with this tag, if it has come.
+    pub fn host_answer(&mut self, tag: u32) -> Option<Completion> {
+        while let Some(completion) = self.host.take_completion() {
+            if completion.tag == tag {
+                return Some(completion);
+            }
+        }
+        None
+    }
+
+    /// When something next happens by itself.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        match (self.fabric.next_event(), self.ssd.next_event()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Does everything that is due by now; `fpga` takes what has arrived at the FPGA card. True
+    /// where something happened.
+    #[inline]
+    pub fn settle(&mut self, mut fpga: impl FnMut(Time, &mut Fabric)) -> bool {
+        let mut happened = false;
+        for _ in 0..ROUNDS {
+            if self.next_event().is_none_or(|time| time > self.now) {
+                break;
+            }
+            happened = true;
+            self.ssd.step(self.now, &mut self.fabric);
+            self.host.step(self.now, &mut self.fabric);
+            fpga(self.now, &mut self.fabric);
+        }
+        happened
+    }
+
+    pub fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+        let address = self.host.alloc(len as u64, align as u64);
+        let address = address.ok_or(BusError::OutOfMemory {
+            len,
+            align,
+            free: 0,
+        })?;
+        Ok(DmaBuffer { address, len })
+    }
+
+    pub fn dma_read(
+        &self,
+        buffer: &DmaBuffer,
+        offset: usize,
+        data: &mut [u8],
+    ) -> Result<(), BusError> {
+        let end = buffer.check(offset, data.len())?;
+        if self.host.read(buffer.address + offset as u64, data) {
+            return Ok(());
+        }
+        Err(BusError::OutsideBuffer {
+            address: buffer.address,
+            len: 0,
+            offset,
+            end,
+        })
+    }
+
+    pub fn dma_write(
+        &mut self,
+        buffer: &DmaBuffer,
+        offset: usize,
+        data: &[u8],
+    ) -> Result<(), BusError> {
+        let end = buffer.check(offset, data.len())?;
+        if self.host.write(buffer.address + offset as u64, data) {
+            return Ok(());
+        }
+        Err(BusError::OutsideBuffer {
+            address: buffer.address,
+            len: 0,
+            offset,
+            end,
+        })
+    }
+
+    /// Simulated time as the driver sees it.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.now / 1000)
+    }
+}
+
+/// Implements the driver's `Bus` for a type that is a [`Host`].
+macro_rules! impl_bus {
+    ($system:ty) => {
+        impl forebay_driver::Bus for $system {
+            fn devices(&mut self) -> crate::machine::BusResult<Vec<PciAddress>> {
+                Ok(self.machine().devices())
+            }
+
+            fn config_read32(
+                &mut self,
+                device: PciAddress,
+                at: u16,
+            ) -> crate::machine::BusResult<u32> {
+                Ok(self.machine().config_read(device, at))
+            }
+
+            fn config_write32(
+                &mut self,
+                device: PciAddress,
+                at: u16,
+                value: u32,
+            ) -> crate::machine::BusResult<()> {
+                self.machine_mut().config_write(device, at, value);
+                Ok(())
+            }
+
+            fn bar_read32(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+                offset: u64,
+            ) -> crate::machine::BusResult<u32> {
+                let place = self.machine().bar_place(device, bar, offset, 4)?;
+                let bytes = crate::machine::host_read(self, place, 4)?;
+                Ok(bytes as u32)
+            }
+
+            fn bar_read64(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+                offset: u64,
+            ) -> crate::machine::BusResult<u64> {
+                let place = self.machine().bar_place(device, bar, offset, 8)?;
+                crate::machine::host_read(self, place, 8)
+            }
+
+            fn bar_write32(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+                offset: u64,
+                value: u32,
+            ) -> crate::machine::BusResult<()> {
+                let place = self.machine().bar_place(device, bar, offset, 4)?;
+                self.machine_mut()
+                    .host_write(place, value.to_le_bytes().into());
+                self.pass()
+            }
+
+            fn bar_write64(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+                offset: u64,
+                value: u64,
+            ) -> crate::machine::BusResult<()> {
+                let place = self.machine().bar_place(device, bar, offset, 8)?;
+                self.machine_mut()
+                    .host_write(place, value.to_le_bytes().into());
+                self.pass()
+            }
+
+            fn bar_address(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+            ) -> crate::machine::BusResult<u64> {
+                self.machine().bar_place(device, bar, 0, 0)
+            }
+
+            fn dma_alloc(
+                &mut self,
+                len: usize,
+                align: usize,
+            ) -> crate::machine::BusResult<DmaBuffer> {
+                self.machine_mut().dma_alloc(len, align)
+            }
+
+            fn dma_free(&mut self, buffer: DmaBuffer) {
+                self.machine_mut().host.free(buffer.address);
+            }
+
+            fn dma_read(
+                &mut self,
+                buffer: &DmaBuffer,
+                offset: usize,
+                data: &mut [u8],
+            ) -> crate::machine::BusResult<()> {
+                self.machine().dma_read(buffer, offset, data)
+            }
+
+            fn dma_write(
+                &mut self,
+                buffer: &DmaBuffer,
+                offset: usize,
+                data: &[u8],
+            ) -> crate::machine::BusResult<()> {
+                self.machine_mut().dma_write(buffer, offset, data)
+            }
+
+            fn now(&mut self) -> Duration {
+                self.machine().elapsed()
+            }
+
+            fn relax(&mut self) -> crate::machine::BusResult<()> {
+                self.rest()
+            }
+        }
+    };
+}
+pub(crate) use impl_bus;
+
+/// Result of an access to the machine.
+pub(crate) type BusResult<T> = Result<T, BusError>;
+
+/// What [`impl_bus`] stands on.
+pub(crate) trait Host {
+    fn machine(&self) -> &Machine;
+    fn machine_mut(&mut self) -> &mut Machine;
+    /// Lets a posted write go its way.
+    fn pass(&mut self) -> Result<(), BusError>;
+    /// Lets a little time pass while the host waits for the answer to a read.
+    fn await_answer(&mut self) -> Result<(), BusError>;
+    /// Lets time pass until something may have changed.
+    fn rest(&mut self) -> Result<(), BusError>;
+}
+
+/// A read of the host that goes nowhere ends after this time, as on PCIe (completion time-out,
+/// PCI Express Base 5.0, 2.8: 50 ms at most by default).
+const ANSWER_WITHIN: Time = 50 * forebay_model::MILLISECOND;
+
+/// Reads up to 8 bytes by a request on the fabric. What nobody answers reads as all ones, as on a
+/// real machine.
+pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Result<u64, BusError> {
+    let tag = system.machine_mut().host_read(address, bytes);
+    let start = system.machine().now;
+    loop {
+        if let Some(completion) = system.machine_mut().host_answer(tag) {
+            let mut word = [0xff; 8];
+            if let Ok(data) = &completion.result {
+                word = [0; 8];
+                let count = data.len().min(8);
+                word[..count].copy_from_slice(&data[..count]);
+            }
+            return Ok(u64::from_le_bytes(word));
+        }
+        if system.machine().now - start > ANSWER_WITHIN {
+            return Ok(u64::MAX);
+        }
+        system.await_answer()?;
+    }
+}

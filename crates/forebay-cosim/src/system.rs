@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+//! RTL and models on one clock.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use forebay_driver::{BusError, DmaBuffer, Options, PciAddress, Session};
+use forebay_model::{Fabric, HostMemory, Ssd, Time};
+use forebay_rtl::{Builder, Model, Progress};
+
+use crate::bridge::Bridge;
+use crate::config::Config;
+use crate::dut::Dut;
+use crate::error::{Error, Result};
+use crate::machine::{FPGA, Host, Machine, impl_bus};
+use crate::pins::{PinSet, Pins};
+use crate::reads::Reads;
+use crate::stats::{Direction, Outcome, Stats};
+use crate::transaction::{Read, Write};
+use crate::writes::Writes;
+
+/// Cycles of reset at the start.
+const RESET_CYCLES: u64 = 16;
+/// How often the stop flag is looked at and progress is told, in cycles.
+const LOOK_EVERY: u64 = 1 << 14;
+/// How far time moves at once while the streamer is disabled and nothing is due.
+const REST: Time = 20 * forebay_model::MICROSECOND;
+/// Cycles that pass in one [`Bus::relax`](forebay_driver::Bus::relax) while the streamer runs.
+const RELAX_CYCLES: u64 = 64;
+
+/// How far a run is, for a progress bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Cycles since the start of the simulation.
+    pub cycle: u64,
+    /// Simulated time in picoseconds.
+    pub now: Time,
+    /// Transactions that have ended since [`System::reset_stats`].
+    pub transactions: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Bytes of writes that are still to be sent.
+    pub bytes_to_send: u64,
+}
+
+type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
+
+/// The streamer's RTL, the fabric, an SSD and host memory on one clock.
+///
+/// It is also a [`Bus`](forebay_driver::Bus): the driver reaches the SSD and, through the RTL's own
+/// ports, the streamer, by simulated requests that take simulated time.
+pub struct System {
+    dut: Dut,
+    pins: Pins,
+    machine: Machine,
+    bridge: Bridge,
+    writes: Writes,
+    reads: Reads,
+    period: Time,
+    cycle: u64,
+    /// Last cycle in which anything moved.
+    moved_at: u64,
+    watchdog: u64,
+    next_id: u64,
+    log: Log,
+    stats_from: StatsBase,
+    stop: Arc<AtomicBool>,
+    watcher: Option<Watcher>,
+    pub(crate) options: Options,
+    pub(crate) session: Option<Session>,
+}
+
+/// What has ended.
+#[derive(Default)]
+struct Log {
+    outcomes: VecDeque<Outcome>,
+    stats: Stats,
+}
+
+impl Log {
+    fn add(&mut self, outcome: Outcome) {
+        match outcome.direction {
+            Direction::Write => self.stats.writes.add(&outcome),
+            Direction::Read => self.stats.reads.add(&outcome),
+        }
+        self.outcomes.push_back(outcome);
+    }
+}
+
+/// Counters at the last reset of the statistics.
+#[derive(Debug, Clone, Default)]
+struct StatsBase {
+    cycle: u64,
+    data_read: u64,
+    data_written: u64,
+    queue_read: u64,
+    queue_written: u64,
+    doorbells: u64,
+    refused: u64,
+    stray: u64,
+}
+
+impl System {
+    /// Builds the RTL (or finds it in the cache), loads it, resets it, and puts a drive that has
+    /// just got power beside it. The next step is [`System::bring_up`].
+    ///
+    /// # Errors
+    /// When the RTL cannot be built or has other pins, or the profile or medium is not usable.
+    pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+        let Config {
+            mut rtl,
+            profile,
+            seed,
+            clock_period,
+            stalls,
+            ..
+        } = config;
+        if clock_period == 0 {
+            let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
+            return Err(Error::Setting {
+                field: "clock_period",
+                value,
+                limit,
+            });
+        }
+        rtl.trace |= config.waves.is_some();
+        let library = Builder::from_environment()?.build(&rtl, progress)?;
+        let model = Model::load_seeded(&library, seed)?;
+        let pins = Pins::find(&model)?;
+        let mut machine = Machine::new(&profile, config.medium, seed, config.host_memory, true)?;
+        machine.ssd.set_faults(config.faults);
+        let mut system = Self {
+            bridge: Bridge::new(&pins, &stalls, seed),
+            writes: Writes::new(&pins, &stalls, seed),
+            reads: Reads::new(&pins, &stalls, seed),
+            dut: Dut::new(
+                model,
+                pins.clk,
+                clock_period,
+                config.half_cycles,
+                config.waves,
+            ),
+            pins,
+            machine,
+            period: clock_period,
+            cycle: 0,
+            moved_at: 0,
+            watchdog: config.watchdog,
+            next_id: 0,
+            log: Log::default(),
+            stats_from: StatsBase::default(),
+            stop: Arc::default(),
+            watcher: None,
+            options: config.driver,
+            session: None,
+        };
+        system.bridge.init(&mut system.dut.model);
+        system.reset(RESET_CYCLES)?;
+        Ok(system)
+    }
+
+    /// Which names the RTL's pins have.
+    #[must_use]
+    pub fn pin_set(&self) -> PinSet {
+        self.pins.set
+    }
+
+    /// Cycles since the start.
+    #[must_use]
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// Simulated time in picoseconds.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.machine.now
+    }
+
+    /// Period of the clock in picoseconds.
+    #[must_use]
+    pub fn clock_period(&self) -> Time {
+        self.period
+    }
+
+    /// The drive.
+    #[must_use]
+    pub fn ssd(&self) -> &Ssd {
+        &self.machine.ssd
+    }
+
+    /// The drive, to prepare or damage it.
+    pub fn ssd_mut(&mut self) -> &mut Ssd {
+        &mut self.machine.ssd
+    }
+
+    /// The fabric, for its counters.
+    #[must_use]
+    pub fn fabric(&self) -> &Fabric {
+        &self.machine.fabric
+    }
+
+    /// Host memory.
+    #[must_use]
+    pub fn host(&self) -> &HostMemory {
+        &self.machine.host
+    }
+
+    /// The flag that ends a run: give it to the handler of Ctrl-C.
+    #[must_use]
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    /// Is called every few thousand cycles of a run.
+    pub fn on_progress(&mut self, watcher: impl FnMut(&Snapshot) + Send + 'static) {
+        self.watcher = Some(Box::new(watcher));
+    }
+
+    /// Cycles without movement after which a run gives up.
+    pub fn set_watchdog(&mut self, cycles: u64) {
+        self.watchdog = cycles;
+    }
+
+    /// Queues a write for the user's stream; returns its number.
+    pub fn submit_write(&mut self, write: Write) -> u64 {
+        let id = self.new_id();
+        self.writes.submit(id, write);
+        id
+    }
+
+    /// Queues a read for the user's stream; returns its number.
+    pub fn submit_read(&mut self, read: Read) -> u64 {
+        let id = self.new_id();
+        self.reads.submit(id, read);
+        id
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.moved_at = self.cycle;
+        self.next_id
+    }
+
+    /// No transaction is queued or under way on the user's streams.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.writes.is_idle() && self.reads.is_idle()
+    }
+
+    /// What has ended since this was last called, in the order of ending.
+    pub fn take_outcomes(&mut self) -> Vec<Outcome> {
+        self.log.outcomes.drain(..).collect()
+    }
+
+    /// The next transaction that has ended.
+    pub fn next_outcome(&mut self) -> Option<Outcome> {
+        self.log.outcomes.pop_front()
+    }
+
+    /// Runs until every transaction has ended.
+    ///
+    /// # Errors
+    /// [`Error::Stuck`] when nothing moves, [`Error::Interrupted`] when the stop flag is set,
+    /// [`Error::Protocol`] and [`Error::Assertion`] when the RTL misbehaves. Statistics are valid
+    /// in each case.
+    pub fn run(&mut self) -> Result<()> {
+        self.run_until(|system| system.is_idle())
+    }
+
+    /// Runs until the condition holds; it is looked at after each cycle.
+    ///
+    /// # Errors
+    /// As [`System::run`].
+    pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool) -> Result<()> {
+        self.moved_at = self.cycle;
+        while !done(self) {
+            self.step()?;
+            if self.cycle.is_multiple_of(LOOK_EVERY) {
+                self.look()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs this many cycles, whatever happens.
+    ///
+    /// # Errors
+    /// As [`System::run`], except [`Error::Stuck`].
+    pub fn run_cycles(&mut self, cycles: u64) -> Result<()> {
+        for _ in 0..cycles {
+            self.step()?;
+            if self.cycle.is_multiple_of(LOOK_EVERY) {
+                self.moved_at = self.cycle;
+                self.look()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One clock cycle.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] and [`Error::Assertion`] when the RTL misbehaves.
+    #[inline]
+    pub fn step(&mut self) -> Result<()> {
+        let Self {
+            dut,
+            writes,
+            reads,
+            bridge,
+            machine,
+            log,
+            cycle,
+            ..
+        } = self;
+        machine.now += self.period;
+        let (cycle, now) = (*cycle, machine.now);
+        let model = &mut dut.model;
+        writes.drive(model)?;
+        reads.drive(model);
+        bridge.drive(model);
+        let moved = dut.cycle(cycle, now, |model| {
+            let mut done = |outcome| log.add(outcome);
+            let mut moved = writes.sample(model, cycle, &mut done)?;
+            moved |= reads.sample(model, cycle, &mut done)?;
+            moved |= bridge.sample(model, cycle, now, &mut machine.fabric)?;
+            Ok(moved)
+        })?;
+        bridge.control.settle(&mut dut.model);
+        let happened = machine.settle(|now, fabric| bridge.drain(now, fabric));
+        if moved || happened {
+            self.moved_at = cycle;
+        }
+        self.cycle += 1;
+        Ok(())
+    }
+
+    /// Looks at the stop flag and the watchdog, and tells progress.
+    fn look(&mut self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let snapshot = self.snapshot();
+        if let Some(watcher) = &mut self.watcher {
+            watcher(&snapshot);
+        }
+        let idle = self.cycle - self.moved_at;
+        // While the drive has something to do by itself (it senses its flash, say), all is well; but
+        // not for ever.
+        let patience = match self.machine.next_event() {
+            None => self.watchdog,
+            Some(_) => self.watchdog.saturating_mul(50),
+        };
+        if idle > patience {
+            return Err(Error::Stuck {
+                cycle: self.cycle,
+                idle,
+                waiting: self.waiting(),
+            });
+        }
+        Ok(())
+    }
+
+    /// What a run waits for, in words.
+    #[must_use]
+    pub fn waiting(&self) -> String {
+        let user = [
+            self.writes.waiting(&self.dut.model),
+            self.reads.waiting(&self.dut.model),
+        ];
+        let mut parts: Vec<String> = user.into_iter().flatten().collect();
+        parts.extend(self.bridge.waiting(&self.dut.model));
+        parts.push(format!(
+            "{} doorbells rung so far",
+            self.bridge.doorbell.count
+        ));
+        parts.join("; ")
+    }
+
+    /// How far the run is.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let Stats { writes, reads, .. } = &self.log.stats;
+        Snapshot {
+            cycle: self.cycle,
+            now: self.machine.now,
+            transactions: writes.transactions + reads.transactions,
+            bytes: writes.bytes + reads.bytes,
+            bytes_to_send: self.writes.bytes_left(),
+        }
+    }
+
+    /// Numbers since [`System::reset_stats`].
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.log.stats.clone();
+        let (now, base) = (self.counters(), &self.stats_from);
+        stats.cycles = now.cycle - base.cycle;
+        stats.beats.data_read = now.data_read - base.data_read;
+        stats.beats.data_written = now.data_written - base.data_written;
+        stats.beats.queue_read = now.queue_read - base.queue_read;
+        stats.beats.queue_written = now.queue_written - base.queue_written;
+        stats.doorbells = now.doorbells - base.doorbells;
+        stats.refused = now.refused - base.refused;
+        stats.stray_writes = now.stray - base.stray;
+        stats
+    }
+
+    /// Begins to count anew.
+    pub fn reset_stats(&mut self) {
+        self.log.stats = Stats::default();
+        self.stats_from = self.counters();
+    }
+
+    fn counters(&self) -> StatsBase {
+        let Bridge {
+            data,
+            queue,
+            control,
+            doorbell,
+            stray,
+            ..
+        } = &self.bridge;
+        StatsBase {
+            cycle: self.cycle,
+            data_read: data.beats_read,
+            data_written: data.beats_written,
+            queue_read: queue.beats_read,
+            queue_written: queue.beats_written,
+            doorbells: doorbell.count,
+            refused: data.errors + queue.errors + control.errors,
+            stray: stray + self.machine.fabric.unmapped().0,
+        }
+    }
+
+    /// Resets the RTL, also in the middle of transactions: these end as aborted.
+    ///
+    /// # Errors
+    /// When the RTL misbehaves.
+    pub fn reset(&mut self, cycles: u64) -> Result<()> {
+        let Self {
+            dut,
+            writes,
+            reads,
+            bridge,
+            machine,
+            log,
+            cycle,
+            pins,
+            ..
+        } = self;
+        let model = &mut dut.model;
+        let mut done = |outcome| log.add(outcome);
+        writes.reset(model, *cycle, &mut done);
+        reads.reset(model, *cycle, &mut done);
+        bridge.reset(model, machine.now, &mut machine.fabric);
+        bridge.base = machine.bar(FPGA).map_or(0, |range| range.start);
+        model.set(pins.reset, pins.reset_on);
+        for _ in 0..cycles {
+            self.bare_cycle()?;
+        }
+        let pins = &self.pins;
+        self.dut.model.set(pins.reset, pins.reset_on ^ 1);
+        self.bare_cycle()
+    }
+
+    /// Nothing but a clock: the RTL without any model around it. What a simulation costs at least,
+    /// to compare its speed with.
+    ///
+    /// # Errors
+    /// When the RTL misbehaves.
+    pub fn bare_cycles(&mut self, cycles: u64) -> Result<()> {
+        for _ in 0..cycles {
+            self.bare_cycle()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn bare_cycle(&mut self) -> Result<()> {
+        self.machine.now += self.period;
+        self.dut.bare_cycle(self.cycle, self.machine.now)?;
+        self.cycle += 1;
+        Ok(())
+    }
+
+    /// Completes the file of waves; also done when the system is dropped.
+    pub fn finish_waves(&mut self) {
+        self.dut.finish_waves();
+    }
+
+    /// What the RTL printed since this was last called.
+    pub fn take_output(&mut self) -> String {
+        self.dut.model.take_output()
+    }
+
+    /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
+    fn at_rest(&self) -> bool {
+        !self.bridge.enabled && self.bridge.is_idle() && self.is_idle()
+    }
+}
+
+impl Host for System {
+    fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    fn pass(&mut self) -> std::result::Result<(), BusError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(BusError::Interrupted);
+        }
+        self.step().map_err(carrier)?;
+        // The card's BAR may have been moved.
+        if let Some(range) = self.machine.bar(FPGA) {
+            self.bridge.base = range.start;
+        }
+        Ok(())
+    }
+
+    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+        self.pass()
+    }
+
+    /// While the streamer is disabled its clock does not matter, and time may leap to where
+    /// something happens: a drive takes simulated seconds to become ready.
+    fn rest(&mut self) -> std::result::Result<(), BusError> {
+        if self.at_rest() {
+            let limit = self.machine.now + REST;
+            let next = self
+                .machine
+                .next_event()
+                .map_or(limit, |time| time.min(limit));
+            self.machine.now = self.machine.now.max(next);
+            return self.pass();
+        }
+        for _ in 0..RELAX_CYCLES {
+            self.pass()?;
+        }
+        Ok(())
+    }
+}
+
+impl_bus!(System);
+
+fn carrier(error: Error) -> BusError {
+    BusError::Carrier {
+        what: "the simulation".into(),
+        source: Box::new(error),
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The host as reference.
+
+mod common;
+
+use common::profile;
+use forebay_cosim::{Access, Direction, Reference, Workload};
+use forebay_model::{FaultAction, FaultPlan, Trigger};
+use forebay_spec::nvme::Status;
+
+fn workload(direction: Direction, access: Access, size: u64, count: u64) -> Workload {
+    Workload {
+        direction,
+        access,
+        size,
+        count,
+        span: 1 << 30,
+        seed: 1,
+    }
+}
+
+fn reference(name: &str, queue_depth: u16, transfer: u64) -> Reference {
+    let mut reference =
+        Reference::new(&profile(name), None, 1, queue_depth, transfer).expect("made");
+    reference.bring_up(&mut |_| {}).expect("comes up");
+    reference
+}
+
+/// Out of order, GB/s at 4 KiB, from the calibration of the drive's model.
+#[test]
+fn random_reads_reach_what_the_drive_is_known_for() {
+    for (depth, least, most) in [(1, 0.09, 0.13), (64, 4.0, 4.9)] {
+        let mut reference = reference("990pro-2tb", depth, 4096);
+        let count = 2_000 + 100 * u64::from(depth);
+        let run = reference
+            .run(&workload(Direction::Read, Access::Random, 4096, count))
+            .expect("runs");
+        let rate = run.bytes_per_second() / 1e9;
+        println!(
+            "queue depth {depth}: {rate:.2} GB/s, mean {:.1} us",
+            run.mean_latency() / 1e6
+        );
+        assert!(
+            (least..most).contains(&rate),
+            "queue depth {depth}: {rate:.2} GB/s"
+        );
+        assert_eq!((run.commands, run.failed), (count, 0));
+        reference.shutdown(&mut |_| {}).expect("shuts down");
+    }
+}
+
+#[test]
+fn large_transfers_are_cut_and_failures_counted() {
+    let mut reference = reference("ideal", 4, 4 << 20);
+    reference.set_faults(
+        FaultPlan::none().once(Trigger::Nth(2), FaultAction::Fail(Status::INTERNAL_ERROR)),
+    );
+    let run = reference
+        .run(&workload(Direction::Write, Access::Sequential, 4 << 20, 2))
+        .expect("runs");
+    assert_eq!(run.failed, 1);
+    assert_eq!(run.commands, 8, "the drive takes 1 MiB at once");
+    assert_eq!(run.bytes, 7 << 20);
+}

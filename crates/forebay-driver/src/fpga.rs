@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The steps of bring-up that concern the FPGA card.
+
+use forebay_spec::streamer::{bar0, window};
+
+use crate::admin::{AdminQueue, QueueAt};
+use crate::bring_up::{Parts, place_text};
+use crate::controller::{Controller, PAGE_BYTES};
+use crate::discover::Function;
+use crate::error::Error;
+use crate::options::Options;
+use crate::session::Facts;
+use crate::steps::{Failure, Recorder, StepName};
+use crate::streamer::{Config, Parameters, Streamer};
+
+/// Most pages of one of the streamer's commands: 1 MiB.
+const TRANSFER_PAGES_MOST: u64 = 256;
+
+/// A streamer, what was built into it, and the bus addresses of its windows.
+pub(crate) struct Windows {
+    streamer: Streamer,
+    pub(crate) parameters: Parameters,
+    queues: u64,
+    data: u64,
+}
+
+/// Looks at the streamer and stops it.
+pub(crate) fn attach(
+    recorder: &mut Recorder<'_>,
+    options: &Options,
+    fpga: &Function,
+    parts: &mut Parts,
+) -> Result<Windows, Failure> {
+    recorder.step(StepName::Attach, |bus| {
+        let place = &options.fpga;
+        let size = fpga.bar(place.bar).map_or(0, |bar| bar.size);
+        check_window(place.control, bar0::CONTROL_BYTES, size)?;
+        let streamer = Streamer::attach(bus, fpga.address, place.bar, place.control)?;
+        parts.streamer = Some(streamer.clone());
+        // One that still runs would ring doorbells in the middle of the drive's reset.
+        streamer.stop(bus)?;
+        let parameters = streamer.parameters(bus)?;
+        let depth = u64::from(parameters.queue_depth);
+        let queues = place.queues.unwrap_or(bar0::queues(depth));
+        check_window(queues, window::queue_window_bytes(depth), size)?;
+        check_window(place.data, window::DATA_WINDOW_BYTES, size)?;
+        let base = bus.bar_address(fpga.address, place.bar)?;
+        let found = if streamer.is_extended() {
+            let (major, minor, patch) = version_parts(parameters.version);
+            let pages = parameters.pages;
+            format!("streamer {major}.{minor}.{patch}, queue depth {depth}, {pages} pages")
+        } else {
+            format!("streamer with SNAcc's registers, queue depth {depth}")
+        };
+        let (queues, data) = (base.wrapping_add(queues), base.wrapping_add(place.data));
+        Ok((
+            Windows {
+                streamer,
+                parameters,
+                queues,
+                data,
+            },
+            found,
+        ))
+    })
+}
+
+/// Creates the I/O queues in the streamer's queue window.
+pub(crate) fn create_in_fpga(
+    recorder: &mut Recorder<'_>,
+    windows: &Windows,
+    facts: &Facts,
+    admin: &mut AdminQueue,
+) -> Result<(), Failure> {
+    const PLACE: &str = "the FPGA";
+    let Facts {
+        queue_id: id,
+        queue_entries: entries,
+        ..
+    } = *facts;
+    let submission = QueueAt {
+        id,
+        address: windows.queues,
+        entries,
+    };
+    let cq_address = windows.queues.wrapping_add(windows.parameters.cq_offset);
+    let completion = QueueAt {
+        address: cq_address,
+        ..submission
+    };
+    recorder.step(StepName::CompletionQueue, |bus| {
+        check_page(completion)?;
+        admin.create_cq(bus, completion)?;
+        Ok(((), place_text(PLACE, completion)))
+    })?;
+    recorder.step(StepName::SubmissionQueue, |bus| {
+        check_page(submission)?;
+        admin.create_sq(bus, submission)?;
+        Ok(((), place_text(PLACE, submission)))
+    })
+}
+
+/// Writes the streamer's registers and lets it run.
+pub(crate) fn start_streamer(
+    recorder: &mut Recorder<'_>,
+    options: &Options,
+    windows: &Windows,
+    facts: &Facts,
+    controller: &Controller,
+) -> Result<Config, Failure> {
+    let Windows {
+        streamer,
+        parameters,
+        data,
+        ..
+    } = windows;
+    let config = recorder.step(StepName::Configure, |bus| {
+        let doorbells = bus.bar_address(controller.device(), 0)?;
+        let pages = facts.transfer_bytes / PAGE_BYTES;
+        let room = u64::from(parameters.pages.saturating_sub(parameters.reserve_pages)).max(1);
+        let config = Config {
+            sq_doorbell: doorbells.wrapping_add(controller.sq_doorbell(facts.queue_id)),
+            cq_doorbell: doorbells.wrapping_add(controller.cq_doorbell(facts.queue_id)),
+            data_window: *data,
+            nsid: facts.namespace.nsid,
+            block_shift: facts.namespace.block_shift,
+            transfer_pages: pages.min(TRANSFER_PAGES_MOST).min(room) as u16,
+            namespace_sectors: facts.namespace.sectors,
+            timeout_cycles: options.timeout_cycles,
+            retry_limit: options.retry_limit,
+            queue_entries: facts.queue_entries,
+            chunk_pages: options.chunk_pages,
+            busy_commands: options.busy_commands,
+        };
+        streamer.configure(bus, &config)?;
+        let found = format!(
+            "commands of up to {} KiB, doorbells at {:#x} and {:#x}, data window at {:#x}",
+            4 * config.transfer_pages,
+            config.sq_doorbell,
+            config.cq_doorbell,
+            config.data_window
+        );
+        Ok((config, found))
+    })?;
+    recorder.step(StepName::Start, |bus| {
+        streamer.enable(bus, options.limits.streamer)?;
+        Ok(((), "ready".into()))
+    })?;
+    Ok(config)
+}
+
+fn check_window(offset: u64, bytes: u64, size: u64) -> Result<(), Error> {
+    if offset.checked_add(bytes).is_some_and(|end| end <= size) {
+        return Ok(());
+    }
+    Err(Error::Refused {
+        field: "the size of the FPGA card's BAR",
+        value: format!("{size:#x} bytes"),
+        limit: format!("a window of {bytes:#x} bytes is to stand at {offset:#x}"),
+        remedy: "load the right bitstream, or give the offsets at which its windows stand",
+    })
+}
+
+fn check_page(queue: QueueAt) -> Result<(), Error> {
+    if queue.address.is_multiple_of(PAGE_BYTES) {
+        return Ok(());
+    }
+    let limit = "a queue starts at a multiple of 4096".into();
+    Err(Error::Parameter {
+        parameter: "bus address of the queue",
+        value: queue.address,
+        limit,
+    })
+}
+
+const fn version_parts(version: u32) -> (u32, u32, u32) {
+    (version >> 16, version >> 8 & 0xff, version & 0xff)
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a streamer reports: status, first error, counters, latency histogram, trace.
+
+use forebay_spec::nvme::Status;
+use forebay_spec::streamer::{UserError, regs};
+use serde::Serialize;
+
+use crate::bus::Bus;
+use crate::error::Error;
+use crate::streamer::Streamer;
+use crate::trace::TraceRecord;
+
+/// The status register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamerStatus {
+    /// The sweep of the tables after reset has ended.
+    pub ready: bool,
+    /// A time-out stopped the queue.
+    pub halted: bool,
+    /// Nothing is under way.
+    pub idle: bool,
+    /// The queue runs.
+    pub enabled: bool,
+    /// Commands submitted and not completed.
+    pub outstanding: u32,
+    /// Buffer pages held by writes.
+    pub write_pages: u32,
+    /// Buffer pages held by reads.
+    pub read_pages: u32,
+}
+
+/// The first error since the register was cleared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorCause {
+    /// Error code as the user saw it.
+    pub code: u8,
+    /// The code in words.
+    pub text: String,
+    /// Status field of the completion, 15 bits.
+    pub nvme_status: u16,
+    /// The status in words, where the SSD gave one.
+    pub nvme_text: Option<String>,
+    /// Command identifier.
+    pub cid: u16,
+    /// A write, not a read.
+    pub write: bool,
+    /// Address of the command in units of 512 bytes.
+    pub sector: u64,
+}
+
+/// A register that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counter {
+    /// Name of the register.
+    pub name: &'static str,
+    /// Its value, modulo 2^32.
+    pub value: u32,
+    /// What it counts.
+    pub meaning: &'static str,
+}
+
+impl Streamer {
+    /// The status register.
+    ///
+    /// # Errors
+    /// Where the bus fails or the card has gone.
+    pub fn status(&self, bus: &mut dyn Bus) -> Result<StreamerStatus, Error> {
+        let bits = self.read(bus, regs::status::OFFSET)?;
+        if bits == u64::MAX {
+            let during = "when the streamer's status was read";
+            return Err(Error::Gone {
+                device: self.device,
+                during,
+            });
+        }
+        Ok(StreamerStatus {
+            ready: regs::status::READY.get(bits) != 0,
+            halted: regs::status::HALTED.get(bits) != 0,
+            idle: regs::status::IDLE.get(bits) != 0,
+            enabled: regs::status::ENABLED.get(bits) != 0,
+            outstanding: regs::status::OUTSTANDING.get(bits) as u32,
+            write_pages: regs::status::WRITE_PAGES.get(bits) as u32,
+            read_pages: regs::status::READ_PAGES.get(bits) as u32,
+        })
+    }
+
+    /// The first error since it was cleared.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn error_cause(&self, bus: &mut dyn Bus) -> Result<Option<ErrorCause>, Error> {
+        let bits = self.read(bus, regs::error_cause::OFFSET)?;
+        if regs::error_cause::VALID.get(bits) == 0 {
+            return Ok(None);
+        }
+        let sector = self.read(bus, regs::error_sector::OFFSET)?;
+        let code = regs::error_cause::CODE.get(bits) as u8;
+        let status = Status::from_bits(regs::error_cause::NVME_STATUS.get(bits) as u16);
+        Ok(Some(ErrorCause {
+            code,
+            text: UserError::from_code(code).map_or("no error".into(), |error| error.to_string()),
+            nvme_status: status.bits(),
+            nvme_text: (!status.is_success()).then(|| status.to_string()),
+            cid: regs::error_cause::CID.get(bits) as u16,
+            write: regs::error_cause::WRITE.get(bits) != 0,
+            sector: regs::error_sector::SECTOR.get(sector),
+        }))
+    }
+
+    /// Forgets the first error, so that the next one is held.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn clear_error_cause(&self, bus: &mut dyn Bus) -> Result<(), Error> {
+        self.write(
+            bus,
+            regs::error_cause::OFFSET,
+            regs::error_cause::VALID.mask(),
+        )
+    }
+
+    /// Every register but the counters, by offset: name and value.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn registers(&self, bus: &mut dyn Bus) -> Result<Vec<(&'static str, u64, u64)>, Error> {
+        let end = if self.is_extended() {
+            regs::write_commands::OFFSET
+        } else {
+            regs::version::OFFSET
+        };
+        regs::ALL
+            .iter()
+            .filter(|(_, offset)| *offset < end)
+            .map(|(name, offset)| Ok((*name, *offset, self.read(bus, *offset)?)))
+            .collect()
+    }
+
+    /// All counters, in the order of their offsets.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn counters(&self, bus: &mut dyn Bus) -> Result<Vec<Counter>, Error> {
+        regs::COUNTERS
+            .iter()
+            .map(|(name, offset, meaning)| {
+                Ok(Counter {
+                    name,
+                    value: self.read(bus, *offset)? as u32,
+                    meaning,
+                })
+            })
+            .collect()
+    }
+
+    /// The latency histogram: word *k* counts commands of 2^k to 2^(k+1) − 1 cycles.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn histogram(&self, bus: &mut dyn Bus) -> Result<[u32; regs::histogram::ENTRIES], Error> {
+        let mut counts = [0; regs::histogram::ENTRIES];
+        for (count, offset) in counts
+            .iter_mut()
+            .zip((regs::histogram::OFFSET..).step_by(8))
+        {
+            *count = self.read(bus, offset)? as u32;
+        }
+        Ok(counts)
+    }
+
+    /// The last queue events, oldest first. Events that are overwritten while they are read are
+    /// left out.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn trace(&self, bus: &mut dyn Bus) -> Result<Vec<TraceRecord>, Error> {
+        const ENTRIES: u32 = regs::trace::ENTRIES as u32;
+        let head = self.read(bus, regs::trace_head::OFFSET)? as u32;
+        let mut words = [0; regs::trace::ENTRIES];
+        for (word, offset) in words.iter_mut().zip((regs::trace::OFFSET..).step_by(8)) {
+            *word = self.read(bus, offset)?;
+        }
+        let after = self.read(bus, regs::trace_head::OFFSET)? as u32;
+        Ok((0..head.min(ENTRIES))
+            .rev()
+            .map(|age| head.wrapping_sub(1 + age))
+            .filter(|number| after.wrapping_sub(*number) <= ENTRIES)
+            .map(|number| TraceRecord::new(number, words[(number % ENTRIES) as usize]))
+            .collect())
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Brings an NVMe drive and the streamer that feeds it up, controls them, and shuts them down.
+//!
+//! Everything goes through [`Bus`]: configuration space, BARs, memory, time. The same code runs
+//! against the co-simulation, QEMU's devices and real ones, and cannot tell which.
+//!
+//! * [`bring_up()`]: from a cold bus to a running queue in named, timed, explained steps.
+//! * [`Session`]: what runs then; ends with [`Session::shutdown`] or [`Session::recover`].
+//! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
+//! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
+//!
+//! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
+//! cause an [`Error`], never a panic, a hang or a stray access.
+//!
+//! Section numbers in comments are of *NVM Express Base 2.0c* unless another name is given.
+#![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod bring_up;
+pub mod bus;
+mod choose;
+pub mod controller;
+pub mod discover;
+pub mod error;
+pub mod facts;
+mod fpga;
+pub mod inspect;
+pub mod options;
+mod poll;
+pub mod queue_pair;
+pub mod session;
+pub mod steps;
+pub mod streamer;
+pub mod trace;
+
+pub use bring_up::{bring_up, bring_up_observed};
+pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
+pub use error::Error;
+pub use facts::{ControllerFacts, Namespace};
+pub use options::{FpgaPlace, Limits, Options, QueuePlacement};
+pub use queue_pair::{Done, QueuePair, Span};
+pub use session::{Facts, Session};
+pub use steps::{Failure, Step, StepName};
+pub use streamer::Streamer;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the caller decides about a bring-up.
+
+use std::time::Duration;
+
+use forebay_spec::streamer::bar0;
+
+use crate::bus::PciAddress;
+
+/// Where the I/O queues lie, and so who moves the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueuePlacement {
+    /// In the streamer's queue window: the FPGA submits, no CPU is on the way of the data.
+    #[default]
+    Fpga,
+    /// In host memory: a [`QueuePair`](crate::QueuePair) submits and polls.
+    Host,
+}
+
+/// Where the streamer's windows stand on the FPGA card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FpgaPlace {
+    /// The card; `None` takes the only one there is.
+    pub device: Option<PciAddress>,
+    /// The BAR that holds the windows.
+    pub bar: u8,
+    /// Offset of the control registers.
+    pub control: u64,
+    /// Offset of the queue window; `None` follows from the queue depth.
+    pub queues: Option<u64>,
+    /// Offset of the data window.
+    pub data: u64,
+}
+
+impl Default for FpgaPlace {
+    fn default() -> Self {
+        Self {
+            device: None,
+            bar: 0,
+            control: bar0::CONTROL,
+            queues: None,
+            data: bar0::DATA,
+        }
+    }
+}
+
+/// How long to wait for what, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Upper bound of the drive's own time-out (CAP.TO, up to 127.5 s) for reset and start.
+    pub ready: Duration,
+    /// One admin command.
+    pub command: Duration,
+    /// Saving of caches at shutdown.
+    pub shutdown: Duration,
+    /// The streamer's sweep after enabling, and its coming to rest before disabling.
+    pub streamer: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            ready: Duration::from_secs(128),
+            command: Duration::from_secs(10),
+            shutdown: Duration::from_secs(30),
+            streamer: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What the caller decides. The default takes the only drive and card, and the largest queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The drive; `None` takes the only one there is.
+    pub nvme: Option<PciAddress>,
+    /// The namespace; `None` takes the first active one.
+    pub nsid: Option<u32>,
+    /// Where the I/O queues lie.
+    pub placement: QueuePlacement,
+    /// Where the streamer stands, for [`QueuePlacement::Fpga`].
+    pub fpga: FpgaPlace,
+    /// Identifier of the queue pair, 1 upwards.
+    pub queue_id: u16,
+    /// Entries of the queue pair, at least 2; drive and streamer may allow less.
+    pub queue_entries: u16,
+    /// Queue pairs in host memory to ask for besides: see
+    /// [`Session::create_queue_pair`](crate::Session::create_queue_pair).
+    pub more_queues: u16,
+    /// Cycles after which the streamer gives a command up; 0 is never.
+    pub timeout_cycles: u32,
+    /// How often the streamer sends a command again, 0–15.
+    pub retry_limit: u8,
+    /// Buffered pages worth a command while the SSD is busy; `None` leaves the default.
+    pub chunk_pages: Option<u16>,
+    /// Outstanding commands from which on the SSD counts as busy; `None` leaves the default.
+    pub busy_commands: Option<u8>,
+    /// How long to wait for what.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nvme: None,
+            nsid: None,
+            placement: QueuePlacement::default(),
+            fpga: FpgaPlace::default(),
+            queue_id: 1,
+            queue_entries: 1024,
+            more_queues: 0,
+            timeout_cycles: 0,
+            retry_limit: 3,
+            chunk_pages: None,
+            busy_commands: None,
+            limits: Limits::default(),
+        }
+    }
+}

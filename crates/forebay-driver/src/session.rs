@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A drive that has been brought up, until it is shut down.
+
+use serde::Serialize;
+
+use crate::admin::AdminQueue;
+use crate::bring_up::{self, Parts, bring_up_observed};
+use crate::bus::Bus;
+use crate::controller::{Capabilities, Controller};
+use crate::discover::Function;
+use crate::error::Error;
+use crate::facts::{ControllerFacts, Namespace};
+use crate::options::Options;
+use crate::queue_pair::QueuePair;
+use crate::steps::{Failure, Observer, Recorder, Step, StepName};
+use crate::streamer::{Config, Parameters, Streamer};
+
+/// What bring-up found and decided.
+#[derive(Clone, Debug, Serialize)]
+pub struct Facts {
+    /// The drive's PCI function.
+    pub nvme: Function,
+    /// The FPGA card's PCI function.
+    pub fpga: Option<Function>,
+    /// The controller's capability registers.
+    pub capabilities: Capabilities,
+    /// Identify Controller.
+    pub controller: ControllerFacts,
+    /// Active namespaces, the first 1024.
+    pub namespaces: Vec<u32>,
+    /// The namespace in use.
+    pub namespace: Namespace,
+    /// I/O queue pairs that the controller granted.
+    pub queue_pairs: u32,
+    /// Identifier of the queue pair in use.
+    pub queue_id: u16,
+    /// Its entries; one less may be outstanding.
+    pub queue_entries: u32,
+    /// Most bytes of one command: the drive's limit, but at most 2 MiB.
+    pub transfer_bytes: u64,
+    /// What the streamer was built with, where it holds the queues.
+    pub streamer: Option<Parameters>,
+    /// What was written into the streamer, where it holds the queues.
+    pub config: Option<Config>,
+}
+
+/// A running drive.
+///
+/// Give it back with [`Session::shutdown`]: one that is merely dropped keeps running, and its
+/// memory stays taken.
+#[derive(Debug)]
+pub struct Session {
+    controller: Controller,
+    admin: AdminQueue,
+    streamer: Option<Streamer>,
+    pair: Option<QueuePair>,
+    /// Identifiers of further queue pairs, given out.
+    more: Vec<u16>,
+    facts: Facts,
+    options: Options,
+    steps: Vec<Step>,
+}
+
+impl Session {
+    /// Puts together what a bring-up has made; it makes controller and admin queue always.
+    pub(crate) fn new(
+        controller: Controller,
+        admin: AdminQueue,
+        parts: Parts,
+        facts: Facts,
+        options: Options,
+        steps: Vec<Step>,
+    ) -> Self {
+        let Parts { streamer, pair } = parts;
+        Self {
+            controller,
+            admin,
+            streamer,
+            pair,
+            more: Vec::new(),
+            facts,
+            options,
+            steps,
+        }
+    }
+
+    /// What was found and decided.
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The steps of the bring-up.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The streamer, where it holds the queues.
+    pub const fn streamer(&self) -> Option<&Streamer> {
+        self.streamer.as_ref()
+    }
+
+    /// The queue pair in host memory, where the queues lie there.
+    pub const fn queue_pair(&mut self) -> Option<&mut QueuePair> {
+        self.pair.as_mut()
+    }
+
+    /// The admin queue, for commands beyond bring-up.
+    pub const fn admin(&mut self) -> &mut AdminQueue {
+        &mut self.admin
+    }
+
+    /// Identifies another namespace.
+    ///
+    /// # Errors
+    /// Where the command fails or the namespace is none that the driver can use.
+    pub fn namespace(&mut self, bus: &mut dyn Bus, nsid: u32) -> Result<Namespace, Error> {
+        bring_up::identify_namespace(bus, &mut self.admin, nsid)
+    }
+
+    /// Creates one more queue pair in host memory, beside the one of the bring-up. Ask for it
+    /// beforehand in [`Options::more_queues`].
+    ///
+    /// # Errors
+    /// Where the controller has not granted that many, or a command fails.
+    pub fn create_queue_pair(
+        &mut self,
+        bus: &mut dyn Bus,
+        entries: u16,
+    ) -> Result<QueuePair, Error> {
+        let most = self.facts.queue_pairs.min(u16::MAX.into()) as u16;
+        let taken = |id| id == self.facts.queue_id || self.more.contains(&id);
+        let Some(id) = (1..=most).find(|id| !taken(*id)) else {
+            return Err(Error::Parameter {
+                parameter: "number of queue pairs",
+                value: self.more.len() as u64 + 2,
+                limit: format!("{most} were granted: ask for more at bring-up"),
+            });
+        };
+        let entries = u32::from(entries).clamp(2, self.facts.capabilities.queue_entries) as u16;
+        self.controller.check_doorbells(id)?;
+        let controller = self.controller.clone();
+        let pair = QueuePair::new(bus, controller, id, entries, self.facts.transfer_bytes)?;
+        if let Err(error) = self.admin.create_cq(bus, pair.completion_at()) {
+            pair.free_memory(bus);
+            return Err(error);
+        }
+        if let Err(error) = self.admin.create_sq(bus, pair.submission_at()) {
+            self.admin.delete_cq(bus, id)?;
+            pair.free_memory(bus);
+            return Err(error);
+        }
+        self.more.push(id);
+        Ok(pair)
+    }
+
+    /// Deletes a queue pair that [`Session::create_queue_pair`] made.
+    ///
+    /// # Errors
+    /// Where a command fails; the pair's memory then stays taken, as the drive may still use it.
+    pub fn delete_queue_pair(&mut self, bus: &mut dyn Bus, pair: QueuePair) -> Result<(), Error> {
+        self.admin.delete_sq(bus, pair.id())?;
+        self.admin.delete_cq(bus, pair.id())?;
+        self.more.retain(|id| *id != pair.id());
+        pair.free_memory(bus);
+        Ok(())
+    }
+
+    /// Stops the streamer, deletes the queues and shuts the controller down, so that its caches are
+    /// saved. A step that fails does not keep the later ones from being tried.
+    ///
+    /// # Errors
+    /// The first step that failed.
+    pub fn shutdown(self, bus: &mut dyn Bus) -> Result<Vec<Step>, Failure> {
+        self.shutdown_observed(bus, &mut |_| {})
+    }
+
+    /// As [`Session::shutdown`], and tells of each step as it is done.
+    ///
+    /// # Errors
+    /// The first step that failed.
+    pub fn shutdown_observed(
+        mut self,
+        bus: &mut dyn Bus,
+        observer: Observer<'_>,
+    ) -> Result<Vec<Step>, Failure> {
+        let limits = self.options.limits;
+        let mut recorder = Recorder::new(bus, observer);
+        let mut first = None;
+        if let Some(streamer) = &self.streamer {
+            let stopped = recorder.step(StepName::Stop, |bus| {
+                let rested = streamer.disable(bus, limits.streamer)?;
+                let found = if rested {
+                    "at rest"
+                } else {
+                    "cut off: transactions were under way"
+                };
+                Ok(((), found.into()))
+            });
+            first = first.or(stopped.err());
+        }
+        let deleted = recorder.step(StepName::DeleteQueues, |bus| {
+            // Submission queues first: a completion queue in use cannot be deleted (5.6).
+            let ids: Vec<_> = self
+                .more
+                .iter()
+                .copied()
+                .chain([self.facts.queue_id])
+                .collect();
+            for id in &ids {
+                self.admin.delete_sq(bus, *id)?;
+                self.admin.delete_cq(bus, *id)?;
+            }
+            Ok(((), format!("{} pairs", ids.len())))
+        });
+        first = first.or(deleted.err());
+        let shut = recorder.step(StepName::Shutdown, |bus| {
+            self.controller.shut_down(bus, limits.shutdown)?;
+            Ok(((), "complete".into()))
+        });
+        first = first.or(shut.err());
+        let steps = recorder.finish();
+        self.abandon(bus);
+        match first {
+            Some(failure) => Err(failure),
+            None => Ok(steps),
+        }
+    }
+
+    /// Resets the drive and brings it up again as before: for a queue that was halted by a
+    /// time-out, or a controller with a fatal status. What was under way is lost.
+    ///
+    /// Queue pairs of [`Session::create_queue_pair`] are gone after it.
+    ///
+    /// # Errors
+    /// The step that failed.
+    pub fn recover(self, bus: &mut dyn Bus, observer: Observer<'_>) -> Result<Self, Failure> {
+        let options = Options {
+            nvme: Some(self.facts.nvme.address),
+            nsid: Some(self.facts.namespace.nsid),
+            ..self.options
+        };
+        self.abandon(bus);
+        bring_up_observed(bus, &options, observer)
+    }
+
+    /// Stops everything at once and gives the memory back.
+    fn abandon(self, bus: &mut dyn Bus) {
+        let Self {
+            admin,
+            streamer,
+            pair,
+            facts,
+            ..
+        } = self;
+        Parts { streamer, pair }.abandon(bus, facts.nvme.address, Some(admin));
+    }
+}

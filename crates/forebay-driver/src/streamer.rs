@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The streamer's control registers: what it is, set-up, start and stop.
+//!
+//! What it reports is in [`crate::inspect`].
+//!
+//! Also drives SNAcc's published streamer, which has the first six registers only: see
+//! [`Streamer::is_extended`].
+
+use std::time::Duration;
+
+use forebay_spec::streamer::{self, regs, window};
+use serde::Serialize;
+
+use crate::bus::{Bus, PciAddress};
+use crate::error::Error;
+use crate::poll;
+
+/// What the RTL was built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameters {
+    /// Version of the register map, `major.minor.patch` in bits 31:16, 15:8, 7:0.
+    pub version: u32,
+    /// Most entries of the queue pair.
+    pub queue_depth: u32,
+    /// 4 KiB pages of the payload buffer.
+    pub pages: u32,
+    /// Offset of the completion queue in the queue window, bytes.
+    pub cq_offset: u64,
+    /// Pages kept for each direction.
+    pub reserve_pages: u32,
+}
+
+/// What the driver writes before it enables the streamer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Config {
+    /// Bus address of the submission doorbell.
+    pub sq_doorbell: u64,
+    /// Bus address of the completion doorbell.
+    pub cq_doorbell: u64,
+    /// Bus address of the data window, a multiple of 8 MiB.
+    pub data_window: u64,
+    /// Namespace identifier.
+    pub nsid: u32,
+    /// log2 of the logical block: 9 or 12.
+    pub block_shift: u8,
+    /// Most 4 KiB pages of one command, 1–256.
+    pub transfer_pages: u16,
+    /// Size of the namespace in units of 512 bytes.
+    pub namespace_sectors: u64,
+    /// Cycles after which a command is given up; 0 is never.
+    pub timeout_cycles: u32,
+    /// How often a command is sent again, 0–15.
+    pub retry_limit: u8,
+    /// Entries of the queue pair.
+    pub queue_entries: u32,
+    /// Buffered pages that are worth a command while the SSD is busy; `None` leaves the default.
+    pub chunk_pages: Option<u16>,
+    /// Outstanding commands from which on the SSD counts as busy; `None` leaves the default.
+    pub busy_commands: Option<u8>,
+}
+
+/// Handle of a streamer: where its control registers stand.
+#[derive(Clone, Debug)]
+pub struct Streamer {
+    pub(crate) device: PciAddress,
+    bar: u8,
+    base: u64,
+    extended: bool,
+}
+
+impl Streamer {
+    /// Looks at the identity registers at `base` of a BAR.
+    ///
+    /// # Errors
+    /// Where there is no streamer that the driver knows.
+    pub fn attach(
+        bus: &mut dyn Bus,
+        device: PciAddress,
+        bar: u8,
+        base: u64,
+    ) -> Result<Self, Error> {
+        let mut streamer = Self {
+            device,
+            bar,
+            base,
+            extended: false,
+        };
+        let identity = streamer.read(bus, regs::identity::OFFSET)?;
+        if identity == u64::MAX {
+            return Err(Error::Gone {
+                device,
+                during: "when the streamer's identity was read",
+            });
+        }
+        if regs::identity::IDENTITY.get(identity) != streamer::IDENTITY_ONCHIP {
+            return Err(Error::Refused {
+                field: "the streamer's identity",
+                value: format!("{identity:#010x}"),
+                limit: format!(
+                    "{:#010x} is the one with the on-chip buffer",
+                    streamer::IDENTITY_ONCHIP
+                ),
+                remedy: "load the right bitstream, or give the offset at which its registers stand",
+            });
+        }
+        let version = streamer.read(bus, regs::version::OFFSET)?;
+        streamer.extended = regs::version::MAGIC.get(version) == u64::from(streamer::VERSION_MAGIC);
+        Ok(streamer)
+    }
+
+    /// Whether the registers from 0x200 on are there. They are not in SNAcc's streamer.
+    pub const fn is_extended(&self) -> bool {
+        self.extended
+    }
+
+    /// Reads a register by its offset.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn read(&self, bus: &mut dyn Bus, offset: u64) -> Result<u64, Error> {
+        Ok(bus.bar_read64(self.device, self.bar, self.base + offset)?)
+    }
+
+    /// Writes a register by its offset.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn write(&self, bus: &mut dyn Bus, offset: u64, value: u64) -> Result<(), Error> {
+        Ok(bus.bar_write64(self.device, self.bar, self.base + offset, value)?)
+    }
+
+    /// What the RTL was built with, checked. SNAcc's has 64 entries and 1024 pages.
+    ///
+    /// # Errors
+    /// Where the registers contradict themselves.
+    pub fn parameters(&self, bus: &mut dyn Bus) -> Result<Parameters, Error> {
+        if !self.extended {
+            let cq_offset = window::cq_offset(64);
+            return Ok(Parameters {
+                version: 0,
+                queue_depth: 64,
+                pages: 1024,
+                cq_offset,
+                reserve_pages: 0,
+            });
+        }
+        let version = self.read(bus, regs::version::OFFSET)? as u32;
+        let bits = self.read(bus, regs::parameters::OFFSET)?;
+        let depth = regs::parameters::QUEUE_DEPTH.get(bits);
+        let cq_offset = regs::parameters::CQ_OFFSET.get(bits) << 6;
+        let depths = window::QUEUE_DEPTH_LEAST..=window::QUEUE_DEPTH_MOST;
+        if !depths.contains(&depth) || cq_offset != window::cq_offset(depth) {
+            return Err(Error::Refused {
+                field: "the streamer's parameters",
+                value: format!("depth {depth}, completion queue at {cq_offset:#x}"),
+                limit:
+                    "a depth of 2 to 1024, and the completion queue behind the submission queue \
+                        at a multiple of 4096"
+                        .into(),
+                remedy: "driver and bitstream are of different versions: build both anew",
+            });
+        }
+        Ok(Parameters {
+            version,
+            queue_depth: depth as u32,
+            pages: regs::parameters::PAGES.get(bits) as u32,
+            cq_offset,
+            reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,
+        })
+    }
+
+    /// Clears `enable`, after waiting up to `limit` for what is under way. Returns whether the
+    /// streamer had come to rest: if not, transactions were cut off.
+    ///
+    /// # Errors
+    /// Where the bus fails or the card has gone.
+    pub fn disable(&self, bus: &mut dyn Bus, limit: Duration) -> Result<bool, Error> {
+        let enabled = regs::enable::ENABLE.get(self.read(bus, regs::enable::OFFSET)?) != 0;
+        let mut rested = true;
+        if enabled && self.extended {
+            rested = poll::wait(bus, limit, |bus| {
+                let status = self.status(bus)?;
+                Ok((status.idle || status.halted).then_some(status.idle))
+            })?
+            .unwrap_or(false);
+        }
+        self.stop(bus)?;
+        Ok(rested)
+    }
+
+    /// Clears `enable` at once.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn stop(&self, bus: &mut dyn Bus) -> Result<(), Error> {
+        self.write(bus, regs::enable::OFFSET, 0)
+    }
+
+    /// Writes the registers and reads them back. The streamer must be disabled.
+    ///
+    /// # Errors
+    /// Where a value does not fit, or does not stick.
+    pub fn configure(&self, bus: &mut dyn Bus, config: &Config) -> Result<(), Error> {
+        self.check(config)?;
+        let mut writes = vec![
+            ("sq_doorbell", regs::sq_doorbell::OFFSET, config.sq_doorbell),
+            ("cq_doorbell", regs::cq_doorbell::OFFSET, config.cq_doorbell),
+            ("data_window", regs::data_window::OFFSET, config.data_window),
+            ("nsid", regs::nsid::OFFSET, u64::from(config.nsid)),
+        ];
+        if self.extended {
+            let mut chunk = self.read(bus, regs::chunk::OFFSET)?;
+            if let Some(pages) = config.chunk_pages {
+                chunk = regs::chunk::PAGES.set(chunk, u64::from(pages));
+            }
+            if let Some(busy) = config.busy_commands {
+                chunk = regs::chunk::BUSY_COMMANDS.set(chunk, u64::from(busy));
+            }
+            writes.extend([
+                (
+                    "block_shift",
+                    regs::block_shift::OFFSET,
+                    u64::from(config.block_shift),
+                ),
+                (
+                    "transfer_pages",
+                    regs::transfer_pages::OFFSET,
+                    u64::from(config.transfer_pages),
+                ),
+                (
+                    "namespace_sectors",
+                    regs::namespace_sectors::OFFSET,
+                    config.namespace_sectors,
+                ),
+                (
+                    "timeout_cycles",
+                    regs::timeout_cycles::OFFSET,
+                    u64::from(config.timeout_cycles),
+                ),
+                (
+                    "retry_limit",
+                    regs::retry_limit::OFFSET,
+                    u64::from(config.retry_limit),
+                ),
+                (
+                    "queue_entries",
+                    regs::queue_entries::OFFSET,
+                    u64::from(config.queue_entries),
+                ),
+                ("chunk", regs::chunk::OFFSET, chunk),
+            ]);
+        }
+        for (name, offset, value) in writes {
+            self.write(bus, offset, value)?;
+            // SNAcc's registers do not all read back.
+            let seen = if self.extended {
+                self.read(bus, offset)?
+            } else {
+                value
+            };
+            if seen != value {
+                return Err(Error::Refused {
+                    field: "a streamer register",
+                    value: format!("`{name}` reads {seen:#x}"),
+                    limit: format!("{value:#x} was written"),
+                    remedy: "driver and bitstream are of different versions, or the registers \
+                             stand elsewhere in the BAR",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what the streamer cannot hold.
+    fn check(&self, config: &Config) -> Result<(), Error> {
+        let checks = [
+            (
+                "sq_doorbell",
+                config.sq_doorbell,
+                config.sq_doorbell.is_multiple_of(4),
+                "a multiple of 4",
+            ),
+            (
+                "cq_doorbell",
+                config.cq_doorbell,
+                config.cq_doorbell.is_multiple_of(4),
+                "a multiple of 4",
+            ),
+            (
+                "data_window",
+                config.data_window,
+                config.data_window.is_multiple_of(window::DATA_WINDOW_BYTES),
+                "a multiple of 8 MiB, so that one bit selects the PRP lists: the BAR must be \
+                 aligned to its size",
+            ),
+            ("nsid", config.nsid.into(), config.nsid != 0, "not 0"),
+            (
+                "transfer_pages",
+                config.transfer_pages.into(),
+                (1..=256).contains(&config.transfer_pages),
+                "1 to 256",
+            ),
+            (
+                "queue_entries",
+                config.queue_entries.into(),
+                config.queue_entries >= 2,
+                "at least 2",
+            ),
+            (
+                "retry_limit",
+                config.retry_limit.into(),
+                config.retry_limit <= 15,
+                "0 to 15",
+            ),
+            (
+                "chunk_pages",
+                config.chunk_pages.unwrap_or(1).into(),
+                (1..=256).contains(&config.chunk_pages.unwrap_or(1)),
+                "1 to 256",
+            ),
+        ];
+        for (parameter, value, good, limit) in checks {
+            if !good {
+                let limit = format!("it must be {limit}");
+                return Err(Error::Parameter {
+                    parameter,
+                    value,
+                    limit,
+                });
+            }
+        }
+        if !self.extended && (config.block_shift != 9 || config.transfer_pages != 256) {
+            return Err(Error::Refused {
+                field: "what the drive needs",
+                value: format!(
+                    "blocks of {} bytes, commands of up to {} KiB",
+                    1u64 << (config.block_shift & 63),
+                    4 * u32::from(config.transfer_pages)
+                ),
+                limit: "this streamer has no registers for that: 512 bytes and 1024 KiB are fixed"
+                    .into(),
+                remedy: "use Forebay's streamer, or a drive with these values",
+            });
+        }
+        Ok(())
+    }
+
+    /// Sets `enable` and waits until the tables are swept.
+    ///
+    /// # Errors
+    /// Where it is not ready within `limit`.
+    pub fn enable(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
+        self.write(bus, regs::enable::OFFSET, 1)?;
+        if !self.extended {
+            return Ok(());
+        }
+        let mut last = None;
+        let done = poll::wait(bus, limit, |bus| {
+            let status = self.status(bus)?;
+            last = Some(status);
+            Ok((status.ready && status.enabled && !status.halted).then_some(()))
+        })?;
+        done.ok_or_else(|| Error::Timeout {
+            what: "the streamer's start (status.ready)",
+            limit,
+            seen: format!("its status is {last:?}"),
+            remedy: "check that its clock runs and its reset is released",
+        })
+    }
+}

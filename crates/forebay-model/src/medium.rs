@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a drive stores: a sparse file, or sparse pages in memory.
+
+use crate::ModelError;
+use rustix::fs::{FallocateFlags, fallocate};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a page in memory.
+const PAGE: u64 = 4096;
+/// Pages in a block of the table: 2 MiB of data.
+const BLOCK_PAGES: u64 = 512;
+
+type Page = Box<[u8; PAGE as usize]>;
+type Block = Box<[Option<Page>; BLOCK_PAGES as usize]>;
+
+/// The medium of a drive. What was never written reads as zeros and takes no room.
+#[derive(Debug)]
+pub struct Medium {
+    len: u64,
+    store: Store,
+}
+
+#[derive(Debug)]
+enum Store {
+    /// A table of blocks of pages: found by two index steps, without hashing.
+    Memory(Vec<Option<Block>>),
+    File {
+        file: File,
+        path: PathBuf,
+    },
+}
+
+impl Medium {
+    /// A medium in memory, gone with the process.
+    pub fn in_memory(len: u64) -> Self {
+        Self {
+            len,
+            store: Store::Memory(Vec::new()),
+        }
+    }
+
+    /// A medium in a file, made if need be and kept afterwards. Holes stay holes.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened or sized.
+    pub fn in_file(path: &Path, len: u64) -> Result<Self, ModelError> {
+        let wrap = |source| ModelError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(wrap)?;
+        if file.metadata().map_err(wrap)?.len() < len {
+            file.set_len(len).map_err(wrap)?;
+        }
+        Ok(Self {
+            len,
+            store: Store::File {
+                file,
+                path: path.to_owned(),
+            },
+        })
+    }
+
+    /// A medium in a file without a name, for more data than there is memory.
+    ///
+    /// # Errors
+    /// Where no temporary file can be made.
+    pub fn in_temporary_file(len: u64) -> Result<Self, ModelError> {
+        let path = std::env::temp_dir();
+        let wrap = |source| ModelError::File {
+            path: path.clone(),
+            source,
+        };
+        let file = tempfile::tempfile().map_err(wrap)?;
+        file.set_len(len).map_err(wrap)?;
+        Ok(Self {
+            len,
+            store: Store::File { file, path },
+        })
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Reads `len` bytes.
+    ///
+    /// # Errors
+    /// Where the range ends past the medium, or the file fails.
+    pub fn read(&self, offset: u64, len: usize) -> io::Result<Box<[u8]>> {
+        self.check(offset, len as u64)?;
+        match &self.store {
+            Store::Memory(blocks) => {
+                let at = offset % PAGE;
+                if at + len as u64 <= PAGE {
+                    // One page at most: no zeroing ahead of the copy.
+                    return Ok(match page(blocks, offset / PAGE) {
+                        Some(page) => page[at as usize..at as usize + len].into(),
+                        None => vec![0; len].into(),
+                    });
+                }
+                let mut data = vec![0; len];
+                for (place, within, number) in pieces(offset, len) {
+                    if let Some(page) = page(blocks, number) {
+                        data[place].copy_from_slice(&page[within]);
+                    }
+                }
+                Ok(data.into())
+            }
+            Store::File { file, .. } => {
+                let mut data = vec![0; len];
+                file.read_exact_at(&mut data, offset)?;
+                Ok(data.into())
+            }
+        }
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// Where the range ends past the medium, or the file fails.
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check(offset, data.len() as u64)?;
+        match &mut self.store {
+            Store::Memory(blocks) => {
+                for (place, within, number) in pieces(offset, data.len()) {
+                    match page_mut(blocks, number) {
+                        Some(page) => page[within].copy_from_slice(&data[place]),
+                        None => return Err(io::ErrorKind::OutOfMemory.into()),
+                    }
+                }
+                Ok(())
+            }
+            Store::File { file, .. } => file.write_all_at(data, offset),
+        }
+    }
+
+    /// Makes a range read as zeros and gives its room back, as far as whole pages go.
+    ///
+    /// # Errors
+    /// Where the range ends past the medium, or the file fails.
+    pub fn zero(&mut self, range: Range<u64>) -> io::Result<()> {
+        let len = range.end.saturating_sub(range.start);
+        self.check(range.start, len)?;
+        match &mut self.store {
+            Store::Memory(blocks) => zero_pages(blocks, range),
+            Store::File { .. } if len == 0 => {}
+            Store::File { file, .. } => {
+                let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                if fallocate(&*file, hole, range.start, len).is_err() {
+                    write_zeros(file, range)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the medium is a named file: its path (the temporary folder of a nameless one).
+    pub fn path(&self) -> Option<&Path> {
+        match &self.store {
+            Store::Memory(_) => None,
+            Store::File { path, .. } => Some(path),
+        }
+    }
+
+    fn check(&self, offset: u64, len: u64) -> io::Result<()> {
+        match offset.checked_add(len) {
+            Some(end) if end <= self.len => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+/// Cuts a range at pages: place in the caller's bytes, place in the page, number of the page.
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>, u64)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        if done >= len {
+            return None;
+        }
+        let at = offset + done as u64;
+        let within = (at % PAGE) as usize;
+        let count = (PAGE as usize - within).min(len - done);
+        let piece = (done..done + count, within..within + count, at / PAGE);
+        done += count;
+        Some(piece)
+    })
+}
+
+/// Zeroes a range in memory. It may be the whole medium: blocks that do not exist are skipped.
+fn zero_pages(blocks: &mut [Option<Block>], range: Range<u64>) {
+    let mut at = range.start;
+    while at < range.end {
+        let index = at / PAGE / BLOCK_PAGES;
+        let Some(slot) = usize::try_from(index)
+            .ok()
+            .and_then(|index| blocks.get_mut(index))
+        else {
+            return;
+        };
+        let block_end = (index + 1) * BLOCK_PAGES * PAGE;
+        let Some(block) = slot else {
+            at = block_end;
+            continue;
+        };
+        let end = range.end.min(at / PAGE * PAGE + PAGE);
+        let page = &mut block[(at / PAGE % BLOCK_PAGES) as usize];
+        if end - at == PAGE {
+            *page = None;
+        } else if let Some(page) = page {
+            page[(at % PAGE) as usize..][..(end - at) as usize].fill(0);
+        }
+        at = end;
+    }
+}
+
+/// Zeroes a range of a file whose file system knows no holes.
+fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut at = range.start;
+    while at < range.end {
+        let len = (range.end - at).min(zeros.len() as u64);
+        file.write_all_at(&zeros[..len as usize], at)?;
+        at += len;
+    }
+    Ok(())
+}
+
+fn page(blocks: &[Option<Block>], number: u64) -> Option<&Page> {
+    let block = blocks.get((number / BLOCK_PAGES) as usize)?.as_ref()?;
+    block[(number % BLOCK_PAGES) as usize].as_ref()
+}
+
+fn page_mut(blocks: &mut Vec<Option<Block>>, number: u64) -> Option<&mut Page> {
+    let index = usize::try_from(number / BLOCK_PAGES).ok()?;
+    if index >= blocks.len() {
+        blocks.resize_with(index + 1, || None);
+    }
+    let block = blocks[index].get_or_insert_with(|| Box::new([const { None }; 512]));
+    let slot = &mut block[(number % BLOCK_PAGES) as usize];
+    Some(slot.get_or_insert_with(|| Box::new([0; PAGE as usize])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behaves(mut medium: Medium) {
+        assert_eq!(*medium.read(5000, 3).unwrap(), [0; 3]);
+        let data: Vec<u8> = (0..10_000).map(|n| n as u8).collect();
+        medium.write(4090, &data).unwrap();
+        assert_eq!(*medium.read(4090, data.len()).unwrap(), data);
+        medium.zero(4095..12_290).unwrap();
+        let back = medium.read(4090, data.len()).unwrap();
+        assert_eq!(back[..5], data[..5]);
+        assert!(back[5..8200].iter().all(|byte| *byte == 0));
+        assert_eq!(back[8200..], data[8200..]);
+        medium.zero(0..medium.len()).unwrap();
+        assert_eq!(*medium.read(4090, data.len()).unwrap(), vec![0; data.len()]);
+        medium.zero(7..7).unwrap();
+        let len = medium.len();
+        assert!(medium.read(len - 1, 2).is_err());
+        assert!(medium.write(u64::MAX, &[1, 2]).is_err());
+    }
+
+    #[test]
+    fn memory_and_file_behave_alike() {
+        behaves(Medium::in_memory(1 << 40));
+        behaves(Medium::in_temporary_file(1 << 40).unwrap());
+    }
+
+    #[test]
+    fn zeros_can_be_written_where_there_are_no_holes() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[9; 5000], 0).unwrap();
+        write_zeros(&file, 10..4990).unwrap();
+        let mut data = [1; 5000];
+        file.read_exact_at(&mut data, 0).unwrap();
+        assert!(data[10..4990].iter().all(|byte| *byte == 0));
+        assert_eq!((data[9], data[4990]), (9, 9));
+    }
+
+    #[test]
+    fn a_named_file_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("medium");
+        Medium::in_file(&path, 8192)
+            .unwrap()
+            .write(4096, b"kept")
+            .unwrap();
+        assert_eq!(
+            *Medium::in_file(&path, 8192).unwrap().read(4096, 4).unwrap(),
+            *b"kept"
+        );
+        assert!(Medium::in_file(&folder.path().join("no/such"), 1).is_err());
+    }
+}

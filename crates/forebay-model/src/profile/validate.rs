@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which values a profile may have.
+
+use super::{ControllerProfile, FabricProfile, LinkProfile, Profile, SsdProfile, TimingProfile};
+use crate::{ModelError, SECOND};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+/// The longest time any single step may take.
+const LONGEST: RangeInclusive<u64> = 0..=SECOND;
+/// Rates that a link or a drive may have.
+const RATES: RangeInclusive<u64> = 1_000_000..=10_000_000_000_000;
+
+/// Names the profile in errors.
+struct Check<'a> {
+    profile: &'a str,
+}
+
+impl Check<'_> {
+    fn fail<T>(
+        &self,
+        field: &'static str,
+        value: impl Display,
+        limit: impl Display,
+        remedy: &'static str,
+    ) -> Result<T, ModelError> {
+        Err(ModelError::Value {
+            profile: self.profile.to_owned(),
+            field,
+            value: value.to_string(),
+            limit: limit.to_string(),
+            remedy,
+        })
+    }
+
+    fn within(
+        &self,
+        field: &'static str,
+        value: impl Into<u64>,
+        range: RangeInclusive<u64>,
+        remedy: &'static str,
+    ) -> Result<(), ModelError> {
+        let value = value.into();
+        if range.contains(&value) {
+            return Ok(());
+        }
+        let limit = format!("{} to {}", range.start(), range.end());
+        self.fail(field, value, limit, remedy)
+    }
+
+    fn time(&self, field: &'static str, value: u64) -> Result<(), ModelError> {
+        self.within(
+            field,
+            value,
+            LONGEST,
+            "Times here are in ps; no step takes more than 1 s",
+        )
+    }
+
+    fn rate(&self, field: &'static str, value: u64) -> Result<(), ModelError> {
+        if value == 0 {
+            return Ok(());
+        }
+        self.within(
+            field,
+            value,
+            RATES,
+            "Give bytes per second, or 0 for no limit",
+        )
+    }
+
+    fn power_of_two(
+        &self,
+        field: &'static str,
+        value: u32,
+        range: RangeInclusive<u64>,
+    ) -> Result<(), ModelError> {
+        self.within(
+            field,
+            value,
+            range,
+            "PCIe knows 128, 256, 512, 1024, 2048 and 4096",
+        )?;
+        if value.is_power_of_two() {
+            return Ok(());
+        }
+        self.fail(field, value, "a power of two", "PCIe knows no other sizes")
+    }
+}
+
+pub(super) fn profile(name: &str, profile: &Profile) -> Result<(), ModelError> {
+    let check = Check { profile: name };
+    fabric(&check, &profile.fabric)?;
+    ssd(&check, &profile.ssd)
+}
+
+/// Checks a drive whose profile was changed after it was read.
+pub(crate) fn ssd_profile(profile: &SsdProfile) -> Result<(), ModelError> {
+    ssd(
+        &Check {
+            profile: &profile.model,
+        },
+        profile,
+    )
+}
+
+fn fabric(check: &Check, fabric: &FabricProfile) -> Result<(), ModelError> {
+    check.power_of_two("fabric.max_payload_bytes", fabric.max_payload, 128..=4096)?;
+    check.power_of_two(
+        "fabric.max_read_request_bytes",
+        fabric.max_read_request,
+        128..=4096,
+    )?;
+    for (field, value) in [
+        ("fabric.write_header_bytes", fabric.write_header),
+        ("fabric.read_header_bytes", fabric.read_header),
+        ("fabric.completion_header_bytes", fabric.completion_header),
+    ] {
+        check.within(
+            field,
+            value,
+            0..=64,
+            "A PCIe header with its framing has 20 to 28 bytes",
+        )?;
+    }
+    for (fields, link) in [
+        (
+            [
+                "fabric.host.bytes_per_second",
+                "fabric.host.latency_ns",
+                "fabric.host.completer_ns",
+            ],
+            &fabric.host,
+        ),
+        (
+            [
+                "fabric.fpga.bytes_per_second",
+                "fabric.fpga.latency_ns",
+                "fabric.fpga.completer_ns",
+            ],
+            &fabric.fpga,
+        ),
+        (
+            [
+                "fabric.ssd.bytes_per_second",
+                "fabric.ssd.latency_ns",
+                "fabric.ssd.completer_ns",
+            ],
+            &fabric.ssd,
+        ),
+    ] {
+        let LinkProfile {
+            bytes_per_second,
+            latency,
+            completer,
+        } = *link;
+        check.rate(fields[0], bytes_per_second)?;
+        check.time(fields[1], latency)?;
+        check.time(fields[2], completer)?;
+    }
+    Ok(())
+}
+
+fn ssd(check: &Check, ssd: &SsdProfile) -> Result<(), ModelError> {
+    controller(check, &ssd.controller)?;
+    check.within(
+        "ssd.namespaces (count)",
+        ssd.namespaces.len() as u64,
+        1..=1024,
+        "Give at least one [[ssd.namespaces]]",
+    )?;
+    let mut total = 0u64;
+    for namespace in &ssd.namespaces {
+        let shift = namespace.block_shift;
+        if shift != 9 && shift != 12 {
+            let remedy = "Blocks have 512 or 4096 bytes";
+            return check.fail("ssd.namespaces.block_shift", shift, "9 or 12", remedy);
+        }
+        let most = 1u64 << 56;
+        let remedy = "A namespace holds at least one block and at most 64 PiB";
+        check.within(
+            "ssd.namespaces.bytes",
+            namespace.bytes,
+            1 << shift..=most,
+            remedy,
+        )?;
+        if !namespace.bytes.is_multiple_of(1 << shift) {
+            let remedy = "Round it to whole blocks";
+            let limit = format!("a multiple of {}", 1u32 << shift);
+            return check.fail("ssd.namespaces.bytes", namespace.bytes, limit, remedy);
+        }
+        total = total.saturating_add(namespace.bytes);
+    }
+    check.within(
+        "ssd.namespaces (sum of bytes)",
+        total,
+        1..=1 << 60,
+        "Use smaller namespaces",
+    )?;
+    ssd.timing
+        .as_ref()
+        .map_or(Ok(()), |value| timing(check, value))
+}
+
+fn controller(check: &Check, controller: &ControllerProfile) -> Result<(), ModelError> {
+    let ControllerProfile {
+        ready,
+        timeout_500ms,
+        ..
+    } = *controller;
+    check.within(
+        "ssd.controller.timeout_500ms",
+        timeout_500ms,
+        1..=255,
+        "CAP.TO has eight bits, and 0 leaves a driver no time",
+    )?;
+    check.within(
+        "ssd.controller.ready_us",
+        ready,
+        0..=timeout_500ms as u64 * SECOND / 2,
+        "The drive must keep what it announces: raise timeout_500ms (values here in ps)",
+    )?;
+    check.within(
+        "ssd.controller.max_queue_entries",
+        controller.max_queue_entries,
+        2..=65536,
+        "CAP.MQES allows these (NVMe Base 2.0c 3.1.3.1)",
+    )?;
+    check.within(
+        "ssd.controller.io_queues",
+        controller.io_queues,
+        1..=4096,
+        "More make BAR 0 too large",
+    )?;
+    let stride = controller.doorbell_stride;
+    check.within(
+        "ssd.controller.doorbell_stride",
+        stride,
+        0..=15,
+        "CAP.DSTRD has four bits",
+    )?;
+    check.within(
+        "ssd.controller.mdts",
+        controller.mdts,
+        0..=16,
+        "16 is 256 MiB; 0 is no limit",
+    )?;
+    check.within(
+        "ssd.controller.page_max",
+        controller.page_max,
+        0..=4,
+        "The model knows memory pages of 4 to 64 KiB",
+    )?;
+    check.within(
+        "ssd.controller.commands_in_flight",
+        controller.commands_in_flight,
+        1..=65536,
+        "A drive works on at least one command",
+    )
+}
+
+fn timing(check: &Check, timing: &TimingProfile) -> Result<(), ModelError> {
+    let TimingProfile {
+        admin,
+        command,
+        read,
+        write,
+    } = timing;
+    let remedy = "A drive has at least one and at most 65536";
+    check.within("ssd.timing.read.planes", read.planes, 1..=65536, remedy)?;
+    check.within("ssd.timing.read.channels", read.channels, 1..=65536, remedy)?;
+    let remedy = "It is a part of a million";
+    check.within(
+        "ssd.timing.read.retry_ppm",
+        read.retry_ppm,
+        0..=1_000_000,
+        remedy,
+    )?;
+    check.rate("ssd.timing.read.bytes_per_second", read.bytes_per_second)?;
+    check.rate(
+        "ssd.timing.write.full_bytes_per_second",
+        write.full_bytes_per_second,
+    )?;
+    check.within(
+        "ssd.timing.write.window_bytes",
+        write.window_bytes,
+        128..=1 << 24,
+        "It is the data the drive has requested at any time; 16 reads of 512 bytes are 8192",
+    )?;
+    if write.cache_bytes != 0 && write.full_bytes_per_second == 0 {
+        return check.fail(
+            "ssd.timing.write.full_bytes_per_second",
+            0,
+            "a rate where cache_bytes is not 0",
+            "Give the rate after the cache is full, or cache_bytes = 0",
+        );
+    }
+    for (field, value) in [
+        ("ssd.timing.admin_ns", *admin),
+        ("ssd.timing.command_ns", *command),
+        ("ssd.timing.read.sense_ns", read.sense),
+        ("ssd.timing.read.retry_ns", read.retry),
+        ("ssd.timing.read.channel_ns", read.channel),
+        ("ssd.timing.read.before_ns", read.before),
+        ("ssd.timing.read.after_ns", read.after),
+        ("ssd.timing.write.page_ns", write.page),
+        ("ssd.timing.write.command_ns", write.command),
+        ("ssd.timing.write.peer_queue_ns", write.peer_queue),
+        ("ssd.timing.write.slow_ns", write.slow),
+        (
+            "ssd.timing.write.reference_round_trip_ns",
+            write.reference_round_trip,
+        ),
+        ("ssd.timing.write.after_ns", write.after),
+        ("ssd.timing.write.pause_us", write.pause),
+    ] {
+        check.time(field, value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Time in flash: planes, channels, the way out; and the pace of writes.
+
+use crate::profile::{ReadTiming, TimingProfile, WriteTiming};
+use crate::{SECOND, Time};
+use rand_core::{RngCore, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// Bytes that a plane senses at once: the mapping unit.
+const UNIT: u64 = 4096;
+
+/// What is busy until when.
+#[derive(Debug)]
+pub(super) struct Flash {
+    pub(super) timing: TimingProfile,
+    rng: Pcg64Mcg,
+    controller: Time,
+    planes: Vec<Time>,
+    channels: Vec<Time>,
+    way_out: Time,
+    way_in: Time,
+    written: u64,
+    since_pause: u64,
+}
+
+impl Flash {
+    pub(super) fn new(timing: TimingProfile, seed: u64) -> Self {
+        Self {
+            timing,
+            rng: Pcg64Mcg::seed_from_u64(seed),
+            controller: 0,
+            planes: vec![0; timing.read.planes as usize],
+            channels: vec![0; timing.read.channels as usize],
+            way_out: 0,
+            way_in: 0,
+            written: 0,
+            since_pause: 0,
+        }
+    }
+
+    /// The controller works on a command; returns when it has understood it.
+    pub(super) fn command(&mut self, now: Time) -> Time {
+        self.controller = self.controller.max(now) + self.timing.command;
+        self.controller
+    }
+
+    /// Senses every unit of a byte range; returns when the last is done.
+    pub(super) fn sense(&mut self, now: Time, start: u64, len: u64) -> Time {
+        let ReadTiming {
+            sense,
+            retry,
+            retry_ppm,
+            ..
+        } = self.timing.read;
+        let mut done = now;
+        for unit in start / UNIT..(start + len).div_ceil(UNIT) {
+            let retries = self.rng.next_u32() % 1_000_000 < retry_ppm;
+            let time = sense + if retries { retry } else { 0 };
+            let plane = self.plane(unit);
+            let free_at = &mut self.planes[plane];
+            *free_at = now.max(*free_at) + time;
+            done = done.max(*free_at);
+        }
+        done
+    }
+
+    /// Carries bytes of a sensed unit on their channel; returns when they are in the controller.
+    pub(super) fn carry(&mut self, now: Time, start: u64, len: u64) -> Time {
+        let channel = self.plane(start / UNIT) % self.channels.len();
+        let time = self.timing.read.channel * len / UNIT;
+        let free_at = &mut self.channels[channel];
+        *free_at = now.max(*free_at) + time;
+        *free_at
+    }
+
+    /// Sends bytes out of the drive; returns when they have left.
+    pub(super) fn leave(&mut self, now: Time, len: u64) -> Time {
+        let time = match self.timing.read.bytes_per_second {
+            0 => 0,
+            rate => len * SECOND / rate,
+        };
+        self.way_out = self.way_out.max(now) + time;
+        self.way_out
+    }
+
+    /// Takes the next turn on the way in for a piece of a write; returns when to request it.
+    ///
+    /// A drive that always has `window_bytes` requested moves that much each round trip. Its turn
+    /// grows with the measured round trip, rather than being left to the fabric's limit of
+    /// outstanding reads alone, since a command's own cost was measured to add to it.
+    pub(super) fn take_in(&mut self, now: Time, turn: WriteTurn) -> Time {
+        let WriteTiming {
+            page,
+            slow,
+            reference_round_trip,
+            window_bytes,
+            ..
+        } = self.timing.write;
+        let longer = turn
+            .round_trip
+            .map_or(0, |time| time.saturating_sub(reference_round_trip));
+        let mut time = (page + slow + longer * UNIT / window_bytes as u64) * turn.len / UNIT;
+        if turn.first {
+            time += self.timing.write.command;
+            if turn.peer_queue {
+                time += self.timing.write.peer_queue;
+            }
+        }
+        time = time.max(self.drain(turn.len)) + self.pause(turn.len);
+        let start = self.way_in.max(now);
+        self.way_in = start + time;
+        start
+    }
+
+    /// Time the flash takes for bytes where the cache has no more room.
+    fn drain(&mut self, len: u64) -> Time {
+        let WriteTiming {
+            cache_bytes,
+            full_bytes_per_second,
+            ..
+        } = self.timing.write;
+        self.written = self.written.saturating_add(len);
+        if cache_bytes == 0 || self.written <= cache_bytes || full_bytes_per_second == 0 {
+            return 0;
+        }
+        len * SECOND / full_bytes_per_second
+    }
+
+    fn pause(&mut self, len: u64) -> Time {
+        let WriteTiming {
+            pause_every_bytes,
+            pause,
+            ..
+        } = self.timing.write;
+        self.since_pause += len;
+        if pause_every_bytes == 0 || self.since_pause < pause_every_bytes {
+            return 0;
+        }
+        self.since_pause = 0;
+        pause
+    }
+
+    /// The plane of a unit. Units in a row are on different planes; otherwise planes are as good
+    /// as random.
+    fn plane(&self, unit: u64) -> usize {
+        let planes = self.planes.len() as u64;
+        let stripe = (unit / planes).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((unit + stripe) % planes) as usize
+    }
+}
+
+/// A piece of a write that wants its turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WriteTurn {
+    /// Bytes.
+    pub(super) len: u64,
+    /// The first of its command.
+    pub(super) first: bool,
+    /// The command's queue is not in host memory.
+    pub(super) peer_queue: bool,
+    /// Least round trip seen to where the data are.
+    pub(super) round_trip: Option<Time>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NANOSECOND, Profile};
+
+    fn flash() -> Flash {
+        let profile = Profile::builtin("990pro-2tb").unwrap();
+        Flash::new(profile.ssd.timing.unwrap(), 1)
+    }
+
+    #[test]
+    fn the_pace_of_writes_follows_path_and_queue() {
+        // Page, command and queue in the card: the published equivalents add up.
+        for (peer_queue, round_trip, expected) in [
+            (false, None, 780),
+            (true, None, 853),
+            (false, Some(1460), 855),
+            (true, Some(1460), 928),
+        ] {
+            let mut flash = flash();
+            let round_trip = round_trip.map(|time| time * NANOSECOND);
+            let turn = WriteTurn {
+                len: 4096,
+                first: true,
+                peer_queue,
+                round_trip,
+            };
+            assert_eq!(flash.take_in(0, turn), 0);
+            assert_eq!(flash.take_in(0, turn), expected * NANOSECOND);
+        }
+    }
+
+    #[test]
+    fn units_in_a_row_are_on_different_planes_and_planes_are_used_alike() {
+        let flash = flash();
+        let mut counts = vec![0; flash.planes.len()];
+        for stripe in (0..1000).map(|n| n * 64 * 977) {
+            let mut seen = vec![false; flash.planes.len()];
+            (stripe..stripe + 64).for_each(|unit| seen[flash.plane(unit)] = true);
+            assert!(seen.iter().all(|seen| *seen));
+            counts[flash.plane(stripe)] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (4..30).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn a_plane_senses_one_unit_at_a_time() {
+        let mut flash = flash();
+        flash.timing.read.retry_ppm = 0;
+        assert_eq!(flash.sense(0, 0, 4096), 20_000 * NANOSECOND);
+        assert_eq!(flash.sense(0, 512, 512), 40_000 * NANOSECOND);
+        // Two units on two planes, one of which is busy.
+        assert_eq!(flash.sense(0, 2048, 4096), 60_000 * NANOSECOND);
+        assert_eq!(flash.sense(0, 8192, 4096), 20_000 * NANOSECOND);
+        flash.timing.read.retry_ppm = 1_000_000;
+        assert_eq!(flash.sense(0, 12_288, 4096), 210_000 * NANOSECOND);
+    }
+}

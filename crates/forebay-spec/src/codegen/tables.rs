@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Names of the shared constants.
+
+use super::{Constant, Group};
+use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
+use crate::pci;
+use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
+
+/// A plain number: count, size or bit position.
+const fn count(name: &'static str, value: u64) -> Constant {
+    Constant {
+        name,
+        bits: 0,
+        value,
+    }
+}
+
+/// A code of a given width.
+const fn code(name: &'static str, bits: u32, value: u64) -> Constant {
+    Constant { name, bits, value }
+}
+
+const fn admin(name: &'static str, opcode: AdminOpcode) -> Constant {
+    code(name, 8, opcode as u64)
+}
+
+const fn io(name: &'static str, opcode: IoOpcode) -> Constant {
+    code(name, 8, opcode as u64)
+}
+
+const fn status(name: &'static str, status: Status) -> Constant {
+    // Type and code only: a device may set the other bits as it likes.
+    code(name, 11, (status.bits() & 0x7ff) as u64)
+}
+
+const fn kind(name: &'static str, kind: TraceKind) -> Constant {
+    code(name, 4, kind as u64)
+}
+
+const fn err(name: &'static str, value: u8) -> Constant {
+    code(name, 8, value as u64)
+}
+
+/// Everything that is shared.
+pub const GROUPS: &[Group] = &[
+    Group {
+        title: "NVM command set opcodes (NVM Command Set 1.0c, figure 16)",
+        constants: &[
+            io("OPCODE_FLUSH", IoOpcode::Flush),
+            io("OPCODE_WRITE", IoOpcode::Write),
+            io("OPCODE_READ", IoOpcode::Read),
+            io("OPCODE_WRITE_ZEROES", IoOpcode::WriteZeroes),
+            io("OPCODE_DATASET_MANAGEMENT", IoOpcode::DatasetManagement),
+        ],
+    },
+    Group {
+        title: "Admin command set opcodes (NVMe Base 2.0c, figure 138)",
+        constants: &[
+            admin("ADMIN_DELETE_IO_SQ", AdminOpcode::DeleteIoSq),
+            admin("ADMIN_CREATE_IO_SQ", AdminOpcode::CreateIoSq),
+            admin("ADMIN_GET_LOG_PAGE", AdminOpcode::GetLogPage),
+            admin("ADMIN_DELETE_IO_CQ", AdminOpcode::DeleteIoCq),
+            admin("ADMIN_CREATE_IO_CQ", AdminOpcode::CreateIoCq),
+            admin("ADMIN_IDENTIFY", AdminOpcode::Identify),
+            admin("ADMIN_ABORT", AdminOpcode::Abort),
+            admin("ADMIN_SET_FEATURES", AdminOpcode::SetFeatures),
+            admin("ADMIN_GET_FEATURES", AdminOpcode::GetFeatures),
+            admin("ADMIN_ASYNC_EVENT_REQUEST", AdminOpcode::AsyncEventRequest),
+            admin("ADMIN_FORMAT_NVM", AdminOpcode::FormatNvm),
+        ],
+    },
+    Group {
+        title: "Status: type in [10:8], code in [7:0] (NVMe Base 2.0c, 3.3.3.2.1)",
+        constants: &[
+            status("STATUS_SUCCESS", Status::SUCCESS),
+            status("STATUS_INVALID_OPCODE", Status::INVALID_OPCODE),
+            status("STATUS_INVALID_FIELD", Status::INVALID_FIELD),
+            status("STATUS_CID_CONFLICT", Status::CID_CONFLICT),
+            status("STATUS_DATA_TRANSFER_ERROR", Status::DATA_TRANSFER_ERROR),
+            status("STATUS_INTERNAL_ERROR", Status::INTERNAL_ERROR),
+            status("STATUS_ABORT_REQUESTED", Status::ABORT_REQUESTED),
+            status("STATUS_ABORTED_SQ_DELETION", Status::ABORTED_SQ_DELETION),
+            status("STATUS_INVALID_NAMESPACE", Status::INVALID_NAMESPACE),
+            status("STATUS_INVALID_PRP_OFFSET", Status::INVALID_PRP_OFFSET),
+            status("STATUS_LBA_OUT_OF_RANGE", Status::LBA_OUT_OF_RANGE),
+            status("STATUS_CAPACITY_EXCEEDED", Status::CAPACITY_EXCEEDED),
+            status("STATUS_NAMESPACE_NOT_READY", Status::NAMESPACE_NOT_READY),
+            status("STATUS_WRITE_FAULT", Status::WRITE_FAULT),
+            status(
+                "STATUS_UNRECOVERED_READ_ERROR",
+                Status::UNRECOVERED_READ_ERROR,
+            ),
+        ],
+    },
+    Group {
+        title: "Status field of a completion: bit positions (15 bits, without the phase)",
+        constants: &[
+            count("STATUS_BITS", 15),
+            count("STATUS_SC_LSB", 0),
+            count("STATUS_SCT_LSB", 8),
+            count("STATUS_MORE_BIT", 13),
+            count("STATUS_DNR_BIT", 14),
+        ],
+    },
+    Group {
+        title: "Submission queue entry: bit positions (NVMe Base 2.0c, figure 88)",
+        constants: &[
+            count("SQE_BYTES", Sqe::BYTES as u64),
+            count("SQE_OPCODE_LSB", 0),
+            count("SQE_CID_LSB", 16),
+            count("SQE_NSID_LSB", 32),
+            count("SQE_PRP1_LSB", 24 * 8),
+            count("SQE_PRP2_LSB", 32 * 8),
+            count("SQE_SLBA_LSB", 40 * 8),
+            count("SQE_NLB_LSB", 48 * 8),
+            count("SQE_FUA_BIT", 48 * 8 + entry::FUA.trailing_zeros() as u64),
+            count("PRP_ENTRY_BYTES", prp::ENTRY_BYTES),
+        ],
+    },
+    Group {
+        title: "Completion queue entry: bit positions (NVMe Base 2.0c, figure 91)",
+        constants: &[
+            count("CQE_BYTES", Cqe::BYTES as u64),
+            count("CQE_SQ_HEAD_LSB", 8 * 8),
+            count("CQE_SQ_ID_LSB", 10 * 8),
+            count("CQE_CID_LSB", 12 * 8),
+            count("CQE_PHASE_BIT", 14 * 8),
+            count("CQE_STATUS_LSB", 14 * 8 + 1),
+        ],
+    },
+    Group {
+        title: "User side: error codes",
+        constants: &[
+            err("ERR_OK", error::OK),
+            err("ERR_MISALIGNED", error::MISALIGNED),
+            err("ERR_ZERO_LENGTH", error::ZERO_LENGTH),
+            err("ERR_OUT_OF_RANGE", error::OUT_OF_RANGE),
+            err("ERR_TIMEOUT", error::TIMEOUT),
+            err("ERR_HALTED", error::HALTED),
+            err("ERR_BAD_KEEP", error::BAD_KEEP),
+            err("ERR_TOO_LONG", error::TOO_LONG),
+            err("ERR_NVME", error::NVME_FLAG),
+        ],
+    },
+    Group {
+        title: "User side: command beats, bit positions",
+        constants: &[
+            count("USER_DATA_BITS", user::DATA_BITS as u64),
+            count("USER_BEAT_BYTES", user::BEAT_BYTES as u64),
+            count("USER_ADDRESS_LSB", user::ADDRESS_LSB as u64),
+            count("USER_READ_LENGTH_LSB", user::LENGTH_LSB as u64),
+            count("USER_READ_UNORDERED_BIT", user::UNORDERED_BIT as u64),
+            count("USER_READ_TAG_LSB", user::TAG_LSB as u64),
+            count("USER_READ_TAG_BITS", user::TAG_BITS as u64),
+            count("USER_WRITE_FUA_BIT", user::FUA_BIT as u64),
+            count("USER_WRITE_FLUSH_BIT", user::FLUSH_BIT as u64),
+        ],
+    },
+    Group {
+        title: "Windows that the SSD reads and writes",
+        constants: &[
+            count("PAGE_BYTES", window::PAGE_BYTES),
+            count("PAGE_SHIFT", window::PAGE_SHIFT as u64),
+            count("BUFFER_BYTES", window::BUFFER_BYTES),
+            count("BUFFER_PAGES", window::BUFFER_PAGES),
+            count("PRP_VIEW_BIT", window::PRP_VIEW_BIT as u64),
+            count("DATA_WINDOW_BYTES", window::DATA_WINDOW_BYTES),
+            count("CQ_OFFSET_MIN", window::CQ_OFFSET_MIN),
+            count("QUEUE_DEPTH_LEAST", window::QUEUE_DEPTH_LEAST),
+            count("QUEUE_DEPTH_MOST", window::QUEUE_DEPTH_MOST),
+        ],
+    },
+    Group {
+        title: "BAR 0 of the FPGA card",
+        constants: &[
+            count("BAR0_BYTES", bar0::BYTES),
+            count("BAR0_QUEUES", bar0::QUEUES),
+            count("BAR0_QUEUES_DEEP", bar0::QUEUES_DEEP),
+            count("BAR0_CONTROL", bar0::CONTROL),
+            count("BAR0_DATA", bar0::DATA),
+        ],
+    },
+    Group {
+        title: "Trace of queue events: kinds, causes, bit positions",
+        constants: &[
+            kind("TRACE_SUBMIT", TraceKind::Submit),
+            kind("TRACE_SQ_DOORBELL", TraceKind::SqDoorbell),
+            kind("TRACE_FETCH", TraceKind::Fetch),
+            kind("TRACE_COMPLETE", TraceKind::Complete),
+            kind("TRACE_COMPLETE_ERROR", TraceKind::CompleteError),
+            kind("TRACE_RETRY", TraceKind::Retry),
+            kind("TRACE_ROGUE", TraceKind::Rogue),
+            kind("TRACE_CQ_DOORBELL", TraceKind::CqDoorbell),
+            kind("TRACE_TIMEOUT", TraceKind::Timeout),
+            kind("TRACE_REJECT", TraceKind::Reject),
+            code("TRACE_ROGUE_PHASE", 16, trace::ROGUE_PHASE as u64),
+            code("TRACE_ROGUE_CID", 16, trace::ROGUE_CID as u64),
+            code("TRACE_ROGUE_HEAD", 16, trace::ROGUE_HEAD as u64),
+            count("TRACE_ENTRIES", trace::ENTRIES as u64),
+            count("TRACE_KIND_LSB", trace::KIND_LSB as u64),
+            count("TRACE_CID_LSB", trace::CID_LSB as u64),
+            count("TRACE_DETAIL_LSB", trace::DETAIL_LSB as u64),
+        ],
+    },
+    Group {
+        title: "Identity of the streamer",
+        constants: &[
+            code("IDENTITY_ONCHIP", 64, streamer::IDENTITY_ONCHIP),
+            code("IDENTITY_ONBOARD", 64, streamer::IDENTITY_ONBOARD),
+            code("IDENTITY_HOST", 64, streamer::IDENTITY_HOST),
+            code("VERSION_MAGIC", 32, streamer::VERSION_MAGIC as u64),
+            code("PCI_VENDOR", 16, streamer::PCI_VENDOR as u64),
+            code("PCI_DEVICE", 16, streamer::PCI_DEVICE as u64),
+            code("PCI_CLASS_NVME", 24, pci::CLASS_NVME as u64),
+        ],
+    },
+];

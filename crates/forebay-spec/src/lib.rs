@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Wire formats that hardware, models, driver and user programs share.
+//!
+//! Everything here is a number or a layout: no I/O, no `unsafe`, no allocation. What RTL needs too
+//! is rendered from the same constants by [`codegen`], so that no constant is written twice.
+//!
+//! * [`nvme`]: the parts of *NVM Express Base 2.0c* and *NVM Command Set 1.0c* that we speak.
+//! * [`pci`]: configuration space as both a model and a driver see it.
+//! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod bytes;
+pub mod codegen;
+pub mod nvme;
+pub mod pci;
+pub mod streamer;

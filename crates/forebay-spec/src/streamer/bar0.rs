@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where the windows stand in BAR 0 of the FPGA card: SNAcc's map under TaPaSCo.
+
+use super::window;
+
+/// Bytes of BAR 0.
+pub const BYTES: u64 = 64 << 20;
+/// Offset of the queue window, up to a depth of 512.
+pub const QUEUES: u64 = 0x6_0000;
+/// Offset of the control registers.
+pub const CONTROL: u64 = 0x7_0000;
+/// Bytes of the control registers.
+pub const CONTROL_BYTES: u64 = 0x1000;
+/// Offset of the queue window of deeper queues, which would run into the control registers.
+pub const QUEUES_DEEP: u64 = 0x8_0000;
+/// Offset of the data window.
+pub const DATA: u64 = 0x100_0000;
+
+/// Offset of the queue window of a streamer built for `depth` entries.
+pub const fn queues(depth: u64) -> u64 {
+    if window::queue_window_bytes(depth) <= CONTROL - QUEUES {
+        QUEUES
+    } else {
+        QUEUES_DEEP
+    }
+}
+
+const _: () = {
+    assert!(DATA.is_multiple_of(window::DATA_WINDOW_BYTES));
+    assert!(DATA + window::DATA_WINDOW_BYTES <= BYTES);
+    assert!(queues(512) == QUEUES && queues(1024) == QUEUES_DEEP);
+};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The eight-bit code that tells a user why a transaction failed.
+
+use crate::nvme::Status;
+use core::fmt;
+
+/// Stored, or read without error.
+pub const OK: u8 = 0x00;
+/// The address is not a multiple of the logical block.
+pub const MISALIGNED: u8 = 0x01;
+/// The length is zero.
+pub const ZERO_LENGTH: u8 = 0x02;
+/// The range ends past the namespace.
+pub const OUT_OF_RANGE: u8 = 0x03;
+/// A command was not answered within the time-out.
+pub const TIMEOUT: u8 = 0x04;
+/// The queue stopped after a time-out and waits to be disabled and enabled again.
+pub const HALTED: u8 = 0x05;
+/// TKEEP was partial before the last beat, or not contiguous.
+pub const BAD_KEEP: u8 = 0x06;
+/// An unordered read is longer than one page, 4096 bytes.
+pub const TOO_LONG: u8 = 0x07;
+/// Set in a code that carries a condensed NVMe status.
+pub const NVME_FLAG: u8 = 0x80;
+
+/// A failure as the user side of the streamer reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UserError {
+    /// [`MISALIGNED`].
+    Misaligned,
+    /// [`ZERO_LENGTH`].
+    ZeroLength,
+    /// [`OUT_OF_RANGE`].
+    OutOfRange,
+    /// [`TIMEOUT`].
+    Timeout,
+    /// [`HALTED`].
+    Halted,
+    /// [`BAD_KEEP`].
+    BadKeep,
+    /// [`TOO_LONG`].
+    TooLong,
+    /// The SSD's own status, condensed: status code type and five of the eight code bits. The whole
+    /// status stands in register `error_cause`.
+    Nvme {
+        /// Status code type, 0–3.
+        sct: u8,
+        /// Bit 7 of the status code at bit 4, bits 3:0 below.
+        code: u8,
+    },
+    /// A code this version does not know.
+    Unknown(u8),
+}
+
+impl UserError {
+    /// Reads a response byte; `None` is success.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        Some(match code {
+            OK => return None,
+            MISALIGNED => Self::Misaligned,
+            ZERO_LENGTH => Self::ZeroLength,
+            OUT_OF_RANGE => Self::OutOfRange,
+            TIMEOUT => Self::Timeout,
+            HALTED => Self::Halted,
+            BAD_KEEP => Self::BadKeep,
+            TOO_LONG => Self::TooLong,
+            c if c & NVME_FLAG != 0 => Self::Nvme {
+                sct: c >> 5 & 3,
+                code: c & 0x1f,
+            },
+            c => Self::Unknown(c),
+        })
+    }
+
+    /// The response byte of this error.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Misaligned => MISALIGNED,
+            Self::ZeroLength => ZERO_LENGTH,
+            Self::OutOfRange => OUT_OF_RANGE,
+            Self::Timeout => TIMEOUT,
+            Self::Halted => HALTED,
+            Self::BadKeep => BAD_KEEP,
+            Self::TooLong => TOO_LONG,
+            Self::Nvme { sct, code } => NVME_FLAG | (sct & 3) << 5 | code & 0x1f,
+            Self::Unknown(code) => code,
+        }
+    }
+
+    /// The code the streamer gives for an SSD's status; `None` for success.
+    pub const fn from_status(status: Status) -> Option<Self> {
+        if status.is_success() {
+            return None;
+        }
+        let sc = status.sc();
+        Some(Self::Nvme {
+            sct: status.sct() & 3,
+            code: (sc >> 7) << 4 | sc & 0xf,
+        })
+    }
+}
+
+impl fmt::Display for UserError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misaligned => f.write_str("the address is not a multiple of the logical block"),
+            Self::ZeroLength => f.write_str("the length is zero"),
+            Self::OutOfRange => f.write_str("the range ends past the namespace"),
+            Self::Timeout => f.write_str("the SSD did not answer within the time-out"),
+            Self::Halted => f.write_str("the queue is halted after a time-out: enable it again"),
+            Self::BadKeep => f.write_str("TKEEP was partial before the last beat"),
+            Self::TooLong => f.write_str("an unordered read is at most 4096 bytes"),
+            Self::Nvme { sct, code } => write!(
+                f,
+                "the SSD failed the command (status code type {sct}, code bits {code:#04x}; \
+                 the whole status is in register error_cause)"
+            ),
+            Self::Unknown(code) => write!(f, "unknown error code {code:#04x}"),
+        }
+    }
+}
+
+impl core::error::Error for UserError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_survives_a_round_trip() {
+        for code in 1..=u8::MAX {
+            assert_eq!(UserError::from_code(code).map(UserError::code), Some(code));
+        }
+        assert_eq!(UserError::from_code(OK), None);
+    }
+
+    #[test]
+    fn a_status_keeps_type_and_low_bits() {
+        let error = UserError::from_status(Status::LBA_OUT_OF_RANGE);
+        assert_eq!(error.map(UserError::code), Some(0x90));
+        let error = UserError::from_status(Status::UNRECOVERED_READ_ERROR);
+        assert_eq!(error.map(UserError::code), Some(0x80 | 2 << 5 | 1 << 4 | 1));
+    }
+}

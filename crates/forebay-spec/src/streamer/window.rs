@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The windows that the SSD reads and writes: queues and payload.
+
+use crate::nvme::{Cqe, Sqe};
+
+/// Bytes in one page of the payload buffer, and in a host page of the SSD.
+pub const PAGE_BYTES: u64 = 4096;
+/// log2 of [`PAGE_BYTES`].
+pub const PAGE_SHIFT: u32 = 12;
+/// Bytes of the on-chip payload buffer.
+pub const BUFFER_BYTES: u64 = 4 << 20;
+/// Pages of the on-chip payload buffer.
+pub const BUFFER_PAGES: u64 = BUFFER_BYTES / PAGE_BYTES;
+/// Address bit of the data window that selects the PRP-list view.
+pub const PRP_VIEW_BIT: u32 = 22;
+/// Bytes of the data window: payload and PRP-list view. Its bus address is aligned to this.
+pub const DATA_WINDOW_BYTES: u64 = 2 << PRP_VIEW_BIT;
+/// Least offset of the completion queue in the queue window.
+pub const CQ_OFFSET_MIN: u64 = 0x1000;
+/// Least queue depth of the streamer.
+pub const QUEUE_DEPTH_LEAST: u64 = 2;
+/// Greatest queue depth of the streamer.
+pub const QUEUE_DEPTH_MOST: u64 = 1024;
+
+/// Offset of the completion queue in the queue window of a streamer built for `depth` entries.
+pub const fn cq_offset(depth: u64) -> u64 {
+    let queue = depth * Sqe::BYTES as u64;
+    if queue > CQ_OFFSET_MIN {
+        queue.next_power_of_two()
+    } else {
+        CQ_OFFSET_MIN
+    }
+}
+
+/// Bytes of the queue window of a streamer built for `depth` entries.
+pub const fn queue_window_bytes(depth: u64) -> u64 {
+    2 * cq_offset(depth)
+}
+
+/// Offset of submission queue entry `index` in the queue window.
+pub const fn sqe_offset(index: u64) -> u64 {
+    index * Sqe::BYTES as u64
+}
+
+/// Offset of completion queue entry `index` in the queue window.
+pub const fn cqe_offset(depth: u64, index: u64) -> u64 {
+    cq_offset(depth) + index * Cqe::BYTES as u64
+}
+
+/// What reading eight bytes at `offset` of the PRP-list view yields.
+///
+/// Entry *n* of the list of page *p* is the bus address of page *p + n*, wrapping in the buffer.
+pub const fn prp_view_entry(window_address: u64, offset: u64) -> u64 {
+    let page = (offset >> PAGE_SHIFT) % BUFFER_PAGES;
+    let entry = (offset % PAGE_BYTES) / 8;
+    window_address + ((page + entry) % BUFFER_PAGES) * PAGE_BYTES
+}
+
+const _: () = {
+    assert!(DATA_WINDOW_BYTES == 2 * BUFFER_BYTES);
+    assert!(cq_offset(2) == 0x1000);
+    assert!(cq_offset(64) == 0x1000);
+    assert!(cq_offset(1024) == 0x10000);
+    assert!(prp_view_entry(0, (1 << PRP_VIEW_BIT) | (1023 << PAGE_SHIFT) | 8) == 0);
+};

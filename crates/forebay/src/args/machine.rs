@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options that say on which machine something runs: drive, RTL, seed, waves.
+
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
+use forebay_cosim::{Config, Waves, rtl};
+use forebay_model::Profile;
+use forebay_rtl::Source;
+
+use super::{DefaultProfile, third_party};
+use crate::failure::Result;
+use crate::home;
+
+/// Queue depths that the RTL knows.
+const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
+/// Windows that the RTL knows, besides being powers of two.
+const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
+/// Pages that a resting direction keeps, where there are enough.
+const RESERVE: u32 = 64;
+
+/// On which machine something runs.
+#[derive(Clone, Debug)]
+pub struct MachineArgs<P> {
+    /// Name of a profile, or a TOML file.
+    pub profile: String,
+    /// Entries of the queues; none: as many as the RTL has.
+    pub queue_depth: Option<u32>,
+    /// Pages of the reorder window.
+    pub reorder: u32,
+    /// Decides everything random.
+    pub seed: u64,
+    /// RTL to use in place of ours.
+    pub rtl: Vec<PathBuf>,
+    /// Its top module.
+    pub top: Option<String>,
+    /// Parameters of the top module.
+    pub parameters: Vec<(String, String)>,
+    /// Where waves go.
+    pub wave: Option<PathBuf>,
+    /// First cycle with waves.
+    pub wave_from: u64,
+    /// First cycle without waves again.
+    pub wave_until: Option<u64>,
+    /// The default profile.
+    pub default: PhantomData<P>,
+}
+
+impl<P> MachineArgs<P> {
+    /// Depth of the queues where nothing else was asked for.
+    pub const DEPTH: u32 = 64;
+
+    /// The profile.
+    ///
+    /// # Errors
+    /// Where there is none of this name, or its file is bad.
+    pub fn load_profile(&self) -> Result<Profile> {
+        Ok(Profile::load(&self.profile)?)
+    }
+
+    /// Entries of the queues, as far as the user and our RTL decide it.
+    pub fn depth(&self) -> u32 {
+        self.queue_depth.unwrap_or(Self::DEPTH)
+    }
+
+    /// The RTL to build, and how it is called in reports.
+    ///
+    /// # Errors
+    /// Where it is not found.
+    pub fn source(&self) -> Result<Source> {
+        let mut source = if self.rtl.is_empty() {
+            let root = home::find()?;
+            let depth = self.depth().next_power_of_two();
+            // The RTL refuses to keep more than half of its pages for one direction.
+            let reserve = RESERVE.min(self.reorder / 2);
+            rtl::onchip(&root, depth, self.reorder).parameter("ReservePages", reserve)
+        } else {
+            third_party::source(&self.rtl, self.top.as_deref())?
+        };
+        for (name, value) in &self.parameters {
+            source = source.parameter(name, value);
+        }
+        Ok(source)
+    }
+
+    /// A co-simulation with this profile.
+    ///
+    /// # Errors
+    /// Where the RTL is not found.
+    pub fn config(&self, profile: Profile) -> Result<Config> {
+        let mut config = Config::new(self.source()?, profile);
+        config.seed = self.seed;
+        if let Some(depth) = self.queue_depth {
+            config.driver.queue_entries = depth as u16;
+        }
+        config.waves = self.wave.as_ref().map(|path| Waves {
+            path: path.clone(),
+            from: self.wave_from,
+            until: self.wave_until,
+        });
+        Ok(config)
+    }
+}
+
+fn window(text: &str) -> std::result::Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(pages) if WINDOWS.contains(&pages) && pages.is_power_of_two() => Ok(pages),
+        _ => Err(format!(
+            "{text} pages cannot be built; choose 16, 32, 64, 128, 256, 512 or 1024"
+        )),
+    }
+}
+
+fn parameter(text: &str) -> std::result::Result<(String, String), String> {
+    text.split_once('=')
+        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .ok_or_else(|| format!("`{text}` is no parameter; write NAME=VALUE"))
+}
+
+// By hand, not derived: the default profile differs between commands.
+impl<P: DefaultProfile> Args for MachineArgs<P> {
+    fn augment_args(command: Command) -> Command {
+        let profile = arg!(--profile <NAME> "Drive and fabric: a built-in profile, or a TOML file")
+            .default_value(P::NAME);
+        let depth = arg!(--"queue-depth" <N> "Entries of the queues, 2 to 1024 [default: 64]")
+            .value_parser(value_parser!(u32).range(DEPTHS))
+            .required(false);
+        let reorder = arg!(--reorder <PAGES> "Reorder window in 4 KiB pages, a power of two")
+            .value_parser(window)
+            .default_value("1024");
+        let seed = arg!(--seed <N> "Decides everything that is random")
+            .value_parser(value_parser!(u64))
+            .default_value("1");
+        let rtl = Arg::new("rtl")
+            .long("rtl")
+            .value_name("PATH")
+            .help("Other RTL with the pins of ours or of SNAcc's: filelist, folder, Verilog files")
+            .value_parser(value_parser!(PathBuf))
+            .num_args(1..)
+            .action(ArgAction::Append)
+            .conflicts_with("reorder");
+        let top = arg!(--top <MODULE> "Its top module [default: the one with such pins]")
+            .required(false)
+            .requires("rtl");
+        let param = Arg::new("param")
+            .long("param")
+            .value_name("NAME=VALUE")
+            .help("Set a parameter of the top module")
+            .value_parser(parameter)
+            .action(ArgAction::Append);
+        let wave = arg!(--wave <FILE> "Record waves in this FST file")
+            .value_parser(value_parser!(PathBuf))
+            .required(false);
+        let from = arg!(--"wave-from" <CYCLE> "Record from this cycle on")
+            .value_parser(value_parser!(u64))
+            .required(false)
+            .requires("wave");
+        let until = arg!(--"wave-until" <CYCLE> "Record up to this cycle")
+            .value_parser(value_parser!(u64))
+            .required(false)
+            .requires("wave");
+        command
+            .next_help_heading("Machine")
+            .args([
+                profile, depth, reorder, seed, rtl, top, param, wave, from, until,
+            ])
+            .next_help_heading(None)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();
+        let many = |name: &str| matches.get_many::<PathBuf>(name);
+        Ok(Self {
+            profile: matches
+                .get_one::<String>("profile")
+                .cloned()
+                .unwrap_or_default(),
+            queue_depth: matches.get_one("queue-depth").copied(),
+            reorder: matches
+                .get_one("reorder")
+                .copied()
+                .unwrap_or(*WINDOWS.end()),
+            seed: matches.get_one("seed").copied().unwrap_or(1),
+            rtl: many("rtl")
+                .map(|paths| paths.cloned().collect())
+                .unwrap_or_default(),
+            top: matches.get_one("top").cloned(),
+            parameters: matches
+                .get_many("param")
+                .map(|all| all.cloned().collect())
+                .unwrap_or_default(),
+            wave: path("wave"),
+            wave_from: matches.get_one("wave-from").copied().unwrap_or(0),
+            wave_until: matches.get_one("wave-until").copied(),
+            default: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line's grammar.
+
+mod machine;
+mod third_party;
+pub mod values;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use machine::MachineArgs;
+use values::{FaultOption, StallOption};
+
+/// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
+///
+/// Everything here is simulated: the RTL runs in Verilator, drive and PCIe fabric are models.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
+                        3 done but data differ or a transaction failed, 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Send a real file through the RTL to the drive and back, compare, report
+    Demo(DemoArgs),
+    /// Write a file to the drive, read from it, or both
+    Run(Box<RunArgs>),
+    /// Measure; beside each number an ideal host driver on the same drive
+    Bench {
+        /// What to measure.
+        #[command(subcommand)]
+        bench: BenchCommand,
+    },
+    /// Show registers, events, latencies and counters after a small workload
+    Inspect(InspectArgs),
+    /// Count LUTs, flip-flops and RAMs of the RTL (Yosys)
+    Resources(ResourcesArgs),
+    /// List drive profiles, or show where each number of one comes from
+    Profiles(ProfilesArgs),
+    /// Print the constants that hardware and software share
+    Spec {
+        /// In which language
+        #[arg(value_enum)]
+        language: Language,
+    },
+}
+
+impl Command {
+    /// Where its report goes as JSON.
+    pub fn json(&self) -> Option<&Path> {
+        let report = match self {
+            Self::Demo(args) => &args.report,
+            Self::Run(args) => &args.report,
+            Self::Bench { bench } => match bench {
+                BenchCommand::Core(args)
+                | BenchCommand::Latency(args)
+                | BenchCommand::Random(args)
+                | BenchCommand::Speed(args) => &args.report,
+                BenchCommand::Soak(args) => &args.report,
+            },
+            Self::Inspect(args) => &args.report,
+            Self::Resources(args) => &args.report,
+            Self::Profiles(args) => &args.report,
+            Self::Spec { .. } => return None,
+        };
+        report.json.as_deref()
+    }
+}
+
+/// Where the report goes besides the terminal.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ReportArgs {
+    /// Write the report as JSON into this file; `-`: to standard output, instead of text
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Options of `forebay demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// The file to send [default: this program itself]
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Send at most so much of it
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = values::length)]
+    pub limit: u64,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<Drive990Pro>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// The profile used where none is named.
+pub trait DefaultProfile: Send + Sync + Clone + std::fmt::Debug + 'static {
+    /// Its name.
+    const NAME: &'static str;
+}
+
+/// A real drive's timing.
+#[derive(Clone, Debug)]
+pub struct Drive990Pro;
+/// Neither drive nor fabric ever waits.
+#[derive(Clone, Debug)]
+pub struct DriveIdeal;
+
+impl DefaultProfile for Drive990Pro {
+    const NAME: &'static str = "990pro-2tb";
+}
+impl DefaultProfile for DriveIdeal {
+    const NAME: &'static str = "ideal";
+}
+
+/// Options of `forebay run`.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("what").args(["write", "read"]).required(true).multiple(true))]
+pub struct RunArgs {
+    /// Write this file to the drive
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Read from the drive; with --write: read back and compare
+    #[arg(long)]
+    pub read: bool,
+    /// Byte address on the drive
+    #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size)]
+    pub at: u64,
+    /// Bytes to read [default with --write: the length of that file]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "read")]
+    pub length: Option<u64>,
+    /// Store what was read in this file
+    #[arg(long, value_name = "FILE", requires = "read")]
+    pub out: Option<PathBuf>,
+    /// Cut writes and reads into transactions of so many bytes [default: one transaction]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub transaction: Option<u64>,
+    /// Keep what the drive stores in this (sparse) file, for later runs
+    #[arg(long, value_name = "FILE.img")]
+    pub medium: Option<PathBuf>,
+    /// Logical block of the drive in bytes
+    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
+    pub block: Option<String>,
+    /// Force unit access: answer a write only when it is on the medium
+    #[arg(long, requires = "write")]
+    pub fua: bool,
+    /// Flush the drive after the write
+    #[arg(long, requires = "write")]
+    pub flush: bool,
+    /// Pause a port at random: [PORT=]CHANCE[:CYCLES]; ports: all (default), write, response,
+    /// command, read, window-write, window-read, window-answer, doorbell
+    #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
+    pub stall: Vec<StallOption>,
+    /// Let the drive fail: ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
+    /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
+    #[arg(long, value_name = "FAULT", value_parser = values::fault)]
+    pub fault: Vec<FaultOption>,
+    /// Give a command up after so many cycles; 0: never
+    #[arg(long, value_name = "CYCLES", default_value_t = 0)]
+    pub timeout_cycles: u32,
+    /// Send a failed command again up to so many times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
+    pub retry_limit: Option<u8>,
+    /// Store registers, events, histogram and counters for `forebay inspect --from`
+    #[arg(long, value_name = "FILE")]
+    pub inspect: Option<PathBuf>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<Drive990Pro>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// The benches.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// Sequential: write 64 MiB, write 8 MiB in one transaction with its start, read 64 MiB
+    Core(BenchArgs<DriveIdeal>),
+    /// Cycles of one transaction: 4 KiB and 1 MiB, write and read
+    Latency(BenchArgs<DriveIdeal>),
+    /// Random: 4 KiB reads, 4 KiB writes, 512 B writes
+    Random(BenchArgs<DriveIdeal>),
+    /// Simulated cycles per second: streamer busy, and nothing but a clock
+    Speed(BenchArgs<DriveIdeal>),
+    /// Random transactions of mixed size, direction and alignment, all ports pausing, each byte
+    /// checked
+    Soak(SoakArgs),
+}
+
+/// Options of every bench.
+#[derive(Args, Debug)]
+pub struct BenchArgs<P: DefaultProfile> {
+    /// Move so many bytes in each measurement of a rate [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub bytes: Option<u64>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<P>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Options of `forebay bench soak`.
+#[derive(Args, Debug)]
+pub struct SoakArgs {
+    /// How many transactions
+    #[arg(long, value_name = "N", default_value_t = 2_000,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub transactions: u64,
+    /// Addresses lie in so many bytes of the drive
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::length)]
+    pub area: u64,
+    /// Greatest transaction
+    #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = values::length)]
+    pub largest: u64,
+    /// Pauses of all ports: CHANCE[:CYCLES]; 0 for none
+    #[arg(long, value_name = "PAUSE", default_value = "0.05:20", value_parser = values::stall)]
+    pub stall: Vec<StallOption>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<DriveIdeal>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Options of `forebay inspect`.
+#[derive(Args, Debug)]
+pub struct InspectArgs {
+    /// Show what `forebay run --inspect FILE` stored, instead of running anything
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Show only the last so many events
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    pub events: usize,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<Drive990Pro>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Options of `forebay resources`.
+#[derive(Args, Debug)]
+pub struct ResourcesArgs {
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+    /// Further options, for `python -m forebay.resources`
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub rest: Vec<String>,
+}
+
+/// Options of `forebay profiles`.
+#[derive(Args, Debug)]
+pub struct ProfilesArgs {
+    /// Show every parameter of this profile (a name, or a TOML file)
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Languages of `forebay spec`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Language {
+    /// A SystemVerilog package.
+    Sv,
+    /// A C header.
+    C,
+    /// A Python module.
+    Python,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_grammar_holds() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_has_its_default_profile() {
+        let profile = |line: &str| match Cli::parse_from(line.split(' ')).command {
+            Command::Demo(args) => args.machine.profile,
+            Command::Bench {
+                bench: BenchCommand::Core(args),
+            } => args.machine.profile,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(profile("forebay demo"), "990pro-2tb");
+        assert_eq!(profile("forebay bench core"), "ideal");
+        assert_eq!(profile("forebay bench core --profile x.toml"), "x.toml");
+    }
+
+    #[test]
+    fn senseless_lines_are_refused() {
+        for line in [
+            "forebay run",
+            "forebay run --at 0",
+            "forebay run --write f --at x",
+            "forebay run --read --length 4KiB --block 1024",
+            "forebay run --write f --length 5",
+            "forebay demo --queue-depth 1",
+            "forebay demo --queue-depth 100000",
+            "forebay demo --reorder 100",
+            "forebay demo --wave-from 7",
+            "forebay demo --limit 0",
+            "forebay bench core --rtl x --reorder 64",
+            "forebay bench soak --transactions 0",
+        ] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Values as people write them: sizes, pauses, faults.
+
+use forebay_cosim::{Stall, Stalls};
+use forebay_model::{Fault, FaultAction, FaultPlan, MICROSECOND, MILLISECOND, NANOSECOND, Time};
+use forebay_model::{SECOND, Trigger};
+use forebay_spec::nvme::{IoOpcode, Status};
+
+/// Result of reading a value: the error is a sentence for clap to show behind the option's name.
+type Read<T> = Result<T, String>;
+
+/// Reads a number of bytes: `4096`, `0x1000`, `64KiB`, `1.5 MiB`, `2GB`.
+pub fn size(text: &str) -> Read<u64> {
+    const UNITS: [(&str, u64); 13] = [
+        ("TiB", 1 << 40),
+        ("GiB", 1 << 30),
+        ("MiB", 1 << 20),
+        ("KiB", 1 << 10),
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("kB", 1_000),
+        ("KB", 1_000),
+        ("G", 1 << 30),
+        ("M", 1 << 20),
+        ("K", 1 << 10),
+        ("B", 1),
+    ];
+    let text = text.trim();
+    let bad = || format!("`{text}` is no size; write bytes (4096, 0x1000) or a unit (64KiB, 1MiB)");
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).map_err(|_| bad());
+    }
+    let (number, unit) = UNITS
+        .iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?.trim_end(), *unit)))
+        .unwrap_or((text, 1));
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole
+            .checked_mul(unit)
+            .ok_or_else(|| format!("`{text}` is more than 2^64 bytes"));
+    }
+    let number: f64 = number.parse().map_err(|_| bad())?;
+    let bytes = number * unit as f64;
+    // A fraction of a byte means that the unit was mistaken.
+    if !(0.0..9e15).contains(&bytes) || bytes.fract() != 0.0 {
+        return Err(bad());
+    }
+    Ok(bytes as u64)
+}
+
+/// A length that is not zero.
+pub fn length(text: &str) -> Read<u64> {
+    match size(text)? {
+        0 => Err("the length is zero; give at least 1 byte".into()),
+        bytes => Ok(bytes),
+    }
+}
+
+/// A simulated time: `500us`, `2ms`.
+fn time(text: &str) -> Read<Time> {
+    let units = [
+        ("ns", NANOSECOND),
+        ("us", MICROSECOND),
+        ("ms", MILLISECOND),
+        ("s", SECOND),
+    ];
+    units
+        .iter()
+        .find_map(|(name, unit)| {
+            let number: u64 = text.strip_suffix(name)?.trim_end().parse().ok()?;
+            number.checked_mul(*unit)
+        })
+        .ok_or_else(|| format!("`{text}` is no time; write for example 500us or 2ms"))
+}
+
+/// Pauses of one port or of all: `0.2`, `0.2:50`, `read=0.5:8`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StallOption {
+    port: String,
+    stall: Stall,
+}
+
+/// Names of the ports that can pause.
+const PORTS: [&str; 9] = [
+    "all",
+    "write",
+    "response",
+    "command",
+    "read",
+    "window-write",
+    "window-read",
+    "window-answer",
+    "doorbell",
+];
+
+/// Longest pause where none is given.
+const PAUSE: u32 = 16;
+
+/// Reads `--stall`.
+pub fn stall(text: &str) -> Read<StallOption> {
+    let (port, rest) = text.split_once('=').unwrap_or(("all", text));
+    if !PORTS.contains(&port) {
+        return Err(format!(
+            "no port is named `{port}`; there are: {}",
+            PORTS.join(", ")
+        ));
+    }
+    let (chance, longest) = rest.split_once(':').unwrap_or((rest, ""));
+    let bad = || format!("`{rest}` is no pause; write CHANCE or CHANCE:CYCLES, such as 0.2:50");
+    let chance: f64 = chance.parse().map_err(|_| bad())?;
+    let longest = if longest.is_empty() {
+        PAUSE
+    } else {
+        longest.parse().map_err(|_| bad())?
+    };
+    if !(0.0..=0.95).contains(&chance) {
+        return Err(format!(
+            "a chance of {chance} cannot work; choose 0 to 0.95"
+        ));
+    }
+    Ok(StallOption {
+        port: port.to_owned(),
+        stall: Stall::new(chance, longest.max(1)),
+    })
+}
+
+/// All `--stall` options together; later ones win.
+pub fn stalls(options: &[StallOption]) -> Stalls {
+    options
+        .iter()
+        .fold(Stalls::default(), |mut stalls, option| {
+            let port = match option.port.as_str() {
+                "write" => &mut stalls.write,
+                "response" => &mut stalls.response,
+                "command" => &mut stalls.command,
+                "read" => &mut stalls.read,
+                "window-write" => &mut stalls.window_write,
+                "window-read" => &mut stalls.window_read,
+                "window-answer" => &mut stalls.window_answer,
+                "doorbell" => &mut stalls.doorbell,
+                _ => return Stalls::everywhere(option.stall),
+            };
+            *port = option.stall;
+            stalls
+        })
+}
+
+/// Something that the drive does wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultOption {
+    /// To commands.
+    Command(Fault),
+    /// Reports a fatal status at this time.
+    Fatal(Time),
+    /// Ceases to be ready at this time.
+    NotReady(Time),
+}
+
+/// Reads `--fault`: ACTION@WHEN\[:TIMES\].
+pub fn fault(text: &str) -> Read<FaultOption> {
+    let Some((action, when)) = text.split_once('@') else {
+        return Err(format!(
+            "`{text}` lacks an @; write ACTION@WHEN, such as fail=0x281@nth=3"
+        ));
+    };
+    match action {
+        "fatal" => return Ok(FaultOption::Fatal(time(when)?)),
+        "not-ready" => return Ok(FaultOption::NotReady(time(when)?)),
+        _ => {}
+    }
+    let (when, times) = match when.split_once(':') {
+        Some((when, times)) => (
+            when,
+            times
+                .parse()
+                .map_err(|_| format!("`{times}` is no number of times"))?,
+        ),
+        None => (when, 1),
+    };
+    Ok(FaultOption::Command(Fault {
+        trigger: trigger(when)?,
+        action: fault_action(action)?,
+        times,
+    }))
+}
+
+fn fault_action(text: &str) -> Read<FaultAction> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    Ok(match (name, value) {
+        ("fail", "") => FaultAction::Fail(Status::UNRECOVERED_READ_ERROR),
+        ("fail", value) => FaultAction::Fail(Status::from_bits(number(value)?)),
+        ("drop", "") => FaultAction::Drop,
+        ("duplicate", "") => FaultAction::Duplicate,
+        // No queue is so long that it could be in use.
+        ("unknown-cid", "") => FaultAction::UnknownCid(0xfffe),
+        ("unknown-cid", value) => FaultAction::UnknownCid(number(value)?),
+        ("wrong-phase", "") => FaultAction::WrongPhase,
+        ("wrong-head", value) => FaultAction::WrongSqHead(number(value)?),
+        _ => {
+            return Err(format!(
+                "no fault is named `{text}`; there are: fail, fail=STATUS, drop, duplicate, \
+                 unknown-cid, unknown-cid=N, wrong-phase, wrong-head=N, fatal, not-ready"
+            ));
+        }
+    })
+}
+
+fn trigger(text: &str) -> Read<Trigger> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    Ok(match (name, value) {
+        ("nth", value) => Trigger::Nth(number(value)?.max(1).into()),
+        ("every", value) => Trigger::Every(number(value)?.max(1).into()),
+        ("lba", value) => {
+            let (from, to) = value.split_once("..").unwrap_or((value, ""));
+            let from = size(from)?;
+            let to = if to.is_empty() {
+                from.saturating_add(1)
+            } else {
+                size(to)?
+            };
+            Trigger::Lbas(from..to)
+        }
+        ("read", "") => Trigger::Opcode(IoOpcode::Read),
+        ("write", "") => Trigger::Opcode(IoOpcode::Write),
+        ("flush", "") => Trigger::Opcode(IoOpcode::Flush),
+        _ => {
+            return Err(format!(
+                "`{text}` says no moment; there are: nth=N, every=N, lba=A..B, read, write, flush"
+            ));
+        }
+    })
+}
+
+fn number(text: &str) -> Read<u16> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u16::from_str_radix(hex, 16),
+        None => text.parse(),
+    }
+    .map_err(|_| format!("`{text}` is no number from 0 to 65535"))
+}
+
+/// All `--fault` options together.
+pub fn faults(options: &[FaultOption]) -> FaultPlan {
+    let mut plan = FaultPlan::none();
+    for option in options {
+        match option {
+            FaultOption::Command(fault) => plan.faults.push(fault.clone()),
+            FaultOption::Fatal(at) => plan.fatal_at = Some(*at),
+            FaultOption::NotReady(at) => plan.not_ready_at = Some(*at),
+        }
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("0x1000", 4096),
+            ("64KiB", 65536),
+            ("64 KiB", 65536),
+            ("1.5MiB", 3 << 19),
+            ("2GB", 2_000_000_000),
+            ("3M", 3 << 20),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "KiB",
+            "1 parsec",
+            "-1",
+            "1.0001KiB",
+            "0x",
+            "20000000TiB",
+            "nan",
+            "1e400",
+        ] {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert!(length("0").unwrap_err().contains("zero"));
+    }
+
+    #[test]
+    fn pauses() {
+        let some = |text: &str| stall(text).unwrap();
+        assert_eq!(
+            stalls(&[some("0.5:8")]),
+            Stalls::everywhere(Stall::new(0.5, 8))
+        );
+        let both = stalls(&[some("0.1"), some("read=0.9:3")]);
+        assert_eq!(
+            (both.read, both.write),
+            (Stall::new(0.9, 3), Stall::new(0.1, 16))
+        );
+        for text in ["", "1.0", "2", "-0.1", "nowhere=0.1", "read=", "0.1:x"] {
+            assert!(stall(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_read() {
+        let command = |text: &str| match fault(text) {
+            Ok(FaultOption::Command(fault)) => fault,
+            other => panic!("{text}: {other:?}"),
+        };
+        let read = command("fail=0x281@nth=3:7");
+        assert_eq!((read.trigger, read.times), (Trigger::Nth(3), 7));
+        assert_eq!(
+            read.action,
+            FaultAction::Fail(Status::UNRECOVERED_READ_ERROR)
+        );
+        assert_eq!(
+            command("drop@lba=0x10..0x20").trigger,
+            Trigger::Lbas(16..32)
+        );
+        assert_eq!(command("drop@every=10:2").times, 2);
+        assert_eq!(
+            command("duplicate@read").trigger,
+            Trigger::Opcode(IoOpcode::Read)
+        );
+        assert_eq!(
+            fault("not-ready@2ms"),
+            Ok(FaultOption::NotReady(2 * MILLISECOND))
+        );
+        for text in [
+            "",
+            "drop",
+            "explode@nth=1",
+            "drop@never",
+            "fatal@soon",
+            "fail=x@nth=1",
+        ] {
+            assert!(fault(text).is_err(), "{text}");
+        }
+    }
+}

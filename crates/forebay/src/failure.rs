@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes wrong, as the user reads it, and the exit code it ends with.
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+
+use miette::Diagnostic;
+
+/// Exit codes; the guide's page on the command line lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, and the result is right.
+    Good = 0,
+    /// It could not be done: a tool is missing, RTL does not build, a file fails.
+    Impossible = 1,
+    /// An option or a file given cannot be used.
+    BadInput = 2,
+    /// It was done, but data differ or a transaction failed.
+    BadResult = 3,
+    /// Stopped by Ctrl-C; the report holds what was reached.
+    Interrupted = 130,
+}
+
+/// Result of a command's parts.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// A failure: what, what to do, and with which exit code.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    message: String,
+    help: Option<String>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// A failure without a cause underneath.
+    pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            help: Some(help.into()),
+            source: None,
+        }
+    }
+
+    /// Input that cannot be used: option, value, what it may be, what to do.
+    pub fn input(field: &str, value: impl fmt::Display, limit: &str, remedy: &str) -> Self {
+        Self::new(
+            Exit::BadInput,
+            format!("{field} is {value}, but {limit}"),
+            remedy,
+        )
+    }
+
+    /// A file that the user named and that fails.
+    pub fn file(doing: &str, path: &Path, source: std::io::Error) -> Self {
+        Self {
+            exit: Exit::BadInput,
+            message: format!("{doing} {}: {source}", path.display()),
+            help: Some("check that the path exists, is readable and the disk has room".into()),
+            source: None,
+        }
+    }
+
+    /// The user pressed Ctrl-C.
+    pub fn interrupted() -> Self {
+        Self {
+            exit: Exit::Interrupted,
+            message: "interrupted before there was anything to report".into(),
+            help: None,
+            source: None,
+        }
+    }
+
+    /// Tells the user on standard error; returns the exit code.
+    pub fn show(self) -> Exit {
+        let exit = self.exit;
+        eprintln!("{:?}", miette::Report::new(self));
+        exit
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+impl Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+}
+
+impl From<forebay_model::ModelError> for Failure {
+    fn from(error: forebay_model::ModelError) -> Self {
+        Self {
+            exit: Exit::BadInput,
+            message: error.to_string(),
+            help: Some("`forebay profiles` lists the profiles and what they hold".into()),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_rtl::Error> for Failure {
+    fn from(error: forebay_rtl::Error) -> Self {
+        use forebay_rtl::Error as Rtl;
+        let (exit, help) = match &error {
+            Rtl::Filelist { .. } | Rtl::NoFiles { .. } | Rtl::NoPort { .. } => (
+                Exit::BadInput,
+                "name a filelist, Verilog files or a folder with --rtl",
+            ),
+            Rtl::ToolFailed { .. } => (
+                Exit::BadInput,
+                "the RTL must pass Verilator; the first complaint is the one to mend",
+            ),
+            Rtl::Io { .. } => (
+                Exit::BadInput,
+                "check that the path exists and can be used: of --rtl, its filelists, or --wave",
+            ),
+            Rtl::Model { .. } => (
+                Exit::BadResult,
+                "record waves with --wave FILE.fst and look at this cycle",
+            ),
+            _ => (Exit::Impossible, "`make setup` installs what is missing"),
+        };
+        Self {
+            exit,
+            message: error.to_string(),
+            help: Some(help.into()),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_cosim::Error> for Failure {
+    fn from(error: forebay_cosim::Error) -> Self {
+        use forebay_cosim::Error as Cosim;
+        let (exit, help) = match error {
+            Cosim::Rtl(error) => return error.into(),
+            Cosim::Model(error) => return error.into(),
+            Cosim::Driver(failure) => return failure.into(),
+            Cosim::Interrupted | Cosim::Bus(forebay_driver::BusError::Interrupted) => {
+                return Self::interrupted();
+            }
+            Cosim::MissingPin { .. } | Cosim::WrongPin { .. } => (
+                Exit::BadInput,
+                "--rtl takes a top module with the pins of fb_top_onchip or of SNAcc's streamer; \
+                 name it with --top",
+            ),
+            Cosim::NoRtl { .. } => (
+                Exit::BadInput,
+                "name a filelist (.f), a folder, or Verilog files with --rtl",
+            ),
+            Cosim::Protocol { .. } | Cosim::Assertion { .. } => (
+                Exit::BadResult,
+                "this is a defect of the RTL: record waves with --wave FILE.fst --wave-from a \
+                 little before this cycle",
+            ),
+            Cosim::Stuck { .. } => (
+                Exit::BadResult,
+                "if the drive was told to drop commands, set --timeout-cycles; else record waves \
+                 with --wave FILE.fst and look at this cycle",
+            ),
+            Cosim::Data { .. } => (Exit::BadInput, "check the file and the room on its disk"),
+            Cosim::Setting { .. } => (Exit::BadInput, "choose another value"),
+            _ => (Exit::Impossible, "report this with the command line"),
+        };
+        Self {
+            exit,
+            message: error.to_string(),
+            help: Some(help.into()),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_driver::Failure> for Failure {
+    fn from(failure: forebay_driver::Failure) -> Self {
+        if matches!(
+            *failure.error,
+            forebay_driver::Error::Bus(forebay_driver::BusError::Interrupted)
+        ) {
+            return Self::interrupted();
+        }
+        let help = failure.remedy().to_owned();
+        let mut message = failure.to_string();
+        for step in &failure.before {
+            message.push_str(&format!("\n  done before: {}: {}", step.name, step.found));
+        }
+        Self {
+            exit: Exit::BadResult,
+            message,
+            help: Some(help),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_driver::Error> for Failure {
+    fn from(error: forebay_driver::Error) -> Self {
+        let help = error.remedy().to_owned();
+        Self {
+            exit: Exit::BadResult,
+            message: error.to_string(),
+            help: Some(help),
+            source: None,
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self {
+            exit: Exit::BadInput,
+            message: format!("this is no report of forebay: {error}"),
+            help: Some("give a file that --json or --inspect wrote".into()),
+            source: None,
+        }
+    }
+}

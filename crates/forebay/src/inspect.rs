@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay inspect`: what the streamer's registers say after a small workload.
+
+use std::fs;
+
+use forebay_cosim::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::args::InspectArgs;
+use crate::failure::{Exit, Failure, Result};
+use crate::inspection::Inspection;
+use crate::render::Page;
+use crate::report::{self, Header};
+use crate::session::{Ended, Session};
+use crate::workload::{ops, scattered, sequential};
+
+/// Kind and version of what is stored.
+pub const SCHEMA: &str = "forebay.inspect/1";
+
+/// What is stored by `forebay run --inspect` and by `--json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// How it came about.
+    #[serde(flatten)]
+    pub header: Header,
+    /// What the registers said.
+    #[serde(flatten)]
+    pub inspection: Inspection,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where the file is no inspection, or the machine cannot be made.
+pub fn run(args: &InspectArgs) -> Result<Exit> {
+    let (report, ended) = match &args.from {
+        Some(path) => {
+            let text =
+                fs::read_to_string(path).map_err(|error| Failure::file("reading", path, error))?;
+            let report: Report = serde_json::from_str(&text)?;
+            (report, Ended::Done)
+        }
+        None => workload(args)?,
+    };
+    if !report::emit(&report, args.report.json.as_deref())? {
+        let mut page = Page::new("Forebay inspect");
+        page.line(format_args!(
+            "  after: {}",
+            report.header.command_line.join(" ")
+        ));
+        report.inspection.show(&mut page, args.events);
+        page.print();
+    }
+    Ok(ended.exit(true))
+}
+
+/// Some of everything: a sequential write, scattered writes and reads.
+fn workload(args: &InspectArgs) -> Result<(Report, Ended)> {
+    let mut session = Session::start(&args.machine, SCHEMA, |_| Ok(()))?;
+    let area = session.namespace()?.bytes().min(1 << 30);
+    let large = (256 << 10).min(area);
+    let mut all = ops(&sequential(Direction::Write, (1 << 20).min(area), large));
+    all.extend(ops(&scattered(
+        Direction::Write,
+        256 << 10,
+        4096,
+        area,
+        args.machine.seed,
+    )));
+    let mut ended = session.measure("writing", &all).ended;
+    if ended.is_done() {
+        for op in &mut all {
+            op.direction = Direction::Read;
+        }
+        ended = session.measure("reading", &all).ended;
+    }
+    let inspection = Inspection::take(&mut session.system)?;
+    Ok((
+        Report {
+            header: session.header(&ended),
+            inspection,
+        },
+        ended,
+    ))
+}

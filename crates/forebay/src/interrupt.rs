@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ctrl-C: the first asks for an end with a report, the second ends at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::failure::Exit;
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+/// Flags of the simulations that run.
+static FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+
+/// Whether the user wants to stop.
+pub fn wanted() -> bool {
+    WANTED.load(Ordering::Relaxed)
+}
+
+/// Sets this flag, too, when the user wants to stop.
+pub fn also(flag: Arc<AtomicBool>) {
+    let mut flags = FLAGS.lock().unwrap_or_else(PoisonError::into_inner);
+    // Of a simulation that has ended nobody else holds the flag.
+    flags.retain(|flag| Arc::strong_count(flag) > 1);
+    flag.store(wanted(), Ordering::Relaxed);
+    flags.push(flag);
+}
+
+/// Begins to listen to Ctrl-C and SIGTERM.
+pub fn listen() {
+    let handler = || {
+        if WANTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        for flag in FLAGS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            flag.store(true, Ordering::Relaxed);
+        }
+    };
+    // Without a handler Ctrl-C still ends the program, only without a report.
+    if let Err(error) = ctrlc::set_handler(handler) {
+        eprintln!("warning: Ctrl-C will give no report: {error}");
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line: streams bytes through the streamer's RTL onto simulated drives.
+//!
+//! Every crate below this one is a library; only this one prints. A command makes a report (a
+//! plain structure), which goes out as JSON, as text, or both.
+
+mod args;
+mod bench;
+mod demo;
+mod failure;
+mod home;
+mod inspect;
+mod inspection;
+mod interrupt;
+mod profiles;
+mod progress;
+mod reference;
+mod render;
+mod report;
+mod resources;
+mod run;
+mod session;
+mod spec;
+mod workload;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::{Exit, Result};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    interrupt::listen();
+    let exit = dispatch(&cli.command).unwrap_or_else(failure::Failure::show);
+    ExitCode::from(exit as u8)
+}
+
+fn dispatch(command: &Command) -> Result<Exit> {
+    report::check(command.json())?;
+    match command {
+        Command::Demo(args) => demo::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Bench { bench } => bench::run(bench),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Resources(args) => resources::run(args),
+        Command::Profiles(args) => profiles::run(args),
+        Command::Spec { language } => spec::run(*language),
+    }
+}

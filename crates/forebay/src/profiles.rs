@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay profiles`: what there is, and where each number comes from.
+
+use forebay_model::Profile;
+use serde::Serialize;
+
+use crate::args::ProfilesArgs;
+use crate::failure::{Exit, Result};
+use crate::render::{Grid, Page};
+use crate::report;
+
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    description: String,
+    parameters: Vec<Parameter>,
+}
+
+#[derive(Serialize)]
+struct Parameter {
+    field: String,
+    value: u64,
+    kind: String,
+    source: String,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    version: &'static str,
+    profiles: Vec<Listed>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where a profile cannot be loaded, or the report not written.
+pub fn run(args: &ProfilesArgs) -> Result<Exit> {
+    let names: Vec<String> = match &args.name {
+        Some(name) => vec![name.clone()],
+        None => Profile::names().map(str::to_owned).collect(),
+    };
+    let profiles = names
+        .iter()
+        .map(|name| load(name))
+        .collect::<Result<Vec<_>>>()?;
+    let report = Report {
+        schema: "forebay.profiles/1",
+        version: env!("CARGO_PKG_VERSION"),
+        profiles,
+    };
+    if report::emit(&report, args.report.json.as_deref())? {
+        return Ok(Exit::Good);
+    }
+    match (&args.name, report.profiles.as_slice()) {
+        (Some(_), [profile]) => show(profile),
+        _ => list(&report.profiles),
+    }
+    Ok(Exit::Good)
+}
+
+fn load(name: &str) -> Result<Listed> {
+    let profile = Profile::load(name)?;
+    let parameters = profile.sources.iter().map(|row| Parameter {
+        field: row.field.clone(),
+        value: row.value,
+        kind: format!("{:?}", row.kind).to_lowercase(),
+        source: row.source.clone(),
+    });
+    Ok(Listed {
+        parameters: parameters.collect(),
+        name: profile.name,
+        description: profile.description,
+    })
+}
+
+fn list(profiles: &[Listed]) {
+    let mut page = Page::new("Profiles");
+    let mut grid = Grid::new(&["name", "description", ">parameters"]);
+    for profile in profiles {
+        let count = profile.parameters.len().to_string();
+        grid.row([&profile.name, &profile.description, &count]);
+    }
+    page.grid(grid)
+        .line("\n  `forebay profiles NAME` shows each parameter and its source.")
+        .line("  A file of your own: --profile FILE.toml, in the form of profiles/*.toml.");
+    page.print();
+}
+
+fn show(profile: &Listed) {
+    let mut page = Page::new(&format!("Profile {}", profile.name));
+    page.line(format!("  {}\n", profile.description));
+    let mut grid = Grid::new(&["parameter", ">value", "is", "source"]).wrap(3, 64);
+    for parameter in &profile.parameters {
+        let value = parameter.value.to_string();
+        grid.row([&parameter.field, &value, &parameter.kind, &parameter.source]);
+    }
+    page.grid(grid);
+    page.print();
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A machine that runs: built, brought up, and driven with progress shown.
+
+use forebay_cosim::{Config, Error, System};
+use forebay_driver::{Namespace, Step};
+use serde::{Deserialize, Serialize};
+
+use crate::args::MachineArgs;
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::report::{self, Header, Hop, ProfileName, Rate, Rtl};
+use crate::workload::Op;
+
+/// How a run ended. What was reached is in the statistics in each case.
+#[derive(Debug, Default)]
+pub enum Ended {
+    /// Every transaction has ended.
+    #[default]
+    Done,
+    /// The user stopped it.
+    Interrupted,
+    /// Something broke.
+    Failed(Failure),
+}
+
+impl Ended {
+    /// Whether every transaction has ended.
+    pub const fn is_done(&self) -> bool {
+        matches!(self, Self::Done)
+    }
+
+    fn of(result: forebay_cosim::Result<()>) -> Self {
+        match result {
+            Ok(()) => Self::Done,
+            Err(Error::Interrupted) => Self::Interrupted,
+            Err(error) => Self::Failed(error.into()),
+        }
+    }
+
+    /// The exit code, once the report is out: a failure is told now, last and so most visible.
+    pub fn exit(self, good: bool) -> Exit {
+        match self {
+            Self::Done if good => Exit::Good,
+            Self::Done => Exit::BadResult,
+            Self::Interrupted => Exit::Interrupted,
+            Self::Failed(failure) => failure.show(),
+        }
+    }
+}
+
+/// A step of bring-up, for reports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StepReport {
+    /// What was done.
+    pub name: String,
+    /// How long it took, in simulated nanoseconds.
+    pub duration_ns: u64,
+    /// What was found.
+    pub found: String,
+}
+
+impl From<&Step> for StepReport {
+    fn from(step: &Step) -> Self {
+        Self {
+            name: step.name.to_string(),
+            duration_ns: u64::try_from(step.duration.as_nanos()).unwrap_or(u64::MAX),
+            found: step.found.clone(),
+        }
+    }
+}
+
+/// A machine that runs.
+pub struct Session {
+    /// RTL, fabric, drive, host.
+    pub system: System,
+    /// The steps of its bring-up.
+    pub steps: Vec<StepReport>,
+    header: Header,
+    /// What had crossed the links when counting began.
+    hops_before: Vec<Hop>,
+}
+
+impl Session {
+    /// Builds the RTL and brings drive and streamer up; `adjust` changes what the options say.
+    ///
+    /// # Errors
+    /// Where the RTL, the profile or the bring-up fails.
+    pub fn start<P>(
+        args: &MachineArgs<P>,
+        schema: &str,
+        adjust: impl FnOnce(&mut Config) -> Result<()>,
+    ) -> Result<Self>
+    where
+        P: crate::args::DefaultProfile,
+    {
+        let mut config = args.config(args.load_profile()?)?;
+        adjust(&mut config)?;
+        let header = Header {
+            schema: schema.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: report::command_line(),
+            simulated: true,
+            seed: config.seed,
+            interrupted: false,
+            profile: ProfileName {
+                name: config.profile.name.clone(),
+                description: config.profile.description.clone(),
+            },
+            rtl: Rtl {
+                top: config.rtl.top.clone(),
+                parameters: config.rtl.parameters.clone(),
+                clock_hz: 1e12 / config.clock_period as f64,
+            },
+        };
+        let progress = Progress::stage("looking for the RTL's library");
+        let mut system =
+            System::new(config, &mut |step| progress.build(step)).map_err(|error| {
+                // Ctrl-C reaches the compilers, too: what they say then is no news.
+                if interrupt::wanted() {
+                    Failure::interrupted()
+                } else {
+                    error.into()
+                }
+            })?;
+        drop(progress);
+        interrupt::also(system.stop_flag());
+        let _progress = Progress::stage("bringing drive and streamer up");
+        let mut steps = Vec::new();
+        system.bring_up(&mut |step| steps.push(StepReport::from(step)))?;
+        let mut session = Self {
+            system,
+            steps,
+            header,
+            hops_before: Vec::new(),
+        };
+        session.begin();
+        Ok(session)
+    }
+
+    /// What a report begins with; `ended` is how the last run ended.
+    pub fn header(&self, ended: &Ended) -> Header {
+        Header {
+            interrupted: matches!(ended, Ended::Interrupted),
+            ..self.header.clone()
+        }
+    }
+
+    /// The namespace in use.
+    ///
+    /// # Errors
+    /// Where there is none: never after [`Session::start`].
+    pub fn namespace(&self) -> Result<Namespace> {
+        let session = self.system.session();
+        session
+            .map(|session| session.facts().namespace)
+            .ok_or_else(|| {
+                Failure::new(
+                    Exit::Impossible,
+                    "nothing was brought up",
+                    "report this defect",
+                )
+            })
+    }
+
+    /// Whether the RTL has the registers and bits that SNAcc's lacks.
+    pub fn is_extended(&self) -> bool {
+        let streamer = self
+            .system
+            .session()
+            .and_then(forebay_driver::Session::streamer);
+        streamer.is_some_and(forebay_driver::Streamer::is_extended)
+    }
+
+    /// Begins to count anew.
+    pub fn begin(&mut self) {
+        self.system.reset_stats();
+        self.system.take_outcomes();
+        self.hops_before = self.all_hops();
+    }
+
+    /// What crossed the links since [`Session::begin`].
+    pub fn hops(&self) -> Vec<Hop> {
+        let mut hops = self.all_hops();
+        for (hop, before) in hops.iter_mut().zip(&self.hops_before) {
+            hop.messages -= before.messages;
+            hop.payload_bytes -= before.payload_bytes;
+            hop.wire_bytes -= before.wire_bytes;
+        }
+        hops
+    }
+
+    fn all_hops(&self) -> Vec<Hop> {
+        self.system.fabric().hops().iter().map(Hop::from).collect()
+    }
+
+    /// Runs what was submitted, of so many bytes, until all has ended.
+    pub fn run(&mut self, label: &str, bytes: u64) -> Ended {
+        let progress = Progress::bytes(label, bytes);
+        let bar = progress.handle();
+        self.system.on_progress(move |snapshot| {
+            bar.set_position(
+                snapshot
+                    .bytes
+                    .max(bytes.saturating_sub(snapshot.bytes_to_send)),
+            );
+        });
+        let ended = Ended::of(self.system.run());
+        self.system.on_progress(|_| {});
+        ended
+    }
+
+    /// Runs until so many transactions have ended since [`Session::begin`].
+    pub fn run_to(&mut self, transactions: u64) -> Ended {
+        let enough = |system: &System| system.snapshot().transactions >= transactions;
+        Ended::of(self.system.run_until(enough))
+    }
+
+    /// Moves the pattern of this run's seed as the operations say, all in one direction, and
+    /// measures.
+    pub fn measure(&mut self, label: &str, ops: &[Op]) -> Measured {
+        self.begin();
+        let seed = self.header.seed;
+        for op in ops {
+            op.submit(&mut self.system, seed);
+        }
+        let ended = self.run(label, ops.iter().map(|op| op.length).sum());
+        let stats = self.system.stats();
+        let flow = if stats.reads.transactions > 0 {
+            &stats.reads
+        } else {
+            &stats.writes
+        };
+        let rate = Rate::of(flow, self.system.clock_period());
+        Measured { rate, ended }
+    }
+
+    /// Shuts drive and streamer down.
+    ///
+    /// # Errors
+    /// The step that failed.
+    pub fn shut_down(&mut self) -> Result<()> {
+        self.system.shutdown(&mut |_| {})?;
+        Ok(())
+    }
+}
+
+/// What came of a measurement.
+#[derive(Debug)]
+pub struct Measured {
+    /// How fast it went.
+    pub rate: Rate,
+    /// How it ended.
+    pub ended: Ended,
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is moved in a measurement: lists of transactions.
+
+use forebay_cosim::{Access, Direction, Read, Sink, System, Workload, Write, fill_pattern};
+use forebay_model::Medium;
+use rand_core::{RngCore, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use crate::failure::{Exit, Failure, Result};
+
+/// A transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// Which way.
+    pub direction: Direction,
+    /// First byte on the drive.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+impl Op {
+    /// Hands it to the user's streams: writes carry the pattern of `seed`, reads are compared with
+    /// it.
+    pub fn submit(&self, system: &mut System, seed: u64) -> u64 {
+        let Self {
+            direction,
+            address,
+            length,
+        } = *self;
+        match direction {
+            Direction::Write => system.submit_write(Write::pattern(address, length, seed)),
+            Direction::Read => {
+                system.submit_read(Read::new(address, length, Sink::Pattern { seed }))
+            }
+        }
+    }
+}
+
+/// Random numbers that follow from a seed; `stream` keeps users of one seed apart.
+pub fn random(seed: u64, stream: u64) -> Pcg64Mcg {
+    Pcg64Mcg::seed_from_u64(seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// A number below `limit`, which is not 0. The bias of at most `limit` in 2^64 is of no matter.
+pub fn below(random: &mut Pcg64Mcg, limit: u64) -> u64 {
+    ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u64
+}
+
+/// The transactions of a workload.
+pub fn ops(workload: &Workload) -> Vec<Op> {
+    let Workload {
+        direction,
+        size: length,
+        ..
+    } = *workload;
+    workload
+        .addresses()
+        .map(|address| Op {
+            direction,
+            address,
+            length,
+        })
+        .collect()
+}
+
+/// One after the other from address 0: `bytes` in all, `size` each, the last one whole.
+pub fn sequential(direction: Direction, bytes: u64, size: u64) -> Workload {
+    let count = bytes.div_ceil(size).max(1);
+    let (access, span) = (Access::Sequential, count * size);
+    Workload {
+        direction,
+        access,
+        size,
+        count,
+        span,
+        seed: 0,
+    }
+}
+
+/// Random multiples of `size` in the first `span` bytes: `bytes` in all.
+pub fn scattered(direction: Direction, bytes: u64, size: u64, span: u64, seed: u64) -> Workload {
+    let count = (bytes / size).max(1);
+    Workload {
+        direction,
+        access: Access::Random,
+        size,
+        count,
+        span,
+        seed,
+    }
+}
+
+/// Puts the pattern where reads will look for it, past the drive's own ways: what a drive holds
+/// before a measurement is not part of it.
+///
+/// # Errors
+/// Where the medium ends before or its file fails.
+pub fn prepare(medium: &mut Medium, ops: &[Op], seed: u64) -> Result<()> {
+    let mut piece = Vec::new();
+    for op in ops {
+        piece.resize(op.length as usize, 0);
+        fill_pattern(seed, op.address, &mut piece);
+        medium.write(op.address, &piece).map_err(|error| {
+            Failure::new(
+                Exit::BadInput,
+                format!(
+                    "the drive cannot hold {} bytes at {:#x}: {error}",
+                    op.length, op.address
+                ),
+                "choose a smaller --bytes, or a larger drive (--profile)",
+            )
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_move_what_they_should() {
+        let all = ops(&sequential(Direction::Read, 10_000, 4096));
+        assert_eq!(
+            all.iter().map(|op| op.address).collect::<Vec<_>>(),
+            [0, 4096, 8192]
+        );
+        let all = ops(&scattered(Direction::Write, 1 << 20, 4096, 2 << 20, 3));
+        assert_eq!(all.len(), 256);
+        assert!(
+            all.iter()
+                .all(|op| op.address % 4096 == 0 && op.address + 4096 <= 2 << 20)
+        );
+    }
+
+    #[test]
+    fn what_is_prepared_lies_there() {
+        let mut medium = Medium::in_memory(1 << 20);
+        let all = ops(&scattered(Direction::Read, 8192, 4096, 1 << 20, 9));
+        assert!(prepare(&mut medium, &all, 5).is_ok());
+        let mut expected = vec![0; 4096];
+        fill_pattern(5, all[0].address, &mut expected);
+        assert_eq!(
+            *medium.read(all[0].address, 4096).unwrap_or_default(),
+            *expected
+        );
+        let beyond = [Op {
+            address: 1 << 20,
+            ..all[0]
+        }];
+        assert!(prepare(&mut medium, &beyond, 5).is_err());
+    }
+}

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m forebay.resources`: what a design costs on an FPGA, and how it is timed.
+
+Without arguments it measures the on-chip streamer of this repository. The methods, and what their
+figures are worth, stand in `forebay.synthesis` and `forebay.timing`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from forebay.filelist import ROOT, read_filelist
+from forebay.paths import slowest_paths
+from forebay.synthesis import (
+    Design,
+    Resources,
+    SynthesisError,
+    measure,
+    measure_hierarchy,
+)
+from forebay.timing import HARNESS, Timing, measure_timing, synthesize
+
+# SNAcc's published on-chip streamer, through this same flow.
+SNACC = {"lut": 7257, "ff": 8152, "ecp5_mhz": 64.9}
+PAYLOAD_MEMORY = "fb_buffer_onchip"
+SEEDS = (1, 2, 3)
+
+
+def parse_budget(text: str) -> dict[str, int]:
+    """Read `lut=7257,ff=8152`."""
+    try:
+        limits = {key: int(value) for key, value in (pair.split("=") for pair in text.split(","))}
+    except ValueError:
+        limits = {}
+    if not limits or not set(limits) <= {"lut", "ff"}:
+        raise argparse.ArgumentTypeError(f"budget '{text}': write for example lut=7257,ff=8152")
+    return limits
+
+
+def parse_parameter(text: str) -> tuple[str, int]:
+    """Read `QueueDepth=256`."""
+    key, _, value = text.partition("=")
+    try:
+        return key, int(value, 0)
+    except ValueError:
+        message = f"parameter '{text}': write for example QueueDepth=256"
+        raise argparse.ArgumentTypeError(message) from None
+
+
+def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m forebay.resources", description="LUT, FF and relative clock rate of RTL."
+    )
+    parser.add_argument(
+        "--rtl", nargs="+", type=Path, help="sources (.v, .sv) or one filelist (.f)"
+    )
+    parser.add_argument("--top", default="fb_top_onchip", help="top module")
+    parser.add_argument("--clock", default="clk", help="its clock port")
+    parser.add_argument("--blackbox", action="append", help="module that stands for memory blocks")
+    parser.add_argument("--parameter", action="append", type=parse_parameter, default=[])
+    parser.add_argument("--hierarchy", action="store_true", help="also count module by module")
+    parser.add_argument("--timing", action="store_true", help="also place and route on an ECP5-85")
+    parser.add_argument("--paths", type=int, default=0, help="estimate so many slowest paths")
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
+    parser.add_argument("--budget", type=parse_budget, help="fail above, e.g. lut=7257,ff=8152")
+    parser.add_argument(
+        "--json", nargs="?", const="-", help="JSON to this file, or instead of text"
+    )
+    return parser.parse_args(command_line)
+
+
+def design_of(options: argparse.Namespace) -> Design:
+    """Find out what to measure."""
+    sources = options.rtl or [ROOT / "rtl/top/onchip.f"]
+    if len(sources) == 1 and sources[0].suffix == ".f":
+        sources = read_filelist(sources[0])
+    missing = [str(path) for path in sources if not path.exists()]
+    if missing:
+        raise SynthesisError(f"no such source: {', '.join(missing)}")
+    default = [] if options.rtl else [PAYLOAD_MEMORY]
+    return Design(
+        sources=sources,
+        top=options.top,
+        parameters=dict(options.parameter),
+        blackboxes=options.blackbox or default,
+        clock=options.clock,
+    )
+
+
+def as_json(found: Resources) -> dict[str, Any]:
+    """Name a design's counts for JSON."""
+    return {
+        "lut": found.lut,
+        "lut_logic": found.lut_logic,
+        "lut_ram": found.lut_ram,
+        "ff": found.ff,
+        "carry": found.carry,
+        "blackboxes": dict(found.blackboxes),
+    }
+
+
+def slowest_path(timing: Timing) -> dict[str, Any]:
+    """Describe the slowest path of the slowest seed: where to begin."""
+    route = min(timing.routes.values(), key=lambda route: route.mhz)
+    return {
+        "mhz": round(route.mhz, 2),
+        "levels": route.levels,
+        "logic_ns": round(route.logic_ns, 2),
+        "routing_ns": round(route.routing_ns, 2),
+        "nets": list(route.path),
+    }
+
+
+def report(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure what was asked for."""
+    started = time.monotonic()
+    design = design_of(options)
+    found = measure(design)
+    result: dict[str, Any] = {
+        "top": design.top,
+        "parameters": dict(design.parameters),
+        "front_end": design.front_end,
+        "method": "yosys synth_xilinx -family xcup -noiopad -flatten; no vendor tool, no hardware",
+        "resources": as_json(found),
+        "snacc": SNACC,
+    }
+    if options.hierarchy:
+        result["modules"] = [
+            {"module": name, "instances": number, **as_json(own)}
+            for name, number, own in measure_hierarchy(design)
+        ]
+    if options.paths:
+        netlist = json.loads((synthesize(design) / "ecp5.json").read_text())["modules"][HARNESS]
+        result["paths"] = [asdict(path) for path in slowest_paths(netlist, options.paths)]
+    if options.timing:
+        timing = measure_timing(design, options.seeds)
+        result["ecp5"] = {
+            "mhz_by_seed": {str(seed): round(mhz, 2) for seed, mhz in timing.mhz.items()},
+            "mhz_median": round(timing.median, 2),
+            "ratio_to_snacc": round(timing.median / SNACC["ecp5_mhz"], 3),
+            "cells": timing.cells,
+            "slowest_path": slowest_path(timing),
+        }
+    if options.budget:
+        over = {key: result["resources"][key] - limit for key, limit in options.budget.items()}
+        result["budget"] = {"limits": options.budget, "met": all(n <= 0 for n in over.values())}
+    result["seconds"] = round(time.monotonic() - started, 1)
+    return result
+
+
+def place(module: str) -> str:
+    """Shorten a module's name: slang's `module$top.path` becomes `path: module`."""
+    name, _, path = module.partition("$")
+    return f"{path.partition('.')[2] or path}: {name}"[:70] if name and path else module[:70]
+
+
+def table(result: dict[str, Any]) -> str:
+    """Render a report for reading."""
+    counts = result["resources"]
+    lines = [
+        f"{result['top']} ({result['method']})",
+        f"  {'':24}{'here':>8}{'SNAcc':>8}",
+        f"  {'LUT':24}{counts['lut']:>8}{SNACC['lut']:>8}",
+        f"  {'  of these LUT RAM':24}{counts['lut_ram']:>8}",
+        f"  {'FF':24}{counts['ff']:>8}{SNACC['ff']:>8}",
+    ]
+    if "ecp5" in result:
+        rates = result["ecp5"]
+        seeds = ", ".join(str(mhz) for mhz in rates["mhz_by_seed"].values())
+        lines.append(
+            f"  {'ECP5-85 MHz, median':24}{rates['mhz_median']:>8}{SNACC['ecp5_mhz']:>8}"
+            f"   seeds {seeds}; only the ratio {rates['ratio_to_snacc']} means anything"
+        )
+        path = rates["slowest_path"]
+        lines.append(f"  slowest path, {path['levels']} levels: {' > '.join(path['nets'])}")
+    if "modules" in result:
+        lines.append(f"\n  {'module alone':72}{'count':>6}{'LUT':>7}{'FF':>7}")
+        lines += [
+            f"  {place(row['module']):72}{row['instances']:>6}{row['lut']:>7}{row['ff']:>7}"
+            for row in result["modules"]
+        ]
+    if "paths" in result:
+        lines.append("\n  slowest paths, estimated without place and route")
+        lines += [
+            f"  {path['ns']:6.1f} ns {path['levels']:3} levels  {path['end']}"
+            f" < {' < '.join(path['nets'])}"
+            for path in result["paths"]
+        ]
+    if "budget" in result:
+        limits = ", ".join(f"{key} <= {value}" for key, value in result["budget"]["limits"].items())
+        lines.append(f"  budget {limits}: {'met' if result['budget']['met'] else 'EXCEEDED'}")
+    return "\n".join(lines)
+
+
+def main(command_line: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = arguments(command_line)
+    try:
+        result = report(options)
+    except SynthesisError as error:
+        print(f"resources: {error}", file=sys.stderr)
+        return 1
+    text = json.dumps(result, indent=2)
+    if options.json and options.json != "-":
+        Path(options.json).write_text(text + "\n")
+    print(text if options.json == "-" else table(result))
+    return 0 if result.get("budget", {}).get("met", True) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

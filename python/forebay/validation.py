@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m forebay.validation`: the table of docs/VALIDATION.md out of the benches' JSON.
+
+`make bench` leaves one report a bench in build/bench. Here each figure is looked up in its report,
+compared with what was asked for, and written into the table between two marks. A figure whose
+report is not there stays as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORTS = ROOT / "build" / "bench"
+DOCUMENT = ROOT / "docs" / "VALIDATION.md"
+BEGIN = "<!-- figures: begin (python -m forebay.validation writes what follows) -->"
+END = "<!-- figures: end -->"
+HEAD = ["what", "asked", "found", "SNAcc's RTL", "command"]
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the table.
+
+    Attributes
+    ----------
+    what : str
+        What is measured.
+    asked : str
+        What is asked for, in words.
+    snacc : str
+        What SNAcc's published RTL is known to give, where it was not measured here.
+    command : str
+        The command that measures it.
+    report : str
+        Name of the report in build/bench, without `.json`; may be empty for what no report has.
+    value : callable
+        Takes the figure out of its report.
+    shown : str
+        Format of the figure.
+    met : callable
+        Whether it is as asked for.
+    """
+
+    what: str
+    asked: str
+    snacc: str
+    command: str
+    report: str = ""
+    value: Callable[[Report], float] = lambda report: 0.0
+    shown: str = "{:.2f}"
+    met: Callable[[float], bool] = lambda value: True
+
+
+def row(report: Report, name: str) -> Report:
+    """Find a measurement of a bench by its name."""
+    return next(row for row in report["rows"] if row["id"] == name)
+
+
+def rate(name: str) -> Callable[[Report], float]:
+    """Look up bytes per cycle of a measurement."""
+    return lambda report: row(report, name)["streamer"]["bytes_per_cycle"]
+
+
+def ratio(name: str) -> Callable[[Report], float]:
+    """Look up a measurement's ratio to the host."""
+    return lambda report: row(report, name)["ratio"]
+
+
+def cycles(name: str) -> Callable[[Report], float]:
+    """Look up the median latency of a measurement, in cycles."""
+    return lambda report: row(report, name)["streamer"]["latency_cycles"]["p50"]
+
+
+def at_least(least: float) -> Callable[[float], bool]:
+    """Ask for this or more."""
+    return lambda value: value >= least
+
+
+def at_most(most: float) -> Callable[[float], bool]:
+    """Ask for this or less."""
+    return lambda value: value <= most
+
+
+def wrong_bytes(report: Report) -> float:
+    """Count what a soak found wrong: bytes that differ, and answers that should be others."""
+    return sum(
+        report[name] for name in ("differ_bytes", "differ_medium_bytes", "wrong_answers")
+    ) + (100_000 - min(report["transactions"], 100_000))
+
+
+def core(what: str, name: str, least: float, snacc: str) -> Figure:
+    """Describe a figure of `forebay bench core`."""
+    value, met = rate(name), at_least(least)
+    asked = f"≥ {least:g} B/cycle"
+    return Figure(what, asked, snacc, "forebay bench core", "core", value, "{:.2f}", met)
+
+
+def random(what: str, name: str, least: float, snacc: str) -> Figure:
+    """Describe a figure of `forebay bench random` on the ideal drive."""
+    value, met = rate(name), at_least(least)
+    asked = f"≥ {least:g} B/cycle"
+    return Figure(what, asked, snacc, "forebay bench random", "random", value, "{:.2f}", met)
+
+
+def latency(what: str, name: str, most: int, snacc: str) -> Figure:
+    """Describe a figure of `forebay bench latency`."""
+    value, met = cycles(name), at_most(most)
+    asked = f"≤ {most:,} cycles"
+    return Figure(what, asked, snacc, "forebay bench latency", "latency", value, "{:,.0f}", met)
+
+
+def drive(what: str, depth: int, snacc: str) -> Figure:
+    """Describe a ratio to the host on the 990 PRO."""
+    command = "forebay bench random --profile 990pro-2tb"
+    command += f" --queue-depth {depth}" if depth != 64 else ""
+    value, met = ratio("random_read_4k"), at_least(0.97)
+    report = f"random-990pro-qd{depth}"
+    return Figure(what, "≥ 0.97", snacc, command, report, value, "{:.3f}", met)
+
+
+def resource(what: str, name: str, most: int) -> Figure:
+    """Describe a count of `forebay resources`."""
+
+    def value(report: Report) -> float:
+        return report["resources"][name]
+
+    asked = f"≤ {most}"
+    command = "forebay resources"
+    return Figure(what, asked, str(most), command, "resources", value, "{:.0f}", at_most(most))
+
+
+FIGURES = [
+    core("sequential write, ideal SSD, 64 MiB", "sequential_write", 63.0, "62.9"),
+    core("sequential write, 8 MiB in one transaction, start included", "one_write", 61.0, "56.8"),
+    core("sequential read, ideal SSD, 64 MiB", "sequential_read", 62.5, "60.2"),
+    random("random 4 KiB read, ideal SSD, queue depth 64", "random_read_4k", 60, "54.6"),
+    random("random 4 KiB write, ideal SSD, queue depth 64", "random_write_4k", 62, "62.0"),
+    latency(
+        "one 4 KiB write, first beat to token, SSD that answers at once", "write_4k", 150, "155"
+    ),
+    latency("one 4 KiB read, command to last beat, the same", "read_4k", 150, "159"),
+    latency("one 1 MiB write, the same", "write_1m", 20_000, "32,830"),
+    latency("one 1 MiB read, the same", "read_1m", 20_000, "about 33,000"),
+    random("random 512 B writes, ideal SSD", "random_write_512", 51, "51.1"),
+    drive(
+        "random 4 KiB read, 990 PRO, in order, queue depth 64, window 1024, of the host reference",
+        64,
+        "0.36",
+    ),
+    drive("the same at queue depth 256", 256, "–"),
+    resource("LUT of the on-chip variant", "lut", 7257),
+    resource("FF of the on-chip variant", "ff", 8152),
+    Figure("payload memory", "4 MiB UltraRAM", "4 MiB", "forebay resources"),
+    Figure(
+        "clock on ECP5-85, median of 3 seeds",
+        "≥ 1.3 × 64.9 MHz",
+        "64.9 MHz",
+        "forebay resources -- --timing",
+        "resources",
+        lambda report: report["ecp5"]["mhz_median"],
+        "{:.1f} MHz",
+        at_least(1.3 * 64.9),
+    ),
+    Figure(
+        "simulation speed, streamer busy, one core",
+        "≥ 1.0 million cycles/s",
+        "–",
+        "forebay bench speed",
+        "speed",
+        lambda report: report["busy"]["cycles_per_second"] / 1e6,
+        "{:.2f} million/s",
+        at_least(1.0),
+    ),
+    Figure(
+        "the same, as a share of the same harness with nothing but a clock",
+        "–",
+        "–",
+        "forebay bench speed",
+        "speed",
+        lambda report: report["ratio_busy_to_clock_only"],
+    ),
+    Figure("fresh clone to the end of the demo, two cores", "≤ 6 min", "–", "make demo"),
+    Figure("demo the second time", "≤ 30 s", "–", "make demo"),
+    Figure("all tests from a fresh clone, two cores", "≤ 25 min", "–", "make test"),
+    Figure(
+        "100,000 random transactions, stalls at every port: bytes that differ",
+        "0",
+        "–",
+        "forebay bench soak --transactions 100000",
+        "soak",
+        wrong_bytes,
+        "{:.0f}",
+        at_most(0),
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A figure as found: its text, SNAcc's, and whether it is as asked for (None: no report)."""
+
+    figure: Figure
+    text: str
+    snacc: str
+    met: bool | None
+
+
+def measured(figure: Figure, path: Path) -> tuple[str, bool] | None:
+    """Find a figure in a report: as text, and whether it is as asked for."""
+    if not figure.report or not path.exists():
+        return None
+    try:
+        report = json.loads(path.read_text())
+        value = figure.value(report)
+    except (KeyError, StopIteration, TypeError, json.JSONDecodeError):
+        return None
+    met = figure.met(value) and not report.get("interrupted", False)
+    return figure.shown.format(value), met
+
+
+def look_up(figure: Figure, reports: Path, before: dict[str, list[str]]) -> Found:
+    """Find a figure in its report; without one, what the table says already.
+
+    Reports named `snacc-…` are those of the same bench with SNAcc's RTL.
+    """
+    standing_row = before.get(figure.what, ["", "", "–", figure.snacc])
+    theirs = measured(figure, reports / f"snacc-{figure.report}.json")
+    snacc = theirs[0] if theirs else standing_row[3]
+    ours = measured(figure, reports / f"{figure.report}.json")
+    if ours is None:
+        return Found(figure, standing_row[2], snacc, None)
+    text, met = ours
+    return Found(figure, text if met else f"**{text}**", snacc, met)
+
+
+def cells(line: str) -> list[str]:
+    """Split a row of a Markdown table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def standing(text: str) -> dict[str, list[str]]:
+    """List the rows of a document's table by what they are about."""
+    rows = [cells(line) for line in text.splitlines() if line.startswith("|")]
+    return {row[0]: row for row in rows if len(row) == len(HEAD)}
+
+
+def table(found: list[Found]) -> str:
+    """Render the table."""
+    lines = [HEAD, ["---"] * len(HEAD)]
+    for one in found:
+        figure = one.figure
+        command = f"`{figure.command}`"
+        lines.append([figure.what, figure.asked, one.text, one.snacc, command])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def replaced(text: str, new: str) -> str:
+    """Put a table between the marks of a document."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the document lacks the marks {BEGIN} and {END}")
+    return f"{before}{begin}\n\n{new}\n\n{end}{after}"
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m forebay.validation", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--reports", type=Path, default=REPORTS, help="folder of the reports")
+    parser.add_argument("--document", type=Path, default=DOCUMENT, help="document to write into")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
+    options = parser.parse_args()
+    text = options.document.read_text()
+    found = [look_up(figure, options.reports, standing(text)) for figure in FIGURES]
+    new = replaced(text, table(found))
+    for one in found:
+        state = {True: "ok      ", False: "MISSED  ", None: "–       "}[one.met]
+        print(f"{state}  {one.text:>18}  {one.figure.asked:>22}  {one.figure.what}")
+    missed = sum(one.met is False for one in found)
+    count = sum(one.met is not None for one in found)
+    print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
+    if options.check:
+        return 1 if new != text else 0
+    options.document.write_text(new)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

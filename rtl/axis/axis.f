@@ -1,0 +1,1 @@
+rtl/axis/fb_axis_check.sv

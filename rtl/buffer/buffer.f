@@ -1,0 +1,4 @@
+rtl/buffer/fb_buffer_onchip.sv
+rtl/buffer/fb_buffer_window.sv
+rtl/buffer/fb_buffer_ring.sv
+rtl/buffer/fb_buffer_rings.sv

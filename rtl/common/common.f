@@ -1,0 +1,4 @@
+rtl/common/fb_spec_pkg.sv
+rtl/common/fb_common_fifo.sv
+rtl/common/fb_common_ram.sv
+rtl/common/fb_common_burst.sv

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_common_fifo: first-word fall-through FIFO in LUT RAM.
+//
+// What:        one write port, one read port, one clock. The store is memory with an asynchronous
+//              read, so a wide FIFO costs LUT RAM and only its pointers are flip-flops.
+// Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high.
+// Latency:     1 cycle from a write into the empty FIFO to m_valid.
+// Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
+//              comes from registers alone).
+// Limits:      no combinational path from any input to any output. m_data is a LUT RAM read: put
+//              a register behind it where it must travel far. Only pointers are reset.
+// Does not implement: two clocks, packet drop, almost-full flags (compare `level` instead).
+
+`default_nettype none
+
+module fb_common_fifo #(
+    parameter int unsigned Width = 8,  // bits of a word, 1 or more
+    parameter int unsigned Depth = 16,  // words, a power of two, 2 to 1024
+    localparam int unsigned AddrBits = $clog2(Depth)
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire              s_valid,
+    output logic             s_ready,
+    input  wire  [Width-1:0] s_data,
+
+    output logic             m_valid,
+    input  wire              m_ready,
+    output logic [Width-1:0] m_data,
+
+    output logic [AddrBits:0] level  // words held, 0 to Depth
+);
+
+  if (Depth < 2 || Depth > 1024 || (Depth & (Depth - 1)) != 0) begin : gen_bad_depth
+    $fatal(1, "fb_common_fifo (%m): Depth=%0d must be a power of two from 2 to 1024", Depth);
+  end
+  if (Width < 1) begin : gen_bad_width
+    $fatal(1, "fb_common_fifo (%m): Width=%0d must be at least 1", Width);
+  end
+
+  (* ram_style = "distributed" *)
+  logic [Width-1:0] store[Depth];
+
+  logic [AddrBits-1:0] write_q, read_q;
+  logic [AddrBits:0] level_q, level_d;
+  logic valid_q;
+  logic push, pop;
+
+  assign push = s_valid && s_ready;
+  assign pop = m_valid && m_ready;
+
+  // The level is exactly Depth when its top bit is set: Depth is a power of two.
+  assign s_ready = !level_q[AddrBits];
+  assign m_valid = valid_q;
+  assign m_data = store[read_q];
+  assign level = level_q;
+
+  always_comb begin : next_level
+    level_d = level_q;
+    if (push && !pop) level_d = level_q + 1'b1;
+    if (!push && pop) level_d = level_q - 1'b1;
+  end
+
+  always_ff @(posedge clk) begin : write_store
+    if (push) store[write_q] <= s_data;
+  end
+
+  always_ff @(posedge clk) begin : pointers
+    if (push) write_q <= write_q + 1'b1;
+    if (pop) read_q <= read_q + 1'b1;
+    level_q <= level_d;
+    valid_q <= level_d != '0;
+    if (rst) begin
+      write_q <= '0;
+      read_q  <= '0;
+      level_q <= '0;
+      valid_q <= 1'b0;
+    end
+  end
+
+`ifndef SYNTHESIS
+  // What the pointers say and what the level says must be the same count.
+  level_matches_pointers :
+  assert property (@(posedge clk) disable iff (rst)
+                   level_q[AddrBits-1:0] == AddrBits'(write_q - read_q))
+  else $error("fb_common_fifo (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
+
+  level_in_range :
+  assert property (@(posedge clk) disable iff (rst) level_q <= (AddrBits + 1)'(Depth))
+  else $error("fb_common_fifo (%m): level %0d exceeds Depth=%0d", level_q, Depth);
+`endif
+
+endmodule
+
+`default_nettype wire

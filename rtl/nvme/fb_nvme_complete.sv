@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Completion: what the SSD posts is checked before it changes anything.
+//
+// An entry must lie at the head of the completion queue and carry the phase of this lap; its
+// identifier must be in use; its queue head must lie between the last one and our tail. An entry
+// that fails is counted by its cause and otherwise ignored. An error whose status allows it (DNR
+// clear) sends the command once more, up to the limit, while its data is still in the buffer;
+// any other outcome is noted at the command's first page, for retirement to find.
+//
+// Handshake: `cqe_valid`/`cqe_ready`. Latency: two cycles to the noted outcome.
+// Throughput: an entry every two cycles.
+//
+// Does not implement: order; that is retirement's (fb_nvme_retire).
+
+`default_nettype none
+
+module fb_nvme_complete
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned QueueDepth = 64  // identifiers 0 to QueueDepth - 1 exist
+) (
+    input wire clk,
+    input wire rst,
+    input wire sweep,  // no queue exists yet
+    input wire halted, // whatever still arrives comes too late
+
+    input wire cfg_t cfg,
+
+    input  wire              cqe_valid,
+    output logic             cqe_ready,
+    input  wire completion_t cqe,
+
+    output logic             [  TAG_BITS-1:0] lookup_tag,
+    input  wire                               lookup_in_use,
+    input  wire descriptor_t                  lookup_descriptor,
+    input  wire              [STAMP_BITS-1:0] lookup_stamp,
+    input  wire              [           3:0] lookup_retries,
+    output logic                              finish,
+    output logic                              finish_retry,
+    input  wire              [STAMP_BITS-1:0] now,
+
+    input  wire  [SLOT_BITS-1:0] sq_tail,
+    output logic [SLOT_BITS-1:0] cq_head,
+
+    // The outcome, noted at the command's first page.
+    output logic                     note_valid,
+    output logic     [PAGE_BITS-1:0] note_page,
+    output outcome_t                 note,
+    // Reads that may be delivered out of turn, and whether there is room to say so.
+    input  wire                      loose_ready,
+    output logic                     loose_valid,
+
+    // For counters, trace and histogram, one cycle each.
+    output logic                   completed,
+    output logic                   failed,
+    output logic                   rogue_phase,
+    output logic                   rogue_cid,
+    output logic                   rogue_head,
+    output logic [           15:0] seen_cid,
+    output logic [           15:0] seen_head,
+    output logic [STATUS_BITS-1:0] seen_status,
+    output logic [ STAMP_BITS-1:0] latency,
+    output logic                   seen_write,
+    output logic [SECTOR_BITS-1:0] seen_sector
+);
+
+  logic [SLOT_BITS-1:0] head_q, sq_head_q;
+  logic phase_q;
+
+  // What stage 1 leaves for stage 2.
+  logic valid_q, at_head_q, known_q, plausible_q;
+  completion_t cqe_q;
+  descriptor_t descriptor_q;
+  logic [STAMP_BITS-1:0] latency_q;
+  logic retry_left_q;
+
+  // Stage 1: compare and look up. The identifier stays looked up while stage 2 acts on it.
+  logic accept, at_head, head_plausible, known;
+  logic [SLOT_BITS-1:0] sq_head;
+  assign cqe_ready = !valid_q;
+  assign accept = cqe_valid && cqe_ready;
+  assign lookup_tag = valid_q ? cqe_q.cid[TAG_BITS-1:0] : cqe.cid[TAG_BITS-1:0];
+  assign at_head = (SLOT_BITS'(cqe.slot) == head_q) && (cqe.phase == phase_q);
+  assign known = lookup_in_use && cqe.cid < 16'(QueueDepth);
+  assign sq_head = cqe.sq_head[SLOT_BITS-1:0];
+  assign head_plausible = (cqe.sq_head < 16'(cfg.queue_entries)) && ((sq_head_q <= sq_tail) ?
+      (sq_head >= sq_head_q && sq_head <= sq_tail) : (sq_head >= sq_head_q || sq_head <= sq_tail));
+
+  always_ff @(posedge clk) begin
+    if (rst) valid_q <= 1'b0;
+    else valid_q <= accept && !sweep && !halted;
+    at_head_q <= at_head;
+    known_q <= known;
+    plausible_q <= head_plausible;
+    cqe_q <= cqe;
+    descriptor_q <= lookup_descriptor;
+    latency_q <= now - lookup_stamp;
+    retry_left_q <= lookup_retries < cfg.retry_limit;
+  end
+
+  // Stage 2: act.
+  logic good, error, retry;
+  assign good  = valid_q && at_head_q && known_q && plausible_q;
+  assign error = (cqe_q.status[10:0] != '0);
+  assign retry = error && !cqe_q.status[STATUS_BITS-1] && retry_left_q;
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      head_q <= '0;
+      phase_q <= 1'b1;
+      sq_head_q <= '0;
+    end else begin
+      if (valid_q && at_head_q) begin
+        // A place of the queue is used up, whatever stands in it.
+        if (head_q + 1'b1 == cfg.queue_entries) begin
+          head_q  <= '0;
+          phase_q <= !phase_q;
+        end else begin
+          head_q <= head_q + 1'b1;
+        end
+      end
+      if (good) sq_head_q <= cqe_q.sq_head[SLOT_BITS-1:0];
+    end
+  end
+  assign cq_head = head_q;
+
+  assign finish = good;
+  assign finish_retry = retry;
+  assign note_valid = good && !retry;
+  assign note_page = descriptor_q.page;
+  assign loose_valid = note_valid && descriptor_q.loose && loose_ready;
+  assign note.progress = loose_valid ? DONE_SOON : DONE;
+  assign note.code = status_code(cqe_q.status);
+
+  assign completed = good;
+  assign failed = good && error && !retry;
+  assign rogue_phase = valid_q && !at_head_q;
+  assign rogue_cid = valid_q && at_head_q && !known_q;
+  assign rogue_head = valid_q && at_head_q && known_q && !plausible_q;
+  assign seen_cid = cqe_q.cid;
+  assign seen_head = cqe_q.sq_head;
+  assign seen_status = cqe_q.status;
+  assign latency = latency_q;
+  assign seen_write = (descriptor_q.op != OP_READ);
+  assign seen_sector = descriptor_q.sector;
+
+endmodule
+
+`default_nettype wire

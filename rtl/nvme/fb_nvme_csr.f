@@ -1,0 +1,3 @@
+// The register block alone.
+rtl/nvme/fb_nvme_csr_pkg.sv
+rtl/nvme/fb_nvme_csr.sv

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_nvme_doorbell: tells the SSD how far the queues have moved (NVMe Base 2.0c 3.1.25, 3.1.26).
+//
+// What:        AXI4-Lite initiator that writes the submission queue tail and the completion queue
+//              head to their doorbells whenever they differ from what was last written. One write
+//              is outstanding; values that change meanwhile are coalesced into the next one, and
+//              the last value is never left unannounced. If both wait, they take turns, else the
+//              submission queue goes first.
+// Handshake:   AXI4-Lite; the address and data channels may be accepted in any order. sq_tail and
+//              cq_head are levels, expected from registers.
+// Latency:     1 cycle from a change of sq_tail or cq_head to awvalid and wvalid.
+// Throughput:  one doorbell per round trip of the write, at best one in 2 cycles.
+// Limits:      a doorbell answered with an error is counted by `error`, not repeated: its value may
+//              have arrived, and the next one replaces it. While `enable` is low nothing is
+//              started and both values count as announced 0; a write under way is completed.
+// Does not implement: reads, more than one pair of queues.
+
+`default_nettype none
+
+module fb_nvme_doorbell (
+    input wire clk,
+    input wire rst,
+
+    input wire        enable,
+    input wire [10:0] sq_tail,
+    input wire [10:0] cq_head,
+    input wire [63:0] sq_address,  // bus address of the submission queue tail doorbell
+    input wire [63:0] cq_address,  // bus address of the completion queue head doorbell
+
+    output logic        sq_rung,     // pulse: rung_value was sent to the submission doorbell
+    output logic        cq_rung,     // pulse: rung_value was sent to the completion doorbell
+    output logic [10:0] rung_value,
+    output logic        error,       // pulse: a doorbell write was answered with an error
+
+    output logic [63:0] m_axil_db_awaddr,
+    output logic [ 2:0] m_axil_db_awprot,
+    output logic        m_axil_db_awvalid,
+    input  wire         m_axil_db_awready,
+    output logic [31:0] m_axil_db_wdata,
+    output logic [ 3:0] m_axil_db_wstrb,
+    output logic        m_axil_db_wvalid,
+    input  wire         m_axil_db_wready,
+    input  wire  [ 1:0] m_axil_db_bresp,
+    input  wire         m_axil_db_bvalid,
+    output logic        m_axil_db_bready,
+    output logic [63:0] m_axil_db_araddr,
+    output logic [ 2:0] m_axil_db_arprot,
+    output logic        m_axil_db_arvalid,
+    input  wire         m_axil_db_arready,
+    input  wire  [31:0] m_axil_db_rdata,
+    input  wire  [ 1:0] m_axil_db_rresp,
+    input  wire         m_axil_db_rvalid,
+    output logic        m_axil_db_rready
+);
+
+  logic [10:0] sq_sent_q, cq_sent_q;  // last announced values
+  logic [10:0] value_q;
+  logic [63:0] address_q;
+  logic busy_q, aw_valid_q, w_valid_q, error_q;
+  logic sq_rung_q, cq_rung_q, last_was_sq_q;
+  logic sq_waits, cq_waits, pick_cq, start, answered;
+
+  assign sq_waits = sq_tail != sq_sent_q;
+  assign cq_waits = cq_head != cq_sent_q;
+  assign pick_cq = cq_waits && (!sq_waits || last_was_sq_q);
+  assign answered = m_axil_db_bvalid && m_axil_db_bready;
+  assign start = enable && (sq_waits || cq_waits) && (!busy_q || answered);
+
+  always_ff @(posedge clk) begin : payload
+    // The address is kept: the registers behind sq_address may change once `enable` is low, while
+    // a write is still under way.
+    if (start) begin
+      address_q <= pick_cq ? cq_address : sq_address;
+      value_q   <= pick_cq ? cq_head : sq_tail;
+    end
+  end
+
+  always_ff @(posedge clk) begin : control
+    sq_rung_q <= start && !pick_cq;
+    cq_rung_q <= start && pick_cq;
+    error_q   <= answered && m_axil_db_bresp != 2'b00;
+    if (m_axil_db_awready) aw_valid_q <= 1'b0;
+    if (m_axil_db_wready) w_valid_q <= 1'b0;
+    if (answered) busy_q <= 1'b0;
+    if (start) begin
+      busy_q <= 1'b1;
+      aw_valid_q <= 1'b1;
+      w_valid_q <= 1'b1;
+      last_was_sq_q <= !pick_cq;
+    end
+    if (start && pick_cq) cq_sent_q <= cq_head;
+    if (start && !pick_cq) sq_sent_q <= sq_tail;
+    if (!enable) begin
+      sq_sent_q <= '0;
+      cq_sent_q <= '0;
+      last_was_sq_q <= 1'b0;
+    end
+    if (rst) begin
+      sq_sent_q <= '0;
+      cq_sent_q <= '0;
+      busy_q <= 1'b0;
+      aw_valid_q <= 1'b0;
+      w_valid_q <= 1'b0;
+      error_q <= 1'b0;
+      sq_rung_q <= 1'b0;
+      cq_rung_q <= 1'b0;
+      last_was_sq_q <= 1'b0;
+    end
+  end
+
+  assign sq_rung = sq_rung_q;
+  assign cq_rung = cq_rung_q;
+  assign rung_value = value_q;
+  assign error = error_q;
+
+  assign m_axil_db_awaddr = address_q;
+  assign m_axil_db_awprot = 3'b000;
+  assign m_axil_db_awvalid = aw_valid_q;
+  assign m_axil_db_wdata = 32'(value_q);
+  assign m_axil_db_wstrb = 4'hF;
+  assign m_axil_db_wvalid = w_valid_q;
+  assign m_axil_db_bready = busy_q && !aw_valid_q && !w_valid_q;
+
+  assign m_axil_db_araddr = '0;
+  assign m_axil_db_arprot = 3'b000;
+  assign m_axil_db_arvalid = 1'b0;
+  assign m_axil_db_rready = 1'b0;
+
+  logic unused;
+  assign unused = &{1'b0, m_axil_db_arready, m_axil_db_rdata, m_axil_db_rresp, m_axil_db_rvalid};
+
+`ifndef SYNTHESIS
+  answer_after_write :
+  assert property (@(posedge clk) disable iff (rst)
+                   m_axil_db_bvalid |-> busy_q && !(aw_valid_q && !m_axil_db_awready) &&
+                                        !(w_valid_q && !m_axil_db_wready))
+  else $error("fb_nvme_doorbell (%m): bvalid without a write that was accepted");
+
+  never_reads :
+  assert property (@(posedge clk) disable iff (rst) !m_axil_db_rvalid)
+  else $error("fb_nvme_doorbell (%m): rvalid although nothing was read");
+
+  last_value_announced :
+  assert property (@(posedge clk) disable iff (rst)
+                   (enable && !busy_q && (sq_waits || cq_waits)) |=> busy_q)
+  else $error("fb_nvme_doorbell (%m): idle with an unannounced value");
+`endif
+
+  fb_axis_check #(
+      .Width(67),
+      .Name ("m_axil_db AW")
+  ) u_check_aw (
+      .clk,
+      .rst,
+      .valid(m_axil_db_awvalid),
+      .ready(m_axil_db_awready),
+      .data ({m_axil_db_awaddr, m_axil_db_awprot})
+  );
+
+  fb_axis_check #(
+      .Width(36),
+      .Name ("m_axil_db W")
+  ) u_check_w (
+      .clk,
+      .rst,
+      .valid(m_axil_db_wvalid),
+      .ready(m_axil_db_wready),
+      .data ({m_axil_db_wdata, m_axil_db_wstrb})
+  );
+
+  fb_axis_check #(
+      .Width(2),
+      .Name ("m_axil_db B")
+  ) u_check_b (
+      .clk,
+      .rst,
+      .valid(m_axil_db_bvalid),
+      .ready(m_axil_db_bready),
+      .data (m_axil_db_bresp)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// What the modules of the streamer say to each other.
+//
+// A *page* is 4 KiB of the payload buffer and a *beat* 64 bytes, so a page has 64 beats. A *sector*
+// is 512 bytes whatever the logical block of the namespace is: only the submission queue entry
+// knows about blocks. Byte counts are kept as "count - 1", so that 1 MiB fits in 20 bits and its
+// upper bits are, unchanged, the last page, sector or beat of the transfer.
+
+`default_nettype none
+
+package fb_nvme_pkg;
+
+  localparam int unsigned DATA_BITS = 512;
+  localparam int unsigned PAGE_BITS = 10;  // index of a page in the largest buffer, 4 MiB
+  localparam int unsigned BEAT_BITS = 6;  // index of a beat in its page
+  localparam int unsigned SECTOR_BITS = 48;  // 2^48 sectors are 128 PiB
+  localparam int unsigned SIZE_BITS = 20;  // bytes - 1 of one command, at most 1 MiB
+  localparam int unsigned TAG_BITS = 10;  // widest command identifier in use, queue depth 1024
+  localparam int unsigned SLOT_BITS = 11;  // a place in a queue of up to 1024 entries, and 1024
+  localparam int unsigned CODE_BITS = 8;  // what the user is told of a transaction
+  localparam int unsigned STAMP_BITS = 24;  // cycles; latencies up to 55 ms at 300 MHz
+  localparam int unsigned READ_TAG_BITS = 8;  // the user's tag of an unordered read
+
+  // I/O opcodes (NVM Command Set 1.0c, figure 16) by their two low bits.
+  typedef enum logic [1:0] {
+    OP_FLUSH = 2'b00,
+    OP_WRITE = 2'b01,
+    OP_READ  = 2'b10
+  } op_e;
+
+  // Settings of the control registers, stable while the streamer is enabled.
+  typedef struct packed {
+    logic                   block_4k;           // logical block: 1 = 4096 bytes, 0 = 512
+    logic [7:0]             transfer_m1;        // pages - 1 of the longest command
+    logic [7:0]             chunk_m1;           // pages - 1 at which a command leaves at once
+    logic [7:0]             busy_commands;      // from so many in flight on, commands may grow
+    logic [SECTOR_BITS-1:0] namespace_sectors;  // capacity
+    logic [31:0]            timeout;            // cycles, 0 = never
+    logic [3:0]             retry_limit;        // retries of one command
+    logic [SLOT_BITS-1:0]   queue_entries;      // size of both queues
+    logic [31:0]            nsid;               // namespace
+    logic [63:0]            data_window;        // bus address of the payload buffer
+  } cfg_t;
+
+  // A command as the write and read paths build it. A rejected one goes no further than the
+  // ledger: it holds the place of its transaction's answer, with the error code in `size`.
+  typedef struct packed {
+    logic [SECTOR_BITS-1:0] sector;
+    logic [PAGE_BITS-1:0]   page;    // first page in the buffer; the others follow it
+    logic                   fua;
+    logic                   flush;   // a flush follows when the transaction is stored
+    logic                   loose;   // an unordered read; its tag is in size[19:12]
+    logic                   reject;
+    logic                   last;    // ends its transaction
+    logic [SIZE_BITS-1:0]   size;    // bytes - 1
+  } command_t;
+
+  // What retirement has to know of a command, kept by its first page.
+  typedef struct packed {
+    logic                 flush;
+    logic                 loose;
+    logic                 reject;
+    logic                 last;
+    logic [SIZE_BITS-1:0] size;
+  } ledger_t;
+
+  // How far the command that begins at a page has come.
+  typedef enum logic [1:0] {
+    OPEN      = 2'd0,  // free page, or the SSD has not completed the command
+    DONE      = 2'd1,
+    DONE_SOON = 2'd2,  // an unordered read, waiting to be delivered out of turn
+    DELIVERED = 2'd3   // an unordered read, delivered; only its page is left to free
+  } progress_e;
+
+  typedef struct packed {
+    progress_e            progress;
+    logic [CODE_BITS-1:0] code;
+  } outcome_t;
+
+  // What a submission queue entry is formed from, kept by command identifier.
+  typedef struct packed {
+    op_e                    op;
+    logic                   fua;
+    logic                   loose;
+    logic [PAGE_BITS-1:0]   page;
+    logic [SIZE_BITS-1:9]   size;    // sectors - 1
+    logic [SECTOR_BITS-1:0] sector;
+  } descriptor_t;
+
+  // A completion queue entry as the SSD wrote it (NVMe Base 2.0c, 3.3.3.2).
+  typedef struct packed {
+    logic [9:0]                          slot;     // where in the queue
+    logic [15:0]                         cid;
+    logic [15:0]                         sq_head;
+    logic                                phase;
+    logic [fb_spec_pkg::STATUS_BITS-1:0] status;
+  } completion_t;
+
+  // A stretch of the buffer to be sent to the reader, or only to be freed.
+  typedef struct packed {
+    logic [PAGE_BITS-1:0]     page;
+    logic [SIZE_BITS-1:0]     size;  // bytes - 1
+    logic                     last;  // TLAST goes with the last beat
+    logic                     fail;  // one error beat instead of data
+    logic                     mute;  // nothing: an earlier beat already ended the transaction
+    logic                     keep;  // do not free the pages: the command is not the oldest
+    logic [CODE_BITS-1:0]     code;
+    logic [READ_TAG_BITS-1:0] tag;
+  } delivery_t;
+
+  // {1, SCT[1:0], SC[7], SC[3:0]}: distinct for every generic and media status of NVM drives.
+  function automatic logic [CODE_BITS-1:0] status_code(
+      input logic [fb_spec_pkg::STATUS_BITS-1:0] status);
+    if (status[10:0] == '0) return fb_spec_pkg::ERR_OK;
+    return {1'b1, status[9:8], status[7], status[3:0]};
+  endfunction
+
+endpackage
+
+`default_nettype wire

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Control registers: the generated register file (regs/streamer.rdl) between the bus and the
+// streamer. Settings are brought into the form in which the streamer uses them, and bounded, so
+// that no value written by software can take it out of its queues or its buffer.
+//
+// Handshake: AXI4-Lite, 64 bit, one access at a time. Latency: two cycles, three for counters.
+//
+// Does not implement: interrupts.
+
+`default_nettype none
+
+module fb_nvme_regs
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned QueueDepth = 64,
+    parameter int unsigned Pages = 1024,
+    parameter int unsigned ReservePages = 64,
+    parameter int unsigned CqOffset = 4096
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire  [11:0] s_axil_ctrl_awaddr,
+    input  wire  [ 2:0] s_axil_ctrl_awprot,
+    input  wire         s_axil_ctrl_awvalid,
+    output logic        s_axil_ctrl_awready,
+    input  wire  [63:0] s_axil_ctrl_wdata,
+    input  wire  [ 7:0] s_axil_ctrl_wstrb,
+    input  wire         s_axil_ctrl_wvalid,
+    output logic        s_axil_ctrl_wready,
+    output logic [ 1:0] s_axil_ctrl_bresp,
+    output logic        s_axil_ctrl_bvalid,
+    input  wire         s_axil_ctrl_bready,
+    input  wire  [11:0] s_axil_ctrl_araddr,
+    input  wire  [ 2:0] s_axil_ctrl_arprot,
+    input  wire         s_axil_ctrl_arvalid,
+    output logic        s_axil_ctrl_arready,
+    output logic [63:0] s_axil_ctrl_rdata,
+    output logic [ 1:0] s_axil_ctrl_rresp,
+    output logic        s_axil_ctrl_rvalid,
+    input  wire         s_axil_ctrl_rready,
+
+    output logic        enable,
+    output cfg_t        cfg,
+    output logic [63:0] sq_doorbell,
+    output logic [63:0] cq_doorbell,
+
+    // Status.
+    input wire ready,
+    input wire halted,
+    input wire idle,
+    input wire [SLOT_BITS-1:0] outstanding,
+    input wire [PAGE_BITS:0] write_pages,
+    input wire [PAGE_BITS:0] read_pages,
+
+    // The first error since the last one was cleared.
+    input wire                   error,
+    input wire [  CODE_BITS-1:0] error_code,
+    input wire [STATUS_BITS-1:0] error_status,
+    input wire [           15:0] error_cid,
+    input wire                   error_write,
+    input wire [SECTOR_BITS-1:0] error_sector,
+
+    // Counters, histogram and trace.
+    output logic        counter_req,
+    output logic [ 3:0] counter_addr,
+    input  wire         counter_ack,
+    input  wire  [31:0] counter_data,
+    output logic        bin_req,
+    output logic [ 4:0] bin_addr,
+    input  wire         bin_ack,
+    input  wire  [31:0] bin_data,
+    output logic        trace_req,
+    output logic [ 5:0] trace_addr,
+    input  wire         trace_ack,
+    input  wire  [63:0] trace_data
+);
+
+  fb_nvme_csr_pkg::streamer__in_t  in;
+  // Bits of the map that nothing here looks at: byte addresses within a word, data for read-only
+  // blocks.
+  /* verilator lint_off UNUSEDSIGNAL */
+  fb_nvme_csr_pkg::streamer__out_t out;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  fb_nvme_csr u_csr (
+      .clk,
+      .rst,
+      .s_axil_awready(s_axil_ctrl_awready),
+      .s_axil_awvalid(s_axil_ctrl_awvalid),
+      .s_axil_awaddr(s_axil_ctrl_awaddr),
+      .s_axil_awprot(s_axil_ctrl_awprot),
+      .s_axil_wready(s_axil_ctrl_wready),
+      .s_axil_wvalid(s_axil_ctrl_wvalid),
+      .s_axil_wdata(s_axil_ctrl_wdata),
+      .s_axil_wstrb(s_axil_ctrl_wstrb),
+      .s_axil_bready(s_axil_ctrl_bready),
+      .s_axil_bvalid(s_axil_ctrl_bvalid),
+      .s_axil_bresp(s_axil_ctrl_bresp),
+      .s_axil_arready(s_axil_ctrl_arready),
+      .s_axil_arvalid(s_axil_ctrl_arvalid),
+      .s_axil_araddr(s_axil_ctrl_araddr),
+      .s_axil_arprot(s_axil_ctrl_arprot),
+      .s_axil_rready(s_axil_ctrl_rready),
+      .s_axil_rvalid(s_axil_ctrl_rvalid),
+      .s_axil_rdata(s_axil_ctrl_rdata),
+      .s_axil_rresp(s_axil_ctrl_rresp),
+      .hwif_in(in),
+      .hwif_out(out)
+  );
+
+  // Settings, bounded.
+  logic [8:0] transfer, chunk;
+  logic [SLOT_BITS-1:0] entries;
+  assign transfer = out.transfer_pages.pages.value;
+  assign chunk = out.chunk.pages.value;
+  assign entries = out.queue_entries.entries.value;
+  logic block_4k_q;
+  logic [7:0] transfer_m1_q, chunk_m1_q;
+  logic [SLOT_BITS-1:0] entries_q;
+  always_ff @(posedge clk) begin
+    block_4k_q <= (out.block_shift.shift.value == 4'd12);
+    transfer_m1_q <= (transfer == '0) ? 8'd0 : transfer[8] ? 8'd255 : 8'(transfer - 1'b1);
+    chunk_m1_q <= (chunk == '0) ? 8'd0 : chunk[8] ? 8'd255 : 8'(chunk - 1'b1);
+    entries_q <= (entries < SLOT_BITS'(2)) ? SLOT_BITS'(2) :
+        (entries > SLOT_BITS'(QueueDepth)) ? SLOT_BITS'(QueueDepth) : entries;
+  end
+  always_comb begin
+    cfg.block_4k = block_4k_q;
+    cfg.transfer_m1 = transfer_m1_q;
+    cfg.chunk_m1 = chunk_m1_q;
+    cfg.queue_entries = entries_q;
+    cfg.busy_commands = out.chunk.busy_commands.value;
+    cfg.namespace_sectors = out.namespace_sectors.sectors.value;
+    cfg.timeout = out.timeout_cycles.cycles.value;
+    cfg.retry_limit = out.retry_limit.limit.value;
+    cfg.nsid = out.nsid.nsid.value;
+    cfg.data_window = {out.data_window.address.value, 23'd0};
+  end
+  assign enable = out.enable.enable.value;
+  assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
+  assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
+
+  // The first error is held until software clears its valid bit.
+  logic note;
+  logic [CODE_BITS-1:0] code_q;
+  logic [STATUS_BITS-1:0] status_q;
+  logic [15:0] cid_q;
+  logic write_q;
+  logic [SECTOR_BITS-1:0] sector_q;
+  assign note = error && !out.error_cause.valid.value;
+  always_ff @(posedge clk) begin
+    if (note) begin
+      code_q   <= error_code;
+      status_q <= error_status;
+      cid_q    <= error_cid;
+      write_q  <= error_write;
+      sector_q <= error_sector;
+    end
+  end
+
+  always_comb begin
+    in = '0;
+    in.queue_depth_max = 11'(QueueDepth);
+    in.parameters.queue_depth.next = 16'(QueueDepth);
+    in.parameters.pages.next = 16'(Pages);
+    in.parameters.cq_offset.next = 16'(CqOffset >> 6);
+    in.parameters.reserve_pages.next = 8'(ReservePages);
+    in.status.ready.next = ready;
+    in.status.halted.next = halted;
+    in.status.idle.next = idle;
+    in.status.enabled.next = enable;
+    in.status.outstanding.next = outstanding;
+    in.status.write_pages.next = write_pages;
+    in.status.read_pages.next = read_pages;
+    in.error_cause.valid.hwset = note;
+    in.error_cause.code.next = code_q;
+    in.error_cause.nvme_status.next = status_q;
+    in.error_cause.cid.next = cid_q;
+    in.error_cause.write.next = write_q;
+    in.error_sector.sector.next = sector_q;
+    in.counters.rd_ack = counter_ack;
+    in.counters.rd_data = 64'(counter_data);
+    in.counters.wr_ack = out.counters.req && out.counters.req_is_wr;
+    in.histogram.rd_ack = bin_ack;
+    in.histogram.rd_data = 64'(bin_data);
+    in.trace.rd_ack = trace_ack;
+    in.trace.rd_data = trace_data;
+  end
+  assign counter_req = out.counters.req && !out.counters.req_is_wr;
+  assign counter_addr = out.counters.addr[6:3];
+  assign bin_req = out.histogram.req && !out.histogram.req_is_wr;
+  assign bin_addr = out.histogram.addr[7:3];
+  assign trace_req = out.trace.req && !out.trace.req_is_wr;
+  assign trace_addr = out.trace.addr[8:3];
+
+endmodule
+
+`default_nettype wire

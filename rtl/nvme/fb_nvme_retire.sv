@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Retirement: commands end in the order in which the user gave them, whatever the order in which
+// the SSD completed them.
+//
+// Each ring of pages has a look hand on its oldest command. The ledger says what that command is,
+// the outcome what became of it; both are kept by its first page. When a write is over, its pages
+// are free and, with the last command of the transaction, the user gets a token. When a read is
+// over it is handed to delivery, which frees the pages. Unordered reads come from a queue of their
+// own as soon as they complete; when their turn comes only their page is left to free.
+//
+// A transaction fails as a whole: the first error is what the user is told; a failed read ends
+// there. A command that stays open at the look hand for `timeout` cycles halts the queue: from then
+// on what is open fails, and so do new commands, until the streamer is disabled. An SSD that has
+// lost one command cannot be trusted with the pages of the others.
+//
+// Handshake: tokens and deliveries are AXI4-Stream-like. Latency: one cycle from a noted outcome
+// to the token or delivery. Throughput: a command every two cycles for each ring.
+//
+// Does not implement: retries (fb_nvme_complete).
+
+`default_nettype none
+
+module fb_nvme_retire
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned Pages = 1024,  // pages of the buffer, a power of two
+    parameter int unsigned LooseDepth = 64  // unordered reads that may wait for delivery
+) (
+    input wire       clk,
+    input wire       rst,
+    input wire       sweep,       // after reset: clears the outcomes
+    input wire [9:0] sweep_index,
+
+    input  wire cfg_t cfg,
+    output logic      halted,
+    output logic      timed_out,       // pulse
+    output logic      timed_out_write,
+
+    input wire                          ledger_we,
+    input wire                          ledger_wr_side,
+    input wire          [PAGE_BITS-1:0] ledger_page,
+    input wire ledger_t                 ledger_entry,
+
+    input  wire                           note_valid,
+    input  wire           [PAGE_BITS-1:0] note_page,
+    input  wire outcome_t                 note,
+    input  wire                           loose_valid,
+    output logic                          loose_ready,
+
+    input  wire                  wr_look_valid,
+    input  wire  [PAGE_BITS-1:0] wr_look_page,
+    output logic                 wr_retire,      // moves look and tail of the write ring
+    input  wire                  rd_look_valid,
+    input  wire  [PAGE_BITS-1:0] rd_look_page,
+    output logic                 rd_retire,      // moves look of the read ring
+    output logic [          8:0] retire_count,   // by so many pages
+
+    output logic                 flush_valid,
+    input  wire                  flush_ready,
+    output logic [PAGE_BITS-1:0] flush_page,
+
+    output logic                 m_axis_wrsp_tvalid,
+    input  wire                  m_axis_wrsp_tready,
+    output logic [CODE_BITS-1:0] m_axis_wrsp_tdata,
+
+    output logic      delivery_valid,
+    input  wire       delivery_ready,
+    output delivery_t delivery,
+
+    output logic empty  // nothing waits to be retired
+);
+
+  localparam int unsigned CountBits = PAGE_BITS + 1;
+
+  // Which command is looked at: writes and reads in turn where both have one. Between the commands
+  // of one ordered read nothing else may be delivered; otherwise reads in order and out of order
+  // are looked at in turn.
+  logic rd_inside_q, loose_last_q;
+  logic [CountBits-1:0] wr_pending_q, rd_pending_q;
+  logic loose_there, loose_pop;
+  logic [PAGE_BITS-1:0] loose_page;
+  logic side_q, loose;
+  logic wr_any, rd_any;
+  logic [PAGE_BITS-1:0] page;
+  assign wr_any = wr_pending_q != '0;
+  assign rd_any = rd_pending_q != '0;
+  assign loose  = !side_q && loose_there && !rd_inside_q && !(loose_last_q && rd_look_valid);
+  assign page   = side_q ? wr_look_page : loose ? loose_page : rd_look_page;
+
+  ledger_t entry;
+  outcome_t outcome, outcome_in;
+  logic outcome_we;
+  logic [PAGE_BITS-1:0] outcome_page;
+
+  fb_common_ram #(
+      .Width($bits(ledger_t)),
+      .Depth(Pages)
+  ) u_ledger (
+      .clk,
+      .we(ledger_we),
+      .waddr($clog2(Pages)'(ledger_page)),
+      .wdata(ledger_entry),
+      .raddr($clog2(Pages)'(page)),
+      .rdata(entry)
+  );
+  fb_common_ram #(
+      .Width($bits(outcome_t)),
+      .Depth(Pages)
+  ) u_outcomes (
+      .clk,
+      .we(outcome_we),
+      .waddr($clog2(Pages)'(outcome_page)),
+      .wdata(outcome_in),
+      .raddr($clog2(Pages)'(page)),
+      .rdata(outcome)
+  );
+
+  fb_common_fifo #(
+      .Width(PAGE_BITS),
+      .Depth(LooseDepth)
+  ) u_loose (
+      .clk,
+      .rst,
+      .s_valid(loose_valid),
+      .s_ready(loose_ready),
+      .s_data (note_page),
+      .m_valid(loose_there),
+      .m_ready(loose_pop),
+      .m_data (loose_page),
+      .level  ()
+  );
+
+  // The look, one cycle old; an outcome that is noted meanwhile counts. It is void if the hand moved.
+  logic look_q, look_side_q, look_loose_q;
+  logic [PAGE_BITS-1:0] look_page_q;
+  ledger_t entry_q;
+  outcome_t outcome_q;
+  logic act, act_write, act_read, act_loose, act_flush;
+  logic halted_q;
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      look_q <= 1'b0;
+      side_q <= 1'b0;
+    end else begin
+      side_q <= wr_any && (!rd_any || !side_q);  // 1 = write
+      look_q <= (side_q ? (wr_any && wr_look_valid) : (loose || (rd_any && rd_look_valid))) &&
+          !(act && look_side_q == side_q);
+    end
+    look_side_q  <= side_q;
+    look_loose_q <= loose;
+    if (!side_q) loose_last_q <= loose;
+    look_page_q <= page;
+    entry_q <= entry;
+    outcome_q <= (note_valid && note_page == page) ? note : outcome;
+  end
+
+  typedef enum logic [1:0] {
+    NO_FLUSH,
+    ASK_FLUSH,
+    AWAIT_FLUSH
+  } flush_e;
+  flush_e flush_q;
+
+  // What became of it.
+  logic open, over, rejected;
+  logic [CODE_BITS-1:0] code;
+  // A flush that was asked for has an outcome of its own, also where the command had none.
+  assign rejected = entry_q.reject && !(look_side_q && flush_q != NO_FLUSH);
+  assign open = !rejected && outcome_q.progress == OPEN;
+  assign over = !(open && !halted_q) && !(outcome_q.progress == DONE_SOON && !look_loose_q);
+  always_comb begin
+    if (rejected) code = entry_q.size[CODE_BITS-1:0];
+    else if (open) code = ERR_TIMEOUT;
+    else code = outcome_q.code;
+  end
+  assign retire_count = entry_q.loose ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12]} + 9'd1;
+
+  // Writes.
+  logic [CODE_BITS-1:0] wr_code_q, wr_code;
+  logic token_ready, wants_flush;
+  assign wr_code = (wr_code_q != ERR_OK) ? wr_code_q : code;
+  assign wants_flush = entry_q.last && entry_q.flush && wr_code == ERR_OK && flush_q == NO_FLUSH;
+  assign act_flush = look_q && look_side_q && over && !note_valid && wants_flush;
+  assign act_write = look_q && look_side_q && over && !note_valid && !wants_flush &&
+      (token_ready || !entry_q.last);
+
+  // Reads.
+  logic rd_broken_q;  // an earlier command of this transaction failed and has ended it
+  assign act_loose = look_q && look_loose_q && !note_valid && delivery_ready;
+  assign act_read = look_q && !look_side_q && !look_loose_q && over && !note_valid &&
+      delivery_ready;
+  assign act = act_write || act_flush || act_read || act_loose;
+  assign loose_pop = act_loose;
+  assign wr_retire = act_write;
+  assign rd_retire = act_read;
+
+  logic delivered;
+  assign delivered = outcome_q.progress == DELIVERED;
+  assign delivery_valid = act_read || act_loose;
+  assign delivery = '{
+          page: look_page_q,
+          size: entry_q.loose ? {8'd0, entry_q.size[11:0]} : entry_q.size,
+          last: entry_q.last,
+          fail: code != ERR_OK && !rd_broken_q,
+          mute: delivered || rd_broken_q,
+          keep: look_loose_q,
+          code: code,
+          tag: entry_q.loose ? entry_q.size[12+:READ_TAG_BITS] : '0
+      };
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      wr_pending_q <= '0;
+      rd_pending_q <= '0;
+      flush_q <= NO_FLUSH;
+      wr_code_q <= ERR_OK;
+      rd_broken_q <= 1'b0;
+      rd_inside_q <= 1'b0;
+    end else begin
+      wr_pending_q <= wr_pending_q + CountBits'(ledger_we && ledger_wr_side) -
+          CountBits'(act_write);
+      rd_pending_q <= rd_pending_q + CountBits'(ledger_we && !ledger_wr_side) -
+          CountBits'(act_read);
+      if (act_write) begin
+        wr_code_q <= entry_q.last ? ERR_OK : wr_code;
+        flush_q   <= NO_FLUSH;
+      end else if (act_flush) begin
+        flush_q <= ASK_FLUSH;
+      end else if (flush_valid && flush_ready) begin
+        flush_q <= AWAIT_FLUSH;
+      end
+      if (act_read) rd_inside_q <= !entry_q.last;
+      if (act_read && !entry_q.loose)
+        rd_broken_q <= (rd_broken_q || code != ERR_OK) && !entry_q.last;
+    end
+  end
+  assign flush_valid = (flush_q == ASK_FLUSH);
+  assign flush_page = wr_look_page;
+  assign empty = !wr_any && !rd_any;
+
+  // Outcomes: noted by completion, cleared here, so that a free page is always OPEN.
+  always_comb begin
+    outcome_we   = note_valid || act || sweep;
+    outcome_page = sweep ? sweep_index : note_valid ? note_page : look_page_q;
+    outcome_in   = note;
+    if (!note_valid) begin
+      outcome_in.progress = act_loose ? DELIVERED : OPEN;
+      outcome_in.code = ERR_OK;
+    end
+  end
+
+  // Time-out of the oldest command of each ring.
+  logic [31:0] wr_timer_q, rd_timer_q;
+  logic wr_expired, rd_expired;
+  logic wr_waits_q, rd_waits_q;  // what was last seen at the look hand was open
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      wr_waits_q <= 1'b0;
+      rd_waits_q <= 1'b0;
+      halted_q   <= 1'b0;
+    end else begin
+      if (act && look_side_q) wr_waits_q <= act_flush;
+      else if (look_q && look_side_q) wr_waits_q <= open;
+      if (act && !look_side_q) rd_waits_q <= 1'b0;
+      else if (look_q && !look_side_q && !look_loose_q) rd_waits_q <= open;
+      if (wr_expired || rd_expired) halted_q <= 1'b1;
+    end
+    if (!wr_waits_q || act_write || act_flush) wr_timer_q <= cfg.timeout;
+    else wr_timer_q <= wr_timer_q - 1'b1;
+    if (!rd_waits_q || act_read) rd_timer_q <= cfg.timeout;
+    else rd_timer_q <= rd_timer_q - 1'b1;
+  end
+  assign wr_expired = wr_waits_q && wr_timer_q == '0 && cfg.timeout != '0 && !halted_q;
+  assign rd_expired = rd_waits_q && rd_timer_q == '0 && cfg.timeout != '0 && !halted_q;
+  assign timed_out = wr_expired || rd_expired;
+  assign timed_out_write = wr_expired;
+  assign halted = halted_q;
+
+  fb_common_fifo #(
+      .Width(CODE_BITS),
+      .Depth(32)
+  ) u_tokens (
+      .clk,
+      .rst,
+      .s_valid(act_write && entry_q.last),
+      .s_ready(token_ready),
+      .s_data (wr_code),
+      .m_valid(m_axis_wrsp_tvalid),
+      .m_ready(m_axis_wrsp_tready),
+      .m_data (m_axis_wrsp_tdata),
+      .level  ()
+  );
+
+  fb_axis_check #(
+      .Width(CODE_BITS),
+      .Name ("m_axis_wrsp")
+  ) u_check (
+      .clk,
+      .rst,
+      .valid(m_axis_wrsp_tvalid),
+      .ready(m_axis_wrsp_tready),
+      .data (m_axis_wrsp_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

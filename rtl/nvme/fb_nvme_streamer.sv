@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// The NVMe streamer: the user's four streams on one side, the SSD's queues on the other, the
+// payload buffer below. This module only connects; read it to see who speaks to whom.
+//
+//   write stream -> write --\                          /-> queue window -> SSD
+//                            >- issue - ledger, slots -<
+//   read command -> read ---/                          \-> doorbell -> SSD
+//
+//   SSD -> queue window -> complete -> retire -> write responses
+//                                            \-> deliver -> read data
+//
+// Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
+// retire and deliver. The memory itself is outside, behind `mem_*`.
+//
+// Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
+// register forgets all queues and pages; 1024 cycles after enabling it is ready.
+// Latency and throughput: docs/modules/streamer.md.
+//
+// Does not implement: bringing up the drive; that is the driver's.
+
+`default_nettype none
+
+module fb_nvme_streamer
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
+    parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, power of two
+    parameter int unsigned ReservePages = 64,  // pages that a resting direction keeps
+    parameter int unsigned ReadLatency = 3,  // of the buffer memory, cycles
+    parameter int unsigned AxiIdBits = 4,  // of the queue window
+    localparam int unsigned CqOffset = (QueueDepth > 64) ? QueueDepth * 64 : 4096,
+    localparam int unsigned QueueAddrBits = $clog2(CqOffset) + 1
+) (
+    input wire clk,
+    input wire rst,
+
+    // User side.
+    input  wire                    s_axis_wr_tvalid,
+    output logic                   s_axis_wr_tready,
+    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
+    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
+    input  wire                    s_axis_wr_tlast,
+
+    output logic                 m_axis_wrsp_tvalid,
+    input  wire                  m_axis_wrsp_tready,
+    output logic [CODE_BITS-1:0] m_axis_wrsp_tdata,
+
+    input  wire          s_axis_rdcmd_tvalid,
+    output logic         s_axis_rdcmd_tready,
+    input  wire  [255:0] s_axis_rdcmd_tdata,
+
+    output logic                     m_axis_rd_tvalid,
+    input  wire                      m_axis_rd_tready,
+    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
+    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
+    output logic                     m_axis_rd_tlast,
+    output logic                     m_axis_rd_tuser,
+    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
+
+    // Payload memory, stream side.
+    output logic                           mem_en,
+    output logic                           mem_we,
+    output logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr,
+    output logic [          DATA_BITS-1:0] mem_wdata,
+    input  wire  [          DATA_BITS-1:0] mem_rdata,
+    output logic [                   63:0] data_window,
+
+    // Queue window.
+    input  wire  [    AxiIdBits-1:0] s_axi_queue_awid,
+    input  wire  [QueueAddrBits-1:0] s_axi_queue_awaddr,
+    input  wire  [              7:0] s_axi_queue_awlen,
+    input  wire  [              2:0] s_axi_queue_awsize,
+    input  wire  [              1:0] s_axi_queue_awburst,
+    input  wire                      s_axi_queue_awvalid,
+    output logic                     s_axi_queue_awready,
+    input  wire  [    DATA_BITS-1:0] s_axi_queue_wdata,
+    input  wire  [  DATA_BITS/8-1:0] s_axi_queue_wstrb,
+    input  wire                      s_axi_queue_wlast,
+    input  wire                      s_axi_queue_wvalid,
+    output logic                     s_axi_queue_wready,
+    output logic [    AxiIdBits-1:0] s_axi_queue_bid,
+    output logic [              1:0] s_axi_queue_bresp,
+    output logic                     s_axi_queue_bvalid,
+    input  wire                      s_axi_queue_bready,
+    input  wire  [    AxiIdBits-1:0] s_axi_queue_arid,
+    input  wire  [QueueAddrBits-1:0] s_axi_queue_araddr,
+    input  wire  [              7:0] s_axi_queue_arlen,
+    input  wire  [              2:0] s_axi_queue_arsize,
+    input  wire  [              1:0] s_axi_queue_arburst,
+    input  wire                      s_axi_queue_arvalid,
+    output logic                     s_axi_queue_arready,
+    output logic [    AxiIdBits-1:0] s_axi_queue_rid,
+    output logic [    DATA_BITS-1:0] s_axi_queue_rdata,
+    output logic [              1:0] s_axi_queue_rresp,
+    output logic                     s_axi_queue_rlast,
+    output logic                     s_axi_queue_rvalid,
+    input  wire                      s_axi_queue_rready,
+
+    // Doorbells.
+    output logic [63:0] m_axil_db_awaddr,
+    output logic [ 2:0] m_axil_db_awprot,
+    output logic        m_axil_db_awvalid,
+    input  wire         m_axil_db_awready,
+    output logic [31:0] m_axil_db_wdata,
+    output logic [ 3:0] m_axil_db_wstrb,
+    output logic        m_axil_db_wvalid,
+    input  wire         m_axil_db_wready,
+    input  wire  [ 1:0] m_axil_db_bresp,
+    input  wire         m_axil_db_bvalid,
+    output logic        m_axil_db_bready,
+    output logic [63:0] m_axil_db_araddr,
+    output logic [ 2:0] m_axil_db_arprot,
+    output logic        m_axil_db_arvalid,
+    input  wire         m_axil_db_arready,
+    input  wire  [31:0] m_axil_db_rdata,
+    input  wire  [ 1:0] m_axil_db_rresp,
+    input  wire         m_axil_db_rvalid,
+    output logic        m_axil_db_rready,
+
+    // Control registers.
+    input  wire  [11:0] s_axil_ctrl_awaddr,
+    input  wire  [ 2:0] s_axil_ctrl_awprot,
+    input  wire         s_axil_ctrl_awvalid,
+    output logic        s_axil_ctrl_awready,
+    input  wire  [63:0] s_axil_ctrl_wdata,
+    input  wire  [ 7:0] s_axil_ctrl_wstrb,
+    input  wire         s_axil_ctrl_wvalid,
+    output logic        s_axil_ctrl_wready,
+    output logic [ 1:0] s_axil_ctrl_bresp,
+    output logic        s_axil_ctrl_bvalid,
+    input  wire         s_axil_ctrl_bready,
+    input  wire  [11:0] s_axil_ctrl_araddr,
+    input  wire  [ 2:0] s_axil_ctrl_arprot,
+    input  wire         s_axil_ctrl_arvalid,
+    output logic        s_axil_ctrl_arready,
+    output logic [63:0] s_axil_ctrl_rdata,
+    output logic [ 1:0] s_axil_ctrl_rresp,
+    output logic        s_axil_ctrl_rvalid,
+    input  wire         s_axil_ctrl_rready
+);
+
+  // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
+  logic enable, restart, sweep;
+  logic [9:0] sweep_q;
+  logic sweep_done_q;
+  cfg_t cfg;
+  logic restart_q;
+  assign restart = restart_q;
+  assign sweep   = !restart_q && !sweep_done_q;
+  always_ff @(posedge clk) begin
+    restart_q <= rst || !enable;
+    if (restart_q) begin
+      sweep_q <= '0;
+      sweep_done_q <= 1'b0;
+    end else if (sweep) begin
+      sweep_q <= sweep_q + 1'b1;
+      sweep_done_q <= (sweep_q == '1);
+    end
+  end
+
+  logic [STAMP_BITS-1:0] now_q;
+  always_ff @(posedge clk) now_q <= rst ? '0 : now_q + 1'b1;
+
+  // Rings.
+  logic wr_offer_valid, wr_offer_take, wr_open, rd_offer_valid, rd_offer_take, rd_open;
+  logic [PAGE_BITS-1:0] wr_offer_page, rd_offer_page, wr_look_page, rd_look_page;
+  logic wr_look_valid, rd_look_valid, wr_retire, rd_retire, rd_free;
+  logic [8:0] retire_count, rd_free_count;
+  logic [PAGE_BITS:0] wr_held, rd_held;
+
+  fb_buffer_rings #(
+      .Pages(Pages),
+      .ReservePages(ReservePages)
+  ) u_rings (
+      .clk,
+      .rst(restart),
+      .wr_offer_valid,
+      .wr_offer_page,
+      .wr_offer_take,
+      .wr_open,
+      .wr_look_valid,
+      .wr_look_page,
+      .wr_look_step(wr_retire),
+      .wr_look_count(retire_count),
+      .wr_free_step(wr_retire),
+      .wr_free_count(retire_count),
+      .wr_held,
+      .rd_offer_valid,
+      .rd_offer_page,
+      .rd_offer_take,
+      .rd_open,
+      .rd_look_valid,
+      .rd_look_page,
+      .rd_look_step(rd_retire),
+      .rd_look_count(retire_count),
+      .rd_free_step(rd_free),
+      .rd_free_count,
+      .rd_held
+  );
+
+  // From streams to commands.
+  logic grow, hold, halted;
+  logic wr_valid, wr_ready, rd_valid, rd_ready;
+  command_t wr_command, rd_command;
+  logic wr_mem_we;
+  logic [PAGE_BITS+BEAT_BITS-1:0] wr_mem_addr, rd_mem_addr;
+
+  fb_nvme_write u_write (
+      .clk,
+      .rst,
+      .restart,
+      .cfg,
+      .held(wr_held),
+      .grow,
+      .hold,
+      .s_axis_wr_tvalid,
+      .s_axis_wr_tready,
+      .s_axis_wr_tdata,
+      .s_axis_wr_tkeep,
+      .s_axis_wr_tlast,
+      .offer_valid(wr_offer_valid),
+      .offer_page(wr_offer_page),
+      .offer_take(wr_offer_take),
+      .open(wr_open),
+      .mem_we(wr_mem_we),
+      .mem_addr(wr_mem_addr),
+      .mem_wdata,
+      .command_valid(wr_valid),
+      .command_ready(wr_ready),
+      .command(wr_command)
+  );
+
+  fb_nvme_read u_read (
+      .clk,
+      .rst(restart),
+      .cfg,
+      .held(rd_held),
+      .s_axis_rdcmd_tvalid,
+      .s_axis_rdcmd_tready,
+      .s_axis_rdcmd_tdata,
+      .offer_valid(rd_offer_valid),
+      .offer_page(rd_offer_page),
+      .offer_take(rd_offer_take),
+      .open(rd_open),
+      .command_valid(rd_valid),
+      .command_ready(rd_ready),
+      .command(rd_command)
+  );
+
+  // Submission.
+  logic flush_valid, flush_ready, ledger_we, ledger_wr_side;
+  logic [PAGE_BITS-1:0] flush_page, ledger_page;
+  ledger_t ledger_entry;
+  logic [TAG_BITS-1:0] lookup_tag, issued_tag;
+  logic lookup_in_use, finish, finish_retry, issued, issued_retry, rejected;
+  descriptor_t lookup_descriptor;
+  logic [STAMP_BITS-1:0] lookup_stamp;
+  logic [3:0] lookup_retries;
+  logic [SLOT_BITS-1:0] sq_tail, cq_head, outstanding;
+  logic fetch_valid;
+  logic [9:0] fetch_slot;
+  logic [DATA_BITS-1:0] fetch_sqe;
+  op_e issued_op;
+  logic [CODE_BITS-1:0] rejected_code;
+
+  fb_nvme_issue #(
+      .QueueDepth(QueueDepth)
+  ) u_issue (
+      .clk,
+      .rst(restart),
+      .sweep,
+      .sweep_index(sweep_q),
+      .cfg,
+      .halted,
+      .wr_valid,
+      .wr_ready,
+      .wr_command,
+      .rd_valid,
+      .rd_ready,
+      .rd_command,
+      .flush_valid,
+      .flush_ready,
+      .flush_page,
+      .ledger_we,
+      .ledger_wr_side,
+      .ledger_page,
+      .ledger_entry,
+      .lookup_tag,
+      .lookup_in_use,
+      .lookup_descriptor,
+      .lookup_stamp,
+      .lookup_retries,
+      .finish,
+      .finish_retry,
+      .now(now_q),
+      .sq_tail,
+      .outstanding,
+      .busy(grow),
+      .fetch_slot,
+      .fetch_sqe,
+      .issued,
+      .issued_retry,
+      .issued_op,
+      .issued_tag,
+      .rejected,
+      .rejected_code
+  );
+
+  // The SSD's side of the queues.
+  completion_t cqe;
+  logic cqe_valid, cqe_ready, stray_write;
+  fb_nvme_queue #(
+      .QueueDepth(QueueDepth),
+      .CqOffset  (CqOffset),
+      .AxiIdBits (AxiIdBits)
+  ) u_queue (
+      .clk,
+      .rst,
+      .s_axi_queue_awid,
+      .s_axi_queue_awaddr,
+      .s_axi_queue_awlen,
+      .s_axi_queue_awsize,
+      .s_axi_queue_awburst,
+      .s_axi_queue_awvalid,
+      .s_axi_queue_awready,
+      .s_axi_queue_wdata,
+      .s_axi_queue_wstrb,
+      .s_axi_queue_wlast,
+      .s_axi_queue_wvalid,
+      .s_axi_queue_wready,
+      .s_axi_queue_bid,
+      .s_axi_queue_bresp,
+      .s_axi_queue_bvalid,
+      .s_axi_queue_bready,
+      .s_axi_queue_arid,
+      .s_axi_queue_araddr,
+      .s_axi_queue_arlen,
+      .s_axi_queue_arsize,
+      .s_axi_queue_arburst,
+      .s_axi_queue_arvalid,
+      .s_axi_queue_arready,
+      .s_axi_queue_rid,
+      .s_axi_queue_rdata,
+      .s_axi_queue_rresp,
+      .s_axi_queue_rlast,
+      .s_axi_queue_rvalid,
+      .s_axi_queue_rready,
+      .fetch_valid,
+      .fetch_slot,
+      .fetch_sqe,
+      .cqe_valid,
+      .cqe_ready,
+      .cqe_slot(cqe.slot),
+      .cqe_cid(cqe.cid),
+      .cqe_sqhd(cqe.sq_head),
+      .cqe_phase(cqe.phase),
+      .cqe_status(cqe.status),
+      .stray_write
+  );
+
+  logic sq_rung, cq_rung, doorbell_error;
+  logic [SLOT_BITS-1:0] rung_value;
+  logic [63:0] sq_doorbell, cq_doorbell;
+  fb_nvme_doorbell u_doorbell (
+      .clk,
+      .rst,
+      .enable(!restart),
+      .sq_tail,
+      .cq_head,
+      .sq_address(sq_doorbell),
+      .cq_address(cq_doorbell),
+      .sq_rung,
+      .cq_rung,
+      .rung_value,
+      .error(doorbell_error),
+      .m_axil_db_awaddr,
+      .m_axil_db_awprot,
+      .m_axil_db_awvalid,
+      .m_axil_db_awready,
+      .m_axil_db_wdata,
+      .m_axil_db_wstrb,
+      .m_axil_db_wvalid,
+      .m_axil_db_wready,
+      .m_axil_db_bresp,
+      .m_axil_db_bvalid,
+      .m_axil_db_bready,
+      .m_axil_db_araddr,
+      .m_axil_db_arprot,
+      .m_axil_db_arvalid,
+      .m_axil_db_arready,
+      .m_axil_db_rdata,
+      .m_axil_db_rresp,
+      .m_axil_db_rvalid,
+      .m_axil_db_rready
+  );
+
+  // Completion and retirement.
+  logic note_valid, loose_valid, loose_ready;
+  logic [PAGE_BITS-1:0] note_page;
+  outcome_t note;
+  logic completed, failed, rogue_phase, rogue_cid, rogue_head, seen_write;
+  logic [15:0] seen_cid, seen_head;
+  logic [STATUS_BITS-1:0] seen_status;
+  logic [ STAMP_BITS-1:0] latency;
+  logic [SECTOR_BITS-1:0] seen_sector;
+
+  fb_nvme_complete #(
+      .QueueDepth(QueueDepth)
+  ) u_complete (
+      .clk,
+      .rst(restart),
+      .sweep,
+      .halted,
+      .cfg,
+      .cqe_valid,
+      .cqe_ready,
+      .cqe,
+      .lookup_tag,
+      .lookup_in_use,
+      .lookup_descriptor,
+      .lookup_stamp,
+      .lookup_retries,
+      .finish,
+      .finish_retry,
+      .now(now_q),
+      .sq_tail,
+      .cq_head,
+      .note_valid,
+      .note_page,
+      .note,
+      .loose_ready,
+      .loose_valid,
+      .completed,
+      .failed,
+      .rogue_phase,
+      .rogue_cid,
+      .rogue_head,
+      .seen_cid,
+      .seen_head,
+      .seen_status,
+      .latency,
+      .seen_write,
+      .seen_sector
+  );
+
+  logic timed_out, timed_out_write, delivery_valid, delivery_ready, retire_empty, deliver_empty;
+  delivery_t delivery;
+  fb_nvme_retire #(
+      .Pages(Pages)
+  ) u_retire (
+      .clk,
+      .rst(restart),
+      .sweep,
+      .sweep_index(sweep_q),
+      .cfg,
+      .halted,
+      .timed_out,
+      .timed_out_write,
+      .ledger_we,
+      .ledger_wr_side,
+      .ledger_page,
+      .ledger_entry,
+      .note_valid,
+      .note_page,
+      .note,
+      .loose_valid,
+      .loose_ready,
+      .wr_look_valid,
+      .wr_look_page,
+      .wr_retire,
+      .rd_look_valid,
+      .rd_look_page,
+      .rd_retire,
+      .retire_count,
+      .flush_valid,
+      .flush_ready,
+      .flush_page,
+      .m_axis_wrsp_tvalid,
+      .m_axis_wrsp_tready,
+      .m_axis_wrsp_tdata,
+      .delivery_valid,
+      .delivery_ready,
+      .delivery,
+      .empty(retire_empty)
+  );
+
+  logic rd_mem_re;
+  fb_nvme_deliver #(
+      .ReadLatency(ReadLatency)
+  ) u_deliver (
+      .clk,
+      .rst,
+      .restart,
+      .delivery_valid,
+      .delivery_ready,
+      .delivery,
+      .free_step(rd_free),
+      .free_count(rd_free_count),
+      .mem_busy(wr_mem_we),
+      .hold,
+      .mem_re(rd_mem_re),
+      .mem_addr(rd_mem_addr),
+      .mem_rdata,
+      .m_axis_rd_tvalid,
+      .m_axis_rd_tready,
+      .m_axis_rd_tdata,
+      .m_axis_rd_tkeep,
+      .m_axis_rd_tlast,
+      .m_axis_rd_tuser,
+      .m_axis_rd_tid,
+      .empty(deliver_empty)
+  );
+
+  assign mem_en = wr_mem_we || rd_mem_re;
+  assign mem_we = wr_mem_we;
+  assign mem_addr = wr_mem_we ? wr_mem_addr : rd_mem_addr;
+  assign data_window = cfg.data_window;
+
+  // Registers, and what they show.
+  logic counter_req, counter_ack, bin_req, bin_ack, trace_req, trace_ack, idle_q;
+  logic [3:0] counter_addr;
+  logic [4:0] bin_addr;
+  logic [5:0] trace_addr;
+  logic [31:0] counter_data, bin_data;
+  logic [63:0] trace_data;
+
+  fb_nvme_monitor u_monitor (
+      .clk,
+      .rst(restart),
+      .sweep,
+      .sweep_index(sweep_q),
+      .count_cycles(!restart),
+      .issued,
+      .issued_retry,
+      .issued_op,
+      .issued_tag,
+      .sq_tail,
+      .rejected,
+      .rejected_code,
+      .fetched(fetch_valid),
+      .fetched_slot(fetch_slot),
+      .completed,
+      .failed,
+      .rogue_phase(rogue_phase || stray_write),
+      .rogue_cid,
+      .rogue_head,
+      .seen_cid,
+      .seen_head,
+      .seen_status,
+      .latency,
+      .timed_out,
+      .sq_rung,
+      .cq_rung,
+      .doorbell_error,
+      .rung_value,
+      .counter_req,
+      .counter_addr,
+      .counter_ack,
+      .counter_data,
+      .bin_req,
+      .bin_addr,
+      .bin_ack,
+      .bin_data,
+      .trace_req,
+      .trace_addr,
+      .trace_ack,
+      .trace_data
+  );
+
+  always_ff @(posedge clk)
+    idle_q <= !ledger_we && !wr_open && !rd_open && !wr_valid && !rd_valid && retire_empty && deliver_empty &&
+        !m_axis_wrsp_tvalid;
+
+  fb_nvme_regs #(
+      .QueueDepth(QueueDepth),
+      .Pages(Pages),
+      .ReservePages(ReservePages),
+      .CqOffset(CqOffset)
+  ) u_regs (
+      .clk,
+      .rst,
+      .s_axil_ctrl_awaddr,
+      .s_axil_ctrl_awprot,
+      .s_axil_ctrl_awvalid,
+      .s_axil_ctrl_awready,
+      .s_axil_ctrl_wdata,
+      .s_axil_ctrl_wstrb,
+      .s_axil_ctrl_wvalid,
+      .s_axil_ctrl_wready,
+      .s_axil_ctrl_bresp,
+      .s_axil_ctrl_bvalid,
+      .s_axil_ctrl_bready,
+      .s_axil_ctrl_araddr,
+      .s_axil_ctrl_arprot,
+      .s_axil_ctrl_arvalid,
+      .s_axil_ctrl_arready,
+      .s_axil_ctrl_rdata,
+      .s_axil_ctrl_rresp,
+      .s_axil_ctrl_rvalid,
+      .s_axil_ctrl_rready,
+      .enable,
+      .cfg,
+      .sq_doorbell,
+      .cq_doorbell,
+      .ready(sweep_done_q && !restart),
+      .halted,
+      .idle(idle_q),
+      .outstanding,
+      .write_pages(wr_held),
+      .read_pages(rd_held),
+      .error(failed || timed_out || rejected),
+      .error_code(failed ? status_code(seen_status) : timed_out ? ERR_TIMEOUT : rejected_code),
+      .error_status(failed ? seen_status : '0),
+      .error_cid(failed ? seen_cid : '1),
+      .error_write(failed ? seen_write : timed_out ? timed_out_write : ledger_wr_side),
+      .error_sector(failed ? seen_sector : '0),
+      .counter_req,
+      .counter_addr,
+      .counter_ack,
+      .counter_data,
+      .bin_req,
+      .bin_addr,
+      .bin_ack,
+      .bin_data,
+      .trace_req,
+      .trace_addr,
+      .trace_ack,
+      .trace_data
+  );
+
+endmodule
+
+`default_nettype wire

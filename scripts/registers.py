@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renderers of the register map: what `scripts/generate` makes of a SystemRDL file."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from peakrdl_cheader.exporter import CHeaderExporter
+from peakrdl_regblock import RegblockExporter
+from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+from peakrdl_regblock.field_logic import sw_onwrite
+from peakrdl_regblock.udps import ALL_UDPS
+from systemrdl import RDLCompiler
+from systemrdl.node import AddrmapNode, FieldNode, MemNode, RegfileNode, RegNode, SignalNode
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# The generated block leaves some of its own helpers unused.
+VERILATOR_WAIVERS = ("UNUSEDSIGNAL", "UNUSEDPARAM", "WIDTHEXPAND", "WIDTHTRUNC", "DECLFILENAME")
+
+
+class OneAtATimeAxil(AXI4Lite_Cpuif_flattened):
+    """AXI4-Lite front end without buffers; see `axil_cpuif.sv`."""
+
+    template_path = "axil_cpuif.sv"
+
+
+def _write_by_lane(self: sw_onwrite.Write, field: FieldNode) -> list[str]:
+    """Assign the byte lanes that are strobed.
+
+    PeakRDL's own form, `(old & ~strobe) | (new & strobe)`, costs a LUT for each bit: synthesis does
+    not see a clock enable in it.
+    """
+    lines = ["load_next_c = '1;"]
+    for lane in range(field.low // 8, field.high // 8 + 1):
+        high, low = min(8 * lane + 7, field.high), max(8 * lane, field.low)
+        target = f"next_c[{high - field.low}:{low - field.low}]" if field.width > 1 else "next_c"
+        lines.append(f"if(decoded_wr_biten[{low}]) {target} = decoded_wr_data[{high}:{low}];")
+    return lines
+
+
+sw_onwrite.Write.get_assignments = _write_by_lane
+
+
+@dataclass(frozen=True)
+class Field:
+    """One bit field.
+
+    Attributes
+    ----------
+    name, title, text : str
+        Identifier, short name and description.
+    high, low : int
+        Bit positions, inclusive.
+    access : str
+        `rw`, `ro` or `rw1c`, as software sees it.
+    reset : int or None
+        Value after reset; None where hardware drives it or an RTL parameter decides.
+    """
+
+    name: str
+    title: str
+    text: str
+    high: int
+    low: int
+    access: str
+    reset: int | None
+
+    @property
+    def width(self) -> int:
+        """Number of bits."""
+        return self.high - self.low + 1
+
+    @property
+    def mask(self) -> int:
+        """The field's bits in its register."""
+        return ((1 << self.width) - 1) << self.low
+
+
+@dataclass(frozen=True)
+class Register:
+    """One register, or a memory of `entries` words.
+
+    Attributes
+    ----------
+    offset : int
+        Bytes from the start of the register file.
+    entries : int
+        Words of 64 bits; 0 for a plain register.
+    """
+
+    name: str
+    title: str
+    text: str
+    offset: int
+    fields: tuple[Field, ...]
+    entries: int = 0
+
+    @property
+    def reset(self) -> int | None:
+        """Value after reset, None if any field's is not a constant."""
+        if not self.fields or any(field.reset is None for field in self.fields):
+            return None
+        return sum(field.reset << field.low for field in self.fields if field.reset is not None)
+
+
+def compile_rdl(path: Path) -> AddrmapNode:
+    """Elaborate a SystemRDL file and return its top address map."""
+    compiler = RDLCompiler()
+    for extension in ALL_UDPS:
+        compiler.register_udp(extension)
+    compiler.compile_file(str(path))
+    return compiler.elaborate().top
+
+
+def _text(node: RegNode | FieldNode | MemNode | AddrmapNode) -> str:
+    return " ".join((node.get_property("desc") or "").split())
+
+
+def _field(node: FieldNode) -> Field:
+    if node.get_property("onwrite") is not None:
+        access = "rw1c"
+    else:
+        access = "rw" if node.is_sw_writable else "ro"
+    reset = node.get_property("reset")
+    return Field(
+        name=node.inst_name,
+        title=node.get_property("name"),
+        text=_text(node),
+        high=node.high,
+        low=node.low,
+        access=access,
+        reset=reset if isinstance(reset, int) else None,
+    )
+
+
+def registers(top: AddrmapNode | RegfileNode) -> list[Register]:
+    """List the registers and memories of an address map or register file, by offset."""
+    rows = []
+    for node in top.children():
+        if isinstance(node, SignalNode):
+            continue
+        if isinstance(node, RegfileNode):
+            rows += registers(node)
+            continue
+        memory = isinstance(node, MemNode)
+        rows.append(
+            Register(
+                name=node.inst_name,
+                title=node.get_property("name"),
+                text=_text(node),
+                offset=node.absolute_address,
+                fields=() if memory else tuple(_field(field) for field in node.fields()),
+                entries=node.get_property("mementries") if memory else 0,
+            )
+        )
+    return rows
+
+
+def _banner(comment: str, source: str, spdx: str) -> str:
+    return (
+        f"{comment} SPDX-License-Identifier: {spdx}\n"
+        f"{comment} Generated by scripts/generate from {source}: do not edit.\n"
+    )
+
+
+def render_sv(top: AddrmapNode, module: str, source: str) -> dict[str, str]:
+    """Render the register block; returns the package's and the module's text by file name."""
+    with tempfile.TemporaryDirectory() as folder:
+        RegblockExporter().export(
+            top,
+            folder,
+            cpuif_cls=OneAtATimeAxil,
+            module_name=module,
+            package_name=f"{module}_pkg",
+            address_width=12,
+            reuse_hwif_typedefs=False,
+        )
+        files = {path.name: path.read_text() for path in sorted(Path(folder).iterdir())}
+    waivers = "".join(f"// verilator lint_off {rule}\n" for rule in VERILATOR_WAIVERS)
+    banner = _banner("//", source, "Apache-2.0 WITH SHL-2.1")
+    result = {}
+    for name, text in files.items():
+        body = text.split("\n", 3)[3]  # PeakRDL's own banner
+        body = body.replace("struct {", "struct packed {")
+        body = "\n".join(line.rstrip() for line in body.splitlines()).strip("\n")
+        tool = (
+            "// Register block by PeakRDL-regblock, https://github.com/SystemRDL/PeakRDL-regblock\n"
+        )
+        result[name] = (
+            f"{banner}{tool}\n`default_nettype none\n{waivers}\n{body}\n\n`default_nettype wire\n"
+        )
+    return result
+
+
+def render_c(top: AddrmapNode, source: str, name: str) -> str:
+    """Render the C header."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        CHeaderExporter().export(top, str(path), explode_top=False)
+        text = path.read_text()
+    body = text.split("\n", 3)[3]
+    return _banner("//", source, "Apache-2.0") + "\n" + body.strip("\n") + "\n"
+
+
+def _rust_doc(indent: str, text: str) -> str:
+    return f"{indent}/// {text}\n" if text else ""
+
+
+def render_rust(top: AddrmapNode, source: str) -> str:
+    """Render offsets, fields and resets as a Rust module without dependencies."""
+    lines = [
+        _banner("//", source, "Apache-2.0"),
+        f"//! {_text(top)}\n//!\n",
+        "//! Offsets are bytes from the start of the register file; registers have 64 bits.\n\n",
+        RUST_FIELD,
+    ]
+    rows = registers(top)
+    for register in rows:
+        summary = f"{register.title}: {register.text}" if register.text else f"{register.title}."
+        lines.append(f"/// {summary}\npub mod {register.name} {{\n")
+        if register.fields:
+            lines.append("    use super::Field;\n\n")
+        lines.append(
+            f"    /// Offset in bytes.\n    pub const OFFSET: u64 = {register.offset:#05x};\n"
+        )
+        if register.entries:
+            lines.append(
+                f"    /// Words of 8 bytes.\n    pub const ENTRIES: usize = {register.entries};\n"
+            )
+        if register.reset is not None:
+            lines.append(
+                f"    /// Value after reset.\n    pub const RESET: u64 = {register.reset:#x};\n"
+            )
+        for field in register.fields:
+            lines.append(_rust_doc("    ", f"{field.title}: {field.text}"))
+            value = f"Field::new({field.low}, {field.width})"
+            lines.append(f"    pub const {field.name.upper()}: Field = {value};\n")
+        lines.append("}\n\n")
+    lines.append("/// Every register and memory: name and offset, by offset.\n")
+    lines.append(f"pub const ALL: [(&str, u64); {len(rows)}] = [\n")
+    lines += [f'    ("{register.name}", {register.name}::OFFSET),\n' for register in rows]
+    lines.append("];\n\n")
+    lines.append("/// Registers that count: name, offset and meaning, by offset.\n")
+    counters = [row for row in rows if [field.name for field in row.fields] == ["count"]]
+    lines.append(f"pub const COUNTERS: [(&str, u64, &str); {len(counters)}] = [\n")
+    lines += [f'    ("{row.name}", {row.name}::OFFSET, "{row.text}"),\n' for row in counters]
+    lines.append("];\n\n")
+    fields = [(row.name, field.name) for row in rows for field in row.fields]
+    lines.append("/// Every field: name of its register, its own name, and where it is.\n")
+    lines.append(f"pub const FIELDS: [(&str, &str, Field); {len(fields)}] = [\n")
+    lines += [f'    ("{row}", "{name}", {row}::{name.upper()}),\n' for row, name in fields]
+    lines.append("];\n")
+    return "".join(lines)
+
+
+RUST_FIELD = """/// A bit field of a 64-bit register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Lowest bit.
+    pub low: u32,
+    /// Number of bits.
+    pub width: u32,
+}
+
+impl Field {
+    const fn new(low: u32, width: u32) -> Self {
+        Self { low, width }
+    }
+
+    /// The largest value that fits.
+    pub const fn max(self) -> u64 {
+        u64::MAX >> (64 - self.width)
+    }
+
+    /// The field's bits in its register.
+    pub const fn mask(self) -> u64 {
+        self.max() << self.low
+    }
+
+    /// The field's value in a register's value.
+    pub const fn get(self, register: u64) -> u64 {
+        (register >> self.low) & self.max()
+    }
+
+    /// A register's value with this field replaced; bits of `value` that do not fit are dropped.
+    pub const fn set(self, register: u64, value: u64) -> u64 {
+        (register & !self.mask()) | ((value & self.max()) << self.low)
+    }
+}
+
+"""
+
+
+def render_python(top: AddrmapNode, source: str) -> str:
+    """Render offsets and bit positions as a Python module."""
+    lines = [
+        _banner("#", source, "Apache-2.0"),
+        f'"""{top.get_property("name")}: register offsets (bytes), fields (high, low bit)."""\n\n',
+    ]
+    rows = registers(top)
+    for register in rows:
+        lines.append(f"{register.name.upper()} = {register.offset:#05x}\n")
+    lines.append("\nMEMORIES = {\n")
+    lines += [
+        f'    "{row.name}": ({row.offset:#05x}, {row.entries}),\n' for row in rows if row.entries
+    ]
+    lines.append("}\n\nFIELDS = {\n")
+    for register in rows:
+        if not register.fields:
+            continue
+        lines.append(f'    "{register.name}": {{\n')
+        lines += [f'        "{f.name}": ({f.high}, {f.low}),\n' for f in register.fields]
+        lines.append("    },\n")
+    lines.append("}\n\nRESETS = {\n")
+    lines += [f'    "{row.name}": {row.reset:#x},\n' for row in rows if row.reset is not None]
+    lines.append("}\n")
+    return "".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def render_markdown(top: AddrmapNode, source: str) -> str:
+    """Render the page for readers."""
+    name = top.get_property("name")
+    lines = [
+        f"<!-- Generated by scripts/generate from {source}: do not edit. -->\n",
+        f"# Registers of the {name}\n\n{_text(top)}\n\n",
+        "`rw` reads and writes, `ro` only reads, `rw1c` clears by writing 1; other bits are 0.\n\n",
+        "| offset | register | |\n|---|---|---|\n",
+    ]
+    rows = registers(top)
+    for row in rows:
+        span = f"`{row.offset:#05x}`"
+        if row.entries:
+            span = f"`{row.offset:#05x}`-`{row.offset + 8 * row.entries - 1:#05x}`"
+        lines.append(f"| {span} | [`{row.name}`](#{row.name}) | {_cell(row.title)} |\n")
+    for row in rows:
+        lines.append(
+            f"\n## {row.name}\n\n`{row.offset:#05x}` {row.title}. {row.text}".rstrip() + "\n"
+        )
+        if row.entries:
+            lines.append(f"\n{row.entries} words of 64 bits, read only.\n")
+            continue
+        lines.append("\n| bits | field | access | reset | meaning |\n|---|---|---|---|---|\n")
+        for field in reversed(row.fields):
+            bits = f"{field.high}:{field.low}" if field.width > 1 else f"{field.low}"
+            reset = "-" if field.reset is None else f"`{field.reset:#x}`"
+            lines.append(
+                f"| {bits} | `{field.name}` | {field.access} | {reset} | {_cell(field.text)} |\n"
+            )
+    return "".join(lines)

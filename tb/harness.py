@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests under tb/ share: clock and reset, random stalls, counting cycles, provocations."""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import random
+from collections.abc import Iterator
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.handle import LogicObject
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.utils import get_sim_time
+from cocotbext.axi import AxiBus, AxiMaster
+
+PERIOD_NS = 4
+
+# For coroutines that make an assertion in the RTL fire. They are left out of ordinary runs and
+# started by name, by a test that expects the simulation to stop with the assertion's message.
+provocation = cocotb.test(skip=True)
+
+
+def clear(dut, *patterns: str) -> None:
+    """Set the inputs whose names match any of the patterns to zero.
+
+    Bus models drive the ready and answer signals of their channels themselves, and an output that
+    is constant must not be touched: simulators let a test overwrite it for good.
+    """
+    for handle in dut:
+        if any(fnmatch.fnmatchcase(handle._name, pattern) for pattern in patterns):
+            handle.value = 0
+
+
+async def start(dut) -> None:
+    """Start the clock and hold `rst` for four cycles; set the other inputs before."""
+    dut.rst.value = 1
+    cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
+    await reset(dut)
+
+
+async def reset(dut, cycles: int = 4) -> None:
+    """Hold `rst` high for some cycles."""
+    dut.rst.value = 1
+    await step(dut.clk, cycles)
+    dut.rst.value = 0
+
+
+async def step(clk: LogicObject, cycles: int = 1) -> None:
+    """Wait for rising edges; what is assigned next is an input of the cycle that begins there."""
+    for _ in range(cycles):
+        await RisingEdge(clk)
+
+
+def cycle() -> int:
+    """Number of the present clock cycle since the simulation began."""
+    return int(get_sim_time("ns")) // PERIOD_NS
+
+
+def stalls(probability: float) -> Iterator[bool]:
+    """Yield True, which pauses a bus model for a cycle, with this probability, in bursts.
+
+    Short and long pauses alternate, since queues that are neither full nor empty hide mistakes.
+    """
+    while True:
+        share = random.choice([0.0, probability, probability, 1.0 if probability else 0.0])
+        for _ in range(random.randrange(1, 24)):
+            yield random.random() < share
+
+
+async def record(
+    clk: LogicObject, valid: LogicObject, ready: LogicObject, found: list[int]
+) -> None:
+    """Append the number of every cycle in which `valid` and `ready` are both high.
+
+    Started with `cocotb.start_soon`; looks in the middle of a cycle, when all has settled.
+    """
+    while True:
+        await FallingEdge(clk)
+        if valid.value == 1 and ready.value == 1:
+            found.append(cycle())
+
+
+async def until(clk: LogicObject, signal: LogicObject, value: int = 1, limit: int = 10_000) -> int:
+    """Wait until `signal` has `value` in the middle of a cycle, and return that cycle's number.
+
+    Raises
+    ------
+    TimeoutError
+        If it has not after `limit` cycles.
+    """
+    for _ in range(limit):
+        await FallingEdge(clk)
+        if signal.value == value:
+            return cycle()
+    raise TimeoutError(f"{signal._path} is not {value} after {limit} cycles")
+
+
+def rate(cycles: list[int]) -> float:
+    """Handshakes per cycle from the first to the last of the given cycles."""
+    return len(cycles) / (cycles[-1] - cycles[0] + 1)
+
+
+def axi_master(dut, prefix: str) -> AxiMaster:
+    """Return a cocotbext-axi master on an AXI4 port, without its message for every burst."""
+    master = AxiMaster(AxiBus.from_prefix(dut, prefix), dut.clk, dut.rst)
+    for half in (master.write_if, master.read_if):
+        half.log.setLevel(logging.WARNING)
+    return master
+
+
+def stall_master(master: AxiMaster, request: float, answer: float) -> None:
+    """Pause the address and data channels, and the taking of answers, at random."""
+    for channel in (master.write_if.aw_channel, master.write_if.w_channel):
+        channel.set_pause_generator(stalls(request))
+    master.read_if.ar_channel.set_pause_generator(stalls(request))
+    for channel in (master.write_if.b_channel, master.read_if.r_channel):
+        channel.set_pause_generator(stalls(answer))

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_complete: only what is plausible counts, and everything else is counted."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+import harness
+import structs
+from forebay import spec
+from runner import simulate
+
+DNR = 1 << spec.STATUS_DNR_BIT
+STATUSES = (
+    spec.STATUS_WRITE_FAULT,
+    spec.STATUS_UNRECOVERED_READ_ERROR,
+    spec.STATUS_NAMESPACE_NOT_READY,
+    spec.STATUS_LBA_OUT_OF_RANGE,
+    spec.STATUS_INTERNAL_ERROR,
+)
+
+
+@dataclass
+class Drive:
+    """What a good drive knows: where its next entry goes."""
+
+    entries: int
+    place: int = 0
+    phase: int = 1
+    head: int = 0
+    used: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    def advance(self) -> None:
+        """One place of the completion queue is used up."""
+        self.place += 1
+        if self.place == self.entries:
+            self.place, self.phase = 0, self.phase ^ 1
+
+
+def code_of(status: int) -> int:
+    """Return the user's code of a status (docs: {1, SCT[1:0], SC[7], SC[3:0]})."""
+    if status & 0x7FF == 0:
+        return 0
+    return spec.ERR_NVME | (status >> 8 & 3) << 5 | (status >> 7 & 1) << 4 | status & 15
+
+
+class Complete:
+    """The device under test with the identifiers of fb_nvme_issue played beside it."""
+
+    def __init__(self, dut, entries: int, limit: int) -> None:
+        self.dut = dut
+        self.drive = Drive(entries)
+        self.limit = limit
+        self.tail = 0
+        self.depth = int(dut.QueueDepth.value)
+        cocotb.start_soon(self._identifiers())
+
+    async def _identifiers(self) -> None:
+        """Answer lookups in the cycle in which they are made."""
+        dut = self.dut
+        while True:
+            await dut.lookup_tag.value_change
+            self.answer()
+
+    def answer(self) -> None:
+        """Put what is known of the identifier looked up on the inputs."""
+        dut = self.dut
+        tag = int(dut.lookup_tag.value)
+        known = self.drive.used.get(tag)
+        dut.lookup_in_use.value = known is not None
+        if known:
+            descriptor = {name: known[name] for name in ("op", "page", "sector", "loose")}
+            dut.lookup_descriptor.value = structs.pack("descriptor_t", **descriptor)
+            dut.lookup_retries.value = known["retries"]
+
+    def submit(self) -> int:
+        """Bring one identifier into use, and return it."""
+        free = [tag for tag in range(self.depth) if tag not in self.drive.used]
+        tag = random.choice(free)
+        self.drive.used[tag] = {
+            "op": random.choice([structs.constant("OP_WRITE"), structs.constant("OP_READ")]),
+            "page": random.randrange(1024),
+            "sector": random.getrandbits(40),
+            "loose": 0,
+            "retries": random.randrange(4),
+        }
+        self.tail = (self.tail + 1) % self.drive.entries
+        self.dut.sq_tail.value = self.tail
+        return tag
+
+    async def post(self, **fields: int) -> dict[str, int]:
+        """Write one entry and return the events it causes."""
+        dut = self.dut
+        await harness.step(dut.clk)
+        dut.cqe.value = structs.pack("completion_t", **fields)
+        dut.cqe_valid.value = 1
+        await FallingEdge(dut.clk)
+        assert dut.cqe_ready.value == 1
+        self.answer()
+        await harness.step(dut.clk)
+        dut.cqe_valid.value = 0
+        self.answer()
+        await FallingEdge(dut.clk)
+        names = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head", "finish")
+        events = {name: int(getattr(dut, name).value) for name in names}
+        events["retry"] = events["finish"] and int(dut.finish_retry.value)
+        if dut.note_valid.value == 1:
+            events["note"] = structs.unpack("outcome_t", int(dut.note.value))
+            events["page"] = int(dut.note_page.value)
+        await harness.step(dut.clk)
+        await FallingEdge(dut.clk)
+        assert dut.cq_head.value == self.drive.place
+        return events
+
+    def good(self, tag: int, status: int = 0) -> dict[str, int]:
+        """Return the entry of a good drive, and use up its place."""
+        drive = self.drive
+        fields = {
+            "slot": drive.place,
+            "phase": drive.phase,
+            "cid": tag,
+            "sq_head": self.tail,
+            "status": status,
+        }
+        drive.advance()
+        return fields
+
+
+async def start(dut, entries: int, limit: int = 3) -> Complete:
+    """Reset with everything idle."""
+    harness.clear(
+        dut,
+        "sweep",
+        "halted",
+        "cqe_valid",
+        "cqe",
+        "lookup_[idsr]*",
+        "now",
+        "sq_tail",
+        "loose_ready",
+    )
+    dut.cfg.value = structs.pack("cfg_t", queue_entries=entries, retry_limit=limit)
+    await harness.start(dut)
+    return Complete(dut, entries, limit)
+
+
+@cocotb.test()
+@cocotb.parametrize(entries=[2, 5, 64])
+async def mixed_entries(dut, entries: int) -> None:
+    """Good entries of any status are acted on once; bad ones are counted by their cause."""
+    complete = await start(dut, entries)
+    drive = complete.drive
+    nothing = {"completed": 0, "failed": 0, "finish": 0, "retry": 0}
+    quiet = {"rogue_phase": 0, "rogue_cid": 0, "rogue_head": 0}
+    for _ in range(300):
+        kind = random.choice(["good", "good", "error", "phase", "slot", "cid", "head"])
+        tag = complete.submit()
+        if kind in ("good", "error"):
+            status = random.choice(STATUSES) | random.choice([0, DNR]) if kind == "error" else 0
+            known = drive.used[tag]
+            found = await complete.post(**complete.good(tag, status))
+            retry = status != 0 and not status & DNR and known["retries"] < complete.limit
+            assert found["finish"] and found["completed"] and found["retry"] == retry
+            assert found["failed"] == (status != 0 and not retry)
+            assert found | quiet == found
+            if retry:
+                assert "note" not in found
+            else:
+                note = {"progress": structs.constant("DONE"), "code": code_of(status)}
+                assert found["note"] == note and found["page"] == known["page"]
+        else:
+            place = (drive.place, drive.phase)
+            fields = complete.good(tag)
+            cause = f"rogue_{kind if kind in ('cid', 'head') else 'phase'}"
+            if kind == "phase":
+                fields["phase"] ^= 1
+            elif kind == "slot":
+                fields["slot"] = (fields["slot"] + 1) % 1024
+            elif kind == "cid":
+                fields["cid"] = random.choice([0x8000 | tag, complete.depth, 0xFFFF])
+            else:
+                fields["sq_head"] = random.choice([entries, entries + 3, 0xFFFF])
+            if cause == "rogue_phase":
+                drive.place, drive.phase = place
+            found = await complete.post(**fields)
+            assert found | nothing | quiet | {cause: 1} == found, kind
+            assert "note" not in found
+        drive.used.clear()
+
+
+@cocotb.test()
+async def head_must_move_forward(dut) -> None:
+    """A queue head behind the last one, or beyond our tail, is not believed."""
+    complete = await start(dut, 16)
+    tags = [complete.submit() for _ in range(6)]
+    fields = complete.good(tags[0])
+    assert (await complete.post(**fields | {"sq_head": 4}))["completed"]
+    fields = complete.good(tags[1])
+    assert (await complete.post(**fields | {"sq_head": 3}))["rogue_head"]
+    fields = complete.good(tags[1])
+    assert (await complete.post(**fields | {"sq_head": 7}))["rogue_head"]
+    fields = complete.good(tags[1])
+    assert (await complete.post(**fields | {"sq_head": 6}))["completed"]
+
+
+@cocotb.test()
+async def too_late(dut) -> None:
+    """What arrives at a halted queue changes nothing."""
+    complete = await start(dut, 16)
+    tag = complete.submit()
+    dut.halted.value = 1
+    fields = complete.good(tag)
+    complete.drive.place = 0
+    found = await complete.post(**fields)
+    assert not found["finish"] and "note" not in found
+
+
+@cocotb.test()
+async def loose_reads(dut) -> None:
+    """An unordered read is marked for delivery out of turn where there is room to say so."""
+    complete = await start(dut, 16)
+    for room in (0, 1):
+        dut.loose_ready.value = room
+        tag = complete.submit()
+        complete.drive.used[tag] |= {"loose": 1, "op": structs.constant("OP_READ")}
+        found = await complete.post(**complete.good(tag))
+        progress = structs.constant("DONE_SOON" if room else "DONE")
+        assert found["note"] == {"progress": progress, "code": 0}
+
+
+@cocotb.test()
+async def reset_between(dut) -> None:
+    """A reset begins at the first place with phase 1."""
+    complete = await start(dut, 5)
+    for _ in range(7):
+        tag = complete.submit()
+        await complete.post(**complete.good(tag))
+        complete.drive.used.clear()
+    await harness.reset(dut, 2)
+    complete.drive = Drive(5)
+    complete.tail = 0
+    tag = complete.submit()
+    assert (await complete.post(**complete.good(tag)))["completed"]
+
+
+@pytest.mark.parametrize("depth", [64])
+def test_complete(depth: int) -> None:
+    """Run all coroutines at this depth."""
+    parameters = {"QueueDepth": depth}
+    simulate(__file__, "fb_nvme_complete", parameters, filelist="rtl/top/onchip.f")

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_issue: identifiers, places in the queue, and the entries the SSD will read."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, Timer
+
+import harness
+import structs
+from forebay import spec
+from runner import simulate
+
+WINDOW = 0x1234_5680_0000_0000
+NSID = 0xABCD
+PAGE = 4096
+
+
+@dataclass
+class Core:
+    """A model of what the module has handed out."""
+
+    entries: int
+    tail: int = 0
+    slots: dict[int, int] = field(default_factory=dict)  # place -> identifier
+    in_use: dict[int, dict[str, int]] = field(default_factory=dict)  # identifier -> command
+    retries: dict[int, int] = field(default_factory=dict)
+    waiting: list[int] = field(default_factory=list)  # identifiers to be sent once more
+    writes: int = 0
+    reads: int = 0
+
+
+def random_command(pages: int = 256) -> dict[str, int]:
+    """Return a command as the write and read paths build it."""
+    length = random.choice([512, 4096, 8192, 8193 // 512 * 512, 512 * random.randrange(1, 200)])
+    return {
+        "sector": random.getrandbits(40) & ~7,
+        "page": random.randrange(1024 - pages),
+        "fua": random.getrandbits(1),
+        "flush": random.getrandbits(1),
+        "last": random.getrandbits(1),
+        "size": length - 1,
+    }
+
+
+def entry(cid: int, opcode: int, command: dict[str, int]) -> bytes:
+    """Return the submission queue entry of a command (NVM Command Set 1.0c, 3.2.4 and 3.2.6)."""
+    bits = opcode | cid << 16 | NSID << spec.SQE_NSID_LSB
+    if opcode != spec.OPCODE_FLUSH:
+        pages = command["size"] // PAGE + 1
+        prp1 = WINDOW + command["page"] * PAGE
+        prp2 = 0 if pages == 1 else prp1 + PAGE
+        if pages > 2:
+            prp2 |= 1 << 22
+        bits |= prp1 << spec.SQE_PRP1_LSB | prp2 << spec.SQE_PRP2_LSB
+        bits |= command["sector"] << spec.SQE_SLBA_LSB
+        bits |= (command["size"] // 512) << spec.SQE_NLB_LSB
+        if opcode == spec.OPCODE_WRITE:
+            bits |= command["fua"] << spec.SQE_FUA_BIT
+    return bits.to_bytes(64, "little")
+
+
+class Issue:
+    """The device under test, driven cycle by cycle."""
+
+    def __init__(self, dut, entries: int) -> None:
+        self.dut = dut
+        self.core = Core(entries)
+        self.offers: dict[str, dict[str, int] | None] = {"wr": None, "rd": None}
+        self.wrote: tuple[str, int] | None = None
+
+    async def cycle(self, work: float, finish: float) -> None:
+        """Offer commands, finish old ones, and follow what is taken, for one cycle."""
+        dut, core = self.dut, self.core
+        await harness.step(dut.clk)
+        for side in ("wr", "rd"):
+            if self.offers[side] is None and random.random() < work:
+                self.offers[side] = random_command()
+                command = structs.pack("command_t", **self.offers[side])
+                getattr(dut, f"{side}_command").value = command
+            getattr(dut, f"{side}_valid").value = self.offers[side] is not None
+        tag, again = self._choose_finish(finish)
+        await FallingEdge(dut.clk)
+        assert dut.sq_tail.value == core.tail
+        assert dut.outstanding.value == len(core.in_use) - len(core.waiting)
+        assert len(core.in_use) - len(core.waiting) < core.entries
+        if tag is not None:
+            assert dut.lookup_in_use.value == 1
+            assert dut.lookup_retries.value == core.retries[tag]
+        self._follow()
+        if tag is not None:
+            if again:
+                core.waiting.append(tag)
+            else:
+                del core.in_use[tag]
+
+    def _choose_finish(self, finish: float) -> tuple[int | None, bool]:
+        dut, core = self.dut, self.core
+        known = [tag for tag in core.in_use if tag not in core.waiting]
+        dut.finish.value = 0
+        if not known or random.random() >= finish:
+            return None, False
+        tag = random.choice(known)
+        again = random.random() < 0.2
+        dut.lookup_tag.value, dut.finish.value, dut.finish_retry.value = tag, 1, again
+        return tag, again
+
+    def _follow(self) -> None:
+        """Take over what the module did in this cycle."""
+        dut, core = self.dut, self.core
+        if self.wrote is not None:  # the ledger's line comes one cycle after the choice
+            side, page = self.wrote
+            assert dut.ledger_we.value == 1
+            assert dut.ledger_wr_side.value == (side == "wr")
+            assert dut.ledger_page.value == page
+            self.wrote = None
+        for side, opcode in (("wr", spec.OPCODE_WRITE), ("rd", spec.OPCODE_READ)):
+            ready = getattr(dut, f"{side}_ready").value == 1
+            if not (ready and self.offers[side]):
+                continue
+            command, self.offers[side] = self.offers[side], None
+            self.wrote = (side, command["page"])
+            tag = int(dut.issued_tag.value)
+            assert dut.issued.value == 1 and tag not in core.in_use
+            core.in_use[tag] = {"opcode": opcode, **command}
+            core.retries[tag] = 0
+            core.writes += side == "wr"
+            core.reads += side == "rd"
+            self._place(tag)
+            return
+        if dut.issued.value == 1:
+            assert dut.issued_retry.value == 1
+            tag = core.waiting.pop(0)
+            assert dut.issued_tag.value == tag
+            core.retries[tag] += 1
+            self._place(tag)
+
+    def _place(self, tag: int) -> None:
+        core = self.core
+        core.slots[core.tail] = tag
+        core.tail = (core.tail + 1) % core.entries
+
+    async def fetch(self, slot: int) -> bytes:
+        """Read the entry at a place, two cycles after asking."""
+        dut = self.dut
+        self.wrote = None
+        await harness.step(dut.clk)
+        dut.wr_valid.value = dut.rd_valid.value = dut.finish.value = 0
+        dut.fetch_slot.value = slot
+        await harness.step(dut.clk)
+        dut.fetch_slot.value = random.getrandbits(10)
+        await harness.step(dut.clk)
+        await FallingEdge(dut.clk)
+        found = int(dut.fetch_sqe.value).to_bytes(64, "little")
+        if dut.issued.value == 1:
+            self._follow()
+        return found
+
+
+async def start(dut, entries: int | None = None) -> Issue:
+    """Reset, sweep, and leave everything idle."""
+    entries = entries or int(dut.QueueDepth.value)
+    harness.clear(
+        dut,
+        "sweep*",
+        "halted",
+        "??_valid",
+        "??_command",
+        "flush_valid",
+        "flush_page",
+        "lookup_tag",
+        "finish*",
+        "now",
+        "fetch_slot",
+    )
+    dut.cfg.value = structs.pack(
+        "cfg_t", queue_entries=entries, data_window=WINDOW, nsid=NSID, busy_commands=4
+    )
+    await harness.start(dut)
+    for index in range(1024):
+        dut.sweep.value, dut.sweep_index.value = 1, index
+        await harness.step(dut.clk)
+    dut.sweep.value = 0
+    return Issue(dut, entries)
+
+
+@cocotb.test()
+@cocotb.parametrize(entries=[0, 2])
+async def random_work(dut, entries: int) -> None:
+    """Identifiers have one owner, the queue never overflows, entries say what was asked."""
+    issue = await start(dut, entries)
+    for _ in range(8):
+        work, finish = random.choice([0.2, 1.0]), random.choice([0.1, 0.5, 1.0])
+        for _ in range(150):
+            await issue.cycle(work, finish)
+        core = issue.core
+        # Let retries leave before places are compared.
+        issue.offers = {"wr": None, "rd": None}
+        while core.waiting:
+            await issue.cycle(0.0, 0.3)
+        for slot, tag in list(core.slots.items())[-8:]:
+            if tag in core.in_use and core.slots[slot] == tag and core.retries[tag] == 0:
+                command = core.in_use[tag]
+                assert await issue.fetch(slot) == entry(tag, command["opcode"], command)
+    if not entries:
+        assert abs(core.writes - core.reads) < 0.3 * core.writes
+
+
+@cocotb.test()
+async def issue_latency(dut) -> None:
+    """The tail moves the cycle after a command is taken; both sides get one a cycle in turn."""
+    issue = await start(dut)
+    before = issue.core.tail
+    for _ in range(min(issue.core.entries - 1, 20)):
+        await issue.cycle(1.0, 0.0)
+    taken = (issue.core.tail - before) % issue.core.entries
+    dut._log.info("%d commands in 20 cycles", taken)
+    assert taken >= min(issue.core.entries - 1, 20) - 1
+
+
+@cocotb.test()
+async def rejects_and_halt(dut) -> None:
+    """Rejected commands go to the ledger alone; a halted queue turns every command away."""
+    issue = await start(dut)
+    for halted, reject in ((0, 1), (1, 0), (1, 1)):
+        await harness.step(dut.clk)
+        command = random_command() | {"reject": reject, "size": spec.ERR_MISALIGNED}
+        if not reject:
+            command["size"] = 5 * PAGE - 1
+        dut.halted.value = halted
+        dut.wr_command.value = structs.pack("command_t", **command)
+        dut.wr_valid.value = 1
+        await FallingEdge(dut.clk)
+        await Timer(1, "ns")
+        assert dut.wr_ready.value == 1 and dut.issued.value == 0
+        await harness.step(dut.clk)
+        dut.wr_valid.value = 0
+        await FallingEdge(dut.clk)
+        assert dut.ledger_we.value == 1
+        found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
+        code = spec.ERR_MISALIGNED if reject else spec.ERR_HALTED
+        assert found["reject"] and found["size"] & 0xFF == code
+        assert reject or found["size"] >> 12 == 4
+    assert issue.core.tail == int(dut.sq_tail.value)
+
+
+@cocotb.test()
+async def flushes(dut) -> None:
+    """A flush takes an identifier and a place of its own, and no data."""
+    issue = await start(dut)
+    await harness.step(dut.clk, 2)
+    dut.flush_valid.value, dut.flush_page.value = 1, 77
+    await FallingEdge(dut.clk)
+    assert dut.flush_ready.value == 1 and dut.ledger_we.value == 0
+    tag = int(dut.issued_tag.value)
+    await harness.step(dut.clk)
+    dut.flush_valid.value = 0
+    assert await issue.fetch(0) == entry(tag, spec.OPCODE_FLUSH, {})
+    dut.lookup_tag.value = tag
+    await FallingEdge(dut.clk)
+    found = structs.unpack("descriptor_t", int(dut.lookup_descriptor.value))
+    assert found["page"] == 77 and dut.lookup_in_use.value == 1
+
+
+@cocotb.test()
+async def reset_in_work(dut) -> None:
+    """After a reset and a sweep every identifier is free again."""
+    issue = await start(dut)
+    for _ in range(60):
+        await issue.cycle(1.0, 0.3)
+    harness.clear(dut, "??_valid", "finish*")
+    await harness.reset(dut, 2)
+    for index in range(1024):
+        dut.sweep.value, dut.sweep_index.value = 1, index
+        await harness.step(dut.clk)
+    dut.sweep.value = 0
+    issue = Issue(dut, int(dut.QueueDepth.value))
+    for _ in range(200):
+        await issue.cycle(1.0, 0.5)
+
+
+@pytest.mark.parametrize("depth", [4, 64])
+def test_issue(depth: int) -> None:
+    """Run all coroutines at this depth."""
+    parameters = {"QueueDepth": depth}
+    simulate(__file__, "fb_nvme_issue", parameters, filelist="rtl/top/onchip.f")

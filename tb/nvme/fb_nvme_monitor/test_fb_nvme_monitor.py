@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_monitor: counters, histogram and trace against plain Python counting."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import cocotb
+from cocotb.triggers import FallingEdge
+
+import harness
+import structs
+from forebay import spec
+from runner import simulate
+
+# The order of the register map, from 0x280 on.
+COUNTERS = (
+    "write",
+    "read",
+    "flush",
+    "completed",
+    "retry",
+    "failed",
+    "timed_out",
+    "rogue_phase",
+    "rogue_cid",
+    "rogue_head",
+    "rejected",
+    "sq_rung",
+    "cq_rung",
+    "trace",
+    "cycles",
+    "doorbell_error",
+)
+PULSES = (
+    "timed_out",
+    "rejected",
+    "sq_rung",
+    "cq_rung",
+    "doorbell_error",
+)
+
+
+class Monitor:
+    """The device under test and what it should have counted."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.counts: Counter[str] = Counter()
+        self.bins: Counter[int] = Counter()
+        self.kinds: Counter[int] = Counter()
+
+    async def cycle(self, share: float) -> None:
+        """Make events at random, as the streamer may make them, for one cycle."""
+        dut = self.dut
+        await harness.step(dut.clk)
+        for name in PULSES:
+            on = random.random() < share
+            if name == "cq_rung" and dut.sq_rung.value == 1:
+                on = False  # one doorbell at a time
+            getattr(dut, name).value = on
+            self.counts[name] += on
+        self._issue(share)
+        self._complete(share)
+
+    def _issue(self, share: float) -> None:
+        dut = self.dut
+        issued = random.random() < share
+        dut.issued.value = issued
+        if not issued:
+            return
+        kind = random.choice(["write", "read", "flush", "retry"])
+        op = "write" if kind == "retry" else kind
+        dut.issued_op.value = structs.constant(f"OP_{op.upper()}")
+        dut.issued_retry.value = kind == "retry"
+        self.counts[kind] += 1
+
+    def _complete(self, share: float) -> None:
+        """Completions come every second cycle at most."""
+        dut = self.dut
+        before = any(
+            getattr(dut, name).value == 1
+            for name in ("completed", "rogue_phase", "rogue_cid", "rogue_head")
+        )
+        kind = None
+        if not before and random.random() < share:
+            kind = random.choice(["completed"] * 3 + ["rogue_phase", "rogue_cid", "rogue_head"])
+        for name in ("completed", "rogue_phase", "rogue_cid", "rogue_head"):
+            getattr(dut, name).value = kind == name
+        failed = kind == "completed" and random.random() < 0.3
+        dut.failed.value = failed
+        self.counts["failed"] += failed
+        if kind:
+            self.counts[kind] += 1
+        if kind == "completed":
+            latency = random.getrandbits(random.randrange(1, 24))
+            dut.latency.value = latency
+            self.bins[max(latency.bit_length() - 1, 0)] += 1
+
+    async def read(self, what: str, address: int) -> int:
+        """Read one counter, bin or trace word as the register block does."""
+        dut = self.dut
+        await harness.step(dut.clk)
+        getattr(dut, f"{what}_addr").value = address
+        getattr(dut, f"{what}_req").value = 1
+        await harness.step(dut.clk)
+        getattr(dut, f"{what}_req").value = 0
+        await FallingEdge(dut.clk)
+        assert getattr(dut, f"{what}_ack").value == 1
+        return int(getattr(dut, f"{what}_data").value)
+
+    async def check(self) -> None:
+        """Compare everything after the counters have caught up."""
+        events = (*PULSES, "issued", "completed", "failed", "rogue_phase", "rogue_cid")
+        await harness.step(self.dut.clk)
+        harness.clear(self.dut, *events, "rogue_head")
+        await harness.step(self.dut.clk, 40)
+        for n, name in enumerate(COUNTERS):
+            if name not in ("trace", "cycles"):
+                assert await self.read("counter", n) == self.counts[name], name
+        for n in range(32):
+            assert await self.read("bin", n) == self.bins[n], f"bin {n}"
+
+
+async def start(dut) -> Monitor:
+    """Reset, sweep, no events."""
+    harness.clear(
+        dut,
+        *PULSES,
+        "sweep*",
+        "count_cycles",
+        "issued*",
+        "sq_tail",
+        "rejected_code",
+        "fetched*",
+        "completed",
+        "failed",
+        "rogue_*",
+        "seen_*",
+        "latency",
+        "rung_value",
+        "*_req",
+        "*_addr",
+    )
+    await harness.start(dut)
+    await sweep(dut)
+    return Monitor(dut)
+
+
+async def sweep(dut) -> None:
+    """Clear the memories, as the streamer does after a restart."""
+    for index in range(1024):
+        dut.sweep.value, dut.sweep_index.value = 1, index
+        await harness.step(dut.clk)
+    dut.sweep.value = 0
+
+
+@cocotb.test()
+async def random_events(dut) -> None:
+    """No event is lost, however many meet, and while registers are read."""
+    monitor = await start(dut)
+    for share in (0.05, 0.5, 1.0):
+        for n in range(300):
+            await monitor.cycle(share)
+            # A reader on the control port takes the memories away for a cycle now and then.
+            for what in ("counter", "bin", "trace"):
+                getattr(dut, f"{what}_req").value = n % 3 == 0 and random.random() < 0.7
+        harness.clear(dut, "*_req")
+        await monitor.check()
+
+
+@cocotb.test()
+async def trace_words(dut) -> None:
+    """Each kind of event leaves a word that says what happened, and in order."""
+    await start(dut)
+    monitor = Monitor(dut)
+    head = await monitor.read("counter", COUNTERS.index("trace"))
+    dut.seen_cid.value, dut.seen_head.value, dut.rung_value.value = 0x123, 0x45, 0x67
+    dut.issued_tag.value, dut.sq_tail.value, dut.rejected_code.value = 0x89, 0xA, 0xB
+    dut.fetched_slot.value = 0xC
+    events = [
+        ("issued", spec.TRACE_SUBMIT, 0x89, 0xA),
+        ("sq_rung", spec.TRACE_SQ_DOORBELL, 0, 0x67),
+        ("fetched", spec.TRACE_FETCH, 0, 0xC),
+        ("completed", spec.TRACE_COMPLETE, 0x123, 0x45),
+        ("rogue_phase", spec.TRACE_ROGUE, 0x123, 1),
+        ("rogue_cid", spec.TRACE_ROGUE, 0x123, 2),
+        ("rogue_head", spec.TRACE_ROGUE, 0x123, 3),
+        ("cq_rung", spec.TRACE_CQ_DOORBELL, 0, 0x67),
+        ("timed_out", spec.TRACE_TIMEOUT, 0, 0),
+        ("rejected", spec.TRACE_REJECT, 0, 0xB),
+    ]
+    for name, *_ in events:
+        await harness.step(dut.clk)
+        getattr(dut, name).value = 1
+        await harness.step(dut.clk)
+        getattr(dut, name).value = 0
+        await harness.step(dut.clk, 3)
+    await harness.step(dut.clk, 40)
+    times = []
+    for n, (name, kind, cid, detail) in enumerate(events):
+        word = await monitor.read("trace", n)
+        assert (word >> 32 & 15, word >> 36 & 0xFFF, word >> 48) == (kind, cid, detail), name
+        times.append(word & 0xFFFF_FFFF)
+    assert times == sorted(times) and len(set(times)) == len(times)
+    assert await monitor.read("counter", COUNTERS.index("trace")) == head + len(events)
+
+
+@cocotb.test()
+async def reset_clears(dut) -> None:
+    """After a reset and a sweep everything counts from zero."""
+    monitor = await start(dut)
+    for _ in range(200):
+        await monitor.cycle(0.5)
+    harness.clear(dut, *PULSES, "issued", "completed", "failed", "rogue_*")
+    await harness.reset(dut, 2)
+    await sweep(dut)
+    await Monitor(dut).check()
+
+
+def test_monitor() -> None:
+    """Run all coroutines."""
+    simulate(__file__, "fb_nvme_monitor", filelist="rtl/top/onchip.f")

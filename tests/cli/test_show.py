@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay demo`, `inspect`, `profiles`, `spec`: what is shown; Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from driving import INTERRUPTED, PROGRAM, ROOT, Run
+
+
+def test_demo_sends_a_real_file(forebay: Run, data: Callable[[int], Path]) -> None:
+    """The report says what went where, how fast, beside what, and that it is simulated."""
+    answer = forebay("demo", "--file", data(300_001))
+    for words in [
+        "simulated: no hardware was involved",
+        "Bring-up",
+        "create submission queue",
+        "GB/s",
+        "host",
+        "Where the bytes went",
+        "300,001 bytes there and back, none differs: OK",
+    ]:
+        assert words in answer.out
+    assert not answer.err
+
+
+def test_demo_as_json(forebay: Run, tmp_path: Path) -> None:
+    """The same as a file, for others to read; by default the program itself is sent."""
+    path = tmp_path / "demo.json"
+    forebay("demo", "--limit", "256KiB", "--json", path)
+    report = json.loads(path.read_text())
+    assert report["schema"] == "forebay.demo/1" and report["simulated"] is True
+    assert report["file_bytes"] == 256 << 10
+    assert report["differ_bytes"] == report["differ_medium_bytes"] == 0
+    assert report["write"]["reference"]["gigabytes_per_second"] > 1
+    assert 0.3 < report["write"]["ratio"] < 1.2
+
+
+def test_the_demo_is_quick(forebay: Run) -> None:
+    """Once the RTL is built, the demo takes half a minute at most."""
+    report = forebay("demo", "--json", "-").report
+    assert report["file_bytes"] >= 8 << 20
+    assert report["wall_seconds"] < 30
+
+
+def test_inspect_draws_everything(forebay: Run) -> None:
+    """Registers by name and field, counters, histogram, events."""
+    answer = forebay("inspect")
+    for words in ["namespace_sectors", "ready 1", "write_commands", "█", "completed, submission"]:
+        assert words in answer.out
+
+
+def test_inspect_what_a_run_stored(
+    forebay: Run, data: Callable[[int], Path], tmp_path: Path
+) -> None:
+    """A run can be looked into afterwards, also one that failed."""
+    path = tmp_path / "state.json"
+    line = ("run", "--profile", "ideal", "--write", data(65536), "--transaction", "4KiB")
+    forebay(*line, "--fault", "fail=0x4281@nth=5", "--inspect", path, code=3)
+    answer = forebay("inspect", "--from", path)
+    assert "Unrecovered Read Error" in answer.out
+    report = forebay("inspect", "--from", path, "--json", "-").report
+    counters = {counter["name"]: counter["value"] for counter in report["counters"]}
+    assert counters["write_commands"] == 16 and counters["failed_commands"] == 1
+    assert sum(report["latency_histogram"]) == 16
+    assert report["trace"] and len(report["trace"]) <= 64
+    status = next(row for row in report["registers"] if row["name"] == "status")
+    assert {field["name"] for field in status["fields"]} >= {"ready", "halted", "idle"}
+
+
+def test_profiles(forebay: Run) -> None:
+    """Each number of a profile has its source."""
+    assert "990pro-2tb" in forebay("profiles").out
+    answer = forebay("profiles", "990pro-2tb")
+    assert "ssd.timing.read.sense_ns" in answer.out and "fitted" in answer.out
+    (profile,) = forebay("profiles", "ideal", "--json", "-").report["profiles"]
+    assert all(row["source"] for row in profile["parameters"])
+
+
+def test_spec_is_what_is_checked_in(forebay: Run) -> None:
+    """The constants are those of the generated files."""
+    for language, path in [
+        ("sv", "rtl/common/fb_spec_pkg.sv"),
+        ("c", "include/forebay/spec.h"),
+        ("python", "python/forebay/spec.py"),
+    ]:
+        assert forebay("spec", language).out == (ROOT / path).read_text()
+
+
+def test_help_names_every_command(forebay: Run) -> None:
+    """The first thing a user types."""
+    out = forebay("--help").out
+    for command in ["demo", "run", "bench", "inspect", "resources", "profiles", "spec"]:
+        assert command in out
+    assert "130 interrupted" in out
+
+
+def interrupt(line: list[str], seconds: float) -> tuple[int, str, str]:
+    """Run a line and press Ctrl-C after so many seconds."""
+    with subprocess.Popen(
+        [str(PROGRAM), *line],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+
+def test_ctrl_c_leaves_a_report(forebay: Run, tmp_path: Path) -> None:
+    """What was reached is reported, and the exit code says that it is not all."""
+    forebay("bench", "soak", "--transactions", 1)  # so that the library is built
+    code, out, err = interrupt(["bench", "soak", "--transactions", "100000000", "--json", "-"], 4)
+    assert code == INTERRUPTED, err
+    report = json.loads(out)
+    assert report["interrupted"] is True
+    assert report["transactions"] > 0 and report["differ_bytes"] == 0
+    source = tmp_path / "large"
+    source.write_bytes(bytes(range(256)) * (1 << 20))
+    line = ["run", "--profile", "ideal", "--write", str(source), "--transaction", "1MiB"]
+    code, out, err = interrupt(line, 4)
+    assert code == INTERRUPTED, err
+    assert "interrupted" in out

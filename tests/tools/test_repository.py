@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The repository's own tools: licence lines, filelists, the register map's renderers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lint
+import registers
+from forebay import streamer_regs
+from forebay.filelist import ROOT, read_filelist
+
+RDL = """
+addrmap small {
+    default regwidth = 64; default accesswidth = 64;
+    reg { name = "One"; desc = "First."; field { name = "Low"; sw = rw; hw = r; } low[3:0] = 5;
+          field { name = "Flag"; sw = rw; onwrite = woclr; hw = r; hwset; }
+          flag[63:63] = 0; } one @ 0;
+    external mem { name = "Ram"; mementries = 4; memwidth = 64; sw = r; } ram @ 0x20;
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "right"),
+    [
+        ("rtl/a.sv", "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1\n", True),
+        ("rtl/a.sv", "// SPDX-License-Identifier: Apache-2.0\n", False),
+        ("a.py", "# SPDX-License-Identifier: Apache-2.0\n", True),
+        ("scripts/setup", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n", True),
+        ("a.h", "/* SPDX-License-Identifier: Apache-2.0 */\n", True),
+        ("a.rs", "//! Text\n// SPDX-License-Identifier: Apache-2.0\n", False),
+        ("a.md", "anything\n", True),
+    ],
+)
+def test_licence_line(path: str, text: str, right: bool) -> None:
+    """RTL and software each have their licence in the first line."""
+    assert (lint.licence_line(path, text) == "") is right
+
+
+def test_filelists_include_each_other(tmp_path: Path) -> None:
+    """Included lists come in place, each source once, comments are nothing."""
+    inner = tmp_path / "inner.f"
+    inner.write_text("rtl/a.sv\n// words\n")
+    outer = tmp_path / "outer.f"
+    outer.write_text(f"-f {inner}\nrtl/b.sv // why\nrtl/a.sv\n")
+    assert read_filelist(outer) == [ROOT / "rtl/a.sv", ROOT / "rtl/b.sv"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> registers.AddrmapNode:
+    """Compile a small map."""
+    path = tmp_path / "small.rdl"
+    path.write_text(RDL)
+    return registers.compile_rdl(path)
+
+
+def test_registers_are_read(small: registers.AddrmapNode) -> None:
+    """Offsets, accesses, resets and memories come out as they were written."""
+    one, ram = registers.registers(small)
+    assert (one.offset, one.reset) == (0, 5)
+    assert [(f.name, f.high, f.low, f.access) for f in one.fields] == [
+        ("low", 3, 0, "rw"),
+        ("flag", 63, 63, "rw1c"),
+    ]
+    assert (ram.offset, ram.entries) == (0x20, 4)
+
+
+def test_renderers_say_the_same(small: registers.AddrmapNode) -> None:
+    """Every language has the same offset for the same register."""
+    assert "pub const OFFSET: u64 = 0x020;" in registers.render_rust(small, "x.rdl")
+    assert "RAM = 0x020" in registers.render_python(small, "x.rdl")
+    assert "`0x020`-`0x03f`" in registers.render_markdown(small, "x.rdl")
+
+
+def test_block_of_the_streamer_is_flat() -> None:
+    """The register block's structs are packed, so that every tool takes them as ports."""
+    text = (ROOT / "rtl/nvme/fb_nvme_csr_pkg.sv").read_text()
+    assert "struct {" not in text
+    assert "struct packed {" in text
+
+
+def test_map_keeps_its_neighbours() -> None:
+    """Offsets that SNAcc's published plugin uses are where it expects them."""
+    assert streamer_regs.SQ_DOORBELL == 0x00
+    assert streamer_regs.CQ_DOORBELL == 0x08
+    assert streamer_regs.DATA_WINDOW == 0x10
+    assert streamer_regs.NSID == 0x18
+    assert streamer_regs.ENABLE == 0x28
+    assert streamer_regs.RESETS["identity"] == 0xA4D210BB

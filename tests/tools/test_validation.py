@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of docs/VALIDATION.md: figures are found, judged, and kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forebay import validation
+
+
+def core(rate: float, **more: object) -> str:
+    """Make a report of `forebay bench core` in which every rate is the same."""
+    names = ("sequential_write", "one_write", "sequential_read")
+    rows = [{"id": name, "streamer": {"bytes_per_cycle": rate}, "ratio": None} for name in names]
+    return json.dumps({"rows": rows, **more})
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    """Return a document with empty marks, and the folder of reports beside it."""
+    return f"before\n\n{validation.BEGIN}\n{validation.END}\n\nafter\n"
+
+
+def written(text: str, reports: Path) -> str:
+    """Write the table into a document."""
+    before = validation.standing(text)
+    found = [validation.look_up(figure, reports, before) for figure in validation.FIGURES]
+    return validation.replaced(text, validation.table(found))
+
+
+def test_figures_are_found_and_judged(text: str, tmp_path: Path) -> None:
+    """What is asked for stands plain, what is missed stands out."""
+    (tmp_path / "core.json").write_text(core(63.25))
+    rows = validation.standing(written(text, tmp_path))
+    assert rows["sequential write, ideal SSD, 64 MiB"][2] == "63.25"
+    (tmp_path / "core.json").write_text(core(60.0))
+    rows = validation.standing(written(text, tmp_path))
+    assert rows["sequential write, ideal SSD, 64 MiB"][2] == "**60.00**"
+
+
+def test_an_interrupted_bench_proves_nothing(text: str, tmp_path: Path) -> None:
+    """A figure of a run that was stopped is not as asked for, however good."""
+    (tmp_path / "core.json").write_text(core(64.0, interrupted=True))
+    rows = validation.standing(written(text, tmp_path))
+    assert rows["sequential read, ideal SSD, 64 MiB"][2].startswith("**")
+
+
+def test_without_a_report_a_figure_stays(text: str, tmp_path: Path) -> None:
+    """What cannot be looked up now is not lost; nor is what is around the table."""
+    (tmp_path / "core.json").write_text(core(63.25))
+    (tmp_path / "snacc-core.json").write_text(core(62.85))
+    once = written(text, tmp_path)
+    (tmp_path / "core.json").write_text("{}")
+    (tmp_path / "snacc-core.json").unlink()
+    again = written(once, tmp_path)
+    assert again == once
+    assert "| 63.25 | 62.85 |" in again
+    assert again.startswith("before\n") and again.endswith("after\n")
+
+
+def test_a_document_without_marks_is_refused() -> None:
+    """Nothing is written where nobody asked for it."""
+    with pytest.raises(ValueError, match="marks"):
+        validation.replaced("no marks here", "table")
+
+
+def test_a_soak_that_was_too_short_proves_nothing() -> None:
+    """100,000 transactions are asked for."""
+    clean = {"differ_bytes": 0, "differ_medium_bytes": 0, "wrong_answers": 0}
+    assert validation.wrong_bytes({**clean, "transactions": 100_000}) == 0
+    assert validation.wrong_bytes({**clean, "transactions": 2_000}) > 0
+    assert validation.wrong_bytes({**clean, "transactions": 100_000, "wrong_answers": 1}) == 1
+
+
+def test_the_document_is_current() -> None:
+    """Rows and what is asked for stand in the document as in the program."""
+    rows = validation.standing(validation.DOCUMENT.read_text())
+    for figure in validation.FIGURES:
+        assert rows[figure.what][1] == figure.asked
+        assert rows[figure.what][4] == f"`{figure.command}`"
