@@ -12,7 +12,6 @@ Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `COCOTB_TESTCASE=name` picks 
 from __future__ import annotations
 
 import os
-import random
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
@@ -105,7 +104,8 @@ def simulate(
     build = BUILD / area / name
     results = build / test_path.stem
     results.mkdir(parents=True, exist_ok=True)
-    seed = int(os.environ.get("COCOTB_RANDOM_SEED", random.randrange(2**31)))
+    # The same every time, so that a change is what makes a test fail; sweep it to look for more.
+    seed = int(os.environ.get("COCOTB_RANDOM_SEED", 1))
     waves = os.environ.get("WAVES") == "1"
 
     runner = get_runner("verilator")

@@ -152,7 +152,7 @@ class Ssd:
         assert command.nsid == NSID
         status = self.faults.status.get(number, 0)
         if status == 0 and command.opcode != spec.OPCODE_FLUSH:
-            await self._transfer(command)
+            await self._transfer(command, life)
         if number in self.faults.silent or life != self.life:
             return
         if number in self.faults.unknown_cid:
@@ -164,20 +164,26 @@ class Ssd:
         for _ in range(2 if number in self.faults.twice else 1):
             await self._post(command.cid, status, life)
 
-    async def _transfer(self, command: Command) -> None:
+    async def _transfer(self, command: Command, life: int) -> None:
         """Move the command's data between window and medium, page by page at once."""
         length = command.blocks * self.block
         at = command.slba * self.block
-        pages = await self._walk(command, length)
+        pages = await self._walk(command, length, life)
         moves = []
         for n, page in enumerate(pages):
             part = min(PAGE, length - n * PAGE)
-            moves.append(cocotb.start_soon(self._move(command.opcode, page, at + n * PAGE, part)))
+            move = self._move(command.opcode, page, at + n * PAGE, part, life)
+            moves.append(cocotb.start_soon(move))
         for move in moves:
             await move
 
-    async def _walk(self, command: Command, length: int) -> list[int]:
-        """Return the bus address of each page of the transfer (NVMe Base 2.0c 4.1.1)."""
+    async def _walk(self, command: Command, length: int, life: int) -> list[int]:
+        """Return the bus address of each page of the transfer (NVMe Base 2.0c 4.1.1).
+
+        There are none once the command is forgotten: after a reset its list says anything.
+        """
+        if life != self.life:
+            return []
         count = -(-length // PAGE)
         assert command.prp1 % PAGE == 0
         pages = [command.prp1]
@@ -191,6 +197,8 @@ class Ssd:
             asked = random.choice([words, min(room, -(-words // 8) * 8)])
             size = random.choice([None, 3]) if asked < 10 else None
             answer = await self.data.read(self._inside(command.prp2), 8 * asked, size=size)
+            if life != self.life:
+                return []
             entries = (answer.data[8 * n : 8 * n + 8] for n in range(words))
             pages += [int.from_bytes(entry, "little") for entry in entries]
         assert all(page % PAGE == 0 for page in pages)
@@ -202,12 +210,12 @@ class Ssd:
         assert 0 <= offset < self.window, f"{address:#x} is outside the data window"
         return offset
 
-    async def _move(self, opcode: int, page: int, at: int, length: int) -> None:
+    async def _move(self, opcode: int, page: int, at: int, length: int, life: int) -> None:
         offset = self._inside(page)
         assert offset < self.window // 2, "data in the half of PRP lists"
         if opcode == spec.OPCODE_WRITE:
             answer = await self.data.read(offset, length)
-            if answer is not None:
+            if answer is not None and life == self.life:
                 self.store(at, answer.data)
         else:
             assert opcode == spec.OPCODE_READ, f"opcode {opcode}"

@@ -100,32 +100,42 @@ def test_help_names_every_command(forebay: Run) -> None:
     assert "130 interrupted" in out
 
 
-def interrupt(line: list[str], seconds: float) -> tuple[int, str, str]:
-    """Run a line and press Ctrl-C after so many seconds."""
+WELL_UNDER_WAY = 32 << 20
+"""Bytes of waves by which bring-up is over and transactions have ended."""
+
+
+def interrupt(line: list[str], wave: Path) -> tuple[int, str, str]:
+    """Run a line and press Ctrl-C once it simulates, which the growing waves tell."""
     with subprocess.Popen(
-        [str(PROGRAM), *line],
+        [str(PROGRAM), *line, "--wave", str(wave)],
         cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        time.sleep(seconds)
-        process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + 300
+        while process.poll() is None and time.monotonic() < deadline:
+            if wave.exists() and wave.stat().st_size > WELL_UNDER_WAY:
+                process.send_signal(signal.SIGINT)
+                break
+            time.sleep(0.1)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
 
 def test_ctrl_c_leaves_a_report(forebay: Run, tmp_path: Path) -> None:
     """What was reached is reported, and the exit code says that it is not all."""
-    forebay("bench", "soak", "--transactions", 1)  # so that the library is built
-    code, out, err = interrupt(["bench", "soak", "--transactions", "100000000", "--json", "-"], 4)
+    wave = tmp_path / "waves.fst"
+    line = ["bench", "soak", "--transactions", "100000000", "--json", "-"]
+    code, out, err = interrupt(line, wave)
     assert code == INTERRUPTED, err
     report = json.loads(out)
     assert report["interrupted"] is True
     assert report["transactions"] > 0 and report["differ_bytes"] == 0
+    wave.unlink()
     source = tmp_path / "large"
-    source.write_bytes(bytes(range(256)) * (1 << 20))
+    source.write_bytes(bytes(range(256)) * (1 << 18))
     line = ["run", "--profile", "ideal", "--write", str(source), "--transaction", "1MiB"]
-    code, out, err = interrupt(line, 4)
+    code, out, err = interrupt(line, wave)
     assert code == INTERRUPTED, err
     assert "interrupted" in out
