@@ -177,6 +177,7 @@ def render_sv(top: AddrmapNode, module: str, source: str) -> dict[str, str]:
             package_name=f"{module}_pkg",
             address_width=12,
             reuse_hwif_typedefs=False,
+            retime_read_fanin=True,
         )
         files = {path.name: path.read_text() for path in sorted(Path(folder).iterdir())}
     waivers = "".join(f"// verilator lint_off {rule}\n" for rule in VERILATOR_WAIVERS)

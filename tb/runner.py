@@ -5,7 +5,7 @@ A test file `tb/<area>/<module>/test_<module>.py` holds the cocotb coroutines, d
 `@cocotb.test()` and *not* named `test_...`, and functions for pytest that call `simulate`. It finds
 its sources by the filelist `rtl/<area>/<area>.f`.
 
-Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `COCOTB_TESTCASE=name` picks one coroutine,
+Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `TESTCASE=name` picks one coroutine,
 `WAVES=1` writes an FST beside the results, `COCOTB_LOG_LEVEL` works as cocotb documents.
 """
 
@@ -126,7 +126,7 @@ def simulate(
         runner.test(
             test_module=test_path.stem,
             hdl_toplevel=toplevel,
-            testcase=testcase or os.environ.get("COCOTB_TESTCASE"),
+            testcase=testcase or os.environ.get("TESTCASE"),
             seed=seed,
             build_dir=build / ("waves" if waves else "build"),
             test_dir=results,

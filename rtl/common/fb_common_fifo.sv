@@ -3,13 +3,14 @@
 // fb_common_fifo: first-word fall-through FIFO in LUT RAM.
 //
 // What:        one write port, one read port, one clock. The store is memory with an asynchronous
-//              read, so a wide FIFO costs LUT RAM and only its pointers are flip-flops.
+//              read, so a wide FIFO costs LUT RAM and only its pointers are flip-flops. With
+//              OutputRegister the oldest word is held in flip-flops instead, for narrow words that
+//              have far to go.
 // Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high.
-// Latency:     1 cycle from a write into the empty FIFO to m_valid.
+// Latency:     1 cycle from a write into the empty FIFO to m_valid, with or without the register.
 // Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
 //              comes from registers alone).
-// Limits:      no combinational path from any input to any output. m_data is a LUT RAM read: put
-//              a register behind it where it must travel far. Only pointers are reset.
+// Limits:      no combinational path from any input to any output. Only pointers are reset.
 // Does not implement: two clocks, packet drop, almost-full flags (compare `level` instead).
 
 `default_nettype none
@@ -17,6 +18,7 @@
 module fb_common_fifo #(
     parameter int unsigned Width = 8,  // bits of a word, 1 or more
     parameter int unsigned Depth = 16,  // words, a power of two, 2 to 1024
+    parameter bit OutputRegister = 1'b0,  // m_data comes from flip-flops
     localparam int unsigned AddrBits = $clog2(Depth)
 ) (
     input wire clk,
@@ -47,6 +49,7 @@ module fb_common_fifo #(
   logic [AddrBits:0] level_q, level_d;
   logic valid_q;
   logic push, pop;
+  logic store_push, store_pop;  // the word goes into the store, comes out of it
 
   assign push = s_valid && s_ready;
   assign pop = m_valid && m_ready;
@@ -54,8 +57,24 @@ module fb_common_fifo #(
   // The level is exactly Depth when its top bit is set: Depth is a power of two.
   assign s_ready = !level_q[AddrBits];
   assign m_valid = valid_q;
-  assign m_data = store[read_q];
   assign level = level_q;
+
+  if (OutputRegister) begin : gen_register
+    // A word that finds nobody before it goes past the store.
+    logic [Width-1:0] oldest_q;
+    logic more_q;  // there are words behind the oldest one
+    assign store_pop = pop && more_q;
+    assign store_push = push && valid_q && !(pop && !more_q);
+    assign m_data = oldest_q;
+    always_ff @(posedge clk) begin : oldest
+      if (!valid_q || m_ready) oldest_q <= more_q ? store[read_q] : s_data;
+      more_q <= level_d > (AddrBits + 1)'(1) && !rst;
+    end
+  end else begin : gen_store
+    assign store_pop = pop;
+    assign store_push = push;
+    assign m_data = store[read_q];
+  end
 
   always_comb begin : next_level
     level_d = level_q;
@@ -64,12 +83,12 @@ module fb_common_fifo #(
   end
 
   always_ff @(posedge clk) begin : write_store
-    if (push) store[write_q] <= s_data;
+    if (store_push) store[write_q] <= s_data;
   end
 
   always_ff @(posedge clk) begin : pointers
-    if (push) write_q <= write_q + 1'b1;
-    if (pop) read_q <= read_q + 1'b1;
+    if (store_push) write_q <= write_q + 1'b1;
+    if (store_pop) read_q <= read_q + 1'b1;
     level_q <= level_d;
     valid_q <= level_d != '0;
     if (rst) begin
@@ -84,7 +103,7 @@ module fb_common_fifo #(
   // What the pointers say and what the level says must be the same count.
   level_matches_pointers :
   assert property (@(posedge clk) disable iff (rst)
-                   level_q[AddrBits-1:0] == AddrBits'(write_q - read_q))
+                   AddrBits'(level_q) == AddrBits'(write_q - read_q) + AddrBits'(OutputRegister && valid_q))
   else $error("fb_common_fifo (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
 
   level_in_range :

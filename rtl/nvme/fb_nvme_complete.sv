@@ -71,13 +71,13 @@ module fb_nvme_complete
 
   // What stage 1 leaves for stage 2.
   logic valid_q, at_head_q, known_q, plausible_q;
+  logic good_q, over_q, retry_q, error_q;  // good: over or to be retried
   completion_t cqe_q;
   descriptor_t descriptor_q;
   logic [STAMP_BITS-1:0] latency_q;
-  logic retry_left_q;
 
   // Stage 1: compare and look up. The identifier stays looked up while stage 2 acts on it.
-  logic accept, at_head, head_plausible, known;
+  logic accept, at_head, head_plausible, known, good, error, retry;
   logic [SLOT_BITS-1:0] sq_head;
   assign cqe_ready = !valid_q;
   assign accept = cqe_valid && cqe_ready;
@@ -88,24 +88,25 @@ module fb_nvme_complete
   assign head_plausible = (cqe.sq_head < 16'(cfg.queue_entries)) && ((sq_head_q <= sq_tail) ?
       (sq_head >= sq_head_q && sq_head <= sq_tail) : (sq_head >= sq_head_q || sq_head <= sq_tail));
 
+  assign good = accept && !sweep && !halted && !rst && at_head && known && head_plausible;
+  assign error = (cqe.status[10:0] != '0);
+  assign retry = error && !cqe.status[STATUS_BITS-1] && lookup_retries < cfg.retry_limit;
+
   always_ff @(posedge clk) begin
-    if (rst) valid_q <= 1'b0;
-    else valid_q <= accept && !sweep && !halted;
+    valid_q <= accept && !sweep && !halted && !rst;
     at_head_q <= at_head;
     known_q <= known;
     plausible_q <= head_plausible;
+    good_q <= good;
+    over_q <= good && !retry;
+    retry_q <= retry;
+    error_q <= error;
     cqe_q <= cqe;
     descriptor_q <= lookup_descriptor;
     latency_q <= now - lookup_stamp;
-    retry_left_q <= lookup_retries < cfg.retry_limit;
   end
 
   // Stage 2: act.
-  logic good, error, retry;
-  assign good  = valid_q && at_head_q && known_q && plausible_q;
-  assign error = (cqe_q.status[10:0] != '0);
-  assign retry = error && !cqe_q.status[STATUS_BITS-1] && retry_left_q;
-
   always_ff @(posedge clk) begin
     if (rst) begin
       head_q <= '0;
@@ -121,21 +122,21 @@ module fb_nvme_complete
           head_q <= head_q + 1'b1;
         end
       end
-      if (good) sq_head_q <= cqe_q.sq_head[SLOT_BITS-1:0];
+      if (good_q) sq_head_q <= cqe_q.sq_head[SLOT_BITS-1:0];
     end
   end
   assign cq_head = head_q;
 
-  assign finish = good;
-  assign finish_retry = retry;
-  assign note_valid = good && !retry;
+  assign finish = good_q;
+  assign finish_retry = retry_q;
+  assign note_valid = over_q;
   assign note_page = descriptor_q.page;
   assign loose_valid = note_valid && descriptor_q.loose && loose_ready;
   assign note.progress = loose_valid ? DONE_SOON : DONE;
   assign note.code = status_code(cqe_q.status);
 
-  assign completed = good;
-  assign failed = good && error && !retry;
+  assign completed = good_q;
+  assign failed = over_q && error_q;
   assign rogue_phase = valid_q && !at_head_q;
   assign rogue_cid = valid_q && at_head_q && !known_q;
   assign rogue_head = valid_q && at_head_q && known_q && !plausible_q;

@@ -126,10 +126,19 @@ module fb_nvme_csr (
     logic cpuif_req_masked;
     logic external_pending;
 
-    // Read & write latencies are balanced. Stalls not required
-    // except if external
+    // Read latency > write latency. May need to delay next write that follows a read
+    logic [0:0] cpuif_req_stall_sr;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            cpuif_req_stall_sr <= '0;
+        end else if(cpuif_req && !cpuif_req_is_wr) begin
+            cpuif_req_stall_sr <= '1;
+        end else begin
+            cpuif_req_stall_sr <= (cpuif_req_stall_sr >> 'd1);
+        end
+    end
     assign cpuif_req_stall_rd = external_pending;
-    assign cpuif_req_stall_wr = external_pending;
+    assign cpuif_req_stall_wr = cpuif_req_stall_sr[0] | external_pending;
     assign cpuif_req_masked = cpuif_req
                             & !(!cpuif_req_is_wr & cpuif_req_stall_rd)
                             & !(cpuif_req_is_wr & cpuif_req_stall_wr);
@@ -796,8 +805,13 @@ module fb_nvme_csr (
     end
 
     logic readback_external_rd_ack;
-
-    assign readback_external_rd_ack = readback_external_rd_ack_c;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            readback_external_rd_ack <= '0;
+        end else begin
+            readback_external_rd_ack <= readback_external_rd_ack_c;
+        end
+    end
 
     logic [11:0] rd_mux_addr;
     logic [11:0] pending_rd_addr;
@@ -814,91 +828,155 @@ module fb_nvme_csr (
     logic readback_err;
     logic readback_done;
     logic [63:0] readback_data;
+    function automatic bit [6:0] ad_low(bit [11:0] addr);
+        return addr[6:0];
+    endfunction
+    function automatic bit [4:0] ad_hi(bit [11:0] addr);
+        return addr[11:7];
+    endfunction
+
+    // readback stage 1
+    logic [63:0] readback_data_rt_c[32];
+    always_comb begin
+        automatic logic [63:0] readback_data_var[32];
+        for(int i=0; i<32; i++) readback_data_var[i] = '0;
+        if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
+            readback_data_var[ad_hi(12'h0)][63:2] = field_storage.sq_doorbell.address.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h8)) begin
+            readback_data_var[ad_hi(12'h8)][63:2] = field_storage.cq_doorbell.address.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h10)) begin
+            readback_data_var[ad_hi(12'h10)][63:23] = field_storage.data_window.address.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h18)) begin
+            readback_data_var[ad_hi(12'h18)][31:0] = field_storage.nsid.nsid.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h28)) begin
+            readback_data_var[ad_hi(12'h28)][0] = field_storage.enable.enable.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h30)) begin
+            readback_data_var[ad_hi(12'h30)][31:0] = 32'ha4d210bb;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h200)) begin
+            readback_data_var[ad_hi(12'h200)][7:0] = 8'h0;
+            readback_data_var[ad_hi(12'h200)][15:8] = 8'h1;
+            readback_data_var[ad_hi(12'h200)][31:16] = 16'h0;
+            readback_data_var[ad_hi(12'h200)][63:32] = 32'h31594246;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h208)) begin
+            readback_data_var[ad_hi(12'h208)][15:0] = hwif_in.parameters.queue_depth.next;
+            readback_data_var[ad_hi(12'h208)][31:16] = hwif_in.parameters.pages.next;
+            readback_data_var[ad_hi(12'h208)][47:32] = hwif_in.parameters.cq_offset.next;
+            readback_data_var[ad_hi(12'h208)][55:48] = hwif_in.parameters.reserve_pages.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h210)) begin
+            readback_data_var[ad_hi(12'h210)][3:0] = field_storage.block_shift.shift.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h218)) begin
+            readback_data_var[ad_hi(12'h218)][8:0] = field_storage.transfer_pages.pages.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h220)) begin
+            readback_data_var[ad_hi(12'h220)][47:0] = field_storage.namespace_sectors.sectors.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h228)) begin
+            readback_data_var[ad_hi(12'h228)][31:0] = field_storage.timeout_cycles.cycles.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h230)) begin
+            readback_data_var[ad_hi(12'h230)][3:0] = field_storage.retry_limit.limit.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h238)) begin
+            readback_data_var[ad_hi(12'h238)][10:0] = field_storage.queue_entries.entries.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h240)) begin
+            readback_data_var[ad_hi(12'h240)][8:0] = field_storage.chunk.pages.value;
+            readback_data_var[ad_hi(12'h240)][23:16] = field_storage.chunk.busy_commands.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h248)) begin
+            readback_data_var[ad_hi(12'h248)][0] = hwif_in.status.ready.next;
+            readback_data_var[ad_hi(12'h248)][1] = hwif_in.status.halted.next;
+            readback_data_var[ad_hi(12'h248)][2] = hwif_in.status.idle.next;
+            readback_data_var[ad_hi(12'h248)][3] = hwif_in.status.enabled.next;
+            readback_data_var[ad_hi(12'h248)][26:16] = hwif_in.status.outstanding.next;
+            readback_data_var[ad_hi(12'h248)][42:32] = hwif_in.status.write_pages.next;
+            readback_data_var[ad_hi(12'h248)][58:48] = hwif_in.status.read_pages.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h250)) begin
+            readback_data_var[ad_hi(12'h250)][7:0] = hwif_in.error_cause.code.next;
+            readback_data_var[ad_hi(12'h250)][22:8] = hwif_in.error_cause.nvme_status.next;
+            readback_data_var[ad_hi(12'h250)][39:24] = hwif_in.error_cause.cid.next;
+            readback_data_var[ad_hi(12'h250)][40] = hwif_in.error_cause.write.next;
+            readback_data_var[ad_hi(12'h250)][63] = field_storage.error_cause.valid.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h258)) begin
+            readback_data_var[ad_hi(12'h258)][47:0] = hwif_in.error_sector.sector.next;
+        end
+        readback_data_rt_c = readback_data_var;
+    end
+
+    logic [63:0] readback_data_rt[32];
+    logic readback_done_rt;
+    logic readback_err_rt;
+    logic [11:0] readback_addr_rt;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            for(int i=0; i<32; i++) readback_data_rt[i] <= '0;
+            readback_done_rt <= '0;
+            readback_err_rt <= '0;
+            readback_addr_rt <= '0;
+        end else begin
+            readback_data_rt <= readback_data_rt_c;
+            readback_err_rt <= decoded_err;
+            readback_done_rt <= decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
+            readback_addr_rt <= rd_mux_addr;
+        end
+    end
+
+
+    logic [63:0] readback_ext_block_data_rt_c;
+    logic readback_is_ext_block_c;
     always_comb begin
         automatic logic [63:0] readback_data_var;
+        automatic logic is_external_block_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 12'h0) begin
-            readback_data_var[63:2] = field_storage.sq_doorbell.address.value;
-        end
-        if(rd_mux_addr == 12'h8) begin
-            readback_data_var[63:2] = field_storage.cq_doorbell.address.value;
-        end
-        if(rd_mux_addr == 12'h10) begin
-            readback_data_var[63:23] = field_storage.data_window.address.value;
-        end
-        if(rd_mux_addr == 12'h18) begin
-            readback_data_var[31:0] = field_storage.nsid.nsid.value;
-        end
-        if(rd_mux_addr == 12'h28) begin
-            readback_data_var[0] = field_storage.enable.enable.value;
-        end
-        if(rd_mux_addr == 12'h30) begin
-            readback_data_var[31:0] = 32'ha4d210bb;
-        end
-        if(rd_mux_addr == 12'h200) begin
-            readback_data_var[7:0] = 8'h0;
-            readback_data_var[15:8] = 8'h1;
-            readback_data_var[31:16] = 16'h0;
-            readback_data_var[63:32] = 32'h31594246;
-        end
-        if(rd_mux_addr == 12'h208) begin
-            readback_data_var[15:0] = hwif_in.parameters.queue_depth.next;
-            readback_data_var[31:16] = hwif_in.parameters.pages.next;
-            readback_data_var[47:32] = hwif_in.parameters.cq_offset.next;
-            readback_data_var[55:48] = hwif_in.parameters.reserve_pages.next;
-        end
-        if(rd_mux_addr == 12'h210) begin
-            readback_data_var[3:0] = field_storage.block_shift.shift.value;
-        end
-        if(rd_mux_addr == 12'h218) begin
-            readback_data_var[8:0] = field_storage.transfer_pages.pages.value;
-        end
-        if(rd_mux_addr == 12'h220) begin
-            readback_data_var[47:0] = field_storage.namespace_sectors.sectors.value;
-        end
-        if(rd_mux_addr == 12'h228) begin
-            readback_data_var[31:0] = field_storage.timeout_cycles.cycles.value;
-        end
-        if(rd_mux_addr == 12'h230) begin
-            readback_data_var[3:0] = field_storage.retry_limit.limit.value;
-        end
-        if(rd_mux_addr == 12'h238) begin
-            readback_data_var[10:0] = field_storage.queue_entries.entries.value;
-        end
-        if(rd_mux_addr == 12'h240) begin
-            readback_data_var[8:0] = field_storage.chunk.pages.value;
-            readback_data_var[23:16] = field_storage.chunk.busy_commands.value;
-        end
-        if(rd_mux_addr == 12'h248) begin
-            readback_data_var[0] = hwif_in.status.ready.next;
-            readback_data_var[1] = hwif_in.status.halted.next;
-            readback_data_var[2] = hwif_in.status.idle.next;
-            readback_data_var[3] = hwif_in.status.enabled.next;
-            readback_data_var[26:16] = hwif_in.status.outstanding.next;
-            readback_data_var[42:32] = hwif_in.status.write_pages.next;
-            readback_data_var[58:48] = hwif_in.status.read_pages.next;
-        end
-        if(rd_mux_addr == 12'h250) begin
-            readback_data_var[7:0] = hwif_in.error_cause.code.next;
-            readback_data_var[22:8] = hwif_in.error_cause.nvme_status.next;
-            readback_data_var[39:24] = hwif_in.error_cause.cid.next;
-            readback_data_var[40] = hwif_in.error_cause.write.next;
-            readback_data_var[63] = field_storage.error_cause.valid.value;
-        end
-        if(rd_mux_addr == 12'h258) begin
-            readback_data_var[47:0] = hwif_in.error_sector.sector.next;
-        end
+        is_external_block_var = '0;
         if((rd_mux_addr >= 12'h280) && (rd_mux_addr <= 12'h280 + 12'h7f)) begin
             readback_data_var = hwif_in.counters.rd_data;
+            is_external_block_var = 1'b1;
         end
         if((rd_mux_addr >= 12'h400) && (rd_mux_addr <= 12'h400 + 12'hff)) begin
             readback_data_var = hwif_in.histogram.rd_data;
+            is_external_block_var = 1'b1;
         end
         if((rd_mux_addr >= 12'h800) && (rd_mux_addr <= 12'h800 + 12'h1ff)) begin
             readback_data_var = hwif_in.trace.rd_data;
+            is_external_block_var = 1'b1;
         end
-        readback_data = readback_data_var;
-        readback_done = decoded_req & ~decoded_req_is_wr & ~decoded_req_is_external;
+        readback_ext_block_data_rt_c = readback_data_var;
+        readback_is_ext_block_c = is_external_block_var;
+    end
+
+    logic [63:0] readback_ext_block_data_rt;
+    logic readback_is_ext_block;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            readback_ext_block_data_rt <= '0;
+            readback_is_ext_block <= '0;
+        end else begin
+            readback_ext_block_data_rt <= readback_ext_block_data_rt_c;
+            readback_is_ext_block <= readback_is_ext_block_c;
+        end
+    end
+
+
+    // readback stage 2
+    always_comb begin
+        if(readback_is_ext_block) begin
+            readback_data = readback_ext_block_data_rt;
+        end else begin
+            readback_data = readback_data_rt[readback_addr_rt[11:7]];
+        end
+        readback_done = readback_done_rt;
         readback_err = '0;
     end
 

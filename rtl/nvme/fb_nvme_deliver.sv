@@ -75,7 +75,8 @@ module fb_nvme_deliver
   delivery_t job;
   fb_common_fifo #(
       .Width($bits(delivery_t)),
-      .Depth(4)
+      .Depth(4),
+      .OutputRegister(1'b1)
   ) u_jobs (
       .clk,
       .rst(restart),
@@ -102,13 +103,13 @@ module fb_nvme_deliver
   assign mem_addr = {job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6]), beat_q[5:0]};
 
   // Pages are freed one by one as they are read out, all at once where nothing is sent.
-  always_comb begin
+  always_ff @(posedge clk) begin
     if (job.mute || job.fail) begin
-      free_step  = job_done && !job.keep;
-      free_count = {1'b0, job.size[SIZE_BITS-1:12]} + 9'd1;
+      free_step  <= job_done && !job.keep && !restart;
+      free_count <= {1'b0, job.size[SIZE_BITS-1:12]} + 9'd1;
     end else begin
-      free_step  = send && !job.keep && (final_beat || beat_q[5:0] == '1);
-      free_count = 9'd1;
+      free_step  <= send && !job.keep && (final_beat || beat_q[5:0] == '1) && !restart;
+      free_count <= 9'd1;
     end
   end
 

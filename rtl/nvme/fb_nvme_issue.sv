@@ -66,11 +66,12 @@ module fb_nvme_issue
     input wire [9:0] fetch_slot,
     output logic [DATA_BITS-1:0] fetch_sqe,
 
-    // For counters and trace.
+    // For counters and trace, a cycle later.
     output logic                 issued,
     output logic                 issued_retry,
     output op_e                  issued_op,
     output logic [ TAG_BITS-1:0] issued_tag,
+    output logic [SLOT_BITS-1:0] issued_slot,
     output logic                 rejected,
     output logic [CODE_BITS-1:0] rejected_code
 );
@@ -84,6 +85,7 @@ module fb_nvme_issue
 
   logic [SLOT_BITS-1:0] tail_q, outstanding_q;
   logic turn_q;  // 1: it is the reads' turn
+  logic serve_q;  // the pool of identifiers is filled
   logic slot_free_q;  // one more command may be outstanding
 
   // Free identifiers, and identifiers to be used once more.
@@ -92,7 +94,8 @@ module fb_nvme_issue
 
   fb_common_fifo #(
       .Width(TagBits),
-      .Depth(QueueDepth)
+      .Depth(QueueDepth),
+      .OutputRegister(1'b1)
   ) u_free (
       .clk,
       .rst,
@@ -107,7 +110,8 @@ module fb_nvme_issue
 
   fb_common_fifo #(
       .Width(TagBits),
-      .Depth(QueueDepth)
+      .Depth(QueueDepth),
+      .OutputRegister(1'b1)
   ) u_retry (
       .clk,
       .rst,
@@ -122,9 +126,10 @@ module fb_nvme_issue
 
   // Who is served in this cycle.
   logic open, retry_go, flush_go, wr_go, rd_go, wr_can, rd_can, go;
-  assign open = !sweep && slot_free_q && !halted;
-  assign wr_can = wr_valid && !sweep && (wr_command.reject || halted || (open && tag_valid));
-  assign rd_can = rd_valid && !sweep && (rd_command.reject || halted || (open && tag_valid));
+  always_ff @(posedge clk) serve_q <= !sweep && !rst;
+  assign open = serve_q && slot_free_q && !halted;
+  assign wr_can = wr_valid && serve_q && (wr_command.reject || halted || (open && tag_valid));
+  assign rd_can = rd_valid && serve_q && (rd_command.reject || halted || (open && tag_valid));
   assign retry_go = open && retry_valid;
   assign flush_go = !retry_go && flush_valid && ((open && tag_valid) || halted);
   assign wr_go = !retry_go && !flush_go && wr_can && !(turn_q && rd_can);
@@ -140,9 +145,13 @@ module fb_nvme_issue
   logic goes_out;  // a place in the queue is used
   assign goes_out = !halted && ((wr_go || rd_go) ? !command.reject : (flush_go || retry_go));
   assign tag_take = goes_out && !retry_go;
-  assign tag = retry_go ? retry_tag : free_tag;
+  assign tag = retry_valid ? retry_tag : free_tag;  // while there is a retry no other tag is used
   assign go = wr_go || rd_go;
 
+  // Whether there is room for one more command, and for one after that.
+  logic room_one, room_two;
+  assign room_one = outstanding_q + SLOT_BITS'(1) < cfg.queue_entries;
+  assign room_two = outstanding_q + SLOT_BITS'(2) < cfg.queue_entries;
   always_ff @(posedge clk) begin
     if (rst) begin
       tail_q <= '0;
@@ -152,14 +161,14 @@ module fb_nvme_issue
     end else begin
       if (goes_out) tail_q <= (tail_q + 1'b1 == cfg.queue_entries) ? '0 : tail_q + 1'b1;
       outstanding_q <= outstanding_q + SLOT_BITS'(goes_out) - SLOT_BITS'(finish);
-      slot_free_q   <= outstanding_q + SLOT_BITS'(goes_out) + 1'b1 < cfg.queue_entries;
+      slot_free_q   <= goes_out ? room_two : room_one;
       if (wr_go) turn_q <= 1'b1;
       else if (rd_go) turn_q <= 1'b0;
     end
   end
   assign sq_tail = tail_q;
   assign outstanding = outstanding_q;
-  assign busy = outstanding_q >= SLOT_BITS'(cfg.busy_commands);
+  always_ff @(posedge clk) busy <= outstanding_q >= SLOT_BITS'(cfg.busy_commands);
 
   // A command that meets a halted queue is rejected like one that breaks a rule.
   logic turned_away;
@@ -348,10 +357,13 @@ module fb_nvme_issue
     end
   end
 
-  assign issued = goes_out;
-  assign issued_retry = retry_go;
-  assign issued_op = descriptor.op;
-  assign issued_tag = TAG_BITS'(tag);
+  always_ff @(posedge clk) begin
+    issued <= goes_out && !rst;
+    issued_retry <= retry_go;
+    issued_op <= descriptor.op;
+    issued_tag <= TAG_BITS'(tag);
+    issued_slot <= tail_q;
+  end
 
 endmodule
 

@@ -33,7 +33,7 @@ module fb_nvme_monitor
     input wire                        issued_retry,
     input wire op_e                   issued_op,
     input wire      [   TAG_BITS-1:0] issued_tag,
-    input wire      [  SLOT_BITS-1:0] sq_tail,
+    input wire      [  SLOT_BITS-1:0] issued_slot,
     input wire                        rejected,
     input wire      [  CODE_BITS-1:0] rejected_code,
     input wire                        fetched,
@@ -180,7 +180,7 @@ module fb_nvme_monitor
     new_event[1] = issued;
     latest[1].cid = 12'(issued_tag);
     latest[1].kind = issued_retry ? TRACE_RETRY : TRACE_SUBMIT;
-    latest[1].detail = 16'(sq_tail);
+    latest[1].detail = 16'(issued_slot);
 
     new_event[2] = sq_rung || cq_rung;
     latest[2].cid = '0;

@@ -162,7 +162,8 @@ module fb_nvme_read
 
   fb_common_fifo #(
       .Width($bits(command_t)),
-      .Depth(CommandDepth)
+      .Depth(CommandDepth),
+      .OutputRegister(1'b1)
   ) u_commands (
       .clk,
       .rst,

@@ -4,7 +4,8 @@
 // streamer. Settings are brought into the form in which the streamer uses them, and bounded, so
 // that no value written by software can take it out of its queues or its buffer.
 //
-// Handshake: AXI4-Lite, 64 bit, one access at a time. Latency: two cycles, three for counters.
+// Handshake: AXI4-Lite, 64 bit, one access at a time. Latency: two cycles, four for counters,
+// histogram and trace.
 //
 // Does not implement: interrupts.
 
@@ -144,21 +145,34 @@ module fb_nvme_regs
   assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
 
   // The first error is held until software clears its valid bit.
-  logic note;
+  logic note_q;
   logic [CODE_BITS-1:0] code_q;
   logic [STATUS_BITS-1:0] status_q;
   logic [15:0] cid_q;
   logic write_q;
   logic [SECTOR_BITS-1:0] sector_q;
-  assign note = error && !out.error_cause.valid.value;
   always_ff @(posedge clk) begin
-    if (note) begin
+    note_q <= error && !note_q && !out.error_cause.valid.value && !rst;
+    if (!note_q && !out.error_cause.valid.value) begin
       code_q   <= error_code;
       status_q <= error_status;
       cid_q    <= error_cid;
       write_q  <= error_write;
       sector_q <= error_sector;
     end
+  end
+
+  // What comes out of a memory rests once before it meets the other registers.
+  logic counter_ack_q, bin_ack_q, trace_ack_q;
+  logic [31:0] counter_data_q, bin_data_q;
+  logic [63:0] trace_data_q;
+  always_ff @(posedge clk) begin
+    counter_ack_q <= counter_ack && !rst;
+    bin_ack_q <= bin_ack && !rst;
+    trace_ack_q <= trace_ack && !rst;
+    counter_data_q <= counter_data;
+    bin_data_q <= bin_data;
+    trace_data_q <= trace_data;
   end
 
   always_comb begin
@@ -175,19 +189,19 @@ module fb_nvme_regs
     in.status.outstanding.next = outstanding;
     in.status.write_pages.next = write_pages;
     in.status.read_pages.next = read_pages;
-    in.error_cause.valid.hwset = note;
+    in.error_cause.valid.hwset = note_q;
     in.error_cause.code.next = code_q;
     in.error_cause.nvme_status.next = status_q;
     in.error_cause.cid.next = cid_q;
     in.error_cause.write.next = write_q;
     in.error_sector.sector.next = sector_q;
-    in.counters.rd_ack = counter_ack;
-    in.counters.rd_data = 64'(counter_data);
+    in.counters.rd_ack = counter_ack_q;
+    in.counters.rd_data = 64'(counter_data_q);
     in.counters.wr_ack = out.counters.req && out.counters.req_is_wr;
-    in.histogram.rd_ack = bin_ack;
-    in.histogram.rd_data = 64'(bin_data);
-    in.trace.rd_ack = trace_ack;
-    in.trace.rd_data = trace_data;
+    in.histogram.rd_ack = bin_ack_q;
+    in.histogram.rd_data = 64'(bin_data_q);
+    in.trace.rd_ack = trace_ack_q;
+    in.trace.rd_data = trace_data_q;
   end
   assign counter_req = out.counters.req && !out.counters.req_is_wr;
   assign counter_addr = out.counters.addr[6:3];

@@ -15,7 +15,8 @@
 // lost one command cannot be trusted with the pages of the others.
 //
 // Handshake: tokens and deliveries are AXI4-Stream-like. Latency: one cycle from a noted outcome
-// to the token or delivery. Throughput: a command every two cycles for each ring.
+// to the token or delivery. Throughput: a command every four cycles for each ring, the time it
+// takes a hand to move and its next command to be read; the shortest one has eight beats.
 //
 // Does not implement: retries (fb_nvme_complete).
 
@@ -81,13 +82,22 @@ module fb_nvme_retire
   logic [CountBits-1:0] wr_pending_q, rd_pending_q;
   logic loose_there, loose_pop;
   logic [PAGE_BITS-1:0] loose_page;
-  logic side_q, loose;
   logic wr_any, rd_any;
-  logic [PAGE_BITS-1:0] page;
   assign wr_any = wr_pending_q != '0;
   assign rd_any = rd_pending_q != '0;
-  assign loose  = !side_q && loose_there && !rd_inside_q && !(loose_last_q && rd_look_valid);
-  assign page   = side_q ? wr_look_page : loose ? loose_page : rd_look_page;
+
+  logic side, side_q;  // 1 = write
+  logic loose, loose_q, there_q;
+  logic [PAGE_BITS-1:0] page_q;
+  assign side  = wr_any && (!rd_any || !side_q);
+  assign loose = !side && loose_there && !rd_inside_q && !(loose_last_q && rd_look_valid);
+  always_ff @(posedge clk) begin
+    side_q  <= side && !rst;
+    loose_q <= loose;
+    there_q <= side ? wr_look_valid : loose || rd_look_valid;
+    page_q  <= side ? wr_look_page : loose ? loose_page : rd_look_page;
+    if (!side) loose_last_q <= loose;
+  end
 
   ledger_t entry;
   outcome_t outcome, outcome_in;
@@ -102,7 +112,7 @@ module fb_nvme_retire
       .we(ledger_we),
       .waddr($clog2(Pages)'(ledger_page)),
       .wdata(ledger_entry),
-      .raddr($clog2(Pages)'(page)),
+      .raddr($clog2(Pages)'(page_q)),
       .rdata(entry)
   );
   fb_common_ram #(
@@ -113,13 +123,14 @@ module fb_nvme_retire
       .we(outcome_we),
       .waddr($clog2(Pages)'(outcome_page)),
       .wdata(outcome_in),
-      .raddr($clog2(Pages)'(page)),
+      .raddr($clog2(Pages)'(page_q)),
       .rdata(outcome)
   );
 
   fb_common_fifo #(
       .Width(PAGE_BITS),
-      .Depth(LooseDepth)
+      .Depth(LooseDepth),
+      .OutputRegister(1'b1)
   ) u_loose (
       .clk,
       .rst,
@@ -132,29 +143,26 @@ module fb_nvme_retire
       .level  ()
   );
 
-  // The look, one cycle old; an outcome that is noted meanwhile counts. It is void if the hand moved.
+  // What is read there; an outcome that is noted meanwhile counts. Nothing that was read before a
+  // hand had moved counts: after an act its side sees nothing for three cycles.
   logic look_q, look_side_q, look_loose_q;
   logic [PAGE_BITS-1:0] look_page_q;
   ledger_t entry_q;
   outcome_t outcome_q;
   logic act, act_write, act_read, act_loose, act_flush;
+  logic [1:0] wr_moves_q, rd_moves_q;
   logic halted_q;
 
   always_ff @(posedge clk) begin
-    if (rst) begin
-      look_q <= 1'b0;
-      side_q <= 1'b0;
-    end else begin
-      side_q <= wr_any && (!rd_any || !side_q);  // 1 = write
-      look_q <= (side_q ? (wr_any && wr_look_valid) : (loose || (rd_any && rd_look_valid))) &&
-          !(act && look_side_q == side_q);
-    end
-    look_side_q  <= side_q;
-    look_loose_q <= loose;
-    if (!side_q) loose_last_q <= loose;
-    look_page_q <= page;
+    wr_moves_q <= rst ? '0 : {wr_moves_q[0], act && look_side_q};
+    rd_moves_q <= rst ? '0 : {rd_moves_q[0], act && !look_side_q};
+    look_q <= there_q && (side_q ? wr_any && wr_moves_q == '0 : rd_any && rd_moves_q == '0) &&
+        !(act && look_side_q == side_q) && !rst;
+    look_side_q <= side_q;
+    look_loose_q <= loose_q;
+    look_page_q <= page_q;
     entry_q <= entry;
-    outcome_q <= (note_valid && note_page == page) ? note : outcome;
+    outcome_q <= (note_valid && note_page == page_q) ? note : outcome;
   end
 
   typedef enum logic [1:0] {
@@ -176,13 +184,14 @@ module fb_nvme_retire
     else if (open) code = ERR_TIMEOUT;
     else code = outcome_q.code;
   end
-  assign retire_count = entry_q.loose ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12]} + 9'd1;
 
   // Writes.
   logic [CODE_BITS-1:0] wr_code_q, wr_code;
+  logic wr_broken_q;  // wr_code_q is an error
   logic token_ready, wants_flush;
-  assign wr_code = (wr_code_q != ERR_OK) ? wr_code_q : code;
-  assign wants_flush = entry_q.last && entry_q.flush && wr_code == ERR_OK && flush_q == NO_FLUSH;
+  assign wr_code = wr_broken_q ? wr_code_q : code;
+  assign wants_flush = entry_q.last && entry_q.flush && flush_q == NO_FLUSH && !wr_broken_q &&
+      code == ERR_OK;
   assign act_flush = look_q && look_side_q && over && !note_valid && wants_flush;
   assign act_write = look_q && look_side_q && over && !note_valid && !wants_flush &&
       (token_ready || !entry_q.last);
@@ -194,8 +203,13 @@ module fb_nvme_retire
       delivery_ready;
   assign act = act_write || act_flush || act_read || act_loose;
   assign loose_pop = act_loose;
-  assign wr_retire = act_write;
-  assign rd_retire = act_read;
+
+  // The hands move one cycle later.
+  always_ff @(posedge clk) begin
+    wr_retire <= act_write && !rst;
+    rd_retire <= act_read && !rst;
+    retire_count <= entry_q.loose ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12]} + 9'd1;
+  end
 
   logic delivered;
   assign delivered = outcome_q.progress == DELIVERED;
@@ -216,7 +230,7 @@ module fb_nvme_retire
       wr_pending_q <= '0;
       rd_pending_q <= '0;
       flush_q <= NO_FLUSH;
-      wr_code_q <= ERR_OK;
+      wr_broken_q <= 1'b0;
       rd_broken_q <= 1'b0;
       rd_inside_q <= 1'b0;
     end else begin
@@ -225,8 +239,8 @@ module fb_nvme_retire
       rd_pending_q <= rd_pending_q + CountBits'(ledger_we && !ledger_wr_side) -
           CountBits'(act_read);
       if (act_write) begin
-        wr_code_q <= entry_q.last ? ERR_OK : wr_code;
-        flush_q   <= NO_FLUSH;
+        wr_broken_q <= !entry_q.last && (wr_broken_q || code != ERR_OK);
+        flush_q <= NO_FLUSH;
       end else if (act_flush) begin
         flush_q <= ASK_FLUSH;
       end else if (flush_valid && flush_ready) begin
@@ -237,6 +251,7 @@ module fb_nvme_retire
         rd_broken_q <= (rd_broken_q || code != ERR_OK) && !entry_q.last;
     end
   end
+  always_ff @(posedge clk) if (act_write) wr_code_q <= wr_code;
   assign flush_valid = (flush_q == ASK_FLUSH);
   assign flush_page = wr_look_page;
   assign empty = !wr_any && !rd_any;

@@ -144,19 +144,17 @@ module fb_nvme_streamer
   // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
   logic enable, restart, sweep;
   logic [9:0] sweep_q;
-  logic sweep_done_q;
   cfg_t cfg;
   logic restart_q;
   assign restart = restart_q;
-  assign sweep   = !restart_q && !sweep_done_q;
   always_ff @(posedge clk) begin
     restart_q <= rst || !enable;
     if (restart_q) begin
       sweep_q <= '0;
-      sweep_done_q <= 1'b0;
+      sweep   <= 1'b1;
     end else if (sweep) begin
       sweep_q <= sweep_q + 1'b1;
-      sweep_done_q <= (sweep_q == '1);
+      sweep   <= (sweep_q != '1);
     end
   end
 
@@ -258,7 +256,7 @@ module fb_nvme_streamer
   descriptor_t lookup_descriptor;
   logic [STAMP_BITS-1:0] lookup_stamp;
   logic [3:0] lookup_retries;
-  logic [SLOT_BITS-1:0] sq_tail, cq_head, outstanding;
+  logic [SLOT_BITS-1:0] sq_tail, cq_head, outstanding, issued_slot;
   logic fetch_valid;
   logic [9:0] fetch_slot;
   logic [DATA_BITS-1:0] fetch_sqe;
@@ -304,6 +302,7 @@ module fb_nvme_streamer
       .issued_retry,
       .issued_op,
       .issued_tag,
+      .issued_slot,
       .rejected,
       .rejected_code
   );
@@ -536,7 +535,7 @@ module fb_nvme_streamer
       .issued_retry,
       .issued_op,
       .issued_tag,
-      .sq_tail,
+      .issued_slot,
       .rejected,
       .rejected_code,
       .fetched(fetch_valid),
@@ -604,7 +603,7 @@ module fb_nvme_streamer
       .cfg,
       .sq_doorbell,
       .cq_doorbell,
-      .ready(sweep_done_q && !restart),
+      .ready(!sweep && !restart),
       .halted,
       .idle(idle_q),
       .outstanding,

@@ -14,7 +14,7 @@
 // Handshake: AXI4-Stream; TREADY depends on registers only and falls while there is no page, no
 // room for a command, or `hold` lends the memory port to the read path.
 // Latency: a beat is in memory two cycles after its handshake; the command of the last beat is
-// offered one cycle after it. Throughput: 64 bytes a cycle, none lost between transactions.
+// offered two cycles after it. Throughput: 64 bytes a cycle, none lost between transactions.
 // 512-bit registers: one, in front of the memory.
 //
 // Does not implement: anything that needs to know what became of a command.
@@ -66,6 +66,7 @@ module fb_nvme_write
   state_e state_q;
   logic [BEAT_BITS-1:0] beat_q;  // next beat in the page
   logic [7:0] pages_q;  // full pages in the command
+  logic page_begins_q, command_begins_q;  // beat_q is 0; so is pages_q
   logic [PAGE_BITS-1:0] page_q, next_page_q, first_page_q;
   logic [13:0] before_q;  // page and beat of the last put
   logic [SECTOR_BITS-1:0] sector_q, room_q;  // of the command; sectors left in the namespace
@@ -74,37 +75,41 @@ module fb_nvme_write
   logic fresh_q;  // the address was taken one cycle ago
   logic empty_q;  // no data yet in this transaction
   logic [CODE_BITS-1:0] code_q;
-  logic fifo_ready;
+  logic room_for_command_q;
 
   // Verdicts on where the command stands, one cycle old. A page takes 64 cycles and a sector eight,
   // and what is asked of them is asked at the end of one, so that they are never out of date; between
   // two pages they may come a cycle late.
   logic full_q, enough_q, more_q, alone_q;
+  logic neighbour, spare;  // the page on offer is the next one; the SSD has become idle
+  logic stay_q, leave_q;  // between two pages: take the one on offer, or leave without it
   logic past_q, before_past_q;  // this sector, the one before, lies beyond the namespace
   always_ff @(posedge clk) begin
     full_q   <= (pages_q == cfg.transfer_m1);
     enough_q <= (pages_q >= cfg.chunk_m1);
     more_q   <= (pages_q > cfg.chunk_m1);
     alone_q  <= (held == (PAGE_BITS + 1)'(pages_q));
+    stay_q   <= offer_valid && neighbour && !spare;
+    leave_q  <= (offer_valid ? !neighbour : alone_q) || spare;
     past_q   <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
   end
 
   // Between two pages of a command: whether it goes on into the page on offer. It leaves without
   // one where that page is not its neighbour, where it holds all pages there are, or where the SSD
   // has meanwhile become idle.
-  logic between, neighbour, leave;
-  assign between = (state_q == DATA) && beat_q == '0 && pages_q != '0;
+  logic leave;
   assign neighbour = (offer_page == next_page_q);
-  assign leave = between && fifo_ready &&
-      ((offer_valid ? !neighbour : alone_q) || (more_q && !grow));
+  assign spare = more_q && !grow;
+  assign leave = (state_q == DATA) && page_begins_q && !command_begins_q && room_for_command_q &&
+      leave_q;
 
   // What happens in this cycle.
   logic take_address, take_data, take_empty, put, page_here;
-  assign page_here = (beat_q != '0) || (offer_valid && !leave);
+  assign page_here = !page_begins_q || (command_begins_q ? offer_valid : stay_q);
   always_comb begin
     unique case (state_q)
       ADDRESS: s_axis_wr_tready = !restart;
-      DATA:    s_axis_wr_tready = !restart && page_here && fifo_ready && !hold;
+      DATA:    s_axis_wr_tready = !restart && page_here && room_for_command_q && !hold;
       default: s_axis_wr_tready = 1'b0;
     endcase
   end
@@ -127,17 +132,18 @@ module fb_nvme_write
   // A transaction ends with this beat or, where the last beat turns out to be empty, with the one
   // before; either way not before its logical block is full.
   logic ends, ends_before, block_begin, cut;
-  assign block_begin = (beat_q[2:0] == '0) && (!cfg.block_4k || beat_q == '0);
+  assign block_begin = cfg.block_4k ? page_begins_q : beat_q[2:0] == '0;
   assign ends = put && block_end && (state_q == PAD || s_axis_wr_tlast);
-  assign ends_before = take_data && take_empty && block_begin && {pages_q, beat_q} != '0;
+  assign ends_before = take_data && take_empty && block_begin &&
+      !(command_begins_q && page_begins_q);
   assign cut = put && page_end && (full_q || (enough_q && !grow));
 
   logic close;
-  assign close = (state_q == CLOSE) && offer_valid && fifo_ready;
-  assign offer_take = (put && beat_q == '0) || close;
+  assign close = (state_q == CLOSE) && offer_valid && room_for_command_q;
+  assign offer_take = (put && page_begins_q) || close;
 
   logic [PAGE_BITS-1:0] page_now;
-  assign page_now = (beat_q == '0) ? offer_page : page_q;
+  assign page_now = page_begins_q ? offer_page : page_q;
 
   // The command, complete with the beat of this cycle.
   logic [SIZE_BITS-1:0] size;
@@ -158,7 +164,7 @@ module fb_nvme_write
     else code = ERR_OK;
 
     built.sector = sector_q;
-    built.page   = (pages_q == '0) ? page_now : first_page_q;
+    built.page   = command_begins_q ? page_now : first_page_q;
     built.fua    = fua_q;
     built.flush  = flush_q;
     built.loose  = 1'b0;
@@ -167,6 +173,14 @@ module fb_nvme_write
     built.size   = built.reject ? {close ? 8'd0 : size[SIZE_BITS-1:12], 4'd0, code} : size;
   end
   assign push = ends || ends_before || cut || leave || close;
+
+  // It enters the queue of commands one cycle later.
+  logic push_q, fifo_ready;
+  command_t built_q;
+  always_ff @(posedge clk) begin
+    push_q  <= push && !rst && !restart;
+    built_q <= built;
+  end
 
   always_ff @(posedge clk) begin
     // Bookkeeping of the command. A command has at least one block, eight beats, so that these
@@ -184,27 +198,29 @@ module fb_nvme_write
       if (fresh_q) begin
         above_q <= above_q || sector_q > cfg.namespace_sectors;
         room_q  <= cfg.namespace_sectors - sector_q;
-      end else if (push) begin
-        sector_q <= sector_q + SECTOR_BITS'(size[SIZE_BITS-1:9]) + 1'b1;
-        room_q   <= room_q - SECTOR_BITS'(size[SIZE_BITS-1:9]) - 1'b1;
-        if (out_of_range) above_q <= 1'b1;  // room_q has gone below zero
+      end else if (push_q) begin
+        sector_q <= sector_q - ~SECTOR_BITS'(built_q.size[SIZE_BITS-1:9]);  // + size + 1
+        room_q   <= room_q + ~SECTOR_BITS'(built_q.size[SIZE_BITS-1:9]);  // - size - 1
+        if (built_q.reject) above_q <= 1'b1;  // one error is enough for the transaction
       end
     end
     if (put) begin
       before_q <= {pages_q, beat_q};
       before_past_q <= past_q;
     end
-    if (put && beat_q == '0) begin
+    if (put && page_begins_q) begin
       page_q <= offer_page;
       next_page_q <= offer_page + 1'b1;
-      if (pages_q == '0) first_page_q <= offer_page;
+      if (command_begins_q) first_page_q <= offer_page;
     end
   end
 
   always_ff @(posedge clk) begin
     if (rst || restart) begin
-      beat_q  <= '0;
+      beat_q <= '0;
       pages_q <= '0;
+      page_begins_q <= 1'b1;
+      command_begins_q <= 1'b1;
       // A packet that was cut in two by a restart is taken to its end and answered with an error.
       if (rst || state_q != DATA) begin
         state_q <= ADDRESS;
@@ -237,17 +253,24 @@ module fb_nvme_write
         CLOSE: if (close) state_q <= ADDRESS;
       endcase
       if (push) begin
-        beat_q  <= '0;
+        beat_q <= '0;
         pages_q <= '0;
+        page_begins_q <= 1'b1;
+        command_begins_q <= 1'b1;
       end else if (put) begin
         beat_q <= beat_q + 1'b1;
-        if (page_end) pages_q <= pages_q + 1'b1;
+        page_begins_q <= page_end;
+        if (page_end) begin
+          pages_q <= pages_q + 1'b1;
+          command_begins_q <= 1'b0;
+        end
       end
     end
   end
 
-  assign open = (state_q != ADDRESS);
+  assign open = (state_q != ADDRESS) || push_q;
 
+  logic [$clog2(CommandDepth):0] waiting;
   // The one 512-bit register: beats with the bytes after the end set to zero.
   logic mem_we_q;
   logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr_q;
@@ -265,18 +288,21 @@ module fb_nvme_write
 
   fb_common_fifo #(
       .Width($bits(command_t)),
-      .Depth(CommandDepth)
+      .Depth(CommandDepth),
+      .OutputRegister(1'b1)
   ) u_commands (
       .clk,
       .rst(rst || restart),
-      .s_valid(push),
+      .s_valid(push_q),
       .s_ready(fifo_ready),
-      .s_data(built),
+      .s_data(built_q),
       .m_valid(command_valid),
       .m_ready(command_ready),
       .m_data(command),
-      .level()
+      .level(waiting)
   );
+  // One command may be on its way into the queue, and one be built before the level shows it.
+  always_ff @(posedge clk) room_for_command_q <= int'(waiting) < CommandDepth - 2;
 
   fb_axis_check #(
       .Width(DATA_BITS + DATA_BITS / 8 + 1),
@@ -291,7 +317,7 @@ module fb_nvme_write
 
 `ifndef SYNTHESIS
   a_push_room :
-  assert property (@(posedge clk) disable iff (rst || restart) push |-> fifo_ready)
+  assert property (@(posedge clk) disable iff (rst || restart) push_q |-> fifo_ready)
   else $error("fb_nvme_write (%m): a command was built without room for it");
   a_page_there :
   assert property (@(posedge clk) disable iff (rst || restart) offer_take |-> offer_valid)

@@ -106,9 +106,11 @@ async def break_range(dut) -> None:
 
 
 @pytest.mark.parametrize(("width", "depth"), [(1, 2), (8, 4), (33, 16), (512, 16), (5, 1024)])
-def test_fifo(width: int, depth: int) -> None:
-    """Run all coroutines at this width and depth."""
-    simulate(__file__, "fb_common_fifo", {"Width": width, "Depth": depth})
+@pytest.mark.parametrize("register", [0, 1])
+def test_fifo(width: int, depth: int, register: int) -> None:
+    """Run all coroutines at this width and depth, with and without the output register."""
+    parameters = {"Width": width, "Depth": depth, "OutputRegister": register}
+    simulate(__file__, "fb_common_fifo", parameters)
 
 
 def test_level_matches_pointers_fires() -> None:
