@@ -71,7 +71,7 @@ class Issue:
         self.dut = dut
         self.core = Core(entries)
         self.offers: dict[str, dict[str, int] | None] = {"wr": None, "rd": None}
-        self.wrote: tuple[str, int] | None = None
+        self.taken: tuple[str, dict[str, int]] | None = None  # in the last cycle
 
     async def cycle(self, work: float, finish: float) -> None:
         """Offer commands, finish old ones, and follow what is taken, for one cycle."""
@@ -85,13 +85,13 @@ class Issue:
             getattr(dut, f"{side}_valid").value = self.offers[side] is not None
         tag, again = self._choose_finish(finish)
         await FallingEdge(dut.clk)
+        self._follow()
         assert dut.sq_tail.value == core.tail
         assert dut.outstanding.value == len(core.in_use) - len(core.waiting)
         assert len(core.in_use) - len(core.waiting) < core.entries
         if tag is not None:
             assert dut.lookup_in_use.value == 1
             assert dut.lookup_retries.value == core.retries[tag]
-        self._follow()
         if tag is not None:
             if again:
                 core.waiting.append(tag)
@@ -110,55 +110,52 @@ class Issue:
         return tag, again
 
     def _follow(self) -> None:
-        """Take over what the module did in this cycle."""
+        """Take over what the module did in the last cycle, and see what it takes in this one."""
         dut, core = self.dut, self.core
-        if self.wrote is not None:  # the ledger's line comes one cycle after the choice
-            side, page = self.wrote
+        if self.taken is not None:
+            side, command = self.taken
             assert dut.ledger_we.value == 1
             assert dut.ledger_wr_side.value == (side == "wr")
-            assert dut.ledger_page.value == page
-            self.wrote = None
-        for side, opcode in (("wr", spec.OPCODE_WRITE), ("rd", spec.OPCODE_READ)):
-            ready = getattr(dut, f"{side}_ready").value == 1
-            if not (ready and self.offers[side]):
-                continue
-            command, self.offers[side] = self.offers[side], None
-            self.wrote = (side, command["page"])
+            assert dut.ledger_page.value == command["page"]
             tag = int(dut.issued_tag.value)
             assert dut.issued.value == 1 and tag not in core.in_use
+            opcode = spec.OPCODE_WRITE if side == "wr" else spec.OPCODE_READ
             core.in_use[tag] = {"opcode": opcode, **command}
             core.retries[tag] = 0
             core.writes += side == "wr"
             core.reads += side == "rd"
             self._place(tag)
-            return
-        if dut.issued.value == 1:
+        elif dut.issued.value == 1:
             assert dut.issued_retry.value == 1
             tag = core.waiting.pop(0)
             assert dut.issued_tag.value == tag
             core.retries[tag] += 1
             self._place(tag)
+        self.taken = None
+        for side in ("wr", "rd"):
+            command = self.offers[side]
+            if getattr(dut, f"{side}_ready").value == 1 and command:
+                self.taken, self.offers[side] = (side, command), None
 
     def _place(self, tag: int) -> None:
         core = self.core
+        assert self.dut.issued_slot.value == core.tail
         core.slots[core.tail] = tag
         core.tail = (core.tail + 1) % core.entries
 
     async def fetch(self, slot: int) -> bytes:
         """Read the entry at a place, two cycles after asking."""
         dut = self.dut
-        self.wrote = None
         await harness.step(dut.clk)
         dut.wr_valid.value = dut.rd_valid.value = dut.finish.value = 0
         dut.fetch_slot.value = slot
+        await FallingEdge(dut.clk)
+        self._follow()
         await harness.step(dut.clk)
         dut.fetch_slot.value = random.getrandbits(10)
         await harness.step(dut.clk)
         await FallingEdge(dut.clk)
-        found = int(dut.fetch_sqe.value).to_bytes(64, "little")
-        if dut.issued.value == 1:
-            self._follow()
-        return found
+        return int(dut.fetch_sqe.value).to_bytes(64, "little")
 
 
 async def start(dut, entries: int | None = None) -> Issue:
@@ -236,11 +233,11 @@ async def rejects_and_halt(dut) -> None:
         dut.wr_valid.value = 1
         await FallingEdge(dut.clk)
         await Timer(1, "ns")
-        assert dut.wr_ready.value == 1 and dut.issued.value == 0
+        assert dut.wr_ready.value == 1
         await harness.step(dut.clk)
         dut.wr_valid.value = 0
         await FallingEdge(dut.clk)
-        assert dut.ledger_we.value == 1
+        assert dut.ledger_we.value == 1 and dut.issued.value == 0
         found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
         code = spec.ERR_MISALIGNED if reject else spec.ERR_HALTED
         assert found["reject"] and found["size"] & 0xFF == code
@@ -255,10 +252,12 @@ async def flushes(dut) -> None:
     await harness.step(dut.clk, 2)
     dut.flush_valid.value, dut.flush_page.value = 1, 77
     await FallingEdge(dut.clk)
-    assert dut.flush_ready.value == 1 and dut.ledger_we.value == 0
-    tag = int(dut.issued_tag.value)
+    assert dut.flush_ready.value == 1
     await harness.step(dut.clk)
     dut.flush_valid.value = 0
+    await FallingEdge(dut.clk)
+    assert dut.issued.value == 1 and dut.ledger_we.value == 0
+    tag = int(dut.issued_tag.value)
     assert await issue.fetch(0) == entry(tag, spec.OPCODE_FLUSH, {})
     dut.lookup_tag.value = tag
     await FallingEdge(dut.clk)

@@ -131,7 +131,6 @@ async def start(dut) -> Monitor:
         "sweep*",
         "count_cycles",
         "issued*",
-        "sq_tail",
         "rejected_code",
         "fetched*",
         "completed",
@@ -177,7 +176,7 @@ async def trace_words(dut) -> None:
     monitor = Monitor(dut)
     head = await monitor.read("counter", COUNTERS.index("trace"))
     dut.seen_cid.value, dut.seen_head.value, dut.rung_value.value = 0x123, 0x45, 0x67
-    dut.issued_tag.value, dut.sq_tail.value, dut.rejected_code.value = 0x89, 0xA, 0xB
+    dut.issued_tag.value, dut.issued_slot.value, dut.rejected_code.value = 0x89, 0xA, 0xB
     dut.fetched_slot.value = 0xC
     events = [
         ("issued", spec.TRACE_SUBMIT, 0x89, 0xA),

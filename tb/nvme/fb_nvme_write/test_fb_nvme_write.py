@@ -193,7 +193,7 @@ async def command_without_room(dut) -> None:
     await writer.send(0, bytes(100))
     for _ in range(60):
         await FallingEdge(dut.clk)
-        if dut.push.value == 1:
+        if dut.push_q.value == 1:
             dut.u_commands.level_q.value = 1 << len(dut.u_commands.level_q) - 1
         await harness.step(dut.clk)
 
@@ -207,7 +207,7 @@ async def beat_without_page(dut) -> None:
     dut.offer_valid.value = 0
     await harness.step(dut.clk, 2)
     await FallingEdge(dut.clk)
-    dut.beat_q.value = 0
+    dut.page_begins_q.value = 1
     dut.state_q.value = 2
     await harness.step(dut.clk, 2)
 
