@@ -1,7 +1,7 @@
 // AXI4-Lite front end, one transaction at a time: the register file is read and written a few
-// times a second, so what counts is flip-flops. Address and write data are used from the ports in
-// the cycle in which ready is high; only read data is held. Readies and valids come from the state
-// alone, so no path leads from an input to an output.
+// times a second, so what counts is flip-flops. Write data are used from the ports in the cycle in
+// which ready is high; the address is held, since it has far to go, and so are read data. Readies
+// and valids come from the state alone, so no path leads from an input to an output.
 typedef enum logic [2:0] {
     AXIL_IDLE,
     AXIL_TAKE_READ,
@@ -14,6 +14,9 @@ typedef enum logic [2:0] {
 axil_state_e axil_state_q;
 logic axil_read_last_q;  // reads and writes take turns where both wait
 logic [{{cpuif.data_width-1}}:0] axil_rdata_q;
+logic [{{cpuif.addr_width-1}}:0] axil_addr_q;
+logic axil_read_next;
+assign axil_read_next = s_axil_arvalid && !(axil_read_last_q && s_axil_awvalid && s_axil_wvalid);
 
 always_ff {{get_always_ff_event(cpuif.reset)}} begin
     if({{get_resetsignal(cpuif.reset)}}) begin
@@ -22,7 +25,7 @@ always_ff {{get_always_ff_event(cpuif.reset)}} begin
     end else begin
         case (axil_state_q)
             AXIL_IDLE: begin
-                if(s_axil_arvalid && !(axil_read_last_q && s_axil_awvalid && s_axil_wvalid)) begin
+                if(axil_read_next) begin
                     axil_state_q <= AXIL_TAKE_READ;
                 end else if(s_axil_awvalid && s_axil_wvalid) begin
                     axil_state_q <= AXIL_TAKE_WRITE;
@@ -44,6 +47,7 @@ end
 
 always_ff @(posedge clk) begin
     if(cpuif_rd_ack) axil_rdata_q <= cpuif_rd_data;
+    if(axil_state_q == AXIL_IDLE) axil_addr_q <= axil_read_next ? s_axil_araddr : s_axil_awaddr;
 end
 
 assign s_axil_arready = axil_state_q == AXIL_TAKE_READ;
@@ -58,7 +62,7 @@ assign s_axil_bresp = 2'b00;
 assign cpuif_req = s_axil_arready || s_axil_awready;
 assign cpuif_req_is_wr = s_axil_awready;
 always_comb begin
-    cpuif_addr = s_axil_awready ? s_axil_awaddr : s_axil_araddr;
+    cpuif_addr = axil_addr_q;
     cpuif_addr[{{clog2(cpuif.data_width_bytes)-1}}:0] = '0;
     for(int i = 0; i < {{cpuif.data_width_bytes}}; i++) begin
         cpuif_wr_biten[i*8 +: 8] = {8{s_axil_wstrb[i]}};

@@ -74,7 +74,7 @@ module fb_nvme_complete
   logic good_q, over_q, retry_q, error_q;  // good: over or to be retried
   completion_t cqe_q;
   descriptor_t descriptor_q;
-  logic [STAMP_BITS-1:0] latency_q;
+  logic [STAMP_BITS-1:0] now_q, stamp_q;
 
   // Stage 1: compare and look up. The identifier stays looked up while stage 2 acts on it.
   logic accept, at_head, head_plausible, known, good, error, retry;
@@ -103,7 +103,8 @@ module fb_nvme_complete
     error_q <= error;
     cqe_q <= cqe;
     descriptor_q <= lookup_descriptor;
-    latency_q <= now - lookup_stamp;
+    now_q <= now;
+    stamp_q <= lookup_stamp;
   end
 
   // Stage 2: act.
@@ -133,6 +134,7 @@ module fb_nvme_complete
   assign note_page = descriptor_q.page;
   assign loose_valid = note_valid && descriptor_q.loose && loose_ready;
   assign note.progress = loose_valid ? DONE_SOON : DONE;
+  assign note.error = error_q;
   assign note.code = status_code(cqe_q.status);
 
   assign completed = good_q;
@@ -143,7 +145,7 @@ module fb_nvme_complete
   assign seen_cid = cqe_q.cid;
   assign seen_head = cqe_q.sq_head;
   assign seen_status = cqe_q.status;
-  assign latency = latency_q;
+  assign latency = now_q - stamp_q;
   assign seen_write = (descriptor_q.op != OP_READ);
   assign seen_sector = descriptor_q.sector;
 

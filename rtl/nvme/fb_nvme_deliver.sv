@@ -98,7 +98,7 @@ module fb_nvme_deliver
   assign final_beat = job.fail || beat_q == job.size[SIZE_BITS-1:6];
   assign job_done = job_valid && (job.mute || (send && final_beat));
 
-  assign hold = sends && turn_q;
+  assign hold = turn_q;
   assign mem_re = send && !job.fail;
   assign mem_addr = {job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6]), beat_q[5:0]};
 

@@ -92,6 +92,13 @@ module fb_nvme_issue
   logic tag_valid, retry_valid, tag_take, retry_take;
   logic [TagBits-1:0] free_tag, retry_tag, tag;
 
+  logic back_q;
+  logic [TagBits-1:0] back_tag_q;
+  always_ff @(posedge clk) begin
+    back_q <= !rst && (sweep ? 11'(sweep_index) < 11'(QueueDepth) : finish && !finish_retry);
+    back_tag_q <= sweep ? TagBits'(sweep_index) : TagBits'(lookup_tag);
+  end
+
   fb_common_fifo #(
       .Width(TagBits),
       .Depth(QueueDepth),
@@ -99,9 +106,9 @@ module fb_nvme_issue
   ) u_free (
       .clk,
       .rst,
-      .s_valid(sweep ? 11'(sweep_index) < 11'(QueueDepth) : finish && !finish_retry),
+      .s_valid(back_q),
       .s_ready(),
-      .s_data (sweep ? TagBits'(sweep_index) : TagBits'(lookup_tag)),
+      .s_data (back_tag_q),
       .m_valid(tag_valid),
       .m_ready(tag_take),
       .m_data (free_tag),
@@ -125,13 +132,16 @@ module fb_nvme_issue
   );
 
   // Who is served in this cycle.
+  logic halted_q;  // a cycle late: one more command does no harm
+  always_ff @(posedge clk) halted_q <= halted && !rst;
+
   logic open, retry_go, flush_go, wr_go, rd_go, wr_can, rd_can, go;
   always_ff @(posedge clk) serve_q <= !sweep && !rst;
-  assign open = serve_q && slot_free_q && !halted;
-  assign wr_can = wr_valid && serve_q && (wr_command.reject || halted || (open && tag_valid));
-  assign rd_can = rd_valid && serve_q && (rd_command.reject || halted || (open && tag_valid));
+  assign open = serve_q && slot_free_q && !halted_q;
+  assign wr_can = wr_valid && serve_q && (wr_command.reject || halted_q || (open && tag_valid));
+  assign rd_can = rd_valid && serve_q && (rd_command.reject || halted_q || (open && tag_valid));
   assign retry_go = open && retry_valid;
-  assign flush_go = !retry_go && flush_valid && ((open && tag_valid) || halted);
+  assign flush_go = !retry_go && flush_valid && ((open && tag_valid) || halted_q);
   assign wr_go = !retry_go && !flush_go && wr_can && !(turn_q && rd_can);
   assign rd_go = !retry_go && !flush_go && rd_can && !wr_go;
   assign wr_ready = wr_go;
@@ -143,7 +153,7 @@ module fb_nvme_issue
   assign command = rd_go ? rd_command : wr_command;
 
   logic goes_out;  // a place in the queue is used
-  assign goes_out = !halted && ((wr_go || rd_go) ? !command.reject : (flush_go || retry_go));
+  assign goes_out = !halted_q && ((wr_go || rd_go) ? !command.reject : (flush_go || retry_go));
   assign tag_take = goes_out && !retry_go;
   assign tag = retry_valid ? retry_tag : free_tag;  // while there is a retry no other tag is used
   assign go = wr_go || rd_go;
@@ -173,7 +183,7 @@ module fb_nvme_issue
   // A command that meets a halted queue is rejected like one that breaks a rule.
   logic turned_away;
   logic [7:0] extra_pages;
-  assign turned_away = halted && !command.reject;
+  assign turned_away = halted_q && !command.reject;
   assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.
   always_ff @(posedge clk) begin
@@ -182,7 +192,13 @@ module fb_nvme_issue
     ledger_wr_side <= wr_go;
     ledger_page <= command.page;
     ledger_entry <= '{
-        flush: command.flush,
+        flush:
+        command.flush
+        && !
+        turned_away
+        && !(
+        command.reject && command.size[CODE_BITS-1:0] != ERR_OK
+        ),
         loose: command.loose,
         reject: command.reject || turned_away,
         last: command.last,

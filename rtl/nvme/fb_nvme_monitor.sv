@@ -123,21 +123,24 @@ module fb_nvme_monitor
   assign counter_data = counter_old;
 
   // Histogram: find the leading one, then count.
-  logic bin_ack_q, bin_found_q;
+  logic bin_ack_q, completed_q, bin_found_q;
+  logic [STAMP_BITS-1:0] latency_q;
   logic [4:0] bin_addr_q, bin_q, log2_latency;
   logic [31:0] bin_old;
   logic bin_count;
   always_comb begin
     log2_latency = '0;
-    for (int unsigned i = 1; i < STAMP_BITS; i++) if (latency[i]) log2_latency = 5'(i);
+    for (int unsigned i = 1; i < STAMP_BITS; i++) if (latency_q[i]) log2_latency = 5'(i);
   end
   assign bin_count = bin_found_q && !bin_ack_q;
   always_ff @(posedge clk) begin
-    bin_ack_q  <= bin_req;
-    bin_addr_q <= bin_addr;
+    bin_ack_q   <= bin_req;
+    bin_addr_q  <= bin_addr;
+    completed_q <= completed && !rst;
+    latency_q   <= latency;
     if (rst) bin_found_q <= 1'b0;
-    else bin_found_q <= completed || (bin_found_q && !bin_count);
-    if (completed) bin_q <= log2_latency;
+    else bin_found_q <= completed_q || (bin_found_q && !bin_count);
+    if (completed_q) bin_q <= log2_latency;
   end
   fb_common_ram #(
       .Width(32),

@@ -58,7 +58,7 @@ package fb_nvme_pkg;
 
   // What retirement has to know of a command, kept by its first page.
   typedef struct packed {
-    logic                 flush;
+    logic                 flush;   // never together with an error in `size`
     logic                 loose;
     logic                 reject;
     logic                 last;
@@ -73,8 +73,10 @@ package fb_nvme_pkg;
     DELIVERED = 2'd3   // an unordered read, delivered; only its page is left to free
   } progress_e;
 
+  // A command that never completes has timed out: that is the code of an open one.
   typedef struct packed {
     progress_e            progress;
+    logic                 error;     // code is not ERR_OK
     logic [CODE_BITS-1:0] code;
   } outcome_t;
 

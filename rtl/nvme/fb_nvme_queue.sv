@@ -208,10 +208,12 @@ module fb_nvme_queue #(
   logic beat_valid_q, beat_last_q, beat_take, beat_work, beat_done;
   logic write_valid, write_last, write_error, write_next;
   logic [AxiIdBits-1:0] write_id;
-  logic [AddrBits-1:0] write_addr;
-  logic [AddrBits-6:0] write_slot;
-  logic [1:0] lane;
-  logic lane_open, lane_fits, lane_pass, answer_ready, answer_error;
+  logic [ AddrBits-1:0] write_addr;
+  logic [ AddrBits-6:0] write_slot;
+  logic [1:0] lane_q, lane_d;
+  logic [3:0] open_d;
+  logic last_lane_q;  // at most one is open
+  logic lane_open_q, lane_fits, lane_pass, answer_ready, answer_error;
   logic [$clog2(AnswerDepth):0] answer_level;
 
   fb_common_burst #(
@@ -240,26 +242,29 @@ module fb_nvme_queue #(
   assign s_axi_queue_wready = !beat_valid_q;
   assign beat_take = s_axi_queue_wvalid && s_axi_queue_wready;
 
-  always_comb begin : lowest_lane
-    lane = 2'd3;
-    for (int i = 3; i >= 0; i--) if (open_q[i]) lane = 2'(i);
+  // The lowest open lane is chosen one cycle ahead.
+  always_comb begin : next_open_lane
+    open_d = open_q;
+    if (lane_pass) open_d[lane_q] = 1'b0;
+    if (beat_take) for (int i = 0; i < 4; i++) open_d[i] = &s_axi_queue_wstrb[16*i+12+:4];
+    lane_d = 2'd3;
+    for (int i = 3; i >= 0; i--) if (open_d[i]) lane_d = 2'(i);
   end
 
-  assign lane_open = open_q != '0;
-  assign write_slot = {write_addr[AddrBits-2:6], lane};
+  assign write_slot = {write_addr[AddrBits-2:6], lane_q};
   // Completions have their places in the upper half of the window, as many as the queue has.
   assign lane_fits = write_addr[AddrBits-1] && !write_error && 32'(write_slot) < QueueDepth;
   // A beat waits until its answer has a place: an initiator that takes none stops only itself.
   assign beat_work = beat_valid_q && write_valid && answer_ready;
-  assign cqe_valid = beat_work && lane_open && lane_fits;
-  assign lane_pass = beat_work && lane_open && (!lane_fits || cqe_ready);
-  assign beat_done = (open_q & (open_q - 1'b1)) == '0 && (lane_open ? lane_pass : beat_work);
+  assign cqe_valid = beat_work && lane_open_q && lane_fits;
+  assign lane_pass = beat_work && lane_open_q && (!lane_fits || cqe_ready);
+  assign beat_done = last_lane_q && (lane_open_q ? lane_pass : beat_work);
 
   assign cqe_slot = 10'(write_slot);
-  assign cqe_sqhd = head_q[lane];
-  assign cqe_cid = dword3_q[lane][15:0];
-  assign cqe_phase = dword3_q[lane][16];
-  assign cqe_status = dword3_q[lane][31:17];
+  assign cqe_sqhd = head_q[lane_q];
+  assign cqe_cid = dword3_q[lane_q][15:0];
+  assign cqe_phase = dword3_q[lane_q][16];
+  assign cqe_status = dword3_q[lane_q][31:17];
 
   always_ff @(posedge clk) begin : hold_lanes
     if (beat_take) begin
@@ -272,20 +277,22 @@ module fb_nvme_queue #(
   end
 
   always_ff @(posedge clk) begin : hold_beat
-    if (lane_pass) open_q[lane] <= 1'b0;
+    open_q <= open_d;
+    lane_q <= lane_d;
+    lane_open_q <= open_d != '0;
+    last_lane_q <= (open_d & (open_d - 1'b1)) == '0;
     if (beat_done) beat_valid_q <= 1'b0;
-    if (beat_take) begin
-      beat_valid_q <= 1'b1;
-      for (int i = 0; i < 4; i++) open_q[i] <= &s_axi_queue_wstrb[16*i+12+:4];
-    end
+    if (beat_take) beat_valid_q <= 1'b1;
     if (rst) begin
       beat_valid_q <= 1'b0;
       open_q <= '0;
+      lane_open_q <= 1'b0;
+      last_lane_q <= 1'b1;
     end
   end
 
   // Refused bursts are answered with an error instead of being called stray.
-  assign stray_write = !write_error && (lane_open ? lane_pass && !lane_fits :
+  assign stray_write = !write_error && (lane_open_q ? lane_pass && !lane_fits :
                                                     beat_done && !write_addr[AddrBits-1]);
 
   fb_common_fifo #(

@@ -8,7 +8,7 @@
 // ring before a command is issued: data that the SSD returns always has a place.
 //
 // Handshake: AXI4-Stream, one beat a command; TREADY depends on registers only.
-// Latency: two cycles from the handshake to the first page, and one a page after that.
+// Latency: two cycles from the handshake to the first page, and three a page after that.
 // Throughput: a read of one page every three cycles.
 //
 // Does not implement: unordered reads of more than one page.
@@ -75,15 +75,23 @@ module fb_nvme_read
   assign accept = s_axis_rdcmd_tvalid && ready_q;
 
   // In TAKE: extend the open command by the page on offer, or send it off.
-  logic joins, extend, flush_open, reject, push, fifo_ready;
-  assign joins = offer_valid && (!building_q || offer_page == next_page_q);
-  assign extend = (state_q == TAKE) && fifo_ready && joins && !full_q;
-  assign flush_open = (state_q == TAKE) && fifo_ready && building_q && !extend &&
-      (offer_valid || full_q || alone_q);
-  assign reject = (state_q == REJECT) && fifo_ready && offer_valid;
+  // The ring hears of a page that is taken a cycle later. Whether the next one joins the open
+  // command is known a cycle after it is on offer.
+  logic extend, flush_open, reject, push, fifo_ready;
+  logic known_q, joins_q, parts_q;
+  always_ff @(posedge clk) begin
+    known_q <= !offer_take && !push && !rst;
+    offer_take <= (extend || reject) && !rst;
+    joins_q <= offer_valid && offer_page == next_page_q;
+    parts_q <= offer_valid ? offer_page != next_page_q : alone_q;
+  end
+  assign extend = (state_q == TAKE) && fifo_ready && !full_q && !offer_take &&
+      (building_q ? known_q && joins_q : offer_valid);
+  assign flush_open = (state_q == TAKE) && fifo_ready && building_q && !offer_take &&
+      (full_q || (known_q && parts_q));
+  assign reject = (state_q == REJECT) && fifo_ready && offer_valid && !offer_take;
   assign push = (extend && final_q) || flush_open || reject;
-  assign offer_take = extend || reject;
-  assign open = (state_q != IDLE);
+  assign open = (state_q != IDLE) || offer_take;
 
   command_t built;
   always_comb begin

@@ -146,6 +146,13 @@ module fb_nvme_retire
   // What is read there; an outcome that is noted meanwhile counts. Nothing that was read before a
   // hand had moved counts: after an act its side sees nothing for three cycles.
   logic look_q, look_side_q, look_loose_q;
+  typedef enum logic [1:0] {
+    NO_FLUSH,
+    ASK_FLUSH,
+    AWAIT_FLUSH
+  } flush_e;
+  flush_e flush_q;
+  logic flushing_q;  // the write looked at has asked for its flush
   logic [PAGE_BITS-1:0] look_page_q;
   ledger_t entry_q;
   outcome_t outcome_q;
@@ -160,38 +167,28 @@ module fb_nvme_retire
         !(act && look_side_q == side_q) && !rst;
     look_side_q <= side_q;
     look_loose_q <= loose_q;
+    flushing_q <= side_q && flush_q != NO_FLUSH;
     look_page_q <= page_q;
     entry_q <= entry;
     outcome_q <= (note_valid && note_page == page_q) ? note : outcome;
   end
 
-  typedef enum logic [1:0] {
-    NO_FLUSH,
-    ASK_FLUSH,
-    AWAIT_FLUSH
-  } flush_e;
-  flush_e flush_q;
-
   // What became of it.
   logic open, over, rejected;
   logic [CODE_BITS-1:0] code;
   // A flush that was asked for has an outcome of its own, also where the command had none.
-  assign rejected = entry_q.reject && !(look_side_q && flush_q != NO_FLUSH);
+  assign rejected = entry_q.reject && !flushing_q;
   assign open = !rejected && outcome_q.progress == OPEN;
   assign over = !(open && !halted_q) && !(outcome_q.progress == DONE_SOON && !look_loose_q);
-  always_comb begin
-    if (rejected) code = entry_q.size[CODE_BITS-1:0];
-    else if (open) code = ERR_TIMEOUT;
-    else code = outcome_q.code;
-  end
+  assign code = rejected ? entry_q.size[CODE_BITS-1:0] : outcome_q.code;
 
   // Writes.
   logic [CODE_BITS-1:0] wr_code_q, wr_code;
   logic wr_broken_q;  // wr_code_q is an error
   logic token_ready, wants_flush;
   assign wr_code = wr_broken_q ? wr_code_q : code;
-  assign wants_flush = entry_q.last && entry_q.flush && flush_q == NO_FLUSH && !wr_broken_q &&
-      code == ERR_OK;
+  assign wants_flush = entry_q.last && entry_q.flush && !flushing_q && !wr_broken_q &&
+      (rejected || !outcome_q.error);
   assign act_flush = look_q && look_side_q && over && !note_valid && wants_flush;
   assign act_write = look_q && look_side_q && over && !note_valid && !wants_flush &&
       (token_ready || !entry_q.last);
@@ -263,7 +260,8 @@ module fb_nvme_retire
     outcome_in   = note;
     if (!note_valid) begin
       outcome_in.progress = act_loose ? DELIVERED : OPEN;
-      outcome_in.code = ERR_OK;
+      outcome_in.error = !act_loose;
+      outcome_in.code = act_loose ? ERR_OK : ERR_TIMEOUT;
     end
   end
 

@@ -140,7 +140,10 @@ module fb_nvme_write
 
   logic close;
   assign close = (state_q == CLOSE) && offer_valid && room_for_command_q;
-  assign offer_take = (put && page_begins_q) || close;
+  logic take_page;
+  assign take_page = (put && page_begins_q) || close;
+  // The ring hears of it a cycle later: a command has eight beats, so there is time.
+  always_ff @(posedge clk) offer_take <= take_page && !rst && !restart;
 
   logic [PAGE_BITS-1:0] page_now;
   assign page_now = page_begins_q ? offer_page : page_q;
@@ -320,7 +323,7 @@ module fb_nvme_write
   assert property (@(posedge clk) disable iff (rst || restart) push_q |-> fifo_ready)
   else $error("fb_nvme_write (%m): a command was built without room for it");
   a_page_there :
-  assert property (@(posedge clk) disable iff (rst || restart) offer_take |-> offer_valid)
+  assert property (@(posedge clk) disable iff (rst || restart) take_page |-> offer_valid)
   else $error("fb_nvme_write (%m): a beat was put without a page");
 `endif
 
