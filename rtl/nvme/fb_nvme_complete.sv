@@ -8,8 +8,8 @@
 // clear) sends the command once more, up to the limit, while its data is still in the buffer;
 // any other outcome is noted at the command's first page, for retirement to find.
 //
-// Handshake: `cqe_valid`/`cqe_ready`. Latency: two cycles to the noted outcome.
-// Throughput: an entry every two cycles.
+// Handshake: `cqe_valid`/`cqe_ready`. Latency: three cycles to the noted outcome.
+// Throughput: an entry every three cycles.
 //
 // Does not implement: order; that is retirement's (fb_nvme_retire).
 
@@ -69,31 +69,37 @@ module fb_nvme_complete
   logic [SLOT_BITS-1:0] head_q, sq_head_q;
   logic phase_q;
 
-  // What stage 1 leaves for stage 2.
-  logic valid_q, at_head_q, known_q, plausible_q;
-  logic good_q, over_q, retry_q, error_q;  // good: over or to be retried
+  // Stage 1: the entry is held until it is dealt with.
+  logic held_q, valid_q;
   completion_t cqe_q;
+  always_ff @(posedge clk) begin
+    held_q <= cqe_valid && cqe_ready && !sweep && !halted && !rst;
+    if (cqe_ready) cqe_q <= cqe;
+  end
+  assign cqe_ready  = !held_q && !valid_q;
+  assign lookup_tag = cqe_q.cid[TAG_BITS-1:0];
+
+  // What stage 2 leaves for stage 3.
+  logic at_head_q, known_q, plausible_q;
+  logic good_q, over_q, retry_q, error_q;  // good: over or to be retried
   descriptor_t descriptor_q;
   logic [STAMP_BITS-1:0] now_q, stamp_q;
 
-  // Stage 1: compare and look up. The identifier stays looked up while stage 2 acts on it.
-  logic accept, at_head, head_plausible, known, good, error, retry;
+  // Stage 2: compare and look up. The identifier stays looked up while stage 3 acts on it.
+  logic at_head, head_plausible, known, good, error, retry;
   logic [SLOT_BITS-1:0] sq_head;
-  assign cqe_ready = !valid_q;
-  assign accept = cqe_valid && cqe_ready;
-  assign lookup_tag = valid_q ? cqe_q.cid[TAG_BITS-1:0] : cqe.cid[TAG_BITS-1:0];
-  assign at_head = (SLOT_BITS'(cqe.slot) == head_q) && (cqe.phase == phase_q);
-  assign known = lookup_in_use && cqe.cid < 16'(QueueDepth);
-  assign sq_head = cqe.sq_head[SLOT_BITS-1:0];
-  assign head_plausible = (cqe.sq_head < 16'(cfg.queue_entries)) && ((sq_head_q <= sq_tail) ?
+  assign at_head = (SLOT_BITS'(cqe_q.slot) == head_q) && (cqe_q.phase == phase_q);
+  assign known = lookup_in_use && cqe_q.cid < 16'(QueueDepth);
+  assign sq_head = cqe_q.sq_head[SLOT_BITS-1:0];
+  assign head_plausible = (cqe_q.sq_head < 16'(cfg.queue_entries)) && ((sq_head_q <= sq_tail) ?
       (sq_head >= sq_head_q && sq_head <= sq_tail) : (sq_head >= sq_head_q || sq_head <= sq_tail));
 
-  assign good = accept && !sweep && !halted && !rst && at_head && known && head_plausible;
-  assign error = (cqe.status[10:0] != '0);
-  assign retry = error && !cqe.status[STATUS_BITS-1] && lookup_retries < cfg.retry_limit;
+  assign good = held_q && !rst && at_head && known && head_plausible;
+  assign error = (cqe_q.status[10:0] != '0);
+  assign retry = error && !cqe_q.status[STATUS_BITS-1] && lookup_retries < cfg.retry_limit;
 
   always_ff @(posedge clk) begin
-    valid_q <= accept && !sweep && !halted && !rst;
+    valid_q <= held_q && !rst;
     at_head_q <= at_head;
     known_q <= known;
     plausible_q <= head_plausible;
@@ -101,13 +107,12 @@ module fb_nvme_complete
     over_q <= good && !retry;
     retry_q <= retry;
     error_q <= error;
-    cqe_q <= cqe;
     descriptor_q <= lookup_descriptor;
     now_q <= now;
     stamp_q <= lookup_stamp;
   end
 
-  // Stage 2: act.
+  // Stage 3: act.
   always_ff @(posedge clk) begin
     if (rst) begin
       head_q <= '0;

@@ -86,7 +86,7 @@ module fb_nvme_issue
   logic [SLOT_BITS-1:0] tail_q, outstanding_q;
   logic turn_q;  // 1: it is the reads' turn
   logic serve_q;  // the pool of identifiers is filled
-  logic slot_free_q;  // one more command may be outstanding
+  logic open_q;  // one more command may be outstanding
 
   // Free identifiers, and identifiers to be used once more.
   logic tag_valid, retry_valid, tag_take, retry_take;
@@ -135,13 +135,12 @@ module fb_nvme_issue
   logic halted_q;  // a cycle late: one more command does no harm
   always_ff @(posedge clk) halted_q <= halted && !rst;
 
-  logic open, retry_go, flush_go, wr_go, rd_go, wr_can, rd_can, go;
+  logic retry_go, flush_go, wr_go, rd_go, wr_can, rd_can, go;
   always_ff @(posedge clk) serve_q <= !sweep && !rst;
-  assign open = serve_q && slot_free_q && !halted_q;
-  assign wr_can = wr_valid && serve_q && (wr_command.reject || halted_q || (open && tag_valid));
-  assign rd_can = rd_valid && serve_q && (rd_command.reject || halted_q || (open && tag_valid));
-  assign retry_go = open && retry_valid;
-  assign flush_go = !retry_go && flush_valid && ((open && tag_valid) || halted_q);
+  assign wr_can = wr_valid && serve_q && (wr_command.reject || halted_q || (open_q && tag_valid));
+  assign rd_can = rd_valid && serve_q && (rd_command.reject || halted_q || (open_q && tag_valid));
+  assign retry_go = open_q && retry_valid;
+  assign flush_go = !retry_go && flush_valid && ((open_q && tag_valid) || halted_q);
   assign wr_go = !retry_go && !flush_go && wr_can && !(turn_q && rd_can);
   assign rd_go = !retry_go && !flush_go && rd_can && !wr_go;
   assign wr_ready = wr_go;
@@ -166,12 +165,12 @@ module fb_nvme_issue
     if (rst) begin
       tail_q <= '0;
       outstanding_q <= '0;
-      slot_free_q <= 1'b0;
+      open_q <= 1'b0;
       turn_q <= 1'b0;
     end else begin
       if (goes_out) tail_q <= (tail_q + 1'b1 == cfg.queue_entries) ? '0 : tail_q + 1'b1;
       outstanding_q <= outstanding_q + SLOT_BITS'(goes_out) - SLOT_BITS'(finish);
-      slot_free_q   <= goes_out ? room_two : room_one;
+      open_q <= !sweep && !halted && (goes_out ? room_two : room_one);
       if (wr_go) turn_q <= 1'b1;
       else if (rd_go) turn_q <= 1'b0;
     end
@@ -181,30 +180,25 @@ module fb_nvme_issue
   always_ff @(posedge clk) busy <= outstanding_q >= SLOT_BITS'(cfg.busy_commands);
 
   // A command that meets a halted queue is rejected like one that breaks a rule.
-  logic turned_away;
+  logic turned_away, reject_q;
   logic [7:0] extra_pages;
   assign turned_away = halted_q && !command.reject;
   assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.
   always_ff @(posedge clk) begin
     ledger_we <= go && !rst;
-    rejected <= go && command.reject && command.size[CODE_BITS-1:0] != ERR_OK && !rst;
+    reject_q <= go && command.reject && !rst;
     ledger_wr_side <= wr_go;
     ledger_page <= command.page;
     ledger_entry <= '{
-        flush:
-        command.flush
-        && !
-        turned_away
-        && !(
-        command.reject && command.size[CODE_BITS-1:0] != ERR_OK
-        ),
+        flush: command.flush && !turned_away,
         loose: command.loose,
         reject: command.reject || turned_away,
         last: command.last,
         size: turned_away ? {command.size[SIZE_BITS-1:12], 4'd0, ERR_HALTED} : command.size
     };
   end
+  assign rejected = reject_q && rejected_code != ERR_OK;
   assign rejected_code = ledger_entry.size[CODE_BITS-1:0];
 
   // Descriptors. A flush has no data: its page only says what waits for it.

@@ -114,7 +114,7 @@ module fb_nvme_write
     endcase
   end
   assign take_address = (state_q == ADDRESS) && s_axis_wr_tvalid && s_axis_wr_tready;
-  assign take_empty = s_axis_wr_tlast && s_axis_wr_tkeep == '0;
+  assign take_empty = s_axis_wr_tlast && !s_axis_wr_tkeep[0];
   assign take_data = (state_q == DATA) && s_axis_wr_tvalid && s_axis_wr_tready;
   assign put = (take_data && !take_empty) || (state_q == PAD && !hold);
 
@@ -126,8 +126,8 @@ module fb_nvme_write
 
   // The last beat of a logical block, and of a page.
   logic block_end, page_end;
-  assign block_end = (beat_q[2:0] == '1) && (!cfg.block_4k || beat_q == '1);
   assign page_end  = (beat_q == '1);
+  assign block_end = cfg.block_4k ? page_end : beat_q[2:0] == '1;
 
   // A transaction ends with this beat or, where the last beat turns out to be empty, with the one
   // before; either way not before its logical block is full.
@@ -148,41 +148,36 @@ module fb_nvme_write
   logic [PAGE_BITS-1:0] page_now;
   assign page_now = page_begins_q ? offer_page : page_q;
 
-  // The command, complete with the beat of this cycle.
-  logic [SIZE_BITS-1:0] size;
-  logic out_of_range;
+  // A command is complete with the beat of this cycle, and enters its queue in the next.
+  logic push, push_q, fifo_ready, last_q, close_q, past_end_q;
+  logic [13:0] length_q;  // beats - 1
+  logic [PAGE_BITS-1:0] command_page_q;
+  assign push = ends || ends_before || cut || leave || close;
+  always_ff @(posedge clk) begin
+    push_q <= push && !rst && !restart;
+    last_q <= ends || ends_before || close;
+    close_q <= close;
+    length_q <= (ends_before || leave) ? before_q : {pages_q, beat_q};
+    past_end_q <= (ends_before || leave) ? before_past_q : past_q;
+    command_page_q <= command_begins_q ? page_now : first_page_q;
+  end
+
   logic [CODE_BITS-1:0] code;
   command_t built;
-  logic push;
   always_comb begin
-    size = {pages_q, beat_q, 6'h3f};
-    out_of_range = past_q;
-    if (ends_before || leave) begin
-      size = {before_q, 6'h3f};
-      out_of_range = before_past_q;
-    end
     if (code_q != ERR_OK) code = code_q;
-    else if (take_data && keep_bad) code = ERR_BAD_KEEP;
-    else if (out_of_range && !close) code = ERR_OUT_OF_RANGE;
+    else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;
     else code = ERR_OK;
 
     built.sector = sector_q;
-    built.page   = command_begins_q ? page_now : first_page_q;
+    built.page   = command_page_q;
     built.fua    = fua_q;
-    built.flush  = flush_q;
+    built.flush  = flush_q && code == ERR_OK;
     built.loose  = 1'b0;
-    built.reject = (code != ERR_OK) || close;
-    built.last   = ends || ends_before || close;
-    built.size   = built.reject ? {close ? 8'd0 : size[SIZE_BITS-1:12], 4'd0, code} : size;
-  end
-  assign push = ends || ends_before || cut || leave || close;
-
-  // It enters the queue of commands one cycle later.
-  logic push_q, fifo_ready;
-  command_t built_q;
-  always_ff @(posedge clk) begin
-    push_q  <= push && !rst && !restart;
-    built_q <= built;
+    built.reject = (code != ERR_OK) || close_q;
+    built.last   = last_q;
+    built.size   = {length_q, 6'h3f};
+    if (built.reject) built.size = {close_q ? 8'd0 : length_q[13:6], 4'd0, code};
   end
 
   always_ff @(posedge clk) begin
@@ -202,20 +197,19 @@ module fb_nvme_write
         above_q <= above_q || sector_q > cfg.namespace_sectors;
         room_q  <= cfg.namespace_sectors - sector_q;
       end else if (push_q) begin
-        sector_q <= sector_q - ~SECTOR_BITS'(built_q.size[SIZE_BITS-1:9]);  // + size + 1
-        room_q   <= room_q + ~SECTOR_BITS'(built_q.size[SIZE_BITS-1:9]);  // - size - 1
-        if (built_q.reject) above_q <= 1'b1;  // one error is enough for the transaction
+        sector_q <= sector_q - ~SECTOR_BITS'(length_q[13:3]);  // + length + 1
+        room_q   <= room_q + ~SECTOR_BITS'(length_q[13:3]);  // - length - 1
+        if (past_end_q) above_q <= 1'b1;  // room_q has gone below zero
       end
     end
     if (put) begin
       before_q <= {pages_q, beat_q};
       before_past_q <= past_q;
     end
-    if (put && page_begins_q) begin
-      page_q <= offer_page;
-      next_page_q <= offer_page + 1'b1;
-      if (command_begins_q) first_page_q <= offer_page;
-    end
+    // These follow the offer until it is taken.
+    if (page_begins_q) page_q <= offer_page;
+    if (page_begins_q && command_begins_q) first_page_q <= offer_page;
+    if (!page_begins_q) next_page_q <= page_q + 1'b1;
   end
 
   always_ff @(posedge clk) begin
@@ -298,7 +292,7 @@ module fb_nvme_write
       .rst(rst || restart),
       .s_valid(push_q),
       .s_ready(fifo_ready),
-      .s_data(built_q),
+      .s_data(built),
       .m_valid(command_valid),
       .m_ready(command_ready),
       .m_data(command),
