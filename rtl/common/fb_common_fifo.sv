@@ -46,10 +46,11 @@ module fb_common_fifo #(
   logic [Width-1:0] store[Depth];
 
   logic [AddrBits-1:0] write_q, read_q;
-  logic [AddrBits:0] level_q, level_d;
+  logic [AddrBits:0] level_q;
   logic valid_q;
   logic push, pop;
   logic store_push, store_pop;  // the word goes into the store, comes out of it
+  localparam logic [AddrBits:0] One = 1, Two = 2;
 
   assign push = s_valid && s_ready;
   assign pop = m_valid && m_ready;
@@ -68,18 +69,13 @@ module fb_common_fifo #(
     assign m_data = oldest_q;
     always_ff @(posedge clk) begin : oldest
       if (!valid_q || m_ready) oldest_q <= more_q ? store[read_q] : s_data;
-      more_q <= level_d > (AddrBits + 1)'(1) && !rst;
+      more_q <= !rst && (level_q > Two || (level_q == Two && (push || !pop)) ||
+          (level_q == One && push && !pop));
     end
   end else begin : gen_store
     assign store_pop = pop;
     assign store_push = push;
     assign m_data = store[read_q];
-  end
-
-  always_comb begin : next_level
-    level_d = level_q;
-    if (push && !pop) level_d = level_q + 1'b1;
-    if (!push && pop) level_d = level_q - 1'b1;
   end
 
   always_ff @(posedge clk) begin : write_store
@@ -89,8 +85,8 @@ module fb_common_fifo #(
   always_ff @(posedge clk) begin : pointers
     if (store_push) write_q <= write_q + 1'b1;
     if (store_pop) read_q <= read_q + 1'b1;
-    level_q <= level_d;
-    valid_q <= level_d != '0;
+    if (push != pop) level_q <= push ? level_q + One : level_q - One;
+    valid_q <= level_q > One || push || (level_q == One && !pop);
     if (rst) begin
       write_q <= '0;
       read_q  <= '0;

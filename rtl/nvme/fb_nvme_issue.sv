@@ -85,7 +85,6 @@ module fb_nvme_issue
 
   logic [SLOT_BITS-1:0] tail_q, outstanding_q;
   logic turn_q;  // 1: it is the reads' turn
-  logic serve_q;  // the pool of identifiers is filled
   logic open_q;  // one more command may be outstanding
 
   // Free identifiers, and identifiers to be used once more.
@@ -131,18 +130,18 @@ module fb_nvme_issue
       .level  ()
   );
 
-  // Who is served in this cycle.
+  // Who is served in this cycle. Rejected commands need no identifier, but wait for one all the
+  // same: what decides is in registers.
   logic halted_q;  // a cycle late: one more command does no harm
   always_ff @(posedge clk) halted_q <= halted && !rst;
 
-  logic retry_go, flush_go, wr_go, rd_go, wr_can, rd_can, go;
-  always_ff @(posedge clk) serve_q <= !sweep && !rst;
-  assign wr_can = wr_valid && serve_q && (wr_command.reject || halted_q || (open_q && tag_valid));
-  assign rd_can = rd_valid && serve_q && (rd_command.reject || halted_q || (open_q && tag_valid));
+  logic may, serve, retry_go, flush_go, wr_go, rd_go, go;
+  assign may = (open_q && tag_valid) || halted_q;
   assign retry_go = open_q && retry_valid;
-  assign flush_go = !retry_go && flush_valid && ((open_q && tag_valid) || halted_q);
-  assign wr_go = !retry_go && !flush_go && wr_can && !(turn_q && rd_can);
-  assign rd_go = !retry_go && !flush_go && rd_can && !wr_go;
+  assign flush_go = may && !retry_go && flush_valid;
+  assign serve = may && !retry_go && !flush_valid;
+  assign wr_go = serve && wr_valid && !(turn_q && rd_valid);
+  assign rd_go = serve && rd_valid && !(!turn_q && wr_valid);
   assign wr_ready = wr_go;
   assign rd_ready = rd_go;
   assign flush_ready = flush_go;
