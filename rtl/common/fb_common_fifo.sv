@@ -79,7 +79,7 @@ module fb_common_fifo #(
   end
 
   always_ff @(posedge clk) begin : write_store
-    if (store_push) store[write_q] <= s_data;
+    if (push) store[write_q] <= s_data;  // nobody reads it there unless store_push
   end
 
   always_ff @(posedge clk) begin : pointers

@@ -131,28 +131,29 @@ module fb_nvme_issue
   );
 
   // Who is served in this cycle. Rejected commands need no identifier, but wait for one all the
-  // same: what decides is in registers.
+  // same: what decides is in registers. open_q excludes halted_q.
   logic halted_q;  // a cycle late: one more command does no harm
   always_ff @(posedge clk) halted_q <= halted && !rst;
 
-  logic may, serve, retry_go, flush_go, wr_go, rd_go, go;
-  assign may = (open_q && tag_valid) || halted_q;
+  logic may, pick_rd, retry_go, flush_go, wr_go, rd_go, go;
+  assign may = (open_q && tag_valid && !retry_valid) || halted_q;
+  assign pick_rd = rd_valid && (turn_q || !wr_valid);
   assign retry_go = open_q && retry_valid;
-  assign flush_go = may && !retry_go && flush_valid;
-  assign serve = may && !retry_go && !flush_valid;
-  assign wr_go = serve && wr_valid && !(turn_q && rd_valid);
-  assign rd_go = serve && rd_valid && !(!turn_q && wr_valid);
+  assign flush_go = may && flush_valid;
+  assign wr_go = may && !flush_valid && wr_valid && !pick_rd;
+  assign rd_go = may && !flush_valid && pick_rd;
   assign wr_ready = wr_go;
   assign rd_ready = rd_go;
   assign flush_ready = flush_go;
   assign retry_take = retry_go;
 
   command_t command;
-  assign command = rd_go ? rd_command : wr_command;
+  assign command = pick_rd ? rd_command : wr_command;
 
   logic goes_out;  // a place in the queue is used
-  assign goes_out = !halted_q && ((wr_go || rd_go) ? !command.reject : (flush_go || retry_go));
-  assign tag_take = goes_out && !retry_go;
+  assign tag_take = open_q && tag_valid && !retry_valid &&
+      (flush_valid || (pick_rd ? !rd_command.reject : wr_valid && !wr_command.reject));
+  assign goes_out = tag_take || retry_go;
   assign tag = retry_valid ? retry_tag : free_tag;  // while there is a retry no other tag is used
   assign go = wr_go || rd_go;
 
@@ -203,12 +204,12 @@ module fb_nvme_issue
   // Descriptors. A flush has no data: its page only says what waits for it.
   descriptor_t descriptor;
   assign descriptor = '{
-          op: flush_go ? OP_FLUSH : rd_go ? OP_READ : OP_WRITE,
-          fua: command.fua && wr_go,
-          loose: command.loose && rd_go,
-          page: flush_go ? flush_page : command.page,
+          op: flush_valid ? OP_FLUSH : pick_rd ? OP_READ : OP_WRITE,
+          fua: command.fua && !flush_valid,
+          loose: command.loose && !flush_valid,
+          page: flush_valid ? flush_page : command.page,
           size: {extra_pages, command.size[11:9]},
-          sector: flush_go ? '0 : command.sector
+          sector: flush_valid ? '0 : command.sector
       };
 
   logic describe_q;
