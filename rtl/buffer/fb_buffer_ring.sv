@@ -123,9 +123,16 @@ module fb_buffer_ring #(
   assign look_valid = !look_turns;
   assign held = held_q;
 
-  // The lower ring reaches up to `extent` (exclusive), the upper one down to it (inclusive).
+  // The lower ring reaches up to `extent` (exclusive), the upper one down to it (inclusive). What
+  // the upper one takes shows at once, what it gives back a cycle later.
   if (Upper) begin : gen_upper_extent
-    assign extent = (tail_behind_q && lap_start_q < tail_q) ? lap_start_q : tail_q;
+    logic [PtrBits-1:0] extent_q;
+    always_ff @(posedge clk) begin
+      if (rst) extent_q <= restart;
+      else if (withdraw || turn) extent_q <= (restart < extent_q) ? restart : extent_q;
+      else extent_q <= (tail_behind_q && lap_start_q < tail_q) ? lap_start_q : tail_q;
+    end
+    assign extent = extent_q;
   end else begin : gen_lower_extent
     assign extent = tail_behind_q ? lap_end_q : head_q;
   end

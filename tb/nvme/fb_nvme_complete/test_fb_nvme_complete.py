@@ -101,9 +101,11 @@ class Complete:
         dut.cqe_valid.value = 1
         await FallingEdge(dut.clk)
         assert dut.cqe_ready.value == 1
-        self.answer()
         await harness.step(dut.clk)
         dut.cqe_valid.value = 0
+        await FallingEdge(dut.clk)
+        self.answer()
+        await harness.step(dut.clk)
         self.answer()
         await FallingEdge(dut.clk)
         names = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head", "finish")
@@ -171,7 +173,8 @@ async def mixed_entries(dut, entries: int) -> None:
             if retry:
                 assert "note" not in found
             else:
-                note = {"progress": structs.constant("DONE"), "code": code_of(status)}
+                code = code_of(status)
+                note = {"progress": structs.constant("DONE"), "error": code != 0, "code": code}
                 assert found["note"] == note and found["page"] == known["page"]
         else:
             place = (drive.place, drive.phase)
@@ -230,7 +233,7 @@ async def loose_reads(dut) -> None:
         complete.drive.used[tag] |= {"loose": 1, "op": structs.constant("OP_READ")}
         found = await complete.post(**complete.good(tag))
         progress = structs.constant("DONE_SOON" if room else "DONE")
-        assert found["note"] == {"progress": progress, "code": 0}
+        assert found["note"] == {"progress": progress, "error": 0, "code": 0}
 
 
 @cocotb.test()

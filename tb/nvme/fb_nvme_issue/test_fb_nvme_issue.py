@@ -229,6 +229,7 @@ async def rejects_and_halt(dut) -> None:
         if not reject:
             command["size"] = 5 * PAGE - 1
         dut.halted.value = halted
+        await harness.step(dut.clk, 2)
         dut.wr_command.value = structs.pack("command_t", **command)
         dut.wr_valid.value = 1
         await FallingEdge(dut.clk)

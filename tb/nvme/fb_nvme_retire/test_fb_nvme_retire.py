@@ -128,7 +128,8 @@ class Retire:
         code = FAULT if random.random() < fail else 0
         soon = command.loose and code == 0
         progress = structs.constant("DONE_SOON" if soon else "DONE")
-        dut.note.value = structs.pack("outcome_t", progress=progress, code=code)
+        error = code != 0
+        dut.note.value = structs.pack("outcome_t", progress=progress, error=error, code=code)
         dut.note_page.value, dut.note_valid.value = command.page, 1
         dut.loose_valid.value = soon
         return command, code
