@@ -242,7 +242,7 @@ async def first_error(dut) -> None:
 
 @cocotb.test()
 async def error_while_clearing(dut) -> None:
-    """An error that comes while the last one is cleared is held, or was one too many; never mixed."""
+    """An error that comes while the last one is cleared is held or ignored, never mixed with it."""
     block = await start(dut)
     held = 0
     for wait in range(12):
