@@ -22,6 +22,7 @@ CLIPPY_SCOPE = ["--workspace", "--all-targets"]
 TOPS = ("fb_top_onchip", "fb_top_snacc_onchip")
 FILELIST = "rtl/top/onchip.f"
 WAIVERS = "rtl/lint.vlt"
+FUZZ = "fuzz/Cargo.toml"
 
 RTL_LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 SOFTWARE_LICENCE = "SPDX-License-Identifier: Apache-2.0"
@@ -158,6 +159,9 @@ def checks(fix: bool, jobs: int) -> dict[str, Callable[[], str]]:
         ),
         "ruff check": lambda: call([*ruff, "check", "--quiet", *(["--fix"] if fix else []), "."]),
         "cargo fmt": lambda: call(["cargo", "fmt", "--all", *([] if fix else ["--check"])]),
+        "cargo fmt, fuzz targets": lambda: call(
+            ["cargo", "fmt", f"--manifest-path={FUZZ}", *([] if fix else ["--check"])]
+        ),
         "cargo clippy": lambda: call(
             ["cargo", "clippy", "--quiet", "--locked", *CLIPPY_SCOPE, "--", "-D", "warnings"]
         ),
