@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.handle import LogicObject
+from cocotb.handle import HierarchyObject, LogicObject
 from cocotb.triggers import FallingEdge, RisingEdge
 from cocotb.types import LogicArray
 from cocotb.utils import get_sim_time
@@ -46,6 +46,17 @@ async def reset(dut, cycles: int = 4) -> None:
     dut.rst.value = 1
     await step(dut.clk, cycles)
     dut.rst.value = 0
+
+
+async def withdraw(clk: LogicObject, checker: HierarchyObject) -> None:
+    """Make a port's stream checker hold that `valid` fell: it is there, awake, and knows its port.
+
+    The port is idle; the checker is made to remember a beat that waited in the cycle before.
+    """
+    await step(clk, 2)
+    await FallingEdge(clk)
+    checker.stalled_q.value = 1
+    await step(clk, 2)
 
 
 async def step(clk: LogicObject, cycles: int = 1) -> None:
