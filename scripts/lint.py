@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
+import assertions
 from forebay.filelist import ROOT, read_filelist
 
 BIN = Path(sys.executable).parent
@@ -145,12 +146,18 @@ def check_orphans() -> str:
     return "\n".join(found)
 
 
+def check_assertions() -> str:
+    """Check that a test makes each assertion of the RTL fire."""
+    return "\n".join(assertions.unprovoked(ROOT))
+
+
 def checks(fix: bool, jobs: int) -> dict[str, Callable[[], str]]:
     """Name all checks; each returns what is wrong."""
     ruff = [sys.executable, "-m", "ruff"]
     return {
         "licence lines": check_licences,
         "filelists": check_orphans,
+        "assertions fire": check_assertions,
         "verible-verilog-format": lambda: check_verible(fix, jobs),
         "verilator -Wall": check_verilator,
         "yosys read_slang": check_yosys,
