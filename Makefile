@@ -9,10 +9,11 @@ PYTHON := .venv/bin/python
 # Two jobs suit a laptop; more: make test JOBS=8
 JOBS ?= 2
 FROM ?= 0
+SECONDS ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format waves resources generate docs setup setup-run setup-test \
-        clean distclean build/forebay
+.PHONY: help demo test bench fuzz lint format waves resources generate docs setup setup-run \
+        setup-test clean distclean build/forebay
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -25,6 +26,9 @@ test: setup-test ## everything: lint, generated files, unit tests, end to end
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)
+
+fuzz: setup-test ## noise for every reader of untrusted data, SECONDS=10 each; ONLY=name
+	@$(PYTHON) scripts/fuzz.py --seconds $(SECONDS) $(ONLY)
 
 lint: setup-test ## format, lint and licence lines of all sources, links in docs
 	@$(PYTHON) scripts/check.py --only lint --jobs $(JOBS)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
+import assertions
 from forebay.filelist import ROOT, read_filelist
 
 BIN = Path(sys.executable).parent
@@ -22,6 +23,7 @@ CLIPPY_SCOPE = ["--workspace", "--all-targets"]
 TOPS = ("fb_top_onchip", "fb_top_snacc_onchip")
 FILELIST = "rtl/top/onchip.f"
 WAIVERS = "rtl/lint.vlt"
+FUZZ = "fuzz/Cargo.toml"
 
 RTL_LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 SOFTWARE_LICENCE = "SPDX-License-Identifier: Apache-2.0"
@@ -144,12 +146,18 @@ def check_orphans() -> str:
     return "\n".join(found)
 
 
+def check_assertions() -> str:
+    """Check that a test makes each assertion of the RTL fire."""
+    return "\n".join(assertions.unprovoked(ROOT))
+
+
 def checks(fix: bool, jobs: int) -> dict[str, Callable[[], str]]:
     """Name all checks; each returns what is wrong."""
     ruff = [sys.executable, "-m", "ruff"]
     return {
         "licence lines": check_licences,
         "filelists": check_orphans,
+        "assertions fire": check_assertions,
         "verible-verilog-format": lambda: check_verible(fix, jobs),
         "verilator -Wall": check_verilator,
         "yosys read_slang": check_yosys,
@@ -158,6 +166,9 @@ def checks(fix: bool, jobs: int) -> dict[str, Callable[[], str]]:
         ),
         "ruff check": lambda: call([*ruff, "check", "--quiet", *(["--fix"] if fix else []), "."]),
         "cargo fmt": lambda: call(["cargo", "fmt", "--all", *([] if fix else ["--check"])]),
+        "cargo fmt, fuzz targets": lambda: call(
+            ["cargo", "fmt", f"--manifest-path={FUZZ}", *([] if fix else ["--check"])]
+        ),
         "cargo clippy": lambda: call(
             ["cargo", "clippy", "--quiet", "--locked", *CLIPPY_SCOPE, "--", "-D", "warnings"]
         ),

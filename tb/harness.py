@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.handle import LogicObject
+from cocotb.handle import HierarchyObject, LogicObject
 from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.types import LogicArray
 from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiBus, AxiMaster
 
@@ -45,6 +46,17 @@ async def reset(dut, cycles: int = 4) -> None:
     dut.rst.value = 1
     await step(dut.clk, cycles)
     dut.rst.value = 0
+
+
+async def withdraw(clk: LogicObject, checker: HierarchyObject) -> None:
+    """Make a port's stream checker hold that `valid` fell: it is there, awake, and knows its port.
+
+    The port is idle; the checker is made to remember a beat that waited in the cycle before.
+    """
+    await step(clk, 2)
+    await FallingEdge(clk)
+    checker.stalled_q.value = 1
+    await step(clk, 2)
 
 
 async def step(clk: LogicObject, cycles: int = 1) -> None:
@@ -102,9 +114,32 @@ def rate(cycles: list[int]) -> float:
     return len(cycles) / (cycles[-1] - cycles[0] + 1)
 
 
-def axi_master(dut, prefix: str) -> AxiMaster:
-    """Return a cocotbext-axi master on an AXI4 port, without its message for every burst."""
-    master = AxiMaster(AxiBus.from_prefix(dut, prefix), dut.clk, dut.rst)
+class NoId:
+    """Stands in for a port's missing identifier, on which cocotbext-axi insists: always 0."""
+
+    value = property(lambda self: LogicArray("0"), lambda self, value: None)
+
+    def __len__(self) -> int:
+        """Return its width."""
+        return 0
+
+    def setimmediatevalue(self, value: object) -> None:
+        """Let it be."""
+
+
+def axi_master(dut, prefix: str, **clock: object) -> AxiMaster:
+    """Return a cocotbext-axi master on an AXI4 port, without its message for every burst.
+
+    `clock` is what cocotbext-axi is told of clock and reset, where they are not `clk` and `rst`.
+    """
+    clock = clock or {"clock": dut.clk, "reset": dut.rst}
+    bus = AxiBus.from_prefix(dut, prefix)
+    for channel in (bus.write.aw, bus.write.b, bus.read.ar, bus.read.r):
+        for name in ("awid", "bid", "arid", "rid"):
+            if name in channel._signals and channel._signals[name] is None:
+                channel._signals[name] = NoId()
+                setattr(channel, name, channel._signals[name])
+    master = AxiMaster(bus, **clock)
     for half in (master.write_if, master.read_if):
         half.log.setLevel(logging.WARNING)
     return master

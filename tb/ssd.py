@@ -76,20 +76,43 @@ class Faults:
     wrong_head: set[int] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class Pins:
+    """Names of the pins around a drive: clock, reset and its active level, three ports."""
+
+    clk: str = "clk"
+    rst: str = "rst"
+    rst_level: bool = True
+    queue: str = "s_axi_queue"
+    data: str = "s_axi_data"
+    doorbells: str = "m_axil_db"
+
+    def clock(self, dut) -> dict[str, object]:
+        """Return what cocotbext-axi is told of clock and reset."""
+        clk, rst = getattr(dut, self.clk), getattr(dut, self.rst)
+        return {"clock": clk, "reset": rst, "reset_active_level": self.rst_level}
+
+
+OURS = Pins()
+
+
 class Ssd:
     """The drive; `media` maps page numbers to pages, and pages not there are zero."""
 
-    def __init__(self, dut, *, block: int = 512, entries: int = 64, delay: int = 0) -> None:
-        self.clk: LogicObject = dut.clk
+    def __init__(
+        self, dut, *, block: int = 512, entries: int = 64, delay: int = 0, pins: Pins = OURS
+    ) -> None:
+        clock = pins.clock(dut)
+        self.clk: LogicObject = getattr(dut, pins.clk)
         self.block = block
         self.entries = entries
         self.delay = delay
-        self.cq_offset = 1 << len(dut.s_axi_queue_awaddr) - 1
-        self.window = 1 << len(dut.s_axi_data_awaddr)
-        self.queue: AxiMaster = harness.axi_master(dut, "s_axi_queue")
-        self.data: AxiMaster = harness.axi_master(dut, "s_axi_data")
-        bus = AxiLiteBus.from_prefix(dut, "m_axil_db")
-        self.doorbells = AxiLiteSlave(bus, dut.clk, dut.rst, target=self)
+        self.cq_offset = 1 << len(getattr(dut, f"{pins.queue}_awaddr")) - 1
+        self.window = 1 << len(getattr(dut, f"{pins.data}_awaddr"))
+        self.queue: AxiMaster = harness.axi_master(dut, pins.queue, **clock)
+        self.data: AxiMaster = harness.axi_master(dut, pins.data, **clock)
+        bus = AxiLiteBus.from_prefix(dut, pins.doorbells)
+        self.doorbells = AxiLiteSlave(bus, **clock, target=self)
         self.doorbells.write_if.log.setLevel("WARNING")
         self.doorbells.read_if.log.setLevel("WARNING")
         self.media: dict[int, bytearray] = {}

@@ -103,7 +103,7 @@ def test_a_lost_completion_is_a_time_out(forebay: Run, data: Callable[[int], Pat
     assert incidents(report)["timeouts"] >= 1
 
 
-def test_without_time_out_it_is_told_what_is_waited_for(
+def test_without_a_short_time_out_it_is_told_what_is_waited_for(
     forebay: Run, data: Callable[[int], Path]
 ) -> None:
     """A run that cannot end says so, and how to go on."""

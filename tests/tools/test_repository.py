@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import assertions
 import lint
 import registers
 from forebay import streamer_regs
@@ -47,6 +48,23 @@ def test_filelists_include_each_other(tmp_path: Path) -> None:
     outer = tmp_path / "outer.f"
     outer.write_text(f"-f {inner}\nrtl/b.sv // why\nrtl/a.sv\n")
     assert read_filelist(outer) == [ROOT / "rtl/a.sv", ROOT / "rtl/b.sv"]
+
+
+def test_assertions_are_to_be_seen_firing(tmp_path: Path) -> None:
+    """Labels and names of stream checkers are looked for where a failure is expected."""
+    rtl, tb = tmp_path / "rtl" / "area", tmp_path / "tb" / "area" / "m"
+    rtl.mkdir(parents=True)
+    tb.mkdir(parents=True)
+    (rtl / "m.sv").write_text(
+        "  in_range :\n  assert property (x)\n  here: assert (y);\n"
+        '  fb_axis_check #(\n .Width(4),\n .Name ("m_axis")\n ) u_check ('
+    )
+    test = tb / "test_m.py"
+    test.write_text('"""in_range"""\nrun(expect_failure="here")\n')
+    missing = assertions.unprovoked(tmp_path)
+    assert [line.split("'")[1] for line in missing] == ["in_range", "m_axis:"]
+    test.write_text('run(["here", "in_range", "m_axis: valid fell"], expect_failure=one)\n')
+    assert assertions.unprovoked(tmp_path) == []
 
 
 @pytest.fixture

@@ -58,10 +58,13 @@ impl Machine {
                     class: pci::CLASS_ACCELERATOR,
                     revision: 1,
                 };
-                ConfigSpace::new(identity, bar0::BYTES, None)
+                let mut config = ConfigSpace::new(identity, bar0::BYTES, None);
+                config.set_payload(&profile.fabric);
+                config
             }),
             tag: 0,
         };
+        machine.ssd.set_payload(&profile.fabric);
         machine.fabric.map(Node::Host, machine.host.range());
         machine
             .fabric

@@ -49,6 +49,25 @@ fn random_reads_reach_what_the_drive_is_known_for() {
     }
 }
 
+/// Configuration space says what the fabric does.
+#[test]
+fn payload_sizes_are_those_of_the_profile() {
+    for (name, payload, read_request) in [("990pro-2tb", 256, 512), ("ideal", 4096, 4096)] {
+        let mut reference = Reference::new(&profile(name), None, 1, 1, 4096).expect("made");
+        let session = reference.bring_up(&mut |_| {}).expect("comes up");
+        let express = session.facts().nvme.express.expect("a capability");
+        assert_eq!(
+            (
+                express.payload_supported,
+                express.payload,
+                express.read_request
+            ),
+            (payload, payload, read_request),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn large_transfers_are_cut_and_failures_counted() {
     let mut reference = reference("ideal", 4, 4 << 20);

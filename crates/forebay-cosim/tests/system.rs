@@ -9,12 +9,17 @@ use common::{bring_up, onchip, shaken, system};
 use forebay_cosim::{
     Config, Damage, Direction, Error, Read, Sink, Stall, Stalls, System, Waves, Write,
 };
+use forebay_driver::discover::Function;
 use forebay_model::{FaultAction, FaultPlan, Trigger};
 use forebay_spec::streamer::UserError;
 
 #[test]
 fn what_was_written_is_read_back() {
     let mut system = system(onchip());
+    let facts = system.session().expect("is up").facts();
+    let payload = |function: &Function| function.express.map(|express| express.payload);
+    let card = facts.fpga.as_ref().and_then(payload);
+    assert_eq!((payload(&facts.nvme), card), (Some(4096), Some(4096)));
     let data: Vec<u8> = (0..65_536_u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();

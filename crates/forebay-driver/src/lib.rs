@@ -37,7 +37,7 @@ pub use bring_up::{bring_up, bring_up_observed};
 pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
-pub use options::{FpgaPlace, Limits, Options, QueuePlacement};
+pub use options::{FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES};
 pub use queue_pair::{Done, QueuePair, Span};
 pub use session::{Facts, Session};
 pub use steps::{Failure, Step, StepName};

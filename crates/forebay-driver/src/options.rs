@@ -7,6 +7,10 @@ use forebay_spec::streamer::bar0;
 
 use crate::bus::PciAddress;
 
+/// [`Options::timeout_cycles`] unless said otherwise: 5 s at 300 MHz, longer than any sound drive
+/// keeps a command. Linux waits 30 s, of which the 32-bit register would hold only 14.
+pub const TIMEOUT_CYCLES: u32 = 1_500_000_000;
+
 /// Where the I/O queues lie, and so who moves the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueuePlacement {
@@ -108,7 +112,7 @@ impl Default for Options {
             queue_id: 1,
             queue_entries: 1024,
             more_queues: 0,
-            timeout_cycles: 0,
+            timeout_cycles: TIMEOUT_CYCLES,
             retry_limit: 3,
             chunk_pages: None,
             busy_commands: None,

@@ -106,6 +106,16 @@ fn queues_in_the_fpga() {
 }
 
 #[test]
+fn a_command_is_given_up_after_seconds_unless_told_otherwise() {
+    let mut fake = Fake::new();
+    bring_up(&mut fake, &Options::default()).expect("comes up");
+    assert_eq!(
+        fake.streamer[&regs::timeout_cycles::OFFSET],
+        5 * 300_000_000
+    );
+}
+
+#[test]
 fn small_limits_are_honoured() {
     let mut fake = Fake::new();
     fake.set_cap(|cap| {

@@ -4,6 +4,8 @@
 use forebay_spec::pci::{self, bar, capability, command, msix, offset, status};
 use std::ops::Range;
 
+use crate::FabricProfile;
+
 /// Dwords that are modelled; the extended space reads as zeros.
 const DWORDS: usize = 64;
 /// Where the capabilities stand.
@@ -75,11 +77,13 @@ impl ConfigSpace {
         space
     }
 
-    /// Sets what the PCI Express capability says of payloads (7.5.3.3, 7.5.3.4): powers of two of
-    /// 128 to 4096 bytes, supported and in use alike.
-    pub fn set_payload(&mut self, max_payload: u32, max_read_request: u32) {
+    /// Lets the PCI Express capability (7.5.3.3, 7.5.3.4) say which payloads the fabric carries. The
+    /// sizes in use are the ones supported, as firmware has set them for the whole fabric: no driver
+    /// changes them, and writes to the register are ignored.
+    pub fn set_payload(&mut self, fabric: &FabricProfile) {
         let code = |bytes: u32| bytes.clamp(128, 4096).ilog2() - 7;
-        let (payload, read_request) = (code(max_payload), code(max_read_request));
+        let payload = code(fabric.max_payload);
+        let read_request = code(fabric.max_read_request);
         self.set(EXPRESS + 4, payload);
         self.set(EXPRESS + 8, payload << 5 | read_request << 12);
     }
@@ -196,7 +200,10 @@ mod tests {
         assert!(!space.msix_enabled());
         space.write(second, 0x8000_0000);
         assert!(space.msix_enabled());
-        space.set_payload(256, 512);
+        let mut fabric = crate::Profile::builtin("ideal").unwrap().fabric;
+        (fabric.max_payload, fabric.max_read_request) = (256, 512);
+        space.set_payload(&fabric);
+        space.write(first + 8, 5 << 5);
         assert_eq!(
             (space.read(first + 4), space.read(first + 8)),
             (1, 1 << 5 | 2 << 12)

@@ -4,7 +4,7 @@
 mod support;
 
 use forebay_model::Request;
-use forebay_spec::nvme::{IoOpcode, Sqe};
+use forebay_spec::nvme::Sqe;
 use proptest::prelude::*;
 use support::Rig;
 
@@ -58,28 +58,14 @@ proptest! {
             ssd.namespaces[0].bytes = 16 << 20;
         });
         for sqe in &admin {
-            let mut own = std::mem::replace(&mut rig.admin, stand_in());
-            rig.submit(&mut own, sqe);
-            for _ in 0..200 {
-                while rig.poll(&mut own).is_some() {}
-                if !rig.wait() {
-                    break;
-                }
-            }
-            rig.ring_cq(&own);
-            rig.admin = own;
+            rig.submit_admin(sqe);
         }
         for sqe in &io {
             rig.place(&mut queue, sqe);
         }
         rig.ring_sq(&queue);
-        for _ in 0..20_000 {
-            if !rig.wait() {
-                break;
-            }
-        }
-        prop_assert!(rig.ssd.next_event().is_none());
-        restart(&mut rig);
+        rig.settle();
+        rig.restart();
     }
 
     #[test]
@@ -97,7 +83,7 @@ proptest! {
             rig.step();
             let _ = rig.read(*offset, data.len() as u32);
         }
-        restart(&mut rig);
+        rig.restart();
     }
 
     #[test]
@@ -113,30 +99,4 @@ proptest! {
             }
         }
     }
-}
-
-fn stand_in() -> support::Queue {
-    support::Queue {
-        id: 0,
-        entries: 2,
-        sq: 0,
-        cq: 0,
-        tail: 0,
-        head: 0,
-        phase: true,
-    }
-}
-
-/// A reset makes the drive usable again, whatever was done to it.
-fn restart(rig: &mut Rig) {
-    rig.write32(forebay_spec::nvme::regs::CC, 0);
-    while rig.wait() {}
-    let mut fresh = Rig::cold("ideal", |_| {});
-    std::mem::swap(&mut rig.host, &mut fresh.host);
-    rig.admin = fresh.admin;
-    rig.enable();
-    let mut queue = rig.create_queue(1, 4);
-    let page = rig.host.alloc(4096, 4096).unwrap();
-    let read = Sqe::transfer(IoOpcode::Read, 1, 0, 1).with_prps(page, 0);
-    assert!(rig.run(&mut queue, &read).status.is_success());
 }

@@ -174,8 +174,9 @@ impl From<forebay_cosim::Error> for Failure {
             ),
             Cosim::Stuck { .. } => (
                 Exit::BadResult,
-                "if the drive was told to drop commands, set --timeout-cycles; else record waves \
-                 with --wave FILE.fst and look at this cycle",
+                "if the drive was told to drop commands, give them up sooner, such as with \
+                 --timeout-cycles 100000; else record waves with --wave FILE.fst and look at this \
+                 cycle",
             ),
             Cosim::Data { .. } => (Exit::BadInput, "check the file and the room on its disk"),
             Cosim::Setting { .. } => (Exit::BadInput, "choose another value"),

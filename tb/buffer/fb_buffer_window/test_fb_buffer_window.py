@@ -289,6 +289,14 @@ async def withdrawn_address(dut) -> None:
     await harness.step(dut.clk, 3)
 
 
+@harness.provocation
+@cocotb.parametrize(channel=["aw", "w", "b", "r"])
+async def withdraw(dut, channel: str) -> None:
+    """Each of the port's stream checkers is connected."""
+    await start_bare(dut)
+    await harness.withdraw(dut.clk, getattr(dut.u_window, f"u_check_{channel}"))
+
+
 def run(pages: int, latency: int, **options: object) -> None:
     """Build the window with its memory and simulate it."""
     simulate(
@@ -315,6 +323,10 @@ def test_window(pages: int, latency: int) -> None:
         ("word_unannounced", "beats_before_words"),
         ("idle_turn", "turns_have_work"),
         ("withdrawn_address", "s_axi_data AR: valid fell"),
+        ("withdraw/channel=aw", "s_axi_data AW: valid fell"),
+        ("withdraw/channel=w", "s_axi_data W: valid fell"),
+        ("withdraw/channel=b", "s_axi_data B: valid fell"),
+        ("withdraw/channel=r", "s_axi_data R: valid fell"),
     ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:

@@ -131,5 +131,5 @@ def test_level_in_range_fires() -> None:
         "fb_common_fifo",
         {"Width": 8, "Depth": 4},
         testcase="break_range",
-        expect_failure="exceeds Depth=4",
+        expect_failure="level_in_range",
     )

@@ -7,10 +7,12 @@ import itertools
 import random
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
+import harness
 from forebay import streamer_regs as regs
 from runner import simulate
 
@@ -85,6 +87,42 @@ async def ignores_what_is_not_there(dut) -> None:
         assert await master.read_qword(offset) == 0, hex(offset)
 
 
+async def answer(dut, bit: int) -> None:
+    """Answer for the trace, whose answers are the lowest bits, though nobody asked."""
+    await start(dut)
+    dut.hwif_in.value = 1 << bit
+    await ClockCycles(dut.clk, 3)
+
+
+@harness.provocation
+async def stray_read_answer(dut) -> None:
+    """An answer to no read must be noticed: behind 64 bits of data and the bit for writes."""
+    await answer(dut, 65)
+
+
+@harness.provocation
+async def stray_write_answer(dut) -> None:
+    """An answer to no write must be noticed."""
+    await answer(dut, 0)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(__file__, "fb_nvme_csr", filelist="rtl/nvme/fb_nvme_csr.f", **options)
+
+
 def test_fb_nvme_csr() -> None:
     """Run the coroutines above."""
-    simulate(__file__, "fb_nvme_csr", filelist="rtl/nvme/fb_nvme_csr.f")
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("stray_read_answer", "assert_bad_ext_rd_ack"),
+        ("stray_write_answer", "assert_bad_ext_wr_ack"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)

@@ -193,6 +193,13 @@ async def restart_in_packet(dut) -> None:
         assert await receive(delivery) == (delivery.data(5, 100), None, 0)
 
 
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The port's stream checker is connected."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_check)
+
+
 def run(latency: int, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"ReadLatency": latency, "FifoDepth": 16}
@@ -203,3 +210,8 @@ def run(latency: int, **options: object) -> None:
 def test_deliver(latency: int) -> None:
     """Run all coroutines with this latency of the memory."""
     run(latency)
+
+
+def test_assertion_fires() -> None:
+    """The assertion stops the simulation."""
+    run(1, testcase="withdraw", expect_failure="m_axis_rd: valid fell")

@@ -307,6 +307,14 @@ async def withdrawn_address(dut) -> None:
     await harness.step(dut.clk, 3)
 
 
+@harness.provocation
+@cocotb.parametrize(channel=["aw", "w", "b", "r", "cqe"])
+async def withdraw(dut, channel: str) -> None:
+    """Each of the port's stream checkers is connected."""
+    await start_bare(dut)
+    await harness.withdraw(dut.clk, getattr(dut, f"u_check_{channel}"))
+
+
 def run(depth: int, latency: int, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {
@@ -330,6 +338,11 @@ def test_queue(depth: int, latency: int) -> None:
         ("flood_answers", "fifos_have_room"),
         ("word_unannounced", "beats_before_words"),
         ("withdrawn_address", "s_axi_queue AR: valid fell"),
+        ("withdraw/channel=aw", "s_axi_queue AW: valid fell"),
+        ("withdraw/channel=w", "s_axi_queue W: valid fell"),
+        ("withdraw/channel=b", "s_axi_queue B: valid fell"),
+        ("withdraw/channel=r", "s_axi_queue R: valid fell"),
+        ("withdraw/channel=cqe", "completion: valid fell"),
     ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:

@@ -160,6 +160,13 @@ async def reset_in_read(dut) -> None:
         await reader.check(512, 100)
 
 
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The port's stream checker is connected."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_check)
+
+
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     simulate(__file__, "fb_nvme_read", filelist="rtl/top/onchip.f", **options)
@@ -168,3 +175,8 @@ def run(**options: object) -> None:
 def test_read() -> None:
     """Run all coroutines."""
     run()
+
+
+def test_assertion_fires() -> None:
+    """The assertion stops the simulation."""
+    run(testcase="withdraw", expect_failure="s_axis_rdcmd: valid fell")

@@ -305,8 +305,25 @@ async def reset_in_work(dut) -> None:
     await retire.drain()
 
 
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The port's stream checker is connected."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_check)
+
+
+def run(loose: int, **options: object) -> None:
+    """Build the module and simulate it."""
+    parameters = {"Pages": 1024, "LooseDepth": loose}
+    simulate(__file__, "fb_nvme_retire", parameters, filelist="rtl/top/onchip.f", **options)
+
+
 @pytest.mark.parametrize("loose", [64])
 def test_retire(loose: int) -> None:
     """Run all coroutines."""
-    parameters = {"Pages": 1024, "LooseDepth": loose}
-    simulate(__file__, "fb_nvme_retire", parameters, filelist="rtl/top/onchip.f")
+    run(loose)
+
+
+def test_assertion_fires() -> None:
+    """The assertion stops the simulation."""
+    run(64, testcase="withdraw", expect_failure="m_axis_wrsp: valid fell")

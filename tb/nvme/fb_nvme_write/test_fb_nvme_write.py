@@ -212,6 +212,13 @@ async def beat_without_page(dut) -> None:
     await harness.step(dut.clk, 2)
 
 
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The port's stream checker is connected."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_check)
+
+
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     simulate(__file__, "fb_nvme_write", filelist="rtl/top/onchip.f", **options)
@@ -224,7 +231,11 @@ def test_write() -> None:
 
 @pytest.mark.parametrize(
     ("testcase", "message"),
-    [("command_without_room", "a_push_room"), ("beat_without_page", "a_page_there")],
+    [
+        ("command_without_room", "a_push_room"),
+        ("beat_without_page", "a_page_there"),
+        ("withdraw", "s_axis_wr: valid fell"),
+    ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:
     """The assertion stops the simulation."""

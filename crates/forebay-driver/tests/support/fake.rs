@@ -353,8 +353,9 @@ impl Fake {
     }
 
     fn io_doorbell(&mut self, id: u16, tail: u32) {
-        // A driver misled about the stride may ring for a queue that is not whole yet.
-        let whole = |queue: &Queue| queue.sq != 0 && queue.entries != 0;
+        // A driver misled about the stride may ring for a queue that is not whole yet, or is in the
+        // card, from where nothing is fetched here.
+        let whole = |queue: &Queue| queue.sq >= MEMORY && queue.entries != 0;
         let Some(mut queue) = self.queues.get(&id).copied().filter(whole) else {
             return;
         };

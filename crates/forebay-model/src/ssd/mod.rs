@@ -233,8 +233,7 @@ impl Ssd {
 
     /// Lets configuration space say which payloads the fabric carries.
     pub fn set_payload(&mut self, fabric: &FabricProfile) {
-        self.config
-            .set_payload(fabric.max_payload, fabric.max_read_request);
+        self.config.set_payload(fabric);
     }
 
     /// Bytes of BAR 0, a power of two.

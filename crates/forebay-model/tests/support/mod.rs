@@ -9,7 +9,7 @@ use forebay_model::{
     SsdProfile, Time,
 };
 use forebay_spec::nvme::regs::{self, Aqa, Cc};
-use forebay_spec::nvme::{AdminOpcode, Cqe, Sqe};
+use forebay_spec::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe};
 use std::collections::VecDeque;
 
 pub const BAR: u64 = 0x10_0000_0000;
@@ -259,6 +259,44 @@ impl Rig {
         let cqe = self.run(&mut admin, &sqe);
         self.admin = admin;
         cqe
+    }
+
+    /// Submits any entry to the admin queue, and takes what completes soon, if anything does.
+    pub fn submit_admin(&mut self, sqe: &Sqe) {
+        let mut own = std::mem::replace(&mut self.admin, Queue::none());
+        self.submit(&mut own, sqe);
+        for _ in 0..200 {
+            while self.poll(&mut own).is_some() {}
+            if !self.wait() {
+                break;
+            }
+        }
+        self.ring_cq(&own);
+        self.admin = own;
+    }
+
+    /// Lets time pass until nothing is under way.
+    pub fn settle(&mut self) {
+        for _ in 0..20_000 {
+            if !self.wait() {
+                break;
+            }
+        }
+        assert!(self.ssd.next_event().is_none(), "the drive has no rest");
+    }
+
+    /// A reset makes the drive usable again, whatever was done to it.
+    pub fn restart(&mut self) {
+        self.write32(regs::CC, 0);
+        while self.wait() {}
+        let mut fresh = Self::cold("ideal", |_| {});
+        std::mem::swap(&mut self.host, &mut fresh.host);
+        self.admin = fresh.admin;
+        self.enable();
+        let mut queue = self.create_queue(1, 4);
+        let page = self.host.alloc(4096, 4096).unwrap();
+        let read = Sqe::transfer(IoOpcode::Read, 1, 0, 1).with_prps(page, 0);
+        assert!(self.run(&mut queue, &read).status.is_success());
     }
 
     /// An admin command whose data come into one page.

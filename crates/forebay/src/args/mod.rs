@@ -168,8 +168,8 @@ pub struct RunArgs {
     /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
     pub fault: Vec<FaultOption>,
-    /// Give a command up after so many cycles; 0: never
-    #[arg(long, value_name = "CYCLES", default_value_t = 0)]
+    /// Give a command up after so many cycles, by default 5 s at 300 MHz; 0: never
+    #[arg(long, value_name = "CYCLES", default_value_t = forebay_driver::TIMEOUT_CYCLES)]
     pub timeout_cycles: u32,
     /// Send a failed command again up to so many times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_regs: bounded settings, the first error, and windows onto counters and trace."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, with_timeout
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+
+import harness
+import structs
+from forebay import streamer_regs as regs
+from runner import simulate
+
+VALID = 1 << regs.FIELDS["error_cause"]["valid"][0]
+# Settings and errors are there within so many cycles; how many exactly is nobody's business.
+SOON = 8
+PATIENCE_US = 2
+
+
+class Memory:
+    """What stands behind a window: answers each request once, some cycles later."""
+
+    def __init__(self, dut, name: str, content: Callable[[int], int]) -> None:
+        self.clk = dut.clk
+        self.content = content
+        self.seen: list[int] = []
+        for port in ("req", "addr", "ack", "data"):
+            setattr(self, port, getattr(dut, f"{name}_{port}"))
+        cocotb.start_soon(self._answer())
+
+    async def _answer(self) -> None:
+        while True:
+            await FallingEdge(self.clk)
+            self.ack.value = 0
+            if self.req.value == 0:
+                continue
+            address = int(self.addr.value)
+            self.seen.append(address)
+            for _ in range(random.randrange(1, 6)):
+                await FallingEdge(self.clk)
+                assert self.req.value == 0, "asked again before the answer"
+            self.ack.value, self.data.value = 1, self.content(address)
+
+
+class Regs:
+    """The device under test, a master on its port, and what stands behind its windows."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil_ctrl"), dut.clk, dut.rst)
+        self.master.write_if.log.setLevel("WARNING")
+        self.master.read_if.log.setLevel("WARNING")
+        salt = random.getrandbits(24)
+        self.memories = {
+            name: Memory(dut, name, content)
+            for name, content in (
+                ("counter", lambda n: salt << 8 | n),
+                ("bin", lambda n: salt << 8 | 1 << 7 | n),
+                ("trace", lambda n: salt << 40 | n << 32 | salt),
+            )
+        }
+
+    async def read(self, address: int) -> int:
+        """Read a register."""
+        return await with_timeout(self.master.read_qword(address), PATIENCE_US, "us")
+
+    async def write(self, address: int, value: int) -> None:
+        """Write a register."""
+        await with_timeout(self.master.write_qword(address, value), PATIENCE_US, "us")
+
+    async def settings(self) -> dict[str, int]:
+        """Return what the streamer is told, once it has settled."""
+        await harness.step(self.dut.clk, SOON)
+        await FallingEdge(self.dut.clk)
+        return structs.unpack("cfg_t", int(self.dut.cfg.value))
+
+    async def error(self, **fields: int) -> None:
+        """Report one error, for one cycle."""
+        self.dut.error.value = 1
+        for name, value in fields.items():
+            getattr(self.dut, f"error_{name}").value = value
+        await harness.step(self.dut.clk)
+        self.dut.error.value = 0
+        for name in fields:
+            getattr(self.dut, f"error_{name}").value = 0
+
+
+async def start(dut) -> Regs:
+    """Reset, with all inputs zero."""
+    harness.clear(
+        dut,
+        *("ready", "halted", "idle", "outstanding", "*_pages", "error", "error_*"),
+        *("*_ack", "counter_data", "bin_data", "trace_data"),
+    )
+    block = Regs(dut)
+    await harness.start(dut)
+    await harness.step(dut.clk)
+    return block
+
+
+def random_error() -> dict[str, int]:
+    """Return the fields of an error."""
+    return {
+        "code": random.getrandbits(8),
+        "status": random.getrandbits(15),
+        "cid": random.getrandbits(16),
+        "write": random.getrandbits(1),
+        "sector": random.getrandbits(48),
+    }
+
+
+def field(register: str, name: str, value: int) -> int:
+    """Cut a field out of a register."""
+    high, low = regs.FIELDS[register][name]
+    return value >> low & (1 << high - low + 1) - 1
+
+
+async def check_error(block: Regs, error: dict[str, int]) -> None:
+    """Both registers show this error, and that there is one."""
+    cause = await block.read(regs.ERROR_CAUSE)
+    assert cause & VALID
+    found = {
+        "code": field("error_cause", "code", cause),
+        "status": field("error_cause", "nvme_status", cause),
+        "cid": field("error_cause", "cid", cause),
+        "write": field("error_cause", "write", cause),
+        "sector": await block.read(regs.ERROR_SECTOR),
+    }
+    assert found == error
+
+
+@cocotb.test()
+async def bounds(dut) -> None:
+    """Whatever software writes, the streamer gets a size that it can work with."""
+    block = await start(dut)
+    depth = int(dut.QueueDepth.value)
+    assert (await block.settings())["queue_entries"] == depth
+    for entries in (0, 1, 2, 3, depth - 1, depth, depth + 1, 1024, 2047):
+        await block.write(regs.QUEUE_ENTRIES, entries)
+        assert (await block.settings())["queue_entries"] == min(max(entries, 2), depth)
+        assert await block.read(regs.QUEUE_ENTRIES) == entries
+    for pages in (0, 1, 2, 255, 256, 257, 511):
+        await block.write(regs.TRANSFER_PAGES, pages)
+        await block.write(regs.CHUNK, pages | 9 << 16)
+        cfg = await block.settings()
+        assert cfg["transfer_m1"] == cfg["chunk_m1"] == min(max(pages, 1), 256) - 1
+        assert cfg["busy_commands"] == 9
+    for shift in range(16):
+        await block.write(regs.BLOCK_SHIFT, shift)
+        assert (await block.settings())["block_4k"] == (shift == 12)
+
+
+@cocotb.test()
+async def settings_pass(dut) -> None:
+    """What needs no bounds reaches the streamer as it was written."""
+    block = await start(dut)
+    cfg = await block.settings()
+    assert (cfg["timeout"], cfg["retry_limit"], int(dut.enable.value)) == (0, 3, 0)
+    for _ in range(20):
+        values = {
+            "namespace_sectors": random.getrandbits(48),
+            "timeout_cycles": random.getrandbits(32),
+            "retry_limit": random.getrandbits(4),
+            "nsid": random.getrandbits(32),
+            "data_window": random.getrandbits(64),
+            "sq_doorbell": random.getrandbits(64),
+            "cq_doorbell": random.getrandbits(64),
+            "enable": random.getrandbits(1),
+        }
+        for name in random.sample(list(values), len(values)):
+            await block.write(getattr(regs, name.upper()), values[name])
+        cfg = await block.settings()
+        for name in ("namespace_sectors", "retry_limit", "nsid"):
+            assert cfg[name] == values[name], name
+        assert cfg["timeout"] == values["timeout_cycles"]
+        assert cfg["data_window"] == values["data_window"] >> 23 << 23
+        for name in ("sq_doorbell", "cq_doorbell"):
+            assert int(getattr(dut, name).value) == values[name] & ~3, name
+        assert int(dut.enable.value) == values["enable"]
+
+
+@cocotb.test()
+async def status_and_parameters(dut) -> None:
+    """Status shows the streamer's signals, parameters how it was built; neither can be written."""
+    block = await start(dut)
+    parameters = await block.read(regs.PARAMETERS)
+    for name, parameter, unit in (
+        ("queue_depth", dut.QueueDepth, 1),
+        ("pages", dut.Pages, 1),
+        ("cq_offset", dut.CqOffset, 64),
+        ("reserve_pages", dut.ReservePages, 1),
+    ):
+        assert field("parameters", name, parameters) * unit == int(parameter.value), name
+    for _ in range(10):
+        values = {
+            "ready": random.getrandbits(1),
+            "halted": random.getrandbits(1),
+            "idle": random.getrandbits(1),
+            "outstanding": random.getrandbits(11),
+            "write_pages": random.getrandbits(11),
+            "read_pages": random.getrandbits(11),
+        }
+        for name, value in values.items():
+            getattr(dut, name).value = value
+        await harness.step(dut.clk, SOON)
+        status = await block.read(regs.STATUS)
+        for name, value in values.items():
+            assert field("status", name, status) == value, name
+    fixed = (regs.IDENTITY, regs.VERSION, regs.PARAMETERS, regs.STATUS, regs.ERROR_SECTOR)
+    before = [await block.read(address) for address in fixed]
+    for address in fixed:
+        await block.write(address, random.getrandbits(64))
+    assert [await block.read(address) for address in fixed] == before
+
+
+@cocotb.test()
+async def first_error(dut) -> None:
+    """The first error is held, whatever follows and however soon, until software clears it."""
+    block = await start(dut)
+    assert await block.read(regs.ERROR_CAUSE) & VALID == 0
+    for gap in (0, 0, 1, 2, 5):
+        first = random_error()
+        await block.error(**first)
+        await harness.step(dut.clk, gap)
+        for _ in range(3):
+            await block.error(**random_error())
+        await harness.step(dut.clk, SOON)
+        await check_error(block, first)
+        # Only a one clears, and only in this place.
+        await block.write(regs.ERROR_CAUSE, ~VALID & (1 << 64) - 1)
+        await check_error(block, first)
+        await block.write(regs.ERROR_CAUSE, VALID)
+        assert await block.read(regs.ERROR_CAUSE) & VALID == 0
+        await harness.step(dut.clk, SOON)
+        assert await block.read(regs.ERROR_CAUSE) & VALID == 0
+
+
+@cocotb.test()
+async def error_while_clearing(dut) -> None:
+    """An error that comes while the last one is cleared is held or ignored, never mixed with it."""
+    block = await start(dut)
+    held = 0
+    for wait in range(12):
+        await block.error(**random_error())
+        await harness.step(dut.clk, SOON)
+        clearing = cocotb.start_soon(block.write(regs.ERROR_CAUSE, VALID))
+        await harness.step(dut.clk, wait)
+        second = random_error()
+        await block.error(**second)
+        await clearing
+        await harness.step(dut.clk, SOON)
+        if await block.read(regs.ERROR_CAUSE) & VALID:
+            held += 1
+            await check_error(block, second)
+            await block.write(regs.ERROR_CAUSE, VALID)
+    assert 0 < held < 12, "the errors all came before, or all after"
+
+
+@cocotb.test()
+async def windows(dut) -> None:
+    """Counters, histogram and trace are asked for once a read; writes there ask for nothing."""
+    block = await start(dut)
+    places = [("counter", regs.WRITE_COMMANDS + 8 * n, n) for n in range(16)]
+    places += [("bin", regs.HISTOGRAM + 8 * n, n) for n in range(32)]
+    places += [("trace", regs.TRACE + 8 * n, n) for n in range(64)]
+    random.shuffle(places)
+    for name, address, n in places:
+        memory = block.memories[name]
+        before = {other: len(block.memories[other].seen) for other in block.memories}
+        if random.random() < 0.3:
+            await block.write(address, random.getrandbits(64))
+            assert {other: len(block.memories[other].seen) for other in block.memories} == before
+        assert await block.read(address) == memory.content(n)
+        before[name] += 1
+        assert {other: len(block.memories[other].seen) for other in block.memories} == before
+        assert memory.seen[-1] == n
+
+
+@cocotb.test()
+async def unknown_addresses(dut) -> None:
+    """What is not there reads as zero, takes writes, and changes nothing."""
+    block = await start(dut)
+    known = {getattr(regs, name.upper()) for name in regs.FIELDS}
+    for first, count in regs.MEMORIES.values():
+        known.update(range(first, first + 8 * count, 8))
+    before = await block.settings()
+    unknown = [address for address in range(0, 4096, 8) if address not in known]
+    for address in random.sample(unknown, 60):
+        await block.write(address, random.getrandbits(64))
+        assert await block.read(address) == 0, hex(address)
+    assert await block.settings() == before
+    assert not any(memory.seen for memory in block.memories.values())
+
+
+@cocotb.test()
+async def stalls_and_reset(dut) -> None:
+    """Accesses under pauses stay whole; a reset in the middle of one leaves a port that works."""
+    block = await start(dut)
+    master = block.master
+    harness.stall_master(master, 0.5, 0.5)
+    for _ in range(40):
+        value = random.getrandbits(32)
+        await block.write(regs.NSID, value)
+        n = random.randrange(64)
+        answer = cocotb.start_soon(block.read(regs.TRACE + 8 * n))
+        assert await block.read(regs.NSID) == value
+        assert await answer == block.memories["trace"].content(n)
+    for _ in range(5):
+        master.init_read(regs.CYCLES, 8)
+        await harness.step(dut.clk, random.randrange(1, 8))
+        await harness.reset(dut, SOON)
+        await harness.step(dut.clk, SOON)
+        assert await block.read(regs.NSID) == 0
+        assert await block.read(regs.CYCLES) == block.memories["counter"].content(14)
+
+
+def run(depth: int, pages: int, **options: object) -> None:
+    """Build the module and simulate it."""
+    parameters = {"QueueDepth": depth, "Pages": pages, "CqOffset": max(4096, 64 * depth)}
+    simulate(__file__, "fb_nvme_regs", parameters, filelist="rtl/top/onchip.f", **options)
+
+
+@pytest.mark.parametrize(("depth", "pages"), [(2, 16), (64, 1024), (1024, 1024)])
+def test_regs(depth: int, pages: int) -> None:
+    """Run all coroutines with these parameters."""
+    run(depth, pages)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wrapper with SNAcc's pins, used as a design made for SNAcc's streamer uses it."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import with_timeout
+from cocotbext.axi import (
+    AxiLiteBus,
+    AxiLiteMaster,
+    AxiStreamBus,
+    AxiStreamFrame,
+    AxiStreamSink,
+    AxiStreamSource,
+)
+
+import harness
+from forebay import spec
+from forebay import streamer_regs as regs
+from runner import simulate
+from ssd import CQ_DOORBELL, DATA_WINDOW, NSID, PAGE, SQ_DOORBELL, Pins, Ssd
+
+PINS = Pins(
+    clk="aclk",
+    rst="aresetn",
+    rst_level=False,
+    queue="S_AXI_Queues",
+    data="S_AXI_URAM_PRP",
+    doorbells="M_AXI_Doorbells",
+)
+# Inputs that no bus model drives: SNAcc's interconnect does, the streamer looks at none of them.
+LOOSE = ("S_*_awlock", "S_*_arlock", "S_*_aw[cpqr]*[!y]", "S_*_ar[cpqr]*[!y]", "S_AXIS_*_tDest")
+BEAT = 64
+PATIENCE_US = 400
+
+
+class System:
+    """The streamer, its user's four streams, its control port and its drive."""
+
+    def __init__(self, dut, delay: int) -> None:
+        self.dut = dut
+        self.ssd = Ssd(dut, delay=delay, pins=PINS)
+        clock = PINS.clock(dut)
+
+        def stream(kind: type, prefix: str) -> AxiStreamSource | AxiStreamSink:
+            found = kind(AxiStreamBus.from_prefix(dut, prefix), **clock)
+            found.log.setLevel("WARNING")
+            return found
+
+        self.write_data = stream(AxiStreamSource, "S_AXIS_WRITE")
+        self.write_done = stream(AxiStreamSink, "M_AXIS_WRITE")
+        self.read_command = stream(AxiStreamSource, "S_AXIS_READ")
+        self.read_data = stream(AxiStreamSink, "M_AXIS_READ")
+        self.ctrl = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "S_CTRL"), **clock)
+        self.ctrl.write_if.log.setLevel("WARNING")
+        self.ctrl.read_if.log.setLevel("WARNING")
+
+    async def set_up(self) -> None:
+        """Write SNAcc's registers as its runtime does, which knows of no others."""
+        self.ssd.forget()
+        for register, value in (
+            (regs.ENABLE, 0),
+            (regs.SQ_DOORBELL, SQ_DOORBELL),
+            (regs.CQ_DOORBELL, CQ_DOORBELL),
+            (regs.DATA_WINDOW, DATA_WINDOW),
+            (regs.NSID, NSID),
+            (regs.ENABLE, 1),
+        ):
+            await self.ctrl.write_qword(register, value)
+
+    def stall(self, share: float) -> None:
+        """Pause every channel of every port at random."""
+        for master in (self.ssd.queue, self.ssd.data, self.ctrl):
+            harness.stall_master(master, share, share)
+        doorbells = self.ssd.doorbells.write_if
+        for channel in (doorbells.aw_channel, doorbells.w_channel, doorbells.b_channel):
+            channel.set_pause_generator(harness.stalls(share))
+        for port in (self.write_data, self.write_done, self.read_command, self.read_data):
+            port.set_pause_generator(harness.stalls(share))
+
+    async def write(self, address: int, data: bytes, keep: int | None = None) -> int:
+        """Write a transaction and return its token; `keep` is TKEEP of each byte."""
+        frame = AxiStreamFrame(address.to_bytes(BEAT, "little") + data)
+        if keep is not None:
+            frame.tkeep = [keep] * len(frame.tdata)
+        await self.write_data.send(frame)
+        done = await with_timeout(self.write_done.recv(), PATIENCE_US, "us")
+        assert len(done.tdata) == 1 and done.tdest in (0, None)
+        return done.tdata[0]
+
+    async def ask(self, address: int, length: int) -> None:
+        """Send one read command."""
+        beat = address | length << 64
+        await self.read_command.send(AxiStreamFrame(beat.to_bytes(BEAT, "little")))
+
+    async def data(self) -> tuple[bytes, bool]:
+        """Return the next packet read, and whether its last beat holds nothing: it failed."""
+        frame = await with_timeout(self.read_data.recv(compact=False), PATIENCE_US, "us")
+        data = bytes(byte for byte, keep in zip(frame.tdata, frame.tkeep, strict=True) if keep)
+        return data, not any(frame.tkeep[-BEAT:])
+
+    async def read(self, address: int, length: int) -> bytes:
+        """Read; the answer has to be good."""
+        await self.ask(address, length)
+        data, failed = await self.data()
+        assert not failed
+        return data
+
+
+async def start(dut, delay: int = 0) -> System:
+    """Reset, set up, enable."""
+    harness.clear(dut, *LOOSE)
+    dut.aresetn.value = 0
+    system = System(dut, delay)
+    cocotb.start_soon(Clock(dut.aclk, harness.PERIOD_NS, unit="ns").start())
+    await reset(dut)
+    await system.set_up()
+    return system
+
+
+async def reset(dut) -> None:
+    """Hold `aresetn` low for some cycles."""
+    dut.aresetn.value = 0
+    await harness.step(dut.aclk, 8)
+    dut.aresetn.value = 1
+    await harness.step(dut.aclk)
+
+
+async def work(system: System, count: int) -> None:
+    """Write whole beats and read them back in any length, while other reads wait in line."""
+    at = 0
+    for _ in range(count):
+        length = BEAT * random.choice([1, 7, 8, 9, 64, 65, random.randrange(1, 900)])
+        data = random.randbytes(length)
+        assert await system.write(at, data) == spec.ERR_OK
+        padded = data + bytes(-length % 512)
+        assert system.ssd.load(at, len(padded)) == padded
+        wanted = [random.randrange(1, length + 1) for _ in range(3)]
+        for part in wanted:
+            await system.ask(at, part)
+        for part in wanted:
+            assert await system.data() == (data[:part], False)
+        at += -(-length // 512) * 512
+
+
+@cocotb.test()
+async def registers(dut) -> None:
+    """SNAcc's registers are where its runtime looks for them."""
+    system = await start(dut)
+    assert await system.ctrl.read_qword(regs.IDENTITY) == spec.IDENTITY_ONCHIP
+    assert await system.ctrl.read_qword(regs.DATA_WINDOW) == DATA_WINDOW
+    assert await system.ctrl.read_qword(regs.NSID) == NSID
+    assert await system.ctrl.read_qword(regs.ENABLE) == 1
+    if len(dut.S_CTRL_araddr) == 12:
+        version = await system.ctrl.read_qword(regs.VERSION)
+        assert version >> 32 == int.from_bytes(b"FBY1", "little")
+        parameters = await system.ctrl.read_qword(regs.PARAMETERS)
+        assert parameters & 0xFFFFFFFF == 64 | 1024 << 16
+
+
+@cocotb.test()
+@cocotb.parametrize((("share", "delay"), [(0.0, 0), (0.4, 60)]))
+async def writes_and_reads(dut, share: float, delay: int) -> None:
+    """Every byte written is on the medium and comes back, under stalls."""
+    system = await start(dut, delay)
+    system.stall(share)
+    await work(system, 12)
+    assert all(command.nsid == NSID for command in system.ssd.commands)
+
+
+@cocotb.test()
+async def long_transactions(dut) -> None:
+    """A transaction of several commands, each with a PRP list."""
+    system = await start(dut, delay=30)
+    data = random.randbytes(80 * PAGE)
+    assert await system.write(PAGE, data) == spec.ERR_OK
+    assert await system.read(PAGE, len(data)) == data
+    assert len(system.ssd.commands) >= 4
+    assert all(command.blocks > 2 * PAGE // 512 for command in system.ssd.commands)
+
+
+@cocotb.test()
+async def write_keep(dut) -> None:
+    """TKEEP of writes counts where it is asked for; else it may be left open, as with SNAcc's."""
+    system = await start(dut)
+    data = random.randbytes(3 * BEAT + 5)
+    assert await system.write(0, data) == spec.ERR_OK
+    assert system.ssd.load(0, 512) == data + bytes(512 - len(data))
+    if int(dut.UseKeep.value):
+        assert await system.write(512, bytes(BEAT), keep=0) != spec.ERR_OK
+    else:
+        data = random.randbytes(3 * BEAT)
+        assert await system.write(512, data, keep=0) == spec.ERR_OK
+        assert system.ssd.load(512, len(data)) == data
+    await work(system, 2)
+
+
+@cocotb.test()
+async def failures(dut) -> None:
+    """A failed write has a code; a failed read ends with a beat that holds nothing."""
+    system = await start(dut)
+    assert await system.write(7, bytes(BEAT)) == spec.ERR_MISALIGNED
+    system.ssd.faults.status = {0: spec.STATUS_WRITE_FAULT | 1 << spec.STATUS_DNR_BIT}
+    assert await system.write(0, bytes(BEAT)) & 0x80
+    for address, length in ((7, 10), (0, 0)):
+        await system.ask(address, length)
+        assert await system.data() == (b"", True)
+    await work(system, 3)
+
+
+@cocotb.test()
+async def reset_in_transaction(dut) -> None:
+    """A reset in the middle of everything leaves a streamer that works."""
+    system = await start(dut, delay=50)
+    for _ in range(3):
+        frame = AxiStreamFrame(bytes(20 * PAGE))
+        await system.write_data.send(frame)
+        await system.ask(0, 10 * PAGE)
+        await harness.step(dut.aclk, random.randrange(30, 500))
+        system.ssd.forget()
+        await reset(dut)
+        ports = (system.write_data, system.write_done, system.read_command, system.read_data)
+        for port in ports:
+            port.clear()
+        await harness.step(dut.aclk, 8)
+        await system.set_up()
+        await work(system, 3)
+
+
+@pytest.mark.parametrize(("address_bits", "use_keep"), [(8, 0), (12, 1)])
+def test_top(address_bits: int, use_keep: int) -> None:
+    """Run all coroutines with the pins as SNAcc's, and with those that may be added."""
+    parameters = {"ControlAddrBits": address_bits, "UseKeep": use_keep}
+    simulate(__file__, "fb_top_snacc_onchip", parameters, filelist="rtl/top/onchip.f")
