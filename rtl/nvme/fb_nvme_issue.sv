@@ -206,7 +206,7 @@ module fb_nvme_issue
   assign descriptor = '{
           op: flush_valid ? OP_FLUSH : pick_rd ? OP_READ : OP_WRITE,
           fua: command.fua && !pick_rd,
-          loose: command.loose && pick_rd,
+          loose: command.loose && pick_rd && !flush_valid,
           page: flush_valid ? flush_page : command.page,
           size: {extra_pages, command.size[11:9]},
           sector: flush_valid ? '0 : command.sector

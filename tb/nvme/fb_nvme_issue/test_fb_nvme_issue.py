@@ -248,14 +248,16 @@ async def rejects_and_halt(dut) -> None:
 
 @cocotb.test()
 async def flushes(dut) -> None:
-    """A flush takes an identifier and a place of its own, and no data."""
+    """A flush takes an identifier and a place of its own, and nothing of a read that waits."""
     issue = await start(dut)
     await harness.step(dut.clk, 2)
     dut.flush_valid.value, dut.flush_page.value = 1, 77
+    dut.rd_valid.value = 1
+    dut.rd_command.value = structs.pack("command_t", **random_command() | {"loose": 1})
     await FallingEdge(dut.clk)
-    assert dut.flush_ready.value == 1
+    assert dut.flush_ready.value == 1 and dut.rd_ready.value == 0
     await harness.step(dut.clk)
-    dut.flush_valid.value = 0
+    dut.flush_valid.value = dut.rd_valid.value = 0
     await FallingEdge(dut.clk)
     assert dut.issued.value == 1 and dut.ledger_we.value == 0
     tag = int(dut.issued_tag.value)
@@ -263,7 +265,7 @@ async def flushes(dut) -> None:
     dut.lookup_tag.value = tag
     await FallingEdge(dut.clk)
     found = structs.unpack("descriptor_t", int(dut.lookup_descriptor.value))
-    assert found["page"] == 77 and dut.lookup_in_use.value == 1
+    assert found["page"] == 77 and not found["loose"] and dut.lookup_in_use.value == 1
 
 
 @cocotb.test()
