@@ -21,6 +21,7 @@ mod resources;
 mod run;
 mod session;
 mod spec;
+mod vm;
 mod workload;
 
 use std::process::ExitCode;
@@ -33,13 +34,14 @@ use failure::{Exit, Result};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::listen();
-    let exit = dispatch(&cli.command).unwrap_or_else(failure::Failure::show);
-    ExitCode::from(exit as u8)
+    let code = dispatch(&cli.command).unwrap_or_else(|failure| failure.show() as u8);
+    ExitCode::from(code)
 }
 
-fn dispatch(command: &Command) -> Result<Exit> {
+fn dispatch(command: &Command) -> Result<u8> {
     report::check(command.json())?;
-    match command {
+    let exit: Result<Exit> = match command {
+        Command::Vm { vm } => return vm::run(vm),
         Command::Demo(args) => demo::run(args),
         Command::Run(args) => run::run(args),
         Command::Bench { bench } => bench::run(bench),
@@ -47,5 +49,6 @@ fn dispatch(command: &Command) -> Result<Exit> {
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),
         Command::Spec { language } => spec::run(*language),
-    }
+    };
+    exit.map(|exit| exit as u8)
 }

@@ -4,6 +4,7 @@
 mod machine;
 mod third_party;
 pub mod values;
+mod vm;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use machine::MachineArgs;
 use values::{FaultOption, StallOption};
+pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
@@ -24,7 +26,8 @@ use values::{FaultOption, StallOption};
 )]
 #[command(
     after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
-                        3 done but data differ or a transaction failed, 130 interrupted."
+                        3 done but data differ or a transaction failed, 130 interrupted; \
+                        of `vm run`, the command's own."
 )]
 pub struct Cli {
     /// What to do.
@@ -51,6 +54,12 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List drive profiles, or show where each number of one comes from
     Profiles(ProfilesArgs),
+    /// Run Linux in QEMU, with drives from images and devices from sockets
+    Vm {
+        /// What to do.
+        #[command(subcommand)]
+        vm: VmCommand,
+    },
     /// Print the constants that hardware and software share
     Spec {
         /// In which language
@@ -75,7 +84,7 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
-            Self::Spec { .. } => return None,
+            Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
     }
@@ -328,6 +337,9 @@ mod tests {
             "forebay demo --limit 0",
             "forebay bench core --rtl x --reorder 64",
             "forebay bench soak --transactions 0",
+            "forebay vm run",
+            "forebay vm run --timeout 0 -- true",
+            "forebay vm run --iommu maybe -- true",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
