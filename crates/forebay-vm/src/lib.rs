@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Real Linux around the RTL: a guest in QEMU, made from packages.
-//!
-//! * [`guest`]: its image, its machine, and running commands in it.
+//! Real Linux around models and RTL: they are PCIe devices of a guest in QEMU.
 
 pub mod guest;
+pub mod protocol;
