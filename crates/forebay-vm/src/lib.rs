@@ -26,8 +26,10 @@ mod memory;
 pub mod protocol;
 mod server;
 mod socket;
+mod ssd;
 
 pub use device::{Answer, Bar, Device, Guest, Pace, Ticket};
 pub use error::{Error, Result};
 pub use link::Refused;
 pub use server::{End, Event, Options, serve, serve_client};
+pub use ssd::SsdDevice;

@@ -19,6 +19,7 @@ mod render;
 mod report;
 mod resources;
 mod run;
+mod serve;
 mod session;
 mod spec;
 mod vm;

@@ -14,7 +14,7 @@ use crate::args::{VmArgs, VmCommand, VmRunArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{Grid, Page};
-use crate::{home, interrupt};
+use crate::{home, interrupt, serve};
 
 /// Runs it; returns the exit code, which is the guest command's own where one was run.
 ///
@@ -24,6 +24,7 @@ pub fn run(command: &VmCommand) -> Result<u8> {
     match command {
         VmCommand::Run(args) => run_command(args),
         VmCommand::Shell(args) => shell(args),
+        VmCommand::Serve { device } => serve::run(device).map(|exit| exit as u8),
         VmCommand::Image => list(&image()?),
     }
 }

@@ -2,6 +2,7 @@
 //! The command line's grammar.
 
 mod machine;
+mod serve;
 mod third_party;
 pub mod values;
 mod vm;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use machine::MachineArgs;
+pub use serve::{ServeCommand, ServeSsdArgs, SocketArgs};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
@@ -338,6 +340,7 @@ mod tests {
             "forebay bench core --rtl x --reorder 64",
             "forebay bench soak --transactions 0",
             "forebay vm run",
+            "forebay vm serve ssd",
             "forebay vm run --timeout 0 -- true",
             "forebay vm run --iommu maybe -- true",
         ] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use forebay_vm::guest::{Access, Inject, Iommu, Namespace, Ssd};
 
-use super::values;
+use super::{ServeCommand, values};
 
 /// What to do with a guest.
 #[derive(Debug, Subcommand)]
@@ -16,6 +16,12 @@ pub enum VmCommand {
     Run(VmRunArgs),
     /// Boot and give the terminal to a shell; `exit` powers off
     Shell(VmArgs),
+    /// Serve a model as a PCIe device: start this first, then `vm run --device SOCKET`
+    Serve {
+        /// Which device.
+        #[command(subcommand)]
+        device: ServeCommand,
+    },
     /// Make the guest's image if it is not there, and list the packages in it
     Image,
 }
