@@ -27,9 +27,11 @@ pub mod protocol;
 mod server;
 mod socket;
 mod ssd;
+mod streamer;
 
 pub use device::{Answer, Bar, Device, Guest, Pace, Ticket};
 pub use error::{Error, Result};
 pub use link::Refused;
 pub use server::{End, Event, Options, serve, serve_client};
 pub use ssd::SsdDevice;
+pub use streamer::{StreamerDevice, Transaction};

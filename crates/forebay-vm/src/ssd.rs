@@ -42,8 +42,7 @@ impl SsdDevice {
         medium: Medium,
         seed: u64,
     ) -> std::result::Result<Self, ModelError> {
-        let mut ssd = Ssd::new(&profile.ssd, medium, seed)?;
-        ssd.set_payload(&profile.fabric);
+        let ssd = Ssd::new(&profile.ssd, medium, seed)?;
         let mut fabric = Fabric::new(&profile.fabric, 1);
         // The guest is everywhere: who answers at an address is for it to know.
         fabric.map(Node::Host, 0..u64::MAX);

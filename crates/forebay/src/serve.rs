@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay vm serve`: a model as a PCIe device of a virtual machine.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use forebay_cosim::{Card, Direction, Read, Sink, Write};
 use forebay_model::{Medium, Profile};
-use forebay_vm::{Device, End, Event, Options, SsdDevice};
+use forebay_vm::{Device, End, Event, Options, SsdDevice, StreamerDevice, Transaction};
 
-use crate::args::{ServeCommand, ServeSsdArgs, SocketArgs};
+use crate::args::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::progress::Progress;
 use crate::render::{self, Page};
 
 /// Messages about what goes wrong, before they are only counted.
@@ -22,6 +25,7 @@ const COMPLAINTS: u32 = 10;
 pub fn run(command: &ServeCommand) -> Result<Exit> {
     match command {
         ServeCommand::Ssd(args) => ssd(args),
+        ServeCommand::Streamer(args) => streamer(args),
     }
 }
 
@@ -53,6 +57,51 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
     page.field("failed", render::count(stats.failed));
     page.print();
     Ok(exit)
+}
+
+fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
+    let mut plan = Vec::new();
+    if let Some(path) = &args.write {
+        let data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
+        let (data, length) = (Arc::<[u8]>::from(data.as_slice()), data.len() as u64);
+        plan.push(Transaction::Write(Write::new(args.at, Arc::clone(&data))));
+        let sink = Sink::Compare(data);
+        plan.push(Transaction::Read(Read::new(args.at, length, sink)));
+    }
+    let planned = plan.len();
+    let config = args.machine.config(args.machine.load_profile()?)?;
+    let progress = Progress::stage("looking for the RTL's library");
+    let card = Card::new(config, &mut |step| progress.build(step))?;
+    drop(progress);
+    let mut device = StreamerDevice::new(card, plan);
+    let exit = serve(&mut device, &args.socket)?;
+    let outcomes = device.outcomes();
+    let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();
+    let mut page = Page::new("Streamer");
+    page.field("cycles", render::count(device.card().cycle()));
+    for outcome in outcomes {
+        let way = match outcome.direction {
+            Direction::Write => "written",
+            Direction::Read => "read back",
+        };
+        let verdict = match (outcome.error, outcome.mismatch, outcome.aborted) {
+            (_, _, true) => "cut off by a reset".to_owned(),
+            (Some(error), ..) => format!("failed: {error:?}"),
+            (_, Some(mismatch), _) => format!("differs: {mismatch:?}"),
+            _ => "right".to_owned(),
+        };
+        let bytes = render::bytes(outcome.transferred);
+        page.field(way, format_args!("{bytes}, {verdict}"));
+    }
+    if planned > 0 {
+        let sentence = format!("{good} of {planned} transactions went through");
+        page.verdict(good == planned, sentence);
+    }
+    page.print();
+    Ok(match exit {
+        Exit::Good if good < planned => Exit::BadResult,
+        exit => exit,
+    })
 }
 
 /// Serves a device until its virtual machine has gone.

@@ -3,7 +3,7 @@
 //! that the project's driver works on.
 #![allow(dead_code)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ pub struct Machine {
     bytes: u64,
     free: u64,
     start: Instant,
+    /// DMA that waits to be served: who, number of the message, what.
+    wanted: VecDeque<(usize, u16, Request)>,
     /// DMA messages that the devices have sent.
     pub messages: u64,
 }
@@ -49,6 +51,7 @@ impl Machine {
             bytes,
             free: 0,
             start: Instant::now(),
+            wanted: VecDeque::new(),
             messages: 0,
         };
         let mut next = BARS;
@@ -88,7 +91,8 @@ impl Machine {
         &mut self.slots[device].client
     }
 
-    /// Asks a device, and serves the DMA of all of them until it answers.
+    /// Asks a device. As in QEMU, whose lock is held meanwhile, no DMA is served until it answers:
+    /// it waits for [`Machine::pump`].
     pub fn ask(&mut self, device: usize, request: &Request) -> Reply {
         let id = self.slots[device].client.send(request, true, &[]);
         let asked = Instant::now();
@@ -98,35 +102,41 @@ impl Machine {
             }
             let waited = asked.elapsed();
             assert!(waited < Duration::from_secs(60), "no reply to {request:?}");
-            self.pump(Duration::from_secs(1));
+            self.collect(Duration::from_secs(1));
+        }
+    }
+
+    /// Serves the DMA of all devices, in the order in which it was asked for; waits at most so long
+    /// where there is none.
+    pub fn pump(&mut self, limit: Duration) {
+        if self.wanted.is_empty() {
+            self.collect(limit);
+        }
+        while let Some((device, id, request)) = self.wanted.pop_front() {
+            let reply = self.dma(device, request).to_bytes(id);
+            self.slots[device].client.send_bytes(&reply, &[]);
+            self.collect(Duration::ZERO);
         }
     }
 
     /// Takes what the devices send, waiting at most so long for the first.
-    pub fn pump(&mut self, limit: Duration) {
-        let ready: Vec<usize> = {
-            let streams = self.slots.iter().map(|slot| &slot.client.stream);
-            let mut polled: Vec<_> = streams.map(|it| PollFd::new(it, PollFlags::IN)).collect();
-            poll(&mut polled, Some(&timespec(limit))).unwrap();
-            let polled = polled.iter().enumerate();
-            let ready = polled.filter(|(_, it)| !it.revents().is_empty());
-            ready.map(|(n, _)| n).collect()
+    fn collect(&mut self, limit: Duration) {
+        let limit = Timespec {
+            tv_sec: limit.as_secs() as i64,
+            tv_nsec: limit.subsec_nanos().into(),
         };
-        for device in ready {
-            // Something nested may have taken it meanwhile.
-            let stream = &self.slots[device].client.stream;
-            let mut polled = [PollFd::new(stream, PollFlags::IN)];
-            if poll(&mut polled, Some(&timespec(Duration::ZERO))).unwrap() == 0 {
-                continue;
-            }
-            let (header, body) = self.slots[device].client.receive();
+        let streams = self.slots.iter().map(|slot| &slot.client.stream);
+        let mut polled: Vec<_> = streams.map(|it| PollFd::new(it, PollFlags::IN)).collect();
+        poll(&mut polled, Some(&limit)).unwrap();
+        let ready: Vec<bool> = polled.iter().map(|it| !it.revents().is_empty()).collect();
+        for (device, slot) in self.slots.iter_mut().enumerate().filter(|(n, _)| ready[*n]) {
+            let (header, body) = slot.client.receive();
             if let Kind::Command { .. } = header.kind {
                 let request = Request::parse(header.command, &body).unwrap();
-                let reply = self.dma(device, request).to_bytes(header.id);
-                self.slots[device].client.send_bytes(&reply, &[]);
+                self.wanted.push_back((device, header.id, request));
             } else {
                 let reply = Reply::parse(&header, &body).unwrap();
-                self.slots[device].replies.insert(header.id, reply);
+                slot.replies.insert(header.id, reply);
             }
         }
     }
@@ -225,13 +235,6 @@ impl Machine {
             data,
         };
         self.slots[slot].client.send(&request, false, &[]);
-    }
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: time.subsec_nanos().into(),
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use machine::MachineArgs;
-pub use serve::{ServeCommand, ServeSsdArgs, SocketArgs};
+pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
@@ -341,6 +341,7 @@ mod tests {
             "forebay bench soak --transactions 0",
             "forebay vm run",
             "forebay vm serve ssd",
+            "forebay vm serve streamer --socket s --at 0",
             "forebay vm run --timeout 0 -- true",
             "forebay vm run --iommu maybe -- true",
         ] {

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::values;
+use super::{DriveIdeal, MachineArgs, values};
 
 /// Which device to serve.
 #[derive(Debug, Subcommand)]
 pub enum ServeCommand {
     /// The SSD model: an NVMe controller that the guest's own driver binds
     Ssd(ServeSsdArgs),
+    /// The streamer's RTL as an FPGA card: registers, queues and data window in BAR 0
+    Streamer(Box<ServeStreamerArgs>),
 }
 
 /// How a virtual machine reaches a device.
@@ -46,4 +48,22 @@ pub struct ServeSsdArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
+}
+
+/// Options of `forebay vm serve streamer`.
+#[derive(Args, Debug)]
+pub struct ServeStreamerArgs {
+    /// The socket.
+    #[command(flatten)]
+    pub socket: SocketArgs,
+    /// Once the guest has enabled the streamer, write this file to the drive, read it back, compare
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Byte address on the drive
+    #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size,
+          requires = "write")]
+    pub at: u64,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<DriveIdeal>,
 }
