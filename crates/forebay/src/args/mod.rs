@@ -54,6 +54,10 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List drive profiles, or show where each number of one comes from
     Profiles(ProfilesArgs),
+    /// List NVMe drives and FPGA cards of this machine
+    Devices(HardwareArgs),
+    /// Say what will work on this machine, and why the rest will not
+    Doctor(HardwareArgs),
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
         /// What to do.
@@ -84,6 +88,7 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
+            Self::Devices(args) | Self::Doctor(args) => &args.report,
             Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
@@ -285,6 +290,36 @@ pub struct ProfilesArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Options of `forebay devices` and `forebay doctor`.
+#[derive(Args, Debug)]
+pub struct HardwareArgs {
+    /// Form of what is printed; json is --json -
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Output,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+impl HardwareArgs {
+    /// Where the report goes as JSON.
+    pub fn json(&self) -> Option<&Path> {
+        match self.output {
+            Output::Json => Some(Path::new("-")),
+            Output::Text => self.report.json.as_deref(),
+        }
+    }
+}
+
+/// Forms of a report on the terminal.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Output {
+    /// Tables.
+    Text,
+    /// JSON.
+    Json,
 }
 
 /// Languages of `forebay spec`.
