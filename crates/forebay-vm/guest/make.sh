@@ -91,7 +91,7 @@ libraries=usr/lib/x86_64-linux-gnu
 loader="$root/$libraries/ld-linux-x86-64.so.2"
 busybox="$root/usr/bin/busybox"
 tree="$work/tree"
-mkdir -p "$tree"/{dev,proc,sys,run,tmp,root,share,usr/{bin,sbin,lib,lib64,share},"$libraries",etc}
+mkdir -p "$tree"/{dev,proc,sys,run,tmp,root,mnt,share,usr/{bin,sbin,lib,lib64,share},"$libraries",etc}
 for name in bin sbin lib lib64; do ln -s "usr/$name" "$tree/$name"; done
 for applet in $("$busybox" --list); do ln -sf busybox "$tree/usr/bin/$applet"; done
 cp --remove-destination "$busybox" "$tree/usr/bin/"
