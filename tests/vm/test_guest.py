@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import random
 import re
+import select
+import signal
+import socket
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from booting import Guest
-from driving import BAD_INPUT, IMPOSSIBLE, Run
+from driving import BAD_INPUT, IMPOSSIBLE, PROGRAM, Run
 
 
 def test_a_command_runs_on_two_namespaces(guest: Guest, tmp_path: Path) -> None:
@@ -70,6 +76,49 @@ def test_time_runs_out_by_name(guest: Guest) -> None:
     assert time.monotonic() - started < 30
     assert "the start of the guest did not happen within 1s" in answer.complaint
     assert "--timeout" in answer.complaint
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_device_that_does_not_speak(guest: Guest, tmp_path: Path, answers: bool) -> None:
+    """A server that closes ends the guest with QEMU's own words; one that is mute, with time."""
+    path = tmp_path / "device.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        if answers:
+            threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+        options = ("--timeout", 60 if answers else 3, "--device", path)
+        complaint = guest("true", *options, code=IMPOSSIBLE).complaint
+    if answers:
+        assert "QEMU ended" in complaint
+        assert "Broken pipe" in complaint or "closed" in complaint
+    else:
+        assert "the start of the guest did not happen within 3s" in complaint
+
+
+def test_a_shell_has_the_terminal(tmp_path: Path) -> None:
+    """What is typed is run; `exit` powers off. Without a terminal it is refused."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        words = [str(PROGRAM), "vm", "shell", "--serial-log", str(tmp_path / "serial.log")]
+        os.execv(words[0], words)
+    seen = b""
+    limit = time.monotonic() + 120
+    typed = False
+    while time.monotonic() < limit:
+        if select.select([terminal], [], [], 1)[0]:
+            try:
+                seen += os.read(terminal, 4096)
+            except OSError:
+                break
+        if not typed and b"guest:" in seen:
+            os.write(terminal, b"echo sum $((40 + 2))\nexit\n")
+            typed = True
+    else:
+        os.kill(pid, signal.SIGKILL)
+    status = os.waitpid(pid, 0)[1]
+    assert b"sum 42" in seen, seen
+    assert os.waitstatus_to_exitcode(status) == 0, seen
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from booting import Guest
@@ -12,7 +13,8 @@ from booting import Guest
 def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_path: Path) -> None:
     """One drive moves data from and to the other's memory; namespaces are filled and read back.
 
-    Afterwards the images hold what was written.
+    Afterwards the images hold what was written, and what a killed program has left to VFIO is
+    given back by one command.
     """
     images = [tmp_path / "first.img", tmp_path / "second.img"]
     share = tmp_path / "share"
@@ -22,6 +24,12 @@ def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_pa
         vfio-test --ignored --nocapture peer_to_peer
         vfio-test --ignored --nocapture --test-threads=1 filled_and_read behave
         forebay doctor -o json >doctor.json
+        echo 32 >/proc/sys/vm/nr_hugepages
+        vfio-test --ignored --nocapture killed || true
+        forebay devices
+        forebay devices --give-back 0000:01:00.0
+        sleep 1
+        blockdev --getsize64 /dev/nvme0n1
         dmesg | grep -c DMAR.*fault && exit 1 || true
         """,
         "--program",
@@ -37,6 +45,8 @@ def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_pa
     )
     assert "1 passed" in answer.out
     assert "2 passed" in answer.out
+    left, given_back = re.findall(r"0000:01:00.0 .* (\S+) +\d+ +0:", answer.out)
+    assert (left, given_back) == ("vfio-pci", "nvme")
     for number, image in enumerate(images, 1):
         assert image.read_bytes() == (share / f"namespace{number}.bin").read_bytes()
     report = json.loads((share / "doctor.json").read_text())

@@ -207,6 +207,23 @@ fn interrupts_memory_and_registers_behave() {
     assert_eq!(driver_of(DRIVE).as_deref(), Some("nvme"), "given back");
 }
 
+/// Ends without a chance to give anything back, as by `kill -9`.
+#[test]
+#[ignore = "takes a drive: tests/vm runs it in a guest"]
+fn killed_in_the_middle() {
+    let settings = Settings {
+        devices: vec![DRIVE],
+        huge_pages: true,
+        ..Settings::default()
+    };
+    let mut bus = VfioBus::open(&Sysfs::default(), settings).expect("opens");
+    let session = start(&mut bus, 1);
+    let buffer = bus.dma_alloc(4096, 4096).expect("a huge page");
+    assert!(buffer.address.is_multiple_of(2 << 20), "{buffer:?}");
+    println!("{} is up", session.facts().controller.model);
+    std::process::abort();
+}
+
 /// The guest has a file system of this drive mounted.
 #[test]
 #[ignore = "needs a mounted drive: tests/vm runs it in a guest"]

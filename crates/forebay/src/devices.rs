@@ -2,10 +2,10 @@
 //! `forebay devices` and `forebay doctor`: the hardware of this machine.
 
 use forebay_vfio::topology::Function;
-use forebay_vfio::{Sysfs, Topology};
+use forebay_vfio::{Bound, Sysfs, Topology};
 use serde::Serialize;
 
-use crate::args::HardwareArgs;
+use crate::args::{DevicesArgs, HardwareArgs};
 use crate::failure::{Exit, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
@@ -32,15 +32,20 @@ struct Doctor<'a> {
 /// Lists drives and cards.
 ///
 /// # Errors
-/// Where the kernel's files make no sense, or the report cannot be written.
-pub fn list(args: &HardwareArgs) -> Result<Exit> {
-    let topology = Topology::of(&Sysfs::default())?;
+/// Where the kernel's files make no sense, the device to give back is not VFIO's, or the report
+/// cannot be written.
+pub fn list(args: &DevicesArgs) -> Result<Exit> {
+    let sysfs = Sysfs::default();
+    if let Some(device) = args.give_back {
+        Bound::give_back(&sysfs, device)?;
+    }
+    let topology = Topology::of(&sysfs)?;
     let report = Devices {
         schema: "forebay.devices/1",
         version: env!("CARGO_PKG_VERSION"),
         devices: topology.devices().collect(),
     };
-    if !report::emit(&report, args.json())? {
+    if !report::emit(&report, args.hardware.json())? {
         let mut page = Page::of_hardware("Devices");
         if report.devices.is_empty() {
             page.line(

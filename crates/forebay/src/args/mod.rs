@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use forebay_driver::PciAddress;
 pub use machine::MachineArgs;
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs};
@@ -55,7 +56,7 @@ pub enum Command {
     /// List drive profiles, or show where each number of one comes from
     Profiles(ProfilesArgs),
     /// List NVMe drives and FPGA cards of this machine
-    Devices(HardwareArgs),
+    Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
     Doctor(HardwareArgs),
     /// Run Linux in QEMU, with drives from images and devices from sockets
@@ -88,7 +89,7 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
-            Self::Devices(args) | Self::Doctor(args) => &args.report,
+            Self::Devices(DevicesArgs { hardware: args, .. }) | Self::Doctor(args) => &args.report,
             Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
@@ -290,6 +291,17 @@ pub struct ProfilesArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Options of `forebay devices`.
+#[derive(Args, Debug)]
+pub struct DevicesArgs {
+    /// First give this device back to its own driver, where a killed program has left it to VFIO
+    #[arg(long, value_name = "ADDRESS")]
+    pub give_back: Option<PciAddress>,
+    /// The report.
+    #[command(flatten)]
+    pub hardware: HardwareArgs,
 }
 
 /// Options of `forebay devices` and `forebay doctor`.
