@@ -19,6 +19,7 @@ mod iova;
 mod kernel;
 mod sysfs;
 pub mod topology;
+mod unguarded;
 pub mod usage;
 
 pub use bind::Bound;

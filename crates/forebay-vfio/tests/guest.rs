@@ -250,4 +250,14 @@ fn without_an_iommu_the_drive_stays_with_its_driver() {
     println!("{error}\n{}", error.remedy());
     assert!(error.remedy().contains("IOMMU"), "{error}");
     assert_eq!(driver_of(DRIVE).as_deref(), Some("nvme"));
+
+    // Debian's kernel lacks the mode without one.
+    let settings = Settings {
+        devices: vec![DRIVE],
+        no_iommu: true,
+        ..Settings::default()
+    };
+    let error = VfioBus::open(&Sysfs::default(), settings).expect_err("refused");
+    assert!(error.to_string().contains("CONFIG_VFIO_NOIOMMU"), "{error}");
+    assert_eq!(driver_of(DRIVE).as_deref(), Some("nvme"));
 }
