@@ -11,13 +11,14 @@ import re
 import select
 import signal
 import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
 
 import pytest
 from booting import Guest
-from driving import BAD_INPUT, IMPOSSIBLE, PROGRAM, Run
+from driving import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, PROGRAM, Run
 
 
 def test_a_command_runs_on_two_namespaces(guest: Guest, tmp_path: Path) -> None:
@@ -76,6 +77,36 @@ def test_time_runs_out_by_name(guest: Guest) -> None:
     assert time.monotonic() - started < 30
     assert "the start of the guest did not happen within 1s" in answer.complaint
     assert "--timeout" in answer.complaint
+
+
+def test_an_image_that_cannot_be_made(
+    forebay: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a network it is said what is missing, and nothing is left behind."""
+    monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path))
+    monkeypatch.setenv("FOREBAY_DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
+    complaint = forebay("vm", "image", code=IMPOSSIBLE).complaint
+    assert "the package lists of Debian trixie could not be fetched" in complaint
+    assert "check the network" in complaint
+    left = [path.name for path in (tmp_path / "guest").iterdir()]
+    assert all(name.endswith(".lock") for name in left), left
+
+
+def test_an_interrupt_ends_the_guest(tmp_path: Path) -> None:
+    """Ctrl-C ends the command and QEMU with it."""
+    log = tmp_path / "serial.log"
+    words = [str(PROGRAM), "vm", "run", "--serial-log", str(log), "--", "sleep", "1000"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        limit = time.monotonic() + 60
+        while time.monotonic() < limit and not (log.exists() and log.stat().st_size):
+            time.sleep(0.1)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert "interrupted" in said
+    assert len(children) == 1
+    assert not Path(f"/proc/{children[0]}").exists()
 
 
 @pytest.mark.parametrize("answers", [False, True])

@@ -36,6 +36,8 @@ root="$folder/root"
 mkdir -p "$root" "$work"/{lists/partial,archives/partial,tree}
 
 # ---- packages ----------------------------------------------------------------------------------
+[ "$(uname -m)" = x86_64 ] || fail "this machine is $(uname -m), and the guest's QEMU is x86_64" \
+    "use an x86_64 machine"
 for tool in apt-get dpkg-deb sha256sum; do
     command -v "$tool" >/dev/null || fail "$tool is missing" \
         "the guest is made of Debian packages: use a Debian or Ubuntu machine or container"
