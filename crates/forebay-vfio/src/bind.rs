@@ -84,6 +84,30 @@ impl Bound {
         }
     }
 
+    /// Gives a function back to whichever driver the kernel finds for it, after a program that
+    /// had taken it was killed and could not do so. Returns that driver.
+    ///
+    /// # Errors
+    /// Where it is not vfio-pci's, or the kernel refuses.
+    pub fn give_back(sysfs: &Sysfs, device: PciAddress) -> Result<Option<String>> {
+        let driver = sysfs.function(device)?.driver;
+        if driver.as_deref() != Some(DRIVER) {
+            return Err(Error::Refused {
+                field: format!("the driver of {device}"),
+                value: driver.unwrap_or_else(|| "none".into()),
+                limit: "only what vfio-pci has can be given back",
+                remedy: "`forebay devices` lists who has what",
+            });
+        }
+        let bound = Self {
+            sysfs: sysfs.clone(),
+            device,
+            before: None,
+        };
+        bound.hand_over("")?;
+        Ok(link_name(&sysfs.folder(device).join("driver")))
+    }
+
     /// The function.
     pub const fn device(&self) -> PciAddress {
         self.device
@@ -156,6 +180,12 @@ mod tests {
             text(&fake, &format!("{FOLDER}/driver_override")),
             "(null)\n"
         );
+        // Files bind nothing: the driver is still the one that the link shows.
+        let now = Bound::give_back(&fake.sysfs(), DRIVE).expect("given back");
+        assert_eq!(now.as_deref(), Some("vfio-pci"));
+        assert_eq!(text(&fake, &format!("{FOLDER}/driver_override")), "\n");
+        let error = Bound::give_back(&fake.sysfs(), PciAddress::new(2, 0, 0));
+        assert!(error.is_err_and(|error| error.to_string().contains("is none")));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::iova::Space;
 use crate::kernel::Region;
 use crate::sysfs::Sysfs;
+use crate::unguarded;
 
 /// Huge pages as x86-64 has them by default.
 const HUGE: u64 = 2 << 20;
@@ -36,6 +37,9 @@ pub struct Settings {
     pub devices: Vec<PciAddress>,
     /// Take memory for devices from the huge pages that the system sets apart.
     pub huge_pages: bool,
+    /// Go on where no IOMMU guards memory from the devices: they then can write to all of it.
+    /// Memory for devices is of huge pages, none greater than one of these.
+    pub no_iommu: bool,
     /// Set from elsewhere to stop; the driver then ends with
     /// [`BusError::Interrupted`], and dropping the bus gives the devices back.
     pub stop: Arc<AtomicBool>,
@@ -104,16 +108,23 @@ impl VfioBus {
     /// # Errors
     /// Where one is in use or VFIO refuses it. Then all are back where they were.
     pub fn open(sysfs: &Sysfs, settings: Settings) -> Result<Self> {
+        if settings.no_iommu {
+            unguarded::check_kernel(sysfs)?;
+        }
         let mut bound = Vec::new();
         for device in &settings.devices {
             bound.push(Bound::take(sysfs, *device)?);
         }
-        let mut container = Container::new(sysfs)?;
+        let mut container = Container::new(sysfs, !settings.no_iommu)?;
         let mut functions = Vec::new();
         for address in &settings.devices {
             functions.push(Function::open(container.add(sysfs, *address)?, *address)?);
         }
-        let space = Space::new(&container.iova_ranges()?);
+        let ranges = match settings.no_iommu {
+            true => Vec::new(),
+            false => container.iova_ranges()?,
+        };
+        let space = Space::new(&ranges);
         let mut bus = Self {
             memory: BTreeMap::new(),
             functions,
@@ -125,16 +136,24 @@ impl VfioBus {
             origin: Instant::now(),
             spins: 0,
         };
-        bus.map_bars()?;
+        bus.map_bars(sysfs)?;
         Ok(bus)
     }
 
     /// Lets every device reach the BARs of the others. One that cannot be mapped is an error only
     /// when it is asked for.
-    fn map_bars(&mut self) -> Result<()> {
+    fn map_bars(&mut self, sysfs: &Sysfs) -> Result<()> {
         for function in &mut self.functions {
             // The kernel maps registers only while the function answers.
             function.enable()?;
+            if self.settings.no_iommu {
+                for bar in sysfs.function(function.address)?.bars {
+                    if let Some(Some(window)) = function.bars.get_mut(usize::from(bar.index)) {
+                        window.iova = Some(bar.address);
+                    }
+                }
+                continue;
+            }
             for window in function.bars.iter_mut().flatten() {
                 let Some(region) = &window.region else {
                     continue;
@@ -266,6 +285,30 @@ impl VfioBus {
         .map_err(carrier(format!(
             "writing BAR {bar} of {device} at {offset:#x}"
         )))
+    }
+
+    /// A huge page for itself: only within one are physical addresses in a row.
+    fn alloc_physical(
+        &mut self,
+        len: usize,
+        align: usize,
+    ) -> std::result::Result<DmaBuffer, BusError> {
+        if len as u64 > HUGE || align as u64 > HUGE {
+            return Err(BusError::OutOfMemory {
+                len,
+                align,
+                free: HUGE as usize,
+            });
+        }
+        let region = Region::anonymous(HUGE as usize, true).and_then(|region| {
+            let address = unguarded::physical(&region, self.page)?;
+            Ok((address, region))
+        });
+        let (address, region) = region.map_err(carrier(
+            "a huge page for devices; set some apart (vm.nr_hugepages)",
+        ))?;
+        self.memory.insert(address, region);
+        Ok(DmaBuffer { address, len })
     }
 
     fn buffer(&self, buffer: &DmaBuffer) -> std::result::Result<&Region, BusError> {
@@ -438,6 +481,9 @@ impl Bus for VfioBus {
     }
 
     fn dma_alloc(&mut self, len: usize, align: usize) -> std::result::Result<DmaBuffer, BusError> {
+        if self.settings.no_iommu {
+            return self.alloc_physical(len, align);
+        }
         let unit = if self.settings.huge_pages {
             HUGE
         } else {
@@ -476,10 +522,11 @@ impl Bus for VfioBus {
     fn dma_free(&mut self, buffer: DmaBuffer) {
         if let Some(region) = self.memory.remove(&buffer.address) {
             // Where the IOMMU keeps its entry, the address must not be used again.
-            if self
-                .container
-                .unmap(buffer.address, region.len() as u64)
-                .is_ok()
+            if !self.settings.no_iommu
+                && self
+                    .container
+                    .unmap(buffer.address, region.len() as u64)
+                    .is_ok()
             {
                 self.space.free(buffer.address);
             }

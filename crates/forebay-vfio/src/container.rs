@@ -14,9 +14,12 @@ use crate::kernel::{
     self, Call, DeviceInfo, DmaUnmap, GroupStatus, IommuInfo, IrqInfo, IrqSet, Region, RegionInfo,
 };
 use crate::sysfs::Sysfs;
+use crate::unguarded;
 
 /// `VFIO_TYPE1v2_IOMMU`.
 const TYPE1_V2: u64 = 3;
+/// `VFIO_NOIOMMU_IOMMU`.
+const NO_IOMMU: u64 = 8;
 /// `VFIO_GROUP_FLAGS_VIABLE`.
 const VIABLE: u32 = 1;
 /// `VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE`.
@@ -33,6 +36,7 @@ const MSIX: u32 = 2;
 pub struct Container {
     file: File,
     groups: Vec<(u32, File)>,
+    guarded: bool,
 }
 
 /// A device, as VFIO gives it to a program.
@@ -51,18 +55,22 @@ pub struct Part {
 }
 
 impl Container {
-    /// A new address space, without devices.
-    pub fn new(sysfs: &Sysfs) -> Result<Self> {
+    /// A new address space, without devices. Not guarded: that of physical memory.
+    pub fn new(sysfs: &Sysfs, guarded: bool) -> Result<Self> {
+        if !guarded {
+            unguarded::check_kernel(sysfs)?;
+        }
         let path = sysfs.path("dev/vfio/vfio");
         let file = open(&path)?;
         let refuse = "update the kernel, or load its module: modprobe vfio_iommu_type1";
         let version = kernel::call_number(&file, Call::GetApiVersion, 0)
             .map_err(Error::vfio("its version", refuse))?;
-        let extension = kernel::call_number(&file, Call::CheckExtension, TYPE1_V2)
+        let kind = if guarded { TYPE1_V2 } else { NO_IOMMU };
+        let extension = kernel::call_number(&file, Call::CheckExtension, kind)
             .map_err(Error::vfio("its IOMMU types", refuse))?;
         if (version, extension) != (0, 1) {
             return Err(Error::Refused {
-                field: "VFIO's version and type-1 v2 support".into(),
+                field: format!("VFIO's version and support of IOMMU type {kind}"),
                 value: format!("{version} and {extension}"),
                 limit: "0 and 1 are needed",
                 remedy: refuse,
@@ -71,6 +79,7 @@ impl Container {
         Ok(Self {
             file,
             groups: Vec::new(),
+            guarded,
         })
     }
 
@@ -85,6 +94,9 @@ impl Container {
                          (Intel: intel_iommu=on); `forebay doctor` shows the groups",
             });
         };
+        if !self.guarded {
+            unguarded::check_group(sysfs, address, group)?;
+        }
         let name = CString::new(address.to_string()).unwrap_or_default();
         let file = self.group(sysfs, group)?;
         let fd = kernel::open_device(file, &name).map_err(Error::vfio(
@@ -116,7 +128,8 @@ impl Container {
         if let Some(index) = self.groups.iter().position(|(known, _)| *known == number) {
             return Ok(&self.groups[index].1);
         }
-        let group = open(&sysfs.path(&format!("dev/vfio/{number}")))?;
+        let prefix = if self.guarded { "" } else { "noiommu-" };
+        let group = open(&sysfs.path(&format!("dev/vfio/{prefix}{number}")))?;
         let mut status = GroupStatus {
             size: size_of::<GroupStatus>() as u32,
             flags: 0,
@@ -139,8 +152,9 @@ impl Container {
             "check that no other program has it open",
         ))?;
         if self.groups.is_empty() {
-            kernel::call_number(&self.file, Call::SetIommu, TYPE1_V2).map_err(Error::vfio(
-                "a type-1 v2 IOMMU",
+            let kind = if self.guarded { TYPE1_V2 } else { NO_IOMMU };
+            kernel::call_number(&self.file, Call::SetIommu, kind).map_err(Error::vfio(
+                format!("an IOMMU of type {kind}"),
                 "where dmesg says that interrupts are not remapped: load vfio_iommu_type1 with \
                  allow_unsafe_interrupts=1, which trusts the devices",
             ))?;

@@ -212,7 +212,7 @@ pub fn map_dma(container: impl AsFd, region: &Region, iova: u64) -> io::Result<(
     let mut map = DmaMap {
         size: size_of::<DmaMap>() as u32,
         flags: READ | WRITE,
-        address: region.start.as_ptr() as u64,
+        address: region.address(),
         iova,
         bytes: region.len as u64,
     };
@@ -270,6 +270,11 @@ impl Region {
 
     pub const fn len(&self) -> usize {
         self.len
+    }
+
+    /// Where it begins in this program.
+    pub fn address(&self) -> u64 {
+        self.start.as_ptr() as u64
     }
 
     /// The address of an aligned value inside.

@@ -36,6 +36,8 @@ root="$folder/root"
 mkdir -p "$root" "$work"/{lists/partial,archives/partial,tree}
 
 # ---- packages ----------------------------------------------------------------------------------
+[ "$(uname -m)" = x86_64 ] || fail "this machine is $(uname -m), and the guest's QEMU is x86_64" \
+    "use an x86_64 machine"
 for tool in apt-get dpkg-deb sha256sum; do
     command -v "$tool" >/dev/null || fail "$tool is missing" \
         "the guest is made of Debian packages: use a Debian or Ubuntu machine or container"
@@ -91,7 +93,7 @@ libraries=usr/lib/x86_64-linux-gnu
 loader="$root/$libraries/ld-linux-x86-64.so.2"
 busybox="$root/usr/bin/busybox"
 tree="$work/tree"
-mkdir -p "$tree"/{dev,proc,sys,run,tmp,root,share,usr/{bin,sbin,lib,lib64,share},"$libraries",etc}
+mkdir -p "$tree"/{dev,proc,sys,run,tmp,root,mnt,share,usr/{bin,sbin,lib,lib64,share},"$libraries",etc}
 for name in bin sbin lib lib64; do ln -s "usr/$name" "$tree/$name"; done
 for applet in $("$busybox" --list); do ln -sf busybox "$tree/usr/bin/$applet"; done
 cp --remove-destination "$busybox" "$tree/usr/bin/"

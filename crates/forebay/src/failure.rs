@@ -204,6 +204,13 @@ impl From<forebay_vm::guest::Error> for Failure {
     }
 }
 
+impl From<forebay_vfio::Error> for Failure {
+    fn from(error: forebay_vfio::Error) -> Self {
+        let help = error.remedy();
+        Self::new(Exit::Impossible, error.to_string(), help)
+    }
+}
+
 impl From<forebay_driver::Failure> for Failure {
     fn from(failure: forebay_driver::Failure) -> Self {
         if matches!(

@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod demo;
+mod devices;
 mod failure;
 mod home;
 mod inspect;
@@ -49,6 +50,8 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(args),
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),
+        Command::Devices(args) => devices::list(args),
+        Command::Doctor(args) => devices::examine(args),
         Command::Spec { language } => spec::run(*language),
     };
     exit.map(|exit| exit as u8)

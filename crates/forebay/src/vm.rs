@@ -73,7 +73,7 @@ fn image() -> Result<Image> {
 }
 
 fn list(image: &Image) -> Result<u8> {
-    let mut page = Page::new("Guest image");
+    let mut page = Page::of_hardware("Guest image");
     page.field("folder", home::short(image.folder()));
     let mut grid = Grid::new(&["package", "version", "sha256"]);
     for line in image.packages()?.lines() {

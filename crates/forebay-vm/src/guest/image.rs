@@ -85,8 +85,10 @@ impl Image {
             let said = String::from_utf8_lossy(&done.stderr);
             let mut lines: Vec<_> = said.lines().collect();
             let remedy = lines.pop().unwrap_or("try again").to_owned();
+            // The recipe's own words come last, behind those of the tool that failed.
+            let what = lines.pop().unwrap_or("it said nothing");
             let from = lines.len().saturating_sub(SHOWN_LINES);
-            let said = lines[from..].join("\n");
+            let said = [&[what], &lines[from..]].concat().join("\n");
             return Err(Error::Image { said, remedy });
         }
         if self.folder.exists() {

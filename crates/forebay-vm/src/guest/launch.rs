@@ -21,6 +21,8 @@ use super::program;
 
 /// How often it is looked whether QEMU still runs and the user still waits.
 const PULSE: Duration = Duration::from_millis(50);
+/// From QEMU's start to the guest's first word, where nothing else limits that.
+const START: Duration = Duration::from_secs(180);
 /// From the guest's last word to QEMU's end.
 const POWER_OFF: Duration = Duration::from_secs(20);
 /// Lines of the serial log in an error.
@@ -191,7 +193,8 @@ impl<'a> Guest<'a> {
 
     /// Takes what comes until QEMU has ended; returns the command's exit code.
     fn follow(&mut self, job: &Job<'_>, output: &mut dyn FnMut(Port, &[u8])) -> Result<u8> {
-        let mut waiting_for = "the start of the guest";
+        const STARTING: &str = "the start of the guest";
+        let mut waiting_for = STARTING;
         let mut line = Vec::new();
         let mut files = Vec::new();
         let mut code = None;
@@ -200,7 +203,8 @@ impl<'a> Guest<'a> {
             if job.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            self.check_time(waiting_for)?;
+            let starting = (waiting_for == STARTING).then_some(START);
+            self.check_time(waiting_for, self.limit.or(starting))?;
             match self.events.recv_timeout(PULSE) {
                 Ok(Event::Closed) => open -= 1,
                 Ok(Event::Bytes(Port::Files, bytes)) => files.extend(bytes),
@@ -243,8 +247,8 @@ impl<'a> Guest<'a> {
         Ok(code)
     }
 
-    fn check_time(&self, what: &'static str) -> Result<()> {
-        match self.limit {
+    fn check_time(&self, what: &'static str, limit: Option<Duration>) -> Result<()> {
+        match limit {
             Some(limit) if self.started.elapsed() > limit => Err(Error::Timeout {
                 what,
                 limit,

@@ -34,6 +34,9 @@ pub enum Iommu {
     Translate,
 }
 
+/// More would not fit below 4 GiB beside everything else.
+const CMB_MOST: u64 = 64 << 20;
+
 /// What a machine has.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -70,6 +73,8 @@ pub struct Ssd {
     pub transfer: Option<u64>,
     /// I/O queue pairs; none: 64.
     pub queues: Option<u16>,
+    /// Memory of its own in BAR 2 (CMB), in whole MiB, which other devices reach; none: 0.
+    pub memory: u64,
     /// Its namespaces, from 1 on.
     pub namespaces: Vec<Namespace>,
 }
@@ -224,6 +229,17 @@ impl Ssd {
         }
         if let Some(queues) = self.queues {
             controller["max_ioqpairs"] = json!(queues.max(1));
+        }
+        if self.memory != 0 {
+            if !self.memory.is_multiple_of(1 << 20) || self.memory > CMB_MOST {
+                return Err(Error::Setting {
+                    field: "the controller's memory (cmb)",
+                    value: format!("{} bytes", self.memory),
+                    limit: format!("whole MiB up to {} can be", CMB_MOST >> 20),
+                    remedy: "choose another size",
+                });
+            }
+            controller["cmb_size_mb"] = json!(self.memory >> 20);
         }
         device(qemu, &controller);
         for (index, namespace) in self.namespaces.iter().enumerate() {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use forebay_driver::PciAddress;
 pub use machine::MachineArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
@@ -56,6 +57,10 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List drive profiles, or show where each number of one comes from
     Profiles(ProfilesArgs),
+    /// List NVMe drives and FPGA cards of this machine
+    Devices(DevicesArgs),
+    /// Say what will work on this machine, and why the rest will not
+    Doctor(HardwareArgs),
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
         /// What to do.
@@ -86,6 +91,7 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
+            Self::Devices(DevicesArgs { hardware: args, .. }) | Self::Doctor(args) => &args.report,
             Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
@@ -287,6 +293,47 @@ pub struct ProfilesArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Options of `forebay devices`.
+#[derive(Args, Debug)]
+pub struct DevicesArgs {
+    /// First give this device back to its own driver, where a killed program has left it to VFIO
+    #[arg(long, value_name = "ADDRESS")]
+    pub give_back: Option<PciAddress>,
+    /// The report.
+    #[command(flatten)]
+    pub hardware: HardwareArgs,
+}
+
+/// Options of `forebay devices` and `forebay doctor`.
+#[derive(Args, Debug)]
+pub struct HardwareArgs {
+    /// Form of what is printed; json is --json -
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Output,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+impl HardwareArgs {
+    /// Where the report goes as JSON.
+    pub fn json(&self) -> Option<&Path> {
+        match self.output {
+            Output::Json => Some(Path::new("-")),
+            Output::Text => self.report.json.as_deref(),
+        }
+    }
+}
+
+/// Forms of a report on the terminal.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Output {
+    /// Tables.
+    Text,
+    /// JSON.
+    Json,
 }
 
 /// Languages of `forebay spec`.

@@ -45,7 +45,8 @@ pub struct VmRunArgs {
 pub struct VmArgs {
     /// Add an NVMe controller of QEMU's: FILE[:OPTION,…][+FILE[:OPTION,…]…], a namespace for each
     /// raw image. Options: block=512|4096, size=SIZE (made where missing), error=read@LBA or
-    /// write@LBA[@once]; for the controller: mdts=SIZE|none, serial=TEXT, queues=N
+    /// write@LBA[@once]; for the controller: mdts=SIZE|none, serial=TEXT, queues=N,
+    /// cmb=SIZE (memory that other devices reach)
     #[arg(long, value_name = "FILE[:OPTIONS]", value_parser = ssd)]
     pub ssd: Vec<Ssd>,
     /// Add the device of the vfio-user server at this socket
@@ -139,6 +140,7 @@ fn set(ssd: &mut Ssd, namespace: &mut Namespace, option: &str) -> Result<(), Str
         ("error", _) => namespace.errors.push(error(value)?),
         ("mdts", "none") => ssd.transfer = Some(0),
         ("mdts", _) => ssd.transfer = Some(values::length(value)?),
+        ("cmb", _) => ssd.memory = values::length(value)?,
         ("queues", _) => ssd.queues = Some(number(1)?),
         // Identify Controller has 20 ASCII characters for it.
         ("serial", _) if (1..=20).contains(&value.len()) && value.is_ascii() => {
@@ -147,7 +149,7 @@ fn set(ssd: &mut Ssd, namespace: &mut Namespace, option: &str) -> Result<(), Str
         ("serial", _) => return Err(format!("serial is `{value}`; 1 to 20 ASCII characters fit")),
         _ => {
             return Err(format!(
-                "no option is named `{key}`; there are: block, size, error, mdts, serial, queues"
+                "no option is named `{key}`; there are: block, size, error, mdts, serial, queues, cmb"
             ));
         }
     }
@@ -198,6 +200,7 @@ mod tests {
             "a.img:error=read@1@twice",
             "a.img:serial=",
             "a.img:queues=0",
+            "a.img:cmb=0",
         ] {
             assert!(ssd(text).is_err(), "{text}");
         }
