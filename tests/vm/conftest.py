@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from booting import Guest
+from booting import Guest, Serve
 from driving import GOOD, PROGRAM, ROOT, Answer, Run, call
 
 
@@ -38,10 +39,9 @@ def guest(forebay: Run, tmp_path: Path) -> Guest:
     return run
 
 
-@pytest.fixture(scope="session")
-def vfio_test(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the program that drives a controller through VFIO."""
-    command = ["cargo", "test", "--locked", "--quiet", "--package=forebay-vfio", "--test=guest"]
+def guest_program(package: str, folder: Path) -> Path:
+    """Return a crate's test `guest`, a program for the guest."""
+    command = ["cargo", "test", "--locked", "--quiet", f"--package={package}", "--test=guest"]
     done = subprocess.run(
         [*command, "--no-run", "--message-format=json"],
         cwd=ROOT,
@@ -51,6 +51,45 @@ def vfio_test(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     programs = [message["executable"] for message in messages if message.get("executable")]
-    path = tmp_path_factory.mktemp("program") / "vfio-test"
+    path = folder / f"{package.removeprefix('forebay-')}-test"
     shutil.copy(programs[-1], path)
     return path
+
+
+@pytest.fixture(scope="session")
+def vfio_test(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the program that drives a controller through VFIO."""
+    return guest_program("forebay-vfio", tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="session")
+def vm_test(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the program that lets a streamer stream in the guest."""
+    return guest_program("forebay-vm", tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture
+def serve(forebay: Run, tmp_path: Path) -> Iterator[Serve]:
+    """Return a function that serves a device; its socket, and a function that tells its end."""
+    servers: list[subprocess.Popen[str]] = []
+
+    def start(*options: object) -> tuple[Path, Callable[[], tuple[int, str]]]:
+        path = tmp_path / f"{len(servers)}.sock"
+        command = [PROGRAM, "vm", "serve", *options, "--socket", path]
+        server = subprocess.Popen(
+            [str(word) for word in command], cwd=ROOT, text=True, stdout=subprocess.PIPE
+        )
+        servers.append(server)
+        assert server.stdout is not None
+        assert "listening" in server.stdout.readline()
+
+        def end() -> tuple[int, str]:
+            out, _ = server.communicate(timeout=60)
+            return server.returncode, out
+
+        return path, end
+
+    yield start
+    for server in servers:
+        server.kill()
+        server.communicate()
