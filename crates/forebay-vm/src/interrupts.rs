@@ -44,6 +44,7 @@ impl Interrupts {
         let range = first..first.saturating_add(set.count as usize);
         let vectors = match set.index {
             irq::MSIX => self.vectors.get_mut(range).ok_or(Errno::INVALID)?,
+            irq::ERROR if range.end <= 1 => return Ok(()),
             // Of the other types there are none: only turning them off can be asked for.
             _ if set.count == 0 => return Ok(()),
             _ => return Err(Errno::INVALID),
@@ -183,5 +184,10 @@ mod tests {
         let outcome = interrupts.set(two, vec![event()]);
         assert_eq!(outcome, Err(Errno::INVALID));
         assert_eq!(interrupts.set(intx(0), vec![]), Ok(()));
+        let errors = SetIrqs {
+            index: irq::ERROR,
+            ..set(0, 1, Action::Trigger, IrqData::Descriptors)
+        };
+        assert_eq!(interrupts.set(errors, vec![event()]), Ok(()));
     }
 }

@@ -371,6 +371,8 @@ impl Session<'_> {
             Request::IrqInfo { index } => {
                 let count = match index {
                     irq::MSIX => u32::from(self.device.vectors()),
+                    // None ever occurs, but without it QEMU warns of a lack of error recovery.
+                    irq::ERROR => 1,
                     _ => 0,
                 };
                 Outcome::Done(Reply::IrqInfo(IrqInfo { index, count }))

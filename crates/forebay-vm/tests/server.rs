@@ -195,7 +195,7 @@ fn a_device_is_described_and_its_configuration_read_in_any_pieces() {
         };
         assert_eq!(reply, Reply::RegionInfo { info, argsz: 32 });
     }
-    for (index, count) in [(0, 0), (irq::MSIX, 4)] {
+    for (index, count) in [(0, 0), (irq::MSIX, 4), (irq::ERROR, 1)] {
         let reply = client.ask(&Request::IrqInfo { index });
         assert_eq!(reply, Reply::IrqInfo(IrqInfo { index, count }));
     }

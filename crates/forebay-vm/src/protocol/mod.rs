@@ -45,4 +45,6 @@ pub mod irq {
     pub const COUNT: u32 = 5;
     /// MSI-X.
     pub const MSIX: u32 = 2;
+    /// Uncorrectable errors of the function.
+    pub const ERROR: u32 = 3;
 }
