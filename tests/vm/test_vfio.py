@@ -92,6 +92,7 @@ def test_without_an_iommu_nothing_is_taken(guest: Guest, vfio_test: Path, tmp_pa
     answer = guest(
         """
         vfio-test --ignored --nocapture without_an_iommu
+        blockdev --getsize64 /dev/nvme0n1
         forebay doctor && exit 1 || true
         """,
         "--program",
