@@ -109,6 +109,55 @@ def test_an_interrupt_ends_the_guest(tmp_path: Path) -> None:
     assert not Path(f"/proc/{children[0]}").exists()
 
 
+def pull_out(qmp: Path, device: str) -> None:
+    """Ask QEMU at this QMP socket to remove a device."""
+    with socket.socket(socket.AF_UNIX) as stream:
+        stream.connect(str(qmp))
+        with stream.makefile("rw") as lines:
+            lines.readline()
+            for command in (
+                {"execute": "qmp_capabilities"},
+                {"execute": "device_del", "arguments": {"id": device}},
+            ):
+                lines.write(json.dumps(command) + "\n")
+                lines.flush()
+                while "return" not in json.loads(lines.readline()):
+                    pass
+
+
+def test_a_drive_is_pulled_out(guest: Guest, tmp_path: Path) -> None:
+    """A drive that goes while it is read gives an error, and the other stays."""
+    qmp, log = tmp_path / "qmp", tmp_path / "serial.log"
+    pulled = threading.Event()
+
+    def pull_when_read() -> None:
+        limit = time.monotonic() + 100
+        while time.monotonic() < limit:
+            if log.exists() and "the drive is read" in log.read_text(errors="replace"):
+                pull_out(qmp, "ssd0")
+                pulled.set()
+                return
+            time.sleep(0.1)
+
+    threading.Thread(target=pull_when_read, daemon=True).start()
+    answer = guest(
+        """
+        dd if=/dev/ssd0n1 of=/dev/null bs=64k 2>/dev/null
+        echo the drive is read >/dev/kmsg
+        while dd if=/dev/ssd0n1 of=/dev/null bs=64k iflag=direct 2>/dev/null; do :; done
+        for second in $(seq 30); do [ -e /sys/bus/pci/devices/0000:01:00.0 ] || break; sleep 1; done
+        forebay devices
+        dd if=/dev/ssd1n1 of=/dev/null bs=64k
+        """,
+        *("--qmp", qmp, "--timeout", 120),
+        *("--ssd", f"{tmp_path / 'first.img'}:size=1MiB"),
+        *("--ssd", f"{tmp_path / 'second.img'}:size=1MiB"),
+    )
+    assert pulled.is_set()
+    assert "0000:02:00.0" in answer.out
+    assert "0000:01:00.0" not in answer.out
+
+
 @pytest.mark.parametrize("answers", [False, True])
 def test_a_device_that_does_not_speak(guest: Guest, tmp_path: Path, answers: bool) -> None:
     """A server that closes ends the guest with QEMU's own words; one that is mute, with time."""
