@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from booting import Guest
+from booting import Guest, pull_when_read
 from driving import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, PROGRAM, Run
 
 
@@ -109,37 +109,10 @@ def test_an_interrupt_ends_the_guest(tmp_path: Path) -> None:
     assert not Path(f"/proc/{children[0]}").exists()
 
 
-def pull_out(qmp: Path, device: str) -> None:
-    """Ask QEMU at this QMP socket to remove a device."""
-    with socket.socket(socket.AF_UNIX) as stream:
-        stream.connect(str(qmp))
-        with stream.makefile("rw") as lines:
-            lines.readline()
-            for command in (
-                {"execute": "qmp_capabilities"},
-                {"execute": "device_del", "arguments": {"id": device}},
-            ):
-                lines.write(json.dumps(command) + "\n")
-                lines.flush()
-                while "return" not in json.loads(lines.readline()):
-                    pass
-
-
 def test_a_drive_is_pulled_out(guest: Guest, tmp_path: Path) -> None:
     """A drive that goes while it is read gives an error, and the other stays."""
-    qmp, log = tmp_path / "qmp", tmp_path / "serial.log"
-    pulled = threading.Event()
-
-    def pull_when_read() -> None:
-        limit = time.monotonic() + 100
-        while time.monotonic() < limit:
-            if log.exists() and "the drive is read" in log.read_text(errors="replace"):
-                pull_out(qmp, "ssd0")
-                pulled.set()
-                return
-            time.sleep(0.1)
-
-    threading.Thread(target=pull_when_read, daemon=True).start()
+    qmp = tmp_path / "qmp"
+    pulled = pull_when_read(qmp, tmp_path / "serial.log")
     answer = guest(
         """
         dd if=/dev/ssd0n1 of=/dev/null bs=64k 2>/dev/null
