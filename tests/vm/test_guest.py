@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from booting import Guest
+from booting import Guest, pull_when_read
 from driving import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, PROGRAM, Run
 
 
@@ -60,7 +60,7 @@ def test_a_command_runs_on_two_namespaces(guest: Guest, tmp_path: Path) -> None:
     assert re.search(r"mdts\s+: 4$", answer.out, re.M)
     assert "lbads:12" in answer.out.splitlines()[2]
     assert answer.out.splitlines()[-1].startswith("forebay ")
-    assert "+ nvme id-ctrl" in answer.err
+    assert "+ forebay --version" in answer.err
     assert first.read_bytes()[: len(data)] == data
     assert (share / "out/deep/copy.bin").read_bytes() == data
     assert (share / "out/fio").read_text().strip().split(";")[4] == "0", "fio's error"
@@ -107,6 +107,28 @@ def test_an_interrupt_ends_the_guest(tmp_path: Path) -> None:
     assert "interrupted" in said
     assert len(children) == 1
     assert not Path(f"/proc/{children[0]}").exists()
+
+
+def test_a_drive_is_pulled_out(guest: Guest, tmp_path: Path) -> None:
+    """A drive that goes while it is read gives an error, and the other stays."""
+    qmp = tmp_path / "qmp"
+    pulled = pull_when_read(qmp, tmp_path / "serial.log")
+    answer = guest(
+        """
+        dd if=/dev/ssd0n1 of=/dev/null bs=64k 2>/dev/null
+        echo the drive is read >/dev/kmsg
+        while dd if=/dev/ssd0n1 of=/dev/null bs=64k iflag=direct 2>/dev/null; do :; done
+        for second in $(seq 30); do [ -e /sys/bus/pci/devices/0000:01:00.0 ] || break; sleep 1; done
+        forebay devices
+        dd if=/dev/ssd1n1 of=/dev/null bs=64k
+        """,
+        *("--qmp", qmp, "--timeout", 120),
+        *("--ssd", f"{tmp_path / 'first.img'}:size=1MiB"),
+        *("--ssd", f"{tmp_path / 'second.img'}:size=1MiB"),
+    )
+    assert pulled.is_set()
+    assert "0000:02:00.0" in answer.out
+    assert "0000:01:00.0" not in answer.out
 
 
 @pytest.mark.parametrize("answers", [False, True])

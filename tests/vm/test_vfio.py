@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from booting import Guest
+from booting import Guest, pull_when_read
 
 
 def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_path: Path) -> None:
@@ -92,6 +92,7 @@ def test_without_an_iommu_nothing_is_taken(guest: Guest, vfio_test: Path, tmp_pa
     answer = guest(
         """
         vfio-test --ignored --nocapture without_an_iommu
+        blockdev --getsize64 /dev/nvme0n1
         forebay doctor && exit 1 || true
         """,
         "--program",
@@ -101,3 +102,17 @@ def test_without_an_iommu_nothing_is_taken(guest: Guest, vfio_test: Path, tmp_pa
     )
     assert "1 passed" in answer.out
     assert "intel_iommu=on" in answer.out
+
+
+def test_a_drive_is_pulled_out_under_load(guest: Guest, vfio_test: Path, tmp_path: Path) -> None:
+    """Our driver learns of it in time, lets go, and the kernel removes the drive."""
+    qmp = tmp_path / "qmp"
+    pulled = pull_when_read(qmp, tmp_path / "serial.log")
+    answer = guest(
+        "vfio-test --ignored --nocapture pulled_out",
+        *("--program", vfio_test, "--iommu", "translate", "--qmp", qmp, "--timeout", 150),
+        *("--ssd", f"{tmp_path / 'drive.img'}:size=1MiB"),
+    )
+    assert pulled.is_set()
+    assert "1 passed" in answer.out
+    assert "wants 0000:01:00.0 back" in answer.out

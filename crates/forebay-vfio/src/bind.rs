@@ -37,7 +37,8 @@ impl Bound {
     /// former driver has it again.
     pub fn take(sysfs: &Sysfs, device: PciAddress) -> Result<Self> {
         let function = sysfs.function(device)?;
-        usage::check(sysfs, device)?;
+        // Held until the namespaces are gone: nobody can mount one in between.
+        let claim = usage::claim(sysfs, device)?;
         if function.is_bridge() {
             return Err(Error::Refused {
                 field: format!("the class of {device}"),
@@ -71,7 +72,10 @@ impl Bound {
             preferred: preferred.filter(|name| name != NONE).unwrap_or_default(),
         });
         // From here on, dropping `bound` undoes what was done.
-        bound.hand_over(DRIVER)?;
+        let handed_over = bound.hand_over(DRIVER);
+        // Before anything is undone: a namespace that is held keeps its name from the new one.
+        drop(claim);
+        handed_over?;
         match link_name(&sysfs.folder(device).join("driver")) {
             Some(driver) if driver == DRIVER => Ok(bound),
             other => Err(Error::Refused {

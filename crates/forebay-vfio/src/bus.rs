@@ -67,6 +67,8 @@ struct Function {
     address: PciAddress,
     config: Part,
     bars: [Option<Window>; BARS as usize],
+    /// Signalled when the kernel wants the device back.
+    request: OwnedFd,
     device: Device,
 }
 
@@ -186,15 +188,7 @@ impl VfioBus {
                 remedy: "ask for fewer, or poll",
             });
         }
-        let event = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let events: Vec<OwnedFd> = (0..count)
-            .map(|_| event())
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|error| Error::Vfio {
-                what: "an event descriptor".into(),
-                source: error.into(),
-                remedy: "raise the limit of open files: ulimit -n",
-            })?;
+        let events = (0..count).map(|_| event()).collect::<Result<Vec<_>>>()?;
         function.device.set_vectors(&events)?;
         Ok(events
             .into_iter()
@@ -342,10 +336,13 @@ impl Function {
                 });
             }
         }
+        let request = event()?;
+        device.set_request(&request)?;
         Ok(Self {
             address,
             config,
             bars,
+            request,
             device,
         })
     }
@@ -372,6 +369,12 @@ impl Function {
     fn command(&self, set: u16, clear: u16) -> io::Result<()> {
         let old = self.config_read(offset::COMMAND)? as u16;
         self.config_write(offset::COMMAND, u32::from((old | set) & !clear))
+    }
+
+    /// Whether the kernel wants it back. It stays so: the event is never taken.
+    fn is_wanted(&self) -> bool {
+        let mut events = [PollFd::new(&self.request, PollFlags::IN)];
+        poll(&mut events, Some(&Timespec::default())).is_ok_and(|count| count != 0)
     }
 
     /// Answers accesses, but sends none yet.
@@ -567,6 +570,13 @@ impl Bus for VfioBus {
         }
         self.spins = self.spins.wrapping_add(1);
         if self.spins.is_multiple_of(SPINS) {
+            if let Some(function) = self.functions.iter().find(|function| function.is_wanted()) {
+                let why = "it is being removed, or another driver is to have it: close it";
+                return Err(carrier(format!(
+                    "the kernel wants {} back",
+                    function.address
+                ))(io::Error::other(why)));
+            }
             thread::sleep(NAP);
         } else {
             std::hint::spin_loop();
@@ -584,6 +594,14 @@ impl Drop for VfioBus {
             let _gone = function.device.reset();
         }
     }
+}
+
+fn event() -> Result<OwnedFd> {
+    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| Error::Vfio {
+        what: "an event descriptor".into(),
+        source: error.into(),
+        remedy: "raise the limit of open files: ulimit -n",
+    })
 }
 
 fn carrier(what: impl Into<String>) -> impl FnOnce(io::Error) -> BusError {

@@ -31,6 +31,9 @@ const CONFIG: u32 = 7;
 /// `VFIO_PCI_MSIX_IRQ_INDEX`.
 const MSIX: u32 = 2;
 
+/// `VFIO_PCI_REQ_IRQ_INDEX`: the kernel wants the device back.
+const REQUEST: u32 = 4;
+
 /// An IOMMU address space that several devices share.
 #[derive(Debug)]
 pub struct Container {
@@ -293,6 +296,15 @@ impl Device {
 
     /// Lets the first MSI-X vectors signal these; none: switches MSI-X off.
     pub fn set_vectors(&self, events: &[OwnedFd]) -> Result<()> {
+        self.set_events(MSIX, events)
+    }
+
+    /// Signals this when the kernel wants the device back: it waits until the device is closed.
+    pub fn set_request(&self, event: &OwnedFd) -> Result<()> {
+        self.set_events(REQUEST, std::slice::from_ref(event))
+    }
+
+    fn set_events<E: AsRawFd>(&self, index: u32, events: &[E]) -> Result<()> {
         const NO_DATA: u32 = 1;
         const EVENTS: u32 = 4;
         const TRIGGER: u32 = 32;
@@ -312,7 +324,7 @@ impl Device {
         let mut set = IrqSet {
             size: size_of::<IrqSet>() as u32,
             flags: data | TRIGGER,
-            index: MSIX,
+            index,
             start: 0,
             count: events.len() as u32,
             descriptors,

@@ -2,6 +2,7 @@
 //! Whether somebody uses a drive: then nothing may be done to it.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
 use forebay_driver::PciAddress;
@@ -11,17 +12,31 @@ use crate::sysfs::{Sysfs, names, read};
 
 /// `O_EXCL`: of a block device, an exclusive claim, which mounts, swap, RAID and others hold.
 const EXCLUSIVE: i32 = 0o200;
-/// `EBUSY`.
-const BUSY: i32 = 16;
 
-/// Refuses a drive that is in use.
+/// Holds a drive's namespaces, so that nobody else can begin to use them; ends when dropped.
+#[derive(Debug)]
+pub struct Claim(#[allow(dead_code, reason = "held, not used")] Vec<File>);
+
+/// Claims a drive that nobody uses.
 ///
 /// # Errors
-/// Where it is, with all that use it.
-pub fn check(sysfs: &Sysfs, drive: PciAddress) -> Result<()> {
-    let uses = uses(sysfs, drive)?;
+/// Where somebody does, with all that use it.
+pub fn claim(sysfs: &Sysfs, drive: PciAddress) -> Result<Claim> {
+    let mut uses = uses(sysfs, drive)?;
+    let mut held = Vec::new();
     if uses.is_empty() {
-        return Ok(());
+        // Of whole namespaces only: those keep others from partitions, too, and also us.
+        for device in namespaces(sysfs, drive) {
+            match open_exclusive(sysfs, &device) {
+                Ok(file) => held.push(file),
+                Err(error) if is_busy(&error) => uses.push(claimed(&device)),
+                // Without a device file nobody can use it either.
+                Err(_) => {}
+            }
+        }
+    }
+    if uses.is_empty() {
+        return Ok(Claim(held));
     }
     Err(Error::InUse {
         device: drive,
@@ -62,8 +77,10 @@ pub fn uses(sysfs: &Sysfs, drive: PciAddress) -> Result<Vec<String>> {
         for holder in names(&folder.join("holders")) {
             uses.push(format!("{device} is part of {holder}"));
         }
-        if uses.len() == before && is_claimed(sysfs, &device) {
-            uses.push(format!("{device} is claimed by a program or a file system"));
+        if uses.len() == before
+            && open_exclusive(sysfs, &device).is_err_and(|error| is_busy(&error))
+        {
+            uses.push(claimed(&device));
         }
     }
     Ok(uses)
@@ -71,23 +88,24 @@ pub fn uses(sysfs: &Sysfs, drive: PciAddress) -> Result<Vec<String>> {
 
 /// Namespaces of a drive as block devices, and their partitions.
 fn block_devices(sysfs: &Sysfs, drive: PciAddress) -> Vec<String> {
-    let controllers = sysfs.folder(drive).join("nvme");
-    let mut found = Vec::new();
-    for controller in names(&controllers) {
-        for entry in names(&controllers.join(&controller)) {
-            let Some(namespace) = head(&entry) else {
-                continue;
-            };
-            let folder = sysfs.path(&format!("sys/class/block/{namespace}"));
-            let partitions = names(&folder);
-            found.extend(
-                partitions
-                    .into_iter()
-                    .filter(|name| name.strip_prefix(&namespace).is_some_and(is_partition)),
-            );
-            found.push(namespace);
-        }
+    let mut found = namespaces(sysfs, drive);
+    for namespace in found.clone() {
+        let partitions = names(&sysfs.path(&format!("sys/class/block/{namespace}")));
+        found.extend(partitions.into_iter().filter(|name| {
+            let rest = name.strip_prefix(&namespace);
+            rest.is_some_and(is_partition)
+        }));
     }
+    found
+}
+
+/// Namespaces of a drive as block devices.
+fn namespaces(sysfs: &Sysfs, drive: PciAddress) -> Vec<String> {
+    let controllers = sysfs.folder(drive).join("nvme");
+    let entries = names(&controllers)
+        .into_iter()
+        .flat_map(|controller| names(&controllers.join(controller)));
+    let mut found: Vec<_> = entries.filter_map(|entry| head(&entry)).collect();
     found.sort();
     found.dedup();
     found
@@ -137,13 +155,20 @@ impl<'a> Mount<'a> {
 }
 
 /// Asks the kernel itself, which knows of every claim.
-fn is_claimed(sysfs: &Sysfs, device: &str) -> bool {
+fn open_exclusive(sysfs: &Sysfs, device: &str) -> io::Result<File> {
     let path = sysfs.path(&format!("dev/{device}"));
-    let opened = File::options()
+    File::options()
         .read(true)
         .custom_flags(EXCLUSIVE)
-        .open(path);
-    opened.is_err_and(|error| error.raw_os_error() == Some(BUSY))
+        .open(path)
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ResourceBusy
+}
+
+fn claimed(device: &str) -> String {
+    format!("{device} is claimed by a program or a file system")
 }
 
 #[cfg(test)]
@@ -182,8 +207,8 @@ mod tests {
     fn a_drive_at_rest_is_free() {
         let fake = with_drive();
         assert_eq!(found(&fake), "");
-        assert!(check(&fake.sysfs(), DRIVE).is_ok());
-        assert!(check(&fake.sysfs(), PciAddress::new(2, 0, 0)).is_ok());
+        assert!(claim(&fake.sysfs(), DRIVE).is_ok());
+        assert!(claim(&fake.sysfs(), PciAddress::new(2, 0, 0)).is_ok());
     }
 
     #[test]
@@ -193,7 +218,7 @@ mod tests {
         assert_eq!(found(&fake), "nvme0n1p1 is mounted at /srv");
         mounts(&fake, "0:42", "/dev/nvme0n2");
         assert_eq!(found(&fake), "nvme0n2 is mounted at /srv");
-        let error = check(&fake.sysfs(), DRIVE).expect_err("refused");
+        let error = claim(&fake.sysfs(), DRIVE).expect_err("refused");
         assert!(
             error
                 .to_string()

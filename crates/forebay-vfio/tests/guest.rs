@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forebay_driver::{
     Bus, BusError, DmaBuffer, Options, PciAddress, QueuePlacement, Session, Span, bring_up,
@@ -205,6 +205,51 @@ fn interrupts_memory_and_registers_behave() {
     assert!(matches!(bus.relax(), Err(BusError::Interrupted)));
     drop(bus);
     assert_eq!(driver_of(DRIVE).as_deref(), Some("nvme"), "given back");
+}
+
+/// The host pulls the drive out as soon as it reads of it in the kernel's log.
+#[test]
+#[ignore = "takes a drive: tests/vm runs it in a guest"]
+fn pulled_out_under_load() {
+    let mut bus = open(&[DRIVE], &Arc::default());
+    let mut session = start(&mut bus, 1);
+    let namespace = session.facts().namespace;
+    let buffer = bus.dma_alloc(4096, 4096).expect("memory");
+    let pair = session.queue_pair().expect("in host memory");
+    let blocks = (4096 / namespace.block_bytes()) as u32;
+    std::fs::write("/dev/kmsg", "the drive is read\n").expect("written");
+    let started = Instant::now();
+    let mut reads = 0;
+    let error = loop {
+        assert!(started.elapsed() < LIMIT, "no error after {reads} reads");
+        let span = Span {
+            buffer: &buffer,
+            offset: 0,
+        };
+        let mut done = Vec::new();
+        let read = pair
+            .read(&mut bus, &namespace, 0, blocks, span)
+            .and_then(|_| pair.finish(&mut bus, LIMIT, &mut done));
+        match read {
+            Ok(()) => reads += 1,
+            Err(error) => break error,
+        }
+        // A program that looks at nothing but completions would never learn of it.
+        if let Err(error) = (0..4000).try_for_each(|_| bus.relax()) {
+            break error.into();
+        }
+    };
+    println!("after {reads} reads: {error}");
+    assert!(reads > 0);
+    assert!(
+        error.to_string().contains("wants 0000:01:00.0 back"),
+        "{error}"
+    );
+    drop(bus);
+    while Sysfs::default().function(DRIVE).is_ok() {
+        assert!(started.elapsed() < LIMIT, "the drive is still there");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Ends without a chance to give anything back, as by `kill -9`.

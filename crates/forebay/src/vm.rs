@@ -77,7 +77,7 @@ fn list(image: &Image) -> Result<u8> {
     page.field("folder", home::short(image.folder()));
     let mut grid = Grid::new(&["package", "version", "sha256"]);
     for line in image.packages()?.lines() {
-        grid.row(line.split('\t').map(|cell| cell.get(..32).unwrap_or(cell)));
+        grid.row(line.split('\t'));
     }
     page.grid(grid).print();
     Ok(Exit::Good as u8)
