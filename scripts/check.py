@@ -49,7 +49,8 @@ def stages(jobs: int) -> list[Stage]:
             "cocotb tests of RTL modules",
             [*pytest, f"--numprocesses={jobs}", "--dist=loadfile", "tb"],
         ),
-        Stage("tests", "end to end, as a user does it", [*pytest, "tests"]),
+        Stage("tests", "end to end, as a user does it", [*pytest, "tests/cli", "tests/tools"]),
+        Stage("vm", "in a Linux guest, on QEMU's drives", [*pytest, "tests/vm"]),
         Stage(
             "budget",
             f"resources of the streamer, {BUDGET}",

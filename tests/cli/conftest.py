@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import GOOD, PROGRAM, ROOT, TIMEOUT_SECONDS, Answer, Run
+from driving import PROGRAM, ROOT, Run, call
 
 
 @pytest.fixture(scope="session")
@@ -18,17 +17,7 @@ def forebay() -> Run:
     """Return a function that runs a command line in the checkout."""
     if not PROGRAM.exists():
         pytest.fail(f"{PROGRAM} is missing: `make build/forebay` makes it")
-
-    def run(*words: object, code: int | None = GOOD) -> Answer:
-        command = [str(PROGRAM), *map(str, words)]
-        done = subprocess.run(
-            command, cwd=ROOT, text=True, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
-        )
-        answer = Answer(done.returncode, done.stdout, done.stderr)
-        assert code is None or answer.code == code, f"{command}\n{answer.out}\n{answer.err}"
-        return answer
-
-    return run
+    return call
 
 
 @pytest.fixture

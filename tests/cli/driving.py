@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,3 +39,20 @@ class Answer:
 
 
 Run = Callable[..., Answer]
+
+
+def call(*words: object, code: int | None = GOOD) -> Answer:
+    """Run a command line in the checkout; its exit code must be `code`, unless that is None."""
+    command = [str(PROGRAM), *map(str, words)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    answer = Answer(done.returncode, done.stdout, done.stderr)
+    assert code is None or answer.code == code, f"{command}\n{answer.out}\n{answer.err}"
+    return answer

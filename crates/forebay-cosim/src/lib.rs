@@ -29,7 +29,9 @@
 #![forbid(unsafe_code)]
 
 mod bridge;
+mod card;
 mod config;
+mod core;
 mod dut;
 mod error;
 mod held;
@@ -48,6 +50,7 @@ mod window;
 mod workload;
 mod writes;
 
+pub use card::{Card, Sent};
 pub use config::{CLOCK_PERIOD, Config, Stall, Stalls, Waves, rtl};
 pub use error::{Error, Result};
 pub use machine::{FPGA, SSD};

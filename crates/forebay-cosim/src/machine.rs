@@ -6,12 +6,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use forebay_driver::{BusError, DmaBuffer, PciAddress};
-use forebay_model::pci::{ConfigSpace, Identity};
+use forebay_model::pci::ConfigSpace;
 use forebay_model::{
     Completion, Fabric, HostMemory, Medium, ModelError, Node, Profile, Request, Ssd, Time,
 };
 use forebay_spec::pci::{self, command, offset};
-use forebay_spec::streamer::{self, bar0};
+
+use crate::card;
 
 /// Where the FPGA card stands.
 pub const FPGA: PciAddress = PciAddress::new(1, 0, 0);
@@ -51,14 +52,8 @@ impl Machine {
             ssd: Ssd::new(&profile.ssd, medium, seed)?,
             host: HostMemory::new(HOST_BASE, host_memory),
             now: 0,
-            fpga: with_fpga.then(|| {
-                let identity = Identity {
-                    vendor: streamer::PCI_VENDOR,
-                    device: streamer::PCI_DEVICE,
-                    class: pci::CLASS_ACCELERATOR,
-                    revision: 1,
-                };
-                let mut config = ConfigSpace::new(identity, bar0::BYTES, None);
+fpga: with_fpga.then(|| {
+                let mut config = card::config_space();
                 config.set_payload(&profile.fabric);
                 config
             }),

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RTL and models on one clock.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forebay_driver::{BusError, DmaBuffer, Options, PciAddress, Session};
 use forebay_model::{Fabric, HostMemory, Ssd, Time};
-use forebay_rtl::{Builder, Model, Progress};
+use forebay_rtl::Progress;
 
 use crate::bridge::Bridge;
 use crate::config::Config;
-use crate::dut::Dut;
+use crate::core::{Core, Parts, RESET_CYCLES};
 use crate::error::{Error, Result};
 use crate::machine::{FPGA, Host, Machine, impl_bus};
-use crate::pins::{PinSet, Pins};
-use crate::reads::Reads;
-use crate::stats::{Direction, Outcome, Stats};
+use crate::pins::PinSet;
+use crate::stats::{Outcome, Stats};
 use crate::transaction::{Read, Write};
-use crate::writes::Writes;
 
-/// Cycles of reset at the start.
-const RESET_CYCLES: u64 = 16;
 /// How often the stop flag is looked at and progress is told, in cycles.
 const LOOK_EVERY: u64 = 1 << 14;
 /// How far time moves at once while the streamer is disabled and nothing is due.
@@ -52,41 +47,16 @@ type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
 /// It is also a [`Bus`](forebay_driver::Bus): the driver reaches the SSD and, through the RTL's own
 /// ports, the streamer, by simulated requests that take simulated time.
 pub struct System {
-    dut: Dut,
-    pins: Pins,
+    core: Core,
     machine: Machine,
-    bridge: Bridge,
-    writes: Writes,
-    reads: Reads,
-    period: Time,
-    cycle: u64,
     /// Last cycle in which anything moved.
     moved_at: u64,
     watchdog: u64,
-    next_id: u64,
-    log: Log,
     stats_from: StatsBase,
     stop: Arc<AtomicBool>,
     watcher: Option<Watcher>,
     pub(crate) options: Options,
     pub(crate) session: Option<Session>,
-}
-
-/// What has ended.
-#[derive(Default)]
-struct Log {
-    outcomes: VecDeque<Outcome>,
-    stats: Stats,
-}
-
-impl Log {
-    fn add(&mut self, outcome: Outcome) {
-        match outcome.direction {
-            Direction::Write => self.stats.writes.add(&outcome),
-            Direction::Read => self.stats.reads.add(&outcome),
-        }
-        self.outcomes.push_back(outcome);
-    }
 }
 
 /// Counters at the last reset of the statistics.
@@ -109,54 +79,30 @@ impl System {
     /// # Errors
     /// When the RTL cannot be built or has other pins, or the profile or medium is not usable.
     pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
-        let Config {
-            mut rtl,
-            profile,
+        let seed = config.seed;
+        let parts = Parts {
+            rtl: config.rtl,
             seed,
-            clock_period,
-            stalls,
-            ..
-        } = config;
-        if clock_period == 0 {
-            let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
-            return Err(Error::Setting {
-                field: "clock_period",
-                value,
-                limit,
-            });
-        }
-        rtl.trace |= config.waves.is_some();
-        let library = Builder::from_environment()?.build(&rtl, progress)?;
-        let model = Model::load_seeded(&library, seed)?;
-        let pins = Pins::find(&model)?;
-        let mut machine = Machine::new(&profile, config.medium, seed, config.host_memory, true)?;
+            clock_period: config.clock_period,
+            half_cycles: config.half_cycles,
+            stalls: config.stalls,
+            waves: config.waves,
+        };
+        let core = Core::new(parts, progress)?;
+        let (profile, memory) = (&config.profile, config.host_memory);
+        let mut machine = Machine::new(profile, config.medium, seed, memory, true)?;
         machine.ssd.set_faults(config.faults);
         let mut system = Self {
-            bridge: Bridge::new(&pins, &stalls, seed),
-            writes: Writes::new(&pins, &stalls, seed),
-            reads: Reads::new(&pins, &stalls, seed),
-            dut: Dut::new(
-                model,
-                pins.clk,
-                clock_period,
-                config.half_cycles,
-                config.waves,
-            ),
-            pins,
+            core,
             machine,
-            period: clock_period,
-            cycle: 0,
             moved_at: 0,
             watchdog: config.watchdog,
-            next_id: 0,
-            log: Log::default(),
             stats_from: StatsBase::default(),
             stop: Arc::default(),
             watcher: None,
             options: config.driver,
             session: None,
         };
-        system.bridge.init(&mut system.dut.model);
         system.reset(RESET_CYCLES)?;
         Ok(system)
     }
@@ -164,13 +110,13 @@ impl System {
     /// Which names the RTL's pins have.
     #[must_use]
     pub fn pin_set(&self) -> PinSet {
-        self.pins.set
+        self.core.pins.set
     }
 
     /// Cycles since the start.
     #[must_use]
     pub fn cycle(&self) -> u64 {
-        self.cycle
+        self.core.cycle
     }
 
     /// Simulated time in picoseconds.
@@ -182,7 +128,7 @@ impl System {
     /// Period of the clock in picoseconds.
     #[must_use]
     pub fn clock_period(&self) -> Time {
-        self.period
+        self.core.period
     }
 
     /// The drive.
@@ -226,38 +172,30 @@ impl System {
 
     /// Queues a write for the user's stream; returns its number.
     pub fn submit_write(&mut self, write: Write) -> u64 {
-        let id = self.new_id();
-        self.writes.submit(id, write);
-        id
+        self.moved_at = self.core.cycle;
+        self.core.submit_write(write)
     }
 
     /// Queues a read for the user's stream; returns its number.
     pub fn submit_read(&mut self, read: Read) -> u64 {
-        let id = self.new_id();
-        self.reads.submit(id, read);
-        id
-    }
-
-    fn new_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.moved_at = self.cycle;
-        self.next_id
+        self.moved_at = self.core.cycle;
+        self.core.submit_read(read)
     }
 
     /// No transaction is queued or under way on the user's streams.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.writes.is_idle() && self.reads.is_idle()
+        self.core.is_idle()
     }
 
     /// What has ended since this was last called, in the order of ending.
     pub fn take_outcomes(&mut self) -> Vec<Outcome> {
-        self.log.outcomes.drain(..).collect()
+        self.core.log.outcomes.drain(..).collect()
     }
 
     /// The next transaction that has ended.
     pub fn next_outcome(&mut self) -> Option<Outcome> {
-        self.log.outcomes.pop_front()
+        self.core.log.outcomes.pop_front()
     }
 
     /// Runs until every transaction has ended.
@@ -275,10 +213,10 @@ impl System {
     /// # Errors
     /// As [`System::run`].
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool) -> Result<()> {
-        self.moved_at = self.cycle;
+        self.moved_at = self.core.cycle;
         while !done(self) {
             self.step()?;
-            if self.cycle.is_multiple_of(LOOK_EVERY) {
+            if self.core.cycle.is_multiple_of(LOOK_EVERY) {
                 self.look()?;
             }
         }
@@ -292,8 +230,8 @@ impl System {
     pub fn run_cycles(&mut self, cycles: u64) -> Result<()> {
         for _ in 0..cycles {
             self.step()?;
-            if self.cycle.is_multiple_of(LOOK_EVERY) {
-                self.moved_at = self.cycle;
+            if self.core.cycle.is_multiple_of(LOOK_EVERY) {
+                self.moved_at = self.core.cycle;
                 self.look()?;
             }
         }
@@ -306,35 +244,14 @@ impl System {
     /// [`Error::Protocol`] and [`Error::Assertion`] when the RTL misbehaves.
     #[inline]
     pub fn step(&mut self) -> Result<()> {
-        let Self {
-            dut,
-            writes,
-            reads,
-            bridge,
-            machine,
-            log,
-            cycle,
-            ..
-        } = self;
-        machine.now += self.period;
-        let (cycle, now) = (*cycle, machine.now);
-        let model = &mut dut.model;
-        writes.drive(model)?;
-        reads.drive(model);
-        bridge.drive(model);
-        let moved = dut.cycle(cycle, now, |model| {
-            let mut done = |outcome| log.add(outcome);
-            let mut moved = writes.sample(model, cycle, &mut done)?;
-            moved |= reads.sample(model, cycle, &mut done)?;
-            moved |= bridge.sample(model, cycle, now, &mut machine.fabric)?;
-            Ok(moved)
-        })?;
-        bridge.control.settle(&mut dut.model);
-        let happened = machine.settle(|now, fabric| bridge.drain(now, fabric));
+        let Self { core, machine, .. } = self;
+        let cycle = core.cycle;
+        machine.now += core.period;
+        let moved = core.step(machine.now, &mut machine.fabric)?;
+        let happened = machine.settle(|now, fabric| core.bridge.drain(now, fabric));
         if moved || happened {
             self.moved_at = cycle;
         }
-        self.cycle += 1;
         Ok(())
     }
 
@@ -347,7 +264,7 @@ impl System {
         if let Some(watcher) = &mut self.watcher {
             watcher(&snapshot);
         }
-        let idle = self.cycle - self.moved_at;
+        let idle = self.core.cycle - self.moved_at;
         // While the drive has something to do by itself (it senses its flash, say), all is well; but
         // not for ever.
         let patience = match self.machine.next_event() {
@@ -356,7 +273,7 @@ impl System {
         };
         if idle > patience {
             return Err(Error::Stuck {
-                cycle: self.cycle,
+                cycle: self.core.cycle,
                 idle,
                 waiting: self.waiting(),
             });
@@ -367,36 +284,26 @@ impl System {
     /// What a run waits for, in words.
     #[must_use]
     pub fn waiting(&self) -> String {
-        let user = [
-            self.writes.waiting(&self.dut.model),
-            self.reads.waiting(&self.dut.model),
-        ];
-        let mut parts: Vec<String> = user.into_iter().flatten().collect();
-        parts.extend(self.bridge.waiting(&self.dut.model));
-        parts.push(format!(
-            "{} doorbells rung so far",
-            self.bridge.doorbell.count
-        ));
-        parts.join("; ")
+        self.core.waiting()
     }
 
     /// How far the run is.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let Stats { writes, reads, .. } = &self.log.stats;
+        let Stats { writes, reads, .. } = &self.core.log.stats;
         Snapshot {
-            cycle: self.cycle,
+            cycle: self.core.cycle,
             now: self.machine.now,
             transactions: writes.transactions + reads.transactions,
             bytes: writes.bytes + reads.bytes,
-            bytes_to_send: self.writes.bytes_left(),
+            bytes_to_send: self.core.writes.bytes_left(),
         }
     }
 
     /// Numbers since [`System::reset_stats`].
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let mut stats = self.log.stats.clone();
+        let mut stats = self.core.log.stats.clone();
         let (now, base) = (self.counters(), &self.stats_from);
         stats.cycles = now.cycle - base.cycle;
         stats.beats.data_read = now.data_read - base.data_read;
@@ -411,7 +318,7 @@ impl System {
 
     /// Begins to count anew.
     pub fn reset_stats(&mut self) {
-        self.log.stats = Stats::default();
+        self.core.log.stats = Stats::default();
         self.stats_from = self.counters();
     }
 
@@ -423,9 +330,9 @@ impl System {
             doorbell,
             stray,
             ..
-        } = &self.bridge;
+        } = &self.core.bridge;
         StatsBase {
-            cycle: self.cycle,
+            cycle: self.core.cycle,
             data_read: data.beats_read,
             data_written: data.beats_written,
             queue_read: queue.beats_read,
@@ -441,30 +348,10 @@ impl System {
     /// # Errors
     /// When the RTL misbehaves.
     pub fn reset(&mut self, cycles: u64) -> Result<()> {
-        let Self {
-            dut,
-            writes,
-            reads,
-            bridge,
-            machine,
-            log,
-            cycle,
-            pins,
-            ..
-        } = self;
-        let model = &mut dut.model;
-        let mut done = |outcome| log.add(outcome);
-        writes.reset(model, *cycle, &mut done);
-        reads.reset(model, *cycle, &mut done);
-        bridge.reset(model, machine.now, &mut machine.fabric);
-        bridge.base = machine.bar(FPGA).map_or(0, |range| range.start);
-        model.set(pins.reset, pins.reset_on);
-        for _ in 0..cycles {
-            self.bare_cycle()?;
-        }
-        let pins = &self.pins;
-        self.dut.model.set(pins.reset, pins.reset_on ^ 1);
-        self.bare_cycle()
+        let Machine { now, fabric, .. } = &mut self.machine;
+        self.core.reset(now, fabric, cycles)?;
+        self.core.bridge.base = self.machine.bar(FPGA).map_or(0, |range| range.start);
+        Ok(())
     }
 
     /// Nothing but a clock: the RTL without any model around it. What a simulation costs at least,
@@ -481,25 +368,22 @@ impl System {
 
     #[inline]
     fn bare_cycle(&mut self) -> Result<()> {
-        self.machine.now += self.period;
-        self.dut.bare_cycle(self.cycle, self.machine.now)?;
-        self.cycle += 1;
-        Ok(())
+        self.core.bare_cycle(&mut self.machine.now)
     }
 
     /// Completes the file of waves; also done when the system is dropped.
     pub fn finish_waves(&mut self) {
-        self.dut.finish_waves();
+        self.core.dut.finish_waves();
     }
 
     /// What the RTL printed since this was last called.
     pub fn take_output(&mut self) -> String {
-        self.dut.model.take_output()
+        self.core.dut.model.take_output()
     }
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
     fn at_rest(&self) -> bool {
-        !self.bridge.enabled && self.bridge.is_idle() && self.is_idle()
+        self.core.at_rest()
     }
 }
 
@@ -519,7 +403,7 @@ impl Host for System {
         self.step().map_err(carrier)?;
         // The card's BAR may have been moved.
         if let Some(range) = self.machine.bar(FPGA) {
-            self.bridge.base = range.start;
+            self.core.bridge.base = range.start;
         }
         Ok(())
     }

@@ -136,10 +136,26 @@ impl ConfigSpace {
         self.command() & command::BUS_MASTER != 0
     }
 
-    /// Interrupts are sent as MSI-X messages.
+    /// Interrupts are MSI-X messages, sent now or, while the function is masked, later.
+    pub fn msix_on(&self) -> bool {
+        self.msix && self.msix_control() & msix::ENABLE != 0
+    }
+
+    /// MSI-X messages are sent.
     pub fn msix_enabled(&self) -> bool {
-        let control = (self.read(MSI_X) >> 16) as u16;
-        self.msix && control & (msix::ENABLE | msix::FUNCTION_MASK) == msix::ENABLE
+        self.msix_on() && self.msix_control() & msix::FUNCTION_MASK == 0
+    }
+
+    /// Reset of the function: nothing is enabled or placed. What it is stays.
+    pub fn reset(&mut self) {
+        for at in [offset::COMMAND, offset::BAR0, offset::BAR0 + 4, MSI_X] {
+            self.write(at, 0);
+        }
+        self.write(offset::INTERRUPT, 0);
+    }
+
+    fn msix_control(&self) -> u16 {
+        (self.read(MSI_X) >> 16) as u16
     }
 
     fn command(&self) -> u16 {
@@ -208,6 +224,11 @@ mod tests {
             (space.read(first + 4), space.read(first + 8)),
             (1, 1 << 5 | 2 << 12)
         );
+        // While the function is masked, messages wait.
+        space.write(second, 0xc000_0000);
+        assert!(space.msix_on() && !space.msix_enabled());
+        space.reset();
+        assert!(!space.msix_on() && space.read(second) as u8 == capability::MSI_X);
         // Read-only words do not move.
         space.write(0, 0);
         assert_eq!(space.read(0), 0x5678_1234);

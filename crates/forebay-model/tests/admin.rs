@@ -3,7 +3,7 @@
 
 mod support;
 
-use forebay_model::{MICROSECOND, SECOND};
+use forebay_model::{FaultAction, FaultPlan, MICROSECOND, SECOND, Trigger};
 use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace, cns};
 use forebay_spec::nvme::log::{self, Smart};
 use forebay_spec::nvme::regs::{self, Cap, Cc, Csts, Shutdown, ShutdownStatus};
@@ -122,6 +122,18 @@ fn identify_in_its_forms() {
         (namespace.current().shift, namespace.size),
         (12, 2_000_398_934_016 >> 12)
     );
+    assert_eq!((namespace.format_count, namespace.format), (2, 1));
+    let shifts = [namespace.formats[0].shift, namespace.formats[1].shift];
+    assert_eq!(shifts, [9, 12]);
+    // Structures of the NVM command set, and of no other.
+    for cns in [cns::COMMAND_SET_NAMESPACE, cns::COMMAND_SET_CONTROLLER] {
+        let (cqe, data) = rig.admin_read(identify(cns, 1));
+        assert!(cqe.status.is_success() && data[..4096].iter().all(|byte| *byte == 0));
+        let zoned = admin(AdminOpcode::Identify, 1, cns as u32, 2 << 24);
+        assert_eq!(rig.admin(zoned).status, Status::INVALID_FIELD);
+    }
+    let (_, data) = rig.admin_read(identify(cns::INDEPENDENT_NAMESPACE, 2));
+    assert_eq!(data[14], 1);
     let (_, data) = rig.admin_read(identify(cns::ACTIVE_NAMESPACES, 0));
     assert!(identify::active_list(data[..].try_into().unwrap()).eq([1, 2]));
     let (_, data) = rig.admin_read(identify(cns::DESCRIPTORS, 1));
@@ -284,6 +296,11 @@ fn log_pages_tell_what_went_wrong() {
     assert_eq!((smart.host_reads, smart.error_entries), (1, 1));
     let (_, data) = rig.admin_read(get(log::FIRMWARE_SLOT, 512, 8));
     assert_eq!(data[..5], *b"0.1.0");
+    let (_, data) = rig.admin_read(get(log::COMMANDS, 4096, 0));
+    let effects = |at: usize| u32::from_le_bytes(data[4 * at..4 * at + 4].try_into().unwrap());
+    // Identify, Format NVM; Write, Read, Compare.
+    assert_eq!((effects(0x06), effects(0x80)), (1, 0x2_0007));
+    assert_eq!((effects(257), effects(258), effects(261)), (3, 1, 0));
     assert_eq!(rig.admin(get(0x7f, 64, 0)).status, Status::INVALID_LOG_PAGE);
     assert_eq!(
         rig.admin(get(log::SMART, 64, 4096)).status,
@@ -356,13 +373,111 @@ fn unknown_commands_are_refused() {
     };
     assert_eq!(rig.admin(unknown).status, Status::INVALID_OPCODE);
     assert_eq!(rig.run(&mut queue, &unknown).status, Status::INVALID_OPCODE);
-    let format = admin(AdminOpcode::FormatNvm, 1, 0, 0);
-    assert_eq!(rig.admin(format).status, Status::INVALID_OPCODE);
     let sgl = Sqe {
         flags: 0x40,
         ..Sqe::transfer(IoOpcode::Read, 1, 0, 1)
     };
     assert_eq!(rig.run(&mut queue, &sgl).status, Status::INVALID_FIELD);
+}
+
+#[test]
+fn a_format_changes_the_block_and_forgets_the_data() {
+    let (mut rig, mut queue) = Rig::with_queue("ideal", 8, |ssd| {
+        ssd.namespaces[0].bytes = 1 << 20;
+        ssd.namespaces.push(ssd.namespaces[0]);
+    });
+    let page = rig.host.alloc(4096, 4096).unwrap();
+    let io =
+        |opcode, nsid, slba, blocks| Sqe::transfer(opcode, nsid, slba, blocks).with_prps(page, 0);
+    let format = |nsid, setting| admin(AdminOpcode::FormatNvm, nsid, setting, 0);
+    for nsid in [1, 2] {
+        rig.host.write(page, &[nsid as u8; 512]);
+        let cqe = rig.run(&mut queue, &io(IoOpcode::Write, nsid, 2047, 1));
+        assert!(cqe.status.is_success());
+    }
+    assert!(rig.admin(format(1, 1)).status.is_success());
+    let shape = |rig: &mut Rig, nsid| {
+        let identify = admin(AdminOpcode::Identify, nsid, cns::NAMESPACE as u32, 0);
+        let (_, data) = rig.admin_read(identify);
+        let namespace = IdentifyNamespace::from_bytes(data[..].try_into().unwrap());
+        (namespace.current().shift, namespace.size)
+    };
+    assert_eq!(shape(&mut rig, 1), (12, 256));
+    assert_eq!(shape(&mut rig, 2), (9, 2048));
+    // The last block of each: forgotten, kept.
+    for (nsid, slba, byte) in [(1, 255, 0), (2, 2047, 2)] {
+        let cqe = rig.run(&mut queue, &io(IoOpcode::Read, nsid, slba, 1));
+        assert!(cqe.status.is_success());
+        let mut data = [0xff; 512];
+        assert!(rig.host.read(page, &mut data));
+        assert_eq!(data, [byte; 512]);
+    }
+    let beyond = rig.run(&mut queue, &io(IoOpcode::Read, 1, 256, 1));
+    assert_eq!(beyond.status, Status::LBA_OUT_OF_RANGE);
+    // All namespaces, with their data erased.
+    assert!(rig.admin(format(u32::MAX, 1 << 9)).status.is_success());
+    assert_eq!(shape(&mut rig, 1), (9, 2048));
+    for (nsid, setting, status) in [
+        (1, 2, Status::INVALID_FORMAT),
+        (1, 1 << 12, Status::INVALID_FORMAT),
+        (1, 1 << 5, Status::INVALID_FORMAT),
+        (1, 2 << 9, Status::INVALID_FIELD),
+        (3, 0, Status::INVALID_NAMESPACE),
+        (0, 0, Status::INVALID_NAMESPACE),
+    ] {
+        let cqe = rig.admin(format(nsid, setting));
+        assert_eq!(cqe.status, status, "{setting:#x}");
+    }
+}
+
+#[test]
+fn a_namespace_in_use_is_not_formatted() {
+    let (mut rig, mut queue) = Rig::with_queue("ideal", 8, |_| {});
+    let never = FaultPlan::none().once(Trigger::Nth(1), FaultAction::Drop);
+    rig.ssd.set_faults(never);
+    rig.submit(&mut queue, &Sqe::transfer(IoOpcode::Read, 1, 0, 1));
+    rig.step();
+    let format = admin(AdminOpcode::FormatNvm, 1, 0, 0);
+    assert_eq!(rig.admin(format).status, Status::COMMAND_SEQUENCE_ERROR);
+}
+
+#[test]
+fn masked_interrupts_wait() {
+    let mut rig = enabled();
+    let place = *rig.ssd.msix_table();
+    let (table, pending) = (place.table as u64, place.pending as u64);
+    rig.ssd.config_write(0x80, 0x8000_0000);
+    rig.send(table, &0xfee0_0000u64.to_le_bytes());
+    rig.send(table + 8, &0x1_0000_0055u64.to_le_bytes());
+    let get = admin(AdminOpcode::GetFeatures, 0, feature::ARBITRATION as u32, 0);
+    rig.admin(get);
+    assert_eq!((rig.host.take_interrupt(), rig.read32(pending)), (None, 1));
+    // The vector is unmasked, but now the whole function is masked.
+    rig.ssd.config_write(0x80, 0xc000_0000);
+    rig.send(table + 12, &0u32.to_le_bytes());
+    rig.step();
+    assert_eq!((rig.host.take_interrupt(), rig.read32(pending)), (None, 1));
+    rig.ssd.config_write(0x80, 0x8000_0000);
+    assert_eq!(rig.ssd.next_event(), Some(0));
+    rig.step();
+    assert_eq!(rig.host.take_interrupt(), Some(0x55));
+    assert_eq!((rig.read32(pending), rig.ssd.next_event()), (0, None));
+}
+
+#[test]
+fn a_function_reset_leaves_nothing_but_the_data() {
+    let (mut rig, mut queue) = Rig::with_queue("ideal", 8, |_| {});
+    let page = rig.host.alloc(4096, 4096).unwrap();
+    rig.host.write(page, &[7; 512]);
+    let write = Sqe::transfer(IoOpcode::Write, 1, 3, 1).with_prps(page, 0);
+    assert!(rig.run(&mut queue, &write).status.is_success());
+    rig.ssd.function_reset();
+    assert_eq!(rig.ssd.bar_range(), None);
+    assert_eq!(rig.ssd.config_read(4) as u16, 0);
+    for register in [regs::CC, regs::CSTS] {
+        assert_eq!(rig.ssd.bar_read(register, 4)[..], [0; 4]);
+    }
+    assert_eq!(rig.ssd.medium().read(3 * 512, 512).unwrap()[..], [7; 512]);
 }
 
 #[test]

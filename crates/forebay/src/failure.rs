@@ -191,6 +191,27 @@ impl From<forebay_cosim::Error> for Failure {
     }
 }
 
+impl From<forebay_vm::guest::Error> for Failure {
+    fn from(error: forebay_vm::guest::Error) -> Self {
+        use forebay_vm::guest::Error as Guest;
+        let exit = match error {
+            Guest::Interrupted => return Self::interrupted(),
+            Guest::Setting { .. } | Guest::Io { .. } => Exit::BadInput,
+            Guest::Archive { .. } => Exit::BadResult,
+            _ => Exit::Impossible,
+        };
+        let help = error.remedy().to_owned();
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
+impl From<forebay_vfio::Error> for Failure {
+    fn from(error: forebay_vfio::Error) -> Self {
+        let help = error.remedy();
+        Self::new(Exit::Impossible, error.to_string(), help)
+    }
+}
+
 impl From<forebay_driver::Failure> for Failure {
     fn from(failure: forebay_driver::Failure) -> Self {
         if matches!(

@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod demo;
+mod devices;
 mod failure;
 mod home;
 mod inspect;
@@ -19,8 +20,10 @@ mod render;
 mod report;
 mod resources;
 mod run;
+mod serve;
 mod session;
 mod spec;
+mod vm;
 mod workload;
 
 use std::process::ExitCode;
@@ -33,19 +36,23 @@ use failure::{Exit, Result};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::listen();
-    let exit = dispatch(&cli.command).unwrap_or_else(failure::Failure::show);
-    ExitCode::from(exit as u8)
+    let code = dispatch(&cli.command).unwrap_or_else(|failure| failure.show() as u8);
+    ExitCode::from(code)
 }
 
-fn dispatch(command: &Command) -> Result<Exit> {
+fn dispatch(command: &Command) -> Result<u8> {
     report::check(command.json())?;
-    match command {
+    let exit: Result<Exit> = match command {
+        Command::Vm { vm } => return vm::run(vm),
         Command::Demo(args) => demo::run(args),
         Command::Run(args) => run::run(args),
         Command::Bench { bench } => bench::run(bench),
         Command::Inspect(args) => inspect::run(args),
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),
+        Command::Devices(args) => devices::list(args),
+        Command::Doctor(args) => devices::examine(args),
         Command::Spec { language } => spec::run(*language),
-    }
+    };
+    exit.map(|exit| exit as u8)
 }

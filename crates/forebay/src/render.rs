@@ -24,6 +24,14 @@ impl Page {
         page
     }
 
+    /// With a title only: what it shows is real.
+    pub fn of_hardware(title: &str) -> Self {
+        let mut page = Self::default();
+        let title = title.if_supports_color(Stream::Stdout, |t| t.bold());
+        let _ = writeln!(page.text, "{title}");
+        page
+    }
+
     /// A line.
     pub fn line(&mut self, line: impl Display) -> &mut Self {
         let _ = writeln!(self.text, "{line}");

@@ -2,12 +2,10 @@
 //! The admin command set: dispatch, Identify, Abort, asynchronous events.
 
 use super::commands::{CommandRef, Transfer};
-use super::log_page;
 use super::{PCI_VENDOR, Ssd};
+use super::{format, log_page};
 use crate::{Fabric, Time};
-use forebay_spec::nvme::identify::{
-    self, IdentifyController, IdentifyNamespace, LbaFormat, cns, oncs,
-};
+use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace, cns, oacs, oncs};
 use forebay_spec::nvme::{AdminOpcode, NSID_ALL, Sqe, Status, regs};
 
 /// Abort commands outstanding at once, 0's based. Each is done at once, so this never matters.
@@ -83,7 +81,7 @@ impl Ssd {
                 }
                 Ok(Outcome::Wait)
             }
-            AdminOpcode::FormatNvm => Err(Status::INVALID_OPCODE),
+            AdminOpcode::FormatNvm => self.format_nvm(sqe),
         }
     }
 
@@ -129,6 +127,16 @@ impl Ssd {
                 self.namespace(sqe.nsid)?;
                 identify::write_descriptor_list(&mut data, eui64(sqe.nsid));
             }
+            // Of the NVM command set, the only one (CSI, bits 31:24 of dword 11). Its structures
+            // say that there is no protection information, and no limit besides the transfer size.
+            cns::COMMAND_SET_NAMESPACE if sqe.cdw11() >> 24 == 0 => {
+                self.namespace(sqe.nsid)?;
+            }
+            cns::COMMAND_SET_CONTROLLER if sqe.cdw11() >> 24 == 0 => {}
+            cns::INDEPENDENT_NAMESPACE => {
+                self.namespace(sqe.nsid)?;
+                identify::write_independent_namespace(&mut data);
+            }
             _ => return Err(Status::INVALID_FIELD),
         }
         Ok(Outcome::Send(data))
@@ -144,6 +152,7 @@ impl Ssd {
             async_event_limit: ASYNC_EVENT_LIMIT,
             error_log_entries: (log_page::ERROR_ENTRIES - 1) as u8,
             namespaces: self.namespaces.len() as u32,
+            oacs: oacs::FORMAT,
             oncs: oncs::DATASET_MANAGEMENT | oncs::WRITE_ZEROES,
             vwc: if self.profile.controller.write_cache {
                 0b111
@@ -164,21 +173,16 @@ impl Ssd {
 
     fn identify_namespace(&self, nsid: u32) -> Result<IdentifyNamespace, Status> {
         let namespace = self.namespace(nsid)?;
-        let mut data = IdentifyNamespace {
+        Ok(IdentifyNamespace {
             size: namespace.blocks,
             capacity: namespace.blocks,
             utilisation: namespace.blocks,
-            format_count: 1,
+            format: namespace.format(),
+            formats: format::formats(),
+            format_count: format::SHIFTS.len() as u8,
             dlfeat: 1,
             eui64: eui64(nsid),
-            ..IdentifyNamespace::default()
-        };
-        data.formats[0] = LbaFormat {
-            metadata: 0,
-            shift: namespace.shift,
-            performance: 0,
-        };
-        Ok(data)
+        })
     }
 }
 

@@ -7,7 +7,6 @@ use super::events::Event;
 use super::fault::FaultAction;
 use crate::{Fabric, Request, Time};
 use forebay_spec::nvme::{Cqe, IoOpcode, Status};
-use forebay_spec::pci::msix;
 
 impl Ssd {
     /// A command's work is done: its completion follows, with timing after a while.
@@ -139,24 +138,6 @@ impl Ssd {
         if let Some(Some(completion)) = self.completion.get(queue as usize) {
             cqe.phase = !completion.phase;
             let (addr, data) = (completion.slot(), cqe.to_bytes().into());
-            fabric.request(now, self.node, Request::Write { addr, data });
-        }
-    }
-
-    /// Sends the message of a vector (PCIe 6.1.4), if interrupts are on and it is not masked.
-    fn interrupt(&mut self, now: Time, fabric: &mut Fabric, vector: u16) {
-        if !self.config.msix_enabled() {
-            return;
-        }
-        let entry = self
-            .msix_table
-            .get(vector as usize * 4..vector as usize * 4 + 4);
-        let Some(&[low, high, data, control]) = entry else {
-            return;
-        };
-        if control & msix::VECTOR_MASK == 0 {
-            let addr = low as u64 & !3 | (high as u64) << 32;
-            let data = data.to_le_bytes().into();
             fabric.request(now, self.node, Request::Write { addr, data });
         }
     }

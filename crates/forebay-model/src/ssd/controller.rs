@@ -5,7 +5,9 @@ use super::Ssd;
 use super::commands::{CommandRef, ReadUse};
 use super::events::Event;
 use super::feature::Features;
+use super::msix::Msix;
 use super::queues::{CompletionQueue, SubmissionQueue};
+use super::registers::Registers;
 use crate::{Completion, Fabric, Time};
 use forebay_spec::nvme::regs::{Cc, Csts, Shutdown, ShutdownStatus};
 use forebay_spec::nvme::{Sqe, Status};
@@ -84,6 +86,15 @@ impl Ssd {
         self.commands.remove_all(None);
         self.log.reset();
         self.features = Features::new(&self.profile.controller);
+    }
+
+    /// Reset of the PCI function (PCI Express Base 5.0, 6.6.2): all is as after power-on but what
+    /// is stored, its format, and the counters.
+    pub fn function_reset(&mut self) {
+        self.reset();
+        self.config.reset();
+        self.msix = Msix::new(*self.msix.place());
+        self.registers = Registers::new(&self.profile.controller);
     }
 
     /// Controller fatal status (3.1.3.6): only a reset helps.

@@ -13,7 +13,7 @@ use forebay_spec::nvme::{Sqe, regs};
 enum Place {
     Register,
     Doorbell { queue: u16, completion: bool },
-    Vector(usize),
+    Msix,
     Nothing,
 }
 
@@ -41,15 +41,7 @@ impl Ssd {
                 let Some(range) = base.filter(|range| range.contains(&addr)) else {
                     return;
                 };
-                let offset = addr - range.start;
-                if !offset.is_multiple_of(4) || (data.len() != 4 && data.len() != 8) {
-                    self.stats.odd_accesses += 1;
-                    return;
-                }
-                for (n, word) in data.chunks_exact(4).enumerate() {
-                    let value = word.try_into().map_or(0, u32::from_le_bytes);
-                    self.bar_write(now, fabric, offset + 4 * n as u64, value);
-                }
+                self.bar_write(now, fabric, addr - range.start, &data);
             }
         }
     }
@@ -107,13 +99,8 @@ impl Ssd {
         if offset < regs::DOORBELLS {
             return Place::Register;
         }
-        if let Some(at) = offset.checked_sub(self.msix_offset) {
-            let index = (at / 4) as usize;
-            return if index < self.msix_table.len() {
-                Place::Vector(index)
-            } else {
-                Place::Nothing
-            };
+        if self.msix.is_at(offset) {
+            return Place::Msix;
         }
         let stride = 4 << self.profile.controller.doorbell_stride;
         let at = offset - regs::DOORBELLS;
@@ -127,10 +114,11 @@ impl Ssd {
         }
     }
 
-    fn bar_read(&self, offset: u64, len: u32) -> Box<[u8]> {
+    /// Reads BAR 0 by an offset in it, for an access that somebody else has routed: a hypervisor.
+    pub fn bar_read(&self, offset: u64, len: u32) -> Box<[u8]> {
         let word = |offset: u64| match self.place(offset) {
             Place::Register => self.registers.read(offset & !3),
-            Place::Vector(index) => self.msix_table[index],
+            Place::Msix => self.msix.read(offset & !3),
             // Reading a doorbell is undefined (PCIe Transport 1.0c 3.1.2.1).
             Place::Doorbell { .. } | Place::Nothing => 0,
         };
@@ -139,14 +127,28 @@ impl Ssd {
             .collect()
     }
 
-    fn bar_write(&mut self, now: Time, fabric: &mut Fabric, offset: u64, value: u32) {
+    /// Writes BAR 0 by an offset in it, as [`Ssd::bar_read`]: 4 or 8 bytes, aligned to 4. Others
+    /// are counted and ignored.
+    pub fn bar_write(&mut self, now: Time, fabric: &mut Fabric, offset: u64, data: &[u8]) {
+        if !offset.is_multiple_of(4) || (data.len() != 4 && data.len() != 8) {
+            self.stats.odd_accesses += 1;
+            return;
+        }
+        for (n, word) in data.chunks_exact(4).enumerate() {
+            let value = word.try_into().map_or(0, u32::from_le_bytes);
+            self.write_word(now, fabric, offset + 4 * n as u64, value);
+        }
+    }
+
+    fn write_word(&mut self, now: Time, fabric: &mut Fabric, offset: u64, value: u32) {
         match self.place(offset) {
             Place::Register => {
                 if let Effect::Configured(old) = self.registers.write(offset, value) {
                     self.configured(now, fabric, old);
                 }
             }
-            Place::Vector(index) => self.msix_table[index] = value,
+            Place::Msix if self.msix.write(offset, value) => self.send_pending(now, fabric),
+            Place::Msix => self.stats.odd_accesses += 1,
             Place::Doorbell { queue, completion } if self.running => {
                 self.ring(now, fabric, queue, completion, value);
             }

@@ -128,6 +128,7 @@ impl Ssd {
             log::ERROR_INFORMATION => self.log.error_page(),
             log::SMART => self.smart().to_bytes().to_vec(),
             log::FIRMWARE_SLOT => firmware_page(),
+            log::COMMANDS => log::commands_page().to_vec(),
             _ => return Err(Status::INVALID_LOG_PAGE),
         };
         let Some(rest) = usize::try_from(offset)

@@ -23,8 +23,10 @@ mod events;
 mod fault;
 mod feature;
 mod flash;
+mod format;
 mod io;
 mod log_page;
+mod msix;
 mod prp;
 mod queue_admin;
 mod queues;
@@ -41,8 +43,9 @@ use events::{Event, EventQueue};
 use feature::Features;
 use flash::Flash;
 use forebay_spec::nvme::regs;
-use forebay_spec::pci::{CLASS_NVME, msix};
+use forebay_spec::pci;
 use log_page::Log;
+use msix::Msix;
 use queues::{CompletionQueue, SubmissionQueue};
 use registers::Registers;
 use std::ops::Range;
@@ -88,6 +91,7 @@ pub struct SsdStats {
 #[derive(Clone, Copy, Debug)]
 struct Namespace {
     base: u64,
+    bytes: u64,
     blocks: u64,
     shift: u8,
 }
@@ -98,9 +102,7 @@ pub struct Ssd {
     node: Node,
     profile: SsdProfile,
     config: ConfigSpace,
-    /// The MSI-X table, four words a vector, and where it stands in BAR 0.
-    msix_table: Vec<u32>,
-    msix_offset: u64,
+    msix: Msix,
     registers: Registers,
     /// Counts enablings and disablings, so that events of an earlier life are known.
     epoch: u32,
@@ -146,11 +148,11 @@ impl Ssd {
         // BAR 0: registers, doorbells, then table and pending bits of MSI-X in pages of their own.
         let doorbells_end = regs::sq_doorbell(queues as u16, controller.doorbell_stride);
         let table = doorbells_end.next_multiple_of(4096);
-        let pending = (table + vectors as u64 * msix::ENTRY_BYTES).next_multiple_of(4096);
+        let pending = (table + vectors as u64 * pci::msix::ENTRY_BYTES).next_multiple_of(4096);
         let identity = Identity {
             vendor: PCI_VENDOR,
             device: PCI_DEVICE,
-            class: CLASS_NVME,
+            class: pci::CLASS_NVME,
             revision: 0,
         };
         let msix_table = MsixTable {
@@ -165,6 +167,7 @@ impl Ssd {
             let shift = namespace.block_shift;
             Namespace {
                 base: start,
+                bytes: namespace.bytes,
                 blocks: namespace.bytes >> shift,
                 shift,
             }
@@ -172,9 +175,7 @@ impl Ssd {
         Ok(Self {
             node: Node::Ssd(0),
             config: ConfigSpace::new(identity, pending + 4096, Some(msix_table)),
-            // Vectors are masked until software writes them (PCIe 7.7.2.3).
-            msix_table: [0, 0, 0, msix::VECTOR_MASK].repeat(vectors as usize),
-            msix_offset: table,
+            msix: Msix::new(msix_table),
             registers: Registers::new(controller),
             epoch: 0,
             queue_epoch: 0,
@@ -236,6 +237,11 @@ impl Ssd {
         self.config.set_payload(fabric);
     }
 
+    /// The interrupt vectors, and where their table and pending bits stand in BAR 0.
+    pub const fn msix_table(&self) -> &MsixTable {
+        self.msix.place()
+    }
+
     /// Bytes of BAR 0, a power of two.
     pub const fn bar_bytes(&self) -> u64 {
         self.config.bar_bytes()
@@ -248,6 +254,7 @@ impl Ssd {
 
     /// Does everything that is due by now.
     pub fn step(&mut self, now: Time, fabric: &mut Fabric) {
+        self.send_pending(now, fabric);
         loop {
             let mut idle = true;
             while let Some((time, event)) = self.events.pop(now) {
@@ -278,7 +285,10 @@ impl Ssd {
 
     /// When the drive next has something to do by itself; `None`: it only waits for others.
     pub fn next_event(&self) -> Option<Time> {
-        self.events.next_time()
+        match self.msix.is_due(&self.config) {
+            true => Some(0),
+            false => self.events.next_time(),
+        }
     }
 
     /// What it has done so far.

@@ -23,7 +23,7 @@ impl Ssd {
         let vector = (sqe.cdw11() >> 16) as u16;
         let vector = match sqe.cdw11() & INTERRUPTS {
             0 => None,
-            _ if vector as usize * 4 < self.msix_table.len() => Some(vector),
+            _ if vector < self.msix.place().vectors => Some(vector),
             _ => return Err(Status::INVALID_INTERRUPT_VECTOR),
         };
         self.completion[queue as usize] = Some(CompletionQueue::new(sqe.prp1, entries, vector));

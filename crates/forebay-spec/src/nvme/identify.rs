@@ -16,6 +16,12 @@ pub mod cns {
     pub const ACTIVE_NAMESPACES: u8 = 0x02;
     /// Namespace identification descriptor list.
     pub const DESCRIPTORS: u8 = 0x03;
+    /// Identify Namespace, as an I/O command set has it (5.17.2).
+    pub const COMMAND_SET_NAMESPACE: u8 = 0x05;
+    /// Identify Controller, as an I/O command set has it (5.17.2).
+    pub const COMMAND_SET_CONTROLLER: u8 = 0x06;
+    /// Identify Namespace, as all I/O command sets have it (5.17.2).
+    pub const INDEPENDENT_NAMESPACE: u8 = 0x08;
 }
 
 /// Identify Controller (5.17.2.1; NVM Command Set 4.1.5.2).
@@ -37,6 +43,8 @@ pub struct IdentifyController {
     pub controller_id: u16,
     /// Version, as the VS register.
     pub version: u32,
+    /// Optional admin commands: see [`oacs`].
+    pub oacs: u16,
     /// Abort commands outstanding at once, 0's based.
     pub abort_limit: u8,
     /// Asynchronous Event Requests outstanding at once, 0's based.
@@ -55,6 +63,12 @@ pub struct IdentifyController {
     pub vwc: u8,
     /// NVMe qualified name of the subsystem, padded with zeros.
     pub subnqn: [u8; 64],
+}
+
+/// Bits of the optional admin commands (OACS).
+pub mod oacs {
+    /// Format NVM.
+    pub const FORMAT: u16 = 1 << 1;
 }
 
 /// Bits of the optional NVM commands (ONCS).
@@ -76,6 +90,7 @@ impl Default for IdentifyController {
             mdts: 0,
             controller_id: 0,
             version: 0,
+            oacs: 0,
             abort_limit: 0,
             async_event_limit: 0,
             error_log_entries: 0,
@@ -125,12 +140,13 @@ impl IdentifyController {
         put(b, 80, &self.version.to_le_bytes());
         // Controller type: I/O controller.
         b[111] = 1;
+        put(b, 256, &self.oacs.to_le_bytes());
         b[258] = self.abort_limit;
         b[259] = self.async_event_limit;
         // Firmware: one slot, read only.
         b[260] = 0b11;
-        // Get Log Page takes 32-bit lengths and offsets.
-        b[261] = 1 << 2;
+        // Get Log Page takes 32-bit lengths and offsets, and knows the commands supported.
+        b[261] = 1 << 2 | 1 << 1;
         b[262] = self.error_log_entries;
         // Warning and critical composite temperature thresholds in kelvin.
         put(b, 266, &343u16.to_le_bytes());
@@ -156,6 +172,7 @@ impl IdentifyController {
             mdts: b[77],
             controller_id: get_u16(b, 78),
             version: get_u32(b, 80),
+            oacs: get_u16(b, 256),
             abort_limit: b[258],
             async_event_limit: b[259],
             error_log_entries: b[262],
@@ -266,6 +283,13 @@ pub fn active_list(b: &[u8; BYTES]) -> impl Iterator<Item = u32> + '_ {
     (0..BYTES / 4)
         .map(|n| get_u32(b, 4 * n))
         .take_while(|nsid| *nsid != 0)
+}
+
+/// Writes the structure of a namespace that all I/O command sets have (5.17.2, CNS 08h): it is
+/// ready.
+pub fn write_independent_namespace(b: &mut [u8; BYTES]) {
+    b.fill(0);
+    b[14] = 1;
 }
 
 /// A namespace identification descriptor (5.17.2.4).

@@ -10,6 +10,8 @@ pub const ERROR_INFORMATION: u8 = 0x01;
 pub const SMART: u8 = 0x02;
 /// Firmware Slot Information.
 pub const FIRMWARE_SLOT: u8 = 0x03;
+/// Commands Supported and Effects.
+pub const COMMANDS: u8 = 0x05;
 
 /// One entry of the Error Information log (5.16.1.2), 64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +119,36 @@ impl Smart {
             error_entries: get_u64(b, 176),
         }
     }
+}
+
+/// The Commands Supported and Effects log (5.16.1.6) of all commands that we know; 4096 bytes.
+pub fn commands_page() -> [u8; 4096] {
+    use super::{AdminOpcode as Admin, IoOpcode as Io};
+    /// Supported; changes the content of blocks; changes what a namespace can do; no other command
+    /// to any namespace at the same time.
+    const SUPPORTED: u32 = 1;
+    const BLOCKS: u32 = 1 << 1;
+    const NAMESPACE: u32 = 1 << 2;
+    const ALONE: u32 = 2 << 16;
+    /// Where the I/O commands stand.
+    const IO: usize = 1024;
+    let mut page = [0; 4096];
+    for number in 0..=u8::MAX {
+        let at = 4 * number as usize;
+        let admin = match Admin::from_number(number) {
+            Some(Admin::FormatNvm) => SUPPORTED | BLOCKS | NAMESPACE | ALONE,
+            Some(_) => SUPPORTED,
+            None => 0,
+        };
+        put(&mut page, at, &admin.to_le_bytes());
+        let io = match Io::from_number(number) {
+            Some(Io::Write | Io::WriteZeroes | Io::DatasetManagement) => SUPPORTED | BLOCKS,
+            Some(Io::Flush | Io::Read) => SUPPORTED,
+            None => 0,
+        };
+        put(&mut page, IO + at, &io.to_le_bytes());
+    }
+    page
 }
 
 /// Types and informations of asynchronous events (5.2.1).

@@ -2,15 +2,20 @@
 //! The command line's grammar.
 
 mod machine;
+mod serve;
 mod third_party;
 pub mod values;
+mod vm;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use forebay_driver::PciAddress;
 pub use machine::MachineArgs;
+pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
+pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
@@ -24,7 +29,8 @@ use values::{FaultOption, StallOption};
 )]
 #[command(
     after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
-                        3 done but data differ or a transaction failed, 130 interrupted."
+                        3 done but data differ or a transaction failed, 130 interrupted; \
+                        of `vm run`, the command's own."
 )]
 pub struct Cli {
     /// What to do.
@@ -51,6 +57,16 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List drive profiles, or show where each number of one comes from
     Profiles(ProfilesArgs),
+    /// List NVMe drives and FPGA cards of this machine
+    Devices(DevicesArgs),
+    /// Say what will work on this machine, and why the rest will not
+    Doctor(HardwareArgs),
+    /// Run Linux in QEMU, with drives from images and devices from sockets
+    Vm {
+        /// What to do.
+        #[command(subcommand)]
+        vm: VmCommand,
+    },
     /// Print the constants that hardware and software share
     Spec {
         /// In which language
@@ -75,7 +91,8 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
-            Self::Spec { .. } => return None,
+            Self::Devices(DevicesArgs { hardware: args, .. }) | Self::Doctor(args) => &args.report,
+            Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
     }
@@ -278,6 +295,47 @@ pub struct ProfilesArgs {
     pub report: ReportArgs,
 }
 
+/// Options of `forebay devices`.
+#[derive(Args, Debug)]
+pub struct DevicesArgs {
+    /// First give this device back to its own driver, where a killed program has left it to VFIO
+    #[arg(long, value_name = "ADDRESS")]
+    pub give_back: Option<PciAddress>,
+    /// The report.
+    #[command(flatten)]
+    pub hardware: HardwareArgs,
+}
+
+/// Options of `forebay devices` and `forebay doctor`.
+#[derive(Args, Debug)]
+pub struct HardwareArgs {
+    /// Form of what is printed; json is --json -
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Output,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+impl HardwareArgs {
+    /// Where the report goes as JSON.
+    pub fn json(&self) -> Option<&Path> {
+        match self.output {
+            Output::Json => Some(Path::new("-")),
+            Output::Text => self.report.json.as_deref(),
+        }
+    }
+}
+
+/// Forms of a report on the terminal.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Output {
+    /// Tables.
+    Text,
+    /// JSON.
+    Json,
+}
+
 /// Languages of `forebay spec`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Language {
@@ -328,6 +386,11 @@ mod tests {
             "forebay demo --limit 0",
             "forebay bench core --rtl x --reorder 64",
             "forebay bench soak --transactions 0",
+            "forebay vm run",
+            "forebay vm serve ssd",
+            "forebay vm serve streamer --socket s --at 0",
+            "forebay vm run --timeout 0 -- true",
+            "forebay vm run --iommu maybe -- true",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The FPGA card alone, in the slot of a machine that is not simulated here: a virtual one, say.
+
+use forebay_model::pci::{ConfigSpace, Identity};
+use forebay_model::{Arrival, Completion, Fabric, Node, Request, Time};
+use forebay_rtl::Progress;
+use forebay_spec::pci;
+use forebay_spec::streamer::{self, bar0};
+
+use crate::config::Config;
+use crate::core::{Core, Parts, RESET_CYCLES};
+use crate::error::Result;
+use crate::stats::Outcome;
+use crate::transaction::{Read, Write};
+
+/// Where BAR 0 stands in the card's own fabric: above all addresses of machines.
+const BAR: u64 = 1 << 63;
+
+/// Something that the card sends.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// A posted write: the streamer rings a doorbell.
+    Write {
+        /// Bus address.
+        address: u64,
+        /// The bytes.
+        data: Box<[u8]>,
+    },
+    /// The answer to [`Card::read`].
+    Answer(Completion),
+}
+
+/// The streamer's RTL and the PCIe function around it, without drive and host.
+///
+/// The caller is the rest of the machine: it hands in accesses to BAR 0, lets the card's clock run
+/// by [`Card::step`], and takes what the card sends.
+pub struct Card {
+    core: Core,
+    fabric: Fabric,
+    config: ConfigSpace,
+    now: Time,
+}
+
+impl Card {
+    /// Bytes of BAR 0, a power of two.
+    pub const BAR_BYTES: u64 = bar0::BYTES;
+
+    /// Builds the RTL (or finds it in the cache), loads it and resets it. Of the configuration,
+    /// drive, medium, faults, driver and host memory are not used.
+    ///
+    /// # Errors
+    /// When the RTL cannot be built or has other pins.
+    pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+        let mut fabric = Fabric::new(&config.profile.fabric, 0);
+        // The host is whatever is not the card.
+        fabric.map(Node::Host, 0..BAR);
+        fabric.map(Node::Fpga, BAR..BAR + bar0::BYTES);
+        let parts = Parts {
+            rtl: config.rtl,
+            seed: config.seed,
+            clock_period: config.clock_period,
+            half_cycles: config.half_cycles,
+            stalls: config.stalls,
+            waves: config.waves,
+        };
+        let mut card = Self {
+            core: Core::new(parts, progress)?,
+            fabric,
+            config: config_space(),
+            now: 0,
+        };
+        card.reset()?;
+        Ok(card)
+    }
+
+    /// Reads the dword at an offset of configuration space.
+    #[must_use]
+    pub fn config_read(&self, offset: u16) -> u32 {
+        self.config.read(offset)
+    }
+
+    /// Writes the dword at an offset of configuration space.
+    pub fn config_write(&mut self, offset: u16, value: u32) {
+        self.config.write(offset, value);
+    }
+
+    /// Reads BAR 0; a [`Sent::Answer`] will bear the tag.
+    pub fn read(&mut self, offset: u64, len: u32, tag: u32) {
+        let addr = BAR + offset;
+        let request = Request::Read { addr, len, tag };
+        self.fabric.request(self.now, Node::Host, request);
+    }
+
+    /// Writes BAR 0. Writes are posted; no later write or read passes them.
+    pub fn write(&mut self, offset: u64, data: &[u8]) {
+        let (addr, data) = (BAR + offset, data.into());
+        let request = Request::Write { addr, data };
+        self.fabric.request(self.now, Node::Host, request);
+    }
+
+    /// One clock cycle; true where something moved.
+    ///
+    /// # Errors
+    /// When the RTL misbehaves.
+    #[inline]
+    pub fn step(&mut self) -> Result<bool> {
+        self.now += self.core.period;
+        let moved = self.core.step(self.now, &mut self.fabric)?;
+        let due = self.fabric.next_event().is_some_and(|at| at <= self.now);
+        if due {
+            self.core.bridge.drain(self.now, &mut self.fabric);
+        }
+        Ok(moved || due)
+    }
+
+    /// The next thing that the card sends.
+    pub fn take_sent(&mut self) -> Option<Sent> {
+        loop {
+            match self.fabric.poll(self.now, Node::Host)? {
+                Arrival::Completion(completion) => return Some(Sent::Answer(completion)),
+                Arrival::Request {
+                    request: Request::Write { addr, data },
+                    ..
+                } if self.config.bus_master() => {
+                    let address = addr;
+                    return Some(Sent::Write { address, data });
+                }
+                // It reads nothing, and sends nothing while it is no bus master.
+                Arrival::Request { .. } => {}
+            }
+        }
+    }
+
+    /// The card needs no clock: the streamer is disabled, no port is busy, nothing is under way.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        self.core.at_rest() && self.fabric.next_event().is_none()
+    }
+
+    /// The streamer was last told to run.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.core.bridge.enabled
+    }
+
+    /// Reset of the function and of the RTL: transactions end as aborted, nothing is under way.
+    ///
+    /// # Errors
+    /// When the RTL misbehaves.
+    pub fn reset(&mut self) -> Result<()> {
+        self.config.reset();
+        self.core
+            .reset(&mut self.now, &mut self.fabric, RESET_CYCLES)?;
+        self.core.bridge.base = BAR;
+        // What was on its way is gone.
+        while let Some(time) = self.fabric.next_event() {
+            self.now = self.now.max(time);
+            while self.fabric.poll(self.now, Node::Host).is_some() {}
+            while self.fabric.poll(self.now, Node::Fpga).is_some() {}
+        }
+        Ok(())
+    }
+
+    /// Queues a write for the user's stream; returns its number.
+    pub fn submit_write(&mut self, write: Write) -> u64 {
+        self.core.submit_write(write)
+    }
+
+    /// Queues a read for the user's stream; returns its number.
+    pub fn submit_read(&mut self, read: Read) -> u64 {
+        self.core.submit_read(read)
+    }
+
+    /// The next transaction of the user's streams that has ended.
+    pub fn next_outcome(&mut self) -> Option<Outcome> {
+        self.core.log.outcomes.pop_front()
+    }
+
+    /// What is waited for, in words.
+    #[must_use]
+    pub fn waiting(&self) -> String {
+        self.core.waiting()
+    }
+
+    /// Cycles since the start.
+    #[must_use]
+    pub fn cycle(&self) -> u64 {
+        self.core.cycle
+    }
+}
+
+/// The card's configuration space, as it stands after power-on.
+pub(crate) fn config_space() -> ConfigSpace {
+    let identity = Identity {
+        vendor: streamer::PCI_VENDOR,
+        device: streamer::PCI_DEVICE,
+        class: pci::CLASS_ACCELERATOR,
+        revision: 1,
+    };
+    ConfigSpace::new(identity, bar0::BYTES, None)
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The RTL on its clock, with a model at each of its ports.
+
+use std::collections::VecDeque;
+
+use forebay_model::{Fabric, Time};
+use forebay_rtl::{Builder, Model, Progress, Source};
+
+use crate::bridge::Bridge;
+use crate::config::{Stalls, Waves};
+use crate::dut::Dut;
+use crate::error::{Error, Result};
+use crate::pins::Pins;
+use crate::reads::Reads;
+use crate::stats::{Direction, Outcome, Stats};
+use crate::transaction::{Read, Write};
+use crate::writes::Writes;
+
+/// Cycles of reset at the start.
+pub(crate) const RESET_CYCLES: u64 = 16;
+
+/// What a [`Core`] is made of.
+pub(crate) struct Parts {
+    pub rtl: Source,
+    pub seed: u64,
+    pub clock_period: Time,
+    pub half_cycles: bool,
+    pub stalls: Stalls,
+    pub waves: Option<Waves>,
+}
+
+/// The streamer: its RTL, and the models at its ports.
+pub(crate) struct Core {
+    pub dut: Dut,
+    pub pins: Pins,
+    pub bridge: Bridge,
+    pub writes: Writes,
+    pub reads: Reads,
+    pub log: Log,
+    pub period: Time,
+    /// Cycles since the start.
+    pub cycle: u64,
+    next_id: u64,
+}
+
+/// What has ended.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub outcomes: VecDeque<Outcome>,
+    pub stats: Stats,
+}
+
+impl Log {
+    fn add(&mut self, outcome: Outcome) {
+        match outcome.direction {
+            Direction::Write => self.stats.writes.add(&outcome),
+            Direction::Read => self.stats.reads.add(&outcome),
+        }
+        self.outcomes.push_back(outcome);
+    }
+}
+
+impl Core {
+    /// Builds the RTL (or finds it in the cache) and loads it. It is still to be reset.
+    pub fn new(parts: Parts, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+        let Parts {
+            mut rtl,
+            seed,
+            clock_period,
+            half_cycles,
+            stalls,
+            waves,
+        } = parts;
+        if clock_period == 0 {
+            let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
+            return Err(Error::Setting {
+                field: "clock_period",
+                value,
+                limit,
+            });
+        }
+        rtl.trace |= waves.is_some();
+        let library = Builder::from_environment()?.build(&rtl, progress)?;
+        let model = Model::load_seeded(&library, seed)?;
+        let pins = Pins::find(&model)?;
+        let mut core = Self {
+            bridge: Bridge::new(&pins, &stalls, seed),
+            writes: Writes::new(&pins, &stalls, seed),
+            reads: Reads::new(&pins, &stalls, seed),
+            dut: Dut::new(model, pins.clk, clock_period, half_cycles, waves),
+            pins,
+            log: Log::default(),
+            period: clock_period,
+            cycle: 0,
+            next_id: 0,
+        };
+        core.bridge.init(&mut core.dut.model);
+        Ok(core)
+    }
+
+    /// One clock cycle whose rising edge is at `now`; true where something moved. What arrives at
+    /// the card meanwhile is for [`Bridge::drain`].
+    #[inline]
+    pub fn step(&mut self, now: Time, fabric: &mut Fabric) -> Result<bool> {
+        let Self {
+            dut,
+            writes,
+            reads,
+            bridge,
+            log,
+            cycle,
+            ..
+        } = self;
+        let model = &mut dut.model;
+        writes.drive(model)?;
+        reads.drive(model);
+        bridge.drive(model);
+        let moved = dut.cycle(*cycle, now, |model| {
+            let mut done = |outcome| log.add(outcome);
+            let mut moved = writes.sample(model, *cycle, &mut done)?;
+            moved |= reads.sample(model, *cycle, &mut done)?;
+            moved |= bridge.sample(model, *cycle, now, fabric)?;
+            Ok(moved)
+        })?;
+        bridge.control.settle(&mut dut.model);
+        *cycle += 1;
+        Ok(moved)
+    }
+
+    /// Nothing but a clock.
+    #[inline]
+    pub fn bare_cycle(&mut self, now: &mut Time) -> Result<()> {
+        *now += self.period;
+        self.dut.bare_cycle(self.cycle, *now)?;
+        self.cycle += 1;
+        Ok(())
+    }
+
+    /// Resets the RTL, also in the middle of transactions: these end as aborted.
+    pub fn reset(&mut self, now: &mut Time, fabric: &mut Fabric, cycles: u64) -> Result<()> {
+        let Self {
+            dut,
+            writes,
+            reads,
+            bridge,
+            log,
+            cycle,
+            ..
+        } = self;
+        let model = &mut dut.model;
+        let mut done = |outcome| log.add(outcome);
+        writes.reset(model, *cycle, &mut done);
+        reads.reset(model, *cycle, &mut done);
+        bridge.reset(model, *now, fabric);
+        let (reset, on) = (self.pins.reset, self.pins.reset_on);
+        self.dut.model.set(reset, on);
+        for _ in 0..cycles {
+            self.bare_cycle(now)?;
+        }
+        self.dut.model.set(reset, on ^ 1);
+        self.bare_cycle(now)
+    }
+
+    /// Queues a write for the user's stream; returns its number.
+    pub fn submit_write(&mut self, write: Write) -> u64 {
+        self.next_id += 1;
+        self.writes.submit(self.next_id, write);
+        self.next_id
+    }
+
+    /// Queues a read for the user's stream; returns its number.
+    pub fn submit_read(&mut self, read: Read) -> u64 {
+        self.next_id += 1;
+        self.reads.submit(self.next_id, read);
+        self.next_id
+    }
+
+    /// No transaction is queued or under way on the user's streams.
+    pub fn is_idle(&self) -> bool {
+        self.writes.is_idle() && self.reads.is_idle()
+    }
+
+    /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
+    pub fn at_rest(&self) -> bool {
+        !self.bridge.enabled && self.bridge.is_idle() && self.is_idle()
+    }
+
+    /// What is waited for, in words.
+    pub fn waiting(&self) -> String {
+        let model = &self.dut.model;
+        let user = [self.writes.waiting(model), self.reads.waiting(model)];
+        let mut parts: Vec<String> = user.into_iter().flatten().collect();
+        parts.extend(self.bridge.waiting(model));
+        parts.push(format!(
+            "{} doorbells rung so far",
+            self.bridge.doorbell.count
+        ));
+        parts.join("; ")
+    }
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The only unsafe part: VFIO's calls (Linux, `include/uapi/linux/vfio.h`) and mapped memory.
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+
+use rustix::ioctl::{self, Ioctl, IoctlOutput, Opcode};
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// VFIO's calls have numbers only; sizes are in their structures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Call {
+    GetApiVersion = 0,
+    CheckExtension = 1,
+    SetIommu = 2,
+    GroupGetStatus = 3,
+    GroupSetContainer = 4,
+    GroupGetDevice = 6,
+    DeviceGetInfo = 7,
+    DeviceGetRegion = 8,
+    DeviceGetIrq = 9,
+    DeviceSetIrqs = 10,
+    DeviceReset = 11,
+    IommuGetInfo = 12,
+    MapDma = 13,
+    UnmapDma = 14,
+}
+
+/// `_IO(';', 100 + number)`.
+const FIRST: Opcode = (b';' as Opcode) << 8 | 100;
+
+/// A structure that a call takes; its first field is its size.
+///
+/// # Safety
+/// Plain C layout, and every address in it is of memory that outlives what the call sets up.
+pub unsafe trait Argument {}
+
+/// `vfio_group_status`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct GroupStatus {
+    pub size: u32,
+    pub flags: u32,
+}
+
+/// `vfio_device_info` without what came later.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct DeviceInfo {
+    pub size: u32,
+    pub flags: u32,
+    pub regions: u32,
+    pub irqs: u32,
+}
+
+/// `vfio_region_info`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RegionInfo {
+    pub size: u32,
+    pub flags: u32,
+    pub index: u32,
+    pub capabilities: u32,
+    pub bytes: u64,
+    pub offset: u64,
+}
+
+/// `vfio_irq_info`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct IrqInfo {
+    pub size: u32,
+    pub flags: u32,
+    pub index: u32,
+    pub count: u32,
+}
+
+/// Descriptors that one `vfio_irq_set` here has room for.
+pub const IRQS_MOST: usize = 64;
+
+/// `vfio_irq_set` with descriptors behind it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct IrqSet {
+    pub size: u32,
+    pub flags: u32,
+    pub index: u32,
+    pub start: u32,
+    pub count: u32,
+    pub descriptors: [i32; IRQS_MOST],
+}
+
+/// `vfio_iommu_type1_info` with its capabilities behind it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct IommuInfo {
+    pub size: u32,
+    pub flags: u32,
+    pub page_sizes: u64,
+    pub capabilities: u32,
+    pub pad: u32,
+    pub behind: [u8; 4096],
+}
+
+/// `vfio_iommu_type1_dma_unmap`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct DmaUnmap {
+    pub size: u32,
+    pub flags: u32,
+    pub iova: u64,
+    pub bytes: u64,
+}
+
+/// `vfio_iommu_type1_dma_map`.
+#[repr(C)]
+struct DmaMap {
+    size: u32,
+    flags: u32,
+    address: u64,
+    iova: u64,
+    bytes: u64,
+}
+
+// SAFETY: plain numbers in C layout, no addresses.
+unsafe impl Argument for GroupStatus {}
+// SAFETY: as above.
+unsafe impl Argument for DeviceInfo {}
+// SAFETY: as above.
+unsafe impl Argument for RegionInfo {}
+// SAFETY: as above.
+unsafe impl Argument for IrqInfo {}
+// SAFETY: as above; the kernel takes references of its own to what the descriptors stand for.
+unsafe impl Argument for IrqSet {}
+// SAFETY: as above.
+unsafe impl Argument for IommuInfo {}
+// SAFETY: as above.
+unsafe impl Argument for DmaUnmap {}
+
+struct Raw(Call, *mut c_void);
+
+// SAFETY: the opcode is VFIO's; what the pointer must be is up to the callers below.
+unsafe impl Ioctl for Raw {
+    type Output = c_int;
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        FIRST + self.0 as Opcode
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        self.1
+    }
+
+    unsafe fn output_from_ptr(
+        output: IoctlOutput,
+        _argument: *mut c_void,
+    ) -> rustix::io::Result<c_int> {
+        Ok(output)
+    }
+}
+
+/// A call whose argument is a number.
+pub fn call_number(fd: impl AsFd, call: Call, number: u64) -> io::Result<c_int> {
+    debug_assert!(matches!(
+        call,
+        Call::GetApiVersion | Call::CheckExtension | Call::SetIommu | Call::DeviceReset
+    ));
+    let raw = Raw(call, ptr::without_provenance_mut(number as usize));
+    // SAFETY: these calls take a number, and touch no memory of this process.
+    Ok(unsafe { ioctl::ioctl(fd, raw) }?)
+}
+
+/// A call whose argument is a structure that says its own size.
+pub fn call<T: Argument>(fd: impl AsFd, call: Call, argument: &mut T) -> io::Result<c_int> {
+    let raw = Raw(call, ptr::from_mut(argument).cast());
+    // SAFETY: the structure is valid for reads and writes and, by `Argument`, of plain layout; the
+    // kernel writes no more than the size in its first field, which is never more than it has.
+    Ok(unsafe { ioctl::ioctl(fd, raw) }?)
+}
+
+/// Puts a group into a container.
+pub fn set_container(group: impl AsFd, container: c_int) -> io::Result<()> {
+    let mut container = container;
+    let raw = Raw(
+        Call::GroupSetContainer,
+        ptr::from_mut(&mut container).cast(),
+    );
+    // SAFETY: the argument points to a descriptor's number, as the call wants.
+    unsafe { ioctl::ioctl(group, raw) }?;
+    Ok(())
+}
+
+/// Opens a device of a group, by its address.
+pub fn open_device(group: impl AsFd, address: &std::ffi::CStr) -> io::Result<OwnedFd> {
+    let raw = Raw(Call::GroupGetDevice, address.as_ptr().cast_mut().cast());
+    // SAFETY: the argument is a string that ends with a zero; the kernel only reads it.
+    let fd = unsafe { ioctl::ioctl(group, raw) }?;
+    // SAFETY: the call returns a new descriptor, which is nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Lets devices reach a region, at this address of theirs.
+pub fn map_dma(container: impl AsFd, region: &Region, iova: u64) -> io::Result<()> {
+    const READ: u32 = 1;
+    const WRITE: u32 = 2;
+    let mut map = DmaMap {
+        size: size_of::<DmaMap>() as u32,
+        flags: READ | WRITE,
+        address: region.address(),
+        iova,
+        bytes: region.len as u64,
+    };
+    let raw = Raw(Call::MapDma, ptr::from_mut(&mut map).cast());
+    // SAFETY: the structure is as the call wants it, and names memory that is mapped; the kernel
+    // holds the pages as long as devices may reach them, also when this process unmaps them.
+    unsafe { ioctl::ioctl(container, raw) }?;
+    Ok(())
+}
+
+/// Memory shared with devices, or registers of one; unmapped when dropped.
+///
+/// Others write to it at any time: it is never borrowed, only read and written with atomics.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the region is owned, and all accesses are atomic.
+unsafe impl Send for Region {}
+
+impl Region {
+    /// Zeroed memory of whole pages; `huge`: of the huge pages that the system sets apart.
+    pub fn anonymous(len: usize, huge: bool) -> io::Result<Self> {
+        let mut flags = MapFlags::SHARED | MapFlags::POPULATE;
+        flags.set(MapFlags::HUGETLB, huge);
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at a place that the kernel chooses touches nothing of ours.
+        let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len, protection, flags) }?;
+        Self::at(start, len)
+    }
+
+    /// A part of a device.
+    pub fn of_device(device: impl AsFd, offset: u64, len: usize) -> io::Result<Self> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: as above.
+        let start = unsafe {
+            rustix::mm::mmap(
+                ptr::null_mut(),
+                len,
+                protection,
+                MapFlags::SHARED,
+                device,
+                offset,
+            )
+        }?;
+        Self::at(start, len)
+    }
+
+    fn at(start: *mut c_void, len: usize) -> io::Result<Self> {
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Ok(Self { start, len })
+    }
+
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where it begins in this program.
+    pub fn address(&self) -> u64 {
+        self.start.as_ptr() as u64
+    }
+
+    /// The address of an aligned value inside.
+    fn place<T>(&self, offset: u64) -> io::Result<*mut T> {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let inside = offset.saturating_add(size_of::<T>()) <= self.len;
+        if !inside || !offset.is_multiple_of(size_of::<T>()) {
+            return Err(io::Error::other(format!(
+                "offset {offset:#x} is outside {:#x} mapped bytes, or not aligned",
+                self.len
+            )));
+        }
+        // SAFETY: inside the mapping, as was just checked.
+        Ok(unsafe { self.start.as_ptr().add(offset) }.cast())
+    }
+
+    /// Reads a register.
+    pub fn read<T: Copy>(&self, offset: u64) -> io::Result<T> {
+        let place = self.place::<T>(offset)?;
+        // SAFETY: valid and aligned; one access of this width, which is never left out.
+        let value = unsafe { place.read_volatile() };
+        // What a device wrote before its register changed is read after it.
+        fence(Ordering::Acquire);
+        Ok(value)
+    }
+
+    /// Writes a register.
+    pub fn write<T: Copy>(&self, offset: u64, value: T) -> io::Result<()> {
+        let place = self.place::<T>(offset)?;
+        // Memory written before is there when the device learns of it.
+        fence(Ordering::SeqCst);
+        // SAFETY: as above.
+        unsafe { place.write_volatile(value) };
+        Ok(())
+    }
+
+    /// Copies bytes out; the caller has checked the range against its buffer.
+    pub fn load(&self, offset: usize, data: &mut [u8]) -> io::Result<()> {
+        fence(Ordering::Acquire);
+        let mut at = offset;
+        let mut rest = data;
+        while !rest.is_empty() {
+            if at.is_multiple_of(8) && rest.len() >= 8 {
+                let place = self.place::<AtomicU64>(at as u64)?;
+                let (word, behind) = rest.split_at_mut(8);
+                // SAFETY: valid and aligned memory, which is only accessed by atomics.
+                let value = unsafe { &*place }.load(Ordering::Relaxed);
+                word.copy_from_slice(&value.to_ne_bytes());
+                (at, rest) = (at + 8, behind);
+            } else {
+                let place = self.place::<AtomicU8>(at as u64)?;
+                // SAFETY: as above.
+                rest[0] = unsafe { &*place }.load(Ordering::Relaxed);
+                (at, rest) = (at + 1, &mut rest[1..]);
+            }
+        }
+        fence(Ordering::Acquire);
+        Ok(())
+    }
+
+    /// Copies bytes in; the caller has checked the range against its buffer.
+    pub fn store(&self, offset: usize, data: &[u8]) -> io::Result<()> {
+        let mut at = offset;
+        let mut rest = data;
+        while let Some((first, tail)) = rest.split_first() {
+            if at.is_multiple_of(8)
+                && let Some((word, behind)) = rest.split_first_chunk::<8>()
+            {
+                let place = self.place::<AtomicU64>(at as u64)?;
+                // SAFETY: valid and aligned memory, which is only accessed by atomics.
+                unsafe { &*place }.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+                (at, rest) = (at + 8, behind);
+            } else {
+                let place = self.place::<AtomicU8>(at as u64)?;
+                // SAFETY: as above.
+                unsafe { &*place }.store(*first, Ordering::Relaxed);
+                (at, rest) = (at + 1, tail);
+            }
+        }
+        fence(Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: this mapping is ours, and nothing borrows from it.
+        let _unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_keeps_what_is_stored() {
+        let region = Region::anonymous(8192, false).expect("memory");
+        let data: Vec<u8> = (0..100).collect();
+        for offset in [0, 1, 7, 8, 4095, 8092] {
+            region.store(offset, &data).expect("inside");
+            let mut back = vec![0; 100];
+            region.load(offset, &mut back).expect("inside");
+            assert_eq!(back, data, "at {offset}");
+        }
+        assert!(region.store(8093, &data).is_err());
+        assert!(region.load(8192, &mut [0]).is_err());
+        region.write(4096, 0x1122_3344_u32).expect("inside");
+        assert_eq!(region.read::<u32>(4096).ok(), Some(0x1122_3344));
+        assert!(region.read::<u32>(4098).is_err(), "not aligned");
+        assert!(region.read::<u64>(u64::MAX - 7).is_err());
+    }
+
+    #[test]
+    fn structures_have_the_sizes_of_the_header() {
+        assert_eq!(size_of::<RegionInfo>(), 32);
+        assert_eq!(size_of::<DmaMap>(), 32);
+        assert_eq!(size_of::<DmaUnmap>(), 24);
+        assert_eq!(size_of::<IrqInfo>(), 16);
+        assert_eq!(size_of::<IrqSet>(), 20 + 4 * IRQS_MOST);
+        assert_eq!(FIRST, 0x3b64);
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The streamer's RTL as a PCIe device of a virtual machine.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use forebay_cosim::{Card, Outcome, Read, Sent, Write};
+
+use crate::device::{Bar, Device, Guest, Pace, Ticket};
+use crate::error::{Error, Result};
+
+/// Cycles between two looks at the socket: some 50 µs.
+const SLICE: u32 = 64;
+/// Cycles without movement after which the clock runs slowly: nothing is to be expected but what
+/// the guest or another device sends.
+const QUIET: u32 = 1024;
+/// How slowly: a slice in this time, so that the RTL's own time-outs still come to pass.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A transaction of the user's streams.
+#[derive(Debug)]
+pub enum Transaction {
+    /// Data for the drive.
+    Write(Write),
+    /// Data from the drive.
+    Read(Read),
+}
+
+/// The FPGA card with the streamer. Control registers, queue window and data window are in BAR 0,
+/// and every access to them goes through the RTL's ports; doorbells leave as writes to wherever
+/// the driver has told the streamer.
+///
+/// What is on the other side of the card, the network on a real one, is a list of transactions:
+/// they begin once the guest has enabled the streamer, one after the other.
+pub struct StreamerDevice {
+    card: Card,
+    /// Reads of the guest that the RTL has not answered, by tag.
+    reads: HashMap<u32, Ticket>,
+    next_tag: u32,
+    plan: VecDeque<Transaction>,
+    /// A transaction is under way.
+    busy: bool,
+    outcomes: Vec<Outcome>,
+    /// Cycles since something last moved.
+    quiet: u32,
+}
+
+impl StreamerDevice {
+    /// A card in its slot, and what its user is going to do.
+    #[must_use]
+    pub fn new(card: Card, plan: impl IntoIterator<Item = Transaction>) -> Self {
+        Self {
+            card,
+            reads: HashMap::new(),
+            next_tag: 0,
+            plan: plan.into_iter().collect(),
+            busy: false,
+            outcomes: Vec::new(),
+            quiet: 0,
+        }
+    }
+
+    /// The card.
+    #[must_use]
+    pub const fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// Transactions that have ended, in order.
+    #[must_use]
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Transactions that have not begun.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        self.plan.len()
+    }
+
+    /// The user's side: ends one transaction and begins the next.
+    fn use_streams(&mut self) {
+        if let Some(outcome) = self.card.next_outcome() {
+            self.outcomes.push(outcome);
+            self.busy = false;
+        }
+        if self.busy || !self.card.is_enabled() {
+            return;
+        }
+        match self.plan.pop_front() {
+            Some(Transaction::Write(write)) => self.card.submit_write(write),
+            Some(Transaction::Read(read)) => self.card.submit_read(read),
+            None => return,
+        };
+        self.busy = true;
+        self.quiet = 0;
+    }
+
+    /// Passes on what the card sends; true where the guest waits for it.
+    fn pass_on(&mut self, guest: &mut dyn Guest) -> bool {
+        let mut some = false;
+        while let Some(sent) = self.card.take_sent() {
+            some = true;
+            match sent {
+                Sent::Write { address, data } => guest.write(address, &data),
+                Sent::Answer(completion) => {
+                    let Some(ticket) = self.reads.remove(&completion.tag) else {
+                        continue;
+                    };
+                    // A refused read has no bytes, and so becomes one without an answer.
+                    guest.answer(ticket, &completion.result.unwrap_or_default());
+                }
+            }
+        }
+        some
+    }
+}
+
+impl Device for StreamerDevice {
+    fn bar(&self, bar: u8) -> Bar<'_> {
+        Bar {
+            bytes: if bar == 0 { Card::BAR_BYTES } else { 0 },
+            mapped: None,
+        }
+    }
+
+    fn vectors(&self) -> u16 {
+        0
+    }
+
+    fn config_read(&self, offset: u16) -> u32 {
+        self.card.config_read(offset)
+    }
+
+    fn config_write(&mut self, offset: u16, value: u32) {
+        self.card.config_write(offset, value);
+    }
+
+    fn bar_read(&mut self, _: u8, offset: u64, len: u32, ticket: Ticket) {
+        self.quiet = 0;
+        self.next_tag = self.next_tag.wrapping_add(1);
+        self.reads.insert(self.next_tag, ticket);
+        self.card.read(offset, len, self.next_tag);
+    }
+
+    fn bar_write(&mut self, _: u8, offset: u64, data: &[u8]) {
+        self.quiet = 0;
+        self.card.write(offset, data);
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.reads.clear();
+        self.card.reset().map_err(failed)
+    }
+
+    fn step(&mut self, guest: &mut dyn Guest) -> Result<Pace> {
+        // It reads nothing of the guest.
+        while guest.take_answer().is_some() {}
+        for _ in 0..SLICE {
+            self.use_streams();
+            if self.card.at_rest() {
+                return Ok(Pace::Idle);
+            }
+            let moved = self.card.step().map_err(failed)?;
+            self.quiet = if moved { 0 } else { self.quiet + 1 };
+            if self.pass_on(guest) {
+                return Ok(Pace::Busy);
+            }
+        }
+        Ok(if self.quiet < QUIET {
+            Pace::Busy
+        } else {
+            Pace::After(TICK)
+        })
+    }
+}
+
+fn failed(error: forebay_cosim::Error) -> Error {
+    Error::Device(Box::new(error))
+}

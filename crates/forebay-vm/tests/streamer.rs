@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The streamer's RTL and the SSD model as two devices of one machine: queues in the card, payload
+//! between the two, doorbells from the card to the drive, all of it by messages.
+
+#[path = "support/machine.rs"]
+mod machine;
+mod support;
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use forebay_cosim::{Card, Config, Read, Sink, Write, rtl};
+use forebay_driver::{Bus, bring_up};
+use forebay_model::{Medium, Profile};
+use forebay_spec::streamer::{IDENTITY_ONCHIP, bar0, regs};
+use forebay_vm::protocol::*;
+use forebay_vm::{Device, End, Options, SsdDevice, StreamerDevice, Transaction};
+use machine::Machine;
+
+const SEED: u64 = 7;
+
+/// Serves a device that is made in the thread that serves it.
+fn serve<D: Device>(
+    make: impl FnOnce() -> D + Send + 'static,
+    report: impl FnOnce(D) + Send + 'static,
+) -> (UnixStream, JoinHandle<()>) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let mut device = make();
+        let (stop, options) = (AtomicBool::new(false), Options::default());
+        let mut watch = |event: &_| println!("{event:?}");
+        let end = forebay_vm::serve_client(&mut device, theirs, &options, &stop, &mut watch);
+        assert_eq!(end.unwrap(), End::Gone);
+        report(device);
+    });
+    (ours, server)
+}
+
+fn card() -> Card {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let config = Config::new(
+        rtl::onchip(&root, 64, 1024),
+        Profile::load("ideal").unwrap(),
+    );
+    Card::new(config, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn what_is_streamed_lies_on_the_drive() {
+    const BYTES: u64 = 80 << 10;
+    let plan = || {
+        [
+            Transaction::Write(Write::pattern(0, BYTES, SEED)),
+            Transaction::Write(Write::pattern(1 << 20, 512, SEED)),
+            Transaction::Read(Read::new(0, BYTES, Sink::Pattern { seed: SEED })),
+        ]
+    };
+    let (fpga, fpga_server) = serve(
+        move || StreamerDevice::new(card(), plan()),
+        move |device| {
+            let good = device.outcomes().iter().filter(|it| it.is_good()).count();
+            assert_eq!((good, device.planned()), (3, 0), "{:?}", device.outcomes());
+        },
+    );
+    let make = || {
+        let mut profile = Profile::load("ideal").unwrap();
+        profile.ssd.namespaces[0].bytes = 64 << 20;
+        let medium = Medium::in_memory(profile.ssd.bytes());
+        SsdDevice::new(&profile, medium, 1).unwrap()
+    };
+    let (ssd, ssd_server) = serve(make, |device| {
+        assert_eq!(device.stats().bytes_read, BYTES);
+        assert_eq!(device.stats().failed, 0);
+    });
+    let mut bus = Machine::new(vec![fpga, ssd], 1 << 20, true);
+    let session = bring_up(&mut bus, &forebay_driver::Options::default()).unwrap();
+    let streamer = session.streamer().unwrap().clone();
+    // The streamer is done when it has sent commands of both kinds, all of them have completed, and
+    // no more come for a while.
+    let mut calm = 0;
+    while calm < 20 {
+        bus.pump(Duration::from_millis(5));
+        let mut count = |offset| streamer.read(&mut bus, offset).unwrap();
+        let writes = count(regs::write_commands::OFFSET);
+        let reads = count(regs::read_commands::OFFSET);
+        let all = count(regs::completions::OFFSET) == writes + reads;
+        calm = if reads > 0 && all { calm + 1 } else { 0 };
+    }
+    session.shutdown(&mut bus).unwrap();
+    drop(bus);
+    fpga_server.join().unwrap();
+    ssd_server.join().unwrap();
+}
+
+#[test]
+fn registers_and_windows_are_reached_in_any_pieces_and_a_reset_clears_them() {
+    let (fpga, server) = serve(|| StreamerDevice::new(card(), []), |_| {});
+    let mut bus = Machine::new(vec![fpga], 1 << 20, true);
+    let device = bus.devices().unwrap()[0];
+    let register = |offset: u64| bar0::CONTROL + offset;
+    let identity = register(regs::identity::OFFSET);
+    assert_eq!(
+        bus.bar_read64(device, 0, identity).unwrap(),
+        IDENTITY_ONCHIP
+    );
+    let low = bus.bar_read32(device, 0, identity).unwrap();
+    assert_eq!(u64::from(low), IDENTITY_ONCHIP);
+    // The data window holds what is written, by bytes and across beats of the bus.
+    let client = bus.client(0);
+    let data: Vec<u8> = (0..=255).collect();
+    client.write(0, bar0::DATA + 60, &data);
+    client.write(0, bar0::DATA + 63, &[0xaa]);
+    let back = client.read(0, bar0::DATA + 60, 256);
+    assert_eq!(
+        (&back[..3], back[3], &back[4..]),
+        (&data[..3], 0xaa, &data[4..])
+    );
+    // Where nothing is, nothing answers.
+    let nowhere = Request::RegionRead {
+        region: 0,
+        offset: 0,
+        count: 4,
+    };
+    assert!(matches!(client.ask(&nowhere), Reply::Failure(..)));
+    // A register keeps its value until the function is reset.
+    let nsid = register(regs::nsid::OFFSET);
+    client.write(0, nsid, &5u64.to_le_bytes());
+    assert_eq!(client.read32(0, nsid), 5);
+    let done = Reply::Done(Command::DEVICE_RESET);
+    assert_eq!(client.ask(&Request::Reset), done);
+    assert_eq!(client.read(region::CONFIG, 4, 2), [0, 0]);
+    assert_ne!(client.read32(0, nsid), 5);
+    drop(bus);
+    server.join().unwrap();
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `forebay vm serve`: a device for a virtual machine.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{DriveIdeal, MachineArgs, values};
+
+/// Which device to serve.
+#[derive(Debug, Subcommand)]
+pub enum ServeCommand {
+    /// The SSD model: an NVMe controller that the guest's own driver binds
+    Ssd(ServeSsdArgs),
+    /// The streamer's RTL as an FPGA card: registers, queues and data window in BAR 0
+    Streamer(Box<ServeStreamerArgs>),
+}
+
+/// How a virtual machine reaches a device.
+#[derive(Args, Debug)]
+pub struct SocketArgs {
+    /// Listen here until one virtual machine has come and gone: the SOCKET of `vm run --device`
+    #[arg(long = "socket", value_name = "PATH")]
+    pub path: PathBuf,
+    /// Reach the guest's memory by messages alone, never directly: slow, but QEMU sees all of it
+    #[arg(long)]
+    pub by_messages: bool,
+}
+
+/// Options of `forebay vm serve ssd`.
+#[derive(Args, Debug)]
+pub struct ServeSsdArgs {
+    /// The socket.
+    #[command(flatten)]
+    pub socket: SocketArgs,
+    /// Keep what the drive stores in this (sparse) file [default: memory, gone at the end]
+    #[arg(long, value_name = "FILE.img")]
+    pub medium: Option<PathBuf>,
+    /// The drive: a built-in profile, or a TOML file. Simulated time goes as fast as it can
+    #[arg(long, value_name = "NAME", default_value = "ideal")]
+    pub profile: String,
+    /// Size of its first namespace [default: the profile's]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub size: Option<u64>,
+    /// Logical block in bytes, until the guest formats it otherwise [default: the profile's]
+    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
+    pub block: Option<String>,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+}
+
+/// Options of `forebay vm serve streamer`.
+#[derive(Args, Debug)]
+pub struct ServeStreamerArgs {
+    /// The socket.
+    #[command(flatten)]
+    pub socket: SocketArgs,
+    /// Once the guest has enabled the streamer, write this file to the drive, read it back, compare
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Byte address on the drive
+    #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size,
+          requires = "write")]
+    pub at: u64,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<DriveIdeal>,
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay devices` and `forebay doctor`: the hardware of this machine.
+
+use forebay_vfio::topology::Function;
+use forebay_vfio::{Bound, Sysfs, Topology};
+use serde::Serialize;
+
+use crate::args::{DevicesArgs, HardwareArgs};
+use crate::failure::{Exit, Result};
+use crate::render::{self, Grid, Page};
+use crate::report;
+
+/// Width of the columns with sentences.
+const SENTENCE: u16 = 72;
+
+#[derive(Serialize)]
+struct Devices<'a> {
+    schema: &'static str,
+    version: &'static str,
+    devices: Vec<&'a Function>,
+}
+
+#[derive(Serialize)]
+struct Doctor<'a> {
+    schema: &'static str,
+    version: &'static str,
+    works: bool,
+    #[serde(flatten)]
+    topology: &'a Topology,
+}
+
+/// Lists drives and cards.
+///
+/// # Errors
+/// Where the kernel's files make no sense, the device to give back is not VFIO's, or the report
+/// cannot be written.
+pub fn list(args: &DevicesArgs) -> Result<Exit> {
+    let sysfs = Sysfs::default();
+    if let Some(device) = args.give_back {
+        Bound::give_back(&sysfs, device)?;
+    }
+    let topology = Topology::of(&sysfs)?;
+    let report = Devices {
+        schema: "forebay.devices/1",
+        version: env!("CARGO_PKG_VERSION"),
+        devices: topology.devices().collect(),
+    };
+    if !report::emit(&report, args.hardware.json())? {
+        let mut page = Page::of_hardware("Devices");
+        if report.devices.is_empty() {
+            page.line(
+                "  No NVMe drive and no FPGA card; `forebay doctor` says what it looked for.",
+            );
+        } else {
+            page.grid(grid(report.devices.iter().copied()));
+        }
+        page.print();
+    }
+    Ok(Exit::Good)
+}
+
+/// Says what will work on this machine, and why the rest will not.
+///
+/// # Errors
+/// As [`list`].
+pub fn examine(args: &HardwareArgs) -> Result<Exit> {
+    let topology = Topology::of(&Sysfs::default())?;
+    let works = topology.variants.iter().any(|variant| variant.works);
+    let report = Doctor {
+        schema: "forebay.doctor/1",
+        version: env!("CARGO_PKG_VERSION"),
+        works,
+        topology: &topology,
+    };
+    if !report::emit(&report, args.json())? {
+        show(&topology, works);
+    }
+    Ok(if works { Exit::Good } else { Exit::Impossible })
+}
+
+fn show(topology: &Topology, works: bool) {
+    let mut page = Page::of_hardware("Doctor");
+    if topology
+        .functions
+        .iter()
+        .any(|function| function.kind.is_some())
+    {
+        page.heading("PCI Express").grid(tree(&topology.functions));
+    }
+    page.heading("Looked for");
+    let mut grid = Grid::new(&["", "what", "found"]).wrap(2, SENTENCE);
+    for check in &topology.checks {
+        grid.row([&render::mark(check.good), check.what, &check.found]);
+        if !check.good {
+            grid.row(["", "", &format!("→ {}", check.remedy)]);
+        }
+    }
+    page.grid(grid).heading("What can work here");
+    let mut grid = Grid::new(&["", "variant", "why"]).wrap(2, SENTENCE);
+    for variant in &topology.variants {
+        let why = variant.why.join("; ");
+        grid.row([&render::mark(variant.works), variant.name, &why]);
+    }
+    page.grid(grid);
+    page.verdict(
+        works,
+        match works {
+            true => "something can work here",
+            false => "nothing can work here as it is; everything runs in simulation all the same",
+        },
+    );
+    page.print();
+}
+
+fn grid<'a>(devices: impl Iterator<Item = &'a Function>) -> Grid {
+    let headers = ["address", "is", "ids", "driver", "group", "BARs", "in use"];
+    let mut grid = Grid::new(&headers).wrap(6, SENTENCE / 2);
+    for device in devices {
+        let pci = &device.pci;
+        let bars: Vec<_> = pci
+            .bars
+            .iter()
+            .map(|bar| format!("{}: {}", bar.index, render::bytes(bar.size)))
+            .collect();
+        grid.row([
+            pci.address.to_string(),
+            device.kind.unwrap_or("–").into(),
+            format!("{:04x}:{:04x}", pci.vendor, pci.device),
+            pci.driver.clone().unwrap_or("–".into()),
+            pci.group.map_or("–".into(), |group| group.to_string()),
+            bars.join(", "),
+            device.uses.join("; "),
+        ]);
+    }
+    grid
+}
+
+/// Drives, cards, and the bridges above them, indented by depth.
+fn tree(functions: &[Function]) -> Grid {
+    let headers = ["function", "is", "group", ">MPS", ">MRRS", "ACS", "link"];
+    let mut grid = Grid::new(&headers);
+    let dash = || "–".to_owned();
+    for function in functions.iter().filter(|function| function.kind.is_some()) {
+        let pci = &function.pci;
+        let acs = function.acs.map_or_else(dash, |acs| {
+            if acs.redirects() { "redirects" } else { "off" }.into()
+        });
+        let link = pci.link.as_ref().map_or_else(dash, |link| {
+            format!(
+                "{} x{} of {} x{}",
+                link.speed, link.width, link.max_speed, link.max_width
+            )
+        });
+        let size = |bytes: Option<u32>| bytes.map_or_else(dash, |bytes| bytes.to_string());
+        grid.row([
+            format!("{}{}", "  ".repeat(pci.above.len()), pci.address),
+            function.kind.map_or_else(dash, str::to_owned),
+            pci.group.map_or_else(dash, |group| group.to_string()),
+            size(function.sizes.map(|sizes| sizes.payload)),
+            size(function.sizes.map(|sizes| sizes.read_request)),
+            acs,
+            link,
+        ]);
+    }
+    grid
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay vm serve`: a model as a PCIe device of a virtual machine.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use forebay_cosim::{Card, Direction, Read, Sink, Write};
+use forebay_model::{Medium, Profile};
+use forebay_vm::{Device, End, Event, Options, SsdDevice, StreamerDevice, Transaction};
+
+use crate::args::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::render::{self, Page};
+
+/// Messages about what goes wrong, before they are only counted.
+const COMPLAINTS: u32 = 10;
+
+/// Runs it.
+///
+/// # Errors
+/// Where the device cannot be made or served.
+pub fn run(command: &ServeCommand) -> Result<Exit> {
+    match command {
+        ServeCommand::Ssd(args) => ssd(args),
+        ServeCommand::Streamer(args) => streamer(args),
+    }
+}
+
+fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
+    let mut profile = Profile::load(&args.profile)?;
+    if let Some(namespace) = profile.ssd.namespaces.first_mut() {
+        namespace.bytes = args.size.unwrap_or(namespace.bytes);
+        match args.block.as_deref() {
+            Some("512") => namespace.block_shift = 9,
+            Some("4096") => namespace.block_shift = 12,
+            _ => {}
+        }
+        // The profile's size may be no multiple of the block asked for.
+        namespace.bytes &= !((1 << namespace.block_shift) - 1);
+    }
+    let bytes = profile.ssd.bytes();
+    let medium = match &args.medium {
+        Some(path) => Medium::in_file(path, bytes)?,
+        None => Medium::in_memory(bytes),
+    };
+    let mut device = SsdDevice::new(&profile, medium, args.seed)?;
+    let exit = serve(&mut device, &args.socket)?;
+    let stats = device.stats();
+    let mut page = Page::new("SSD model");
+    page.field("profile", &profile.name);
+    page.field("commands", render::count(stats.commands));
+    page.field("read", render::bytes(stats.bytes_read));
+    page.field("written", render::bytes(stats.bytes_written));
+    page.field("failed", render::count(stats.failed));
+    page.print();
+    Ok(exit)
+}
+
+fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
+    let mut plan = Vec::new();
+    if let Some(path) = &args.write {
+        let data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
+        let (data, length) = (Arc::<[u8]>::from(data.as_slice()), data.len() as u64);
+        plan.push(Transaction::Write(Write::new(args.at, Arc::clone(&data))));
+        let sink = Sink::Compare(data);
+        plan.push(Transaction::Read(Read::new(args.at, length, sink)));
+    }
+    let planned = plan.len();
+    let config = args.machine.config(args.machine.load_profile()?)?;
+    let progress = Progress::stage("looking for the RTL's library");
+    let card = Card::new(config, &mut |step| progress.build(step))?;
+    drop(progress);
+    let mut device = StreamerDevice::new(card, plan);
+    let exit = serve(&mut device, &args.socket)?;
+    let outcomes = device.outcomes();
+    let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();
+    let mut page = Page::new("Streamer");
+    page.field("cycles", render::count(device.card().cycle()));
+    for outcome in outcomes {
+        let way = match outcome.direction {
+            Direction::Write => "written",
+            Direction::Read => "read back",
+        };
+        let verdict = match (outcome.error, outcome.mismatch, outcome.aborted) {
+            (_, _, true) => "cut off by a reset".to_owned(),
+            (Some(error), ..) => format!("failed: {error:?}"),
+            (_, Some(mismatch), _) => format!("differs: {mismatch:?}"),
+            _ => "right".to_owned(),
+        };
+        let bytes = render::bytes(outcome.transferred);
+        page.field(way, format_args!("{bytes}, {verdict}"));
+    }
+    if planned > 0 {
+        let sentence = format!("{good} of {planned} transactions went through");
+        page.verdict(good == planned, sentence);
+    }
+    page.print();
+    Ok(match exit {
+        Exit::Good if good < planned => Exit::BadResult,
+        exit => exit,
+    })
+}
+
+/// Serves a device until its virtual machine has gone.
+fn serve(device: &mut dyn Device, socket: &SocketArgs) -> Result<Exit> {
+    let options = Options {
+        by_messages: socket.by_messages,
+        ..Options::default()
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    interrupt::also(Arc::clone(&stop));
+    let mut complaints = 0;
+    let mut watch = |event: &Event| {
+        let complaint = match event {
+            Event::Listening => return println!("listening at {}", socket.path.display()),
+            Event::Connected => return println!("a virtual machine has connected"),
+            Event::Reset => return,
+            Event::Malformed(error) => error.to_string(),
+            Event::Refused(refused) => refused.to_string(),
+            Event::NoAnswer { bar, offset } => {
+                format!("the guest's read of BAR {bar} at {offset:#x} got no answer")
+            }
+        };
+        complaints += 1;
+        if complaints <= COMPLAINTS {
+            eprintln!("warning: {complaint}");
+        }
+    };
+    let end = forebay_vm::serve(device, &socket.path, &options, &stop, &mut watch)?;
+    if complaints > COMPLAINTS {
+        eprintln!("warning: {} more of such", complaints - COMPLAINTS);
+    }
+    Ok(match end {
+        End::Gone => Exit::Good,
+        End::Stopped => Exit::Interrupted,
+    })
+}
+
+impl From<forebay_vm::Error> for Failure {
+    fn from(error: forebay_vm::Error) -> Self {
+        use forebay_vm::Error as Vm;
+        let (exit, help) = match &error {
+            Vm::Listen { .. } | Vm::InUse { .. } => (Exit::BadInput, "name another --socket"),
+            Vm::Device(_) => (Exit::BadResult, "the device is at fault, not the guest"),
+            _ => (
+                Exit::Impossible,
+                "see what the virtual machine says of this device",
+            ),
+        };
+        Self::new(exit, error.to_string(), help)
+    }
+}
