@@ -52,7 +52,7 @@ impl Machine {
             ssd: Ssd::new(&profile.ssd, medium, seed)?,
             host: HostMemory::new(HOST_BASE, host_memory),
             now: 0,
-fpga: with_fpga.then(|| {
+            fpga: with_fpga.then(|| {
                 let mut config = card::config_space();
                 config.set_payload(&profile.fabric);
                 config
