@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
 use common::{bring_up, onchip, shaken, system};
@@ -216,7 +217,9 @@ fn the_same_seed_gives_the_same_cycles() {
     };
     let paused = Stalls::everywhere(Stall::new(0.1, 5));
     assert_eq!(run(7, paused), run(7, paused));
-    assert_ne!(run(7, paused).0, run(8, paused).0);
+    // Two seeds may agree by chance, five do not.
+    let cycles: HashSet<u64> = (7..12).map(|seed| run(seed, paused).0).collect();
+    assert!(cycles.len() > 1, "{cycles:?}");
 }
 
 #[test]
