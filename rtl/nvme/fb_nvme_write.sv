@@ -241,7 +241,7 @@ module fb_nvme_write
             state_q <= ADDRESS;
           end else if (take_empty && block_begin) begin
             state_q <= CLOSE;
-            if (empty_q && code_q == ERR_OK) code_q <= ERR_ZERO_LENGTH;
+            if (empty_q && code_q == ERR_OK && !keep_bad) code_q <= ERR_ZERO_LENGTH;
           end else if (s_axis_wr_tlast) begin
             state_q <= PAD;
           end

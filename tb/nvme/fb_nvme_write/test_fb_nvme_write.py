@@ -148,6 +148,12 @@ async def broken_rules(dut) -> None:
         await writer.source.send(frame)
         commands = await writer.pages.transaction()
         assert commands[-1].reject and commands[-1].code == spec.ERR_BAD_KEEP
+    # An only beat that begins with a hole is not an empty one.
+    frame = AxiStreamFrame(bytes(64) + bytes(64))
+    frame.tkeep = [1] * 64 + [0] + [1] * 63
+    await writer.source.send(frame)
+    commands = await writer.pages.transaction()
+    assert commands[-1].reject and commands[-1].code == spec.ERR_BAD_KEEP
 
 
 @cocotb.test()
