@@ -42,6 +42,8 @@ module fb_common_fifo #(
     $fatal(1, "fb_common_fifo (%m): Width=%0d must be at least 1", Width);
   end
 
+  localparam logic [AddrBits:0] One = 1, Two = 2;
+
   (* ram_style = "distributed" *)
   logic [Width-1:0] store[Depth];
 
@@ -50,7 +52,6 @@ module fb_common_fifo #(
   logic valid_q;
   logic push, pop;
   logic store_push, store_pop;  // the word goes into the store, comes out of it
-  localparam logic [AddrBits:0] One = 1, Two = 2;
 
   assign push = s_valid && s_ready;
   assign pop = m_valid && m_ready;
@@ -99,7 +100,8 @@ module fb_common_fifo #(
   // What the pointers say and what the level says must be the same count.
   level_matches_pointers :
   assert property (@(posedge clk) disable iff (rst)
-                   AddrBits'(level_q) == AddrBits'(write_q - read_q) + AddrBits'(OutputRegister && valid_q))
+                   AddrBits'(level_q) == AddrBits'(write_q - read_q) +
+                                         AddrBits'(OutputRegister && valid_q))
   else $error("fb_common_fifo (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
 
   level_in_range :

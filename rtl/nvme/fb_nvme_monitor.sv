@@ -4,7 +4,7 @@
 // last queue events. All three live in LUT RAM.
 //
 // Counters: events are gathered in small sums, and one adder goes round and carries a sum into its
-// counter every 16 cycles; so a counter may be read up to 17 cycles late, but never wrong.
+// counter every 16 cycles; so a counter may be read some 20 cycles late, but never wrong.
 // Histogram: bin k counts the commands that took 2^k to 2^(k+1) - 1 cycles from submission to
 // completion.
 // Trace: one word a cycle; where several events meet, the later kinds wait. If an event of the same

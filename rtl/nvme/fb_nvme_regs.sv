@@ -4,8 +4,8 @@
 // streamer. Settings are brought into the form in which the streamer uses them, and bounded, so
 // that no value written by software can take it out of its queues or its buffer.
 //
-// Handshake: AXI4-Lite, 64 bit, one access at a time. Latency: two cycles, four for counters,
-// histogram and trace.
+// Handshake: AXI4-Lite, 64 bit, one access at a time. Reads answer three cycles
+// after ARVALID, five for counters, histogram and trace.
 //
 // Does not implement: interrupts.
 

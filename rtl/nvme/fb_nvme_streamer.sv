@@ -142,19 +142,20 @@ module fb_nvme_streamer
 );
 
   // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
-  logic enable, restart, sweep;
-  logic [9:0] sweep_q;
+  logic enable, restart, sweep, sweep_q;
+  logic [9:0] sweep_index_q;
   cfg_t cfg;
   logic restart_q;
   assign restart = restart_q;
+  assign sweep   = sweep_q;
   always_ff @(posedge clk) begin
     restart_q <= rst || !enable;
     if (restart_q) begin
-      sweep_q <= '0;
-      sweep   <= 1'b1;
-    end else if (sweep) begin
-      sweep_q <= sweep_q + 1'b1;
-      sweep   <= (sweep_q != '1);
+      sweep_index_q <= '0;
+      sweep_q <= 1'b1;
+    end else if (sweep_q) begin
+      sweep_index_q <= sweep_index_q + 1'b1;
+      sweep_q <= (sweep_index_q != '1);
     end
   end
 
@@ -269,7 +270,7 @@ module fb_nvme_streamer
       .clk,
       .rst(restart),
       .sweep,
-      .sweep_index(sweep_q),
+      .sweep_index(sweep_index_q),
       .cfg,
       .halted,
       .wr_valid,
@@ -452,7 +453,7 @@ module fb_nvme_streamer
       .clk,
       .rst(restart),
       .sweep,
-      .sweep_index(sweep_q),
+      .sweep_index(sweep_index_q),
       .cfg,
       .halted,
       .timed_out,
@@ -529,7 +530,7 @@ module fb_nvme_streamer
       .clk,
       .rst(restart),
       .sweep,
-      .sweep_index(sweep_q),
+      .sweep_index(sweep_index_q),
       .count_cycles(!restart),
       .issued,
       .issued_retry,

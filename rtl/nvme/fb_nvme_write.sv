@@ -267,7 +267,6 @@ module fb_nvme_write
 
   assign open = (state_q != ADDRESS) || push_q;
 
-  logic [$clog2(CommandDepth):0] waiting;
   // The one 512-bit register: beats with the bytes after the end set to zero.
   logic mem_we_q;
   logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr_q;
@@ -283,6 +282,7 @@ module fb_nvme_write
   assign mem_addr = mem_addr_q;
   assign mem_wdata = mem_wdata_q;
 
+  logic [$clog2(CommandDepth):0] waiting;
   fb_common_fifo #(
       .Width($bits(command_t)),
       .Depth(CommandDepth),
