@@ -14,7 +14,15 @@ from cocotb.handle import HierarchyObject, LogicObject
 from cocotb.triggers import FallingEdge, RisingEdge
 from cocotb.types import LogicArray
 from cocotb.utils import get_sim_time
-from cocotbext.axi import AxiBus, AxiMaster
+from cocotbext.axi import (
+    AxiBus,
+    AxiLiteBus,
+    AxiLiteMaster,
+    AxiMaster,
+    AxiStreamBus,
+    AxiStreamSink,
+    AxiStreamSource,
+)
 
 PERIOD_NS = 4
 
@@ -140,6 +148,29 @@ def axi_master(dut, prefix: str, **clock: object) -> AxiMaster:
                 channel._signals[name] = NoId()
                 setattr(channel, name, channel._signals[name])
     master = AxiMaster(bus, **clock)
+    for half in (master.write_if, master.read_if):
+        half.log.setLevel(logging.WARNING)
+    return master
+
+
+def axi_stream(kind: type, dut, prefix: str, **clock: object) -> AxiStreamSource | AxiStreamSink:
+    """Return a cocotbext-axi source or sink on an AXI4-Stream port, without its messages.
+
+    `clock` is as in :func:`axi_master`.
+    """
+    clock = clock or {"clock": dut.clk, "reset": dut.rst}
+    found = kind(AxiStreamBus.from_prefix(dut, prefix), **clock)
+    found.log.setLevel(logging.WARNING)
+    return found
+
+
+def axil_master(dut, prefix: str, **clock: object) -> AxiLiteMaster:
+    """Return a cocotbext-axi master on an AXI4-Lite port, without its messages.
+
+    `clock` is as in :func:`axi_master`.
+    """
+    clock = clock or {"clock": dut.clk, "reset": dut.rst}
+    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, prefix), **clock)
     for half in (master.write_if, master.read_if):
         half.log.setLevel(logging.WARNING)
     return master

@@ -9,9 +9,6 @@ import cocotb
 import pytest
 from cocotb.triggers import with_timeout
 from cocotbext.axi import (
-    AxiLiteBus,
-    AxiLiteMaster,
-    AxiStreamBus,
     AxiStreamFrame,
     AxiStreamSink,
     AxiStreamSource,
@@ -36,20 +33,11 @@ class System:
         self.block = block
         self.entries = entries
         self.ssd = Ssd(dut, block=block, entries=entries, delay=delay)
-
-        def stream(kind: type, prefix: str) -> AxiStreamSource | AxiStreamSink:
-            found = kind(AxiStreamBus.from_prefix(dut, prefix), dut.clk, dut.rst)
-            found.log.setLevel("WARNING")
-            return found
-
-        self.wr = stream(AxiStreamSource, "s_axis_wr")
-        self.wrsp = stream(AxiStreamSink, "m_axis_wrsp")
-        self.rdcmd = stream(AxiStreamSource, "s_axis_rdcmd")
-        self.rd = stream(AxiStreamSink, "m_axis_rd")
-        ctrl = AxiLiteBus.from_prefix(dut, "s_axil_ctrl")
-        self.ctrl = AxiLiteMaster(ctrl, dut.clk, dut.rst)
-        self.ctrl.write_if.log.setLevel("WARNING")
-        self.ctrl.read_if.log.setLevel("WARNING")
+        self.wr = harness.axi_stream(AxiStreamSource, dut, "s_axis_wr")
+        self.wrsp = harness.axi_stream(AxiStreamSink, dut, "m_axis_wrsp")
+        self.rdcmd = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd")
+        self.rd = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
+        self.ctrl = harness.axil_master(dut, "s_axil_ctrl")
 
     async def set_up(self, **settings: int) -> None:
         """Write the registers as the driver does, enable, and wait until the streamer is ready."""

@@ -10,9 +10,6 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import with_timeout
 from cocotbext.axi import (
-    AxiLiteBus,
-    AxiLiteMaster,
-    AxiStreamBus,
     AxiStreamFrame,
     AxiStreamSink,
     AxiStreamSource,
@@ -45,19 +42,11 @@ class System:
         self.dut = dut
         self.ssd = Ssd(dut, delay=delay, pins=PINS)
         clock = PINS.clock(dut)
-
-        def stream(kind: type, prefix: str) -> AxiStreamSource | AxiStreamSink:
-            found = kind(AxiStreamBus.from_prefix(dut, prefix), **clock)
-            found.log.setLevel("WARNING")
-            return found
-
-        self.write_data = stream(AxiStreamSource, "S_AXIS_WRITE")
-        self.write_done = stream(AxiStreamSink, "M_AXIS_WRITE")
-        self.read_command = stream(AxiStreamSource, "S_AXIS_READ")
-        self.read_data = stream(AxiStreamSink, "M_AXIS_READ")
-        self.ctrl = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "S_CTRL"), **clock)
-        self.ctrl.write_if.log.setLevel("WARNING")
-        self.ctrl.read_if.log.setLevel("WARNING")
+        self.write_data = harness.axi_stream(AxiStreamSource, dut, "S_AXIS_WRITE", **clock)
+        self.write_done = harness.axi_stream(AxiStreamSink, dut, "M_AXIS_WRITE", **clock)
+        self.read_command = harness.axi_stream(AxiStreamSource, dut, "S_AXIS_READ", **clock)
+        self.read_data = harness.axi_stream(AxiStreamSink, dut, "M_AXIS_READ", **clock)
+        self.ctrl = harness.axil_master(dut, "S_CTRL", **clock)
 
     async def set_up(self) -> None:
         """Write SNAcc's registers as its runtime does, which knows of no others."""

@@ -19,7 +19,8 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
-/// Everything here is simulated: the RTL runs in Verilator, drive and PCIe fabric are models.
+/// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
+/// `devices` and `doctor` look at this machine's own hardware.
 #[derive(Debug, Parser)]
 #[command(
     version,
