@@ -19,7 +19,7 @@ use crate::source::{Resolved, Source, files_with_extension};
 use crate::toolchain::Toolchain;
 
 /// Version of the C interface between shim and loader; part of every key.
-pub(crate) const ABI: u32 = 3;
+pub(crate) const ABI: u32 = 4;
 
 const SHIM: &str = include_str!("shim/shim.cpp");
 const PRINT: &str = include_str!("shim/print.h");
@@ -220,7 +220,14 @@ impl Builder {
             &dir.join("fb_ports.inc"),
             &ports::include_text(&ports::parse_header(&header)),
         )?;
-        let root = read(&dir.join("Vfb___024root.h"))?;
+        let root_header = dir.join("Vfb___024root.h");
+        let root = read(&root_header)?;
+        let memories = ports::memories(&root);
+        write(&root_header, &ports::on_pages(&root, &memories))?;
+        write(
+            &dir.join("fb_memories.inc"),
+            &ports::memories_text(&memories),
+        )?;
         let code: Vec<String> = files_with_extension(dir, &["cpp"])?
             .iter()
             .map(|file| read(file))

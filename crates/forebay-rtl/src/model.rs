@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,6 +15,8 @@ use crate::ports::{Direction, Port};
 
 /// No design has more ports; a library that claims so is not one of ours.
 const PORTS_MAX: usize = 4096;
+/// Memories beyond these cannot be shared.
+const MEMORIES_MAX: usize = 64;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -25,8 +28,18 @@ struct RawPort {
     data: *mut c_void,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawMemory {
+    name: *const c_char,
+    bytes: u64,
+    data: *mut c_void,
+}
+
 /// The functions of the shim.
 struct Api {
+    memories: unsafe extern "C" fn(*mut c_void, *mut RawMemory, u32) -> u32,
+    share: unsafe extern "C" fn(*mut c_void, *const RawMemory, c_int, u64) -> c_int,
     free: unsafe extern "C" fn(*mut c_void),
     ports: unsafe extern "C" fn(*mut c_void, *mut RawPort, u32) -> u32,
     eval: unsafe extern "C" fn(*mut c_void) -> c_int,
@@ -38,6 +51,15 @@ struct Api {
     trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
     trace_dump: unsafe extern "C" fn(*mut c_void, u64),
     trace_close: unsafe extern "C" fn(*mut c_void),
+}
+
+/// A memory of the design that can be shared: see [`Model::share`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Where it stands in the design, `top.u_buffer.store`.
+    pub name: String,
+    /// Its bytes, a multiple of 4096.
+    pub bytes: u64,
 }
 
 /// A port of one particular [`Model`]; cheap to copy. Using it with another model panics.
@@ -132,6 +154,8 @@ impl Model {
             let new =
                 *symbol::<unsafe extern "C" fn(u32, i32) -> *mut c_void>(&code, "fb_new", library)?;
             let api = Api {
+                memories: *symbol(&code, "fb_memories", library)?,
+                share: *symbol(&code, "fb_share", library)?,
                 free: *symbol(&code, "fb_free", library)?,
                 ports: *symbol(&code, "fb_ports", library)?,
                 eval: *symbol(&code, "fb_eval", library)?,
@@ -216,6 +240,56 @@ impl Model {
             return Err(Error::Model { message });
         }
         Ok(())
+    }
+
+    /// Memories of 512-bit words that fill whole pages: payload buffers.
+    #[must_use]
+    pub fn memories(&self) -> Vec<Memory> {
+        let read = |raw: RawMemory| Memory {
+            // SAFETY: the shim's names are string literals of the loaded library.
+            name: unsafe { CStr::from_ptr(raw.name) }
+                .to_string_lossy()
+                .into_owned(),
+            bytes: raw.bytes,
+        };
+        self.raw_memories().into_iter().map(read).collect()
+    }
+
+    /// Lets a memory of this name lie in a file from this offset on, which is a multiple of 4096:
+    /// whoever maps the file reads and writes the very words of the design, beside its own ports.
+    /// Contents are kept. The file must be long enough, and stay so.
+    ///
+    /// # Errors
+    /// When there is no such memory, or the file cannot be written or mapped.
+    pub fn share(&mut self, name: &str, file: BorrowedFd<'_>, offset: u64) -> Result<()> {
+        let failed = |what: String| Error::Model {
+            message: format!("memory '{name}' of '{}' cannot be shared: {what}", self.top),
+        };
+        let raw = self.raw_memories().into_iter().find(|raw| {
+            // SAFETY: as in `memories`.
+            unsafe { CStr::from_ptr(raw.name) }.to_bytes() == name.as_bytes()
+        });
+        let raw = raw.ok_or_else(|| failed("there is none".into()))?;
+        // SAFETY: a live instance, borrowed mutably, and a memory of its own that fills whole
+        // pages: nothing else is on them, and `fb_free` gives them back as they were.
+        let code =
+            unsafe { (self.api.share)(self.handle.as_ptr(), &raw, file.as_raw_fd(), offset) };
+        match code {
+            0 => Ok(()),
+            code => Err(failed(std::io::Error::from_raw_os_error(code).to_string())),
+        }
+    }
+
+    fn raw_memories(&self) -> Vec<RawMemory> {
+        // SAFETY: `RawMemory` is plain data for which all zeros is a value.
+        let empty: RawMemory = unsafe { std::mem::zeroed() };
+        let mut raw = vec![empty; MEMORIES_MAX];
+        // SAFETY: the shim writes at most `MEMORIES_MAX` entries into the table.
+        let count = unsafe {
+            (self.api.memories)(self.handle.as_ptr(), raw.as_mut_ptr(), MEMORIES_MAX as u32)
+        };
+        raw.truncate(count as usize);
+        raw
     }
 
     /// Name of the top module.

@@ -97,6 +97,53 @@ pub(crate) fn include_text(ports: &[Declared]) -> String {
     text
 }
 
+/// A memory of the design whose words are 512 bits and which fills whole pages, as the root header
+/// declares it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Memory<'h> {
+    line: &'h str,
+    member: &'h str,
+    bytes: u64,
+}
+
+/// Memories in the order of the header; lines such as
+/// `VlUnpacked<VlWide<16>/*511:0*/, 65536> top__DOT__store;`.
+pub(crate) fn memories(root_header: &str) -> Vec<Memory<'_>> {
+    const WORD_BYTES: u64 = 64;
+    let parse = |line| {
+        let line = str::trim(line);
+        let rest = line.strip_prefix("VlUnpacked<VlWide<16>/*511:0*/, ")?;
+        let (words, member) = rest.strip_suffix(';')?.split_once("> ")?;
+        let bytes = words.parse::<u64>().ok()?.checked_mul(WORD_BYTES)?;
+        bytes.is_multiple_of(PAGE_BYTES).then_some(Memory {
+            line,
+            member,
+            bytes,
+        })
+    };
+    root_header.lines().filter_map(parse).collect()
+}
+
+/// Bytes of a page of shared memory.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// The root header with these memories on pages of their own.
+pub(crate) fn on_pages(root_header: &str, memories: &[Memory<'_>]) -> String {
+    memories.iter().fold(root_header.to_owned(), |text, it| {
+        text.replace(it.line, &format!("alignas({PAGE_BYTES}) {}", it.line))
+    })
+}
+
+/// The generated part of the shim that tells of memories.
+pub(crate) fn memories_text(memories: &[Memory<'_>]) -> String {
+    let mut text = String::new();
+    for Memory { member, bytes, .. } in memories {
+        let name = rtl_name(member).replace("__DOT__", ".");
+        let _ = writeln!(text, "FB_MEMORY({member}, \"{name}\", {bytes})");
+    }
+    text
+}
+
 /// The clock of a design in which nothing but its rising edge is waited for. Verilator keeps the
 /// last value of everything that has an edge, and writes down which edges there are for debugging.
 pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c str>) -> String {
@@ -149,6 +196,21 @@ mod tests {
         assert_eq!(tick(&(last("clk") + &last("rst")), rising), "");
         assert_eq!(tick(&last("top__DOT__gated"), rising), "");
         assert_eq!(tick("CData/*0:0*/ clk;\n", rising), "");
+    }
+
+    #[test]
+    fn memories_of_whole_pages_come_to_stand_on_pages() {
+        let header = "  VlUnpacked<VlWide<16>/*511:0*/, 128> top__DOT__store;\n  \
+                      VlUnpacked<VlWide<16>/*511:0*/, 16> top__DOT__words;\n  \
+                      VlUnpacked<VlWide<17>/*527:0*/, 128> top__DOT__beats;\n";
+        let found = memories(header);
+        assert_eq!(
+            memories_text(&found),
+            "FB_MEMORY(top__DOT__store, \"top.store\", 8192)\n"
+        );
+        let text = on_pages(header, &found);
+        assert_eq!(text.matches("alignas(4096) VlUnpacked").count(), 1);
+        assert_eq!(text.replace("alignas(4096) ", ""), header);
     }
 
     #[test]

@@ -2,10 +2,15 @@
 //! Small designs through the whole way: Verilator, compiler, cache, loader.
 
 use std::fs;
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_rtl::{Builder, Cache, Direction, Error, Library, Model, Progress, Source, Toolchain};
+use forebay_rtl::{
+    Builder, Cache, Direction, Error, Library, Memory, Model, Progress, Source, Toolchain,
+};
 
 const COUNTER: &str = "
 module counter #(parameter int Width = 8) (
@@ -318,4 +323,62 @@ fn printing_does_not_stop_the_model() {
     clock(&mut model, 2).expect("runs");
     assert_eq!(model.take_output(), "tick\ntick\n");
     assert_eq!(model.take_output(), "");
+}
+
+const STORE: &str = "
+module store (input wire clk, input wire we, input wire [6:0] addr, input wire [511:0] d,
+              output logic [511:0] q);
+  logic [511:0] words[128];
+  always_ff @(posedge clk) if (we) words[addr] <= d; else q <= words[addr];
+endmodule
+";
+
+#[test]
+fn a_memory_lies_in_a_file_that_others_read_and_write() {
+    let bench = Bench::new();
+    let mut model = bench.model("store", STORE);
+    let memories = model.memories();
+    assert_eq!(
+        memories,
+        [Memory {
+            name: "store.words".into(),
+            bytes: 8192
+        }]
+    );
+    let [we, addr, d, q] = ["we", "addr", "d", "q"].map(|name| model.port(name).expect("a port"));
+    let mut put = |model: &mut Model, word, byte| {
+        model.set(we, 1);
+        model.set(addr, word);
+        model.bytes_mut(d).fill(byte);
+        clock(model, 1).expect("runs");
+    };
+    put(&mut model, 3, 0x33);
+
+    let mut file = tempfile::tempfile().expect("a file");
+    file.set_len(3 * 4096).expect("long enough");
+    let name = &memories[0].name;
+    model.share(name, file.as_fd(), 4096).expect("shared");
+    put(&mut model, 127, 0x7f);
+    let mut seen = Vec::new();
+    file.read_to_end(&mut seen).expect("reads");
+    assert_eq!(seen[4096 + 3 * 64..][..64], [0x33; 64], "as it was before");
+    assert_eq!(seen[4096 + 127 * 64..], [0x7f; 64]);
+    assert_eq!(seen.iter().filter(|byte| **byte != 0).count(), 128);
+
+    file.write_all_at(&[0x44; 64], 4096 + 4 * 64)
+        .expect("writes");
+    model.set(we, 0);
+    model.set(addr, 4);
+    clock(&mut model, 1).expect("runs");
+    assert_eq!(*model.wide(q), [0x44; 64]);
+
+    // Off the pages, elsewhere, or read-only: refused, and the design runs on.
+    assert!(model.share(name, file.as_fd(), 100).is_err());
+    assert!(model.share("store.nowhere", file.as_fd(), 0).is_err());
+    let null = fs::File::open("/dev/null").expect("opens");
+    let error = model.share(name, null.as_fd(), 0).expect_err("refused");
+    assert!(error.to_string().contains("store.words"), "{error}");
+    put(&mut model, 5, 0x55);
+    drop(model);
+    bench.model("store", STORE);
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface between a Verilated model (class Vfb) and Rust. `fb_ports.inc` is generated from
 // the model's header: one FB_PORT line a port.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "Vfb.h"
 #include "Vfb___024root.h"
@@ -24,6 +29,12 @@ struct Fatal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+struct fb_memory {
+    const char* name;
+    uint64_t bytes;
+    void* data;
+};
+
 struct Shim {
     VerilatedContext context;
     std::unique_ptr<Vfb> model;
@@ -33,6 +44,7 @@ struct Shim {
     std::string printed;  // since the last eval that was without fault
     uint32_t stopped = 0;  // an assertion, $error, $fatal, $stop or $finish came
     bool broken = false;   // the model was left in the middle of an evaluation
+    std::vector<fb_memory> shared;  // memories whose pages are those of a file
 };
 
 // The model whose code runs on this thread.
@@ -135,6 +147,11 @@ FB_API void fb_free(Shim* shim) {
         shim->trace.reset();
 #endif
         if (shim->model && !shim->broken) shim->model->final();
+        // The allocator gets back what it gave: pages of nobody else.
+        for (const fb_memory& it : shim->shared) {
+            mmap(it.data, it.bytes, PROT_READ | PROT_WRITE,
+                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        }
         shim->model.reset();
     } catch (const std::exception&) {
     }
@@ -154,6 +171,38 @@ FB_API uint32_t fb_ports(Shim* shim, fb_port* ports, uint32_t room) {
 #undef FB_PORT
     (void)top;
     return count;
+}
+
+FB_API uint32_t fb_memories(Shim* shim, fb_memory* memories, uint32_t room) {
+    if (!shim->model) return 0;
+    Vfb___024root& root = *shim->model->rootp;
+    uint32_t count = 0;
+#define FB_MEMORY(member, text, length)                                      \
+    static_assert(sizeof(root.member) == length, "the words are not packed"); \
+    if (count < room) memories[count] = {text, length, &root.member};        \
+    ++count;
+#include "fb_memories.inc"
+#undef FB_MEMORY
+    (void)root;
+    return count;
+}
+
+// From now on the memory's pages are those of the file at this offset, with the contents it has
+// now. Returns 0, or an error number.
+FB_API int fb_share(Shim* shim, const fb_memory* memory, int file, uint64_t offset) {
+    const char* data = static_cast<const char*>(memory->data);
+    for (uint64_t done = 0; done < memory->bytes;) {
+        ssize_t count = pwrite(file, data + done, memory->bytes - done, offset + done);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count < 0 ? errno : EIO;
+        done += count;
+    }
+    // The kernel refuses what is not on pages.
+    void* placed = mmap(memory->data, memory->bytes, PROT_READ | PROT_WRITE,
+                        MAP_FIXED | MAP_SHARED, file, offset);
+    if (placed == MAP_FAILED) return errno;
+    shim->shared.push_back(*memory);
+    return 0;
 }
 
 FB_API int fb_eval(Shim* shim) {
