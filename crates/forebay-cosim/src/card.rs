@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The FPGA card alone, in the slot of a machine that is not simulated here: a virtual one, say.
 
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
 use forebay_model::pci::{ConfigSpace, Identity};
 use forebay_model::{Arrival, Completion, Fabric, Node, Request, Time};
 use forebay_rtl::Progress;
@@ -15,6 +18,9 @@ use crate::transaction::{Read, Write};
 
 /// Where BAR 0 stands in the card's own fabric: above all addresses of machines.
 const BAR: u64 = 1 << 63;
+
+/// Memories of the RTL that are plain memory in BAR 0, by the end of their names.
+const MEMORIES: [(&str, u64); 1] = [(".u_buffer.store", bar0::DATA)];
 
 /// Something that the card sends.
 #[derive(Debug, PartialEq, Eq)]
@@ -129,6 +135,25 @@ impl Card {
                 Arrival::Request { .. } => {}
             }
         }
+    }
+
+    /// Lets the RTL's buffers lie in a file that has the layout of BAR 0 and its size: who maps it
+    /// reaches the payload without a request to the card. Returns their places in BAR 0, none
+    /// where the RTL has no memory that can be shared.
+    ///
+    /// # Errors
+    /// When the file cannot be written or mapped.
+    pub fn share_memories(&mut self, file: BorrowedFd<'_>) -> Result<Vec<Range<u64>>> {
+        let mut places = Vec::new();
+        let model = &mut self.core.dut.model;
+        for memory in model.memories() {
+            let place = MEMORIES.iter().find(|(end, _)| memory.name.ends_with(end));
+            if let Some((_, start)) = place {
+                model.share(&memory.name, file, *start)?;
+                places.push(*start..*start + memory.bytes);
+            }
+        }
+        Ok(places)
     }
 
     /// The card needs no clock: the streamer is disabled, no port is busy, nothing is under way.

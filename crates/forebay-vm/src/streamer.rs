@@ -2,12 +2,16 @@
 //! The streamer's RTL as a PCIe device of a virtual machine.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use forebay_cosim::{Card, Outcome, Read, Sent, Write};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use crate::device::{Bar, Device, Guest, Pace, Ticket};
 use crate::error::{Error, Result};
+use crate::protocol::Area;
 
 /// Cycles between two looks at the socket: some 50 µs.
 const SLICE: u32 = 64;
@@ -27,8 +31,9 @@ pub enum Transaction {
 }
 
 /// The FPGA card with the streamer. Control registers, queue window and data window are in BAR 0,
-/// and every access to them goes through the RTL's ports; doorbells leave as writes to wherever
-/// the driver has told the streamer.
+/// and every access to them goes through the RTL's ports, but for payload after
+/// [`StreamerDevice::map_payload`]; doorbells leave as writes to wherever the driver has told the
+/// streamer.
 ///
 /// What is on the other side of the card, the network on a real one, is a list of transactions:
 /// they begin once the guest has enabled the streamer, one after the other.
@@ -43,6 +48,8 @@ pub struct StreamerDevice {
     outcomes: Vec<Outcome>,
     /// Cycles since something last moved.
     quiet: u32,
+    /// What the guest reaches without asking, in a file with the layout of BAR 0.
+    mapped: Option<(Vec<Area>, OwnedFd)>,
 }
 
 impl StreamerDevice {
@@ -57,7 +64,32 @@ impl StreamerDevice {
             busy: false,
             outcomes: Vec::new(),
             quiet: 0,
+            mapped: None,
         }
+    }
+
+    /// Lets the guest and other devices reach the payload buffer as memory, not by messages that
+    /// become bursts at the RTL's AXI port: some hundred times as fast. PRP lists, queues and
+    /// registers stay trapped. Returns how many bytes that are; 0 for RTL whose memory cannot be
+    /// shared.
+    ///
+    /// # Errors
+    /// Where there is no memory for that.
+    pub fn map_payload(&mut self) -> Result<u64> {
+        let made = memfd_create("payload", MemfdFlags::CLOEXEC)
+            .and_then(|file| ftruncate(&file, Card::BAR_BYTES).map(|()| file));
+        let file = made.map_err(io::Error::from)?;
+        let places = self.card.share_memories(file.as_fd()).map_err(failed)?;
+        let areas: Vec<_> = places
+            .into_iter()
+            .map(|place| Area {
+                offset: place.start,
+                bytes: place.end - place.start,
+            })
+            .collect();
+        let bytes = areas.iter().map(|area| area.bytes).sum();
+        self.mapped = (!areas.is_empty()).then_some((areas, file));
+        Ok(bytes)
     }
 
     /// The card.
@@ -118,9 +150,13 @@ impl StreamerDevice {
 
 impl Device for StreamerDevice {
     fn bar(&self, bar: u8) -> Bar<'_> {
+        if bar != 0 {
+            return Bar::default();
+        }
+        let mapped = self.mapped.as_ref();
         Bar {
-            bytes: if bar == 0 { Card::BAR_BYTES } else { 0 },
-            mapped: None,
+            bytes: Card::BAR_BYTES,
+            mapped: mapped.map(|(areas, file)| (areas.as_slice(), file.as_fd())),
         }
     }
 

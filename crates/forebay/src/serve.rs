@@ -74,6 +74,9 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
     let card = Card::new(config, &mut |step| progress.build(step))?;
     drop(progress);
     let mut device = StreamerDevice::new(card, plan);
+    if !args.trap_payload && device.map_payload()? == 0 {
+        eprintln!("warning: this RTL's payload cannot be mapped: all of it is trapped");
+    }
     let exit = serve(&mut device, &args.socket)?;
     let outcomes = device.outcomes();
     let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();

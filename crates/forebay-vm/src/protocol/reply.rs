@@ -262,7 +262,9 @@ impl RegionInfo {
             offset: fields.u64(24),
             mapped: Vec::new(),
         };
-        if flags & REGION_CAPS != 0 && caps == REGION_BYTES {
+        // Where the room was too small for it, only its place is told.
+        let here = fields.tail(REGION_BYTES as usize).len() >= SPARSE_BYTES as usize;
+        if flags & REGION_CAPS != 0 && caps == REGION_BYTES && here {
             let caps = Fields::new(command, fields.tail(caps as usize), SPARSE_BYTES as usize)?;
             let areas = caps
                 .tail(SPARSE_BYTES as usize)
@@ -291,7 +293,8 @@ impl RegionInfo {
             flags |= REGION_MMAP | REGION_CAPS;
         }
         let fits = areas > 0 && argsz >= needed;
-        let caps = if fits { REGION_BYTES } else { 0 };
+        // QEMU refuses an offset of 0 beside the flag, also where the room ends before.
+        let caps = if areas > 0 { REGION_BYTES } else { 0 };
         body.u32(needed).u32(flags).u32(self.index).u32(caps);
         body.u64(self.bytes).u64(self.offset);
         if fits {

@@ -63,6 +63,10 @@ pub struct ServeStreamerArgs {
     #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size,
           requires = "write")]
     pub at: u64,
+    /// Let payload, too, go through the RTL's AXI port, 8 bytes a message: slow, but nothing passes
+    /// the RTL by [default: its buffer is mapped into the guest]
+    #[arg(long)]
+    pub trap_payload: bool,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,
