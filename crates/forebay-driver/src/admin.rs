@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use forebay_spec::nvme::feature::{self, QueueCount};
 use forebay_spec::nvme::identify::{self, cns};
-use forebay_spec::nvme::{ADMIN_QUEUE, AdminOpcode, Cqe, Sqe, Status};
+use forebay_spec::nvme::log::{self, ErrorEntry};
+use forebay_spec::nvme::{ADMIN_QUEUE, AdminOpcode, Cqe, NSID_ALL, Sqe, Status};
 
 use crate::bus::{Bus, DmaBuffer};
 use crate::controller::{Controller, PAGE_BYTES};
@@ -187,6 +188,41 @@ impl AdminQueue {
         self.execute(bus, command, entry)?;
         bus.dma_read(&self.data, 0, &mut page[..])?;
         Ok(page)
+    }
+
+    /// The newest entries of the Error Information log (5.16.1.2), newest first; `most` of them,
+    /// up to 64. Events that wait for this log to be read stay waiting.
+    ///
+    /// # Errors
+    /// Where the command fails, or is not answered within `limit`.
+    pub fn error_log(
+        &mut self,
+        bus: &mut dyn Bus,
+        most: usize,
+        limit: Duration,
+    ) -> Result<Vec<ErrorEntry>, Error> {
+        let mut page = [0; PAGE];
+        let bytes = most.clamp(1, PAGE / ErrorEntry::BYTES) * ErrorEntry::BYTES;
+        bus.dma_write(&self.data, 0, &page)?;
+        let mut entry = admin(AdminOpcode::GetLogPage).with_prps(self.data.address, 0);
+        entry.nsid = NSID_ALL;
+        let dwords = bytes as u32 / 4 - 1;
+        entry.cdw[0] = dwords << 16 | log::RETAIN_EVENT | u32::from(log::ERROR_INFORMATION);
+        let usual = std::mem::replace(&mut self.limit, limit);
+        let answer = self.execute(bus, "Get Log Page, error information", entry);
+        self.limit = usual;
+        answer?;
+        bus.dma_read(&self.data, 0, &mut page)?;
+        let entries = page[..bytes]
+            .as_chunks()
+            .0
+            .iter()
+            .map(ErrorEntry::from_bytes);
+        // Past the end of its log a drive may return anything; the numbers of true entries descend.
+        let mut last = u64::MAX;
+        Ok(entries
+            .take_while(|it| it.count != 0 && std::mem::replace(&mut last, it.count) > it.count)
+            .collect())
     }
 
     /// Active namespaces greater than `after` (5.17.2.3), at most 1024.

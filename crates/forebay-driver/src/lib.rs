@@ -8,6 +8,7 @@
 //! * [`Session`]: what runs then; ends with [`Session::shutdown`] or [`Session::recover`].
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
+//! * [`Flight`]: both sides of a queue pair after a hang, and where it hangs.
 //!
 //! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
 //! cause an [`Error`], never a panic, a hang or a stray access.
@@ -23,6 +24,7 @@ pub mod controller;
 pub mod discover;
 pub mod error;
 pub mod facts;
+pub mod flight;
 mod fpga;
 pub mod inspect;
 pub mod options;
@@ -37,6 +39,7 @@ pub use bring_up::{bring_up, bring_up_observed};
 pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
+pub use flight::Flight;
 pub use options::{FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES};
 pub use queue_pair::{Done, QueuePair, Span};
 pub use session::{Facts, Session};

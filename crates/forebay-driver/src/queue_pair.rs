@@ -19,6 +19,8 @@ use crate::bus::{Bus, DmaBuffer};
 use crate::controller::{Controller, PAGE_BYTES};
 use crate::error::Error;
 use crate::facts::Namespace;
+use crate::flight::recorder::Recorder;
+use crate::flight::{Cause, HostEvent, HostHappening};
 use crate::poll;
 
 const PAGE: usize = PAGE_BYTES as usize;
@@ -72,6 +74,7 @@ pub struct QueuePair {
     in_use: Vec<bool>,
     transfer_bytes: u64,
     rogues: Rogues,
+    recorder: Recorder,
 }
 
 impl QueuePair {
@@ -101,6 +104,7 @@ impl QueuePair {
             in_use: vec![false; usize::from(commands)],
             transfer_bytes: transfer_bytes.min(TRANSFER_MOST),
             rogues: Rogues::default(),
+            recorder: Recorder::new(),
         })
     }
 
@@ -149,6 +153,33 @@ impl QueuePair {
     /// Completions that were ignored.
     pub const fn rogues(&self) -> Rogues {
         self.rogues
+    }
+
+    /// The last submissions, completions and doorbells, oldest first; at most
+    /// [`HOST_EVENTS`](crate::flight::HOST_EVENTS).
+    pub fn events(&self) -> Vec<HostEvent> {
+        self.recorder.events()
+    }
+
+    /// Entries of either queue.
+    pub const fn entries(&self) -> u32 {
+        self.entries as u32
+    }
+
+    /// Identifiers of the commands outstanding, in ascending order.
+    pub fn open(&self) -> impl Iterator<Item = u16> {
+        let in_use = (0..).zip(&self.in_use);
+        in_use.filter(|(_, used)| **used).map(|(cid, _)| cid)
+    }
+
+    /// Place of the next submission.
+    pub(crate) const fn tail(&self) -> u32 {
+        self.tail as u32
+    }
+
+    /// Place of the next completion.
+    pub(crate) const fn head(&self) -> u32 {
+        self.head as u32
     }
 
     /// Submits a Read of `blocks` logical blocks from `lba` on; returns the command identifier.
@@ -306,6 +337,7 @@ impl QueuePair {
             usize::from(self.tail) * Sqe::BYTES,
             &entry.to_bytes(),
         )?;
+        self.recorder.submitted(self.tail, &entry);
         self.tail = (self.tail + 1) % self.entries;
         Ok(())
     }
@@ -320,18 +352,26 @@ impl QueuePair {
         let device = self.controller.device();
         if self.tail != self.announced {
             let doorbell = self.controller.sq_doorbell(self.id);
-            bus.bar_write32(device, 0, doorbell, u32::from(self.tail))?;
+            let value = u32::from(self.tail);
+            bus.bar_write32(device, 0, doorbell, value)?;
             self.announced = self.tail;
+            self.recorder.at(bus.now());
+            self.recorder.push(HostHappening::SqDoorbell { value });
         }
         let mut taken = 0;
         // Bounded: a device that writes on and on gets its turn again at the next poll.
         while taken < self.entries
             && let Some(entry) = read_completion(bus, &self.cq, self.head, self.phase)?
         {
+            if taken == 0 {
+                self.recorder.at(bus.now());
+            }
             taken += 1;
+            let ignored = self.accept(&entry);
+            self.recorder.taken(self.head, &entry, ignored);
             self.head = (self.head + 1) % self.entries;
             self.phase ^= self.head == 0;
-            if self.accept(&entry) {
+            if ignored.is_none() {
                 done.push(Done {
                     cid: entry.cid,
                     status: entry.status,
@@ -340,24 +380,29 @@ impl QueuePair {
         }
         if taken != 0 {
             let doorbell = self.controller.cq_doorbell(self.id);
-            bus.bar_write32(device, 0, doorbell, u32::from(self.head))?;
+            let value = u32::from(self.head);
+            bus.bar_write32(device, 0, doorbell, value)?;
+            self.recorder.push(HostHappening::CqDoorbell { value });
         }
         Ok(())
     }
 
-    fn accept(&mut self, entry: &Cqe) -> bool {
+    /// Takes a completion; or why it is ignored.
+    fn accept(&mut self, entry: &Cqe) -> Option<Cause> {
         if entry.sq_id != self.id {
             self.rogues.queue += 1;
+            Some(Cause::Queue)
         } else if entry.sq_head >= self.entries {
             self.rogues.head += 1;
+            Some(Cause::Head)
         } else if let Some(in_use @ true) = self.in_use.get_mut(usize::from(entry.cid)) {
             *in_use = false;
             self.free.push(entry.cid);
-            return true;
+            None
         } else {
             self.rogues.cid += 1;
+            Some(Cause::Cid)
         }
-        false
     }
 
     /// Polls until nothing is outstanding, and appends the completions to `done`.

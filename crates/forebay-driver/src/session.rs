@@ -10,7 +10,7 @@ use crate::controller::{Capabilities, Controller};
 use crate::discover::Function;
 use crate::error::Error;
 use crate::facts::{ControllerFacts, Namespace};
-use crate::options::Options;
+use crate::options::{FpgaPlace, Options};
 use crate::queue_pair::QueuePair;
 use crate::steps::{Failure, Observer, Recorder, Step, StepName};
 use crate::streamer::{Config, Parameters, Streamer};
@@ -107,6 +107,11 @@ impl Session {
     /// The admin queue, for commands beyond bring-up.
     pub const fn admin(&mut self) -> &mut AdminQueue {
         &mut self.admin
+    }
+
+    /// Where the streamer's windows stand.
+    pub(crate) const fn fpga_place(&self) -> &FpgaPlace {
+        &self.options.fpga
     }
 
     /// Identifies another namespace.

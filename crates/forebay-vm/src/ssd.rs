@@ -62,6 +62,16 @@ impl SsdDevice {
         self.ssd.stats()
     }
 
+    /// The drive itself.
+    pub const fn ssd(&self) -> &Ssd {
+        &self.ssd
+    }
+
+    /// Its time.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
     /// The virtual machine has a vector table of its own in front of the drive's, and listens to
     /// vectors by number. So in the drive's table each vector sends its number.
     fn set_up_vectors(&mut self) {

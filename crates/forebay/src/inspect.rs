@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay inspect`: what the streamer's registers say after a small workload.
+//! `forebay inspect`: what the streamer's registers and both sides of its queues say, after a small
+//! workload or from what a run has stored.
 
 use std::fs;
 
 use forebay_cosim::Direction;
+use forebay_driver::Flight;
 use serde::{Deserialize, Serialize};
 
 use crate::args::InspectArgs;
 use crate::failure::{Exit, Failure, Result};
+use crate::flight::{self, RecordReport};
 use crate::inspection::Inspection;
 use crate::render::Page;
 use crate::report::{self, Header};
@@ -26,6 +29,9 @@ pub struct Report {
     /// What the registers said.
     #[serde(flatten)]
     pub inspection: Inspection,
+    /// Both sides of the queues; none in files of before there was this.
+    #[serde(default)]
+    pub flight: Option<Flight>,
 }
 
 /// Runs it.
@@ -33,15 +39,21 @@ pub struct Report {
 /// # Errors
 /// Where the file is no inspection, or the machine cannot be made.
 pub fn run(args: &InspectArgs) -> Result<Exit> {
-    let (report, ended) = match &args.from {
+    let (mut report, ended) = match &args.from {
         Some(path) => {
             let text =
                 fs::read_to_string(path).map_err(|error| Failure::file("reading", path, error))?;
             let report: Report = serde_json::from_str(&text)?;
+            flight::check_schema(path, &report.header.schema, SCHEMA)?;
             (report, Ended::Done)
         }
         None => workload(args)?,
     };
+    if let Some(path) = &args.drive {
+        let record = RecordReport::load(path)?.record;
+        let flight = report.flight.take().unwrap_or_default();
+        report.flight = Some(flight.with_record(record));
+    }
     if !report::emit(&report, args.report.json.as_deref())? {
         let mut page = Page::new("Forebay inspect");
         page.line(format_args!(
@@ -49,6 +61,9 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
             report.header.command_line.join(" ")
         ));
         report.inspection.show(&mut page, args.events);
+        if let Some(flight) = &report.flight {
+            flight::show(flight, &mut page, args.events);
+        }
         page.print();
     }
     Ok(ended.exit(true))
@@ -75,10 +90,12 @@ fn workload(args: &InspectArgs) -> Result<(Report, Ended)> {
         ended = session.measure("reading", &all).ended;
     }
     let inspection = Inspection::take(&mut session.system)?;
+    let flight = Some(flight::take(&mut session.system));
     Ok((
         Report {
             header: session.header(&ended),
             inspection,
+            flight,
         },
         ended,
     ))

@@ -6,12 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use forebay_cosim::{Config, Direction, Outcome, Payload, Read, Sink, Write};
+use forebay_driver::flight::Diagnosis;
 use forebay_model::Medium;
 use serde::Serialize;
 
 use crate::args::{RunArgs, values};
 use crate::demo;
 use crate::failure::{Exit, Failure, Result};
+use crate::flight;
 use crate::inspect;
 use crate::inspection::Inspection;
 use crate::render::{self, Grid, Page};
@@ -33,6 +35,8 @@ struct Report {
     differ_bytes: Option<u64>,
     /// What the register for the first error says.
     error_cause: Option<String>,
+    /// Where a queue hangs, or hung; none where all went well.
+    diagnosis: Option<Diagnosis>,
     /// Completions that were ignored, commands sent again, and other incidents.
     incidents: Vec<(String, u32)>,
     hops: Vec<Hop>,
@@ -104,6 +108,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         read: None,
         differ_bytes: None,
         error_cause: None,
+        diagnosis: None,
         incidents: Vec::new(),
         hops: Vec::new(),
     };
@@ -131,10 +136,22 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     report.header = session.header(&ended);
     report.error_cause = inspection.error_cause.clone();
     report.incidents = incidents(&inspection);
+    // What was under way at Ctrl-C does not hang.
+    let odd = match ended {
+        Ended::Done => !report.is_good() || !report.incidents.is_empty(),
+        Ended::Interrupted => false,
+        Ended::Failed(_) => true,
+    };
+    let flight = (odd || args.inspect.is_some()).then(|| flight::take(&mut session.system));
+    report.diagnosis = flight
+        .as_ref()
+        .map(|flight| flight.diagnosis.clone())
+        .filter(|diagnosis| odd && !diagnosis.is_healthy());
     if let Some(path) = &args.inspect {
         let stored = inspect::Report {
             header: report.header.clone(),
             inspection,
+            flight,
         };
         let text = serde_json::to_string_pretty(&stored)?;
         fs::write(path, text).map_err(|error| Failure::file("writing", path, error))?;
@@ -368,6 +385,9 @@ fn verdict(args: &RunArgs, report: &Report, page: &mut Page) {
     }
     if let Some(cause) = &report.error_cause {
         page.field("cause", cause);
+    }
+    if let Some(diagnosis) = &report.diagnosis {
+        page.field("queues", &diagnosis.text);
     }
     if let Some(medium) = &args.medium {
         page.field("medium", format_args!("kept in {}", medium.display()));

@@ -13,6 +13,7 @@ use crate::args::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::recorded::Recorded;
 use crate::render::{self, Page};
 
 /// Messages about what goes wrong, before they are only counted.
@@ -47,7 +48,16 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
         None => Medium::in_memory(bytes),
     };
     let mut device = SsdDevice::new(&profile, medium, args.seed)?;
-    let exit = serve(&mut device, &args.socket)?;
+    let exit = match &args.record {
+        None => serve(&mut device, &args.socket)?,
+        Some(path) => {
+            let mut recorded = Recorded::new(&mut device, &profile.name, path)?;
+            let exit = serve(&mut recorded, &args.socket);
+            // A device that has broken down has something to tell, too.
+            recorded.store()?;
+            exit?
+        }
+    };
     let stats = device.stats();
     let mut page = Page::new("SSD model");
     page.field("profile", &profile.name);

@@ -6,7 +6,7 @@ use super::{PCI_VENDOR, Ssd};
 use super::{format, log_page};
 use crate::{Fabric, Time};
 use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace, cns, oacs, oncs};
-use forebay_spec::nvme::{AdminOpcode, NSID_ALL, Sqe, Status, regs};
+use forebay_spec::nvme::{AdminOpcode, NSID_ALL, Sqe, Status, log, regs};
 
 /// Abort commands outstanding at once, 0's based. Each is done at once, so this never matters.
 const ABORT_LIMIT: u8 = 3;
@@ -69,7 +69,7 @@ impl Ssd {
             AdminOpcode::GetFeatures => self.features.get(sqe),
             AdminOpcode::GetLogPage => {
                 let page = self.log_page(sqe)?;
-                if sqe.cdw10() & log_page::RETAIN_EVENT == 0 {
+                if sqe.cdw10() & log::RETAIN_EVENT == 0 {
                     self.log.read(sqe.cdw10() as u8);
                 }
                 Ok(Outcome::Send(page))

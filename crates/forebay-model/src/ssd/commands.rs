@@ -133,6 +133,17 @@ impl Commands {
         })
     }
 
+    /// Identifiers of one queue's commands under way, in ascending order.
+    pub(super) fn under_way(&self, queue: u16) -> Vec<u16> {
+        let slots = self.slots.iter();
+        let mut cids: Vec<_> = slots
+            .filter(|slot| slot.used && slot.command.queue == queue)
+            .map(|slot| slot.command.sqe.cid)
+            .collect();
+        cids.sort_unstable();
+        cids
+    }
+
     /// I/O commands under way.
     pub(super) fn io_in_flight(&self) -> u32 {
         self.io

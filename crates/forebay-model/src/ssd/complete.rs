@@ -5,6 +5,7 @@ use super::Ssd;
 use super::commands::{CommandRef, Transfer};
 use super::events::Event;
 use super::fault::FaultAction;
+use super::record::RecordEvent;
 use crate::{Fabric, Request, Time};
 use forebay_spec::nvme::{Cqe, IoOpcode, Status};
 
@@ -114,6 +115,8 @@ impl Ssd {
         if completion.is_full() || !completion.waiting.is_empty() {
             completion.waiting.push_back(cqe);
             self.stats.completions_delayed += 1;
+            let cid = cqe.cid;
+            self.record.push(now, RecordEvent::Delayed { queue, cid });
         } else {
             self.write_entry(now, fabric, queue, cqe);
         }
@@ -125,7 +128,10 @@ impl Ssd {
         };
         cqe.phase = completion.phase;
         let (addr, vector) = (completion.slot(), completion.vector);
+        let slot = completion.tail;
         completion.advance();
+        self.record
+            .push(now, RecordEvent::Posted { queue, slot, cqe });
         let data = cqe.to_bytes().into();
         fabric.request(now, self.node, Request::Write { addr, data });
         if let Some(vector) = vector {
@@ -138,6 +144,9 @@ impl Ssd {
         if let Some(Some(completion)) = self.completion.get(queue as usize) {
             cqe.phase = !completion.phase;
             let (addr, data) = (completion.slot(), cqe.to_bytes().into());
+            let slot = completion.tail;
+            self.record
+                .push(now, RecordEvent::Posted { queue, slot, cqe });
             fabric.request(now, self.node, Request::Write { addr, data });
         }
     }

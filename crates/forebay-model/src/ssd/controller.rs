@@ -7,6 +7,7 @@ use super::events::Event;
 use super::feature::Features;
 use super::msix::Msix;
 use super::queues::{CompletionQueue, SubmissionQueue};
+use super::record::RecordEvent;
 use super::registers::Registers;
 use crate::{Completion, Fabric, Time};
 use forebay_spec::nvme::regs::{Cc, Csts, Shutdown, ShutdownStatus};
@@ -17,11 +18,17 @@ impl Ssd {
     pub(super) fn configured(&mut self, now: Time, fabric: &mut Fabric, old: Cc) {
         let cc = self.registers.cc;
         if cc.enable != old.enable {
+            let event = match cc.enable {
+                true => RecordEvent::Enabled,
+                false => RecordEvent::Disabled,
+            };
+            self.record.push(now, event);
             self.reset();
         } else if cc.shutdown == old.shutdown || cc.shutdown == Shutdown::None {
             return;
         } else {
             // Shutdown (3.6.1): no more commands; what is under way may end or not.
+            self.record.push(now, RecordEvent::Shutdown);
             self.running = false;
             self.epoch += 1;
             self.registers.csts.shutdown = ShutdownStatus::Occurring;
@@ -38,10 +45,11 @@ impl Ssd {
     /// Something is due.
     pub(super) fn happen(&mut self, now: Time, fabric: &mut Fabric, event: Event) {
         match event {
-            Event::Settle { epoch } if epoch == self.epoch => self.settle(),
+            Event::Settle { epoch } if epoch == self.epoch => self.settle(now),
             Event::Settle { .. } => {}
-            Event::Fatal => self.fatal(),
+            Event::Fatal => self.fatal(now),
             Event::NotReady => {
+                self.record.push(now, RecordEvent::NotReady);
                 self.reset();
                 self.registers.csts.ready = false;
             }
@@ -56,7 +64,7 @@ impl Ssd {
     }
 
     /// CSTS follows CC.
-    fn settle(&mut self) {
+    fn settle(&mut self, now: Time) {
         let cc = self.registers.cc;
         if self.registers.csts.shutdown == ShutdownStatus::Occurring {
             self.registers.csts.shutdown = ShutdownStatus::Complete;
@@ -71,8 +79,9 @@ impl Ssd {
             self.completion[0] = Some(queue);
             self.registers.csts.ready = true;
             self.running = true;
+            self.record.push(now, RecordEvent::Ready);
         } else {
-            self.fatal();
+            self.fatal(now);
         }
     }
 
@@ -91,6 +100,7 @@ impl Ssd {
     /// Reset of the PCI function (PCI Express Base 5.0, 6.6.2): all is as after power-on but what
     /// is stored, its format, and the counters.
     pub fn function_reset(&mut self) {
+        self.record.push_now(RecordEvent::FunctionReset);
         self.reset();
         self.config.reset();
         self.msix = Msix::new(*self.msix.place());
@@ -98,7 +108,8 @@ impl Ssd {
     }
 
     /// Controller fatal status (3.1.3.6): only a reset helps.
-    pub(super) fn fatal(&mut self) {
+    pub(super) fn fatal(&mut self, now: Time) {
+        self.record.push(now, RecordEvent::Fatal);
         self.reset();
         self.registers.csts.fatal = true;
     }
@@ -117,7 +128,12 @@ impl Ssd {
                 match result {
                     Ok(entries) => self.arrived(now, fabric, (queue, epoch, first), &entries),
                     // There is no queue to report this on, unless it is an earlier one's.
-                    Err(_) if self.is_queue(queue, epoch) => self.fatal(),
+                    Err(_) if self.is_queue(queue, epoch) => {
+                        let slot = first;
+                        self.record
+                            .push(now, RecordEvent::FetchFailed { queue, slot, count });
+                        self.fatal(now);
+                    }
                     Err(_) => {}
                 }
             }
@@ -148,6 +164,9 @@ impl Ssd {
             let Ok(bytes) = bytes.try_into() else { return };
             submission.head = (first + n + 1) % submission.entries;
             let sqe = Sqe::from_bytes(bytes);
+            let slot = (first + n) % submission.entries;
+            self.record
+                .push(now, RecordEvent::Fetched { queue, slot, sqe });
             let conflict = !submission.claim(sqe.cid);
             let at = self.commands.insert(queue, sqe);
             if let Some(command) = self.commands.get(at)

@@ -4,6 +4,7 @@
 
 use super::Ssd;
 use super::commands::ReadUse;
+use super::record::{RecordEvent, Verdict};
 use super::registers::Effect;
 use crate::{Fabric, FabricError, Request, Ticket, Time};
 use forebay_spec::nvme::log::event;
@@ -84,6 +85,9 @@ impl Ssd {
                 first,
                 count,
             });
+            let slot = first;
+            self.record
+                .push(now, RecordEvent::Asked { queue, slot, count });
             let len = count * Sqe::BYTES as u32;
             fabric.request(now, self.node, Request::Read { addr, len, tag });
         }
@@ -152,7 +156,10 @@ impl Ssd {
             Place::Doorbell { queue, completion } if self.running => {
                 self.ring(now, fabric, queue, completion, value);
             }
-            Place::Doorbell { .. } => self.stats.invalid_doorbells += 1,
+            Place::Doorbell { queue, completion } => {
+                self.stats.invalid_doorbells += 1;
+                self.note_doorbell(now, queue, completion, value, Verdict::NotRunning);
+            }
             Place::Nothing => self.stats.odd_accesses += 1,
         }
     }
@@ -170,12 +177,35 @@ impl Ssd {
                 .and_then(Option::as_mut)
                 .map(|it| it.ring(value))
         };
+        let verdict = match accepted {
+            Some(true) => Verdict::Accepted,
+            Some(false) => Verdict::BadValue,
+            None => Verdict::NoQueue,
+        };
+        self.note_doorbell(now, queue, completion, value, verdict);
         match accepted {
             Some(true) if completion => self.post_waiting(now, fabric, queue),
             Some(true) => self.fetch(now, fabric, queue),
             Some(false) => self.bad_doorbell(now, fabric, event::INVALID_DOORBELL_VALUE),
             None => self.bad_doorbell(now, fabric, event::INVALID_DOORBELL),
         }
+    }
+
+    fn note_doorbell(
+        &mut self,
+        now: Time,
+        queue: u16,
+        completion: bool,
+        value: u32,
+        verdict: Verdict,
+    ) {
+        let event = RecordEvent::Doorbell {
+            queue,
+            completion,
+            value,
+            verdict,
+        };
+        self.record.push(now, event);
     }
 
     fn bad_doorbell(&mut self, now: Time, fabric: &mut Fabric, event: u32) {

@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 
 /// Entries of the error log.
 pub(super) const ERROR_ENTRIES: usize = 64;
-/// Dword 10 of Get Log Page: events of this page stay masked.
-pub(super) const RETAIN_EVENT: u32 = 1 << 15;
 /// Bytes that one command may ask for.
 const MOST_BYTES: u64 = 1 << 20;
 /// Events kept for a host that does not ask for them.

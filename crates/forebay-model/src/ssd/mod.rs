@@ -10,6 +10,8 @@
 //! 5. `flash`: how long that takes. Without timing everything happens at once, in the same step.
 //! 6. `complete`: the completion entry is written, perhaps with a `fault`.
 //!
+//! `record` keeps the last events on this way, for those who look into a queue that hangs.
+//!
 //! Follows *NVMe Base 2.0c* and *NVM Command Set 1.0c*; reports version 1.4. What it does not
 //! know it refuses with the specified status. Does not implement: SGLs, metadata, fused commands,
 //! weighted arbitration, power states but one, firmware update, namespace management, sanitize.
@@ -30,10 +32,12 @@ mod msix;
 mod prp;
 mod queue_admin;
 mod queues;
+mod record;
 mod registers;
 mod transfer;
 
 pub use fault::{Fault, FaultAction, FaultPlan, Trigger};
+pub use record::{QueueState, RECORD_EVENTS, Record, RecordEntry, RecordEvent, Verdict};
 
 use crate::pci::{ConfigSpace, Identity, MsixTable};
 use crate::profile::ssd_profile;
@@ -127,6 +131,7 @@ pub struct Ssd {
     medium: Medium,
     faults: FaultPlan,
     stats: SsdStats,
+    record: Record,
 }
 
 impl Ssd {
@@ -195,6 +200,7 @@ impl Ssd {
             medium,
             faults: FaultPlan::none(),
             stats: SsdStats::default(),
+            record: Record::default(),
             profile: profile.clone(),
         })
     }

@@ -2,7 +2,7 @@
 //! Log pages (5.16.1).
 
 use super::Status;
-use crate::bytes::{get_u16, get_u64, put};
+use crate::bytes::{get_u16, get_u32, get_u64, put};
 
 /// Error Information.
 pub const ERROR_INFORMATION: u8 = 0x01;
@@ -12,6 +12,10 @@ pub const SMART: u8 = 0x02;
 pub const FIRMWARE_SLOT: u8 = 0x03;
 /// Commands Supported and Effects.
 pub const COMMANDS: u8 = 0x05;
+
+/// Retain Asynchronous Event (RAE) in dword 10 of Get Log Page (figure 193): events of this page stay
+/// masked.
+pub const RETAIN_EVENT: u32 = 1 << 15;
 
 /// One entry of the Error Information log (5.16.1.2), 64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +48,19 @@ impl ErrorEntry {
         put(&mut b, 16, &self.lba.to_le_bytes());
         put(&mut b, 24, &self.nsid.to_le_bytes());
         b
+    }
+
+    /// Reads an entry.
+    pub const fn from_bytes(b: &[u8; Self::BYTES]) -> Self {
+        Self {
+            count: get_u64(b, 0),
+            sq_id: get_u16(b, 8),
+            cid: get_u16(b, 10),
+            // Bit 0 is the phase tag, if it is anything.
+            status: Status::from_bits(get_u16(b, 12) >> 1),
+            lba: get_u64(b, 16),
+            nsid: get_u32(b, 24),
+        }
     }
 }
 

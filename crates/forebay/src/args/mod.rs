@@ -52,7 +52,7 @@ pub enum Command {
         #[command(subcommand)]
         bench: BenchCommand,
     },
-    /// Show registers, events, latencies and counters after a small workload
+    /// Show registers, events, latencies and counters, and where a queue hangs
     Inspect(InspectArgs),
     /// Count LUTs, flip-flops and RAMs of the RTL (Yosys)
     Resources(ResourcesArgs),
@@ -192,7 +192,7 @@ pub struct RunArgs {
     /// Send a failed command again up to so many times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
     pub retry_limit: Option<u8>,
-    /// Store registers, events, histogram and counters for `forebay inspect --from`
+    /// Store registers, events and counters, of streamer and drive, for `forebay inspect --from`
     #[arg(long, value_name = "FILE")]
     pub inspect: Option<PathBuf>,
     /// The machine.
@@ -263,7 +263,10 @@ pub struct InspectArgs {
     /// Show what `forebay run --inspect FILE` stored, instead of running anything
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Show only the last so many events
+    /// Compare with what this drive recorded: a file of `forebay vm serve ssd --record`
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub drive: Option<PathBuf>,
+    /// Show only the last so many events, of each side
     #[arg(long, value_name = "N", default_value_t = 24)]
     pub events: usize,
     /// The machine.

@@ -39,6 +39,9 @@ pub struct ServeSsdArgs {
     /// The drive: a built-in profile, or a TOML file. Simulated time goes as fast as it can
     #[arg(long, value_name = "NAME", default_value = "ideal")]
     pub profile: String,
+    /// Keep the last events at its queues in this file, as JSON: for `forebay inspect --drive`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Size of its first namespace [default: the profile's]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub size: Option<u64>,

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Both sides of a queue pair: taken from a simulation, kept as JSON, drawn.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use forebay_cosim::System;
+use forebay_driver::Flight;
+use forebay_driver::flight::{
+    Ask, Diagnosis, DriveEvent, DriveHappening, DriveQueue, DriveRecord, DriveSide, Holder,
+    HostEvent, HostHappening, HostSide,
+};
+use forebay_model::Ssd;
+use forebay_model::ssd::{QueueState, RecordEntry, RecordEvent, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Exit, Failure, Result};
+use crate::render::{self, Grid, Page};
+use crate::report;
+
+/// Kind and version of what `forebay vm serve ssd --record` stores.
+pub const RECORD_SCHEMA: &str = "forebay.record/1";
+/// How long a simulated drive may take for its error log: simulating a second takes minutes.
+const LOG_WITHIN: Duration = Duration::from_millis(2);
+
+/// A simulated drive's record as a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecordReport {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Version of the program.
+    pub version: String,
+    /// The command line.
+    pub command_line: Vec<String>,
+    /// Always true.
+    pub simulated: bool,
+    /// Name of the drive's profile.
+    pub profile: String,
+    /// What the drive has recorded.
+    #[serde(flatten)]
+    pub record: DriveRecord,
+}
+
+impl RecordReport {
+    /// Of this drive, now.
+    pub fn new(profile: &str, ssd: &Ssd, now: forebay_model::Time) -> Self {
+        Self {
+            schema: RECORD_SCHEMA.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: report::command_line(),
+            simulated: true,
+            profile: profile.to_owned(),
+            record: record(ssd, now),
+        }
+    }
+
+    /// Reads a file that [`RecordReport::store`] wrote.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is no record.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text =
+            fs::read_to_string(path).map_err(|error| Failure::file("reading", path, error))?;
+        let report: Self = serde_json::from_str(&text)?;
+        check_schema(path, &report.schema, RECORD_SCHEMA)?;
+        Ok(report)
+    }
+
+    /// Writes it, so that a reader sees either the old file or the whole new one.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn store(&self, path: &Path) -> Result<()> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".new");
+        fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, path))
+            .map_err(|error| Failure::file("writing", path, error))
+    }
+}
+
+/// Refuses a report of another kind.
+///
+/// # Errors
+/// Where the schema is another.
+pub fn check_schema(path: &Path, found: &str, wanted: &str) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::BadInput,
+        format!(
+            "{} is a {found:?}, but {wanted:?} is needed",
+            path.display()
+        ),
+        "give a file that `run --inspect`, `inspect --json` or `vm serve ssd --record` wrote",
+    ))
+}
+
+/// Both sides of a simulation's queues. Where the RTL has broken down, what is left of them.
+pub fn take(system: &mut System) -> Flight {
+    let ask = Ask {
+        error_log: Some(LOG_WITHIN),
+        ..Ask::default()
+    };
+    let taken = system.with_session(|session, system| Flight::take(session, system, &ask));
+    let record = record(system.ssd(), system.now());
+    taken.unwrap_or_default().with_record(record)
+}
+
+/// What a simulated drive has recorded.
+pub fn record(ssd: &Ssd, now: forebay_model::Time) -> DriveRecord {
+    DriveRecord {
+        now_ns: now / forebay_model::NANOSECOND,
+        total: ssd.record().total(),
+        queues: ssd.queues().into_iter().map(queue).collect(),
+        events: ssd.record().events().map(event).collect(),
+    }
+}
+
+fn queue(state: QueueState) -> DriveQueue {
+    DriveQueue {
+        queue: state.queue,
+        entries: state.entries,
+        sq_tail: state.sq_tail,
+        sq_asked: state.sq_asked,
+        sq_head: state.sq_head,
+        completion_queue: state.completion_queue,
+        cq_tail: state.cq_tail,
+        cq_head: state.cq_head,
+        cq_phase: state.cq_phase,
+        waiting: state.waiting,
+        under_way: state.under_way,
+    }
+}
+
+fn event(entry: &RecordEntry) -> DriveEvent {
+    DriveEvent {
+        time_ns: entry.time / forebay_model::NANOSECOND,
+        what: happening(entry.event),
+        text: entry.event.to_string(),
+    }
+}
+
+fn happening(event: RecordEvent) -> DriveHappening {
+    use DriveHappening as To;
+    use RecordEvent as From;
+    match event {
+        From::Doorbell {
+            queue,
+            completion,
+            value,
+            verdict,
+        } => {
+            let accepted = verdict == Verdict::Accepted;
+            match completion {
+                false => To::SqDoorbell {
+                    queue,
+                    value,
+                    accepted,
+                },
+                true => To::CqDoorbell {
+                    queue,
+                    value,
+                    accepted,
+                },
+            }
+        }
+        From::Asked { queue, slot, count } => To::Asked { queue, slot, count },
+        From::FetchFailed { queue, slot, count } => To::FetchFailed { queue, slot, count },
+        From::Fetched { queue, slot, sqe } => To::Fetched {
+            queue,
+            slot,
+            cid: sqe.cid,
+            opcode: sqe.opcode,
+            nsid: sqe.nsid,
+            slba: sqe.slba(),
+            blocks: sqe.blocks(),
+            prp1: sqe.prp1,
+            prp2: sqe.prp2,
+        },
+        From::Posted { queue, slot, cqe } => To::Posted {
+            queue,
+            slot,
+            sq_id: cqe.sq_id,
+            cid: cqe.cid,
+            status: cqe.status.bits(),
+            phase: cqe.phase,
+            sq_head: cqe.sq_head,
+        },
+        From::Delayed { queue, cid } => To::Delayed { queue, cid },
+        From::Enabled => To::Enabled,
+        From::Ready => To::Ready,
+        From::Disabled => To::Disabled,
+        From::Shutdown => To::Shutdown,
+        From::FunctionReset => To::FunctionReset,
+        From::Fatal => To::Fatal,
+        From::NotReady => To::NotReady,
+    }
+}
+
+/// The one line that says where it hangs.
+pub fn show_diagnosis(page: &mut Page, diagnosis: &Diagnosis) {
+    if !diagnosis.text.is_empty() {
+        page.verdict(
+            diagnosis.is_healthy(),
+            format_args!("queues: {}", diagnosis.text),
+        );
+    }
+}
+
+/// Draws both sides; of each side's events the last so many.
+pub fn show(flight: &Flight, page: &mut Page, events: usize) {
+    if let Some(host) = &flight.host {
+        show_host(host, page, events);
+    }
+    if !flight.submission_queue.is_empty() {
+        page.heading("Submission queue of the streamer, before its tail");
+        let mut grid = Grid::new(&[">slot", ">command", "", "", ">PRP 1", ">PRP 2"]);
+        for entry in &flight.submission_queue {
+            grid.row([
+                entry.slot.to_string(),
+                entry.cid.to_string(),
+                if entry.open { "open" } else { "" }.to_owned(),
+                entry.to_string(),
+                format!("{:#x}", entry.prp1),
+                format!("{:#x}", entry.prp2),
+            ]);
+        }
+        page.grid(grid);
+    }
+    show_drive(&flight.drive, page, events);
+    for note in &flight.notes {
+        page.line(format_args!("  note: {note}"));
+    }
+    show_diagnosis(page, &flight.diagnosis);
+}
+
+fn show_host(host: &HostSide, page: &mut Page, events: usize) {
+    page.heading(&format!(
+        "Queue {}, {} entries: the side of {}",
+        host.queue,
+        host.entries,
+        match host.holder {
+            Holder::Streamer => "the streamer",
+            Holder::Driver => "the driver",
+        }
+    ));
+    let known = |value: Option<u32>| value.map_or("not known".into(), |it| it.to_string());
+    let mut state = format!("{} commands outstanding", host.outstanding);
+    if host.halted {
+        state += ", halted after a time-out";
+    }
+    page.field("state", state);
+    page.field(
+        "submission",
+        format_args!(
+            "tail {}, doorbell {}, fetched up to {}",
+            host.sq_tail,
+            known(host.sq_doorbell),
+            known(host.sq_fetched)
+        ),
+    );
+    let (head, doorbell) = (host.cq_head, known(host.cq_doorbell));
+    page.field(
+        "completion",
+        format_args!(
+            "head {head}, doorbell {doorbell}, {} ignored",
+            host.ignored.len()
+        ),
+    );
+    let last = last(&host.events, events);
+    if last.is_empty() {
+        return;
+    }
+    let mut grid = Grid::new(&[">ns", ">since", "event"]);
+    let mut before = None;
+    for event in last {
+        let since = since(&mut before, event.time_ns);
+        grid.row([event.time_ns.to_string(), since, host_event(event)]);
+    }
+    page.grid(grid);
+}
+
+fn host_event(event: &HostEvent) -> String {
+    match event.what {
+        HostHappening::Submitted {
+            slot,
+            cid,
+            slba,
+            blocks,
+            opcode,
+            ..
+        } => format!(
+            "slot {slot}: command {cid} submitted, opcode {opcode:#04x}, {blocks} blocks at {slba}"
+        ),
+        HostHappening::SqDoorbell { value } => format!("submission doorbell, tail {value}"),
+        HostHappening::Completed {
+            slot, cid, status, ..
+        } => format!("slot {slot}: command {cid} completed, status {status:#x}"),
+        HostHappening::Ignored {
+            slot, cid, cause, ..
+        } => format!("slot {slot}: completion of command {cid} ignored: {cause}"),
+        HostHappening::CqDoorbell { value } => format!("completion doorbell, head {value}"),
+        HostHappening::Other => "unknown".into(),
+    }
+}
+
+fn show_drive(drive: &DriveSide, page: &mut Page, events: usize) {
+    page.heading("The drive's side");
+    if let Some(registers) = &drive.registers {
+        let mut states = Vec::new();
+        for (state, word) in [
+            (registers.gone, "gone"),
+            (registers.enabled, "enabled"),
+            (registers.ready, "ready"),
+            (registers.fatal, "fatal status"),
+            (registers.shut_down, "shut down"),
+        ] {
+            states.extend(state.then_some(word));
+        }
+        page.field(
+            "registers",
+            format_args!(
+                "CC {:#010x}, CSTS {:#010x}: {}",
+                registers.cc,
+                registers.csts,
+                states.join(", ")
+            ),
+        );
+    }
+    if let Some(log) = &drive.error_log {
+        page.field("error log", render::count(log.len() as u64) + " entries");
+        for entry in log {
+            let id = |id: Option<u16>| id.map_or("–".into(), |id| id.to_string());
+            let (queue, cid) = (id(entry.queue), id(entry.cid));
+            page.line(format_args!(
+                "    error {}: queue {queue}, command {cid}, block {}: {}",
+                entry.count, entry.lba, entry.text
+            ));
+        }
+    }
+    let Some(record) = &drive.record else { return };
+    for queue in &record.queues {
+        page.field(
+            &format!("queue {}", queue.queue),
+            format_args!(
+                "tail {}, asked up to {}, fetched up to {}, {} under way, completed up to {} \
+                 (head {}), {} wait",
+                queue.sq_tail,
+                queue.sq_asked,
+                queue.sq_head,
+                queue.under_way.len(),
+                queue.cq_tail,
+                queue.cq_head,
+                queue.waiting
+            ),
+        );
+    }
+    let last = last(&record.events, events);
+    page.heading(&format!(
+        "Last {} of {} events inside the drive",
+        last.len(),
+        render::count(record.total)
+    ));
+    let mut grid = Grid::new(&[">ns", ">since", "event"]).wrap(2, 72);
+    let mut before = None;
+    for event in last {
+        let since = since(&mut before, event.time_ns);
+        grid.row([event.time_ns.to_string(), since, event.text.clone()]);
+    }
+    page.grid(grid);
+}
+
+fn last<T>(events: &[T], most: usize) -> &[T] {
+    &events[events.len().saturating_sub(most)..]
+}
+
+/// Time since the event before.
+fn since(before: &mut Option<u64>, now: u64) -> String {
+    let since = before.map_or(0, |before| now.saturating_sub(before));
+    *before = Some(now);
+    format!("+{since}")
+}
