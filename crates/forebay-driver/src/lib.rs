@@ -8,6 +8,7 @@
 //! * [`Session`]: what runs then; ends with [`Session::shutdown`] or [`Session::recover`].
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
+//! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
 //!
 //! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
 //! cause an [`Error`], never a panic, a hang or a stray access.
@@ -26,6 +27,7 @@ pub mod facts;
 mod fpga;
 pub mod inspect;
 pub mod options;
+pub mod peer;
 mod poll;
 pub mod queue_pair;
 pub mod session;
