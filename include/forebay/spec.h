@@ -7,6 +7,7 @@
 #define FB_OPCODE_FLUSH              0x0u
 #define FB_OPCODE_WRITE              0x1u
 #define FB_OPCODE_READ               0x2u
+#define FB_OPCODE_COMPARE            0x5u
 #define FB_OPCODE_WRITE_ZEROES       0x8u
 #define FB_OPCODE_DATASET_MANAGEMENT 0x9u
 

@@ -10,6 +10,7 @@ package fb_spec_pkg;
   localparam logic [7:0] OPCODE_FLUSH = 8'h0;
   localparam logic [7:0] OPCODE_WRITE = 8'h1;
   localparam logic [7:0] OPCODE_READ = 8'h2;
+  localparam logic [7:0] OPCODE_COMPARE = 8'h5;
   localparam logic [7:0] OPCODE_WRITE_ZEROES = 8'h8;
   localparam logic [7:0] OPCODE_DATASET_MANAGEMENT = 8'h9;
 

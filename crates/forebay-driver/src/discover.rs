@@ -143,6 +143,20 @@ pub fn enable(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
     Ok(())
 }
 
+/// Lets a function answer memory accesses, and changes nothing else of it.
+///
+/// # Errors
+/// Where configuration space cannot be accessed, or the function has gone.
+pub fn answer(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
+    match update_command(bus, device, command::MEMORY_SPACE, 0)? {
+        u16::MAX => Err(Error::Gone {
+            device,
+            during: "when it was to answer memory accesses",
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Forbids a function to send requests: from now on it touches no memory.
 ///
 /// # Errors

@@ -145,6 +145,7 @@ fn status_remedy(status: Status) -> &'static str {
         (1, 0x00) => "the completion queue does not exist: create it first",
         (1, 0x01) => "the queue identifier is refused: choose one up to the granted number",
         (1, 0x02) => "the queue size is refused: choose one of 2 to CAP.MQES + 1 entries",
+        (2, 0x85) => "data and medium differ: see where the data come from",
         (2, 0x81) => "the medium cannot be read there: the data at this address are lost",
         (2, _) => "the medium failed: read the drive's error log and its health",
         _ if status.do_not_retry() => "the same command would fail again: read the error log",

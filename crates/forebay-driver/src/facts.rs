@@ -26,6 +26,8 @@ pub struct ControllerFacts {
     pub namespaces: u32,
     /// Written data may be lost with power until a Flush (VWC).
     pub volatile_write_cache: bool,
+    /// The Compare command is there.
+    pub compare: bool,
     /// The Write Zeroes command is there.
     pub write_zeroes: bool,
     /// The Dataset Management command is there.
@@ -57,6 +59,7 @@ impl ControllerFacts {
             transfer_bytes: transfer_bytes(identify.mdts),
             namespaces: identify.namespaces,
             volatile_write_cache: identify.vwc & 1 != 0,
+            compare: identify.oncs & oncs::COMPARE != 0,
             write_zeroes: identify.oncs & oncs::WRITE_ZEROES != 0,
             dataset_management: identify.oncs & oncs::DATASET_MANAGEMENT != 0,
         })

@@ -9,6 +9,7 @@
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
 //! * [`Flight`]: both sides of a queue pair after a hang, and where it hangs.
+//! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
 //!
 //! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
 //! cause an [`Error`], never a panic, a hang or a stray access.
@@ -28,6 +29,7 @@ pub mod flight;
 mod fpga;
 pub mod inspect;
 pub mod options;
+pub mod peer;
 mod poll;
 pub mod queue_pair;
 pub mod session;

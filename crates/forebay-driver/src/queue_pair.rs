@@ -214,6 +214,40 @@ impl QueuePair {
         self.transfer(bus, IoOpcode::Write, namespace, lba, blocks, from, fua)
     }
 
+    /// Submits a Compare (NVM Command Set 1.0c, 3.2.1) of memory with the medium; returns the
+    /// command identifier. [`Status::COMPARE_FAILURE`] says that they differ.
+    ///
+    /// # Errors
+    /// Where the queue is full, or the range does not fit namespace, buffer or transfer limit.
+    pub fn compare(
+        &mut self,
+        bus: &mut dyn Bus,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        with: Span<'_>,
+    ) -> Result<u16, Error> {
+        self.transfer(bus, IoOpcode::Compare, namespace, lba, blocks, with, false)
+    }
+
+    /// Submits a Read by PRP entries that are the caller's: `first`, and the list at `list`, which
+    /// has to lead to as much memory as is read. Returns the command identifier.
+    pub(crate) fn read_by_list(
+        &mut self,
+        bus: &mut dyn Bus,
+        namespace: &Namespace,
+        lba: u64,
+        blocks: u32,
+        (first, list): (u64, u64),
+    ) -> Result<u16, Error> {
+        let cid = self.reserve()?;
+        let mut entry = Sqe::transfer(IoOpcode::Read, namespace.nsid, lba, blocks);
+        entry = entry.with_prps(first, list);
+        entry.cid = cid;
+        self.submit(bus, entry)?;
+        Ok(cid)
+    }
+
     /// Submits a Flush (7.1); returns the command identifier.
     ///
     /// # Errors
@@ -235,7 +269,7 @@ impl QueuePair {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "the fields of the command, used twice only"
+        reason = "the fields of the command, used here only"
     )]
     fn transfer(
         &mut self,

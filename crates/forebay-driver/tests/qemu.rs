@@ -8,10 +8,12 @@ mod support;
 use std::path::Path;
 use std::time::Duration;
 
+use forebay_driver::peer::{self, Method, Way};
 use forebay_driver::{
     Done, Namespace, Options, QueuePair, QueuePlacement, Session, Span, StepName, bring_up,
 };
 use support::Random;
+use support::bent::{Bend, Bent};
 use support::qtest::{Image, Qtest, available};
 
 const IMAGE_BYTES: usize = 8 << 20;
@@ -390,6 +392,58 @@ fn of_two_drives_none_is_guessed() {
     assert_eq!(session.facts().controller.serial, "FBb");
     session.shutdown(&mut bus).expect("shuts down");
     end(bus);
+}
+
+#[test]
+fn two_drives_compare_bytes_of_one_s_memory() {
+    if !available() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("directory");
+    println!("seed 10");
+    let mut random = Random::new(10);
+    let drive = Image::new(directory.path(), "a", 1 << 20, &mut random).expect("image");
+    let peer = Image::new(directory.path(), "b", 1 << 20, &mut random).expect("image");
+    let mut devices = Vec::from(drive.drive("a"));
+    devices.extend(["-device".into(), "nvme,serial=FBa,drive=a".into()]);
+    devices.extend(peer.drive("b"));
+    let memory = "nvme,serial=FBb,drive=b,cmb_size_mb=1";
+    devices.extend(["-device".into(), memory.into()]);
+    let mut bus = start(directory.path(), devices);
+    let nvme = "0000:00:01.0".parse().ok();
+    let memory = peer::Memory {
+        device: "0000:00:02.0".parse().expect("an address"),
+        bar: 2,
+        offset: 4096,
+        bytes: 64 << 10,
+    };
+    let mut session = bring_up_shown(&mut bus, &Options { nvme, ..options() });
+    let settings = peer::Settings {
+        largest: 16 << 10,
+        ..peer::Settings::default()
+    };
+    let report = peer::check(&mut bus, &mut session, &memory, &settings).expect("can be made");
+    println!("{report:#?}");
+    assert!(report.is_good());
+    assert!(report.left_out.is_empty());
+    assert!(drive.expected == std::fs::read(&drive.path).expect("an image"));
+
+    // QEMU's controller says success whatever the peer's address leads to.
+    let mut bent = Bent {
+        bus: &mut bus,
+        device: memory.device,
+        bar: memory.bar,
+        bend: Bend::Elsewhere(1 << 40),
+    };
+    let report = peer::check(&mut bent, &mut session, &memory, &settings).expect("can be made");
+    println!("{report:#?}");
+    assert_eq!(report.way(Way::HostAndPeer), Some(true));
+    assert_eq!(report.way(Way::DriveToPeer), Some(false));
+    assert_eq!(report.way(Way::PeerToDrive), Some(false));
+    let read = report.tests.iter().find(|test| test.method == Method::Read);
+    assert!(read.is_some_and(|test| test.different == test.compared));
+    assert!(drive.expected == std::fs::read(&drive.path).expect("an image"));
+    session.shutdown(&mut bus).expect("shuts down");
 }
 
 #[test]

@@ -298,9 +298,10 @@ fn log_pages_tell_what_went_wrong() {
     assert_eq!(data[..5], *b"0.1.0");
     let (_, data) = rig.admin_read(get(log::COMMANDS, 4096, 0));
     let effects = |at: usize| u32::from_le_bytes(data[4 * at..4 * at + 4].try_into().unwrap());
-    // Identify, Format NVM; Write, Read, Compare.
+    // Identify, Format NVM; Write, Read, Compare, Write Uncorrectable.
     assert_eq!((effects(0x06), effects(0x80)), (1, 0x2_0007));
-    assert_eq!((effects(257), effects(258), effects(261)), (3, 1, 0));
+    assert_eq!((effects(257), effects(258), effects(261)), (3, 1, 1));
+    assert_eq!(effects(260), 0);
     assert_eq!(rig.admin(get(0x7f, 64, 0)).status, Status::INVALID_LOG_PAGE);
     assert_eq!(
         rig.admin(get(log::SMART, 64, 4096)).status,

@@ -26,4 +26,4 @@ pub use bind::Bound;
 pub use bus::{Interrupt, Settings, VfioBus};
 pub use error::{Error, Result};
 pub use sysfs::{Bar, Link, Pci, Sysfs};
-pub use topology::Topology;
+pub use topology::{Measured, Topology};

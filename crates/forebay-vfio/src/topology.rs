@@ -58,13 +58,31 @@ pub struct Check {
 pub struct Variant {
     /// Its name.
     pub name: &'static str,
-    /// Whether it can work here, as far as files tell: only comparing bytes proves it.
+    /// Whether it can work here: as far as files tell, or by what was measured.
     pub works: bool,
     /// Why, or why not.
     pub why: Vec<String>,
 }
 
+/// What comparing bytes between two devices has shown; none where no test could tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Measured {
+    /// The drive.
+    pub drive: PciAddress,
+    /// The other device.
+    pub peer: PciAddress,
+    /// The drive's bytes arrive at the peer.
+    pub drive_to_peer: Option<bool>,
+    /// The peer's bytes arrive at the drive.
+    pub peer_to_drive: Option<bool>,
+}
+
 impl Topology {
+    /// Judges the variants anew: what was measured takes the place of what files let one guess.
+    pub fn judge(&mut self, measured: &Measured) {
+        self.variants = variants(&self.functions, &self.checks, Some(measured));
+    }
+
     /// Looks at everything; changes nothing.
     ///
     /// # Errors
@@ -82,7 +100,7 @@ impl Topology {
             }
         }
         let checks = checks(sysfs, &functions, &groups);
-        let variants = variants(&functions, &checks);
+        let variants = variants(&functions, &checks, None);
         Ok(Self {
             functions,
             groups,
@@ -311,7 +329,36 @@ fn path(drive: &Function, card: &Function, functions: &[Function]) -> Check {
     )
 }
 
-fn variants(functions: &[Function], checks: &[Check]) -> Vec<Variant> {
+/// What speaks against queues and payload in the card, and what for it.
+fn between(
+    functions: &[Function],
+    measured: Option<&Measured>,
+) -> Option<(Vec<String>, &'static str)> {
+    // Another device than a card says nothing about the card's slot.
+    let card = |measured: &&Measured| {
+        let found = functions.iter().find(|f| f.pci.address == measured.peer);
+        found.is_some_and(|function| function.pci.is_fpga())
+    };
+    let measured = measured.filter(card)?;
+    let ways = [
+        ("drive to card", measured.drive_to_peer),
+        ("card to drive", measured.peer_to_drive),
+    ];
+    let against = ways
+        .iter()
+        .filter_map(|(way, good)| match good {
+            Some(true) => None,
+            Some(false) => Some(format!("{way}: bytes compared, they differ")),
+            None => Some(format!("{way}: could not be compared")),
+        })
+        .collect();
+    Some((
+        against,
+        "queues and payload in the card; bytes compared in both directions, none differs",
+    ))
+}
+
+fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured>) -> Vec<Variant> {
     let failing = |skipped: &[&str]| -> Vec<String> {
         checks
             .iter()
@@ -332,12 +379,20 @@ fn variants(functions: &[Function], checks: &[Check]) -> Vec<Variant> {
         .iter()
         .any(|function| function.pci.is_nvme() && function.uses.is_empty())
         .then(|| failing(&["FPGA card", "path between them", "payload size"]));
-    vec![
-        variant(
-            "on-chip buffer",
+    let (on_chip, good) = match between(functions, measured) {
+        Some((against, good)) => {
+            let mut why = failing(&["path between them"]);
+            why.extend(against);
+            (why, good)
+        }
+        None => (
             failing(&[]),
-            "queues and payload in the card; as far as files tell: only comparing bytes proves it",
+            "queues and payload in the card; as far as files tell: only comparing bytes proves it \
+             (forebay doctor --check)",
         ),
+    };
+    vec![
+        variant("on-chip buffer", on_chip, good),
         variant("on-board DRAM", unbuilt(), ""),
         variant("host DRAM", unbuilt(), ""),
         variant(
@@ -416,6 +471,52 @@ mod tests {
             !alone.good && alone.found.contains("0000:02:00.0"),
             "{alone:?}"
         );
+    }
+
+    #[test]
+    fn what_was_measured_takes_the_place_of_guesses() {
+        let fake = Fake::new();
+        for (device, group) in [("0000:01:00.0", 1), ("0000:02:00.0", 2)] {
+            let to = format!("sys/kernel/iommu_groups/{group}");
+            fake.link(&format!("sys/bus/pci/devices/{device}/iommu_group"), &to);
+        }
+        fake.write("sys/bus/pci/drivers/vfio-pci/bind", "");
+        fake.write("dev/vfio/vfio", "");
+        let card = "sys/bus/pci/devices/0000:02:00.0";
+        fake.write(&format!("{card}/vendor"), "0x10ee\n");
+        fake.write(&format!("{card}/device"), "0xfb01\n");
+        let mut topology = Topology::of(&fake.sysfs()).expect("read");
+        let measured = |to: Option<bool>, from: Option<bool>| Measured {
+            drive: PciAddress::new(1, 0, 0),
+            peer: PciAddress::new(2, 0, 0),
+            drive_to_peer: to,
+            peer_to_drive: from,
+        };
+        let mut judged = |measured: Measured| {
+            topology.judge(&measured);
+            let works = |name: &str| {
+                let found = topology
+                    .variants
+                    .iter()
+                    .find(|variant| variant.name == name);
+                found.map(|variant| (variant.works, variant.why.join("; ")))
+            };
+            // The host's own queues need neither direction.
+            assert!(works("host driver only").is_some_and(|(works, _)| works));
+            works("on-chip buffer").expect("a variant")
+        };
+        let (works, why) = judged(measured(Some(true), Some(true)));
+        assert!(works && why.contains("none differs"), "{why}");
+        let (works, why) = judged(measured(Some(true), Some(false)));
+        assert!(!works && why.contains("card to drive"), "{why}");
+        let (works, why) = judged(measured(Some(false), None));
+        assert!(!works && why.contains("could not be compared"), "{why}");
+        // Another device than the card says nothing about it.
+        let other = Measured {
+            peer: PciAddress::new(0, 4, 0),
+            ..measured(Some(true), Some(true))
+        };
+        assert!(judged(other).1.contains("only comparing bytes proves it"));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use forebay_vfio::topology::Function;
 use forebay_vfio::{Bound, Sysfs, Topology};
 use serde::Serialize;
 
-use crate::args::{DevicesArgs, HardwareArgs};
-use crate::failure::{Exit, Result};
+use crate::args::{DevicesArgs, DoctorArgs};
+use crate::check::{self, Checked};
+use crate::failure::{Exit, Failure, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
 
@@ -27,6 +28,9 @@ struct Doctor<'a> {
     works: bool,
     #[serde(flatten)]
     topology: &'a Topology,
+    /// What comparing bytes has shown, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Checked<'a>>,
 }
 
 /// Lists drives and cards.
@@ -63,22 +67,43 @@ pub fn list(args: &DevicesArgs) -> Result<Exit> {
 ///
 /// # Errors
 /// As [`list`].
-pub fn examine(args: &HardwareArgs) -> Result<Exit> {
-    let topology = Topology::of(&Sysfs::default())?;
+pub fn examine(args: &DoctorArgs) -> Result<Exit> {
+    if let Some(option) = args.senseless() {
+        return Err(Failure::input(
+            option,
+            "given",
+            "without --check nothing is taken from its driver",
+            "add --check",
+        ));
+    }
+    let sysfs = Sysfs::default();
+    // Before the check, with the devices where they belong.
+    let mut topology = Topology::of(&sysfs)?;
+    let outcome = args.check.then(|| check::run(&sysfs, args));
+    let checked = outcome.as_ref().map(Checked::of);
+    if let Some(measured) = checked.as_ref().and_then(Checked::measured) {
+        topology.judge(&measured);
+    }
     let works = topology.variants.iter().any(|variant| variant.works);
     let report = Doctor {
         schema: "forebay.doctor/1",
         version: env!("CARGO_PKG_VERSION"),
         works,
         topology: &topology,
+        check: checked,
     };
-    if !report::emit(&report, args.json())? {
-        show(&topology, works);
+    if !report::emit(&report, args.hardware.json())? {
+        show(&topology, works, report.check.as_ref());
     }
-    Ok(if works { Exit::Good } else { Exit::Impossible })
+    match outcome {
+        Some(Err(failure)) => Err(failure),
+        Some(Ok(report)) if !report.is_good() => Ok(Exit::BadResult),
+        _ if works => Ok(Exit::Good),
+        _ => Ok(Exit::Impossible),
+    }
 }
 
-fn show(topology: &Topology, works: bool) {
+fn show(topology: &Topology, works: bool, checked: Option<&Checked<'_>>) {
     let mut page = Page::of_hardware("Doctor");
     if topology
         .functions
@@ -95,7 +120,11 @@ fn show(topology: &Topology, works: bool) {
             grid.row(["", "", &format!("→ {}", check.remedy)]);
         }
     }
-    page.grid(grid).heading("What can work here");
+    page.grid(grid);
+    if let Some(checked) = checked {
+        checked.show(&mut page);
+    }
+    page.heading("What can work here");
     let mut grid = Grid::new(&["", "variant", "why"]).wrap(2, SENTENCE);
     for variant in &topology.variants {
         let why = variant.why.join("; ");

@@ -6,6 +6,7 @@
 
 mod args;
 mod bench;
+mod check;
 mod demo;
 mod devices;
 mod failure;

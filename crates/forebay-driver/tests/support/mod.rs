@@ -2,6 +2,7 @@
 //! Shared by the integration tests; each uses a part of it.
 #![allow(dead_code, reason = "every test file compiles this module for itself")]
 
+pub mod bent;
 pub mod chaos;
 pub mod fake;
 pub mod qtest;

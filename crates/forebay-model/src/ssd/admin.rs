@@ -153,7 +153,7 @@ impl Ssd {
             error_log_entries: (log_page::ERROR_ENTRIES - 1) as u8,
             namespaces: self.namespaces.len() as u32,
             oacs: oacs::FORMAT,
-            oncs: oncs::DATASET_MANAGEMENT | oncs::WRITE_ZEROES,
+            oncs: oncs::COMPARE | oncs::DATASET_MANAGEMENT | oncs::WRITE_ZEROES,
             vwc: if self.profile.controller.write_cache {
                 0b111
             } else {

@@ -18,6 +18,7 @@ enum Plan {
     Nothing,
     Read { start: u64, len: u32 },
     Write { start: u64, len: u32 },
+    Compare { len: u32 },
     Zero(Range<u64>),
     FetchRanges { len: u32 },
 }
@@ -58,15 +59,39 @@ impl Ssd {
                 };
                 self.finish(now, fabric, at, status);
             }
-            Ok(Plan::FetchRanges { len }) => {
+            Ok(Plan::FetchRanges { len } | Plan::Compare { len }) => {
                 let buffer = vec![0; len as usize].into();
                 self.transfer(now, fabric, at, Transfer::ToController(buffer), len);
             }
         }
     }
 
+    /// Data for the controller itself have arrived.
+    pub(super) fn consume(&mut self, sqe: &Sqe, data: &[u8]) -> Status {
+        match IoOpcode::from_number(sqe.opcode) {
+            Some(IoOpcode::Compare) => self.compare(sqe, data),
+            _ => self.deallocate(sqe, data),
+        }
+    }
+
+    /// Compares data with the medium (3.2.1).
+    fn compare(&self, sqe: &Sqe, data: &[u8]) -> Status {
+        let area = self
+            .namespace(sqe.nsid)
+            .and_then(|namespace| namespace.area(sqe.slba(), sqe.blocks().into()));
+        let stored = match area {
+            Ok(area) => self.medium.read(area.start, data.len()),
+            Err(status) => return status,
+        };
+        match stored {
+            Ok(stored) if *stored == *data => Status::SUCCESS,
+            Ok(_) => Status::COMPARE_FAILURE,
+            Err(_) => Status::UNRECOVERED_READ_ERROR,
+        }
+    }
+
     /// The ranges of a Dataset Management command have arrived (3.2.3).
-    pub(super) fn deallocate(&mut self, sqe: &Sqe, ranges: &[u8]) -> Status {
+    fn deallocate(&mut self, sqe: &Sqe, ranges: &[u8]) -> Status {
         let Ok(namespace) = self.namespace(sqe.nsid) else {
             return Status::INVALID_NAMESPACE;
         };
@@ -127,18 +152,18 @@ impl Ssd {
         let namespace = self.namespace(sqe.nsid)?;
         match opcode {
             IoOpcode::Flush => Ok(Plan::Nothing),
-            IoOpcode::Read | IoOpcode::Write => {
+            IoOpcode::Read | IoOpcode::Write | IoOpcode::Compare => {
                 let area = namespace.area(sqe.slba(), sqe.blocks() as u64)?;
                 let bytes = area.end - area.start;
                 if bytes > self.transfer_limit() {
                     return Err(Status::INVALID_FIELD);
                 }
                 let (start, len) = (area.start, bytes as u32);
-                if opcode == IoOpcode::Read {
-                    Ok(Plan::Read { start, len })
-                } else {
-                    Ok(Plan::Write { start, len })
-                }
+                Ok(match opcode {
+                    IoOpcode::Read => Plan::Read { start, len },
+                    IoOpcode::Write => Plan::Write { start, len },
+                    _ => Plan::Compare { len },
+                })
             }
             IoOpcode::WriteZeroes => namespace
                 .area(sqe.slba(), sqe.blocks() as u64)

@@ -312,7 +312,7 @@ impl Ssd {
         if let (true, Transfer::ToController(buffer)) = (status.is_success(), &mut command.transfer)
         {
             let (sqe, buffer) = (command.sqe, std::mem::take(buffer));
-            status = self.deallocate(&sqe, &buffer);
+            status = self.consume(&sqe, &buffer);
         }
         self.finish(now, fabric, at, status);
     }

@@ -49,6 +49,7 @@ pub const GROUPS: &[Group] = &[
             io("OPCODE_FLUSH", IoOpcode::Flush),
             io("OPCODE_WRITE", IoOpcode::Write),
             io("OPCODE_READ", IoOpcode::Read),
+            io("OPCODE_COMPARE", IoOpcode::Compare),
             io("OPCODE_WRITE_ZEROES", IoOpcode::WriteZeroes),
             io("OPCODE_DATASET_MANAGEMENT", IoOpcode::DatasetManagement),
         ],

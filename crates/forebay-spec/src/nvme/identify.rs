@@ -73,6 +73,8 @@ pub mod oacs {
 
 /// Bits of the optional NVM commands (ONCS).
 pub mod oncs {
+    /// Compare.
+    pub const COMPARE: u16 = 1 << 0;
     /// Dataset Management.
     pub const DATASET_MANAGEMENT: u16 = 1 << 2;
     /// Write Zeroes.

@@ -160,7 +160,7 @@ pub fn commands_page() -> [u8; 4096] {
         put(&mut page, at, &admin.to_le_bytes());
         let io = match Io::from_number(number) {
             Some(Io::Write | Io::WriteZeroes | Io::DatasetManagement) => SUPPORTED | BLOCKS,
-            Some(Io::Flush | Io::Read) => SUPPORTED,
+            Some(Io::Flush | Io::Read | Io::Compare) => SUPPORTED,
             None => 0,
         };
         put(&mut page, IO + at, &io.to_le_bytes());

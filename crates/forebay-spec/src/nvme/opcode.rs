@@ -57,6 +57,8 @@ opcodes! {
         Write = 0x01,
         /// Read (3.2.4).
         Read = 0x02,
+        /// Compare (3.2.1).
+        Compare = 0x05,
         /// Write Zeroes (3.2.8).
         WriteZeroes = 0x08,
         /// Dataset Management (3.2.3).

@@ -87,6 +87,8 @@ statuses! {
     WRITE_FAULT = 2, 0x80, false, "Write Fault";
     /// Media 81h.
     UNRECOVERED_READ_ERROR = 2, 0x81, false, "Unrecovered Read Error";
+    /// Media 85h.
+    COMPARE_FAILURE = 2, 0x85, true, "Compare Failure";
     /// Media 87h.
     UNWRITTEN_BLOCK = 2, 0x87, true, "Deallocated or Unwritten Logical Block";
 }

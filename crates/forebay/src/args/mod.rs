@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line's grammar.
 
+mod hardware;
 mod machine;
 mod serve;
 mod third_party;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
+pub use hardware::{DoctorArgs, HardwareArgs};
 pub use machine::MachineArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
@@ -61,7 +63,7 @@ pub enum Command {
     /// List NVMe drives and FPGA cards of this machine
     Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
-    Doctor(HardwareArgs),
+    Doctor(Box<DoctorArgs>),
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
         /// What to do.
@@ -92,7 +94,8 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
-            Self::Devices(DevicesArgs { hardware: args, .. }) | Self::Doctor(args) => &args.report,
+            Self::Devices(args) => &args.hardware.report,
+            Self::Doctor(args) => &args.hardware.report,
             Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
@@ -310,36 +313,6 @@ pub struct DevicesArgs {
     pub hardware: HardwareArgs,
 }
 
-/// Options of `forebay devices` and `forebay doctor`.
-#[derive(Args, Debug)]
-pub struct HardwareArgs {
-    /// Form of what is printed; json is --json -
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Output,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-impl HardwareArgs {
-    /// Where the report goes as JSON.
-    pub fn json(&self) -> Option<&Path> {
-        match self.output {
-            Output::Json => Some(Path::new("-")),
-            Output::Text => self.report.json.as_deref(),
-        }
-    }
-}
-
-/// Forms of a report on the terminal.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Output {
-    /// Tables.
-    Text,
-    /// JSON.
-    Json,
-}
-
 /// Languages of `forebay spec`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Language {
@@ -390,6 +363,12 @@ mod tests {
             "forebay demo --limit 0",
             "forebay bench core --rtl x --reorder 64",
             "forebay bench soak --transactions 0",
+            "forebay doctor --check",
+            "forebay doctor --check --ssd 02:00.0",
+            "forebay doctor --check --fpga 01:00.0",
+            "forebay doctor --check --ssd 02:00.0 --fpga 01:00.0 --peer 03:00.0:2:0",
+            "forebay doctor --check --ssd 02:00.0 --peer 03:00.0:6:0",
+            "forebay doctor --scratch 0",
             "forebay vm run",
             "forebay vm serve ssd",
             "forebay vm serve streamer --socket s --at 0",

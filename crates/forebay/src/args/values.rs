@@ -2,6 +2,7 @@
 //! Values as people write them: sizes, pauses, faults.
 
 use forebay_cosim::{Stall, Stalls};
+use forebay_driver::PciAddress;
 use forebay_model::{Fault, FaultAction, FaultPlan, MICROSECOND, MILLISECOND, NANOSECOND, Time};
 use forebay_model::{SECOND, Trigger};
 use forebay_spec::nvme::{IoOpcode, Status};
@@ -55,6 +56,51 @@ pub fn length(text: &str) -> Read<u64> {
         0 => Err("the length is zero; give at least 1 byte".into()),
         bytes => Ok(bytes),
     }
+}
+
+/// Memory in a BAR of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerMemory {
+    /// The device.
+    pub device: PciAddress,
+    /// The base address register.
+    pub bar: u8,
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes; none: up to the end of the BAR.
+    pub size: Option<u64>,
+}
+
+/// Reads `--peer`: ADDRESS:BAR:OFFSET\[:SIZE\].
+pub fn peer(text: &str) -> Read<PeerMemory> {
+    let bad = |what: &str| {
+        format!("`{text}` {what}; write ADDRESS:BAR:OFFSET[:SIZE], such as 0000:01:00.0:2:0x1000")
+    };
+    // Colons are in the address, too: what follows the function begins at the first behind its dot.
+    let dot = text.find('.').ok_or_else(|| bad("names no device"))?;
+    let (_, rest) = text.split_at(dot);
+    let (function, rest) = rest.split_once(':').ok_or_else(|| bad("lacks a BAR"))?;
+    let device = text[..dot + function.len()]
+        .parse()
+        .map_err(|error| format!("{error}"))?;
+    let mut parts = rest.splitn(3, ':');
+    let bar = parts.next().and_then(|bar| bar.parse().ok());
+    let Some(bar @ 0..=5) = bar else {
+        return Err(bad("names no BAR from 0 to 5"));
+    };
+    let offset = size(parts.next().ok_or_else(|| bad("lacks an offset"))?)?;
+    let size = parts.next().map(length).transpose()?;
+    for number in [Some(offset), size].into_iter().flatten() {
+        if !number.is_multiple_of(4096) {
+            return Err(bad("has numbers that are no multiples of 4096"));
+        }
+    }
+    Ok(PeerMemory {
+        device,
+        bar,
+        offset,
+        size,
+    })
 }
 
 /// A simulated time: `500us`, `2ms`.
@@ -286,6 +332,32 @@ mod tests {
             assert!(size(text).is_err(), "{text}");
         }
         assert!(length("0").unwrap_err().contains("zero"));
+    }
+
+    #[test]
+    fn memory_of_a_device() {
+        let memory = |size| PeerMemory {
+            device: PciAddress::new(1, 0, 2),
+            bar: 2,
+            offset: 4096,
+            size,
+        };
+        assert_eq!(peer("0000:01:00.2:2:0x1000"), Ok(memory(None)));
+        assert_eq!(peer("01:00.2:2:4KiB:1MiB"), Ok(memory(Some(1 << 20))));
+        for text in [
+            "",
+            "01:00.0",
+            "01:00.0:2",
+            "01:00.0:6:0",
+            "01:00.0:2:1",
+            "01:00.0:2:0:0",
+            "01:00.0:2:0:100",
+            "1.0:2:0",
+            "01:00.0:x:0",
+            "01:00.0:2:0:4096:1",
+        ] {
+            assert!(peer(text).is_err(), "{text}");
+        }
     }
 
     #[test]

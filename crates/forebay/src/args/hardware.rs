@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options that name this machine's own hardware.
+
+use std::path::Path;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use forebay_driver::PciAddress;
+use forebay_vfio::Settings;
+
+use super::ReportArgs;
+use super::values::{self, PeerMemory};
+
+/// Devices that are taken from their drivers, and how they reach memory.
+#[derive(Args, Clone, Debug, Default)]
+pub struct HardwareBusArgs {
+    /// The drive, as `forebay devices` lists it. It is taken from its driver, unless somebody uses
+    /// it, and given back at the end
+    #[arg(long, value_name = "ADDRESS")]
+    pub ssd: Option<PciAddress>,
+    /// The FPGA card with the streamer, taken and given back likewise
+    #[arg(long, value_name = "ADDRESS")]
+    pub fpga: Option<PciAddress>,
+    /// Go on where no IOMMU keeps the devices from memory that is not theirs: a wrong address can
+    /// then overwrite any of it. Takes a kernel with CONFIG_VFIO_NOIOMMU, which is tainted by it,
+    /// its switch enable_unsafe_noiommu_mode, root, and huge pages
+    #[arg(long)]
+    pub no_iommu: bool,
+    /// Take memory for devices from the huge pages that the system sets apart (vm.nr_hugepages)
+    #[arg(long)]
+    pub huge_pages: bool,
+}
+
+impl HardwareBusArgs {
+    /// What to open: drive, card, and these further devices.
+    pub fn settings(&self, further: impl IntoIterator<Item = PciAddress>) -> Settings {
+        Settings {
+            devices: self
+                .ssd
+                .into_iter()
+                .chain(self.fpga)
+                .chain(further)
+                .collect(),
+            huge_pages: self.huge_pages,
+            no_iommu: self.no_iommu,
+            ..Settings::default()
+        }
+    }
+}
+
+/// Options of `forebay doctor`.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("to").args(["fpga", "peer"]))]
+pub struct DoctorArgs {
+    /// Find out by comparing bytes whether the drive reaches the card's memory and is reached by
+    /// it. Takes both from their drivers and gives them back; writes nothing to the drive
+    #[arg(long, requires = "ssd", requires = "to")]
+    pub check: bool,
+    /// The devices.
+    #[command(flatten)]
+    pub bus: HardwareBusArgs,
+    /// With --check: instead of the card, memory in a BAR of any device. It is overwritten, and
+    /// restored at the end
+    #[arg(long, value_name = "ADDRESS:BAR:OFFSET[:SIZE]", value_parser = values::peer)]
+    pub peer: Option<PeerMemory>,
+    /// With --check: the drive's namespace [default: its first]
+    #[arg(long, value_name = "NSID", requires = "check")]
+    pub namespace: Option<u32>,
+    /// With --check: most bytes of a command [default: what drive and memory allow]
+    #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "check")]
+    pub largest: Option<u64>,
+    /// With --check: also WRITE to the drive, from this block on as much as one command moves. What
+    /// was there is put back, unless something fails meanwhile
+    #[arg(long, value_name = "LBA", value_parser = values::size, requires = "check")]
+    pub scratch: Option<u64>,
+    /// With --check: decides places and patterns
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// The report.
+    #[command(flatten)]
+    pub hardware: HardwareArgs,
+}
+
+impl DoctorArgs {
+    /// An option that makes no sense without `--check`.
+    pub fn senseless(&self) -> Option<&'static str> {
+        let given = [
+            (self.bus.ssd.is_some(), "--ssd"),
+            (self.bus.fpga.is_some(), "--fpga"),
+            (self.peer.is_some(), "--peer"),
+            (self.bus.no_iommu, "--no-iommu"),
+            (self.bus.huge_pages, "--huge-pages"),
+        ];
+        let (_, option) = given.into_iter().find(|(given, _)| *given && !self.check)?;
+        Some(option)
+    }
+}
+
+/// Options of `forebay devices` and `forebay doctor`.
+#[derive(Args, Debug)]
+pub struct HardwareArgs {
+    /// Form of what is printed; json is --json -
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Output,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+impl HardwareArgs {
+    /// Where the report goes as JSON.
+    pub fn json(&self) -> Option<&Path> {
+        match self.output {
+            Output::Json => Some(Path::new("-")),
+            Output::Text => self.report.json.as_deref(),
+        }
+    }
+}
+
+/// Forms of a report on the terminal.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Output {
+    /// Tables.
+    Text,
+    /// JSON.
+    Json,
+}
