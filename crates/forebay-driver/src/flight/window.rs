@@ -130,6 +130,7 @@ pub(super) fn command(opcode: u8, slba: u64, blocks: u32) -> String {
         Some(Read) => "read",
         Some(Write) => "write",
         Some(WriteZeroes) => "write zeroes",
+        Some(IoOpcode::Compare) => "compare",
         Some(IoOpcode::Flush) => return "flush".into(),
         Some(IoOpcode::DatasetManagement) => return "dataset management".into(),
         None => return format!("opcode {opcode:#04x}"),
