@@ -9,7 +9,7 @@ use forebay_spec::nvme::identify::cns;
 use crate::admin::{self, AdminQueue, QueueAt};
 use crate::bus::{Bus, PciAddress};
 use crate::choose::{self, Devices};
-use crate::controller::{Capabilities, Controller};
+use crate::controller::{Capabilities, Controller, PAGE_BYTES};
 use crate::discover;
 use crate::error::Error;
 use crate::facts::{ControllerFacts, Namespace};
@@ -233,7 +233,7 @@ fn set_up(
         nvme: devices.nvme,
         fpga: devices.fpga,
         capabilities,
-        transfer_bytes: transfer_bytes(&identified),
+        transfer_bytes: transfer_bytes(&identified, options),
         controller: identified,
         namespaces: namespaces.active,
         namespace,
@@ -306,6 +306,15 @@ fn grant_queues(
     if options.queue_id == 0 {
         return Err(parameter("queue_id", 0, "0 is the admin queue"));
     }
+    if let Some(bytes) = options.max_transfer
+        && (bytes == 0 || !bytes.is_multiple_of(PAGE_BYTES))
+    {
+        return Err(Error::Parameter {
+            parameter: "max_transfer",
+            value: bytes,
+            limit: "a multiple of 4096 is needed".into(),
+        });
+    }
     if options.queue_entries < 2 {
         return Err(parameter(
             "queue_entries",
@@ -327,12 +336,12 @@ fn grant_queues(
     Ok(granted)
 }
 
-/// Most bytes of one command: the drive's limit, never less than a page.
-fn transfer_bytes(controller: &ControllerFacts) -> u64 {
-    controller
-        .transfer_bytes
-        .unwrap_or(TRANSFER_MOST)
-        .min(TRANSFER_MOST)
+/// Most bytes of one command: the drive's limit or the caller's, never less than a page.
+fn transfer_bytes(controller: &ControllerFacts, options: &Options) -> u64 {
+    [controller.transfer_bytes, options.max_transfer]
+        .into_iter()
+        .flatten()
+        .fold(TRANSFER_MOST, u64::min)
 }
 
 pub(crate) fn place_text(place: &str, queue: QueueAt) -> String {

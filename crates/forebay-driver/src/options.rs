@@ -90,6 +90,8 @@ pub struct Options {
     /// Queue pairs in host memory to ask for besides: see
     /// [`Session::create_queue_pair`](crate::Session::create_queue_pair).
     pub more_queues: u16,
+    /// Most bytes of one command, a multiple of 4096; `None` is what drive and streamer allow.
+    pub max_transfer: Option<u64>,
     /// Cycles after which the streamer gives a command up; 0 is never.
     pub timeout_cycles: u32,
     /// How often the streamer sends a command again, 0–15.
@@ -112,6 +114,7 @@ impl Default for Options {
             queue_id: 1,
             queue_entries: 1024,
             more_queues: 0,
+            max_transfer: None,
             timeout_cycles: TIMEOUT_CYCLES,
             retry_limit: 3,
             chunk_pages: None,

@@ -286,7 +286,9 @@ pub fn streamer(header: &Header) -> String {
     if let Some(pages) = parameter("Pages") {
         text.push_str(&format!(", reorder window {pages} pages"));
     }
-    text.push_str(&format!(", {:.0} MHz", header.rtl.clock_hz / 1e6));
+    if let Some(clock) = header.rtl.clock_hz {
+        text.push_str(&format!(", {:.0} MHz", clock / 1e6));
+    }
     text
 }
 

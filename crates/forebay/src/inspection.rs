@@ -88,19 +88,22 @@ impl Inspection {
         // After Ctrl-C, too, there shall be something to look at.
         system.stop_flag().store(false, Ordering::Relaxed);
         let taken = system.with_session(|session, system| {
-            session
-                .streamer()
-                .filter(|streamer| streamer.is_extended())
-                .cloned()
-                .map_or_else(
-                    || Ok(Self::default()),
-                    |streamer| Self::read(&streamer, system),
-                )
+            match session.streamer().cloned() {
+                Some(streamer) => Self::of(&streamer, system),
+                None => Ok(Self::default()),
+            }
         });
         taken.unwrap_or_else(|| Ok(Self::default()))
     }
 
-    fn read(streamer: &Streamer, bus: &mut dyn Bus) -> Result<Self> {
+    /// Reads everything of a streamer on any bus. Empty where it has no such registers.
+    ///
+    /// # Errors
+    /// Where the driver cannot read.
+    pub fn of(streamer: &Streamer, bus: &mut dyn Bus) -> Result<Self> {
+        if !streamer.is_extended() {
+            return Ok(Self::default());
+        }
         // The trace first: reading registers makes no events, but time goes on.
         let trace = streamer.trace(bus)?;
         let cause = streamer.error_cause(bus)?;

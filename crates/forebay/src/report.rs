@@ -20,7 +20,7 @@ pub struct Header {
     pub version: String,
     /// The command line that repeats it.
     pub command_line: Vec<String>,
-    /// Always true as long as no hardware is behind this program.
+    /// Whether drive and card were models and simulated RTL; false: devices of the machine.
     pub simulated: bool,
     /// Decides everything random.
     pub seed: u64,
@@ -28,7 +28,7 @@ pub struct Header {
     pub interrupted: bool,
     /// Drive and fabric.
     pub profile: ProfileName,
-    /// The RTL.
+    /// The streamer.
     pub rtl: Rtl,
 }
 
@@ -48,8 +48,8 @@ pub struct Rtl {
     pub top: String,
     /// Parameters given to it.
     pub parameters: Vec<(String, String)>,
-    /// Clock in hertz.
-    pub clock_hz: f64,
+    /// Clock in hertz; unknown of a card.
+    pub clock_hz: Option<f64>,
 }
 
 /// A rate, and how long its transactions took.

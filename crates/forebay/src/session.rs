@@ -110,7 +110,7 @@ impl Session {
             rtl: Rtl {
                 top: config.rtl.top.clone(),
                 parameters: config.rtl.parameters.clone(),
-                clock_hz: 1e12 / config.clock_period as f64,
+                clock_hz: Some(1e12 / config.clock_period as f64),
             },
         };
         let progress = Progress::stage("looking for the RTL's library");

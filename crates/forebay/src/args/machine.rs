@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
 use forebay_cosim::{Config, Waves, rtl};
 use forebay_model::Profile;
@@ -17,6 +18,18 @@ use crate::home;
 const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
 /// Windows that the RTL knows, besides being powers of two.
 const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
+/// Options that are of a simulated machine alone.
+const SIMULATED: [&str; 9] = [
+    "profile",
+    "reorder",
+    "seed",
+    "rtl",
+    "top",
+    "param",
+    "wave",
+    "wave-from",
+    "wave-until",
+];
 /// Pages that a resting direction keeps, where there are enough.
 const RESERVE: u32 = 64;
 
@@ -43,6 +56,8 @@ pub struct MachineArgs<P> {
     pub wave_from: u64,
     /// First cycle without waves again.
     pub wave_until: Option<u64>,
+    /// Options of the simulated machine that the user has given, by their names.
+    pub given: Vec<&'static str>,
     /// The default profile.
     pub default: PhantomData<P>,
 }
@@ -200,6 +215,10 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
             wave: path("wave"),
             wave_from: matches.get_one("wave-from").copied().unwrap_or(0),
             wave_until: matches.get_one("wave-until").copied(),
+            given: SIMULATED
+                .into_iter()
+                .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
+                .collect(),
             default: PhantomData,
         })
     }

@@ -17,7 +17,7 @@ pub use hardware::{DoctorArgs, HardwareArgs};
 pub use machine::MachineArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
-pub use vm::{VmArgs, VmCommand, VmRunArgs};
+pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
@@ -96,6 +96,9 @@ impl Command {
             Self::Profiles(args) => &args.report,
             Self::Devices(args) => &args.hardware.report,
             Self::Doctor(args) => &args.hardware.report,
+            Self::Vm {
+                vm: VmCommand::Test(args),
+            } => &args.report,
             Self::Vm { .. } | Self::Spec { .. } => return None,
         };
         report.json.as_deref()
@@ -172,9 +175,15 @@ pub struct RunArgs {
     /// Keep what the drive stores in this (sparse) file, for later runs
     #[arg(long, value_name = "FILE.img")]
     pub medium: Option<PathBuf>,
-    /// Logical block of the drive in bytes
+    /// Logical block of the simulated drive in bytes
     #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
     pub block: Option<String>,
+    /// The drive's namespace [default: its first]
+    #[arg(long, value_name = "NSID")]
+    pub namespace: Option<u32>,
+    /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub max_transfer: Option<u64>,
     /// Force unit access: answer a write only when it is on the medium
     #[arg(long, requires = "write")]
     pub fua: bool,
@@ -204,6 +213,15 @@ pub struct RunArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Where drive and card are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BusKind {
+    /// Simulated: the RTL in Verilator, drive and fabric are models
+    Sim,
+    /// Devices of this machine, through Linux VFIO: --ssd and --fpga name them
+    Vfio,
 }
 
 /// The benches.

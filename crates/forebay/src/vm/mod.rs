@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay vm`: a Linux guest with devices from sockets and images.
 
+mod steps;
+mod suite;
+
 use std::env;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -24,6 +27,7 @@ pub fn run(command: &VmCommand) -> Result<u8> {
     match command {
         VmCommand::Run(args) => run_command(args),
         VmCommand::Shell(args) => shell(args),
+        VmCommand::Test(args) => suite::run(args),
         VmCommand::Serve { device } => serve::run(device).map(|exit| exit as u8),
         VmCommand::Image => list(&image()?),
     }

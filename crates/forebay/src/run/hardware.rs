@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A run on devices of this machine, through VFIO: transactions enter at the card's host port.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forebay_cosim::Direction;
+use forebay_driver::flight::Ask;
+use forebay_driver::host_port::HostPort;
+use forebay_driver::{
+    BusError, Error, Flight, FpgaPlace, Options, QueuePlacement, bring_up_observed,
+};
+use forebay_spec::streamer::bar0;
+use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
+use forebay_vfio::{Settings, Sysfs, VfioBus};
+
+use super::simulated::driver;
+use super::{Leg, Moved, Target, pieces};
+use crate::args::{BusKind, RunArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::inspection::Inspection;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::report::{self, Header, Hop, ProfileName, Rtl};
+use crate::session::Ended;
+
+/// How long a step of a transaction may take: longer than the streamer's own time-out, which ends
+/// commands with an error.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Drive and card, brought up.
+pub(super) struct Hardware {
+    bus: VfioBus,
+    /// None once it was shut down.
+    session: Option<forebay_driver::Session>,
+    port: HostPort,
+    header: Header,
+    block_bytes: u64,
+}
+
+/// Refuses options of the one machine on the other.
+///
+/// # Errors
+/// Names the first such option.
+pub(super) fn check_options(args: &RunArgs) -> Result<()> {
+    let hardware = &args.hardware;
+    let (given, limit, remedy) = match args.bus {
+        BusKind::Sim => (
+            vec![
+                (hardware.ssd.is_some(), "--ssd"),
+                (hardware.fpga.is_some(), "--fpga"),
+                (hardware.no_iommu, "--no-iommu"),
+                (hardware.huge_pages, "--huge-pages"),
+            ],
+            "it names this machine's own hardware, and the machine is simulated",
+            "add --bus vfio, or leave the option out",
+        ),
+        BusKind::Vfio => (
+            vec![
+                (args.medium.is_some(), "--medium"),
+                (args.block.is_some(), "--block"),
+                (!args.stall.is_empty(), "--stall"),
+                (!args.fault.is_empty(), "--fault"),
+            ],
+            "it is of the simulated machine, and devices of this one are asked for",
+            "leave the option out, or --bus vfio",
+        ),
+    };
+    let simulated = match args.bus {
+        BusKind::Sim => None,
+        BusKind::Vfio => args.machine.given.first().map(|name| format!("--{name}")),
+    };
+    let given = given.into_iter().find(|(given, _)| *given);
+    if let Some(option) = given.map(|(_, name)| name.to_owned()).or(simulated) {
+        return Err(Failure::input(&option, "given", limit, remedy));
+    }
+    for (missing, option) in [
+        (hardware.ssd.is_none(), "--ssd"),
+        (hardware.fpga.is_none(), "--fpga"),
+    ] {
+        if args.bus == BusKind::Vfio && missing {
+            return Err(Failure::input(
+                option,
+                "missing",
+                "--bus vfio takes a drive and a card, and never chooses one by itself",
+                "`forebay devices` lists what is there",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the devices and brings them up.
+///
+/// # Errors
+/// Where a device is in use, VFIO refuses it, the bring-up fails, or the card has no host port.
+pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
+    let _progress = Progress::stage("bringing drive and streamer up");
+    let settings: Settings = args.hardware.settings([]);
+    interrupt::also(Arc::clone(&settings.stop));
+    let mut bus = VfioBus::open(&Sysfs::default(), settings)?;
+    let place = FpgaPlace {
+        device: args.hardware.fpga,
+        ..FpgaPlace::default()
+    };
+    let mut options = Options {
+        nvme: args.hardware.ssd,
+        placement: QueuePlacement::Fpga,
+        fpga: place,
+        ..Options::default()
+    };
+    driver(args, &mut options);
+    if let Some(depth) = args.machine.queue_depth {
+        options.queue_entries = depth as u16;
+    }
+    let session = bring_up_observed(&mut bus, &options, &mut |_| {})?;
+    let facts = session.facts();
+    let card = facts.fpga.as_ref().map(|card| card.address);
+    let card = card.or(args.hardware.fpga).unwrap_or_default();
+    let (control, window) = (bar0::HOST_CONTROL, bar0::HOST_WINDOW);
+    let port = HostPort::attach(&mut bus, card, place.bar, control, window)?;
+    let Some(port) = port else {
+        return Err(Failure::new(
+            Exit::Impossible,
+            format!("the card at {card} has no host port, through which software feeds its streams"),
+            "build the card with fb_top_host (docs/modules/host-port.md); a card whose streams \
+             lead elsewhere is fed from there",
+        ));
+    };
+    let header = header(args, facts);
+    let block_bytes = facts.namespace.block_bytes();
+    Ok(Hardware {
+        bus,
+        session: Some(session),
+        port,
+        header,
+        block_bytes,
+    })
+}
+
+fn header(args: &RunArgs, facts: &forebay_driver::Facts) -> Header {
+    let drive = &facts.controller;
+    let parameters = facts.streamer.map(|streamer| {
+        vec![
+            ("QueueDepth".to_owned(), streamer.queue_depth.to_string()),
+            ("Pages".to_owned(), streamer.pages.to_string()),
+        ]
+    });
+    let card = facts.fpga.as_ref().map(|card| card.address.to_string());
+    Header {
+        schema: "forebay.run/1".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: report::command_line(),
+        simulated: false,
+        seed: args.machine.seed,
+        interrupted: false,
+        profile: ProfileName {
+            name: facts.nvme.address.to_string(),
+            description: format!(
+                "{} (serial {}, firmware {}) at {}, namespace {}",
+                drive.model, drive.serial, drive.firmware, facts.nvme.address, facts.namespace.nsid
+            ),
+        },
+        rtl: Rtl {
+            top: format!("card at {}", card.unwrap_or_default()),
+            parameters: parameters.unwrap_or_default(),
+            clock_hz: None,
+        },
+    }
+}
+
+impl Hardware {
+    /// Makes transactions one after the other until one cannot be made.
+    fn each(
+        &mut self,
+        pieces: impl Iterator<Item = (u64, u64)>,
+        mut make: impl FnMut(&HostPort, &mut VfioBus, (u64, u64)) -> Moving,
+    ) -> Leg {
+        let start = Instant::now();
+        let mut moved = Vec::new();
+        let mut ended = Ended::Done;
+        for piece in pieces {
+            match make(&self.port, &mut self.bus, piece) {
+                Ok(one) => moved.push(one),
+                Err(Error::Bus(BusError::Interrupted)) => {
+                    ended = Ended::Interrupted;
+                    break;
+                }
+                Err(error) => {
+                    ended = Ended::Failed(error.into());
+                    break;
+                }
+            }
+        }
+        Leg {
+            ended,
+            moved,
+            rate: None,
+            seconds: Some(start.elapsed().as_secs_f64()),
+        }
+    }
+}
+
+/// A transaction that was made, or why it could not be.
+type Moving = std::result::Result<Moved, Error>;
+
+impl Target for Hardware {
+    fn header(&self, ended: &Ended) -> Header {
+        Header {
+            interrupted: matches!(ended, Ended::Interrupted),
+            ..self.header.clone()
+        }
+    }
+
+    fn block_bytes(&self) -> Result<u64> {
+        Ok(self.block_bytes)
+    }
+
+    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg {
+        let bytes = data.len() as u64;
+        let progress = Progress::bytes("file → drive", bytes);
+        let bar = progress.handle();
+        let pieces = pieces(bytes, args.transaction);
+        self.each(pieces, |port, bus, (offset, length)| {
+            let command = WriteCommand {
+                address: args.at.saturating_add(offset),
+                fua: args.fua,
+                // One flush at the end covers all that went before.
+                flush: args.flush && offset + length == bytes,
+            };
+            let piece = &data[offset as usize..(offset + length) as usize];
+            let mut source = Counted::new(piece, |done| bar.set_position(offset + done));
+            let ended = port.write(bus, command, &mut source, LIMIT)?;
+            Ok(Moved {
+                direction: Direction::Write,
+                address: command.address,
+                length,
+                transferred: ended.bytes,
+                latency_cycles: None,
+                error: ended.error,
+                data: Vec::new(),
+            })
+        })
+    }
+
+    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
+        let progress = Progress::bytes("drive → file", bytes);
+        let bar = progress.handle();
+        let pieces = pieces(bytes, args.transaction);
+        self.each(pieces, |port, bus, (offset, length)| {
+            let command = ReadCommand::new(args.at.saturating_add(offset), length);
+            let mut sink = Counted::new(Vec::new(), |done| bar.set_position(offset + done));
+            let ended = port.read(bus, command, &mut sink, LIMIT)?;
+            Ok(Moved {
+                direction: Direction::Read,
+                address: command.address,
+                length,
+                transferred: ended.bytes,
+                latency_cycles: None,
+                error: ended.error,
+                data: sink.inner,
+            })
+        })
+    }
+
+    fn hops(&self) -> Vec<Hop> {
+        Vec::new()
+    }
+
+    fn inspection(&mut self) -> Result<Inspection> {
+        let streamer = self.session.as_ref().and_then(forebay_driver::Session::streamer);
+        match streamer {
+            Some(streamer) => Inspection::of(streamer, &mut self.bus),
+            None => Ok(Inspection::default()),
+        }
+    }
+
+    fn flight(&mut self) -> Flight {
+        let session = self.session.as_mut();
+        session.map_or_else(Flight::default, |session| {
+            Flight::take(session, &mut self.bus, &Ask::default())
+        })
+    }
+
+    fn shut_down(&mut self, _: bool) -> Result<()> {
+        if let Some(session) = self.session.take() {
+            session.shutdown(&mut self.bus)?;
+        }
+        Ok(())
+    }
+}
+
+/// Tells how many bytes have gone through.
+struct Counted<T, F> {
+    inner: T,
+    done: u64,
+    tell: F,
+}
+
+impl<T, F: Fn(u64)> Counted<T, F> {
+    fn new(inner: T, tell: F) -> Self {
+        let done = 0;
+        Self { inner, done, tell }
+    }
+
+    fn count(&mut self, bytes: usize) -> usize {
+        self.done += bytes as u64;
+        (self.tell)(self.done);
+        bytes
+    }
+}
+
+impl<T: Read, F: Fn(u64)> Read for Counted<T, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(buffer)?;
+        Ok(self.count(bytes))
+    }
+}
+
+impl<T: Write, F: Fn(u64)> Write for Counted<T, F> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let bytes = self.inner.write(buffer)?;
+        Ok(self.count(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

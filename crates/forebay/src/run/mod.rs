@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay run`: a file to the drive, bytes from the drive, with everything adjustable. The same
+//! words on a simulated machine and on devices of this one.
+
+mod hardware;
+mod report;
+mod simulated;
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use forebay_cosim::Direction;
+use forebay_driver::Flight;
+use forebay_spec::streamer::UserError;
+
+use crate::args::{BusKind, RunArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::inspect;
+use crate::inspection::Inspection;
+use crate::report::{self as json, Header, Hop, Rate};
+use crate::session::Ended;
+use report::Report;
+
+/// What the transactions go through: RTL and models, or devices of this machine.
+trait Target {
+    /// What a report begins with; `ended` is how the last run ended.
+    fn header(&self, ended: &Ended) -> Header;
+    /// Bytes of the drive's logical block.
+    fn block_bytes(&self) -> Result<u64>;
+    /// Writes all pieces of the data.
+    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg;
+    /// Reads all pieces of so many bytes.
+    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg;
+    /// What crossed the links meanwhile, where that is counted.
+    fn hops(&self) -> Vec<Hop>;
+    /// What the streamer's registers say.
+    fn inspection(&mut self) -> Result<Inspection>;
+    /// Both sides of the queues.
+    fn flight(&mut self) -> Flight;
+    /// Shuts drive and streamer down; `good` where all went as it should.
+    fn shut_down(&mut self, good: bool) -> Result<()>;
+}
+
+/// What came of one direction.
+struct Leg {
+    ended: Ended,
+    moved: Vec<Moved>,
+    /// In cycles of the simulation.
+    rate: Option<Rate>,
+    /// Seconds of this machine, where nothing is simulated.
+    seconds: Option<f64>,
+}
+
+/// A transaction that has ended.
+struct Moved {
+    direction: Direction,
+    address: u64,
+    length: u64,
+    transferred: u64,
+    latency_cycles: Option<u64>,
+    error: Option<UserError>,
+    /// Of reads.
+    data: Vec<u8>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where a file, the RTL, a device or the bring-up fails.
+pub fn run(args: &RunArgs) -> Result<Exit> {
+    let data = args.write.as_deref().map(load).transpose()?;
+    let length = args
+        .length
+        .or_else(|| data.as_ref().map(|data| data.len() as u64));
+    if args.read && length.is_none() {
+        return Err(Failure::new(
+            Exit::BadInput,
+            "--read without --write needs --length",
+            "say how much to read, such as --length 1MiB",
+        ));
+    }
+    hardware::check_options(args)?;
+    // Before anything runs: minutes later would be too late to learn that it cannot be written.
+    let out = args.out.as_deref().map(create).transpose()?;
+    match args.bus {
+        BusKind::Sim => carry_out(args, simulated::start(args)?, data, length, out),
+        BusKind::Vfio => carry_out(args, hardware::start(args)?, data, length, out),
+    }
+}
+
+fn carry_out(
+    args: &RunArgs,
+    mut target: impl Target,
+    data: Option<Arc<[u8]>>,
+    length: Option<u64>,
+    out: Option<File>,
+) -> Result<Exit> {
+    let mut report = Report::new(target.header(&Ended::Done), target.block_bytes()?);
+    let mut ended = Ended::Done;
+    if let Some(data) = &data {
+        let leg = target.write(args, data);
+        report.add(Direction::Write, &leg);
+        ended = leg.ended;
+    }
+    if args.read && ended.is_done() {
+        let leg = target.read(args, length.unwrap_or(0));
+        report.add(Direction::Read, &leg);
+        if let Some(file) = out {
+            store(args, &file, &leg.moved)?;
+        }
+        if let (Some(data), true) = (&data, leg.ended.is_done()) {
+            let end = data.len().min(length.unwrap_or(0) as usize);
+            report.differ_bytes = Some(differ(args.at, &data[..end], &leg.moved));
+        }
+        ended = leg.ended;
+    }
+    report.hops = target.hops();
+    // What has broken down may no longer answer: then there is nothing to show.
+    let inspection = match (target.inspection(), &ended) {
+        (Err(_), Ended::Failed(_)) => Inspection::default(),
+        (taken, _) => taken?,
+    };
+    report.header = target.header(&ended);
+    report.look_at(&inspection);
+    // What was under way at Ctrl-C does not hang.
+    let odd = match ended {
+        Ended::Done => !report.is_good() || !report.incidents.is_empty(),
+        Ended::Interrupted => false,
+        Ended::Failed(_) => true,
+    };
+    let flight = (odd || args.inspect.is_some()).then(|| target.flight());
+    report.diagnosis = flight
+        .as_ref()
+        .map(|flight| flight.diagnosis.clone())
+        .filter(|diagnosis| odd && !diagnosis.is_healthy());
+    if let Some(path) = &args.inspect {
+        let stored = inspect::Report {
+            header: report.header.clone(),
+            inspection,
+            flight,
+        };
+        let text = serde_json::to_string_pretty(&stored)?;
+        fs::write(path, text).map_err(|error| Failure::file("writing", path, error))?;
+    }
+    if ended.is_done() {
+        let good = report.is_good();
+        if let (Err(failure), true) = (target.shut_down(good), good) {
+            ended = Ended::Failed(failure);
+        }
+    }
+    // Devices go back to their drivers before anything is said: a reader who has gone ends this.
+    drop(target);
+    if !json::emit(&report, args.report.json.as_deref())? {
+        report.show(args);
+    }
+    Ok(ended.exit(report.is_good()))
+}
+
+fn load(path: &Path) -> Result<Arc<[u8]>> {
+    let data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
+    Ok(data.into())
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).map_err(|error| Failure::file("creating", path, error))
+}
+
+/// Offset and length of each transaction over so many bytes; at least one, though it be empty.
+fn pieces(bytes: u64, transaction: Option<u64>) -> impl Iterator<Item = (u64, u64)> {
+    let step = transaction.unwrap_or(bytes).max(1);
+    (0..bytes.div_ceil(step).max(1)).map(move |n| (n * step, step.min(bytes - n * step)))
+}
+
+/// Writes what came to its place in the file; what a failed transaction lacks stays a hole.
+fn store(args: &RunArgs, file: &File, moved: &[Moved]) -> Result<()> {
+    let path = args.out.as_deref().unwrap_or(Path::new(""));
+    for moved in moved {
+        file.write_all_at(&moved.data, moved.address.saturating_sub(args.at))
+            .map_err(|error| Failure::file("writing", path, error))?;
+    }
+    Ok(())
+}
+
+/// Bytes that came back otherwise than they were written, or not at all.
+fn differ(at: u64, expected: &[u8], moved: &[Moved]) -> u64 {
+    let mut same = 0;
+    for moved in moved {
+        let start = (moved.address.saturating_sub(at) as usize).min(expected.len());
+        let expected = &expected[start..];
+        same += expected
+            .iter()
+            .zip(&moved.data)
+            .filter(|(a, b)| a == b)
+            .count();
+    }
+    (expected.len() - same.min(expected.len())) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_all() {
+        let pieces = |bytes, step| pieces(bytes, step).collect::<Vec<_>>();
+        assert_eq!(pieces(0, None), [(0, 0)]);
+        assert_eq!(pieces(0, Some(512)), [(0, 0)]);
+        assert_eq!(pieces(1000, None), [(0, 1000)]);
+        assert_eq!(pieces(1000, Some(512)), [(0, 512), (512, 488)]);
+        assert_eq!(pieces(1024, Some(512)), [(0, 512), (512, 512)]);
+    }
+
+    #[test]
+    fn what_differs_is_counted() {
+        let piece = |address, data: &[u8]| Moved {
+            direction: Direction::Read,
+            address,
+            length: data.len() as u64,
+            transferred: data.len() as u64,
+            latency_cycles: None,
+            error: None,
+            data: data.to_vec(),
+        };
+        let expected = [1, 2, 3, 4, 5];
+        let whole = [piece(100, &[1, 2, 3]), piece(103, &[4, 5])];
+        assert_eq!(differ(100, &expected, &whole), 0);
+        assert_eq!(differ(100, &expected, &whole[..1]), 2);
+        assert_eq!(differ(100, &expected, &[piece(100, &[1, 9, 3, 4, 5])]), 1);
+        assert_eq!(differ(100, &expected, &[piece(u64::MAX, &[1])]), 5);
+    }
+}

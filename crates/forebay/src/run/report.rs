@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `forebay run` reports.
+
+use forebay_cosim::Direction;
+use forebay_driver::flight::Diagnosis;
+use serde::Serialize;
+
+use super::{Leg, Moved};
+use crate::args::RunArgs;
+use crate::demo;
+use crate::inspection::Inspection;
+use crate::render::{self, Grid, Page};
+use crate::report::{Header, Hop, Rate};
+
+/// Transactions listed one by one in the text; JSON has them all.
+const LISTED: usize = 16;
+
+/// The report.
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// What every report begins with.
+    #[serde(flatten)]
+    pub header: Header,
+    block_bytes: u64,
+    transactions: Vec<Transaction>,
+    write: Option<Rate>,
+    read: Option<Rate>,
+    /// Seconds of this machine, where nothing was simulated.
+    write_seconds: Option<f64>,
+    read_seconds: Option<f64>,
+    /// Bytes read back otherwise than written; none where nothing was compared.
+    pub differ_bytes: Option<u64>,
+    /// What the register for the first error says.
+    error_cause: Option<String>,
+    /// Where a queue hangs, or hung; none where all went well.
+    pub diagnosis: Option<Diagnosis>,
+    /// Completions that were ignored, commands sent again, and other incidents.
+    pub incidents: Vec<(String, u32)>,
+    /// What crossed the links.
+    pub hops: Vec<Hop>,
+}
+
+#[derive(Serialize)]
+struct Transaction {
+    direction: &'static str,
+    address: u64,
+    length: u64,
+    transferred: u64,
+    latency_cycles: Option<u64>,
+    error_code: u8,
+    error: Option<String>,
+}
+
+impl From<&Moved> for Transaction {
+    fn from(moved: &Moved) -> Self {
+        Self {
+            direction: match moved.direction {
+                Direction::Write => "write",
+                Direction::Read => "read",
+            },
+            address: moved.address,
+            length: moved.length,
+            transferred: moved.transferred,
+            latency_cycles: moved.latency_cycles,
+            error_code: moved.error.map_or(0, |error| error.code()),
+            error: moved.error.map(|error| error.to_string()),
+        }
+    }
+}
+
+impl Report {
+    /// Of a run that has not begun.
+    pub fn new(header: Header, block_bytes: u64) -> Self {
+        Self {
+            header,
+            block_bytes,
+            transactions: Vec::new(),
+            write: None,
+            read: None,
+            write_seconds: None,
+            read_seconds: None,
+            differ_bytes: None,
+            error_cause: None,
+            diagnosis: None,
+            incidents: Vec::new(),
+            hops: Vec::new(),
+        }
+    }
+
+    /// Adds what came of one direction.
+    pub fn add(&mut self, direction: Direction, leg: &Leg) {
+        let (rate, seconds) = match direction {
+            Direction::Write => (&mut self.write, &mut self.write_seconds),
+            Direction::Read => (&mut self.read, &mut self.read_seconds),
+        };
+        rate.clone_from(&leg.rate);
+        *seconds = leg.seconds;
+        self.transactions
+            .extend(leg.moved.iter().map(Transaction::from));
+    }
+
+    /// Notes what the streamer's registers say of incidents.
+    pub fn look_at(&mut self, inspection: &Inspection) {
+        self.error_cause.clone_from(&inspection.error_cause);
+        self.incidents = incidents(inspection);
+    }
+
+    /// No transaction failed and no byte differs.
+    pub fn is_good(&self) -> bool {
+        self.transactions
+            .iter()
+            .all(|transaction| transaction.error.is_none())
+            && self.differ_bytes.unwrap_or(0) == 0
+    }
+
+    /// Prints it.
+    pub fn show(&self, args: &RunArgs) {
+        let header = &self.header;
+        let mut page = match header.simulated {
+            true => Page::new("Forebay run"),
+            false => Page::of_hardware("Forebay run"),
+        };
+        page.field("drive", &header.profile.description);
+        page.field("block", format_args!("{} B", self.block_bytes));
+        page.field("streamer", demo::streamer(header));
+        page.heading("Transactions");
+        page.grid(self.transactions());
+        if let Some(more) = self.transactions.len().checked_sub(LISTED + 1) {
+            let failed = self.transactions.iter().filter(|t| t.error.is_some());
+            page.line(format_args!(
+                "   … and {} more; {} failed in all",
+                more + 1,
+                failed.count()
+            ));
+        }
+        page.heading("How fast it went");
+        if header.simulated {
+            page.grid(self.rates());
+            page.heading("Where the bytes went");
+            page.grid(demo::hops(&self.hops));
+        } else {
+            page.grid(self.times());
+        }
+        self.verdict(args, &mut page);
+        page.print();
+    }
+
+    fn transactions(&self) -> Grid {
+        let mut grid = Grid::new(&["", "", ">address", ">bytes", ">moved", ">cycles", "answer"]);
+        for transaction in self.transactions.iter().take(LISTED) {
+            let cycles = transaction.latency_cycles;
+            grid.row([
+                render::mark(transaction.error.is_none()),
+                transaction.direction.to_owned(),
+                format!("{:#x}", transaction.address),
+                render::count(transaction.length),
+                render::count(transaction.transferred),
+                cycles.map_or_else(|| "–".to_owned(), render::count),
+                match &transaction.error {
+                    None => "OK".to_owned(),
+                    Some(error) => format!("{:#04x}: {error}", transaction.error_code),
+                },
+            ]);
+        }
+        grid
+    }
+
+    fn rates(&self) -> Grid {
+        let mut grid = Grid::new(&["", ">bytes", ">cycles", ">B/cycle", ">GB/s"]);
+        for (name, rate) in [("write", &self.write), ("read", &self.read)] {
+            if let Some(rate) = rate {
+                grid.row([
+                    name.to_owned(),
+                    render::count(rate.bytes),
+                    render::count(rate.cycles),
+                    format!("{:.2}", rate.bytes_per_cycle),
+                    format!("{:.2}", rate.gigabytes_per_second),
+                ]);
+            }
+        }
+        grid
+    }
+
+    /// Through the host port: its own speed, not the streamer's.
+    fn times(&self) -> Grid {
+        let mut grid = Grid::new(&["", ">bytes", ">time", ">MB/s", "(the host port's own speed)"]);
+        for (name, seconds) in [("write", self.write_seconds), ("read", self.read_seconds)] {
+            if let Some(seconds) = seconds {
+                let good = |t: &&Transaction| t.direction == name && t.error.is_none();
+                let moved = self.transactions.iter().filter(good);
+                let bytes: u64 = moved.map(|t| t.transferred).sum();
+                grid.row([
+                    name.to_owned(),
+                    render::count(bytes),
+                    render::seconds(seconds),
+                    render::rate(bytes as f64 / seconds / 1e6),
+                ]);
+            }
+        }
+        grid
+    }
+
+    fn verdict(&self, args: &RunArgs, page: &mut Page) {
+        let sentence = match (self.differ_bytes, self.header.interrupted) {
+            (_, true) => "interrupted: the numbers are of what was reached".to_owned(),
+            (Some(0), _) => "read back and compared: none differs".to_owned(),
+            (Some(count), _) => format!(
+                "{} bytes came back wrong or not at all",
+                render::count(count)
+            ),
+            (None, _) if self.is_good() => "done".to_owned(),
+            (None, _) => "not every transaction went through".to_owned(),
+        };
+        page.verdict(self.is_good() && !self.header.interrupted, sentence);
+        for (name, count) in &self.incidents {
+            page.field(name, render::count((*count).into()));
+        }
+        if let Some(cause) = &self.error_cause {
+            page.field("cause", cause);
+        }
+        if let Some(diagnosis) = &self.diagnosis {
+            page.field("queues", &diagnosis.text);
+        }
+        if let Some(medium) = &args.medium {
+            page.field("medium", format_args!("kept in {}", medium.display()));
+        }
+    }
+}
+
+/// Counters that stay 0 when nothing goes wrong.
+fn incidents(inspection: &Inspection) -> Vec<(String, u32)> {
+    const NAMES: [&str; 8] = [
+        "retries",
+        "failed_commands",
+        "timeouts",
+        "rogue_phase",
+        "rogue_cid",
+        "rogue_head",
+        "rejected",
+        "doorbell_errors",
+    ];
+    inspection
+        .counters
+        .iter()
+        .filter(|counter| counter.value > 0 && NAMES.contains(&counter.name.as_str()))
+        .map(|counter| (counter.name.clone(), counter.value))
+        .collect()
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A run on the simulated machine: transactions enter at the RTL's stream pins.
+
+use std::sync::Arc;
+
+use forebay_cosim::{Config, Outcome, Payload, Read, Sink, Write};
+use forebay_driver::{Flight, Options};
+use forebay_model::Medium;
+
+use super::{Leg, Moved, Target, pieces};
+use crate::args::{RunArgs, values};
+use crate::failure::Result;
+use crate::flight;
+use crate::inspection::Inspection;
+use crate::report::{Header, Hop, Rate};
+use crate::session::{Ended, Session};
+
+/// Builds the machine and brings it up.
+///
+/// # Errors
+/// Where the RTL, the profile or the bring-up fails.
+pub(super) fn start(args: &RunArgs) -> Result<Session> {
+    let mut session = Session::start(&args.machine, "forebay.run/1", |config| {
+        adjust(args, config)
+    })?;
+    session.begin();
+    Ok(session)
+}
+
+/// What the options change about the machine.
+fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
+    if let Some(block) = &args.block {
+        let shift = if block == "4096" { 12 } else { 9 };
+        for namespace in &mut config.profile.ssd.namespaces {
+            namespace.block_shift = shift;
+            namespace.bytes &= !((1 << shift) - 1);
+        }
+    }
+    if let Some(path) = &args.medium {
+        config.medium = Some(Medium::in_file(path, config.profile.ssd.bytes())?);
+    }
+    config.stalls = values::stalls(&args.stall);
+    config.faults = values::faults(&args.fault);
+    driver(args, &mut config.driver);
+    Ok(())
+}
+
+/// What the options change about the driver, on any bus.
+pub(super) fn driver(args: &RunArgs, options: &mut Options) {
+    options.nsid = args.namespace;
+    options.max_transfer = args.max_transfer;
+    options.timeout_cycles = args.timeout_cycles;
+    if let Some(limit) = args.retry_limit {
+        options.retry_limit = limit;
+    }
+}
+
+impl Target for Session {
+    fn header(&self, ended: &Ended) -> Header {
+        Self::header(self, ended)
+    }
+
+    fn block_bytes(&self) -> Result<u64> {
+        Ok(self.namespace()?.block_bytes())
+    }
+
+    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg {
+        let bytes = data.len() as u64;
+        for (offset, length) in pieces(bytes, args.transaction) {
+            let payload = match args.transaction {
+                None => Payload::Bytes(Arc::clone(data)),
+                Some(_) => Payload::Bytes(data[offset as usize..(offset + length) as usize].into()),
+            };
+            let mut write = Write::new(args.at.saturating_add(offset), payload);
+            write.fua = args.fua;
+            // One flush at the end covers all that went before.
+            write.flush = args.flush && offset + length == bytes;
+            self.system.submit_write(write);
+        }
+        let ended = self.run("file → drive", bytes);
+        let flow = &self.system.stats().writes;
+        let rate = Rate::of(flow, self.system.clock_period());
+        leg(self, ended, rate)
+    }
+
+    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
+        for (offset, length) in pieces(bytes, args.transaction) {
+            let at = args.at.saturating_add(offset);
+            let read = Read::new(at, length, Sink::Collect);
+            self.system.submit_read(read);
+        }
+        self.system.reset_stats();
+        let ended = self.run("drive → file", bytes);
+        let flow = &self.system.stats().reads;
+        let rate = Rate::of(flow, self.system.clock_period());
+        leg(self, ended, rate)
+    }
+
+    fn hops(&self) -> Vec<Hop> {
+        Self::hops(self)
+    }
+
+    fn inspection(&mut self) -> Result<Inspection> {
+        Inspection::take(&mut self.system)
+    }
+
+    fn flight(&mut self) -> Flight {
+        flight::take(&mut self.system)
+    }
+
+    fn shut_down(&mut self, good: bool) -> Result<()> {
+        // A drive that was made to fail would be waited for through minutes of simulated time.
+        if good {
+            Self::shut_down(self)?;
+        }
+        Ok(())
+    }
+}
+
+fn leg(session: &mut Session, ended: Ended, rate: Rate) -> Leg {
+    let outcomes = session.system.take_outcomes();
+    Leg {
+        ended,
+        moved: outcomes.into_iter().map(Moved::from).collect(),
+        rate: Some(rate),
+        seconds: None,
+    }
+}
+
+impl From<Outcome> for Moved {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            direction: outcome.direction,
+            address: outcome.address,
+            length: outcome.length,
+            transferred: outcome.transferred,
+            latency_cycles: Some(outcome.latency()),
+            error: outcome.error,
+            data: outcome.data,
+        }
+    }
+}
