@@ -4,3 +4,4 @@
 -f rtl/nvme/nvme.f
 rtl/top/fb_top_onchip.sv
 rtl/top/fb_top_snacc_onchip.sv
+rtl/top/fb_top_host.sv
