@@ -1,4 +1,1 @@
 rtl/axis/fb_axis_check.sv
-rtl/axis/fb_axis_host_csr_pkg.sv
-rtl/axis/fb_axis_host_csr.sv
-rtl/axis/fb_axis_host.sv
