@@ -1,8 +1,6 @@
 -f rtl/common/common.f
 -f rtl/axis/axis.f
--f rtl/axis/host.f
 -f rtl/buffer/buffer.f
 -f rtl/nvme/nvme.f
 rtl/top/fb_top_onchip.sv
 rtl/top/fb_top_snacc_onchip.sv
-rtl/top/fb_top_host.sv

@@ -7,6 +7,7 @@
 //! * [`bring_up()`]: from a cold bus to a running queue in named, timed, explained steps.
 //! * [`Session`]: what runs then; ends with [`Session::shutdown`] or [`Session::recover`].
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
+//! * [`HostPort`]: writes and reads through the streamer by its BAR alone.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
 //!
 //! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
@@ -24,6 +25,7 @@ pub mod discover;
 pub mod error;
 pub mod facts;
 mod fpga;
+pub mod host_port;
 pub mod inspect;
 pub mod options;
 mod poll;
@@ -37,6 +39,7 @@ pub use bring_up::{bring_up, bring_up_observed};
 pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
+pub use host_port::HostPort;
 pub use options::{FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES};
 pub use queue_pair::{Done, QueuePair, Span};
 pub use session::{Facts, Session};

@@ -440,7 +440,7 @@ async def withdraw_rd(dut) -> None:
 def run(pages: int, latency: int, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"Pages": pages, "ReadLatency": latency}
-    simulate(__file__, "fb_axis_host", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(__file__, "fb_axis_host", parameters, filelist="rtl/top/host.f", **options)
 
 
 @pytest.mark.parametrize(("pages", "latency"), [(2, 1), (4, 3), (16, 8)])
