@@ -216,7 +216,7 @@ def render_rust(top: AddrmapNode, source: str) -> str:
         _banner("//", source, "Apache-2.0"),
         f"//! {_text(top)}\n//!\n",
         "//! Offsets are bytes from the start of the register file; registers have 64 bits.\n\n",
-        RUST_FIELD,
+        "pub use crate::field::Field;\n\n",
     ]
     rows = registers(top)
     for register in rows:
@@ -244,55 +244,18 @@ def render_rust(top: AddrmapNode, source: str) -> str:
     lines.append(f"pub const ALL: [(&str, u64); {len(rows)}] = [\n")
     lines += [f'    ("{register.name}", {register.name}::OFFSET),\n' for register in rows]
     lines.append("];\n\n")
-    lines.append("/// Registers that count: name, offset and meaning, by offset.\n")
     counters = [row for row in rows if [field.name for field in row.fields] == ["count"]]
-    lines.append(f"pub const COUNTERS: [(&str, u64, &str); {len(counters)}] = [\n")
-    lines += [f'    ("{row.name}", {row.name}::OFFSET, "{row.text}"),\n' for row in counters]
-    lines.append("];\n\n")
+    if counters:
+        lines.append("/// Registers that count: name, offset and meaning, by offset.\n")
+        lines.append(f"pub const COUNTERS: [(&str, u64, &str); {len(counters)}] = [\n")
+        lines += [f'    ("{row.name}", {row.name}::OFFSET, "{row.text}"),\n' for row in counters]
+        lines.append("];\n\n")
     fields = [(row.name, field.name) for row in rows for field in row.fields]
     lines.append("/// Every field: name of its register, its own name, and where it is.\n")
     lines.append(f"pub const FIELDS: [(&str, &str, Field); {len(fields)}] = [\n")
     lines += [f'    ("{row}", "{name}", {row}::{name.upper()}),\n' for row, name in fields]
     lines.append("];\n")
     return "".join(lines)
-
-
-RUST_FIELD = """/// A bit field of a 64-bit register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// Lowest bit.
-    pub low: u32,
-    /// Number of bits.
-    pub width: u32,
-}
-
-impl Field {
-    const fn new(low: u32, width: u32) -> Self {
-        Self { low, width }
-    }
-
-    /// The largest value that fits.
-    pub const fn max(self) -> u64 {
-        u64::MAX >> (64 - self.width)
-    }
-
-    /// The field's bits in its register.
-    pub const fn mask(self) -> u64 {
-        self.max() << self.low
-    }
-
-    /// The field's value in a register's value.
-    pub const fn get(self, register: u64) -> u64 {
-        (register >> self.low) & self.max()
-    }
-
-    /// A register's value with this field replaced; bits of `value` that do not fit are dropped.
-    pub const fn set(self, register: u64, value: u64) -> u64 {
-        (register & !self.mask()) | ((value & self.max()) << self.low)
-    }
-}
-
-"""
 
 
 def render_python(top: AddrmapNode, source: str) -> str:

@@ -102,11 +102,13 @@
 #define FB_QUEUE_DEPTH_MOST  0x400u
 
 /* BAR 0 of the FPGA card */
-#define FB_BAR0_BYTES       0x4000000u
-#define FB_BAR0_QUEUES      0x60000u
-#define FB_BAR0_QUEUES_DEEP 0x80000u
-#define FB_BAR0_CONTROL     0x70000u
-#define FB_BAR0_DATA        0x1000000u
+#define FB_BAR0_BYTES        0x4000000u
+#define FB_BAR0_QUEUES       0x60000u
+#define FB_BAR0_QUEUES_DEEP  0x80000u
+#define FB_BAR0_CONTROL      0x70000u
+#define FB_BAR0_HOST_CONTROL 0xb0000u
+#define FB_BAR0_HOST         0x400000u
+#define FB_BAR0_DATA         0x1000000u
 
 /* Trace of queue events: kinds, causes, bit positions */
 #define FB_TRACE_SUBMIT         0x1u

@@ -109,6 +109,8 @@ package fb_spec_pkg;
   localparam int unsigned BAR0_QUEUES = 'h60000;
   localparam int unsigned BAR0_QUEUES_DEEP = 'h80000;
   localparam int unsigned BAR0_CONTROL = 'h70000;
+  localparam int unsigned BAR0_HOST_CONTROL = 'hb0000;
+  localparam int unsigned BAR0_HOST = 'h400000;
   localparam int unsigned BAR0_DATA = 'h1000000;
 
   // Trace of queue events: kinds, causes, bit positions

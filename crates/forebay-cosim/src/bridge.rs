@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The PCIe side of the FPGA card: what arrives at BAR 0 goes to the port it addresses.
 
-use forebay_model::{Arrival, Fabric, FabricError, Node, Request, Time};
+use forebay_model::{Arrival, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
 use forebay_spec::streamer::{bar0, regs, window};
 
 use crate::config::Stalls;
 use crate::error::Result;
 use crate::lite::{ControlPort, DoorbellPort};
-use crate::pins::Pins;
-use crate::window::WindowPort;
+use crate::pins::{self, Pins};
+use crate::window::{Answer, WindowPort};
 
-/// Queue window, data window, control registers and doorbells.
+/// Staging window and registers of a host port.
+pub(crate) struct HostPort {
+    pub window: WindowPort,
+    pub control: ControlPort,
+}
+
+/// Queue window, data window, control registers, doorbells, and the host port where there is one.
 pub(crate) struct Bridge {
     pub data: WindowPort,
     pub queue: WindowPort,
     pub control: ControlPort,
     pub doorbell: DoorbellPort,
+    pub host: Option<HostPort>,
     /// Bus address of BAR 0.
     pub base: u64,
     queue_offset: u64,
@@ -37,8 +44,9 @@ impl Bridge {
         Self {
             data: WindowPort::new(pins.data, data_names, stalls, seed, 0),
             queue: WindowPort::new(pins.queue, queue_names, stalls, seed, 1),
-            control: ControlPort::new(pins),
+            control: ControlPort::new(pins.control, "control registers"),
             doorbell: DoorbellPort::new(pins, stalls, seed),
+            host: pins.host.map(|pins| HostPort::new(&pins, stalls, seed)),
             base: 0,
             queue_offset: if fits {
                 bar0::QUEUES
@@ -54,6 +62,9 @@ impl Bridge {
     pub fn init(&self, model: &mut Model) {
         self.data.init(model);
         self.queue.init(model);
+        if let Some(host) = &self.host {
+            host.window.init(model);
+        }
     }
 
     /// Takes everything that has arrived at the FPGA card by now.
@@ -65,37 +76,52 @@ impl Bridge {
             {
                 match request {
                     Request::Write { addr, data } => self.write(addr, data),
-                    Request::Read { addr, len, .. } => match self.place(addr, u64::from(len)) {
-                        Some(Place::Data(at)) => self.data.read(at, len, ticket),
-                        Some(Place::Queue(at)) => self.queue.read(at, len, ticket),
-                        Some(Place::Control(at)) => {
-                            self.control.read(at, len, ticket, &mut |(ticket, result)| {
-                                fabric.complete(now, ticket, result);
-                            });
-                        }
-                        None => {
-                            self.stray += 1;
-                            fabric.complete(now, ticket, Err(FabricError::Refused));
-                        }
-                    },
+                    Request::Read { addr, len, .. } => {
+                        let answer = &mut |(ticket, result)| fabric.complete(now, ticket, result);
+                        self.read(addr, len, ticket, answer);
+                    }
                 }
             }
         }
     }
 
+    fn read(&mut self, address: u64, len: u32, ticket: Ticket, answer: &mut impl FnMut(Answer)) {
+        match (self.place(address, u64::from(len)), &mut self.host) {
+            (Some(Place::Data(at)), _) => self.data.read(at, len, ticket, 0),
+            (Some(Place::Queue(at)), _) => self.queue.read(at, len, ticket, 0),
+            (Some(Place::Control(at)), _) => self.control.read(at, len, ticket, 0, answer),
+            // What the host reads comes after what it wrote: PCI Express Base 5.0, 2.4.1.
+            (Some(Place::Host(at)), Some(host)) => {
+                host.window.read(at, len, ticket, host.window.asked);
+            }
+            (Some(Place::HostControl(at)), Some(host)) => {
+                let after = host.window.asked;
+                host.control.read(at, len, ticket, after, answer);
+            }
+            _ => {
+                self.stray += 1;
+                answer((ticket, Err(FabricError::Refused)));
+            }
+        }
+    }
+
     fn write(&mut self, address: u64, data: Box<[u8]>) {
-        match self.place(address, data.len() as u64) {
-            Some(Place::Data(at)) => self.data.write(at, data, 0),
+        match (self.place(address, data.len() as u64), &mut self.host) {
+            (Some(Place::Data(at)), _) => self.data.write(at, data, 0),
             // A completion entry must not overtake the data before it: it waits until these are
             // answered. Later data may go ahead meanwhile.
-            Some(Place::Queue(at)) => self.queue.write(at, data, self.data.asked),
-            Some(Place::Control(at)) => {
+            (Some(Place::Queue(at)), _) => self.queue.write(at, data, self.data.asked),
+            (Some(Place::Control(at)), _) => {
                 if at == regs::enable::OFFSET {
                     self.enabled = data.first().is_some_and(|byte| byte & 1 != 0);
                 }
-                self.control.write(at, data);
+                self.control.write(at, data, 0);
             }
-            None => self.stray += 1,
+            (Some(Place::Host(at)), Some(host)) => host.window.write(at, data, 0),
+            (Some(Place::HostControl(at)), Some(host)) => {
+                host.control.write(at, data, host.window.asked);
+            }
+            _ => self.stray += 1,
         }
     }
 
@@ -109,21 +135,42 @@ impl Bridge {
             Some(Place::Data(at))
         } else if let Some(at) = inside(self.queue_offset, self.queue_bytes) {
             Some(Place::Queue(at))
+        } else if let Some(at) = inside(bar0::CONTROL, bar0::CONTROL_BYTES) {
+            Some(Place::Control(at))
+        } else if let Some(at) = inside(bar0::HOST, bar0::HOST_BYTES) {
+            Some(Place::Host(at))
         } else {
-            inside(bar0::CONTROL, bar0::CONTROL_BYTES).map(Place::Control)
+            inside(bar0::HOST_CONTROL, bar0::HOST_CONTROL_BYTES).map(Place::HostControl)
         }
     }
 
     pub fn is_idle(&self) -> bool {
-        self.data.is_idle() && self.queue.is_idle() && self.control.is_idle()
+        let host = self.host.as_ref();
+        self.data.is_idle()
+            && self.queue.is_idle()
+            && self.control.is_idle()
+            && host.is_none_or(|host| host.window.is_idle() && host.control.is_idle())
     }
 
     pub fn drive(&mut self, model: &mut Model) {
         let answered = self.data.answered;
         self.data.drive(model, 0);
         self.queue.drive(model, answered);
-        self.control.drive(model);
+        self.control.drive(model, 0);
         self.doorbell.drive(model);
+        if let Some(host) = &mut self.host {
+            let answered = host.window.answered;
+            host.window.drive(model, 0);
+            host.control.drive(model, answered);
+        }
+    }
+
+    /// Takes back what was accepted; to be called after the rising edge.
+    pub fn settle(&mut self, model: &mut Model) {
+        self.control.settle(model);
+        if let Some(host) = &mut self.host {
+            host.control.settle(model);
+        }
     }
 
     /// Sees what was accepted and answers the fabric; true where something moved.
@@ -138,6 +185,10 @@ impl Bridge {
         let mut moved = self.data.sample(model, cycle, &mut answer)?;
         moved |= self.queue.sample(model, cycle, &mut answer)?;
         moved |= self.control.sample(model, cycle, &mut answer)?;
+        if let Some(host) = &mut self.host {
+            moved |= host.window.sample(model, cycle, &mut answer)?;
+            moved |= host.control.sample(model, cycle, &mut answer)?;
+        }
         moved |= self
             .doorbell
             .sample(model, cycle, &mut |addr, value: u32| {
@@ -153,6 +204,10 @@ impl Bridge {
         self.data.reset(model, &mut answer);
         self.queue.reset(model, &mut answer);
         self.control.reset(model, &mut answer);
+        if let Some(host) = &mut self.host {
+            host.window.reset(model, &mut answer);
+            host.control.reset(model, &mut answer);
+        }
         self.doorbell.reset(model);
     }
 
@@ -163,7 +218,20 @@ impl Bridge {
             self.queue.waiting(model),
             self.control.waiting(),
         ];
-        parts.into_iter().flatten().collect()
+        let host = self.host.as_ref();
+        let more = host.map(|host| [host.window.waiting(model), host.control.waiting()]);
+        let all = parts.into_iter().chain(more.into_iter().flatten());
+        all.flatten().collect()
+    }
+}
+
+impl HostPort {
+    fn new(pins: &pins::Host, stalls: &Stalls, seed: u64) -> Self {
+        let names = ["host window writes", "host window reads"];
+        Self {
+            window: WindowPort::new(pins.window, names, stalls, seed, 2),
+            control: ControlPort::new(pins.control, "host port registers"),
+        }
     }
 }
 
@@ -171,4 +239,6 @@ enum Place {
     Data(u64),
     Queue(u64),
     Control(u64),
+    Host(u64),
+    HostControl(u64),
 }

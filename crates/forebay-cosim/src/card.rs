@@ -20,7 +20,10 @@ use crate::transaction::{Read, Write};
 const BAR: u64 = 1 << 63;
 
 /// Memories of the RTL that are plain memory in BAR 0, by the end of their names.
-const MEMORIES: [(&str, u64); 1] = [(".u_buffer.store", bar0::DATA)];
+const MEMORIES: [(&str, u64); 2] = [
+    (".u_buffer.store", bar0::DATA),
+    (".u_staging.store", bar0::HOST),
+];
 
 /// Something that the card sends.
 #[derive(Debug, PartialEq, Eq)]

@@ -161,6 +161,19 @@ pub mod rtl {
             .parameter("Pages", pages)
     }
 
+    /// The same with a host port in the place of the user's streams, of so many staging pages for
+    /// both directions, 16 to 1024.
+    #[must_use]
+    pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
+        Source::new("fb_top_host")
+            .filelist(root.join("rtl/top/host.f"))
+            .root(root)
+            .parameter("QueueDepth", queue_depth)
+            .parameter("Pages", pages)
+            .parameter("ReservePages", (pages / 4).min(64))
+            .parameter("HostPages", host_pages)
+    }
+
     /// Any RTL with the pins of ours or of SNAcc's streamer: a filelist (`.f`, paths in it relative
     /// to its own folder or one above it), a Verilog file, or a folder of Verilog files. Without
     /// `top`, the last module that has the pins of a streamer is taken.

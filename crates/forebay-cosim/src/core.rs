@@ -29,13 +29,21 @@ pub(crate) struct Parts {
     pub waves: Option<Waves>,
 }
 
+/// The user's side: both ends of writes and of reads.
+struct User {
+    writes: Writes,
+    reads: Reads,
+}
+
 /// The streamer: its RTL, and the models at its ports.
 pub(crate) struct Core {
     pub dut: Dut,
     pub pins: Pins,
     pub bridge: Bridge,
-    pub writes: Writes,
-    pub reads: Reads,
+    /// None where a host port has the streams.
+    user: Option<User>,
+    /// A transaction was submitted and there are no streams to send it on.
+    unsendable: bool,
     pub log: Log,
     pub period: Time,
     /// Cycles since the start.
@@ -85,8 +93,11 @@ impl Core {
         let pins = Pins::find(&model)?;
         let mut core = Self {
             bridge: Bridge::new(&pins, &stalls, seed),
-            writes: Writes::new(&pins, &stalls, seed),
-            reads: Reads::new(&pins, &stalls, seed),
+            user: pins.streams.as_ref().map(|streams| User {
+                writes: Writes::new(streams, &stalls, seed),
+                reads: Reads::new(streams, &stalls, seed),
+            }),
+            unsendable: false,
             dut: Dut::new(model, pins.clk, clock_period, half_cycles, waves),
             pins,
             log: Log::default(),
@@ -104,25 +115,32 @@ impl Core {
     pub fn step(&mut self, now: Time, fabric: &mut Fabric) -> Result<bool> {
         let Self {
             dut,
-            writes,
-            reads,
+            user,
             bridge,
             log,
             cycle,
             ..
         } = self;
         let model = &mut dut.model;
-        writes.drive(model)?;
-        reads.drive(model);
+        if let Some(User { writes, reads }) = user {
+            writes.drive(model)?;
+            reads.drive(model);
+        } else if self.unsendable {
+            let top = model.top().to_owned();
+            return Err(Error::NoStreams { top });
+        }
         bridge.drive(model);
         let moved = dut.cycle(*cycle, now, |model| {
-            let mut done = |outcome| log.add(outcome);
-            let mut moved = writes.sample(model, *cycle, &mut done)?;
-            moved |= reads.sample(model, *cycle, &mut done)?;
+            let mut moved = false;
+            if let Some(User { writes, reads }) = user {
+                let mut done = |outcome| log.add(outcome);
+                moved |= writes.sample(model, *cycle, &mut done)?;
+                moved |= reads.sample(model, *cycle, &mut done)?;
+            }
             moved |= bridge.sample(model, *cycle, now, fabric)?;
             Ok(moved)
         })?;
-        bridge.control.settle(&mut dut.model);
+        bridge.settle(&mut dut.model);
         *cycle += 1;
         Ok(moved)
     }
@@ -140,8 +158,7 @@ impl Core {
     pub fn reset(&mut self, now: &mut Time, fabric: &mut Fabric, cycles: u64) -> Result<()> {
         let Self {
             dut,
-            writes,
-            reads,
+            user,
             bridge,
             log,
             cycle,
@@ -149,8 +166,10 @@ impl Core {
         } = self;
         let model = &mut dut.model;
         let mut done = |outcome| log.add(outcome);
-        writes.reset(model, *cycle, &mut done);
-        reads.reset(model, *cycle, &mut done);
+        if let Some(User { writes, reads }) = user {
+            writes.reset(model, *cycle, &mut done);
+            reads.reset(model, *cycle, &mut done);
+        }
         bridge.reset(model, *now, fabric);
         let (reset, on) = (self.pins.reset, self.pins.reset_on);
         self.dut.model.set(reset, on);
@@ -164,20 +183,35 @@ impl Core {
     /// Queues a write for the user's stream; returns its number.
     pub fn submit_write(&mut self, write: Write) -> u64 {
         self.next_id += 1;
-        self.writes.submit(self.next_id, write);
+        match &mut self.user {
+            Some(user) => user.writes.submit(self.next_id, write),
+            None => self.unsendable = true,
+        }
         self.next_id
     }
 
     /// Queues a read for the user's stream; returns its number.
     pub fn submit_read(&mut self, read: Read) -> u64 {
         self.next_id += 1;
-        self.reads.submit(self.next_id, read);
+        match &mut self.user {
+            Some(user) => user.reads.submit(self.next_id, read),
+            None => self.unsendable = true,
+        }
         self.next_id
     }
 
     /// No transaction is queued or under way on the user's streams.
     pub fn is_idle(&self) -> bool {
-        self.writes.is_idle() && self.reads.is_idle()
+        match &self.user {
+            Some(user) => user.writes.is_idle() && user.reads.is_idle(),
+            None => !self.unsendable,
+        }
+    }
+
+    /// Bytes of writes that are still to be sent.
+    pub fn bytes_to_send(&self) -> u64 {
+        let user = self.user.as_ref();
+        user.map_or(0, |user| user.writes.bytes_left())
     }
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
@@ -188,8 +222,9 @@ impl Core {
     /// What is waited for, in words.
     pub fn waiting(&self) -> String {
         let model = &self.dut.model;
-        let user = [self.writes.waiting(model), self.reads.waiting(model)];
-        let mut parts: Vec<String> = user.into_iter().flatten().collect();
+        let user = self.user.as_ref();
+        let user = user.map(|user| [user.writes.waiting(model), user.reads.waiting(model)]);
+        let mut parts: Vec<String> = user.into_iter().flatten().flatten().collect();
         parts.extend(self.bridge.waiting(model));
         parts.push(format!(
             "{} doorbells rung so far",

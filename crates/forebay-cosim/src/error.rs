@@ -38,6 +38,15 @@ pub enum Error {
         /// The pin under SNAcc's name.
         other: String,
     },
+    /// A transaction was submitted to RTL whose streams belong to its host port.
+    #[error(
+        "the top module '{top}' has no user streams: its host port has them, write and read through \
+         that (forebay_driver::HostPort), or load fb_top_onchip"
+    )]
+    NoStreams {
+        /// Top module.
+        top: String,
+    },
     /// A pin has another width or direction than it must have.
     #[error("pin '{pin}' of '{top}' is {found}, but must be {expected}")]
     WrongPin {

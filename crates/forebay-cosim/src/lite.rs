@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The two AXI4-Lite ports: control registers, which the host writes and reads, and doorbells,
-//! which the streamer writes.
+//! The AXI4-Lite ports: control registers, which the host writes and reads, and doorbells, which the
+//! streamer writes.
 
 use std::collections::VecDeque;
 
@@ -19,12 +19,23 @@ enum Access {
     Write {
         offset: u64,
         data: Box<[u8]>,
+        /// Answers to writes of a window that must have come before.
+        after: u64,
     },
     Read {
         offset: u64,
         length: u32,
         ticket: Ticket,
+        after: u64,
     },
+}
+
+impl Access {
+    const fn after(&self) -> u64 {
+        match self {
+            Self::Write { after, .. } | Self::Read { after, .. } => *after,
+        }
+    }
 }
 
 /// How far the access at the front is.
@@ -42,9 +53,10 @@ enum Phase {
     Answer,
 }
 
-/// The control registers: one access after the other.
+/// A set of control registers: one access after the other.
 pub(crate) struct ControlPort {
     pins: Lite,
+    name: &'static str,
     queue: VecDeque<Access>,
     phase: Phase,
     /// The pins are not all at rest.
@@ -55,28 +67,32 @@ pub(crate) struct ControlPort {
     pub errors: u64,
 }
 
-const CONTROL: &str = "control registers";
 const DOORBELLS: &str = "doorbells";
 
 impl ControlPort {
-    pub fn new(pins: &Pins) -> Self {
-        let pins = pins.control;
+    pub fn new(pins: Lite, name: &'static str) -> Self {
         let payload = [Some(pins.rdata), pins.rresp].into_iter().flatten();
         Self {
             pins,
+            name,
             queue: VecDeque::new(),
             phase: Phase::Idle,
             active: false,
-            held_b: Held::new(CONTROL, pins.bresp),
-            held_r: Held::new(CONTROL, payload),
+            held_b: Held::new(name, pins.bresp),
+            held_r: Held::new(name, payload),
             errors: 0,
         }
     }
 
-    /// Asks for a write of up to 8 bytes that does not cross a multiple of 8.
-    pub fn write(&mut self, offset: u64, data: Box<[u8]>) {
+    /// Asks for a write of up to 8 bytes that does not cross a multiple of 8; `after`: see
+    /// [`ControlPort::drive`].
+    pub fn write(&mut self, offset: u64, data: Box<[u8]>, after: u64) {
         if self.reaches(offset) && offset % 8 + data.len() as u64 <= 8 {
-            self.queue.push_back(Access::Write { offset, data });
+            self.queue.push_back(Access::Write {
+                offset,
+                data,
+                after,
+            });
         } else {
             self.errors += 1;
         }
@@ -89,6 +105,7 @@ impl ControlPort {
         offset: u64,
         length: u32,
         ticket: Ticket,
+        after: u64,
         answer: &mut impl FnMut(Answer),
     ) {
         if offset % 8 + u64::from(length) > 8 {
@@ -98,6 +115,7 @@ impl ControlPort {
                 offset,
                 length,
                 ticket,
+                after,
             });
         } else {
             answer((ticket, Ok(vec![0; length as usize].into_boxed_slice())));
@@ -113,8 +131,11 @@ impl ControlPort {
         self.queue.is_empty()
     }
 
-    pub fn drive(&mut self, model: &mut Model) {
-        if self.phase == Phase::Idle && !self.queue.is_empty() {
+    /// `answered`: answers that have come to writes of the window behind which accesses may have to
+    /// wait, as PCIe has it: what the host wrote before arrives before.
+    pub fn drive(&mut self, model: &mut Model, answered: u64) {
+        let waits = |access: &Access| access.after() > answered;
+        if self.phase == Phase::Idle && self.queue.front().is_some_and(|front| !waits(front)) {
             self.begin(model);
         }
     }
@@ -123,7 +144,7 @@ impl ControlPort {
         let pins = self.pins;
         self.active = true;
         match self.queue.front() {
-            Some(Access::Write { offset, data }) => {
+            Some(Access::Write { offset, data, .. }) => {
                 let lane = (offset % 8) as usize;
                 let mut word = [0; 8];
                 word[lane..lane + data.len()].copy_from_slice(data);
@@ -180,9 +201,10 @@ impl ControlPort {
             Phase::Reading if model.is_set(pins.arready) => self.phase = Phase::Answer,
             _ => {}
         }
+        let name = self.name;
         let wrong = |what: &str| Error::Protocol {
             cycle,
-            channel: CONTROL,
+            channel: name,
             what: what.to_owned(),
         };
         if !bvalid && !rvalid {
@@ -202,6 +224,7 @@ impl ControlPort {
                 offset,
                 length,
                 ticket,
+                ..
             }) if rvalid => {
                 let lane = (offset % 8) as usize;
                 let word = model.get(pins.rdata).to_le_bytes();
@@ -262,8 +285,13 @@ impl ControlPort {
 
     /// What is being waited for, for the message of the watchdog.
     pub fn waiting(&self) -> Option<String> {
-        (!self.is_idle())
-            .then(|| format!("{CONTROL}: {} accesses without answer", self.queue.len()))
+        (!self.is_idle()).then(|| {
+            format!(
+                "{}: {} accesses without answer",
+                self.name,
+                self.queue.len()
+            )
+        })
     }
 }
 

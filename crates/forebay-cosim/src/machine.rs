@@ -326,6 +326,30 @@ macro_rules! impl_bus {
                 self.pass()
             }
 
+            fn bar_write_bytes(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+                offset: u64,
+                data: &[u8],
+            ) -> crate::machine::BusResult<()> {
+                let bytes = data.len().next_multiple_of(8) as u64;
+                let place = self.machine().bar_place(device, bar, offset, bytes)?;
+                crate::machine::host_write_bytes(self, place, data)
+            }
+
+            fn bar_read_bytes(
+                &mut self,
+                device: PciAddress,
+                bar: u8,
+                offset: u64,
+                data: &mut [u8],
+            ) -> crate::machine::BusResult<()> {
+                let bytes = data.len().next_multiple_of(8) as u64;
+                let place = self.machine().bar_place(device, bar, offset, bytes)?;
+                crate::machine::host_read_bytes(self, place, data)
+            }
+
             fn bar_address(
                 &mut self,
                 device: PciAddress,
@@ -395,24 +419,68 @@ pub(crate) trait Host {
 /// PCI Express Base 5.0, 2.8: 50 ms at most by default).
 const ANSWER_WITHIN: Time = 50 * forebay_model::MILLISECOND;
 
-/// Reads up to 8 bytes by a request on the fabric. What nobody answers reads as all ones, as on a
-/// real machine.
+/// Widest access of a CPU to memory of a device.
+const ACCESS: usize = 64;
+
+/// Reads up to 8 bytes. What nobody answers reads as all ones, as on a real machine.
 pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Result<u64, BusError> {
+    let answer = host_request(system, address, bytes)?;
+    let mut word = [0xff; 8];
+    if let Some(data) = &answer {
+        word = [0; 8];
+        let count = data.len().min(8);
+        word[..count].copy_from_slice(&data[..count]);
+    }
+    Ok(u64::from_le_bytes(word))
+}
+
+/// Reads by a request on the fabric; none where nobody answers.
+fn host_request(
+    system: &mut impl Host,
+    address: u64,
+    bytes: u32,
+) -> Result<Option<Box<[u8]>>, BusError> {
     let tag = system.machine_mut().host_read(address, bytes);
     let start = system.machine().now;
     loop {
         if let Some(completion) = system.machine_mut().host_answer(tag) {
-            let mut word = [0xff; 8];
-            if let Ok(data) = &completion.result {
-                word = [0; 8];
-                let count = data.len().min(8);
-                word[..count].copy_from_slice(&data[..count]);
-            }
-            return Ok(u64::from_le_bytes(word));
+            return Ok(completion.result.ok());
         }
         if system.machine().now - start > ANSWER_WITHIN {
-            return Ok(u64::MAX);
+            return Ok(None);
         }
         system.await_answer()?;
     }
+}
+
+/// Reads any number of bytes; what nobody answers reads as ones.
+pub(crate) fn host_read_bytes(
+    system: &mut impl Host,
+    address: u64,
+    data: &mut [u8],
+) -> Result<(), BusError> {
+    for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
+        let bytes = piece.len().next_multiple_of(8) as u32;
+        piece.fill(0xff);
+        if let Some(answer) = host_request(system, at, bytes)? {
+            let count = piece.len().min(answer.len());
+            piece[..count].copy_from_slice(&answer[..count]);
+        }
+    }
+    Ok(())
+}
+
+/// Writes any number of bytes, the last word filled with zeros.
+pub(crate) fn host_write_bytes(
+    system: &mut impl Host,
+    address: u64,
+    data: &[u8],
+) -> Result<(), BusError> {
+    for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
+        let mut piece = piece.to_vec();
+        piece.resize(piece.len().next_multiple_of(8), 0);
+        system.machine_mut().host_write(at, piece.into());
+        system.pass()?;
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// Which set of names the RTL has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinSet {
-    /// `fb_top_onchip`.
+    /// `fb_top_onchip`, `fb_top_host`.
     Forebay,
     /// SNAcc's published streamer, and our wrapper that takes its place.
     Snacc,
@@ -26,6 +26,9 @@ const DATA: Group = ("s_axi_data_", "S_AXI_URAM_PRP_");
 const QUEUE: Group = ("s_axi_queue_", "S_AXI_Queues_");
 const DOORBELL: Group = ("m_axil_db_", "M_AXI_Doorbells_");
 const CONTROL: Group = ("s_axil_ctrl_", "S_CTRL_");
+// SNAcc's streamer has no host port.
+const HOST: Group = ("s_axi_host_", "s_axi_host_");
+const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
 
 /// A stream into the RTL, 512 bit.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +104,25 @@ pub(crate) struct Lite {
     pub rresp: Option<PortHandle>,
 }
 
+/// The user's streams.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Streams {
+    pub write: StreamIn,
+    pub response: StreamOut,
+    pub command: StreamIn,
+    pub read: StreamOut,
+    /// TKEEP of the last beat of read data says how many bytes it has; SNAcc's streamer always
+    /// gives 64.
+    pub exact: bool,
+}
+
+/// The host port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host {
+    pub window: Window,
+    pub control: Lite,
+}
+
 /// All pins of a streamer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pins {
@@ -109,21 +131,25 @@ pub(crate) struct Pins {
     pub reset: PortHandle,
     /// Value of `reset` that resets.
     pub reset_on: u64,
-    pub write: StreamIn,
-    pub response: StreamOut,
-    pub command: StreamIn,
-    pub read: StreamOut,
+    /// None where a host port takes their place.
+    pub streams: Option<Streams>,
     pub data: Window,
     pub queue: Window,
     pub doorbell: Lite,
     pub control: Lite,
+    pub host: Option<Host>,
 }
 
 impl Pins {
     /// Finds and checks all pins.
     pub fn find(model: &Model) -> Result<Self> {
-        let ours = model.find_port("s_axis_wr_tvalid").is_some();
-        let set = if ours { PinSet::Forebay } else { PinSet::Snacc };
+        let there = |pin| model.find_port(pin).is_some();
+        let (user, host) = (there("s_axis_wr_tvalid"), there("s_axil_host_awvalid"));
+        let set = if user || host {
+            PinSet::Forebay
+        } else {
+            PinSet::Snacc
+        };
         let f = Finder { model, set };
         let (clk, reset, reset_on) = match set {
             PinSet::Forebay => ("clk", "rst", 1),
@@ -134,14 +160,12 @@ impl Pins {
             clk: f.check(f.plain(clk)?, clk, Direction::Input, 1)?,
             reset: f.check(f.plain(reset)?, reset, Direction::Input, 1)?,
             reset_on,
-            write: f.stream_in(WRITE)?,
-            response: f.stream_out(RESPONSE, 8)?,
-            command: f.stream_in(COMMAND)?,
-            read: f.stream_out(READ, 512)?,
+            streams: (user || !host).then(|| f.streams()).transpose()?,
             data: f.window(DATA)?,
             queue: f.window(QUEUE)?,
             doorbell: f.lite(DOORBELL, Direction::Output, 32)?,
             control: f.lite(CONTROL, Direction::Input, 64)?,
+            host: host.then(|| f.host()).transpose()?,
         })
     }
 }
@@ -221,6 +245,23 @@ impl Finder<'_> {
         found
             .map(|handle| self.check(handle, &name, to, width))
             .transpose()
+    }
+
+    fn streams(&self) -> Result<Streams> {
+        Ok(Streams {
+            write: self.stream_in(WRITE)?,
+            response: self.stream_out(RESPONSE, 8)?,
+            command: self.stream_in(COMMAND)?,
+            read: self.stream_out(READ, 512)?,
+            exact: self.set == PinSet::Forebay,
+        })
+    }
+
+    fn host(&self) -> Result<Host> {
+        Ok(Host {
+            window: self.window(HOST)?,
+            control: self.lite(HOST_CONTROL, Direction::Input, 64)?,
+        })
     }
 
     fn stream_in(&self, group: Group) -> Result<StreamIn> {

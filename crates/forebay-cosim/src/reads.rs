@@ -11,7 +11,7 @@ use crate::config::Stalls;
 use crate::error::{Error, Result};
 use crate::held::Held;
 use crate::payload::SinkCursor;
-use crate::pins::{PinSet, Pins, StreamIn, StreamOut};
+use crate::pins::{StreamIn, StreamOut, Streams};
 use crate::stall::Pauser;
 use crate::stats::{Direction, Outcome};
 use crate::transaction::Read;
@@ -45,7 +45,7 @@ pub(crate) struct Reads {
 const CHANNEL: &str = "read data";
 
 impl Reads {
-    pub fn new(pins: &Pins, stalls: &Stalls, seed: u64) -> Self {
+    pub fn new(pins: &Streams, stalls: &Stalls, seed: u64) -> Self {
         let sink = pins.read;
         let payload = [Some(sink.data), sink.keep, sink.last, sink.user, sink.id];
         Self {
@@ -58,7 +58,7 @@ impl Reads {
             receiving: None,
             loaded: false,
             sink_ready: false,
-            exact: pins.set == PinSet::Forebay,
+            exact: pins.exact,
             held: Held::new(CHANNEL, payload.into_iter().flatten()),
         }
     }

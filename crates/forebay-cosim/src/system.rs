@@ -296,7 +296,7 @@ impl System {
             now: self.machine.now,
             transactions: writes.transactions + reads.transactions,
             bytes: writes.bytes + reads.bytes,
-            bytes_to_send: self.core.writes.bytes_left(),
+            bytes_to_send: self.core.bytes_to_send(),
         }
     }
 
@@ -328,9 +328,12 @@ impl System {
             queue,
             control,
             doorbell,
+            host,
             stray,
             ..
         } = &self.core.bridge;
+        let host = host.as_ref();
+        let host_errors = host.map_or(0, |host| host.window.errors + host.control.errors);
         StatsBase {
             cycle: self.core.cycle,
             data_read: data.beats_read,
@@ -338,7 +341,7 @@ impl System {
             queue_read: queue.beats_read,
             queue_written: queue.beats_written,
             doorbells: doorbell.count,
-            refused: data.errors + queue.errors + control.errors,
+            refused: data.errors + queue.errors + control.errors + host_errors,
             stray: stray + self.machine.fabric.unmapped().0,
         }
     }

@@ -35,6 +35,8 @@ struct ReadBurst {
     address: u64,
     length: u32,
     beats: u32,
+    /// Answers to writes of this window that must have come before this may go.
+    after: u64,
     /// In the last burst of a request.
     ticket: Option<Ticket>,
 }
@@ -160,8 +162,8 @@ impl WindowPort {
         });
     }
 
-    /// Asks for a read.
-    pub fn read(&mut self, address: u64, length: u32, ticket: Ticket) {
+    /// Asks for a read; `after`: see [`ReadBurst`].
+    pub fn read(&mut self, address: u64, length: u32, ticket: Ticket, after: u64) {
         let (mut address, mut left) = (address, length);
         let mut ticket = Some(ticket);
         loop {
@@ -173,6 +175,7 @@ impl WindowPort {
                 address,
                 length: count,
                 beats,
+                after,
                 ticket,
             });
             if left == 0 {
@@ -216,6 +219,7 @@ impl WindowPort {
         }
         if !self.ar_loaded {
             if let Some(burst) = self.reads.get(self.requested)
+                && burst.after <= self.answered
                 && self.requested < READS_AHEAD
                 && !self.read_pause.pauses()
             {

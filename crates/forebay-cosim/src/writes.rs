@@ -12,7 +12,7 @@ use crate::config::Stalls;
 use crate::error::{Error, Result};
 use crate::held::Held;
 use crate::payload::{Payload, PayloadCursor};
-use crate::pins::{Pins, StreamIn, StreamOut};
+use crate::pins::{StreamIn, StreamOut, Streams};
 use crate::stall::Pauser;
 use crate::stats::{Direction, Outcome};
 use crate::transaction::{Damage, Write};
@@ -57,7 +57,7 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    pub fn new(pins: &Pins, stalls: &Stalls, seed: u64) -> Self {
+    pub fn new(pins: &Streams, stalls: &Stalls, seed: u64) -> Self {
         let sink = pins.response;
         let payload = [Some(sink.data), sink.last].into_iter().flatten();
         Self {

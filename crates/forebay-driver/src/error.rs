@@ -79,6 +79,14 @@ pub enum Error {
         /// When that was seen.
         during: &'static str,
     },
+    /// Data for a write could not be read, or read data not be stored.
+    #[error("{what}: {source}")]
+    Data {
+        /// What was being done.
+        what: &'static str,
+        /// The system's answer.
+        source: std::io::Error,
+    },
     /// No room in a queue.
     #[error("queue {queue} is full: {outstanding} commands are outstanding")]
     QueueFull {
@@ -106,6 +114,9 @@ impl Error {
             Self::Gone { .. } => {
                 "the card was removed, lost its link or its power: look at the slot and the link, \
                  then scan the bus again"
+            }
+            Self::Data { .. } => {
+                "check the file and the space on its disk, then clear the host port"
             }
             Self::QueueFull { .. } => "poll for completions before submitting more",
         }

@@ -7,6 +7,7 @@
 //! * [`bring_up()`]: from a cold bus to a running queue in named, timed, explained steps.
 //! * [`Session`]: what runs then; ends with [`Session::shutdown`] or [`Session::recover`].
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
+//! * [`HostPort`]: writes and reads through the streamer by its BAR alone.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
 //! * [`Flight`]: both sides of a queue pair after a hang, and where it hangs.
 //! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
@@ -27,6 +28,7 @@ pub mod error;
 pub mod facts;
 pub mod flight;
 mod fpga;
+pub mod host_port;
 pub mod inspect;
 pub mod options;
 pub mod peer;
@@ -42,6 +44,7 @@ pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
 pub use flight::Flight;
+pub use host_port::HostPort;
 pub use options::{FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES};
 pub use queue_pair::{Done, QueuePair, Span};
 pub use session::{Facts, Session};

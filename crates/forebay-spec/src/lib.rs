@@ -4,6 +4,7 @@
 //! Everything here is a number or a layout: no I/O, no `unsafe`, no allocation. What RTL needs too
 //! is rendered from the same constants by [`codegen`], so that no constant is written twice.
 //!
+//! * [`host_port`]: registers of the host port, by which software feeds the streamer.
 //! * [`nvme`]: the parts of *NVM Express Base 2.0c* and *NVM Command Set 1.0c* that we speak.
 //! * [`pci`]: configuration space as both a model and a driver see it.
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
@@ -12,6 +13,8 @@
 
 mod bytes;
 pub mod codegen;
+mod field;
+pub mod host_port;
 pub mod nvme;
 pub mod pci;
 pub mod streamer;

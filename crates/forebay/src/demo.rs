@@ -237,7 +237,11 @@ fn show(report: &Report) {
         let mut grid = Grid::new(&["", ">time", ">B/cycle", ">GB/s", ">host GB/s", ">ratio"]);
         for (name, way) in [("write", &report.write), ("read", &report.read)] {
             if let Some(way) = way {
-                grid.row(cells(name, way, report.header.rtl.clock_hz));
+                grid.row(cells(
+                    name,
+                    way,
+                    report.header.rtl.clock_hz.unwrap_or_default(),
+                ));
             }
         }
         page.grid(grid);

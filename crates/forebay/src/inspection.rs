@@ -87,11 +87,9 @@ impl Inspection {
     pub fn take(system: &mut System) -> Result<Self> {
         // After Ctrl-C, too, there shall be something to look at.
         system.stop_flag().store(false, Ordering::Relaxed);
-        let taken = system.with_session(|session, system| {
-            match session.streamer().cloned() {
-                Some(streamer) => Self::of(&streamer, system),
-                None => Ok(Self::default()),
-            }
+        let taken = system.with_session(|session, system| match session.streamer().cloned() {
+            Some(streamer) => Self::of(&streamer, system),
+            None => Ok(Self::default()),
         });
         taken.unwrap_or_else(|| Ok(Self::default()))
     }

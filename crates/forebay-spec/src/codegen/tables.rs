@@ -178,6 +178,8 @@ pub const GROUPS: &[Group] = &[
             count("BAR0_QUEUES", bar0::QUEUES),
             count("BAR0_QUEUES_DEEP", bar0::QUEUES_DEEP),
             count("BAR0_CONTROL", bar0::CONTROL),
+            count("BAR0_HOST_CONTROL", bar0::HOST_CONTROL),
+            count("BAR0_HOST", bar0::HOST),
             count("BAR0_DATA", bar0::DATA),
         ],
     },

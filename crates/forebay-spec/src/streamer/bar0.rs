@@ -13,6 +13,14 @@ pub const CONTROL: u64 = 0x7_0000;
 pub const CONTROL_BYTES: u64 = 0x1000;
 /// Offset of the queue window of deeper queues, which would run into the control registers.
 pub const QUEUES_DEEP: u64 = 0x8_0000;
+/// Offset of the host port's control registers.
+pub const HOST_CONTROL: u64 = 0xb_0000;
+/// Bytes of the host port's control registers.
+pub const HOST_CONTROL_BYTES: u64 = 0x1000;
+/// Offset of the host port's staging window.
+pub const HOST: u64 = 0x40_0000;
+/// Bytes of the host port's staging window, for the most pages that it can have.
+pub const HOST_BYTES: u64 = window::BUFFER_BYTES;
 /// Offset of the data window.
 pub const DATA: u64 = 0x100_0000;
 
@@ -28,5 +36,8 @@ pub const fn queues(depth: u64) -> u64 {
 const _: () = {
     assert!(DATA.is_multiple_of(window::DATA_WINDOW_BYTES));
     assert!(DATA + window::DATA_WINDOW_BYTES <= BYTES);
+    assert!(HOST.is_multiple_of(HOST_BYTES) && HOST + HOST_BYTES <= DATA);
+    assert!(HOST_CONTROL + HOST_CONTROL_BYTES <= HOST);
+    assert!(QUEUES_DEEP + window::queue_window_bytes(1024) <= HOST_CONTROL);
     assert!(queues(512) == QUEUES && queues(1024) == QUEUES_DEEP);
 };

@@ -2,7 +2,7 @@
 //! Options that say on which machine something runs: drive, RTL, seed, waves.
 
 use std::marker::PhantomData;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
@@ -18,6 +18,8 @@ use crate::home;
 const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
 /// Windows that the RTL knows, besides being powers of two.
 const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
+/// Pages of the host port's staging memory.
+pub const HOST_PAGES: u32 = 64;
 /// Options that are of a simulated machine alone.
 const SIMULATED: [&str; 9] = [
     "profile",
@@ -84,12 +86,17 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where it is not found.
     pub fn source(&self) -> Result<Source> {
+        self.source_of(rtl::onchip)
+    }
+
+    /// The user's RTL, or what `ours` makes of checkout, queue depth and pages.
+    fn source_of(&self, ours: impl FnOnce(&Path, u32, u32) -> Source) -> Result<Source> {
         let mut source = if self.rtl.is_empty() {
             let root = home::find()?;
             let depth = self.depth().next_power_of_two();
             // The RTL refuses to keep more than half of its pages for one direction.
             let reserve = RESERVE.min(self.reorder / 2);
-            rtl::onchip(&root, depth, self.reorder).parameter("ReservePages", reserve)
+            ours(&root, depth, self.reorder).parameter("ReservePages", reserve)
         } else {
             third_party::source(&self.rtl, self.top.as_deref())?
         };
@@ -104,7 +111,20 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where the RTL is not found.
     pub fn config(&self, profile: Profile) -> Result<Config> {
-        let mut config = Config::new(self.source()?, profile);
+        Ok(self.config_of(self.source()?, profile))
+    }
+
+    /// The same with our card, whose streams software feeds through its host port.
+    ///
+    /// # Errors
+    /// Where the RTL is not found.
+    pub fn config_of_card(&self, profile: Profile) -> Result<Config> {
+        let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
+        Ok(self.config_of(source?, profile))
+    }
+
+    fn config_of(&self, source: Source, profile: Profile) -> Config {
+        let mut config = Config::new(source, profile);
         config.seed = self.seed;
         if let Some(depth) = self.queue_depth {
             config.driver.queue_entries = depth as u16;
@@ -114,7 +134,7 @@ impl<P> MachineArgs<P> {
             from: self.wave_from,
             until: self.wave_until,
         });
-        Ok(config)
+        config
     }
 }
 

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
-pub use hardware::{DoctorArgs, HardwareArgs};
-pub use machine::MachineArgs;
+pub use hardware::{DoctorArgs, HardwareArgs, HardwareBusArgs};
+pub use machine::{HOST_PAGES, MachineArgs};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
@@ -207,6 +207,12 @@ pub struct RunArgs {
     /// Store registers, events and counters, of streamer and drive, for `forebay inspect --from`
     #[arg(long, value_name = "FILE")]
     pub inspect: Option<PathBuf>,
+    /// Where drive and card are
+    #[arg(long, value_enum, default_value = "sim", help_heading = "Hardware")]
+    pub bus: BusKind,
+    /// The devices of `--bus vfio`.
+    #[command(flatten, next_help_heading = "Hardware")]
+    pub hardware: HardwareBusArgs,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,

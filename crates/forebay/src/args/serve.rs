@@ -60,6 +60,7 @@ pub struct ServeStreamerArgs {
     #[command(flatten)]
     pub socket: SocketArgs,
     /// Once the guest has enabled the streamer, write this file to the drive, read it back, compare
+    /// [default: the guest feeds the card through its host port, by `forebay run --bus vfio`]
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Byte address on the drive

@@ -118,12 +118,14 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     let facts = session.facts();
     let card = facts.fpga.as_ref().map(|card| card.address);
     let card = card.or(args.hardware.fpga).unwrap_or_default();
-    let (control, window) = (bar0::HOST_CONTROL, bar0::HOST_WINDOW);
+    let (control, window) = (bar0::HOST_CONTROL, bar0::HOST);
     let port = HostPort::attach(&mut bus, card, place.bar, control, window)?;
     let Some(port) = port else {
         return Err(Failure::new(
             Exit::Impossible,
-            format!("the card at {card} has no host port, through which software feeds its streams"),
+            format!(
+                "the card at {card} has no host port, through which software feeds its streams"
+            ),
             "build the card with fb_top_host (docs/modules/host-port.md); a card whose streams \
              lead elsewhere is fed from there",
         ));
@@ -269,7 +271,10 @@ impl Target for Hardware {
     }
 
     fn inspection(&mut self) -> Result<Inspection> {
-        let streamer = self.session.as_ref().and_then(forebay_driver::Session::streamer);
+        let streamer = self
+            .session
+            .as_ref()
+            .and_then(forebay_driver::Session::streamer);
         match streamer {
             Some(streamer) => Inspection::of(streamer, &mut self.bus),
             None => Ok(Inspection::default()),

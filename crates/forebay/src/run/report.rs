@@ -183,7 +183,13 @@ impl Report {
 
     /// Through the host port: its own speed, not the streamer's.
     fn times(&self) -> Grid {
-        let mut grid = Grid::new(&["", ">bytes", ">time", ">MB/s", "(the host port's own speed)"]);
+        let mut grid = Grid::new(&[
+            "",
+            ">bytes",
+            ">time",
+            ">MB/s",
+            "(the host port's own speed)",
+        ]);
         for (name, seconds) in [("write", self.write_seconds), ("read", self.read_seconds)] {
             if let Some(seconds) = seconds {
                 let good = |t: &&Transaction| t.direction == name && t.error.is_none();

@@ -257,7 +257,8 @@ fn formats(amounts: &Amounts) -> String {
         }
     }
     // The drive's own limit (MDTS) is 8 KiB here.
-    script.push_str("drive=$small\nrun --at 2MiB --write part.bin --read --json formats-mdts.json\n");
+    script
+        .push_str("drive=$small\nrun --at 2MiB --write part.bin --read --json formats-mdts.json\n");
     script
 }
 
@@ -342,19 +343,28 @@ fn peers(share: &Path, _: &Images, _: &Amounts) -> Finding {
     let ways = (&check["drive_to_peer"], &check["peer_to_drive"]);
     match ways {
         (Value::Bool(true), Value::Bool(true)) => Ok("same bytes, both ways".into()),
-        ways => Err(format!("drive to card {}, card to drive {}", ways.0, ways.1)),
+        ways => Err(format!(
+            "drive to card {}, card to drive {}",
+            ways.0, ways.1
+        )),
     }
 }
 
 fn stream(share: &Path, images: &Images, _: &Amounts) -> Finding {
     let bytes = same(share, "stream.json", DATA, &images.small_blocks, 0)?;
-    Ok(format!("{}, 0 bytes differ, the image is the file", render::bytes(bytes)))
+    Ok(format!(
+        "{}, 0 bytes differ, the image is the file",
+        render::bytes(bytes)
+    ))
 }
 
 fn all_trapped(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
     let (image, at) = (&images.small_blocks, amounts.stream);
     let bytes = same(share, "trapped.json", "trapped.bin", image, at)?;
-    Ok(format!("{}, 0 bytes differ, the image is the file", render::bytes(bytes)))
+    Ok(format!(
+        "{}, 0 bytes differ, the image is the file",
+        render::bytes(bytes)
+    ))
 }
 
 fn all_formats(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
@@ -370,9 +380,17 @@ fn all_formats(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
             }
         }
     }
-    same(share, "formats-mdts.json", "part.bin", &images.failing, 2 << 20)?;
+    same(
+        share,
+        "formats-mdts.json",
+        "part.bin",
+        &images.failing,
+        2 << 20,
+    )?;
     let runs = 2 * TRANSFERS.len() + 1;
-    Ok(format!("{runs} runs, 0 bytes differ; the smallest MDTS there is is 8 KiB"))
+    Ok(format!(
+        "{runs} runs, 0 bytes differ; the smallest MDTS there is is 8 KiB"
+    ))
 }
 
 fn all_wraps(share: &Path, _: &Images, amounts: &Amounts) -> Finding {
@@ -380,18 +398,28 @@ fn all_wraps(share: &Path, _: &Images, amounts: &Amounts) -> Finding {
     for depth in DEPTHS {
         let report = read(share, &format!("wraps-{depth}.json"))?;
         if report["differ_bytes"].as_u64() != Some(0) {
-            return Err(format!("depth {depth}: {} bytes differ", report["differ_bytes"]));
+            return Err(format!(
+                "depth {depth}: {} bytes differ",
+                report["differ_bytes"]
+            ));
         }
         // As the streamer's own counters have it.
         let inspection = read(share, &format!("wraps-{depth}.inspect"))?;
-        let counters = inspection["counters"].as_array().cloned().unwrap_or_default();
+        let counters = inspection["counters"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let count = |name: &str| {
             let counter = counters.iter().find(|counter| counter["name"] == name);
-            counter.and_then(|counter| counter["value"].as_u64()).unwrap_or(0)
+            counter
+                .and_then(|counter| counter["value"].as_u64())
+                .unwrap_or(0)
         };
         let wraps = (count("write_commands") + count("read_commands")) / depth;
         if wraps < amounts.wraps {
-            return Err(format!("a queue of {depth} has gone round {wraps} times only"));
+            return Err(format!(
+                "a queue of {depth} has gone round {wraps} times only"
+            ));
         }
         seen.push(format!("{depth}: {}", render::count(wraps)));
     }
@@ -407,19 +435,27 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
     let mut causes = Vec::new();
     for (name, bad, status) in cases {
         let report = read(share, name)?;
-        let transactions = report["transactions"].as_array().cloned().unwrap_or_default();
+        let transactions = report["transactions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         for transaction in &transactions {
             let address = transaction["address"].as_u64().unwrap_or(0);
             let hit = (address..address + PIECE).contains(&bad);
             if hit != transaction["error"].is_string() {
                 let error = &transaction["error"];
-                return Err(format!("{name}: the transaction at {address:#x} ended with {error}"));
+                return Err(format!(
+                    "{name}: the transaction at {address:#x} ended with {error}"
+                ));
             }
         }
         if transactions.len() as u64 != PART / PIECE {
             return Err(format!("{name}: {} transactions only", transactions.len()));
         }
-        let cause = report["error_cause"].as_str().unwrap_or("no cause").to_owned();
+        let cause = report["error_cause"]
+            .as_str()
+            .unwrap_or("no cause")
+            .to_owned();
         if !cause.contains(status) {
             return Err(format!("{name}: the cause lacks status {status}: {cause}"));
         }
@@ -429,7 +465,10 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
     let (sent, stored) = (bytes(&share.join("part.bin"))?, bytes(&images.failing)?);
     let bad = (BAD_LBA.write * 512 / PIECE * PIECE) as usize;
     let around = [0..bad, bad + PIECE as usize..sent.len()];
-    if around.into_iter().any(|range| sent[range.clone()] != stored[range]) {
+    if around
+        .into_iter()
+        .any(|range| sent[range.clone()] != stored[range])
+    {
         return Err("bytes beside the bad block differ in the image".into());
     }
     Ok(causes.join("; "))
@@ -438,7 +477,10 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
 /// What was acknowledged before the drive broke lies in the image, and nothing lies elsewhere.
 fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
     let report = read(share, &format!("{name}.json"))?;
-    let transactions = report["transactions"].as_array().cloned().unwrap_or_default();
+    let transactions = report["transactions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let (sent, stored) = (bytes(&share.join(DATA))?, bytes(&images.large_blocks)?);
     let stored = stored.get(place as usize..).unwrap_or_default();
     let mut acknowledged = 0;
@@ -451,12 +493,16 @@ fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
         let at = at.saturating_sub(place) as usize;
         let range = at..at.saturating_add(PIECE as usize).min(sent.len());
         if sent.get(range.clone()) != stored.get(range) {
-            return Err(format!("what was acknowledged at {at:#x} is not in the image"));
+            return Err(format!(
+                "what was acknowledged at {at:#x} is not in the image"
+            ));
         }
     }
     let all = sent.len() as u64 / PIECE;
     if acknowledged == 0 || acknowledged == all {
-        return Err(format!("{acknowledged} of {all} transactions were acknowledged before it"));
+        return Err(format!(
+            "{acknowledged} of {all} transactions were acknowledged before it"
+        ));
     }
     // Behind the file's place nothing was ever written.
     let behind = stored.iter().skip(sent.len()).take(1 << 20);

@@ -23,7 +23,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::steps::{self, Amounts, BAD_LBA, Images, Step};
-use crate::args::VmTestArgs;
+use crate::args::{HOST_PAGES, VmTestArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{self, Grid, Page};
@@ -31,6 +31,8 @@ use crate::{home, interrupt, report};
 
 /// Kind and version of the report.
 const SCHEMA: &str = "forebay.vm-test/1";
+/// Pages of the card's payload buffer.
+const PAGES: u32 = 1024;
 /// Bytes of the SSD model's namespace.
 const MODEL: u64 = 64 << 20;
 /// Before a line of the guest that is for us.
@@ -296,7 +298,7 @@ impl Devices {
 }
 
 fn card() -> Result<Card> {
-    let source = rtl::host(&home::find()?, steps::DEPTH, 1024);
+    let source = rtl::host(&home::find()?, steps::DEPTH, PAGES, HOST_PAGES);
     let config = Config::new(source, Profile::builtin("ideal")?);
     let progress = Progress::stage("looking for the RTL's library");
     Ok(Card::new(config, &mut |step| progress.build(step))?)
@@ -411,7 +413,9 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 fn show(report: &Report, good: bool) {
     let mut page = Page::new("Forebay vm test");
-    let mut grid = Grid::new(&["", "step", "shows", "seen"]).wrap(2, 44).wrap(3, 60);
+    let mut grid = Grid::new(&["", "step", "shows", "seen"])
+        .wrap(2, 44)
+        .wrap(3, 60);
     for step in &report.steps {
         grid.row([&render::mark(step.good), step.name, step.shows, &step.seen]);
     }

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_axis_host: the host port. Software feeds the streamer's four streams by registers and a staging
+// memory, with no other IP: for bring-up and tests, not for speed.
+//
+// What:        the lower half of the staging memory holds bytes that `write` sends as beats of the
+//              write stream, the upper half takes beats of read data until it is full or TLAST
+//              comes. Responses and read commands go through FIFOs of 16. The registers stand in
+//              regs/host_port.rdl, how to use them in docs/modules/host-port.md.
+// Handshake:   AXI4-Stream; AXI4-Lite, 64 bit, one access at a time, never held up by a stream.
+//              `mem_*` is one port of the memory: read data come ReadLatency cycles after mem_en and
+//              stay for a cycle. Software writes and reads the memory by its other port, and only
+//              the half that the registers say is its own.
+// Latency:     ReadLatency + 4 cycles from the write of a register to the first beat; a beat read is
+//              in memory one cycle after its handshake.
+// Throughput:  64 bytes a cycle in one direction; read data go first where both want the memory.
+// Limits:      `mem_*` follows `s_axis_rd_*` within the cycle; no other path leads from an input to
+//              an output. A beat that is offered is never taken back: `clear` ends a packet that is
+//              open by a beat whose TKEEP has a hole, which the streamer answers with an error.
+//              512-bit registers: none; the one wide FIFO is LUT RAM.
+// Does not implement: interrupts, DMA, two transfers of the same direction at a time.
+
+`default_nettype none
+
+module fb_axis_host
+  import fb_spec_pkg::*;
+#(
+    parameter int unsigned Pages = 64,  // 4 KiB pages of both halves, a power of two, 2 to 1024
+    parameter int unsigned ReadLatency = 3,  // of the memory port, cycles, 1 to 8
+    localparam int unsigned WordBits = $clog2(Pages) + 6
+) (
+    input wire clk,
+    input wire rst,
+
+    // To the streamer, and from it.
+    output logic                          m_axis_wr_tvalid,
+    input  wire                           m_axis_wr_tready,
+    output logic [    USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic [   USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
+    output logic                          m_axis_wr_tlast,
+    input  wire                           s_axis_wrsp_tvalid,
+    output logic                          s_axis_wrsp_tready,
+    input  wire  [                   7:0] s_axis_wrsp_tdata,
+    output logic                          m_axis_rdcmd_tvalid,
+    input  wire                           m_axis_rdcmd_tready,
+    output logic [    USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
+    output logic [   USER_BEAT_BYTES-1:0] m_axis_rdcmd_tkeep,
+    output logic                          m_axis_rdcmd_tlast,
+    input  wire                           s_axis_rd_tvalid,
+    output logic                          s_axis_rd_tready,
+    input  wire  [    USER_DATA_BITS-1:0] s_axis_rd_tdata,
+    input  wire  [   USER_BEAT_BYTES-1:0] s_axis_rd_tkeep,
+    input  wire                           s_axis_rd_tlast,
+    input  wire  [                   0:0] s_axis_rd_tuser,
+    input  wire  [USER_READ_TAG_BITS-1:0] s_axis_rd_tid,
+
+    // Staging memory.
+    output logic                      mem_en,
+    output logic                      mem_we,
+    output logic [      WordBits-1:0] mem_addr,
+    output logic [USER_DATA_BITS-1:0] mem_wdata,
+    input  wire  [USER_DATA_BITS-1:0] mem_rdata,
+
+    // Control registers.
+    input  wire  [11:0] s_axil_host_awaddr,
+    input  wire  [ 2:0] s_axil_host_awprot,
+    input  wire         s_axil_host_awvalid,
+    output logic        s_axil_host_awready,
+    input  wire  [63:0] s_axil_host_wdata,
+    input  wire  [ 7:0] s_axil_host_wstrb,
+    input  wire         s_axil_host_wvalid,
+    output logic        s_axil_host_wready,
+    output logic [ 1:0] s_axil_host_bresp,
+    output logic        s_axil_host_bvalid,
+    input  wire         s_axil_host_bready,
+    input  wire  [11:0] s_axil_host_araddr,
+    input  wire  [ 2:0] s_axil_host_arprot,
+    input  wire         s_axil_host_arvalid,
+    output logic        s_axil_host_arready,
+    output logic [63:0] s_axil_host_rdata,
+    output logic [ 1:0] s_axil_host_rresp,
+    output logic        s_axil_host_rvalid,
+    input  wire         s_axil_host_rready
+);
+
+  if (Pages < 2 || Pages > 1024 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
+    $fatal(1, "fb_axis_host (%m): Pages=%0d must be a power of two from 2 to 1024", Pages);
+  end
+  if (ReadLatency < 1 || ReadLatency > 8) begin : gen_bad_latency
+    $fatal(1, "fb_axis_host (%m): ReadLatency=%0d must be from 1 to 8", ReadLatency);
+  end
+
+  localparam int unsigned HalfBits = WordBits - 1;  // a half has 2 ** HalfBits words
+  localparam int unsigned Depth = 16;  // of the FIFOs; more than a word takes through the memory
+  localparam int unsigned LevelBits = $clog2(Depth) + 1;
+  localparam int unsigned ByteBits = 22;  // of the registers' fields
+  // TKEEP of a beat that spoils its packet: without its first byte, but not empty.
+  localparam logic [USER_BEAT_BYTES-1:0] HOLE = USER_BEAT_BYTES'(2);
+
+  // ------------------------------------------------------------------------------------ registers
+  fb_axis_host_csr_pkg::host_port__in_t  in;
+  // Values of valid bits and of sticky bits that nothing here looks at.
+  /* verilator lint_off UNUSEDSIGNAL */
+  fb_axis_host_csr_pkg::host_port__out_t out;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  fb_axis_host_csr u_csr (
+      .clk,
+      .rst,
+      .s_axil_awready(s_axil_host_awready),
+      .s_axil_awvalid(s_axil_host_awvalid),
+      .s_axil_awaddr(s_axil_host_awaddr),
+      .s_axil_awprot(s_axil_host_awprot),
+      .s_axil_wready(s_axil_host_wready),
+      .s_axil_wvalid(s_axil_host_wvalid),
+      .s_axil_wdata(s_axil_host_wdata),
+      .s_axil_wstrb(s_axil_host_wstrb),
+      .s_axil_bready(s_axil_host_bready),
+      .s_axil_bvalid(s_axil_host_bvalid),
+      .s_axil_bresp(s_axil_host_bresp),
+      .s_axil_arready(s_axil_host_arready),
+      .s_axil_arvalid(s_axil_host_arvalid),
+      .s_axil_araddr(s_axil_host_araddr),
+      .s_axil_arprot(s_axil_host_arprot),
+      .s_axil_rready(s_axil_host_rready),
+      .s_axil_rvalid(s_axil_host_rvalid),
+      .s_axil_rdata(s_axil_host_rdata),
+      .s_axil_rresp(s_axil_host_rresp),
+      .hwif_in(in),
+      .hwif_out(out)
+  );
+
+  logic clear;
+  assign clear = out.control.clear.value;
+
+  // A register that starts something was written in the cycle before: its fields are there now.
+  logic start_q, command_q;
+  always_ff @(posedge clk) begin : strobes
+    start_q   <= out.write.bytes.swmod && !rst;
+    command_q <= out.read_command.unordered.swmod && !rst;
+  end
+
+  // -------------------------------------------------------------------------------- write stream
+  logic [HalfBits:0] fetch_left_q;  // words that are still to be fetched
+  logic [HalfBits-1:0] fetch_word_q;
+  logic [LevelBits-1:0] pending_q;  // words between the memory and the stream's handshake
+  logic [ReadLatency-1:0] arriving_q, final_q;  // words on their way; which is the last
+  logic [5:0] tail_q;  // bytes of the last beat, 0 is 64
+  logic last_q;  // the last beat ends the packet
+  logic open_q;  // a packet has begun and not ended
+  logic abort_q, closing_q;  // `clear` found something; the beat that spoils the packet is offered
+  logic fetching, fetch, sent, write_busy, store;
+
+  logic [ByteBits-1:0] bytes;
+  logic size_bad, start;
+  assign bytes = out.write.bytes.value;
+  assign size_bad = bytes == '0 || 32'(bytes) > 32'd64 << HalfBits ||
+      (!out.write.last.value && bytes[5:0] != '0);
+  assign write_busy = fetching || pending_q != '0 || abort_q;
+  assign start = start_q && !write_busy && !clear && !size_bad;
+
+  assign fetching = fetch_left_q != '0;
+  assign fetch = fetching && !pending_q[LevelBits-1] && !clear && !store;
+
+  logic words_ready, words_valid, word_final;
+  logic [LevelBits-1:0] words_level;
+
+  fb_common_fifo #(
+      .Width(USER_DATA_BITS + 1),
+      .Depth(Depth)
+  ) u_words (
+      .clk,
+      .rst,
+      .s_valid(arriving_q[ReadLatency-1]),
+      .s_ready(words_ready),
+      .s_data ({final_q[ReadLatency-1], mem_rdata}),
+      .m_valid(words_valid),
+      .m_ready(m_axis_wr_tready),
+      .m_data ({word_final, m_axis_wr_tdata}),
+      .level  (words_level)
+  );
+
+  assign sent = m_axis_wr_tvalid && m_axis_wr_tready;
+  assign m_axis_wr_tvalid = words_valid || closing_q;
+  assign m_axis_wr_tlast = closing_q || (word_final && last_q);
+
+  always_comb begin : keep
+    m_axis_wr_tkeep = '1;
+    if (closing_q) m_axis_wr_tkeep = HOLE;
+    else if (word_final && tail_q != '0) begin
+      for (int i = 0; i < USER_BEAT_BYTES; i++) m_axis_wr_tkeep[i] = 6'(i) < tail_q;
+    end
+  end
+
+  always_ff @(posedge clk) begin : write_words
+    if (start) begin
+      fetch_left_q <= (HalfBits + 1)'((ByteBits + 1)'(bytes + 6'd63) >> 6);
+      fetch_word_q <= '0;
+      tail_q <= bytes[5:0];
+      last_q <= out.write.last.value;
+    end else if (fetch) begin
+      fetch_left_q <= fetch_left_q - 1'b1;
+      fetch_word_q <= fetch_word_q + 1'b1;
+    end
+    arriving_q <= ReadLatency'({arriving_q, fetch});
+    final_q <= ReadLatency'({final_q, fetch_left_q == (HalfBits + 1)'(1)});
+    pending_q <= pending_q + LevelBits'(fetch) - LevelBits'(sent && !closing_q);
+    if (sent) open_q <= !m_axis_wr_tlast;
+    // What was fetched still goes its way; only then it is known whether a packet is left open.
+    abort_q <= (clear || abort_q) && (fetching || pending_q != '0 || open_q);
+    closing_q <= closing_q ? !m_axis_wr_tready :
+        (clear || abort_q) && open_q && !fetching && pending_q == '0;
+    if (rst || clear) fetch_left_q <= '0;
+    if (rst) begin
+      arriving_q <= '0;
+      pending_q <= '0;
+      open_q <= 1'b0;
+      abort_q <= 1'b0;
+      closing_q <= 1'b0;
+    end
+  end
+
+  // ----------------------------------------------------------------------------- write responses
+  // The oldest stands in the register, with its valid bit there, the others in the FIFO.
+  logic response_valid, response_next, note_response_q;
+  logic [7:0] response_data, response_code_q;
+  logic [LevelBits-1:0] responses_level;
+
+  fb_common_fifo #(
+      .Width(8),
+      .Depth(Depth)
+  ) u_responses (
+      .clk,
+      .rst(rst || clear),
+      .s_valid(s_axis_wrsp_tvalid),
+      .s_ready(s_axis_wrsp_tready),
+      .s_data(s_axis_wrsp_tdata),
+      .m_valid(response_valid),
+      .m_ready(response_next),
+      .m_data(response_data),
+      .level(responses_level)
+  );
+
+  assign response_next = !out.response.valid.value && !note_response_q;
+
+  always_ff @(posedge clk) begin : hold_response
+    if (response_next) response_code_q <= response_data;
+    note_response_q <= response_next && response_valid && !rst && !clear;
+  end
+
+  // ------------------------------------------------------------------------------- read commands
+  logic commands_ready, unordered;
+  logic [USER_READ_TAG_BITS-1:0] tag;
+  logic [63:0] address, length;
+  logic [LevelBits-1:0] commands_level;
+
+  fb_common_fifo #(
+      .Width(USER_READ_TAG_BITS + 129),
+      .Depth(Depth)
+  ) u_commands (
+      .clk,
+      .rst,
+      .s_valid(command_q && !clear),
+      .s_ready(commands_ready),
+      .s_data({
+        out.read_command.tag.value,
+        out.read_command.unordered.value,
+        out.read_length.length.value,
+        out.read_address.address.value
+      }),
+      .m_valid(m_axis_rdcmd_tvalid),
+      .m_ready(m_axis_rdcmd_tready),
+      .m_data({tag, unordered, length, address}),
+      .level(commands_level)
+  );
+
+  always_comb begin : command_beat
+    m_axis_rdcmd_tdata = '0;
+    m_axis_rdcmd_tdata[USER_ADDRESS_LSB+:64] = address;
+    m_axis_rdcmd_tdata[USER_READ_LENGTH_LSB+:64] = length;
+    m_axis_rdcmd_tdata[USER_READ_UNORDERED_BIT] = unordered;
+    m_axis_rdcmd_tdata[USER_READ_TAG_LSB+:USER_READ_TAG_BITS] = tag;
+  end
+  assign m_axis_rdcmd_tkeep = '1;
+  assign m_axis_rdcmd_tlast = 1'b1;
+
+  // ----------------------------------------------------------------------------------- read data
+  logic [HalfBits-1:0] next_word_q, last_word_q;  // of the upper half: next, and taken last
+  logic inside_q;  // a packet has begun and not ended
+  logic discard_q;  // it began, or went on, while it was to be dropped
+  logic note_read_q;
+  logic [USER_BEAT_BYTES-1:0] keep_q;  // of the word taken last, as are these
+  logic read_last_q, read_error_q;
+  logic [7:0] read_code_q;
+  logic [USER_READ_TAG_BITS-1:0] read_tag_q;
+  logic take, discard;
+
+  assign discard = clear || discard_q;
+  assign s_axis_rd_tready = discard || (!out.read.valid.value && !note_read_q);
+  assign take = s_axis_rd_tvalid && s_axis_rd_tready;
+  assign store = take && !discard;
+
+  always_ff @(posedge clk) begin : read_words
+    if (store) begin
+      next_word_q <= next_word_q + 1'b1;
+      last_word_q <= next_word_q;
+      keep_q <= s_axis_rd_tkeep;
+      read_last_q <= s_axis_rd_tlast;
+      read_error_q <= s_axis_rd_tlast && s_axis_rd_tuser[0];
+      read_code_q <= s_axis_rd_tdata[7:0];
+      read_tag_q <= s_axis_rd_tid;
+    end
+    note_read_q <= store && (s_axis_rd_tlast || next_word_q == '1);
+    if (take) inside_q <= !s_axis_rd_tlast;
+    discard_q <= discard && (take ? !s_axis_rd_tlast : inside_q);
+    if (rst || clear || note_read_q) next_word_q <= '0;
+    if (rst) begin
+      note_read_q <= 1'b0;
+      inside_q <= 1'b0;
+      discard_q <= 1'b0;
+    end
+  end
+
+  // Bytes of the word taken last: TKEEP has its ones in a row from bit 0 on.
+  logic [6:0] keep_bytes;
+  always_comb begin : count_keep
+    keep_bytes = '0;
+    for (int b = 5; b >= 0; b--) begin
+      if (keep_q[6'(keep_bytes[5:0]+(6'd1<<b)-6'd1)]) keep_bytes[b] = 1'b1;
+    end
+    if (keep_q[USER_BEAT_BYTES-1]) keep_bytes = 7'd64;
+  end
+
+  // -------------------------------------------------------------------------------------- memory
+  assign mem_en = fetch || store;
+  assign mem_we = store;
+  assign mem_addr = store ? {1'b1, next_word_q} : {1'b0, fetch_word_q};
+  assign mem_wdata = s_axis_rd_tdata;
+
+  // ----------------------------------------------------------------------- what software is shown
+  always_comb begin : show
+    in = '0;
+    in.parameters.write_pages.next = 16'(Pages / 2);
+    in.parameters.read_pages.next = 16'(Pages / 2);
+    in.parameters.commands.next = 8'(Depth);
+    in.parameters.responses.next = 8'(Depth);
+    in.status.write_busy.next = write_busy;
+    in.status.write_open.next = open_q;
+    in.status.read_open.next = inside_q;
+    in.status.commands.next = 8'(commands_level);
+    in.status.responses.next = 8'(responses_level);
+    in.refused.busy.hwset = start_q && (write_busy || clear);
+    in.refused.size.hwset = start_q && !write_busy && !clear && size_bad;
+    in.refused.command.hwset = command_q && (clear || !commands_ready);
+    in.response.code.next = response_code_q;
+    in.response.valid.hwset = note_response_q && !clear;
+    in.response.valid.hwclr = clear;
+    in.read.bytes.next = ByteBits'({last_word_q, 6'd0}) + ByteBits'(keep_bytes);
+    in.read.last.next = read_last_q;
+    in.read.error.next = read_error_q;
+    in.read.tag.next = read_tag_q;
+    in.read.code.next = read_code_q;
+    in.read.valid.hwset = note_read_q && !clear;
+    in.read.valid.hwclr = clear;
+  end
+
+  // What nothing here asks about.
+  logic unused;
+  assign unused = &{1'b0, words_level, 1'b0};
+
+`ifndef SYNTHESIS
+  words_have_room :
+  assert property (@(posedge clk) disable iff (rst) arriving_q[ReadLatency-1] |-> words_ready)
+  else $error("fb_axis_host (%m): a word comes from the memory and there is no room for it");
+
+  keep_without_holes :
+  assert property (@(posedge clk) disable iff (rst)
+                   store |-> (s_axis_rd_tkeep & (s_axis_rd_tkeep + 1'b1)) == '0 &&
+                   (s_axis_rd_tlast || s_axis_rd_tkeep == '1))
+  else $error("fb_axis_host (%m): TKEEP %0h of read data", s_axis_rd_tkeep);
+`endif
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Name ("m_axis_wr")
+  ) u_check_wr (
+      .clk,
+      .rst,
+      .valid(m_axis_wr_tvalid),
+      .ready(m_axis_wr_tready),
+      .data ({m_axis_wr_tlast, m_axis_wr_tkeep, m_axis_wr_tdata})
+  );
+
+  fb_axis_check #(
+      .Width(8),
+      .Name ("s_axis_wrsp")
+  ) u_check_wrsp (
+      .clk,
+      .rst,
+      .valid(s_axis_wrsp_tvalid),
+      .ready(s_axis_wrsp_tready),
+      .data (s_axis_wrsp_tdata)
+  );
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS),
+      .Name ("m_axis_rdcmd")
+  ) u_check_rdcmd (
+      .clk,
+      .rst,
+      .valid(m_axis_rdcmd_tvalid),
+      .ready(m_axis_rdcmd_tready),
+      .data (m_axis_rdcmd_tdata)
+  );
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + USER_READ_TAG_BITS + 2),
+      .Name ("s_axis_rd")
+  ) u_check_rd (
+      .clk,
+      .rst,
+      .valid(s_axis_rd_tvalid),
+      .ready(s_axis_rd_tready),
+      .data ({s_axis_rd_tid, s_axis_rd_tuser, s_axis_rd_tlast, s_axis_rd_tkeep, s_axis_rd_tdata})
+  );
+
+endmodule
+
+`default_nettype wire

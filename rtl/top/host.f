@@ -1,0 +1,3 @@
+-f rtl/top/onchip.f
+-f rtl/axis/host.f
+rtl/top/fb_top_host.sv
