@@ -142,6 +142,23 @@ impl VfioBus {
         Ok(bus)
     }
 
+    /// Whether to go on: the user does not want to stop, and the kernel no device back. Waiting
+    /// finds that out by itself; who never waits asks from time to time.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self) -> std::result::Result<(), BusError> {
+        if self.settings.stop.load(Ordering::Relaxed) {
+            return Err(BusError::Interrupted);
+        }
+        let wanted = self.functions.iter().find(|function| function.is_wanted());
+        wanted.map_or(Ok(()), |function| {
+            let what = format!("the kernel wants {} back", function.address);
+            let why = "it is being removed, or another driver is to have it: close it";
+            Err(carrier(what)(io::Error::other(why)))
+        })
+    }
+
     /// Lets every device reach the BARs of the others. One that cannot be mapped is an error only
     /// when it is asked for.
     fn map_bars(&mut self, sysfs: &Sysfs) -> Result<()> {
@@ -570,13 +587,7 @@ impl Bus for VfioBus {
         }
         self.spins = self.spins.wrapping_add(1);
         if self.spins.is_multiple_of(SPINS) {
-            if let Some(function) = self.functions.iter().find(|function| function.is_wanted()) {
-                let why = "it is being removed, or another driver is to have it: close it";
-                return Err(carrier(format!(
-                    "the kernel wants {} back",
-                    function.address
-                ))(io::Error::other(why)));
-            }
+            self.check()?;
             thread::sleep(NAP);
         } else {
             std::hint::spin_loop();

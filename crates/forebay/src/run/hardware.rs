@@ -183,7 +183,8 @@ impl Hardware {
         let mut moved = Vec::new();
         let mut ended = Ended::Done;
         for piece in pieces {
-            match make(&self.port, &mut self.bus, piece) {
+            let checked = self.bus.check().map_err(Error::from);
+            match checked.and_then(|()| make(&self.port, &mut self.bus, piece)) {
                 Ok(one) => moved.push(one),
                 Err(Error::Bus(BusError::Interrupted)) => {
                     ended = Ended::Interrupted;

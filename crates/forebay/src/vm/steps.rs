@@ -429,8 +429,16 @@ fn all_wraps(share: &Path, _: &Images, amounts: &Amounts) -> Finding {
 /// Just the transaction with the bad block failed, with the status of the medium.
 fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
     let cases = [
-        ("errors-write.json", BAD_LBA.write * 512, "0x280"),
-        ("errors-read.json", BAD_LBA.read * 512, "0x281"),
+        (
+            "errors-write.json",
+            BAD_LBA.write * 512,
+            "(type 2, code 0x80)",
+        ),
+        (
+            "errors-read.json",
+            BAD_LBA.read * 512,
+            "(type 2, code 0x81)",
+        ),
     ];
     let mut causes = Vec::new();
     for (name, bad, status) in cases {
@@ -457,7 +465,7 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
             .unwrap_or("no cause")
             .to_owned();
         if !cause.contains(status) {
-            return Err(format!("{name}: the cause lacks status {status}: {cause}"));
+            return Err(format!("{name}: the cause lacks {status}: {cause}"));
         }
         causes.push(cause);
     }
