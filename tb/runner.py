@@ -26,11 +26,15 @@ BUILD = ROOT / "build" / "tb"
 # The package's own default is the size of the machine.
 BUILD_JOBS = str(min(2, os.cpu_count() or 1))
 # Assertions stay on, warnings are lint's business, and -O1 compiles twice as fast as it slows down.
+# Unsplit, the function that names all signals of a large design to cocotb keeps the compiler busy
+# for ten minutes.
 BUILD_ARGS = [
     "--assert",
     "-Wno-fatal",
     "-Wno-WIDTH",
     "-O3",
+    "--output-split-cfuncs",
+    "1000",
     "-CFLAGS",
     "-O1",
     "--x-initial",
