@@ -106,8 +106,9 @@ pub fn take(system: &mut System) -> Flight {
         error_log: Some(LOG_WITHIN),
         ..Ask::default()
     };
-    let taken = system.with_session(|session, system| Flight::take(session, system, &ask));
+    // Before our own questions appear in it.
     let record = record(system.ssd(), system.now());
+    let taken = system.with_session(|session, system| Flight::take(session, system, &ask));
     taken.unwrap_or_default().with_record(record)
 }
 
@@ -250,11 +251,15 @@ fn show_host(host: &HostSide, page: &mut Page, events: usize) {
         }
     ));
     let known = |value: Option<u32>| value.map_or("not known".into(), |it| it.to_string());
-    let mut state = format!("{} commands outstanding", host.outstanding);
-    if host.halted {
-        state += ", halted after a time-out";
-    }
-    page.field("state", state);
+    let state = if host.halted {
+        ", halted after a time-out"
+    } else {
+        ""
+    };
+    page.field(
+        "commands",
+        format_args!("{} outstanding{state}", host.outstanding),
+    );
     page.field(
         "submission",
         format_args!(

@@ -37,6 +37,9 @@ struct Report {
     error_cause: Option<String>,
     /// Where a queue hangs, or hung; none where all went well.
     diagnosis: Option<Diagnosis>,
+    /// The run could not be brought to its end.
+    #[serde(skip)]
+    broken: bool,
     /// Completions that were ignored, commands sent again, and other incidents.
     incidents: Vec<(String, u32)>,
     hops: Vec<Hop>,
@@ -72,9 +75,11 @@ impl From<&Outcome> for Transaction {
 
 impl Report {
     fn is_good(&self) -> bool {
-        self.transactions
-            .iter()
-            .all(|transaction| transaction.error.is_none())
+        !self.broken
+            && self
+                .transactions
+                .iter()
+                .all(|transaction| transaction.error.is_none())
             && self.differ_bytes.unwrap_or(0) == 0
     }
 }
@@ -109,6 +114,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         differ_bytes: None,
         error_cause: None,
         diagnosis: None,
+        broken: false,
         incidents: Vec::new(),
         hops: Vec::new(),
     };
@@ -136,6 +142,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     report.header = session.header(&ended);
     report.error_cause = inspection.error_cause.clone();
     report.incidents = incidents(&inspection);
+    report.broken = matches!(ended, Ended::Failed(_));
     // What was under way at Ctrl-C does not hang.
     let odd = match ended {
         Ended::Done => !report.is_good() || !report.incidents.is_empty(),
@@ -149,7 +156,10 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         .filter(|diagnosis| odd && !diagnosis.is_healthy());
     if let Some(path) = &args.inspect {
         let stored = inspect::Report {
-            header: report.header.clone(),
+            header: Header {
+                schema: inspect::SCHEMA.to_owned(),
+                ..report.header.clone()
+            },
             inspection,
             flight,
         };
