@@ -15,7 +15,7 @@ use forebay_model::Ssd;
 use forebay_model::ssd::{QueueState, RecordEntry, RecordEvent, Verdict};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
 
@@ -55,18 +55,6 @@ impl RecordReport {
         }
     }
 
-    /// Reads a file that [`RecordReport::store`] wrote.
-    ///
-    /// # Errors
-    /// Where the file cannot be read or is no record.
-    pub fn load(path: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(path).map_err(|error| Failure::file("reading", path, error))?;
-        let report: Self = serde_json::from_str(&text)?;
-        check_schema(path, &report.schema, RECORD_SCHEMA)?;
-        Ok(report)
-    }
-
     /// Writes it, so that a reader sees either the old file or the whole new one.
     ///
     /// # Errors
@@ -80,24 +68,6 @@ impl RecordReport {
             .and_then(|()| fs::rename(&beside, path))
             .map_err(|error| Failure::file("writing", path, error))
     }
-}
-
-/// Refuses a report of another kind.
-///
-/// # Errors
-/// Where the schema is another.
-pub fn check_schema(path: &Path, found: &str, wanted: &str) -> Result<()> {
-    if found == wanted {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Exit::BadInput,
-        format!(
-            "{} is a {found:?}, but {wanted:?} is needed",
-            path.display()
-        ),
-        "give a file that `run --inspect`, `inspect --json` or `vm serve ssd --record` wrote",
-    ))
 }
 
 /// Both sides of a simulation's queues. Where the RTL has broken down, what is left of them.
