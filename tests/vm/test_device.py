@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from driving import GOOD
 
 def test_linux_uses_the_ssd_model(guest: Guest, serve: Serve, tmp_path: Path) -> None:
     """The stock driver binds it; nvme-cli, a file system and fio find nothing wrong with it."""
-    medium = tmp_path / "medium.img"
-    socket, end = serve("ssd", "--medium", medium, "--size", "64MiB")
+    medium, record = tmp_path / "medium.img", tmp_path / "record.json"
+    socket, end = serve("ssd", "--medium", medium, "--size", "64MiB", "--record", record)
     answer = guest(
         """
         drive=/dev/nvme0n1
@@ -51,6 +52,10 @@ def test_linux_uses_the_ssd_model(guest: Guest, serve: Serve, tmp_path: Path) ->
     assert code == GOOD
     assert "failed     0" in report
     assert medium.read_bytes()[:4] == b"done"
+    report = json.loads(record.read_text())
+    assert report["schema"] == "forebay.record/1" and report["total"] > 1000
+    kinds = {event["kind"] for event in report["events"]}
+    assert kinds >= {"sq-doorbell", "asked", "fetched", "posted", "cq-doorbell"}
 
 
 def test_the_rtl_streams_onto_qemus_drive(

@@ -85,7 +85,11 @@ const fn kind_name(kind: TraceKind) -> &'static str {
 const fn has_command(kind: TraceKind) -> bool {
     !matches!(
         kind,
-        TraceKind::SqDoorbell | TraceKind::CqDoorbell | TraceKind::Reject
+        TraceKind::SqDoorbell
+            | TraceKind::Fetch
+            | TraceKind::CqDoorbell
+            | TraceKind::Timeout
+            | TraceKind::Reject
     )
 }
 
@@ -133,6 +137,8 @@ mod tests {
             shown(2, 9),
             "         7                submission doorbell rung, tail 9"
         );
+        // The RTL does not say whose: it would be shown as of command 0.
+        assert!(!shown(3, 9).contains("command") && !shown(9, 0).contains("command"));
         assert!(shown(5, 0x4080).contains("LBA Out of Range"));
         assert!(shown(7, 2).contains("identifier is not in use"));
         assert!(shown(10, 3).contains("past the namespace"));

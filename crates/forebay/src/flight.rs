@@ -15,7 +15,7 @@ use forebay_model::Ssd;
 use forebay_model::ssd::{QueueState, RecordEntry, RecordEvent, Verdict};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
 
@@ -55,18 +55,6 @@ impl RecordReport {
         }
     }
 
-    /// Reads a file that [`RecordReport::store`] wrote.
-    ///
-    /// # Errors
-    /// Where the file cannot be read or is no record.
-    pub fn load(path: &Path) -> Result<Self> {
-        let text =
-            fs::read_to_string(path).map_err(|error| Failure::file("reading", path, error))?;
-        let report: Self = serde_json::from_str(&text)?;
-        check_schema(path, &report.schema, RECORD_SCHEMA)?;
-        Ok(report)
-    }
-
     /// Writes it, so that a reader sees either the old file or the whole new one.
     ///
     /// # Errors
@@ -82,32 +70,15 @@ impl RecordReport {
     }
 }
 
-/// Refuses a report of another kind.
-///
-/// # Errors
-/// Where the schema is another.
-pub fn check_schema(path: &Path, found: &str, wanted: &str) -> Result<()> {
-    if found == wanted {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Exit::BadInput,
-        format!(
-            "{} is a {found:?}, but {wanted:?} is needed",
-            path.display()
-        ),
-        "give a file that `run --inspect`, `inspect --json` or `vm serve ssd --record` wrote",
-    ))
-}
-
 /// Both sides of a simulation's queues. Where the RTL has broken down, what is left of them.
 pub fn take(system: &mut System) -> Flight {
     let ask = Ask {
         error_log: Some(LOG_WITHIN),
         ..Ask::default()
     };
-    let taken = system.with_session(|session, system| Flight::take(session, system, &ask));
+    // Before our own questions appear in it.
     let record = record(system.ssd(), system.now());
+    let taken = system.with_session(|session, system| Flight::take(session, system, &ask));
     taken.unwrap_or_default().with_record(record)
 }
 
@@ -250,11 +221,15 @@ fn show_host(host: &HostSide, page: &mut Page, events: usize) {
         }
     ));
     let known = |value: Option<u32>| value.map_or("not known".into(), |it| it.to_string());
-    let mut state = format!("{} commands outstanding", host.outstanding);
-    if host.halted {
-        state += ", halted after a time-out";
-    }
-    page.field("state", state);
+    let state = if host.halted {
+        ", halted after a time-out"
+    } else {
+        ""
+    };
+    page.field(
+        "commands",
+        format_args!("{} outstanding{state}", host.outstanding),
+    );
     page.field(
         "submission",
         format_args!(
@@ -384,4 +359,147 @@ fn since(before: &mut Option<u64>, now: u64) -> String {
     let since = before.map_or(0, |before| now.saturating_sub(before));
     *before = Some(now);
     format!("+{since}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_driver::flight::{
+        Cause, DriveRegisters, Ignored, LoggedError, SlotEntry, Verdict as Where,
+    };
+    use forebay_spec::nvme::{Cqe, Sqe, Status};
+    use rand_core::RngCore;
+    use rand_pcg::Pcg32;
+
+    /// One of everything.
+    fn full() -> Flight {
+        let (queue, slot, count, cid) = (1, 7, 2, 3);
+        let sqe = Sqe {
+            cid,
+            ..Sqe::default()
+        };
+        let cqe = Cqe {
+            cid,
+            sq_id: queue,
+            status: Status::LBA_OUT_OF_RANGE,
+            ..Cqe::default()
+        };
+        let doorbell = |completion, verdict| RecordEvent::Doorbell {
+            queue,
+            completion,
+            value: 8,
+            verdict,
+        };
+        let events = [
+            doorbell(false, Verdict::Accepted),
+            doorbell(true, Verdict::BadValue),
+            RecordEvent::Asked { queue, slot, count },
+            RecordEvent::FetchFailed { queue, slot, count },
+            RecordEvent::Fetched { queue, slot, sqe },
+            RecordEvent::Posted { queue, slot, cqe },
+            RecordEvent::Delayed { queue, cid },
+            RecordEvent::Enabled,
+            RecordEvent::Ready,
+            RecordEvent::Disabled,
+            RecordEvent::Shutdown,
+            RecordEvent::FunctionReset,
+            RecordEvent::Fatal,
+            RecordEvent::NotReady,
+        ];
+        let events = events.map(|what| {
+            event(&RecordEntry {
+                time: 5_000_000,
+                event: what,
+            })
+        });
+        let cause = Cause::Head;
+        let host = HostSide {
+            queue,
+            entries: 64,
+            halted: true,
+            outstanding: 1,
+            open: vec![cid],
+            sq_tail: 8,
+            sq_doorbell: Some(8),
+            ignored: vec![Ignored { cid, cause }],
+            events: vec![HostEvent {
+                time_ns: 1,
+                what: HostHappening::CqDoorbell { value: 3 },
+            }],
+            ..HostSide::default()
+        };
+        let flight = Flight {
+            host: Some(host),
+            submission_queue: vec![SlotEntry::default()],
+            drive: DriveSide {
+                registers: Some(DriveRegisters::new(1, 1)),
+                error_log: Some(vec![LoggedError::default()]),
+                record: None,
+            },
+            notes: vec!["a note".into()],
+            diagnosis: Diagnosis::default(),
+        };
+        flight.with_record(DriveRecord {
+            now_ns: 9000,
+            total: 14,
+            queues: vec![DriveQueue {
+                queue,
+                entries: 64,
+                sq_tail: 8,
+                sq_asked: 8,
+                sq_head: 8,
+                ..DriveQueue::default()
+            }],
+            events: events.into(),
+        })
+    }
+
+    #[test]
+    fn what_is_stored_is_read_back() {
+        let flight = full();
+        assert_eq!(flight.diagnosis.verdict, Where::CompletionIgnored);
+        let text = serde_json::to_string(&flight).expect("is written");
+        let read: Flight = serde_json::from_str(&text).expect("is read");
+        assert_eq!(read, flight);
+        // A later version may know more.
+        let text = text.replace("\"not-ready\"", "\"melted\"");
+        let read: Flight = serde_json::from_str(&text).expect("is read");
+        let record = read.drive.record.expect("is there");
+        assert_eq!(
+            record.events.last().map(|it| it.what),
+            Some(DriveHappening::Other)
+        );
+        assert!(serde_json::from_str::<Flight>("{}").is_ok());
+    }
+
+    #[test]
+    fn damaged_files_are_refused_or_drawn() {
+        let good = serde_json::to_string(&full()).expect("is written");
+        let mut random = Pcg32::new(1, 1);
+        let mut below = |limit: usize| random.next_u32() as usize % limit;
+        let mut drawn = 0;
+        for _ in 0..4000 {
+            let mut bytes = good.clone().into_bytes();
+            for _ in 0..=below(3) {
+                let at = below(bytes.len());
+                match below(4) {
+                    0 => bytes[at] = below(256) as u8,
+                    1 => drop(bytes.remove(at)),
+                    2 => bytes.truncate(at.max(1)),
+                    // Numbers grow, which leaves the file well-formed.
+                    _ if bytes[at].is_ascii_digit() => bytes.insert(at, b'9'),
+                    _ => {}
+                }
+            }
+            let Ok(flight) = serde_json::from_slice::<Flight>(&bytes) else {
+                continue;
+            };
+            drawn += 1;
+            show(&flight, &mut Page::new("damaged"), 99);
+            let record = flight.drive.record.clone().unwrap_or_default();
+            let flight = flight.with_record(record);
+            assert!(!flight.diagnosis.text.is_empty());
+        }
+        assert!(drawn > 100, "{drawn}");
+    }
 }

@@ -2,15 +2,13 @@
 //! `forebay inspect`: what the streamer's registers and both sides of its queues say, after a small
 //! workload or from what a run has stored.
 
-use std::fs;
-
 use forebay_cosim::Direction;
 use forebay_driver::Flight;
 use serde::{Deserialize, Serialize};
 
 use crate::args::InspectArgs;
-use crate::failure::{Exit, Failure, Result};
-use crate::flight::{self, RecordReport};
+use crate::failure::{Exit, Result};
+use crate::flight::{self, RECORD_SCHEMA, RecordReport};
 use crate::inspection::Inspection;
 use crate::render::Page;
 use crate::report::{self, Header};
@@ -40,17 +38,11 @@ pub struct Report {
 /// Where the file is no inspection, or the machine cannot be made.
 pub fn run(args: &InspectArgs) -> Result<Exit> {
     let (mut report, ended) = match &args.from {
-        Some(path) => {
-            let text =
-                fs::read_to_string(path).map_err(|error| Failure::file("reading", path, error))?;
-            let report: Report = serde_json::from_str(&text)?;
-            flight::check_schema(path, &report.header.schema, SCHEMA)?;
-            (report, Ended::Done)
-        }
+        Some(path) => (report::load::<Report>(path, SCHEMA)?, Ended::Done),
         None => workload(args)?,
     };
     if let Some(path) = &args.drive {
-        let record = RecordReport::load(path)?.record;
+        let RecordReport { record, .. } = report::load(path, RECORD_SCHEMA)?;
         let flight = report.flight.take().unwrap_or_default();
         report.flight = Some(flight.with_record(record));
     }

@@ -140,10 +140,12 @@ impl Inspection {
                     .map(|text| format!("; {text}"))
                     .unwrap_or_default();
                 let way = if cause.write { "write" } else { "read" };
-                format!(
-                    "{way} at sector {}, command {}: {}{status}",
-                    cause.sector, cause.cid, cause.text
-                )
+                // Of a time-out the RTL knows only the direction.
+                let place = match cause.cid {
+                    u16::MAX => String::new(),
+                    cid => format!(" at sector {}, command {cid}", cause.sector),
+                };
+                format!("{way}{place}: {}{status}", cause.text)
             }),
         })
     }

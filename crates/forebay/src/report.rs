@@ -7,9 +7,10 @@ use std::path::Path;
 
 use forebay_cosim::{Flow, ReferenceRun};
 use forebay_model::{Direction, HopCount, Node};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 
 /// What every report begins with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -244,6 +245,36 @@ pub fn emit(report: &impl Serialize, to: Option<&Path>) -> Result<bool> {
         fs::write(path, text).map_err(|error| Failure::file("writing", path, error))?;
     }
     Ok(to_stdout)
+}
+
+/// Reads a report that was stored, of this kind and no other.
+///
+/// # Errors
+/// Where the file cannot be read, is damaged, or is of another kind.
+pub fn load<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
+    /// What tells the kinds apart.
+    #[derive(Deserialize)]
+    struct Kind {
+        schema: String,
+    }
+    let no_report = |error: serde_json::Error| {
+        Failure::new(
+            Exit::BadInput,
+            format!("{} is no report of forebay: {error}", path.display()),
+            "give a file that --json, --inspect or --record wrote",
+        )
+    };
+    let text = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
+    let Kind { schema: found } = serde_json::from_slice(&text).map_err(no_report)?;
+    if found != schema {
+        return Err(Failure::input(
+            &path.display().to_string(),
+            format_args!("a {found:?}"),
+            &format!("{schema:?} is needed here"),
+            "--inspect writes a forebay.inspect, --record of `vm serve ssd` a forebay.record",
+        ));
+    }
+    serde_json::from_slice(&text).map_err(no_report)
 }
 
 /// Prints to standard output; a reader who has gone (`| head`) is no failure.

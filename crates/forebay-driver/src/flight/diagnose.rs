@@ -351,12 +351,12 @@ fn at_rest(host: &HostSide, record: Option<&DriveRecord>) -> Diagnosis {
     };
     let (cid, cause, name) = (ignored.cid, ignored.cause, host.name());
     let (verdict, what) = match cause {
-        Cause::Cid => match record.and_then(|record| times_completed(host, record, cid)) {
-            Some(0) => (
+        Cause::Cid => match record.and_then(|record| completed(host, record, cid)) {
+            Some((cid, false)) => (
                 Verdict::CompletionUnknown,
                 format!("the drive completed command {cid}, which it had never been sent"),
             ),
-            Some(_) => (
+            Some((cid, true)) => (
                 Verdict::CompletionDuplicate,
                 format!("the drive completed command {cid} twice"),
             ),
@@ -378,16 +378,24 @@ fn at_rest(host: &HostSide, record: Option<&DriveRecord>) -> Diagnosis {
     Diagnosis::new(verdict, text)
 }
 
-/// How often a command was fetched, as far as the record reaches; none where it does not know of
-/// its completion.
-fn times_completed(host: &HostSide, record: &DriveRecord, cid: u16) -> Option<usize> {
-    let posted = |what: &DriveHappening| matches!(what, DriveHappening::Posted { sq_id, cid: it, .. } if *sq_id == host.queue && host.is_same(cid, *it));
-    let fetched = |what: &DriveHappening| matches!(what, DriveHappening::Fetched { queue, cid: it, .. } if *queue == host.queue && host.is_same(cid, *it));
-    let events = record.events.iter().map(|event| &event.what);
-    events
-        .clone()
-        .any(posted)
-        .then(|| events.filter(|it| fetched(it)).count())
+/// The identifier with which the drive has completed a command, and whether it had fetched that;
+/// none where its record does not reach back to the completion.
+fn completed(host: &HostSide, record: &DriveRecord, cid: u16) -> Option<(u16, bool)> {
+    let completed = record
+        .events
+        .iter()
+        .rev()
+        .find_map(|event| match event.what {
+            DriveHappening::Posted { sq_id, cid: it, .. } if sq_id == host.queue => {
+                host.is_same(cid, it).then_some(it)
+            }
+            _ => None,
+        })?;
+    let fetched = record.events.iter().any(|event| match event.what {
+        DriveHappening::Fetched { queue, cid, .. } => queue == host.queue && cid == completed,
+        _ => false,
+    });
+    Some((completed, fetched))
 }
 
 /// Commands by identifier, what they do and since when the drive has them.

@@ -66,6 +66,9 @@ pub struct HostSide {
     pub enabled: bool,
     /// A time-out has stopped it.
     pub halted: bool,
+    /// Commands that the streamer has submitted since it was enabled, modulo 2^32, those sent again
+    /// included.
+    pub submitted: u32,
     /// Commands submitted and not completed.
     pub outstanding: u32,
     /// Identifiers of these, as far as they are remembered.
@@ -151,6 +154,7 @@ impl HostSide {
             entries,
             enabled: status.enabled,
             halted: status.halted,
+            submitted: sum(&submitted) as u32,
             outstanding: status.outstanding,
             sq_tail: (sum(&submitted) % lap) as u32,
             cq_head: (sum(&taken) % lap) as u32,

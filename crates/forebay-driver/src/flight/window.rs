@@ -59,7 +59,8 @@ pub(super) fn read(
     if host.outstanding == 0 || most == 0 {
         return Vec::new();
     }
-    let count = most.min(host.entries.saturating_sub(1));
+    // What lies further back was never written.
+    let count = most.min(host.submitted).min(host.entries.saturating_sub(1));
     let mut entries = Vec::new();
     for age in (1..=count).rev() {
         let slot = (host.sq_tail + host.entries - age) % host.entries.max(1);
@@ -75,8 +76,6 @@ pub(super) fn read(
             }
         }
     }
-    // Slots that were never written since the start are all zero.
-    entries.retain(|it| it.open || (it.nsid, it.prp1, it.blocks) != (0, 0, 1));
     entries
 }
 

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use forebay_driver::{Bus, BusError, DmaBuffer, Options, PciAddress, bring_up};
+use forebay_driver::flight::Ask;
+use forebay_driver::{Bus, BusError, DmaBuffer, Flight, Options, PciAddress, bring_up};
 
 use super::fake::Fake;
 
@@ -35,7 +36,7 @@ impl<'a> Chaos<'a> {
 
 /// Everything in the life of a session: bring-up, looking inside, recovery, shutdown.
 pub fn live(bus: &mut Chaos<'_>, options: &Options) {
-    let Ok(session) = bring_up(bus, options) else {
+    let Ok(mut session) = bring_up(bus, options) else {
         return;
     };
     if let Some(streamer) = session.streamer().cloned() {
@@ -43,6 +44,16 @@ pub fn live(bus: &mut Chaos<'_>, options: &Options) {
         let _ = streamer.counters(bus);
         let _ = streamer.error_cause(bus);
     }
+    let ask = Ask {
+        error_log: Some(Duration::from_millis(1)),
+        ..Ask::default()
+    };
+    assert!(
+        !Flight::take(&mut session, bus, &ask)
+            .diagnosis
+            .text
+            .is_empty()
+    );
     if let Ok(session) = session.recover(bus, &mut |_| {}) {
         let _ = session.shutdown(bus);
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
 use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace, LbaFormat};
+use forebay_spec::nvme::log::ErrorEntry;
 use forebay_spec::nvme::regs::{self, Aqa, Cap};
 use forebay_spec::nvme::{Cqe, Sqe, Status};
 use forebay_spec::streamer::{self as spec, bar0, regs as sregs};
@@ -85,8 +86,14 @@ pub struct Fake {
     pub queues: BTreeMap<u16, Queue>,
     /// I/O commands in the order of fetching. The test answers them with [`Fake::answer`].
     pub fetched: Vec<Sqe>,
+    /// Error Information log, newest first.
+    pub error_log: Vec<ErrorEntry>,
+    /// Eight bytes at an offset of the streamer's queue window.
+    pub queue_window: BTreeMap<u64, u64>,
     /// The streamer's registers.
     pub streamer: BTreeMap<u64, u64>,
+    /// Commands that the streamer's status reports as outstanding.
+    pub outstanding: u64,
     /// What `trace_head` reads from the second time on.
     pub trace_head_later: Option<u64>,
     /// Time passes no more.
@@ -131,7 +138,10 @@ impl Fake {
             faults: Faults::default(),
             queues: BTreeMap::new(),
             fetched: Vec::new(),
+            error_log: Vec::new(),
+            queue_window: BTreeMap::new(),
             streamer: sregs::ALL.iter().map(|(_, offset)| (*offset, 0)).collect(),
+            outstanding: 0,
             trace_head_later: None,
             frozen: false,
             reset_under_streamer: false,
@@ -334,6 +344,17 @@ impl Fake {
                 };
                 self.queues.insert(id, queue);
             }
+            0x02 => {
+                let bytes = (entry.cdw10() as usize >> 16) * 4 + 4;
+                let log: Vec<u8> = self
+                    .error_log
+                    .iter()
+                    .flat_map(ErrorEntry::to_bytes)
+                    .collect();
+                let at = (entry.prp1 - MEMORY) as usize;
+                let count = bytes.min(log.len());
+                self.memory[at..at + count].copy_from_slice(&log[..count]);
+            }
             0x06 if entry.cdw10() == 2 && self.faults.no_namespace_list => {
                 return (Status::INVALID_FIELD, 0);
             }
@@ -403,7 +424,8 @@ impl Fake {
         let enabled = self.streamer[&sregs::enable::OFFSET];
         match offset {
             sregs::status::OFFSET => {
-                u64::from(!self.faults.streamer_not_ready) | 1 << 2 | enabled << 3
+                let outstanding = sregs::status::OUTSTANDING.set(0, self.outstanding);
+                u64::from(!self.faults.streamer_not_ready) | 1 << 2 | enabled << 3 | outstanding
             }
             _ => self.streamer.get(&offset).copied().unwrap_or(0),
         }
@@ -465,6 +487,10 @@ impl Bus for Fake {
             return Ok(u64::MAX);
         }
         if device == FPGA {
+            if (bar0::QUEUES..bar0::CONTROL).contains(&offset) {
+                let word = self.queue_window.get(&(offset - bar0::QUEUES));
+                return Ok(word.copied().unwrap_or(0));
+            }
             let register = offset.wrapping_sub(bar0::CONTROL);
             let value = self.streamer_read(register);
             if let Some(later) = self.trace_head_later

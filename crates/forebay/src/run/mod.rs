@@ -124,6 +124,7 @@ fn carry_out(
     };
     report.header = target.header(&ended);
     report.look_at(&inspection);
+    report.broken = matches!(ended, Ended::Failed(_));
     // What was under way at Ctrl-C does not hang.
     let odd = match ended {
         Ended::Done => !report.is_good() || !report.incidents.is_empty(),
@@ -137,7 +138,10 @@ fn carry_out(
         .filter(|diagnosis| odd && !diagnosis.is_healthy());
     if let Some(path) = &args.inspect {
         let stored = inspect::Report {
-            header: report.header.clone(),
+            header: Header {
+                schema: inspect::SCHEMA.to_owned(),
+                ..report.header.clone()
+            },
             inspection,
             flight,
         };

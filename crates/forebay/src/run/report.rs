@@ -34,6 +34,9 @@ pub(super) struct Report {
     error_cause: Option<String>,
     /// Where a queue hangs, or hung; none where all went well.
     pub diagnosis: Option<Diagnosis>,
+    /// The run could not be brought to its end.
+    #[serde(skip)]
+    pub broken: bool,
     /// Completions that were ignored, commands sent again, and other incidents.
     pub incidents: Vec<(String, u32)>,
     /// What crossed the links.
@@ -82,6 +85,7 @@ impl Report {
             differ_bytes: None,
             error_cause: None,
             diagnosis: None,
+            broken: false,
             incidents: Vec::new(),
             hops: Vec::new(),
         }
@@ -107,10 +111,8 @@ impl Report {
 
     /// No transaction failed and no byte differs.
     pub fn is_good(&self) -> bool {
-        self.transactions
-            .iter()
-            .all(|transaction| transaction.error.is_none())
-            && self.differ_bytes.unwrap_or(0) == 0
+        let failed = self.transactions.iter().any(|it| it.error.is_some());
+        !self.broken && !failed && self.differ_bytes.unwrap_or(0) == 0
     }
 
     /// Prints it.

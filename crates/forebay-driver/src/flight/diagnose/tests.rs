@@ -239,7 +239,7 @@ fn odd_completions_while_nothing_hangs() {
     host.ignored[0].cid = 0xfff;
     let mut unknown = drive(8, &[]);
     happens(&mut unknown, posted(0xffff));
-    let words = ["command 4095, which it had never been sent"];
+    let words = ["command 65535, which it had never been sent"];
     says(&host, &unknown, Verdict::CompletionUnknown, &words);
     unknown.record = None;
     says(
