@@ -140,7 +140,10 @@ impl<'a> Checked<'a> {
     pub fn show(&self, page: &mut Page) {
         page.heading("Compared");
         let Some(report) = self.report else {
-            page.line("  nothing: see below");
+            page.line(format_args!(
+                "  nothing: {}",
+                self.failure.as_deref().unwrap_or("–")
+            ));
             return;
         };
         let (memory, namespace) = (&report.memory, &report.namespace);
@@ -199,7 +202,7 @@ fn tests(report: &Report) -> Grid {
         ">first",
         "status",
     ];
-    let mut grid = Grid::new(&headers).wrap(7, 36);
+    let mut grid = Grid::new(&headers).wrap(7, 52);
     for test in &report.tests {
         let first = test.first_difference;
         grid.row([
