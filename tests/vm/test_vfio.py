@@ -104,15 +104,14 @@ def test_without_an_iommu_nothing_is_taken(guest: Guest, vfio_test: Path, tmp_pa
         vfio-test --ignored --nocapture without_an_iommu
         blockdev --getsize64 /dev/nvme0n1
         forebay doctor && exit 1 || true
-        pair="--ssd 0000:01:00.0 --peer 0000:01:00.0:0:0x1000:4096"
+        forebay doctor --check --ssd 0000:01:00.0 --fpga 0000:01:00.0 && exit 1 || test $? = 2
+        pair="--ssd 0000:01:00.0 --peer 0000:02:00.0:2:0"
         forebay doctor --check $pair && exit 1 || test $? = 1
         forebay doctor --check --no-iommu $pair && exit 1 || test $? = 1
         blockdev --getsize64 /dev/nvme0n1
         """,
-        "--program",
-        vfio_test,
-        "--ssd",
-        f"{tmp_path / 'drive.img'}:size=1MiB",
+        *("--program", vfio_test, "--ssd", f"{tmp_path / 'drive.img'}:size=1MiB"),
+        *("--ssd", f"{tmp_path / 'peer.img'}:size=1MiB,cmb=1MiB"),
     )
     assert "1 passed" in answer.out
     assert "intel_iommu=on" in answer.out

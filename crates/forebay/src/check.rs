@@ -38,6 +38,18 @@ pub fn run(sysfs: &Sysfs, args: &DoctorArgs) -> Result<Report> {
 
 fn compare(sysfs: &Sysfs, args: &DoctorArgs) -> Result<Report> {
     let further = args.peer.map(|peer| peer.device);
+    if let Some(same) = args
+        .bus
+        .ssd
+        .filter(|ssd| Some(*ssd) == further.or(args.bus.fpga))
+    {
+        return Err(Failure::input(
+            "--ssd",
+            same,
+            "that is the other device, too",
+            "name two devices: what a drive does with itself tells nothing about their path",
+        ));
+    }
     let named = args.peer.map(|peer| memory(sysfs, &peer)).transpose()?;
     let _progress = Progress::stage("comparing bytes");
     let mut bus = VfioBus::open(sysfs, args.bus.settings(further))?;
