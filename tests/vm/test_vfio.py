@@ -13,8 +13,9 @@ from booting import Guest, pull_when_read
 def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_path: Path) -> None:
     """One drive moves data from and to the other's memory; namespaces are filled and read back.
 
-    Afterwards the images hold what was written, and what a killed program has left to VFIO is
-    given back by one command.
+    Afterwards the images hold what was written, though the doctor has used some blocks as scratch,
+    and what a killed program has left to VFIO is given back by one command. A peer that the IOMMU
+    does not let through is noticed, whatever the drive's status says.
     """
     images = [tmp_path / "first.img", tmp_path / "second.img"]
     share = tmp_path / "share"
@@ -23,7 +24,8 @@ def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_pa
         """
         vfio-test --ignored --nocapture peer_to_peer
         vfio-test --ignored --nocapture --test-threads=1 filled_and_read behave
-        forebay doctor -o json >doctor.json
+        forebay doctor --check --ssd 0000:01:00.0 --peer 0000:02:00.0:2:0:64KiB --scratch 8 \\
+            -o json >doctor.json
         echo 32 >/proc/sys/vm/nr_hugepages
         vfio-test --ignored --nocapture killed || true
         forebay devices
@@ -31,6 +33,8 @@ def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_pa
         sleep 1
         blockdev --getsize64 /dev/nvme0n1
         dmesg | grep -c DMAR.*fault && exit 1 || true
+        vfio-test --ignored --nocapture unreachable
+        dmesg | grep -c DMAR.*fault
         """,
         "--program",
         vfio_test,
@@ -43,7 +47,7 @@ def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_pa
         "--ssd",
         f"{tmp_path / 'peer.img'}:size=1MiB,cmb=1MiB",
     )
-    assert "1 passed" in answer.out
+    assert answer.out.count("1 passed") == 2
     assert "2 passed" in answer.out
     left, given_back = re.findall(r"0000:01:00.0 .* (\S+) +\d+ +0:", answer.out)
     assert (left, given_back) == ("vfio-pci", "nvme")
@@ -53,6 +57,12 @@ def test_drives_behind_a_translating_iommu(guest: Guest, vfio_test: Path, tmp_pa
     works = {variant["name"]: variant["works"] for variant in report["variants"]}
     assert works["host driver only"]
     assert not works["on-chip buffer"], "there is no card"
+    check = report["check"]
+    assert check["drive_to_peer"] and check["peer_to_drive"]
+    assert all(test["good"] and test["different"] == 0 for test in check["tests"])
+    written = [test["bytes"] for test in check["tests"] if test["method"] == "write"]
+    assert written == [4096, 8192]
+    assert "less than three pages" in check["left_out"][0]
 
 
 def test_a_drive_in_use_is_refused_and_errors_have_their_status(
@@ -94,14 +104,18 @@ def test_without_an_iommu_nothing_is_taken(guest: Guest, vfio_test: Path, tmp_pa
         vfio-test --ignored --nocapture without_an_iommu
         blockdev --getsize64 /dev/nvme0n1
         forebay doctor && exit 1 || true
+        forebay doctor --check --ssd 0000:01:00.0 --fpga 0000:01:00.0 && exit 1 || test $? = 2
+        pair="--ssd 0000:01:00.0 --peer 0000:02:00.0:2:0"
+        forebay doctor --check $pair && exit 1 || test $? = 1
+        forebay doctor --check --no-iommu $pair && exit 1 || test $? = 1
+        blockdev --getsize64 /dev/nvme0n1
         """,
-        "--program",
-        vfio_test,
-        "--ssd",
-        f"{tmp_path / 'drive.img'}:size=1MiB",
+        *("--program", vfio_test, "--ssd", f"{tmp_path / 'drive.img'}:size=1MiB"),
+        *("--ssd", f"{tmp_path / 'peer.img'}:size=1MiB,cmb=1MiB"),
     )
     assert "1 passed" in answer.out
     assert "intel_iommu=on" in answer.out
+    assert "CONFIG_VFIO_NOIOMMU" in answer.complaint
 
 
 def test_a_drive_is_pulled_out_under_load(guest: Guest, vfio_test: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ use common::{onchip, shaken};
 use forebay_cosim::{Config, FPGA, System};
 use forebay_driver::peer::{self, Memory, Method, Report, Settings, Way};
 use forebay_driver::{Bus, FpgaPlace, Options, QueuePlacement, bring_up};
-use forebay_model::Medium;
+use forebay_model::{Fault, FaultAction, FaultPlan, Medium, Trigger};
+use forebay_spec::nvme::{IoOpcode, Status};
 use forebay_spec::streamer::bar0;
 
 const MEDIUM: u64 = 1 << 20;
@@ -18,7 +19,10 @@ const SCRATCH: u64 = 100;
 
 /// A drive whose blocks all differ, or are all zero.
 fn start(random: bool) -> System {
-    let mut config: Config = onchip();
+    started(onchip(), random)
+}
+
+fn started(mut config: Config, random: bool) -> System {
     let mut medium = Medium::in_memory(config.profile.ssd.bytes());
     if random {
         let mut number = shaken(3);
@@ -99,6 +103,56 @@ fn a_scratch_place_is_written_and_restored() {
 }
 
 #[test]
+fn writes_that_fail_lose_nothing() {
+    let mut config = onchip();
+    config.faults = FaultPlan {
+        faults: vec![Fault {
+            trigger: Trigger::Opcode(IoOpcode::Write),
+            action: FaultAction::Fail(Status::WRITE_FAULT),
+            times: u32::MAX,
+        }],
+        ..FaultPlan::none()
+    };
+    let mut system = started(config, true);
+    let before = stored(&system);
+    let scratch = Settings {
+        scratch: Some(SCRATCH),
+        ..settings(4096)
+    };
+    let report = check(&mut system, &scratch);
+    assert_eq!(report.way(Way::PeerToDrive), Some(false));
+    let failed = report.tests.iter().filter(|test| !test.good);
+    assert!(failed.clone().all(|test| test.method == Method::Write));
+    assert!(failed.clone().all(|test| test.different > test.bytes / 2));
+    assert_eq!(failed.count(), 2);
+    assert!(stored(&system) == before, "the medium is not as before");
+}
+
+#[test]
+fn a_drive_without_compare_still_reads_lists() {
+    for (guarded, expected) in [(true, Some(true)), (false, None)] {
+        let mut system = start(true);
+        let mut bus = Bent {
+            bus: &mut system,
+            device: FPGA,
+            bar: 0,
+            bend: Bend::NoCompare,
+        };
+        let settings = Settings {
+            guarded,
+            ..settings(4096)
+        };
+        let report = check(&mut bus, &settings);
+        assert_eq!(report.way(Way::DriveToPeer), Some(true));
+        // Without an IOMMU the list's entries could lead anywhere: it is left out.
+        assert_eq!(report.way(Way::PeerToDrive), expected);
+        assert_eq!(report.is_good(), guarded);
+        let left_out = if guarded { 1 } else { 2 };
+        assert_eq!(report.left_out.len(), left_out, "{:?}", report.left_out);
+    }
+}
+
+#[test]
 fn what_the_peer_held_is_put_back() {
     let mut system = start(false);
     let settings = settings(4096);
@@ -156,7 +210,7 @@ fn a_peer_that_misbehaves_is_noticed() {
                 Bend::Elsewhere(4096) => ((512, Some(0)), (0, None)),
                 Bend::Elsewhere(_) => ((512, Some(0)), (512, Some(0))),
                 Bend::Damaged(_) => ((1, Some(261)), (512, Some(0))),
-                Bend::Stuck(_) => ((0, None), (0, None)),
+                Bend::Stuck(_) | Bend::NoCompare => ((0, None), (0, None)),
             };
             assert_eq!(of(Method::Read), Some(read), "{bend:?}");
             if random {

@@ -346,7 +346,7 @@ fn a_memory_lies_in_a_file_that_others_read_and_write() {
         }]
     );
     let [we, addr, d, q] = ["we", "addr", "d", "q"].map(|name| model.port(name).expect("a port"));
-    let mut put = |model: &mut Model, word, byte| {
+    let put = |model: &mut Model, word, byte| {
         model.set(we, 1);
         model.set(addr, word);
         model.bytes_mut(d).fill(byte);

@@ -3,10 +3,15 @@
 //!
 //! These tests run in the guest, where tests/vm takes them; elsewhere they would take a drive.
 
+#[path = "../../forebay-driver/tests/support/bent.rs"]
+mod bent;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use bent::{Bend, Bent};
+use forebay_driver::peer::{self, Memory, Method, Way};
 use forebay_driver::{
     Bus, BusError, DmaBuffer, Options, PciAddress, QueuePlacement, Session, Span, bring_up,
 };
@@ -159,6 +164,43 @@ fn peer_to_peer_bytes_arrive_in_both_directions() {
         assert_eq!(seen, !word, "word {index} at the peer");
     }
     bus.dma_free(here);
+    session.shutdown(&mut bus).expect("shuts down");
+}
+
+/// The peer's BAR is mapped, but the drive is told another address: the IOMMU keeps it out, and
+/// QEMU's controller reports success.
+#[test]
+#[ignore = "takes two drives: tests/vm runs it in a guest"]
+fn an_unreachable_peer_is_noticed() {
+    let mut bus = open(&[DRIVE, PEER], &Arc::default());
+    let mut session = start(&mut bus, 1);
+    let memory = Memory {
+        device: PEER,
+        bar: CMB,
+        offset: 0,
+        bytes: 64 << 10,
+    };
+    let settings = peer::Settings {
+        largest: 8192,
+        ..peer::Settings::default()
+    };
+    let mut bent = Bent {
+        bus: &mut bus,
+        device: PEER,
+        bar: CMB,
+        bend: Bend::Elsewhere(1 << 37),
+    };
+    let report = peer::check(&mut bent, &mut session, &memory, &settings).expect("can be made");
+    for test in &report.tests {
+        println!("{test:?}");
+    }
+    let ways = [Way::HostAndPeer, Way::DriveToPeer, Way::PeerToDrive];
+    let seen = ways.map(|way| report.way(way) == Some(true));
+    assert_eq!(seen, [true, false, false]);
+    let read = report.tests.iter().find(|test| test.method == Method::Read);
+    let read = read.expect("a Read");
+    assert_eq!(read.different, read.compared, "no byte arrived");
+    println!("status of the Read that moved nothing: {:?}", read.status);
     session.shutdown(&mut bus).expect("shuts down");
 }
 

@@ -38,6 +38,18 @@ pub fn run(sysfs: &Sysfs, args: &DoctorArgs) -> Result<Report> {
 
 fn compare(sysfs: &Sysfs, args: &DoctorArgs) -> Result<Report> {
     let further = args.peer.map(|peer| peer.device);
+    if let Some(same) = args
+        .bus
+        .ssd
+        .filter(|ssd| Some(*ssd) == further.or(args.bus.fpga))
+    {
+        return Err(Failure::input(
+            "--ssd",
+            same,
+            "that is the other device, too",
+            "name two devices: what a drive does with itself tells nothing about their path",
+        ));
+    }
     let named = args.peer.map(|peer| memory(sysfs, &peer)).transpose()?;
     let _progress = Progress::stage("comparing bytes");
     let mut bus = VfioBus::open(sysfs, args.bus.settings(further))?;
@@ -140,7 +152,10 @@ impl<'a> Checked<'a> {
     pub fn show(&self, page: &mut Page) {
         page.heading("Compared");
         let Some(report) = self.report else {
-            page.line("  nothing: see below");
+            page.line(format_args!(
+                "  nothing: {}",
+                self.failure.as_deref().unwrap_or("–")
+            ));
             return;
         };
         let (memory, namespace) = (&report.memory, &report.namespace);
@@ -199,7 +214,7 @@ fn tests(report: &Report) -> Grid {
         ">first",
         "status",
     ];
-    let mut grid = Grid::new(&headers).wrap(7, 36);
+    let mut grid = Grid::new(&headers).wrap(7, 52);
     for test in &report.tests {
         let first = test.first_difference;
         grid.row([
