@@ -50,6 +50,17 @@ IDEAL = ("--profile", "ideal")
         ("run --read --length 1 --retry-limit 16", "16"),
         ("run --read --length 1 --json no/such/folder/x.json", "no/such/folder"),
         ("run --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
+        ("run --read --length 1 --max-transfer 5000", "multiple of 4096"),
+        ("run --read --length 1 --namespace 77", "77"),
+        ("run --read --length 1 --ssd 0000:01:00.0", "add --bus vfio"),
+        ("run --read --length 1 --bus vfio", "--ssd is missing"),
+        ("run --read --length 1 --bus vfio --ssd 0000:01:00.0", "--fpga is missing"),
+        ("run --read --length 1 --bus vfio --ssd 1:0 --fpga 2:0", "no PCI address"),
+        ("run --read --length 1 --bus vfio --stall 0.1", "--stall is given"),
+        ("run --read --length 1 --bus vfio --profile ideal", "--profile is given"),
+        ("run --read --length 1 --bus pigeon", "possible values: sim, vfio"),
+        ("vm test --step nothing", "--step is nothing"),
+        ("vm test --timeout 0", "1 to 86400"),
     ],
 )
 def test_refused(forebay: Run, line: str, words: str) -> None:

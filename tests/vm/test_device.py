@@ -11,49 +11,31 @@ from booting import Guest, Serve
 from driving import GOOD
 
 
-def test_linux_uses_the_ssd_model(guest: Guest, serve: Serve, tmp_path: Path) -> None:
-    """The stock driver binds it; nvme-cli, a file system and fio find nothing wrong with it."""
+def test_a_served_ssd_keeps_its_medium_and_its_record(
+    guest: Guest, serve: Serve, tmp_path: Path
+) -> None:
+    """What Linux writes is in the file; what the drive saw of its queues is in the record.
+
+    That Linux finds nothing wrong with the drive is a step of `forebay vm test`.
+    """
     medium, record = tmp_path / "medium.img", tmp_path / "record.json"
     socket, end = serve("ssd", "--medium", medium, "--size", "64MiB", "--record", record)
     answer = guest(
         """
-        drive=/dev/nvme0n1
         nvme id-ctrl /dev/nvme0 | grep '^mn'
-        nvme smart-log /dev/nvme0 | grep -E '^critical_warning'
-        for feature in 1 2 4 5 6 7 8 9 10 11; do nvme get-feature /dev/nvme0 -f $feature; done
-        mkfs.ext4 -q $drive
-        mkdir -p /mnt
-        mount $drive /mnt
-        head -c 8388608 /dev/urandom >/tmp/random
-        cp /tmp/random /mnt/copy
-        umount /mnt
-        mount $drive /mnt
-        cmp /tmp/random /mnt/copy
-        umount /mnt
-        fsck.ext4 -fn $drive >&2
-        nvme format $drive --lbaf=1 --force
-        cat /sys/block/nvme0n1/queue/logical_block_size
-        fio --name=mix --filename=$drive --rw=randrw --bsrange=4k-1M --size=32M --direct=1 \
-            --ioengine=libaio --iodepth=16 --verify=crc32c --verify_fatal=1 --randseed=1 >&2
-        nvme reset /dev/nvme0
-        nvme format $drive --lbaf=0 --ses=1 --force
-        cat /sys/block/nvme0n1/queue/logical_block_size
-        printf done | dd of=$drive conv=fsync 2>/dev/null
-        dmesg | grep -iE 'nvme.*(timeout|error|abort)' && exit 1 || true
+        printf done | dd of=/dev/nvme0n1 bs=512 conv=fsync,sync 2>/dev/null
+        dd if=/dev/nvme0n1 of=/dev/null bs=64k count=64 2>/dev/null
         """,
         "--device",
         socket,
     )
-    lines = answer.out.splitlines()
     assert "mn        : Forebay ideal" in answer.out
-    assert lines.index("4096") < lines.index("512")
-    assert "critical_warning\t\t\t: 0" in answer.out
     code, report = end()
     assert code == GOOD
     assert "failed     0" in report
     assert medium.read_bytes()[:4] == b"done"
     report = json.loads(record.read_text())
-    assert report["schema"] == "forebay.record/1" and report["total"] > 1000
+    assert report["schema"] == "forebay.record/1" and report["total"] > 100
     kinds = {event["kind"] for event in report["events"]}
     assert kinds >= {"sq-doorbell", "asked", "fetched", "posted", "cq-doorbell"}
 
@@ -61,12 +43,15 @@ def test_linux_uses_the_ssd_model(guest: Guest, serve: Serve, tmp_path: Path) ->
 def test_the_rtl_streams_onto_qemus_drive(
     guest: Guest, serve: Serve, vm_test: Path, tmp_path: Path
 ) -> None:
-    """Our driver brings both up behind a translating IOMMU; the raw image is what was streamed."""
+    """The card's streams are fed on its own side, as by a network, and all of it is trapped.
+
+    Our driver brings both up behind a translating IOMMU; the raw image is what was streamed.
+    """
     data = random.Random(1).randbytes(64 << 10)
     sent = tmp_path / "sent.bin"
     sent.write_bytes(data)
     image = tmp_path / "disk.img"
-    socket, end = serve("streamer", "--write", sent)
+    socket, end = serve("streamer", "--write", sent, "--trap-payload")
     answer = guest(
         """
         vm-test --ignored --nocapture

@@ -522,3 +522,107 @@ fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
         stray => Err(format!("{stray} stray bytes behind the file's place")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    struct Bench {
+        folder: tempfile::TempDir,
+        images: Images,
+    }
+
+    impl Bench {
+        /// A file of 16 pieces, and images that hold it at 0.
+        fn new() -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            let images = Images::in_folder(folder.path());
+            let sent: Vec<u8> = (0..16 * PIECE).map(|at| (at / 7) as u8 | 1).collect();
+            fs::write(folder.path().join(DATA), &sent).expect("written");
+            let stored = [sent, vec![0; 2 << 20]].concat();
+            for image in [&images.small_blocks, &images.large_blocks] {
+                fs::write(image, &stored).expect("written");
+            }
+            Self { folder, images }
+        }
+
+        fn report(&self, name: &str, report: &Value) {
+            fs::write(self.folder.path().join(name), report.to_string()).expect("written");
+        }
+
+        fn spoil(&self, image: &Path, at: usize) {
+            let mut bytes = fs::read(image).expect("read");
+            bytes[at] ^= 0x40;
+            fs::write(image, bytes).expect("written");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_differs_is_noticed() {
+        let bench = Bench::new();
+        let look = || stream(bench.folder.path(), &bench.images, &Amounts::SHORT);
+        assert!(look().is_err(), "there is no report");
+        bench.report("stream.json", &json!({"differ_bytes": 3}));
+        assert!(look().is_err_and(|wrong| wrong.contains("3 bytes differ")));
+        bench.report("stream.json", &json!({"differ_bytes": null}));
+        assert!(look().is_err(), "nothing was compared");
+        bench.report("stream.json", &json!({"differ_bytes": 0}));
+        assert!(look().is_ok_and(|seen| seen.starts_with("64.0 KiB")));
+        bench.spoil(&bench.images.small_blocks, 100);
+        assert!(look().is_err_and(|wrong| wrong.contains("1 bytes of the raw image")));
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_lost_is_noticed() {
+        let bench = Bench::new();
+        let look = || recovered("reset", 0, bench.folder.path(), &bench.images);
+        let acknowledge = |count: u64| {
+            let one = |n: u64| {
+                let error = if n < count {
+                    Value::Null
+                } else {
+                    json!("gone")
+                };
+                json!({"address": n * PIECE, "error": error})
+            };
+            let all: Vec<_> = (0..16).map(one).collect();
+            bench.report("reset.json", &json!({ "transactions": all }));
+        };
+        acknowledge(16);
+        assert!(look().is_err(), "nothing broke");
+        acknowledge(0);
+        assert!(look().is_err(), "it broke too early");
+        acknowledge(5);
+        assert!(look().is_ok_and(|seen| seen.contains("5 of 16")));
+        // What was not acknowledged may be lost.
+        bench.spoil(&bench.images.large_blocks, 6 * PIECE as usize);
+        assert!(look().is_ok());
+        bench.spoil(&bench.images.large_blocks, 4 * PIECE as usize);
+        assert!(look().is_err_and(|wrong| wrong.contains("0x4000")));
+        bench.spoil(&bench.images.large_blocks, 4 * PIECE as usize);
+        bench.spoil(&bench.images.large_blocks, 16 * PIECE as usize + 9);
+        assert!(look().is_err_and(|wrong| wrong.contains("1 stray")));
+    }
+
+    #[test]
+    fn queues_that_do_not_go_round_are_noticed() {
+        let bench = Bench::new();
+        let look = || all_wraps(bench.folder.path(), &bench.images, &Amounts::SHORT);
+        let count = |commands: u64| {
+            for depth in DEPTHS {
+                let counters = json!([
+                    {"name": "write_commands", "value": commands * depth / 2},
+                    {"name": "read_commands", "value": commands * depth / 2},
+                ]);
+                bench.report(&format!("wraps-{depth}.json"), &json!({"differ_bytes": 0}));
+                let inspection = json!({ "counters": counters });
+                bench.report(&format!("wraps-{depth}.inspect"), &inspection);
+            }
+        };
+        count(20);
+        assert!(look().is_ok_and(|seen| seen.contains("64: 20")));
+        count(18);
+        assert!(look().is_err_and(|wrong| wrong.contains("gone round 18")));
+    }
+}
