@@ -9,7 +9,7 @@ use forebay_cosim::System;
 use forebay_driver::Flight;
 use forebay_driver::flight::{
     Ask, Diagnosis, DriveEvent, DriveHappening, DriveQueue, DriveRecord, DriveSide, Holder,
-    HostEvent, HostHappening, HostSide,
+    HostEvent, HostHappening, HostSide, Verdict as Where,
 };
 use forebay_model::Ssd;
 use forebay_model::ssd::{QueueState, RecordEntry, RecordEvent, Verdict};
@@ -175,12 +175,12 @@ fn happening(event: RecordEvent) -> DriveHappening {
 
 /// The one line that says where it hangs.
 pub fn show_diagnosis(page: &mut Page, diagnosis: &Diagnosis) {
-    if !diagnosis.text.is_empty() {
-        page.verdict(
-            diagnosis.is_healthy(),
-            format_args!("queues: {}", diagnosis.text),
-        );
-    }
+    let sentence = format_args!("queues: {}", diagnosis.text);
+    match diagnosis.verdict {
+        // Of other RTL than ours: neither good nor bad.
+        Where::Unknown => page.line(format_args!("\n  {sentence}")),
+        _ => page.verdict(diagnosis.is_healthy(), sentence),
+    };
 }
 
 /// Draws both sides; of each side's events the last so many.
@@ -364,9 +364,7 @@ fn since(before: &mut Option<u64>, now: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_driver::flight::{
-        Cause, DriveRegisters, Ignored, LoggedError, SlotEntry, Verdict as Where,
-    };
+    use forebay_driver::flight::{Cause, DriveRegisters, Ignored, LoggedError, SlotEntry};
     use forebay_spec::nvme::{Cqe, Sqe, Status};
     use rand_core::RngCore;
     use rand_pcg::Pcg32;

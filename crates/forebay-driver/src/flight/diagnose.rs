@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::drive::{DriveHappening, DriveQueue, DriveRecord, DriveRegisters, DriveSide};
-use super::host::{Cause, HostSide};
+use super::host::{Cause, Holder, HostSide};
 use super::window::command;
 
 /// Commands that a sentence names one by one.
@@ -308,6 +308,14 @@ fn without_record(host: &HostSide) -> Diagnosis {
         if unrung > 0 {
             let text = format!("{name} has rung no doorbell for {unrung}, the last was {rung}");
             return Diagnosis::new(Verdict::NotAnnounced, text);
+        }
+        // The streamer's trace would hold a later reading.
+        if host.sq_fetched.is_none() && host.holder == Holder::Streamer {
+            let text = format!(
+                "the drive has read no entry since doorbell {rung} was written: it never got the \
+                 doorbell, or cannot read {name}'s queue"
+            );
+            return Diagnosis::new(Verdict::NotFetched, text);
         }
         if let Some(fetched) = host.sq_fetched
             && distance(lap, fetched, rung) > 0

@@ -315,6 +315,10 @@ fn a_real_drive_has_no_record() {
     behind.sq_fetched = Some(6);
     let words = ["2 entries less than doorbell 8 announced"];
     says(&behind, &drive, Verdict::NotFetched, &words);
+    let mut unread = host(8, &[7]);
+    unread.sq_fetched = None;
+    let words = ["has read no entry since doorbell 8"];
+    says(&unread, &drive, Verdict::NotFetched, &words);
     let mut silent = host(8, &[]);
     (silent.outstanding, silent.sq_doorbell, silent.sq_fetched) = (9, None, None);
     let words = ["no completion has come for 9 commands"];
