@@ -22,6 +22,9 @@ DOCUMENT = ROOT / "docs" / "VALIDATION.md"
 BEGIN = "<!-- figures: begin (python -m forebay.validation writes what follows) -->"
 END = "<!-- figures: end -->"
 HEAD = ["what", "asked", "found", "SNAcc's RTL", "command"]
+GUEST_BEGIN = "<!-- guest: begin (python -m forebay.validation writes what follows) -->"
+GUEST_END = "<!-- guest: end -->"
+GUEST_REPORT = "vm-test"
 
 Report = dict[str, Any]
 
@@ -263,13 +266,32 @@ def table(found: list[Found]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def replaced(text: str, new: str) -> str:
+def replaced(text: str, new: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
     """Put a table between the marks of a document."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not begin or not end:
-        raise ValueError(f"the document lacks the marks {BEGIN} and {END}")
+        raise ValueError(f"the document lacks the marks {marks[0]} and {marks[1]}")
     return f"{before}{begin}\n\n{new}\n\n{end}{after}"
+
+
+def guest_table(reports: Path) -> tuple[str, int] | None:
+    """Render what `forebay vm test --full` found, and count the steps that failed.
+
+    None where there is no such report, or it is of the short form.
+    """
+    path = reports / f"{GUEST_REPORT}.json"
+    if not path.exists():
+        return None
+    report = json.loads(path.read_text())
+    if not report["full"]:
+        return None
+    lines = [["step", "shows", "found"], ["---"] * 3]
+    for step in report["steps"]:
+        seen = " ".join(step["seen"].split()).replace("|", "\\|")
+        lines.append([f"`{step['name']}`", step["shows"], seen if step["good"] else f"**{seen}**"])
+    failed = sum(not step["good"] for step in report["steps"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines), failed
 
 
 def main() -> int:
@@ -288,6 +310,11 @@ def main() -> int:
         state = {True: "ok      ", False: "MISSED  ", None: "–       "}[one.met]
         print(f"{state}  {one.text:>18}  {one.figure.asked:>22}  {one.figure.what}")
     missed = sum(one.met is False for one in found)
+    guest = guest_table(options.reports)
+    if guest:
+        new = replaced(new, guest[0], (GUEST_BEGIN, GUEST_END))
+        print(f"{GUEST_REPORT}: {guest[1]} steps failed")
+        missed += guest[1]
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:

@@ -81,3 +81,19 @@ def test_the_document_is_current() -> None:
     for figure in validation.FIGURES:
         assert rows[figure.what][1] == figure.asked
         assert rows[figure.what][4] == f"`{figure.command}`"
+
+
+def test_the_guest_table_tells_what_failed(tmp_path: Path) -> None:
+    """Only the full form counts; a step that failed stands out and cannot break the table."""
+    assert validation.guest_table(tmp_path) is None
+    good = {"name": "stream", "shows": "a file", "good": True, "seen": "64.0 MiB"}
+    bad = {"name": "wraps", "shows": "queues", "good": False, "seen": "a|b\nc"}
+    path = tmp_path / "vm-test.json"
+    path.write_text(json.dumps({"full": False, "steps": [good]}))
+    assert validation.guest_table(tmp_path) is None
+    path.write_text(json.dumps({"full": True, "steps": [good, bad]}))
+    table = validation.guest_table(tmp_path)
+    assert table is not None
+    assert table[1] == 1
+    assert "| `stream` | a file | 64.0 MiB |" in table[0]
+    assert table[0].endswith("| `wraps` | queues | **a\\|b c** |")

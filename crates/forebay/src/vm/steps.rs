@@ -14,7 +14,9 @@ pub const DEPTH: u32 = 64;
 pub const DATA: &str = "data.bin";
 /// Where the small steps write, behind what the large one writes: bytes of each.
 const PART: u64 = 256 << 10;
-/// The step of `--transaction` under errors and resets.
+/// What is written while the drive is reset or removed.
+const LOAD: u64 = 4 << 20;
+/// Bytes of a transaction under errors and resets.
 const PIECE: u64 = 4096;
 
 /// What every script begins with. The devices are in the order of the machine.
@@ -299,10 +301,11 @@ spoil() {{
     sleep 2
     {act}
 }}
+head -c {LOAD} {DATA} >load.bin
 spoil & spoiler=$!
 code=0
 timeout 100 forebay run --bus vfio --ssd $drive --fpga $card --namespace 2 --timeout-cycles 20000 \
-    --transaction {PIECE} --at {at} --write {DATA} --json {name}.json || code=$?
+    --transaction {PIECE} --at {at} --write load.bin --json {name}.json || code=$?
 [ $code != 0 ] && [ $code -lt 100 ]
 wait $spoiler
 {after}run --namespace 2 --at {at} --length {PIECE} --read --json {name}-again.json
@@ -489,7 +492,10 @@ fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let (sent, stored) = (bytes(&share.join(DATA))?, bytes(&images.large_blocks)?);
+    let (sent, stored) = (
+        bytes(&share.join("load.bin"))?,
+        bytes(&images.large_blocks)?,
+    );
     let stored = stored.get(place as usize..).unwrap_or_default();
     let mut acknowledged = 0;
     for transaction in &transactions {
@@ -539,7 +545,9 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let images = Images::in_folder(folder.path());
             let sent: Vec<u8> = (0..16 * PIECE).map(|at| (at / 7) as u8 | 1).collect();
-            fs::write(folder.path().join(DATA), &sent).expect("written");
+            for name in [DATA, "load.bin"] {
+                fs::write(folder.path().join(name), &sent).expect("written");
+            }
             let stored = [sent, vec![0; 2 << 20]].concat();
             for image in [&images.small_blocks, &images.large_blocks] {
                 fs::write(image, &stored).expect("written");
