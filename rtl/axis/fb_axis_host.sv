@@ -322,7 +322,7 @@ module fb_axis_host
   end
 
   // Bytes of the word taken last: TKEEP has its ones in a row from bit 0 on.
-  logic [6:0] keep_bytes;
+  logic [6:0] keep_bytes, keep_bytes_q;
   always_comb begin : count_keep
     keep_bytes = '0;
     for (int b = 5; b >= 0; b--) begin
@@ -330,6 +330,8 @@ module fb_axis_host
     end
     if (keep_q[USER_BEAT_BYTES-1]) keep_bytes = 7'd64;
   end
+  // There just when the valid bit is.
+  always_ff @(posedge clk) keep_bytes_q <= keep_bytes;
 
   // -------------------------------------------------------------------------------------- memory
   assign mem_en = fetch || store;
@@ -355,7 +357,7 @@ module fb_axis_host
     in.response.code.next = response_code_q;
     in.response.valid.hwset = note_response_q && !clear;
     in.response.valid.hwclr = clear;
-    in.read.bytes.next = ByteBits'({last_word_q, 6'd0}) + ByteBits'(keep_bytes);
+    in.read.bytes.next = ByteBits'({last_word_q, 6'd0}) + ByteBits'(keep_bytes_q);
     in.read.last.next = read_last_q;
     in.read.error.next = read_error_q;
     in.read.tag.next = read_tag_q;
