@@ -151,27 +151,31 @@ impl Config {
 pub mod rtl {
     use super::{Error, Path, PathBuf, Result, Source, fs};
 
+    /// Pages that a resting direction keeps, where there are enough.
+    const RESERVE: u32 = 64;
+
     /// Our streamer with on-chip buffer: `root` is the folder that holds `rtl/`.
     #[must_use]
     pub fn onchip(root: &Path, queue_depth: u32, pages: u32) -> Source {
-        Source::new("fb_top_onchip")
-            .filelist(root.join("rtl/top/onchip.f"))
-            .root(root)
-            .parameter("QueueDepth", queue_depth)
-            .parameter("Pages", pages)
+        ours(root, "onchip", queue_depth, pages)
     }
 
     /// The same with a host port in the place of the user's streams, of so many staging pages for
     /// both directions, 16 to 1024.
     #[must_use]
     pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
-        Source::new("fb_top_host")
-            .filelist(root.join("rtl/top/host.f"))
+        ours(root, "host", queue_depth, pages).parameter("HostPages", host_pages)
+    }
+
+    fn ours(root: &Path, name: &str, queue_depth: u32, pages: u32) -> Source {
+        // The RTL refuses to keep more than half of its pages for one direction.
+        let reserve = RESERVE.min(pages / 2);
+        Source::new(&format!("fb_top_{name}"))
+            .filelist(root.join(format!("rtl/top/{name}.f")))
             .root(root)
             .parameter("QueueDepth", queue_depth)
             .parameter("Pages", pages)
-            .parameter("ReservePages", (pages / 4).min(64))
-            .parameter("HostPages", host_pages)
+            .parameter("ReservePages", reserve)
     }
 
     /// Any RTL with the pins of ours or of SNAcc's streamer: a filelist (`.f`, paths in it relative

@@ -276,6 +276,9 @@ impl Builder {
             "-Wno-lint",
             "-Wno-style",
             "-Wno-STMTDLY",
+            // What a design itself refuses during elaboration is an error all the same.
+            "-Werror-USERFATAL",
+            "-Werror-USERERROR",
         ]);
         // Large designs are compiled on all cores.
         command.args(["--output-split", "12000"]);

@@ -182,6 +182,29 @@ fn unknown_ports_get_a_hint() {
 }
 
 #[test]
+fn a_parameter_that_the_design_refuses_ends_the_build() {
+    let text = "
+module picky #(parameter int Pages = 1) (input wire clk, output wire q);
+  if (Pages > 2) begin : gen_bad
+    $fatal(1, \"picky (%m): Pages=%0d must be at most 2\", Pages);
+  end
+  assign q = clk;
+endmodule
+";
+    let bench = Bench::new();
+    let file = bench.file("picky.sv", text);
+    let source = Source::new("picky").file(file);
+    assert!(bench.build(&source).is_ok());
+    let error = bench
+        .build(&source.parameter("Pages", 3))
+        .expect_err("refused");
+    assert!(
+        error.to_string().contains("Pages=3 must be at most 2"),
+        "{error}"
+    );
+}
+
+#[test]
 fn bad_rtl_shows_what_verilator_says() {
     let bench = Bench::new();
     let file = bench.file(

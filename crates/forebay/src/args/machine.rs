@@ -32,8 +32,6 @@ const SIMULATED: [&str; 9] = [
     "wave-from",
     "wave-until",
 ];
-/// Pages that a resting direction keeps, where there are enough.
-const RESERVE: u32 = 64;
 
 /// On which machine something runs.
 #[derive(Clone, Debug)]
@@ -94,9 +92,7 @@ impl<P> MachineArgs<P> {
         let mut source = if self.rtl.is_empty() {
             let root = home::find()?;
             let depth = self.depth().next_power_of_two();
-            // The RTL refuses to keep more than half of its pages for one direction.
-            let reserve = RESERVE.min(self.reorder / 2);
-            ours(&root, depth, self.reorder).parameter("ReservePages", reserve)
+            ours(&root, depth, self.reorder)
         } else {
             third_party::source(&self.rtl, self.top.as_deref())?
         };

@@ -130,8 +130,13 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
              lead elsewhere is fed from there",
         ));
     };
-    let header = header(args, facts);
-    let block_bytes = facts.namespace.block_bytes();
+    // What a program that was killed had on its way is not to become part of this one's.
+    let streamer = session.streamer().cloned();
+    if let Some(streamer) = &streamer {
+        port.clear(&mut bus, streamer, LIMIT)?;
+    }
+    let header = header(args, session.facts());
+    let block_bytes = session.facts().namespace.block_bytes();
     Ok(Hardware {
         bus,
         session: Some(session),

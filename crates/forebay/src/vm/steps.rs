@@ -68,7 +68,7 @@ impl Amounts {
         mixed: 32 << 20,
     };
 
-    /// Bytes of a namespace of the large drive.
+    /// Bytes of a namespace of the large drive, and of the SSD model.
     pub const fn drive(&self) -> u64 {
         2 * self.stream + (64 << 20)
     }

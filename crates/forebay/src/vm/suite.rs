@@ -33,8 +33,6 @@ use crate::{home, interrupt, report};
 const SCHEMA: &str = "forebay.vm-test/1";
 /// Pages of the card's payload buffer.
 const PAGES: u32 = 1024;
-/// Bytes of the SSD model's namespace.
-const MODEL: u64 = 64 << 20;
 /// Before a line of the guest that is for us.
 const MARK: &str = "::";
 
@@ -82,7 +80,7 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
 
     let stop = Arc::new(AtomicBool::new(false));
     interrupt::also(Arc::clone(&stop));
-    let devices = Devices::serve(folder.path(), &stop)?;
+    let devices = Devices::serve(folder.path(), amounts.drive(), &stop)?;
     let machine = machine(&images, &amounts, &devices);
     let serial_log = folder.path().join("serial.log");
     let mut listener = Listener::new(&steps);
@@ -217,8 +215,9 @@ struct Devices {
 type Served = std::result::Result<String, String>;
 
 impl Devices {
-    /// In the order of [`steps::COMMON`]: the card, the card with all trapped, the SSD model.
-    fn serve(folder: &Path, stop: &Arc<AtomicBool>) -> Result<Self> {
+    /// In the order of [`steps::COMMON`]: the card, the card with all trapped, the SSD model of so
+    /// many bytes.
+    fn serve(folder: &Path, model: u64, stop: &Arc<AtomicBool>) -> Result<Self> {
         let mut devices = Self {
             sockets: Vec::new(),
             threads: Vec::new(),
@@ -235,7 +234,7 @@ impl Devices {
         }
         let mut profile = Profile::builtin("ideal")?;
         if let Some(namespace) = profile.ssd.namespaces.first_mut() {
-            namespace.bytes = MODEL;
+            namespace.bytes = model;
         }
         let model = SsdDevice::new(&profile, Medium::in_memory(profile.ssd.bytes()), 1)?;
         devices.add(folder, "model", model, |model| {
