@@ -170,7 +170,7 @@ pub mod rtl {
     fn ours(root: &Path, name: &str, queue_depth: u32, pages: u32) -> Source {
         // The RTL refuses to keep more than half of its pages for one direction.
         let reserve = RESERVE.min(pages / 2);
-        Source::new(&format!("fb_top_{name}"))
+        Source::new(format!("fb_top_{name}"))
             .filelist(root.join(format!("rtl/top/{name}.f")))
             .root(root)
             .parameter("QueueDepth", queue_depth)
