@@ -51,7 +51,6 @@ IDEAL = ("--profile", "ideal")
         ("run --read --length 1 --json no/such/folder/x.json", "no/such/folder"),
         ("run --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
         ("run --read --length 1 --max-transfer 5000", "multiple of 4096"),
-        ("run --read --length 1 --namespace 77", "77"),
         ("run --read --length 1 --ssd 0000:01:00.0", "add --bus vfio"),
         ("run --read --length 1 --bus vfio", "--ssd is missing"),
         ("run --read --length 1 --bus vfio --ssd 0000:01:00.0", "--fpga is missing"),
@@ -94,6 +93,12 @@ def test_the_streamer_refuses_in_words(
         assert transaction["error_code"] == code
         assert words in transaction["error"]
         assert words in forebay(*line, code=BAD_RESULT).out
+
+
+def test_a_namespace_that_is_not_there(forebay: Run) -> None:
+    """The driver says which there are."""
+    answer = forebay("run", *IDEAL, "--read", "--length", 1, "--namespace", 77, code=BAD_RESULT)
+    assert "77 was asked for, active are [1]" in " ".join(answer.complaint.split())
 
 
 def test_the_last_block_can_be_used(forebay: Run, data: Callable[[int], Path]) -> None:

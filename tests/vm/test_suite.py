@@ -7,7 +7,8 @@ from pathlib import Path
 
 from driving import IMPOSSIBLE, Run
 
-STEPS = ["linux", "peers", "stream", "trapped", "formats", "wraps", "errors", "reset", "removal"]
+STEPS = ["linux", "peers", "stream", "trapped", "formats", "wraps", "errors", "recorder"]
+STEPS += ["reset", "removal"]
 DEVICES = ["card", "trapped card", "model"]
 
 

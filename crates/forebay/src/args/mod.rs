@@ -182,7 +182,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NSID")]
     pub namespace: Option<u32>,
     /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
-    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub max_transfer: Option<u64>,
     /// Force unit access: answer a write only when it is on the medium
     #[arg(long, requires = "write")]

@@ -58,6 +58,16 @@ pub fn length(text: &str) -> Read<u64> {
     }
 }
 
+/// A length in whole pages.
+pub fn pages(text: &str) -> Read<u64> {
+    match length(text)? {
+        bytes if bytes.is_multiple_of(4096) => Ok(bytes),
+        bytes => Err(format!(
+            "{bytes} bytes are no multiple of 4096; give 4KiB, 8KiB, …"
+        )),
+    }
+}
+
 /// Memory in a BAR of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerMemory {

@@ -175,6 +175,17 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
             check: Some(all_errors),
         },
         Step {
+            name: "recorder",
+            shows: "the flight recorder: both sides of the queues, stored and drawn",
+            script: format!(
+                "head -c {PART} {DATA} >part.bin\n\
+                 run --write part.bin --inspect recorder.inspect\n\
+                 forebay inspect --from recorder.inspect >recorder.txt\n\
+                 forebay inspect --from recorder.inspect --json recorder.json\n"
+            ),
+            check: Some(recorder),
+        },
+        Step {
             name: "reset",
             shows: "the drive is reset under load: an error in time, one command recovers",
             script: broken(
@@ -485,6 +496,30 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
     Ok(causes.join("; "))
 }
 
+/// The streamer's and the drive's side, as text and as JSON.
+fn recorder(share: &Path, _: &Images, _: &Amounts) -> Finding {
+    let report = read(share, "recorder.json")?;
+    let (host, drive) = (&report["flight"]["host"], &report["flight"]["drive"]);
+    let submitted = host["submitted"].as_u64().unwrap_or(0);
+    let events = report["trace"].as_array().map_or(0, Vec::len);
+    if submitted == 0 || events == 0 || !drive["registers"]["ready"].as_bool().unwrap_or(false) {
+        return Err(format!(
+            "streamer: {submitted} commands, {events} events; drive: {}",
+            drive["registers"]
+        ));
+    }
+    let text = fs::read_to_string(share.join("recorder.txt")).unwrap_or_default();
+    let verdict = report["flight"]["diagnosis"]["text"]
+        .as_str()
+        .unwrap_or_default();
+    if verdict.is_empty() || !text.contains(verdict) {
+        return Err(format!("the text lacks the verdict {verdict:?}"));
+    }
+    Ok(format!(
+        "{submitted} commands, the last {events} events, the drive's registers: {verdict}"
+    ))
+}
+
 /// What was acknowledged before the drive broke lies in the image, and nothing lies elsewhere.
 fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
     let report = read(share, &format!("{name}.json"))?;
@@ -522,8 +557,9 @@ fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
     let behind = stored.iter().skip(sent.len()).take(1 << 20);
     match behind.filter(|byte| **byte != 0).count() {
         0 => Ok(format!(
-            "{acknowledged} of {all} transactions acknowledged, all of these in the image; \
-             no stray byte; then it worked again"
+            "{acknowledged} of {all} transactions acknowledged, all of these in the image; no stray \
+             byte; the streamer's queue: {}; then it worked again",
+            report["diagnosis"]["text"].as_str().unwrap_or("no verdict")
         )),
         stray => Err(format!("{stray} stray bytes behind the file's place")),
     }
