@@ -11,29 +11,36 @@ from booting import Guest, Serve
 from driving import GOOD
 
 
-def test_a_served_ssd_keeps_its_medium_and_its_record(
+def test_served_ssds_keep_their_media_and_a_record(
     guest: Guest, serve: Serve, tmp_path: Path
 ) -> None:
-    """What Linux writes is in the file; what the drive saw of its queues is in the record.
+    """What Linux writes is in the files; what a drive saw of its queues is in the record.
 
-    That Linux finds nothing wrong with the drive is a step of `forebay vm test`.
+    Two drives of one guest differ in their serial numbers, or Linux would refuse the second. That
+    Linux finds nothing wrong with them is a step of `forebay vm test`.
     """
-    medium, record = tmp_path / "medium.img", tmp_path / "record.json"
-    socket, end = serve("ssd", "--medium", medium, "--size", "64MiB", "--record", record)
+    media, record = [tmp_path / "first.img", tmp_path / "second.img"], tmp_path / "record.json"
+    size = ("--size", "64MiB")
+    first, end = serve("ssd", "--medium", media[0], *size, "--record", record)
+    second, end_second = serve("ssd", "--medium", media[1], *size, "--seed", 2)
     answer = guest(
         """
         nvme id-ctrl /dev/nvme0 | grep '^mn'
-        printf done | dd of=/dev/nvme0n1 bs=512 conv=fsync,sync 2>/dev/null
-        dd if=/dev/nvme0n1 of=/dev/null bs=64k count=64 2>/dev/null
+        for drive in 0 1; do
+            printf done | dd of=/dev/ssd${drive}n1 bs=512 conv=fsync,sync 2>/dev/null
+            dd if=/dev/ssd${drive}n1 of=/dev/null bs=64k count=64 2>/dev/null
+        done
+        cat /sys/class/nvme/nvme*/serial
         """,
-        "--device",
-        socket,
+        *("--device", first, "--device", second),
     )
     assert "mn        : Forebay ideal" in answer.out
-    code, report = end()
-    assert code == GOOD
-    assert "failed     0" in report
-    assert medium.read_bytes()[:4] == b"done"
+    assert {"FOREBAY0001", "FOREBAY0002"} <= set(answer.out.split())
+    for medium, wait in zip(media, [end, end_second], strict=True):
+        code, report = wait()
+        assert code == GOOD
+        assert "failed     0" in report
+        assert medium.read_bytes()[:4] == b"done"
     report = json.loads(record.read_text())
     assert report["schema"] == "forebay.record/1" and report["total"] > 100
     kinds = {event["kind"] for event in report["events"]}

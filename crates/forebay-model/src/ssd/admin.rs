@@ -161,13 +161,9 @@ impl Ssd {
             },
             ..IdentifyController::default()
         };
-        data.set_names(
-            "FOREBAY0001",
-            &self.profile.model,
-            env!("CARGO_PKG_VERSION"),
-        );
-        let name = b"nqn.2024-01.org.forebay:model";
-        data.subnqn[..name.len()].copy_from_slice(name);
+        data.set_names(&self.serial, &self.profile.model, env!("CARGO_PKG_VERSION"));
+        let name = format!("nqn.2024-01.org.forebay:model:{}", self.serial);
+        data.subnqn[..name.len()].copy_from_slice(name.as_bytes());
         data
     }
 

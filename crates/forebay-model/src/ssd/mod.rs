@@ -105,6 +105,8 @@ struct Namespace {
 pub struct Ssd {
     node: Node,
     profile: SsdProfile,
+    /// Serial number: two drives of one machine have to differ in it.
+    serial: String,
     config: ConfigSpace,
     msix: Msix,
     registers: Registers,
@@ -201,6 +203,8 @@ impl Ssd {
             faults: FaultPlan::none(),
             stats: SsdStats::default(),
             record: Record::default(),
+            // 13 digits are left of the field's 20 characters.
+            serial: format!("FOREBAY{:04}", seed % 10_000_000_000_000),
             profile: profile.clone(),
         })
     }

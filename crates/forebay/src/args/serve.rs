@@ -48,7 +48,7 @@ pub struct ServeSsdArgs {
     /// Logical block in bytes, until the guest formats it otherwise [default: the profile's]
     #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
     pub block: Option<String>,
-    /// Decides everything that is random
+    /// Decides everything that is random, and the serial number: two drives of one guest need two
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
 }
