@@ -278,13 +278,13 @@ def replaced(text: str, new: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
 def guest_table(reports: Path) -> tuple[str, int] | None:
     """Render what `forebay vm test --full` found, and count the steps that failed.
 
-    None where there is no such report, or it is of the short form.
+    None where there is no such report, or it is of the short form or of some steps only.
     """
     path = reports / f"{GUEST_REPORT}.json"
     if not path.exists():
         return None
     report = json.loads(path.read_text())
-    if not report["full"]:
+    if not report["full"] or "--step" in report["command_line"]:
         return None
     lines = [["step", "shows", "found"], ["---"] * 3]
     for step in report["steps"]:

@@ -89,9 +89,13 @@ def test_the_guest_table_tells_what_failed(tmp_path: Path) -> None:
     good = {"name": "stream", "shows": "a file", "good": True, "seen": "64.0 MiB"}
     bad = {"name": "wraps", "shows": "queues", "good": False, "seen": "a|b\nc"}
     path = tmp_path / "vm-test.json"
-    path.write_text(json.dumps({"full": False, "steps": [good]}))
+    line = ["forebay", "vm", "test"]
+    path.write_text(json.dumps({"full": False, "command_line": line, "steps": [good]}))
     assert validation.guest_table(tmp_path) is None
-    path.write_text(json.dumps({"full": True, "steps": [good, bad]}))
+    some = [*line, "--full", "--step", "stream"]
+    path.write_text(json.dumps({"full": True, "command_line": some, "steps": [good]}))
+    assert validation.guest_table(tmp_path) is None
+    path.write_text(json.dumps({"full": True, "command_line": line, "steps": [good, bad]}))
     table = validation.guest_table(tmp_path)
     assert table is not None
     assert table[1] == 1

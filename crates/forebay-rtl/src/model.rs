@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::builder::{ABI, Library};
 use crate::error::{Error, Result};
-use crate::ports::{Direction, Port};
+use crate::ports::{self, Direction, Port};
 
 /// No design has more ports; a library that claims so is not one of ours.
 const PORTS_MAX: usize = 4096;
@@ -270,6 +270,18 @@ impl Model {
             unsafe { CStr::from_ptr(raw.name) }.to_bytes() == name.as_bytes()
         });
         let raw = raw.ok_or_else(|| failed("there is none".into()))?;
+        // Before anything is written into the file.
+        let own = file.try_clone_to_owned().map(std::fs::File::from);
+        let length = own.and_then(|own| own.metadata());
+        let length = length.map_err(|e| failed(e.to_string()))?.len();
+        if !offset.is_multiple_of(ports::PAGE_BYTES) {
+            return Err(failed(format!("offset {offset} is no multiple of 4096")));
+        }
+        if offset.checked_add(raw.bytes).is_none_or(|end| end > length) {
+            let bytes = raw.bytes;
+            let what = format!("{bytes} bytes at {offset} are past the file's {length}");
+            return Err(failed(what));
+        }
         // SAFETY: a live instance, borrowed mutably, and a memory of its own that fills whole
         // pages: nothing else is on them, and `fb_free` gives them back as they were.
         let code =

@@ -397,6 +397,9 @@ fn a_memory_lies_in_a_file_that_others_read_and_write() {
 
     // Off the pages, elsewhere, or read-only: refused, and the design runs on.
     assert!(model.share(name, file.as_fd(), 100).is_err());
+    assert!(model.share(name, file.as_fd(), 2 * 4096).is_err());
+    assert!(model.share(name, file.as_fd(), u64::MAX - 4095).is_err());
+    assert_eq!(file.metadata().expect("there").len(), 3 * 4096);
     assert!(model.share("store.nowhere", file.as_fd(), 0).is_err());
     let null = fs::File::open("/dev/null").expect("opens");
     let error = model.share(name, null.as_fd(), 0).expect_err("refused");

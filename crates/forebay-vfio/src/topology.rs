@@ -381,7 +381,7 @@ fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured
         .then(|| failing(&["FPGA card", "path between them", "payload size"]));
     let (on_chip, good) = match between(functions, measured) {
         Some((against, good)) => {
-            let mut why = failing(&["path between them"]);
+            let mut why = failing(&["path between them", "payload size"]);
             why.extend(against);
             (why, good)
         }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use forebay_cosim::{Card, Outcome, Read, Sent, Write};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 
 use crate::device::{Bar, Device, Guest, Pace, Ticket};
 use crate::error::{Error, Result};
@@ -76,9 +76,7 @@ impl StreamerDevice {
     /// # Errors
     /// Where there is no memory for that.
     pub fn map_payload(&mut self) -> Result<u64> {
-        let made = memfd_create("payload", MemfdFlags::CLOEXEC)
-            .and_then(|file| ftruncate(&file, Card::BAR_BYTES).map(|()| file));
-        let file = made.map_err(io::Error::from)?;
+        let file = file_of(Card::BAR_BYTES).map_err(io::Error::from)?;
         let places = self.card.share_memories(file.as_fd()).map_err(failed)?;
         let areas: Vec<_> = places
             .into_iter()
@@ -209,6 +207,15 @@ impl Device for StreamerDevice {
             Pace::After(TICK)
         })
     }
+}
+
+/// A file in memory whose size nobody can change: it is mapped on either side.
+fn file_of(bytes: u64) -> rustix::io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = memfd_create("payload", flags)?;
+    ftruncate(&file, bytes)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
+    Ok(file)
 }
 
 fn failed(error: forebay_cosim::Error) -> Error {

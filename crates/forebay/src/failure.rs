@@ -236,6 +236,9 @@ impl From<forebay_driver::Failure> for Failure {
 
 impl From<forebay_driver::Error> for Failure {
     fn from(error: forebay_driver::Error) -> Self {
+        if let forebay_driver::Error::Bus(forebay_driver::BusError::Interrupted) = error {
+            return Self::interrupted();
+        }
         let help = error.remedy().to_owned();
         Self {
             exit: Exit::BadResult,

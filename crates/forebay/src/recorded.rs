@@ -21,6 +21,8 @@ pub struct Recorded<'a> {
     /// Events that the file knows of.
     stored: u64,
     stored_at: Instant,
+    /// Once is enough.
+    warned: bool,
 }
 
 impl<'a> Recorded<'a> {
@@ -35,6 +37,7 @@ impl<'a> Recorded<'a> {
             path,
             stored: 0,
             stored_at: Instant::now(),
+            warned: false,
         };
         recorded.store()?;
         Ok(recorded)
@@ -46,14 +49,18 @@ impl<'a> Recorded<'a> {
     /// Where it cannot be written.
     pub fn store(&mut self) -> Result<()> {
         let (ssd, now) = (self.device.ssd(), self.device.now());
-        self.stored = ssd.record().total();
+        // Also where it fails: the next try is due when the next file would be.
         self.stored_at = Instant::now();
-        RecordReport::new(self.profile, ssd, now).store(self.path)
+        RecordReport::new(self.profile, ssd, now).store(self.path)?;
+        self.stored = ssd.record().total();
+        Ok(())
     }
 
     /// Writes it while the guest goes on. A disk that is full is no reason to take its drive away.
     fn refresh(&mut self) {
-        if let Err(failure) = self.store() {
+        if let Err(failure) = self.store()
+            && !std::mem::replace(&mut self.warned, true)
+        {
             eprintln!("warning: {failure}");
         }
     }

@@ -54,8 +54,10 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
             let mut recorded = Recorded::new(&mut device, &profile.name, path)?;
             let exit = serve(&mut recorded, &args.socket);
             // A device that has broken down has something to tell, too.
-            recorded.store()?;
-            exit?
+            let stored = recorded.store();
+            let exit = exit?;
+            stored?;
+            exit
         }
     };
     let stats = device.stats();
@@ -122,6 +124,18 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
     })
 }
 
+/// What went wrong, if that is what happened.
+pub fn complaint(event: &Event) -> Option<String> {
+    match event {
+        Event::Listening | Event::Connected | Event::Reset => None,
+        Event::Malformed(error) => Some(error.to_string()),
+        Event::Refused(refused) => Some(refused.to_string()),
+        Event::NoAnswer { bar, offset } => Some(format!(
+            "the guest's read of BAR {bar} at {offset:#x} got no answer"
+        )),
+    }
+}
+
 /// Serves a device until its virtual machine has gone.
 fn serve(device: &mut dyn Device, socket: &SocketArgs) -> Result<Exit> {
     let options = Options {
@@ -132,15 +146,13 @@ fn serve(device: &mut dyn Device, socket: &SocketArgs) -> Result<Exit> {
     interrupt::also(Arc::clone(&stop));
     let mut complaints = 0;
     let mut watch = |event: &Event| {
-        let complaint = match event {
-            Event::Listening => return println!("listening at {}", socket.path.display()),
-            Event::Connected => return println!("a virtual machine has connected"),
-            Event::Reset => return,
-            Event::Malformed(error) => error.to_string(),
-            Event::Refused(refused) => refused.to_string(),
-            Event::NoAnswer { bar, offset } => {
-                format!("the guest's read of BAR {bar} at {offset:#x} got no answer")
-            }
+        match event {
+            Event::Listening => println!("listening at {}", socket.path.display()),
+            Event::Connected => println!("a virtual machine has connected"),
+            _ => {}
+        }
+        let Some(complaint) = complaint(event) else {
+            return;
         };
         complaints += 1;
         if complaints <= COMPLAINTS {

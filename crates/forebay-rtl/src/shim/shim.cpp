@@ -147,10 +147,11 @@ FB_API void fb_free(Shim* shim) {
         shim->trace.reset();
 #endif
         if (shim->model && !shim->broken) shim->model->final();
-        // The allocator gets back what it gave: pages of nobody else.
+        // The allocator gets back what it gave, pages of nobody else, or else nothing.
         for (const fb_memory& it : shim->shared) {
-            mmap(it.data, it.bytes, PROT_READ | PROT_WRITE,
-                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void* placed = mmap(it.data, it.bytes, PROT_READ | PROT_WRITE,
+                                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (placed == MAP_FAILED) shim->model.release();
         }
         shim->model.reset();
     } catch (const std::exception&) {

@@ -17,7 +17,7 @@ use super::cpio::{self, Writer};
 use super::error::{Error, Result};
 use super::image::Image;
 use super::machine::{Machine, device, escaped};
-use super::program;
+use super::program::{self, Program};
 
 /// How often it is looked whether QEMU still runs and the user still waits.
 const PULSE: Duration = Duration::from_millis(50);
@@ -33,8 +33,8 @@ const LINE_MOST: usize = 4096;
 /// What a guest is started for.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// Programs of this machine that the guest gets, by path.
-    pub programs: Vec<PathBuf>,
+    /// Programs of this machine that the guest gets.
+    pub programs: Vec<Program>,
     /// A folder whose files are in /share of the guest, and into which those it changes come back.
     pub share: Option<&'a Path>,
     /// Where the kernel's messages go.

@@ -17,3 +17,4 @@ pub use error::{Error, Result};
 pub use image::Image;
 pub use launch::{Job, run, shell};
 pub use machine::{Access, Inject, Iommu, MEMORY_LEAST, Machine, Namespace, Ssd};
+pub use program::Program;

@@ -14,28 +14,57 @@ const FOLDER: &str = "forebay";
 /// The loader of glibc on x86-64; its path is part of the ABI.
 const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-/// Adds programs, which the guest then finds on its path under their names.
-///
-/// # Errors
-/// Where one cannot be read, or misses a library here.
-pub fn add(archive: &mut Writer, programs: &[PathBuf]) -> Result<()> {
-    let mut libraries = Vec::new();
-    for folder in ["", "/bin", "/lib"] {
-        archive.folder(&format!("{FOLDER}{folder}"));
-    }
-    for program in programs {
-        let name = program.file_name().and_then(|name| name.to_str());
+/// A program of this machine for the guest, which finds it on its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// How the guest calls it.
+    pub name: String,
+    /// Where it lies here.
+    pub path: PathBuf,
+}
+
+impl Program {
+    /// Under the name of its file.
+    ///
+    /// # Errors
+    /// Where that cannot be a program's name in the guest.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = name.filter(|name| is_plain(name)) else {
             return Err(Error::Setting {
                 field: "a program's name",
-                value: program.display().to_string(),
+                value: path.display().to_string(),
                 limit: "only letters, digits and . _ - can be in it".into(),
                 remedy: "rename it",
             });
         };
-        let data = fs::read(program).map_err(Error::io("reading", program))?;
+        let (name, path) = (name.to_owned(), path.to_owned());
+        Ok(Self { name, path })
+    }
+
+    /// The program that runs now, also where its file has been replaced meanwhile.
+    #[must_use]
+    pub fn this(name: &str) -> Self {
+        // Not `self`: the loader, another process, is asked for the libraries.
+        let path = format!("/proc/{}/exe", std::process::id()).into();
+        let name = name.to_owned();
+        Self { name, path }
+    }
+}
+
+/// Adds programs.
+///
+/// # Errors
+/// Where one cannot be read, or misses a library here.
+pub fn add(archive: &mut Writer, programs: &[Program]) -> Result<()> {
+    let mut libraries = Vec::new();
+    for folder in ["", "/bin", "/lib"] {
+        archive.folder(&format!("{FOLDER}{folder}"));
+    }
+    for Program { name, path } in programs {
+        let data = fs::read(path).map_err(Error::io("reading", path))?;
         archive.file(&format!("{FOLDER}/bin/{name}"), true, &data)?;
-        let needed = libraries_of(program)?;
+        let needed = libraries_of(path)?;
         let run = match needed.is_empty() {
             true => format!("/{FOLDER}/bin/{name}"),
             false => format!(

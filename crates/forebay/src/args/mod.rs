@@ -22,7 +22,7 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
-/// `devices` and `doctor` look at this machine's own hardware.
+/// `devices` and `doctor` look at this machine's own hardware, and only `run --bus vfio` writes to it.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -226,7 +226,8 @@ pub struct RunArgs {
 pub enum BusKind {
     /// Simulated: the RTL in Verilator, drive and fabric are models
     Sim,
-    /// Devices of this machine, through Linux VFIO: --ssd and --fpga name them
+    /// Devices of this machine, through Linux VFIO: --ssd and --fpga name them. The drive is
+    /// OVERWRITTEN, with no question asked
     Vfio,
 }
 

@@ -4,14 +4,13 @@
 mod steps;
 mod suite;
 
-use std::env;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use forebay_rtl::Cache;
-use forebay_vm::guest::{self, Image, Job, Machine};
+use forebay_vm::guest::{self, Image, Job, Machine, Program};
 
 use crate::args::{VmArgs, VmCommand, VmRunArgs};
 use crate::failure::{Exit, Failure, Result};
@@ -66,6 +65,11 @@ fn shell(args: &VmArgs) -> Result<u8> {
     Ok(Exit::Good as u8)
 }
 
+/// This program, as the guest calls it.
+fn own_program() -> Program {
+    Program::this("forebay")
+}
+
 /// The image, made if need be.
 fn image() -> Result<Image> {
     let cache = Cache::of_user().folder().with_file_name("guest");
@@ -90,7 +94,7 @@ fn list(image: &Image) -> Result<u8> {
 /// What a guest is started with.
 struct Prepared {
     machine: Machine,
-    programs: Vec<PathBuf>,
+    programs: Vec<Program>,
     serial_log: PathBuf,
     stop: Arc<AtomicBool>,
 }
@@ -105,8 +109,9 @@ impl Prepared {
                 "make it first",
             ));
         }
-        let own = env::current_exe()
-            .map_err(|error| Failure::file("looking for", Path::new("this program"), error))?;
+        let further = args.program.iter().map(|path| Program::of_file(path));
+        let programs = [Ok(own_program())].into_iter().chain(further);
+        let programs = programs.collect::<guest::Result<_>>()?;
         let stop = Arc::new(AtomicBool::new(false));
         interrupt::also(Arc::clone(&stop));
         Ok(Self {
@@ -117,7 +122,7 @@ impl Prepared {
                 devices: args.device.clone(),
                 qmp: args.qmp.clone(),
             },
-            programs: [own].into_iter().chain(args.program.clone()).collect(),
+            programs,
             serial_log: args.serial_log.clone().unwrap_or_else(|| {
                 let home = home::find().unwrap_or_default();
                 home.join("build/vm/serial.log")

@@ -14,8 +14,9 @@ pub const DEPTH: u32 = 64;
 pub const DATA: &str = "data.bin";
 /// Where the small steps write, behind what the large one writes: bytes of each.
 const PART: u64 = 256 << 10;
-/// What is written while the drive is reset or removed.
-const LOAD: u64 = 4 << 20;
+const MIB: u64 = 1 << 20;
+/// What is written while the drive is reset or removed: seconds of work, so that it comes in between.
+const LOAD: u64 = 16 * MIB;
 /// Bytes of a transaction under errors and resets.
 const PIECE: u64 = 4096;
 
@@ -68,19 +69,40 @@ impl Amounts {
         mixed: 32 << 20,
     };
 
+    // Each step has a place of its own on the drive: the images are looked at only when all have
+    // ended. The file that is streamed begins namespace 1.
+
+    const fn trapped_at(&self) -> u64 {
+        self.stream
+    }
+
+    /// Of either namespace.
+    const fn formats_at(&self) -> u64 {
+        self.trapped_at() + self.trapped.next_multiple_of(MIB)
+    }
+
+    const fn recorder_at(&self) -> u64 {
+        self.formats_at() + 2 * MIB
+    }
+
+    const fn wraps_at(&self) -> u64 {
+        self.recorder_at() + MIB
+    }
+
+    /// Of namespace 2, where the drive is written while it is reset.
+    const fn reset_at(&self) -> u64 {
+        self.recorder_at()
+    }
+
+    /// Where it is written while it is removed.
+    const fn removal_at(&self) -> u64 {
+        self.reset_at() + 2 * LOAD
+    }
+
     /// Bytes of a namespace of the large drive, and of the SSD model.
     pub const fn drive(&self) -> u64 {
-        2 * self.stream + (64 << 20)
-    }
-
-    /// Where the drive is written while it is reset.
-    const fn reset_at(&self) -> u64 {
-        0
-    }
-
-    /// Where it is written while it is removed: elsewhere, or nobody would see what was lost.
-    const fn removal_at(&self) -> u64 {
-        self.stream + (16 << 20)
+        let wraps = self.commands(DEPTH as u64) * 4096;
+        self.wraps_at() + wraps.next_multiple_of(MIB) + 4 * LOAD
     }
 
     /// Commands of 4 KiB that make a queue of so many entries go round often enough: half of them
@@ -179,9 +201,10 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
             shows: "the flight recorder: both sides of the queues, stored and drawn",
             script: format!(
                 "head -c {PART} {DATA} >part.bin\n\
-                 run --write part.bin --inspect recorder.inspect\n\
+                 run --at {} --write part.bin --inspect recorder.inspect\n\
                  forebay inspect --from recorder.inspect >recorder.txt\n\
-                 forebay inspect --from recorder.inspect --json recorder.json\n"
+                 forebay inspect --from recorder.inspect --json recorder.json\n",
+                amounts.recorder_at()
             ),
             check: Some(recorder),
         },
@@ -239,14 +262,14 @@ fio --name=mix --filename=$disk --rw=randrw --bsrange=4k-1M --size={mixed} --dir
 nvme reset /dev/$name
 nvme format $disk --lbaf=0 --ses=1 --force
 [ $(cat /sys/block/${{name}}n1/queue/logical_block_size) = 512 ]
-! dmesg | grep -iE 'nvme.*(timeout|error|abort)'
+if dmesg | grep -iE 'nvme.*(timeout|error|abort)'; then exit 1; fi
 echo "$(nvme list | grep -c Forebay) drive bound, no error, no time-out in dmesg"
 "#
     )
 }
 
 fn trapped(amounts: &Amounts) -> String {
-    let (bytes, at) = (amounts.trapped, amounts.stream);
+    let (bytes, at) = (amounts.trapped, amounts.trapped_at());
     format!(
         "head -c {bytes} {DATA} >trapped.bin\n\
          card=$trapped\n\
@@ -261,7 +284,7 @@ fn formats(amounts: &Amounts) -> String {
     let mut script = format!("head -c {PART} {DATA} >part.bin\n");
     for namespace in [1, 2] {
         for (index, transfer) in TRANSFERS.iter().enumerate() {
-            let at = amounts.stream + (1 << 20) + index as u64 * PART;
+            let at = amounts.formats_at() + index as u64 * PART;
             let name = format!("formats-{namespace}-{transfer}");
             script.push_str(&format!(
                 "run --namespace {namespace} --max-transfer {transfer} --at {at} \
@@ -282,10 +305,10 @@ fn wraps(amounts: &Amounts) -> String {
     DEPTHS
         .iter()
         .map(|depth| {
-            let bytes = amounts.commands(*depth) / 2 * 4096;
+            let (bytes, at) = (amounts.commands(*depth) / 2 * 4096, amounts.wraps_at());
             format!(
                 "for round in $(seq 32); do cat {DATA}; done | head -c {bytes} >/tmp/wraps.bin\n\
-                 run --queue-depth {depth} --max-transfer 4KiB --write /tmp/wraps.bin --read \
+                 run --queue-depth {depth} --max-transfer 4KiB --at {at} --write /tmp/wraps.bin --read \
                  --json wraps-{depth}.json --inspect wraps-{depth}.inspect\n"
             )
         })
@@ -303,23 +326,27 @@ fn errors() -> String {
 
 /// Something is done to the drive while it is written; afterwards the same command works again.
 fn broken(name: &str, at: u64, act: &str, after: &str) -> String {
+    let again = at + LOAD + 2 * MIB;
     format!(
         r#"
 spoil() {{
-    while ! [ "$(basename $(readlink -f /sys/bus/pci/devices/$drive/driver))" = vfio-pci ]; do
+    for tenth in $(seq 600); do
+        [ "$(basename $(readlink -f /sys/bus/pci/devices/$drive/driver))" = vfio-pci ] && break
         sleep 0.1
     done
-    sleep 2
+    sleep 3
     {act}
 }}
-head -c {LOAD} {DATA} >load.bin
+for round in $(seq 16); do cat {DATA}; done | head -c {LOAD} >load.bin
+head -c {PART} {DATA} >part.bin
 spoil & spoiler=$!
 code=0
-timeout 100 forebay run --bus vfio --ssd $drive --fpga $card --namespace 2 --timeout-cycles 20000 \
+timeout 200 forebay run --bus vfio --ssd $drive --fpga $card --namespace 2 --timeout-cycles 200000 \
     --transaction {PIECE} --at {at} --write load.bin --json {name}.json || code=$?
-[ $code != 0 ] && [ $code -lt 100 ]
+[ $code != 0 ]
+[ $code -lt 100 ]
 wait $spoiler
-{after}run --namespace 2 --at {at} --length {PIECE} --read --json {name}-again.json
+{after}run --namespace 2 --at {again} --write part.bin --read --json {name}-again.json
 echo "exit code $code, then it worked again"
 "#
     )
@@ -329,6 +356,10 @@ fn read(share: &Path, name: &str) -> Result<Value, String> {
     let path = share.join(name);
     let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
     serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))
+}
+
+fn list<'r>(report: &'r Value, name: &str) -> &'r [Value] {
+    report[name].as_array().map_or(&[], Vec::as_slice)
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
@@ -373,7 +404,7 @@ fn stream(share: &Path, images: &Images, _: &Amounts) -> Finding {
 }
 
 fn all_trapped(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
-    let (image, at) = (&images.small_blocks, amounts.stream);
+    let (image, at) = (&images.small_blocks, amounts.trapped_at());
     let bytes = same(share, "trapped.json", "trapped.bin", image, at)?;
     Ok(format!(
         "{}, 0 bytes differ, the image is the file",
@@ -384,7 +415,7 @@ fn all_trapped(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
 fn all_formats(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
     for (namespace, image) in [(1, &images.small_blocks), (2, &images.large_blocks)] {
         for (index, transfer) in TRANSFERS.iter().enumerate() {
-            let at = amounts.stream + (1 << 20) + index as u64 * PART;
+            let at = amounts.formats_at() + index as u64 * PART;
             let name = format!("formats-{namespace}-{transfer}.json");
             same(share, &name, "part.bin", image, at)?;
             let block = read(share, &name)?["block_bytes"].as_u64();
@@ -419,10 +450,7 @@ fn all_wraps(share: &Path, _: &Images, amounts: &Amounts) -> Finding {
         }
         // As the streamer's own counters have it.
         let inspection = read(share, &format!("wraps-{depth}.inspect"))?;
-        let counters = inspection["counters"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
+        let counters = list(&inspection, "counters");
         let count = |name: &str| {
             let counter = counters.iter().find(|counter| counter["name"] == name);
             counter
@@ -457,13 +485,10 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
     let mut causes = Vec::new();
     for (name, bad, status) in cases {
         let report = read(share, name)?;
-        let transactions = report["transactions"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        for transaction in &transactions {
+        let transactions = list(&report, "transactions");
+        for transaction in transactions {
             let address = transaction["address"].as_u64().unwrap_or(0);
-            let hit = (address..address + PIECE).contains(&bad);
+            let hit = (address..address.saturating_add(PIECE)).contains(&bad);
             if hit != transaction["error"].is_string() {
                 let error = &transaction["error"];
                 return Err(format!(
@@ -486,11 +511,9 @@ fn all_errors(share: &Path, images: &Images, _: &Amounts) -> Finding {
     // What was acknowledged beside it lies there.
     let (sent, stored) = (bytes(&share.join("part.bin"))?, bytes(&images.failing)?);
     let bad = (BAD_LBA.write * 512 / PIECE * PIECE) as usize;
-    let around = [0..bad, bad + PIECE as usize..sent.len()];
-    if around
-        .into_iter()
-        .any(|range| sent[range.clone()] != stored[range])
-    {
+    let around = [0..bad, bad + PIECE as usize..PART as usize];
+    let mut around = around.into_iter();
+    if around.any(|range| sent.get(range.clone()) != stored.get(range)) {
         return Err("bytes beside the bad block differ in the image".into());
     }
     Ok(causes.join("; "))
@@ -523,17 +546,33 @@ fn recorder(share: &Path, _: &Images, _: &Amounts) -> Finding {
 /// What was acknowledged before the drive broke lies in the image, and nothing lies elsewhere.
 fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
     let report = read(share, &format!("{name}.json"))?;
-    let transactions = report["transactions"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    // What was done to it, as the streamer's queue and the program saw it.
+    let log = fs::read_to_string(share.join(format!("{name}.log"))).unwrap_or_default();
+    let verdict = report["diagnosis"]["text"].as_str().unwrap_or("no verdict");
+    let cause = match name {
+        "reset" => report["diagnosis"]["verdict"] == "drive-not-ready",
+        _ => log.contains("wants 0000:01:00.0 back"),
+    };
+    if !cause {
+        return Err(format!("it failed for another reason: {verdict}"));
+    }
+    let again = place + LOAD + 2 * MIB;
+    let image = &images.large_blocks;
+    same(
+        share,
+        &format!("{name}-again.json"),
+        "part.bin",
+        image,
+        again,
+    )?;
+    let transactions = list(&report, "transactions");
     let (sent, stored) = (
         bytes(&share.join("load.bin"))?,
         bytes(&images.large_blocks)?,
     );
     let stored = stored.get(place as usize..).unwrap_or_default();
     let mut acknowledged = 0;
-    for transaction in &transactions {
+    for transaction in transactions {
         if !transaction["error"].is_null() {
             continue;
         }
@@ -558,8 +597,7 @@ fn recovered(name: &str, place: u64, share: &Path, images: &Images) -> Finding {
     match behind.filter(|byte| **byte != 0).count() {
         0 => Ok(format!(
             "{acknowledged} of {all} transactions acknowledged, all of these in the image; no stray \
-             byte; the streamer's queue: {}; then it worked again",
-            report["diagnosis"]["text"].as_str().unwrap_or("no verdict")
+             byte; the streamer's queue: {verdict}; then it worked again"
         )),
         stray => Err(format!("{stray} stray bytes behind the file's place")),
     }
@@ -584,7 +622,12 @@ mod tests {
             for name in [DATA, "load.bin"] {
                 fs::write(folder.path().join(name), &sent).expect("written");
             }
-            let stored = [sent, vec![0; 2 << 20]].concat();
+            let part = vec![0x5a; PART as usize];
+            fs::write(folder.path().join("part.bin"), &part).expect("written");
+            let again = (LOAD + 2 * MIB) as usize;
+            let mut stored = vec![0; again + part.len()];
+            stored[..sent.len()].copy_from_slice(&sent);
+            stored[again..].copy_from_slice(&part);
             for image in [&images.small_blocks, &images.large_blocks] {
                 fs::write(image, &stored).expect("written");
             }
@@ -631,8 +674,11 @@ mod tests {
                 json!({"address": n * PIECE, "error": error})
             };
             let all: Vec<_> = (0..16).map(one).collect();
-            bench.report("reset.json", &json!({ "transactions": all }));
+            let diagnosis = json!({"verdict": "drive-not-ready", "text": "disabled"});
+            let report = json!({ "transactions": all, "diagnosis": diagnosis });
+            bench.report("reset.json", &report);
         };
+        bench.report("reset-again.json", &json!({"differ_bytes": 0}));
         acknowledge(16);
         assert!(look().is_err(), "nothing broke");
         acknowledge(0);
@@ -647,6 +693,39 @@ mod tests {
         bench.spoil(&bench.images.large_blocks, 4 * PIECE as usize);
         bench.spoil(&bench.images.large_blocks, 16 * PIECE as usize + 9);
         assert!(look().is_err_and(|wrong| wrong.contains("1 stray")));
+        bench.report("reset-again.json", &json!({"differ_bytes": 1}));
+        assert!(look().is_err_and(|wrong| wrong.contains("1 bytes differ")));
+        let other = json!({"transactions": [], "diagnosis": {"verdict": "healthy"}});
+        bench.report("reset.json", &other);
+        assert!(look().is_err_and(|wrong| wrong.contains("another reason")));
+    }
+
+    #[test]
+    fn no_step_writes_where_another_has_written() {
+        for amounts in [Amounts::SHORT, Amounts::FULL] {
+            let formats = TRANSFERS.len() as u64 * PART;
+            let wraps = amounts.commands(u64::from(DEPTH)) / 2 * 4096;
+            let again = LOAD + 2 * MIB + PART;
+            for places in [
+                vec![
+                    (0, amounts.stream),
+                    (amounts.trapped_at(), amounts.trapped),
+                    (amounts.formats_at(), formats),
+                    (amounts.recorder_at(), PART),
+                    (amounts.wraps_at(), wraps),
+                ],
+                vec![
+                    (amounts.formats_at(), formats),
+                    (amounts.reset_at(), again),
+                    (amounts.removal_at(), again),
+                ],
+            ] {
+                let ends = places.iter().map(|(at, bytes)| at + bytes);
+                let next = places.iter().skip(1).map(|(at, _)| *at);
+                let next = next.chain([amounts.drive()]);
+                assert!(ends.zip(next).all(|(end, next)| end <= next), "{places:?}");
+            }
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use forebay_cosim::{Card, Config, rtl};
 use forebay_model::{Medium, Profile};
 use forebay_vm::guest::{self, Access, Inject, Iommu, Job, Machine, Namespace, Ssd};
-use forebay_vm::{Device, SsdDevice, StreamerDevice};
+use forebay_vm::{Device, Event, SsdDevice, StreamerDevice};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -27,7 +27,7 @@ use crate::args::{HOST_PAGES, VmTestArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{self, Grid, Page};
-use crate::{home, interrupt, report};
+use crate::{home, interrupt, report, serve};
 
 /// Kind and version of the report.
 const SCHEMA: &str = "forebay.vm-test/1";
@@ -78,6 +78,7 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
     let steps = chosen(steps::all(&amounts), &args.steps)?;
     prepare(&share, &amounts, &steps).map_err(|error| Failure::file("writing", &share, error))?;
 
+    let image = super::image()?;
     let stop = Arc::new(AtomicBool::new(false));
     interrupt::also(Arc::clone(&stop));
     let devices = Devices::serve(folder.path(), amounts.drive(), &stop)?;
@@ -85,7 +86,7 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
     let serial_log = folder.path().join("serial.log");
     let mut listener = Listener::new(&steps);
     let job = Job {
-        programs: vec![own_program()?],
+        programs: vec![super::own_program()],
         share: Some(&share),
         serial_log: &serial_log,
         limit: Some(args.timeout),
@@ -93,7 +94,7 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
     };
     let command = ["sh", "-c", "sh ./all.sh 2>&1"].map(str::to_owned);
     let ended = guest::run(
-        &super::image()?,
+        &image,
         &machine,
         &job,
         &command,
@@ -104,7 +105,8 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
     if let Some(keep) = &args.keep {
         copy(folder.path(), keep).map_err(|error| Failure::file("writing", keep, error))?;
     }
-    ended?;
+    // Also of a guest that has not come to its end it is told how far it came, and what the
+    // devices say of it.
     let mut outcomes = listener.outcomes;
     for (outcome, step) in outcomes.iter_mut().zip(&steps) {
         look(outcome, step, &share, &images, &amounts);
@@ -123,6 +125,7 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
     if !report::emit(&report, args.report.json.as_deref())? {
         show(&report, good);
     }
+    ended?;
     Ok(if good { Exit::Good } else { Exit::BadResult } as u8)
 }
 
@@ -160,11 +163,6 @@ fn prepare(share: &Path, amounts: &Amounts, steps: &[Step]) -> io::Result<()> {
         ));
     }
     fs::write(share.join("all.sh"), all)
-}
-
-fn own_program() -> Result<PathBuf> {
-    std::env::current_exe()
-        .map_err(|error| Failure::file("looking for", Path::new("this program"), error))
 }
 
 fn machine(images: &Images, amounts: &Amounts, devices: &Devices) -> Machine {
@@ -226,7 +224,7 @@ impl Devices {
         for (name, mapped) in [("card", true), ("trapped card", false)] {
             let mut card = StreamerDevice::new(card()?, []);
             if mapped {
-                card.map_payload()?;
+                check_mapped(card.map_payload()?)?;
             }
             devices.add(folder, name, card, |card| {
                 format!("{} cycles", render::count(card.card().cycle()))
@@ -256,18 +254,17 @@ impl Devices {
         let (path, stop) = (socket.clone(), Arc::clone(&self.stop));
         let thread = thread::spawn(move || {
             let options = forebay_vm::Options::default();
-            let mut first = None;
-            let mut watch = |event: &forebay_vm::Event| {
-                // What a guest asks before a driver has come is not our fault, but worth a word.
-                if let forebay_vm::Event::NoAnswer { .. } = event {
-                    first.get_or_insert(format!("{event:?}"));
-                }
+            let (mut fault, mut refused) = (None, 0);
+            let mut watch = |event: &Event| match event {
+                // A doorbell of a drive that was reset or removed rings nowhere.
+                Event::Refused(_) => refused += 1,
+                event => fault = fault.take().or_else(|| serve::complaint(event)),
             };
             let end = forebay_vm::serve(&mut device, &path, &options, &stop, &mut watch);
-            match (end, first) {
+            match (end, fault) {
                 (Err(error), _) => Err(error.to_string()),
-                (Ok(_), Some(event)) => Err(event),
-                (Ok(_), None) => Ok(tell(&device)),
+                (Ok(_), Some(fault)) => Err(fault),
+                (Ok(_), None) => Ok(format!("{}, {refused} requests refused", tell(&device))),
             }
         });
         let limit = Instant::now() + Duration::from_secs(10);
@@ -294,6 +291,19 @@ impl Devices {
         });
         ended.collect()
     }
+}
+
+/// That all of it is mapped hangs on names in the RTL and on what Verilator writes.
+fn check_mapped(bytes: u64) -> Result<()> {
+    let wanted = u64::from(PAGES + HOST_PAGES) * 4096;
+    if bytes == wanted {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::Impossible,
+        format!("of the card's memories {bytes} bytes can be mapped, not {wanted}"),
+        "this is a defect: the RTL's memories are called otherwise than the card expects",
+    ))
 }
 
 fn card() -> Result<Card> {
