@@ -6,6 +6,8 @@
 mod machine;
 mod support;
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -93,6 +95,45 @@ fn what_is_streamed_lies_on_the_drive() {
     drop(bus);
     fpga_server.join().unwrap();
     ssd_server.join().unwrap();
+}
+
+/// The card with a host port, and both of its memories mapped.
+#[test]
+fn payload_that_is_mapped_is_the_rtls_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let config = Config::new(
+        rtl::host(&root, 64, 256, 16),
+        Profile::load("ideal").unwrap(),
+    );
+    let card = Card::new(config, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let mut device = StreamerDevice::new(card, []);
+    assert_eq!(device.map_payload().unwrap(), (256 + 16) * 4096);
+    let bar = device.bar(0);
+    let (areas, file) = bar.mapped.unwrap();
+    let places: Vec<_> = areas.iter().map(|area| (area.offset, area.bytes)).collect();
+    assert!(places.contains(&(bar0::DATA, 256 * 4096)));
+    assert!(places.contains(&(bar0::HOST, 16 * 4096)));
+    let file = File::from(file.try_clone_to_owned().unwrap());
+    assert!(
+        file.set_len(0).is_err(),
+        "who maps it could be ended by that"
+    );
+
+    let (fpga, server) = serve(move || device, |_| {});
+    let mut bus = Machine::new(vec![fpga], 1 << 20, true);
+    let client = bus.client(0);
+    // The one writes through the RTL's port, the other reads the file; and the other way round.
+    for (place, byte) in [(bar0::DATA + 4096, 0x33), (bar0::HOST + 64, 0x44)] {
+        let mut seen = [0; 64];
+        client.write(0, place, &[byte; 64]);
+        assert_eq!(client.read(0, place, 64), [byte; 64]);
+        file.read_exact_at(&mut seen, place).unwrap();
+        assert_eq!(seen, [byte; 64]);
+        file.write_all_at(&[!byte; 64], place).unwrap();
+        assert_eq!(client.read(0, place, 64), [!byte; 64]);
+    }
+    drop(bus);
+    server.join().unwrap();
 }
 
 #[test]

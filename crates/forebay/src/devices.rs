@@ -49,7 +49,7 @@ pub fn list(args: &DevicesArgs) -> Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
         devices: topology.devices().collect(),
     };
-    if !report::emit(&report, args.hardware.json())? {
+    if !report::emit(&report, args.output.json())? {
         let mut page = Page::of_hardware("Devices");
         if report.devices.is_empty() {
             page.line(
@@ -92,7 +92,7 @@ pub fn examine(args: &DoctorArgs) -> Result<Exit> {
         topology: &topology,
         check: checked,
     };
-    if !report::emit(&report, args.hardware.json())? {
+    if !report::emit(&report, args.output.json())? {
         show(&topology, works, report.check.as_ref());
     }
     match outcome {

@@ -77,7 +77,7 @@ pub struct DoctorArgs {
     pub seed: u64,
     /// The report.
     #[command(flatten)]
-    pub hardware: HardwareArgs,
+    pub output: OutputArgs,
 }
 
 impl DoctorArgs {
@@ -97,7 +97,7 @@ impl DoctorArgs {
 
 /// Options of `forebay devices` and `forebay doctor`.
 #[derive(Args, Debug)]
-pub struct HardwareArgs {
+pub struct OutputArgs {
     /// Form of what is printed; json is --json -
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: Output,
@@ -106,7 +106,7 @@ pub struct HardwareArgs {
     pub report: ReportArgs,
 }
 
-impl HardwareArgs {
+impl OutputArgs {
     /// Where the report goes as JSON.
     pub fn json(&self) -> Option<&Path> {
         match self.output {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
-pub use hardware::{DoctorArgs, HardwareArgs, HardwareBusArgs};
+pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
 pub use machine::{HOST_PAGES, MachineArgs};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use values::{FaultOption, StallOption};
@@ -94,8 +94,8 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
-            Self::Devices(args) => &args.hardware.report,
-            Self::Doctor(args) => &args.hardware.report,
+            Self::Devices(args) => &args.output.report,
+            Self::Doctor(args) => &args.output.report,
             Self::Vm {
                 vm: VmCommand::Test(args),
             } => &args.report,
@@ -335,7 +335,7 @@ pub struct DevicesArgs {
     pub give_back: Option<PciAddress>,
     /// The report.
     #[command(flatten)]
-    pub hardware: HardwareArgs,
+    pub output: OutputArgs,
 }
 
 /// Languages of `forebay spec`.

@@ -15,8 +15,7 @@ use forebay_spec::streamer::bar0;
 use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 use forebay_vfio::{Settings, Sysfs, VfioBus};
 
-use super::simulated::driver;
-use super::{Leg, Moved, Target, pieces};
+use super::{Leg, Moved, Target, adjust_driver, pieces};
 use crate::args::{BusKind, RunArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::inspection::Inspection;
@@ -110,7 +109,7 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
         fpga: place,
         ..Options::default()
     };
-    driver(args, &mut options);
+    adjust_driver(args, &mut options);
     if let Some(depth) = args.machine.queue_depth {
         options.queue_entries = depth as u16;
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use forebay_cosim::Direction;
-use forebay_driver::Flight;
+use forebay_driver::{Flight, Options};
 use forebay_spec::streamer::UserError;
 
 use crate::args::{BusKind, RunArgs};
@@ -160,6 +160,16 @@ fn carry_out(
         report.show(args);
     }
     Ok(ended.exit(report.is_good()))
+}
+
+/// What the options change about the driver, on any bus.
+fn adjust_driver(args: &RunArgs, options: &mut Options) {
+    options.nsid = args.namespace;
+    options.max_transfer = args.max_transfer;
+    options.timeout_cycles = args.timeout_cycles;
+    if let Some(limit) = args.retry_limit {
+        options.retry_limit = limit;
+    }
 }
 
 fn load(path: &Path) -> Result<Arc<[u8]>> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use forebay_cosim::{Config, Outcome, Payload, Read, Sink, Write};
-use forebay_driver::{Flight, Options};
+use forebay_driver::Flight;
 use forebay_model::Medium;
 
 use super::{Leg, Moved, Target, pieces};
@@ -41,18 +41,8 @@ fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
     }
     config.stalls = values::stalls(&args.stall);
     config.faults = values::faults(&args.fault);
-    driver(args, &mut config.driver);
+    super::adjust_driver(args, &mut config.driver);
     Ok(())
-}
-
-/// What the options change about the driver, on any bus.
-pub(super) fn driver(args: &RunArgs, options: &mut Options) {
-    options.nsid = args.namespace;
-    options.max_transfer = args.max_transfer;
-    options.timeout_cycles = args.timeout_cycles;
-    if let Some(limit) = args.retry_limit {
-        options.retry_limit = limit;
-    }
 }
 
 impl Target for Session {
