@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay devices` and `forebay doctor`: the hardware of this machine.
+//! `forebay devices`: drives and cards of this machine.
 
 use forebay_vfio::topology::Function;
 use forebay_vfio::{Bound, Sysfs, Topology};
 use serde::Serialize;
 
-use crate::args::{DevicesArgs, DoctorArgs};
-use crate::check::{self, Checked};
-use crate::failure::{Exit, Failure, Result};
+use crate::args::DevicesArgs;
+use crate::failure::{Exit, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
 
-/// Width of the columns with sentences.
-const SENTENCE: u16 = 72;
+/// Width of the column with who uses a device.
+const USES: u16 = 36;
 
 #[derive(Serialize)]
 struct Devices<'a> {
@@ -21,24 +20,12 @@ struct Devices<'a> {
     devices: Vec<&'a Function>,
 }
 
-#[derive(Serialize)]
-struct Doctor<'a> {
-    schema: &'static str,
-    version: &'static str,
-    works: bool,
-    #[serde(flatten)]
-    topology: &'a Topology,
-    /// What comparing bytes has shown, where it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    check: Option<Checked<'a>>,
-}
-
 /// Lists drives and cards.
 ///
 /// # Errors
 /// Where the kernel's files make no sense, the device to give back is not VFIO's, or the report
 /// cannot be written.
-pub fn list(args: &DevicesArgs) -> Result<Exit> {
+pub fn run(args: &DevicesArgs) -> Result<Exit> {
     let sysfs = Sysfs::default();
     if let Some(device) = args.give_back {
         Bound::give_back(&sysfs, device)?;
@@ -63,89 +50,9 @@ pub fn list(args: &DevicesArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// Says what will work on this machine, and why the rest will not.
-///
-/// # Errors
-/// As [`list`].
-pub fn examine(args: &DoctorArgs) -> Result<Exit> {
-    if let Some(option) = args.senseless() {
-        return Err(Failure::input(
-            option,
-            "given",
-            "without --check nothing is taken from its driver",
-            "add --check",
-        ));
-    }
-    let sysfs = Sysfs::default();
-    // Before the check, with the devices where they belong.
-    let mut topology = Topology::of(&sysfs)?;
-    let outcome = args.check.then(|| check::run(&sysfs, args));
-    let checked = outcome.as_ref().map(Checked::of);
-    if let Some(measured) = checked.as_ref().and_then(Checked::measured) {
-        topology.judge(&measured);
-    }
-    let works = topology.variants.iter().any(|variant| variant.works);
-    let report = Doctor {
-        schema: "forebay.doctor/1",
-        version: env!("CARGO_PKG_VERSION"),
-        works,
-        topology: &topology,
-        check: checked,
-    };
-    if !report::emit(&report, args.output.json())? {
-        show(&topology, works, report.check.as_ref());
-    }
-    match outcome {
-        Some(Err(failure)) => Err(failure),
-        // Who has compared wants to know just that; what works, the text tells.
-        Some(Ok(report)) if report.is_good() => Ok(Exit::Good),
-        Some(Ok(_)) => Ok(Exit::BadResult),
-        None if works => Ok(Exit::Good),
-        None => Ok(Exit::Impossible),
-    }
-}
-
-fn show(topology: &Topology, works: bool, checked: Option<&Checked<'_>>) {
-    let mut page = Page::of_hardware("Doctor");
-    if topology
-        .functions
-        .iter()
-        .any(|function| function.kind.is_some())
-    {
-        page.heading("PCI Express").grid(tree(&topology.functions));
-    }
-    page.heading("Looked for");
-    let mut grid = Grid::new(&["", "what", "found"]).wrap(2, SENTENCE);
-    for check in &topology.checks {
-        grid.row([&render::mark(check.good), check.what, &check.found]);
-        if !check.good {
-            grid.row(["", "", &format!("→ {}", check.remedy)]);
-        }
-    }
-    page.grid(grid);
-    if let Some(checked) = checked {
-        checked.show(&mut page);
-    }
-    page.heading("What can work here");
-    let mut grid = Grid::new(&["", "variant", "why"]).wrap(2, SENTENCE);
-    for variant in &topology.variants {
-        let why = variant.why.join("; ");
-        grid.row([&render::mark(variant.works), variant.name, &why]);
-    }
-    page.grid(grid);
-    page.verdict(
-        works,
-        match works {
-            true => "something can work here",
-            false => "nothing can work here as it is; everything runs in simulation all the same",
-        },
-    );
-    page.print();
-}
-
 fn grid<'a>(devices: impl Iterator<Item = &'a Function>) -> Grid {
     let headers = ["address", "is", "ids", "driver", "group", "BARs", "in use"];
-    let mut grid = Grid::new(&headers).wrap(6, SENTENCE / 2);
+    let mut grid = Grid::new(&headers).wrap(6, USES);
     for device in devices {
         let pci = &device.pci;
         let bars: Vec<_> = pci
@@ -161,36 +68,6 @@ fn grid<'a>(devices: impl Iterator<Item = &'a Function>) -> Grid {
             pci.group.map_or("–".into(), |group| group.to_string()),
             bars.join(", "),
             device.uses.join("; "),
-        ]);
-    }
-    grid
-}
-
-/// Drives, cards, and the bridges above them, indented by depth.
-fn tree(functions: &[Function]) -> Grid {
-    let headers = ["function", "is", "group", ">MPS", ">MRRS", "ACS", "link"];
-    let mut grid = Grid::new(&headers);
-    let dash = || "–".to_owned();
-    for function in functions.iter().filter(|function| function.kind.is_some()) {
-        let pci = &function.pci;
-        let acs = function.acs.map_or_else(dash, |acs| {
-            if acs.redirects() { "redirects" } else { "off" }.into()
-        });
-        let link = pci.link.as_ref().map_or_else(dash, |link| {
-            format!(
-                "{} x{} of {} x{}",
-                link.speed, link.width, link.max_speed, link.max_width
-            )
-        });
-        let size = |bytes: Option<u32>| bytes.map_or_else(dash, |bytes| bytes.to_string());
-        grid.row([
-            format!("{}{}", "  ".repeat(pci.above.len()), pci.address),
-            function.kind.map_or_else(dash, str::to_owned),
-            pci.group.map_or_else(dash, |group| group.to_string()),
-            size(function.sizes.map(|sizes| sizes.payload)),
-            size(function.sizes.map(|sizes| sizes.read_request)),
-            acs,
-            link,
         ]);
     }
     grid

@@ -6,9 +6,9 @@
 
 mod args;
 mod bench;
-mod check;
 mod demo;
 mod devices;
+mod doctor;
 mod failure;
 mod flight;
 mod home;
@@ -53,8 +53,8 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(args),
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),
-        Command::Devices(args) => devices::list(args),
-        Command::Doctor(args) => devices::examine(args),
+        Command::Devices(args) => devices::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Spec { language } => spec::run(*language),
     };
     exit.map(|exit| exit as u8)
