@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay vm`: a Linux guest with devices from sockets and images.
 
+mod findings;
 mod steps;
 mod suite;
 
