@@ -46,6 +46,7 @@ fn same(share: &Path, name: &str, file: &str, image: &Path, at: u64) -> Result<u
     }
 }
 
+/// Doctor says that the same bytes came, both ways.
 pub fn peers(share: &Path, _: &Images, _: &Amounts) -> Finding {
     let report = read(share, "peers.json")?;
     let check = &report["check"];
@@ -59,6 +60,7 @@ pub fn peers(share: &Path, _: &Images, _: &Amounts) -> Finding {
     }
 }
 
+/// The file lies in the image, and came back.
 pub fn stream(share: &Path, images: &Images, _: &Amounts) -> Finding {
     let bytes = same(share, "stream.json", DATA, &images.small_blocks, 0)?;
     Ok(format!(
@@ -67,6 +69,7 @@ pub fn stream(share: &Path, images: &Images, _: &Amounts) -> Finding {
     ))
 }
 
+/// The same of what was trapped.
 pub fn trapped(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
     let (image, at) = (&images.small_blocks, amounts.trapped_at());
     let bytes = same(share, "trapped.json", "trapped.bin", image, at)?;
@@ -76,6 +79,7 @@ pub fn trapped(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
     ))
 }
 
+/// Each run with its size of blocks and commands wrote and read right.
 pub fn formats(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
     for (namespace, image) in [(1, &images.small_blocks), (2, &images.large_blocks)] {
         for (index, transfer) in TRANSFERS.iter().enumerate() {
@@ -102,6 +106,7 @@ pub fn formats(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
     ))
 }
 
+/// Queues went round often enough, as the streamer's own counters have it.
 pub fn wraps(share: &Path, _: &Images, amounts: &Amounts) -> Finding {
     let mut seen = Vec::new();
     for depth in DEPTHS {
