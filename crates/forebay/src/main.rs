@@ -15,6 +15,7 @@ mod home;
 mod inspect;
 mod inspection;
 mod interrupt;
+mod measure;
 mod profiles;
 mod progress;
 mod recorded;

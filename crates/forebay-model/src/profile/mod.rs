@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Profiles: the numbers of a drive and a platform, each with its source.
 
+mod measurement;
 mod parse;
 mod validate;
 
+pub use measurement::{Limit, LoadAccess, LoadDirection, Measurand, Measurement, Quantity};
 pub use parse::{Kind, SourceRow};
 pub(crate) use validate::ssd_profile;
 
@@ -21,6 +23,22 @@ const BUILTIN: &[(&str, &str)] = &[
         "990pro-2tb-b",
         include_str!("../../../../profiles/990pro-2tb-b.toml"),
     ),
+    (
+        "960evo-250",
+        include_str!("../../../../profiles/960evo-250.toml"),
+    ),
+    (
+        "950pro-512",
+        include_str!("../../../../profiles/950pro-512.toml"),
+    ),
+    (
+        "pm953-480",
+        include_str!("../../../../profiles/pm953-480.toml"),
+    ),
+    (
+        "gen5-2tb",
+        include_str!("../../../../profiles/gen5-2tb.toml"),
+    ),
 ];
 
 /// A drive on a platform.
@@ -34,6 +52,8 @@ pub struct Profile {
     pub fabric: FabricProfile,
     /// The drive.
     pub ssd: SsdProfile,
+    /// What was measured of the drive.
+    pub measurements: Vec<Measurement>,
     /// Where each number is from.
     pub sources: Vec<SourceRow>,
 }

@@ -3,9 +3,10 @@
 //!
 //! Each number is a table `{ value, kind, source }`: the number, how it came to be, and where from.
 
+use super::measurement::RawMeasurement;
 use super::{
-    ControllerProfile, FabricProfile, LinkProfile, MediumTiming, NamespaceProfile, PauseTiming,
-    Profile, ReadTiming, SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
+    ControllerProfile, FabricProfile, LinkProfile, Measurement, MediumTiming, NamespaceProfile,
+    PauseTiming, Profile, ReadTiming, SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
 };
 use crate::{MICROSECOND, MILLISECOND, ModelError, NANOSECOND, Time};
 use serde::Deserialize;
@@ -39,14 +40,14 @@ pub struct SourceRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Number {
-    value: u64,
-    kind: Kind,
-    source: String,
+pub(super) struct Number {
+    pub(super) value: u64,
+    pub(super) kind: Kind,
+    pub(super) source: String,
 }
 
 impl Number {
-    fn ns(&self) -> Time {
+    pub(super) fn ns(&self) -> Time {
         self.value.saturating_mul(NANOSECOND)
     }
 
@@ -74,6 +75,8 @@ struct Raw {
     description: String,
     fabric: RawFabric,
     ssd: RawSsd,
+    #[serde(default)]
+    measurements: Vec<RawMeasurement>,
 }
 
 #[derive(Deserialize)]
@@ -213,6 +216,11 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
         description: raw.description,
         fabric: raw.fabric.into(),
         ssd: raw.ssd.into(),
+        measurements: raw
+            .measurements
+            .into_iter()
+            .map(Measurement::from)
+            .collect(),
         sources,
     })
 }

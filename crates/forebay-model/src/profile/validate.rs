@@ -2,8 +2,8 @@
 //! Which values a profile may have.
 
 use super::{
-    ControllerProfile, FabricProfile, LinkProfile, MediumTiming, PauseTiming, Profile, SsdProfile,
-    ThermalProfile, TimingProfile, WriteTiming,
+    ControllerProfile, FabricProfile, LinkProfile, Measurement, MediumTiming, PauseTiming, Profile,
+    SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
 };
 use crate::{MICROSECOND, ModelError, SECOND};
 use std::fmt::Display;
@@ -96,7 +96,34 @@ impl Check<'_> {
 pub(super) fn profile(name: &str, profile: &Profile) -> Result<(), ModelError> {
     let check = Check { profile: name };
     fabric(&check, &profile.fabric)?;
-    ssd(&check, &profile.ssd)
+    ssd(&check, &profile.ssd)?;
+    for row in &profile.measurements {
+        measurement(&check, row, profile.ssd.bytes())?;
+    }
+    Ok(())
+}
+
+fn measurement(check: &Check, row: &Measurement, drive: u64) -> Result<(), ModelError> {
+    let most = drive.min(64 << 20);
+    let remedy = "A command moves one block of 512 bytes to 64 MiB, and fits on the drive";
+    check.within("measurements.bytes", row.bytes, 512..=most, remedy)?;
+    if !row.bytes.is_multiple_of(512) {
+        return check.fail("measurements.bytes", row.bytes, "a multiple of 512", remedy);
+    }
+    let remedy = "Give how many commands were outstanding";
+    check.within("measurements.depth", row.depth, 1..=1024, remedy)?;
+    let remedy = "Give how many commands repeat the measurement; at most 1 TiB in all";
+    let most = ((1 << 40) / row.bytes).min(1 << 24);
+    check.within("measurements.count", row.count, 1..=most, remedy)?;
+    check.time("measurements.setup_ns", row.setup)?;
+    let remedy = "Give bytes_per_second, mean_ns, p50_ns, p99_ns or p999_ns";
+    let numbers = row.gave.len() as u64;
+    check.within("measurements (numbers)", numbers, 1..=5, remedy)?;
+    for number in &row.gave {
+        let remedy = "Rates are in bytes per second, latencies in ns";
+        check.within("measurements value", number.value, 1..=*RATES.end(), remedy)?;
+    }
+    Ok(())
 }
 
 /// Checks a drive whose profile was changed after it was read.

@@ -321,6 +321,15 @@ pub struct ProfilesArgs {
     /// Show every parameter of this profile (a name, or a TOML file)
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+    /// Run the model and print it beside what was measured of the drive
+    #[arg(long, requires = "name")]
+    pub measure: bool,
+    /// End with exit code 3 where a measurement that the drive limits is further off, in percent
+    #[arg(long, value_name = "PERCENT", requires = "measure", value_parser = values::percent)]
+    pub within: Option<f64>,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value = "1", requires = "measure")]
+    pub seed: u64,
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -387,6 +396,9 @@ mod tests {
             "forebay demo --limit 0",
             "forebay bench core --rtl x --reorder 64",
             "forebay bench soak --transactions 0",
+            "forebay profiles --measure",
+            "forebay profiles ideal --within 10",
+            "forebay profiles ideal --measure --within -1",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
             "forebay doctor --check --fpga 01:00.0",

@@ -58,6 +58,14 @@ pub fn length(text: &str) -> Read<u64> {
     }
 }
 
+/// A share in percent: 0 to 1000, with a fraction.
+pub fn percent(text: &str) -> Read<f64> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent),
+        _ => Err("give percent from 0 to 1000, such as 10 or 2.5".into()),
+    }
+}
+
 /// Memory in a BAR of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerMemory {
