@@ -27,6 +27,7 @@ mod run;
 mod serve;
 mod session;
 mod spec;
+mod ssd;
 mod vm;
 mod workload;
 
@@ -56,6 +57,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Profiles(args) => profiles::run(args),
         Command::Devices(args) => devices::list(args),
         Command::Doctor(args) => devices::examine(args),
+        Command::Ssd { ssd } => ssd::run(ssd),
         Command::Spec { language } => spec::run(*language),
     };
     exit.map(|exit| exit as u8)

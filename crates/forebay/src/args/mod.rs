@@ -4,6 +4,7 @@
 mod hardware;
 mod machine;
 mod serve;
+mod ssd;
 mod third_party;
 pub mod values;
 mod vm;
@@ -16,13 +17,14 @@ use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareArgs, HardwareBusArgs};
 pub use machine::{HOST_PAGES, MachineArgs};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
+pub use ssd::{QualifyArgs, SsdCommand};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
-/// `devices` and `doctor` look at this machine's own hardware.
+/// `devices`, `doctor` and `ssd` look at this machine's own hardware.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -64,6 +66,12 @@ pub enum Command {
     Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
     Doctor(Box<DoctorArgs>),
+    /// Drives of this machine: measure one and write a profile that behaves like it
+    Ssd {
+        /// What to do.
+        #[command(subcommand)]
+        ssd: SsdCommand,
+    },
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
         /// What to do.
@@ -96,6 +104,9 @@ impl Command {
             Self::Profiles(args) => &args.report,
             Self::Devices(args) => &args.hardware.report,
             Self::Doctor(args) => &args.hardware.report,
+            Self::Ssd {
+                ssd: SsdCommand::Qualify(args),
+            } => &args.report,
             Self::Vm {
                 vm: VmCommand::Test(args),
             } => &args.report,
@@ -399,6 +410,11 @@ mod tests {
             "forebay profiles --measure",
             "forebay profiles ideal --within 10",
             "forebay profiles ideal --measure --within -1",
+            "forebay ssd qualify",
+            "forebay ssd qualify /dev/x --from y",
+            "forebay ssd qualify --from y --write",
+            "forebay ssd qualify /dev/x --seconds 0",
+            "forebay ssd qualify /dev/x --name a/b",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
             "forebay doctor --check --fpga 01:00.0",

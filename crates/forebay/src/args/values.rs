@@ -58,6 +58,15 @@ pub fn length(text: &str) -> Read<u64> {
     }
 }
 
+/// A name that may stand in any file: letters, digits, `-`, `_` and `.`, at most 64.
+pub fn name(text: &str) -> Read<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    match text.len() {
+        1..=64 if text.chars().all(plain) && !text.starts_with('.') => Ok(text.to_owned()),
+        _ => Err("give 1 to 64 letters, digits, - or _".into()),
+    }
+}
+
 /// A share in percent: 0 to 1000, with a fraction.
 pub fn percent(text: &str) -> Read<f64> {
     match text.trim_end_matches('%').parse::<f64>() {
