@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from driving import INTERRUPTED, PROGRAM, ROOT, Run
+import pytest
+from driving import BAD_INPUT, BAD_RESULT, INTERRUPTED, PROGRAM, ROOT, Run
 
 
 def test_demo_sends_a_real_file(forebay: Run, data: Callable[[int], Path]) -> None:
@@ -80,6 +81,30 @@ def test_profiles(forebay: Run) -> None:
     assert "ssd.timing.read.sense_ns" in answer.out and "fitted" in answer.out
     (profile,) = forebay("profiles", "ideal", "--json", "-").report["profiles"]
     assert all(row["source"] for row in profile["parameters"])
+
+
+@pytest.mark.parametrize(
+    ("profile", "within"), [("950pro-512", 6), ("pm953-480", 3), ("gen5-2tb", 10)]
+)
+def test_profiles_hold_what_was_published(
+    forebay: Run, tmp_path: Path, profile: str, within: int
+) -> None:
+    """The model gives the published numbers again where the drive was the limit."""
+    path = tmp_path / "measured.json"
+    answer = forebay("profiles", profile, "--measure", "--within", within, "--json", path)
+    assert "fitted" in answer.out
+    report = json.loads(path.read_text())
+    assert report["schema"] == "forebay.measure/1"
+    assert 0 < report["worst_percent"] <= within
+    assert all(row["source"] and row["model"] > 0 for row in report["rows"])
+
+
+def test_a_profile_that_does_not_hold_is_said_so(forebay: Run) -> None:
+    """The exit code tells; a profile without measurements is bad input."""
+    answer = forebay("profiles", "950pro-512", "--measure", "--within", "1", code=BAD_RESULT)
+    assert "off by" in answer.out
+    answer = forebay("profiles", "ideal", "--measure", code=BAD_INPUT)
+    assert "[[measurements]]" in answer.complaint
 
 
 def test_spec_is_what_is_checked_in(forebay: Run) -> None:

@@ -38,6 +38,7 @@ mod held;
 mod lifecycle;
 mod lite;
 mod machine;
+pub mod measure;
 mod payload;
 mod pins;
 mod reads;

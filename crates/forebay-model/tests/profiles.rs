@@ -83,6 +83,120 @@ fn bad_values_are_named_with_limit_and_remedy() {
     assert!(error.contains("cache_bytes"), "{error}");
 }
 
+/// The message for a profile with further tables: name, and fields with their values.
+fn refused_with(tables: &[(&str, &[(&str, u64)])]) -> String {
+    let mut text = text("990pro-2tb");
+    for (table, fields) in tables {
+        text += &format!("[{table}]\n");
+        for (field, value) in *fields {
+            text +=
+                &format!("{field} = {{ value = {value}, kind = \"chosen\", source = \"test\" }}\n");
+        }
+    }
+    match Profile::from_toml("changed", &text) {
+        Ok(profile) => {
+            let medium = Medium::in_memory(profile.ssd.bytes());
+            Ssd::new(&profile.ssd, medium, 1).unwrap();
+            String::new()
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn absurd_pauses_heat_and_buffers_are_named_with_limit() {
+    let pauses = |every, length, spread| {
+        let fields = [
+            ("every_us", every),
+            ("length_us", length),
+            ("spread_us", spread),
+        ];
+        refused_with(&[("ssd.timing.pauses", &fields)])
+    };
+    assert_eq!(pauses(1000, 100, 800), "");
+    for (error, field) in [
+        (pauses(0, 0, 0), "ssd.timing.pauses.every_us = 0"),
+        (pauses(i64::MAX as u64, 1, 1), "ssd.timing.pauses.every_us"),
+        (pauses(1000, 600, 0), "ssd.timing.pauses.length_us"),
+        (pauses(1000, 100, 900), "ssd.timing.pauses.spread_us"),
+    ] {
+        assert!(
+            error.contains(field) && error.contains("must be"),
+            "{error}"
+        );
+    }
+    let thermal = |rest, heat, constant, throttle, recover, rate| {
+        let fields = [
+            ("rest_celsius", rest),
+            ("microkelvin_per_gigabyte", heat),
+            ("time_constant_ms", constant),
+            ("throttle_celsius", throttle),
+            ("recover_celsius", recover),
+            ("throttled_bytes_per_second", rate),
+        ];
+        refused_with(&[("ssd.timing.thermal", &fields)])
+    };
+    assert_eq!(thermal(40, 200_000, 60_000, 81, 75, 1_000_000_000), "");
+    for (error, field) in [
+        (thermal(300, 1, 1, 81, 75, 1_000_000), "rest_celsius = 300"),
+        (
+            thermal(40, 1 << 60, 1, 81, 75, 1_000_000),
+            "microkelvin_per_gigabyte",
+        ),
+        (thermal(40, 1, 0, 81, 75, 1_000_000), "time_constant_ms"),
+        (
+            thermal(40, 1, 1, 41, 40, 1_000_000),
+            "throttle_celsius = 41",
+        ),
+        (thermal(40, 1, 1, 81, 81, 1_000_000), "recover_celsius = 81"),
+        (
+            thermal(40, 1, 1, 81, 75, 0),
+            "throttled_bytes_per_second = 0",
+        ),
+    ] {
+        assert!(
+            error.contains(field) && error.contains("must be"),
+            "{error}"
+        );
+    }
+    let medium = |buffer, program, drain, idle, flush| {
+        let fields = [
+            ("buffer_bytes", buffer),
+            ("program_bytes_per_second", program),
+            ("drain_bytes_per_second", drain),
+            ("idle_us", idle),
+            ("flush_us", flush),
+        ];
+        refused_with(&[("ssd.timing.write.medium", &fields)])
+    };
+    assert_eq!(medium(1 << 24, 2_000_000_000, 0, 1000, 0), "");
+    for (error, field) in [
+        (medium(0, 2_000_000_000, 0, 0, 0), "buffer_bytes = 0"),
+        (medium(1 << 24, 7, 0, 0, 0), "program_bytes_per_second = 7"),
+        (
+            medium(1 << 24, 2_000_000_000, 3, 0, 0),
+            "drain_bytes_per_second = 3",
+        ),
+        (
+            medium(1 << 24, 2_000_000_000, 0, i64::MAX as u64, 0),
+            "idle_us",
+        ),
+        (medium(1 << 24, 2_000_000_000, 0, 0, 2_000_000), "flush_us"),
+        (
+            medium(1 << 24, 1_000_000_000, 0, 0, 0),
+            "at most program_bytes_per_second",
+        ),
+    ] {
+        assert!(
+            error.contains(field) && error.contains("must be"),
+            "{error}"
+        );
+    }
+    let fields = [("every_us", 1), ("length_us", 1)];
+    let error = refused_with(&[("ssd.timing.pauses", &fields)]);
+    assert!(error.contains("spread_us"), "{error}");
+}
+
 #[test]
 fn missing_and_unknown_fields_are_named() {
     let error = refused("sense_ns", "sense_nanoseconds");

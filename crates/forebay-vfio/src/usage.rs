@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use forebay_driver::PciAddress;
 
 use crate::error::{Error, Result};
-use crate::sysfs::{Sysfs, names, read};
+use crate::sysfs::{Sysfs, link_name, names, read};
 
 /// `O_EXCL`: of a block device, an exclusive claim, which mounts, swap, RAID and others hold.
 const EXCLUSIVE: i32 = 0o200;
@@ -49,8 +49,44 @@ pub fn claim(sysfs: &Sysfs, drive: PciAddress) -> Result<Claim> {
 /// # Errors
 /// Where the kernel's list of mounts cannot be read: then nothing is certain.
 pub fn uses(sysfs: &Sysfs, drive: PciAddress) -> Result<Vec<String>> {
+    uses_of(sysfs, block_devices(sysfs, drive))
+}
+
+/// Who uses a block device of any kind, such as `nvme0n1` or `sda2`, or its partitions; and that it
+/// has some, or is one.
+///
+/// # Errors
+/// As [`uses`].
+pub fn block_uses(sysfs: &Sysfs, device: &str) -> Result<Vec<String>> {
+    let folder = sysfs.path(&format!("sys/class/block/{device}"));
+    let mut devices = names(&folder);
+    devices.retain(|name| folder.join(name).join("partition").exists());
+    let mut found: Vec<_> = devices
+        .iter()
+        .map(|partition| format!("{device} has the partition {partition}"))
+        .collect();
+    if folder.join("partition").exists() {
+        found.push(format!("{device} is a partition"));
+    }
+    devices.insert(0, device.to_owned());
+    found.extend(uses_of(sysfs, devices)?);
+    Ok(found)
+}
+
+/// The name of a block device, by its numbers.
+pub fn block_name(sysfs: &Sysfs, major: u32, minor: u32) -> Option<String> {
+    link_name(&sysfs.path(&format!("sys/dev/block/{major}:{minor}")))
+}
+
+/// Claims a block device, so that nobody else can begin to use it while this is held. `None` where
+/// somebody has: then it is in use.
+pub fn claim_block(sysfs: &Sysfs, device: &str) -> Option<Claim> {
+    let file = open_exclusive(sysfs, device).ok()?;
+    Some(Claim(vec![file]))
+}
+
+fn uses_of(sysfs: &Sysfs, devices: Vec<String>) -> Result<Vec<String>> {
     let mut uses = Vec::new();
-    let devices = block_devices(sysfs, drive);
     if devices.is_empty() {
         return Ok(uses);
     }
@@ -245,6 +281,25 @@ mod tests {
         let fake = with_drive();
         fs::remove_file(fake.folder.path().join("proc/self/mountinfo")).expect("removed");
         assert!(uses(&fake.sysfs(), DRIVE).is_err());
+    }
+
+    #[test]
+    fn partitions_count_as_use_of_a_block_device() {
+        let fake = with_drive();
+        let found = |device| block_uses(&fake.sysfs(), device).expect("read").join("; ");
+        assert_eq!(found("nvme0n2"), "");
+        fake.write("sys/class/block/nvme0n1/nvme0n1p1/partition", "1\n");
+        fake.write("sys/class/block/nvme0n1p1/partition", "1\n");
+        assert_eq!(found("nvme0n1"), "nvme0n1 has the partition nvme0n1p1");
+        mounts(&fake, "259:3", "/dev/nvme0n1p1");
+        assert!(found("nvme0n1").ends_with("nvme0n1p1 is mounted at /srv"));
+        assert!(found("nvme0n1p1").starts_with("nvme0n1p1 is a partition; nvme0n1p1 is mounted"));
+        fake.link("sys/dev/block/259:2", "sys/devices/block/nvme0n2");
+        assert_eq!(
+            block_name(&fake.sysfs(), 259, 2).as_deref(),
+            Some("nvme0n2")
+        );
+        assert_eq!(block_name(&fake.sysfs(), 1, 1), None);
     }
 
     #[test]

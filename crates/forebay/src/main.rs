@@ -15,6 +15,7 @@ mod home;
 mod inspect;
 mod inspection;
 mod interrupt;
+mod measure;
 mod profiles;
 mod progress;
 mod recorded;
@@ -26,6 +27,7 @@ mod run;
 mod serve;
 mod session;
 mod spec;
+mod ssd;
 mod vm;
 mod workload;
 
@@ -55,6 +57,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Profiles(args) => profiles::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Ssd { ssd } => ssd::run(ssd),
         Command::Spec { language } => spec::run(*language),
     };
     exit.map(|exit| exit as u8)

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::args::ProfilesArgs;
 use crate::failure::{Exit, Result};
+use crate::measure;
 use crate::render::{Grid, Page};
 use crate::report;
 
@@ -36,6 +37,9 @@ struct Report {
 /// # Errors
 /// Where a profile cannot be loaded, or the report not written.
 pub fn run(args: &ProfilesArgs) -> Result<Exit> {
+    if let (true, Some(name)) = (args.measure, &args.name) {
+        return measure::run(args, name);
+    }
     let names: Vec<String> = match &args.name {
         Some(name) => vec![name.clone()],
         None => Profile::names().map(str::to_owned).collect(),
@@ -83,6 +87,7 @@ fn list(profiles: &[Listed]) {
     }
     page.grid(grid)
         .line("\n  `forebay profiles NAME` shows each parameter and its source.")
+        .line("  `forebay profiles NAME --measure` runs the model beside what was measured.")
         .line("  A file of your own: --profile FILE.toml, in the form of profiles/*.toml.");
     page.print();
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Profiles: the numbers of a drive and a platform, each with its source.
 
+mod measurement;
 mod parse;
 mod validate;
 
+pub use measurement::{Limit, LoadAccess, LoadDirection, Measurand, Measurement, Quantity};
 pub use parse::{Kind, SourceRow};
 pub(crate) use validate::ssd_profile;
 
@@ -21,6 +23,22 @@ const BUILTIN: &[(&str, &str)] = &[
         "990pro-2tb-b",
         include_str!("../../../../profiles/990pro-2tb-b.toml"),
     ),
+    (
+        "960evo-250",
+        include_str!("../../../../profiles/960evo-250.toml"),
+    ),
+    (
+        "950pro-512",
+        include_str!("../../../../profiles/950pro-512.toml"),
+    ),
+    (
+        "pm953-480",
+        include_str!("../../../../profiles/pm953-480.toml"),
+    ),
+    (
+        "gen5-2tb",
+        include_str!("../../../../profiles/gen5-2tb.toml"),
+    ),
 ];
 
 /// A drive on a platform.
@@ -34,6 +52,8 @@ pub struct Profile {
     pub fabric: FabricProfile,
     /// The drive.
     pub ssd: SsdProfile,
+    /// What was measured of the drive.
+    pub measurements: Vec<Measurement>,
     /// Where each number is from.
     pub sources: Vec<SourceRow>,
 }
@@ -202,6 +222,53 @@ pub struct TimingProfile {
     pub read: ReadTiming,
     /// Writing.
     pub write: WriteTiming,
+    /// Pauses in time; `None`: there are none.
+    pub pauses: Option<PauseTiming>,
+    /// Warmth; `None`: the drive is always as warm, and never throttles.
+    pub thermal: Option<ThermalProfile>,
+}
+
+/// Times in which a drive takes up nothing new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseTiming {
+    /// From one to the next.
+    pub every: Time,
+    /// How long each is.
+    pub length: Time,
+    /// Each begins up to so much later, at random; with the length within the spacing.
+    pub spread: Time,
+}
+
+/// How warm a drive gets, and when it throttles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThermalProfile {
+    /// Temperature at rest.
+    pub rest_celsius: u32,
+    /// What moving 10^9 bytes adds, if nothing cools.
+    pub microkelvin_per_gigabyte: u64,
+    /// Time in which a rise falls to 1/e.
+    pub time_constant: Time,
+    /// From here on the drive throttles.
+    pub throttle_celsius: u32,
+    /// Down to here.
+    pub recover_celsius: u32,
+    /// Rate of reads, and of writes, while throttled; bytes per second.
+    pub throttled_rate: u64,
+}
+
+/// The way of acknowledged data to the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediumTiming {
+    /// Bytes that may be acknowledged and not stored.
+    pub buffer_bytes: u64,
+    /// Rate at which they are stored: in the SLC cache, where `cache_bytes` says there is one.
+    pub program_rate: u64,
+    /// Rate at which an idle drive empties the SLC cache; 0 is never.
+    pub drain_rate: u64,
+    /// It is idle after so long without a command.
+    pub idle: Time,
+    /// What a Flush takes besides storing what it is about.
+    pub flush: Time,
 }
 
 /// The way of a read through flash.
@@ -252,4 +319,7 @@ pub struct WriteTiming {
     pub pause_every_bytes: u64,
     /// Length of the pause.
     pub pause: Time,
+    /// Buffer and SLC cache that fill and drain. `None`: what is written is stored at once, Flush
+    /// takes no time, and a full cache stays full.
+    pub medium: Option<MediumTiming>,
 }

@@ -3,11 +3,12 @@
 //!
 //! Each number is a table `{ value, kind, source }`: the number, how it came to be, and where from.
 
+use super::measurement::RawMeasurement;
 use super::{
-    ControllerProfile, FabricProfile, LinkProfile, NamespaceProfile, Profile, ReadTiming,
-    SsdProfile, TimingProfile, WriteTiming,
+    ControllerProfile, FabricProfile, LinkProfile, Measurement, MediumTiming, NamespaceProfile,
+    PauseTiming, Profile, ReadTiming, SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
 };
-use crate::{MICROSECOND, ModelError, NANOSECOND, Time};
+use crate::{MICROSECOND, MILLISECOND, ModelError, NANOSECOND, Time};
 use serde::Deserialize;
 
 /// How a number came to be.
@@ -39,14 +40,14 @@ pub struct SourceRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Number {
-    value: u64,
-    kind: Kind,
-    source: String,
+pub(super) struct Number {
+    pub(super) value: u64,
+    pub(super) kind: Kind,
+    pub(super) source: String,
 }
 
 impl Number {
-    fn ns(&self) -> Time {
+    pub(super) fn ns(&self) -> Time {
         self.value.saturating_mul(NANOSECOND)
     }
 
@@ -74,6 +75,8 @@ struct Raw {
     description: String,
     fabric: RawFabric,
     ssd: RawSsd,
+    #[serde(default)]
+    measurements: Vec<RawMeasurement>,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +138,37 @@ struct RawTiming {
     command_ns: Number,
     read: RawRead,
     write: RawWrite,
+    pauses: Option<RawPauses>,
+    thermal: Option<RawThermal>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPauses {
+    every_us: Number,
+    length_us: Number,
+    spread_us: Number,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawThermal {
+    rest_celsius: Number,
+    microkelvin_per_gigabyte: Number,
+    time_constant_ms: Number,
+    throttle_celsius: Number,
+    recover_celsius: Number,
+    throttled_bytes_per_second: Number,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMedium {
+    buffer_bytes: Number,
+    program_bytes_per_second: Number,
+    drain_bytes_per_second: Number,
+    idle_us: Number,
+    flush_us: Number,
 }
 
 #[derive(Deserialize)]
@@ -165,6 +199,7 @@ struct RawWrite {
     full_bytes_per_second: Number,
     pause_every_bytes: Number,
     pause_us: Number,
+    medium: Option<RawMedium>,
 }
 
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
@@ -181,6 +216,11 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
         description: raw.description,
         fabric: raw.fabric.into(),
         ssd: raw.ssd.into(),
+        measurements: raw
+            .measurements
+            .into_iter()
+            .map(Measurement::from)
+            .collect(),
         sources,
     })
 }
@@ -293,6 +333,43 @@ impl From<RawTiming> for TimingProfile {
             command: raw.command_ns.ns(),
             read: raw.read.into(),
             write: raw.write.into(),
+            pauses: raw.pauses.map(PauseTiming::from),
+            thermal: raw.thermal.map(ThermalProfile::from),
+        }
+    }
+}
+
+impl From<RawPauses> for PauseTiming {
+    fn from(raw: RawPauses) -> Self {
+        Self {
+            every: raw.every_us.us(),
+            length: raw.length_us.us(),
+            spread: raw.spread_us.us(),
+        }
+    }
+}
+
+impl From<RawThermal> for ThermalProfile {
+    fn from(raw: RawThermal) -> Self {
+        Self {
+            rest_celsius: raw.rest_celsius.u32(),
+            microkelvin_per_gigabyte: raw.microkelvin_per_gigabyte.value,
+            time_constant: raw.time_constant_ms.value.saturating_mul(MILLISECOND),
+            throttle_celsius: raw.throttle_celsius.u32(),
+            recover_celsius: raw.recover_celsius.u32(),
+            throttled_rate: raw.throttled_bytes_per_second.value,
+        }
+    }
+}
+
+impl From<RawMedium> for MediumTiming {
+    fn from(raw: RawMedium) -> Self {
+        Self {
+            buffer_bytes: raw.buffer_bytes.value,
+            program_rate: raw.program_bytes_per_second.value,
+            drain_rate: raw.drain_bytes_per_second.value,
+            idle: raw.idle_us.us(),
+            flush: raw.flush_us.us(),
         }
     }
 }
@@ -327,6 +404,7 @@ impl From<RawWrite> for WriteTiming {
             full_bytes_per_second: raw.full_bytes_per_second.value,
             pause_every_bytes: raw.pause_every_bytes.value,
             pause: raw.pause_us.us(),
+            medium: raw.medium.map(MediumTiming::from),
         }
     }
 }

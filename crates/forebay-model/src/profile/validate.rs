@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which values a profile may have.
 
-use super::{ControllerProfile, FabricProfile, LinkProfile, Profile, SsdProfile, TimingProfile};
-use crate::{ModelError, SECOND};
+use super::{
+    ControllerProfile, FabricProfile, LinkProfile, Measurement, MediumTiming, PauseTiming, Profile,
+    SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
+};
+use crate::{MICROSECOND, ModelError, SECOND};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 /// The longest time any single step may take.
 const LONGEST: RangeInclusive<u64> = 0..=SECOND;
+/// The longest spacing of pauses, idle time and time constant: one day.
+const LONGEST_SPACING: u64 = 86_400 * SECOND;
 /// Rates that a link or a drive may have.
 const RATES: RangeInclusive<u64> = 1_000_000..=10_000_000_000_000;
 
@@ -91,7 +96,34 @@ impl Check<'_> {
 pub(super) fn profile(name: &str, profile: &Profile) -> Result<(), ModelError> {
     let check = Check { profile: name };
     fabric(&check, &profile.fabric)?;
-    ssd(&check, &profile.ssd)
+    ssd(&check, &profile.ssd)?;
+    for row in &profile.measurements {
+        measurement(&check, row, profile.ssd.bytes())?;
+    }
+    Ok(())
+}
+
+fn measurement(check: &Check, row: &Measurement, drive: u64) -> Result<(), ModelError> {
+    let most = drive.min(64 << 20);
+    let remedy = "A command moves one block of 512 bytes to 64 MiB, and fits on the drive";
+    check.within("measurements.bytes", row.bytes, 512..=most, remedy)?;
+    if !row.bytes.is_multiple_of(512) {
+        return check.fail("measurements.bytes", row.bytes, "a multiple of 512", remedy);
+    }
+    let remedy = "Give how many commands were outstanding";
+    check.within("measurements.depth", row.depth, 1..=1024, remedy)?;
+    let remedy = "Give how many commands repeat the measurement; at most 1 TiB in all";
+    let most = ((1 << 40) / row.bytes).min(1 << 24);
+    check.within("measurements.count", row.count, 1..=most, remedy)?;
+    check.time("measurements.setup_ns", row.setup)?;
+    let remedy = "Give bytes_per_second, mean_ns, p50_ns, p99_ns or p999_ns";
+    let numbers = row.gave.len() as u64;
+    check.within("measurements (numbers)", numbers, 1..=5, remedy)?;
+    for number in &row.gave {
+        let remedy = "Rates are in bytes per second, latencies in ns";
+        check.within("measurements value", number.value, 1..=*RATES.end(), remedy)?;
+    }
+    Ok(())
 }
 
 /// Checks a drive whose profile was changed after it was read.
@@ -265,7 +297,18 @@ fn timing(check: &Check, timing: &TimingProfile) -> Result<(), ModelError> {
         command,
         read,
         write,
+        pauses: pause_timing,
+        thermal: thermal_profile,
     } = timing;
+    if let Some(pause_timing) = pause_timing {
+        pauses(check, pause_timing)?;
+    }
+    if let Some(profile) = thermal_profile {
+        thermal(check, profile)?;
+    }
+    if let Some(timing) = &write.medium {
+        medium(check, timing, write)?;
+    }
     let remedy = "A drive has at least one and at most 65536";
     check.within("ssd.timing.read.planes", read.planes, 1..=65536, remedy)?;
     check.within("ssd.timing.read.channels", read.channels, 1..=65536, remedy)?;
@@ -315,6 +358,102 @@ fn timing(check: &Check, timing: &TimingProfile) -> Result<(), ModelError> {
         ("ssd.timing.write.pause_us", write.pause),
     ] {
         check.time(field, value)?;
+    }
+    Ok(())
+}
+
+fn pauses(check: &Check, pauses: &PauseTiming) -> Result<(), ModelError> {
+    check.within(
+        "ssd.timing.pauses.every_us",
+        pauses.every,
+        MICROSECOND..=LONGEST_SPACING,
+        "Give 1 us to one day, or leave out [ssd.timing.pauses] (values here in ps)",
+    )?;
+    check.within(
+        "ssd.timing.pauses.length_us",
+        pauses.length,
+        0..=pauses.every / 2,
+        "A drive that pauses for more than half the time is none (values here in ps)",
+    )?;
+    check.within(
+        "ssd.timing.pauses.spread_us",
+        pauses.spread,
+        0..=pauses.every - pauses.length - 1,
+        "A pause ends before the next may begin: less spread, or every_us larger (values in ps)",
+    )
+}
+
+fn thermal(check: &Check, thermal: &ThermalProfile) -> Result<(), ModelError> {
+    let remedy = "Drives live between 0 and 120 degrees, throttling above where they rest";
+    check.within(
+        "ssd.timing.thermal.rest_celsius",
+        thermal.rest_celsius,
+        0..=100,
+        remedy,
+    )?;
+    check.within(
+        "ssd.timing.thermal.throttle_celsius",
+        thermal.throttle_celsius,
+        thermal.rest_celsius as u64 + 2..=120,
+        remedy,
+    )?;
+    check.within(
+        "ssd.timing.thermal.recover_celsius",
+        thermal.recover_celsius,
+        thermal.rest_celsius as u64 + 1..=thermal.throttle_celsius as u64 - 1,
+        "It recovers above its temperature at rest and below throttle_celsius",
+    )?;
+    check.within(
+        "ssd.timing.thermal.microkelvin_per_gigabyte",
+        thermal.microkelvin_per_gigabyte,
+        0..=1_000_000_000,
+        "1000 K for each 10^9 bytes is more than any drive",
+    )?;
+    check.within(
+        "ssd.timing.thermal.time_constant_ms",
+        thermal.time_constant,
+        SECOND / 1000..=LONGEST_SPACING,
+        "Give 1 ms to one day (values here in ps)",
+    )?;
+    check.within(
+        "ssd.timing.thermal.throttled_bytes_per_second",
+        thermal.throttled_rate,
+        RATES,
+        "A throttled drive still moves data",
+    )
+}
+
+fn medium(check: &Check, medium: &MediumTiming, write: &WriteTiming) -> Result<(), ModelError> {
+    check.within(
+        "ssd.timing.write.medium.buffer_bytes",
+        medium.buffer_bytes,
+        4096..=1 << 40,
+        "A drive holds at least a page, and less than 1 TiB in memory",
+    )?;
+    check.within(
+        "ssd.timing.write.medium.program_bytes_per_second",
+        medium.program_rate,
+        RATES,
+        "Give the rate at which the buffer drains",
+    )?;
+    check.rate(
+        "ssd.timing.write.medium.drain_bytes_per_second",
+        medium.drain_rate,
+    )?;
+    check.time("ssd.timing.write.medium.flush_us", medium.flush)?;
+    check.within(
+        "ssd.timing.write.medium.idle_us",
+        medium.idle,
+        0..=LONGEST_SPACING,
+        "Give at most one day (values here in ps)",
+    )?;
+    if write.cache_bytes != 0 && write.full_bytes_per_second > medium.program_rate {
+        return check.fail(
+            "ssd.timing.write.full_bytes_per_second",
+            write.full_bytes_per_second,
+            format!("at most program_bytes_per_second = {}", medium.program_rate),
+            "What lies behind the cache is slower than the cache",
+        );
     }
     Ok(())
 }

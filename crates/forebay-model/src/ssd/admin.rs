@@ -68,7 +68,7 @@ impl Ssd {
             }
             AdminOpcode::GetFeatures => self.features.get(sqe),
             AdminOpcode::GetLogPage => {
-                let page = self.log_page(sqe)?;
+                let page = self.log_page(now, sqe)?;
                 if sqe.cdw10() & log::RETAIN_EVENT == 0 {
                     self.log.read(sqe.cdw10() as u8);
                 }

@@ -41,6 +41,8 @@ pub(super) struct Command {
     pub(super) segments: Vec<Segment>,
     /// Reads and pieces still under way.
     pub(super) pending: u32,
+    /// Bytes written to the drive up to and with this write, where FUA waits for them.
+    pub(super) mark: u64,
     /// Running number of an I/O command since power-on, from 1.
     pub(super) number: u64,
     pub(super) fault: Option<FaultAction>,

@@ -24,7 +24,22 @@ impl Ssd {
         command.status = status;
         let delay = match (&self.flash, &command.transfer) {
             (Some(flash), Transfer::FromMedium(_)) => flash.timing.read.after,
-            (Some(flash), Transfer::ToMedium(_)) => flash.timing.write.after,
+            (Some(flash), Transfer::ToMedium(_)) => {
+                let through = status.is_success()
+                    && (command.sqe.fua() || !self.features.is_write_cache_on());
+                flash.timing.write.after
+                    + match through {
+                        true => flash.stored(now, command.mark),
+                        false => 0,
+                    }
+            }
+            (Some(flash), Transfer::None)
+                if command.queue != 0
+                    && status.is_success()
+                    && command.sqe.opcode == IoOpcode::Flush.number() =>
+            {
+                flash.flush(now)
+            }
             _ => 0,
         };
         if delay == 0 {

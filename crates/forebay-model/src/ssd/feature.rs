@@ -105,6 +105,21 @@ impl Features {
         Ok(Outcome::Done(0))
     }
 
+    /// A write may be answered before it is on the medium (5.27.1.4).
+    pub(super) fn is_write_cache_on(&self) -> bool {
+        // Without a volatile cache, what the drive holds survives a loss of power.
+        !self.write_cache || self.find(id::VOLATILE_WRITE_CACHE) != Ok(0)
+    }
+
+    /// The composite temperature in kelvin from which the host wants to be warned (5.27.1.3).
+    pub(super) fn temperature_threshold(&self) -> u16 {
+        match self.find(id::TEMPERATURE_THRESHOLD) {
+            // Of the composite temperature, and one not to be exceeded: bits 21:16 are zero.
+            Ok(value) if value >> 16 & 0x3f == 0 => value as u16,
+            _ => u16::MAX,
+        }
+    }
+
     fn find(&self, feature: u8) -> Result<u32, Status> {
         let found = self.values.iter().find(|(known, _)| *known == feature);
         found.map(|(_, value)| *value).ok_or(Status::INVALID_FIELD)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Time in flash: planes, channels, the way out; and the pace of writes.
 
+use super::heat::Heat;
+use super::pauses::Pauses;
+use super::store::Store;
 use crate::profile::{ReadTiming, TimingProfile, WriteTiming};
 use crate::{SECOND, Time};
 use rand_core::{RngCore, SeedableRng};
@@ -21,6 +24,9 @@ pub(super) struct Flash {
     way_in: Time,
     written: u64,
     since_pause: u64,
+    store: Option<Store>,
+    heat: Option<Heat>,
+    pauses: Option<Pauses>,
 }
 
 impl Flash {
@@ -35,13 +41,61 @@ impl Flash {
             way_in: 0,
             written: 0,
             since_pause: 0,
+            store: timing.write.medium.map(|medium| {
+                let WriteTiming {
+                    cache_bytes,
+                    full_bytes_per_second,
+                    ..
+                } = timing.write;
+                Store::new(medium, cache_bytes, full_bytes_per_second)
+            }),
+            heat: timing.thermal.map(Heat::new),
+            pauses: timing.pauses.map(|pauses| Pauses::new(pauses, seed)),
         }
     }
 
     /// The controller works on a command; returns when it has understood it.
     pub(super) fn command(&mut self, now: Time) -> Time {
-        self.controller = self.controller.max(now) + self.timing.command;
+        if let Some(store) = &mut self.store {
+            store.touch(now);
+        }
+        self.controller = self.unpaused(self.controller.max(now)) + self.timing.command;
         self.controller
+    }
+
+    /// The earliest time, from one on, at which the drive does not pause.
+    fn unpaused(&self, time: Time) -> Time {
+        self.pauses.map_or(time, |pauses| pauses.after(time))
+    }
+
+    /// The least time of bytes on their way in or out: some where the drive throttles.
+    fn warm(&mut self, now: Time, len: u64) -> Time {
+        self.heat.as_mut().map_or(0, |heat| heat.carry(now, len))
+    }
+
+    /// The composite temperature in kelvin, where the profile has one.
+    pub(super) fn kelvin(&self, now: Time) -> Option<u16> {
+        self.heat.as_ref().map(|heat| heat.kelvin(now))
+    }
+
+    /// All bytes written so far, in the order of their turns: a mark for [`Self::stored`].
+    pub(super) fn mark(&self) -> u64 {
+        self.store.as_ref().map_or(0, Store::mark)
+    }
+
+    /// How long it takes until what was written up to a mark is on the medium.
+    pub(super) fn stored(&self, now: Time, mark: u64) -> Time {
+        self.store
+            .as_ref()
+            .map_or(0, |store| store.stored_at(mark).saturating_sub(now))
+    }
+
+    /// How long a Flush takes that begins now.
+    pub(super) fn flush(&self, now: Time) -> Time {
+        match &self.store {
+            Some(store) => self.stored(now, store.mark()) + store.flush(),
+            None => 0,
+        }
     }
 
     /// Senses every unit of a byte range; returns when the last is done.
@@ -79,7 +133,8 @@ impl Flash {
             0 => 0,
             rate => len * SECOND / rate,
         };
-        self.way_out = self.way_out.max(now) + time;
+        let start = self.way_out.max(now);
+        self.way_out = start + time.max(self.warm(start, len));
         self.way_out
     }
 
@@ -106,8 +161,12 @@ impl Flash {
                 time += self.timing.write.peer_queue;
             }
         }
-        time = time.max(self.drain(turn.len)) + self.pause(turn.len);
-        let start = self.way_in.max(now);
+        let mut start = self.unpaused(self.way_in.max(now));
+        match &mut self.store {
+            Some(store) => start = store.take(start, turn.len),
+            None => time = time.max(self.drain(turn.len)),
+        }
+        time = time.max(self.warm(start, turn.len)) + self.pause(turn.len);
         self.way_in = start + time;
         start
     }

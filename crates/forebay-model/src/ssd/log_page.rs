@@ -2,6 +2,7 @@
 //! Get Log Page (5.16), the error log behind it, and asynchronous events (5.2).
 
 use super::Ssd;
+use crate::Time;
 use forebay_spec::nvme::log::{self, ErrorEntry, Smart};
 use forebay_spec::nvme::{Sqe, Status};
 use std::collections::VecDeque;
@@ -12,6 +13,10 @@ pub(super) const ERROR_ENTRIES: usize = 64;
 const MOST_BYTES: u64 = 1 << 20;
 /// Events kept for a host that does not ask for them.
 const MOST_EVENTS: usize = 16;
+/// Composite temperature in kelvin of a drive that has none of its own: 40 °C.
+const TEMPERATURE: u16 = 313;
+/// Critical warning: the temperature is at or above a threshold (figure 208).
+const TEMPERATURE_WARNING: u8 = 1 << 1;
 /// Queue and command identifier of an error that no command caused.
 const NO_COMMAND: u16 = 0xffff;
 
@@ -115,7 +120,7 @@ impl Log {
 
 impl Ssd {
     /// The bytes of a log page that a command asks for.
-    pub(super) fn log_page(&self, sqe: &Sqe) -> Result<Box<[u8]>, Status> {
+    pub(super) fn log_page(&self, now: Time, sqe: &Sqe) -> Result<Box<[u8]>, Status> {
         let dwords = (sqe.cdw10() >> 16) as u64 | (sqe.cdw11() as u64 & 0xffff) << 16;
         let len = (dwords + 1) * 4;
         let offset = sqe.cdw12() as u64 | (sqe.cdw[3] as u64) << 32;
@@ -124,7 +129,7 @@ impl Ssd {
         }
         let page = match sqe.cdw10() as u8 {
             log::ERROR_INFORMATION => self.log.error_page(),
-            log::SMART => self.smart().to_bytes().to_vec(),
+            log::SMART => self.smart(now).to_bytes().to_vec(),
             log::FIRMWARE_SLOT => firmware_page(),
             log::COMMANDS => log::commands_page().to_vec(),
             _ => return Err(Status::INVALID_LOG_PAGE),
@@ -141,10 +146,14 @@ impl Ssd {
         Ok(data.into())
     }
 
-    fn smart(&self) -> Smart {
+    fn smart(&self, now: Time) -> Smart {
         let units = |bytes: u64| bytes.div_ceil(512_000);
+        let measured = self.flash.as_ref().and_then(|flash| flash.kelvin(now));
+        let temperature = measured.unwrap_or(TEMPERATURE);
+        let warm = measured.is_some() && temperature >= self.features.temperature_threshold();
         Smart {
-            temperature: 313,
+            critical_warning: if warm { TEMPERATURE_WARNING } else { 0 },
+            temperature,
             available_spare: 100,
             spare_threshold: 10,
             data_units_read: units(self.stats.bytes_read),

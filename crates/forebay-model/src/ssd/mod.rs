@@ -7,7 +7,8 @@
 //! 2. `controller`: registers, reset, readiness; entries arrive and become commands.
 //! 3. `admin`, `queue_admin`, `feature`, `log_page`, `io`: what a command asks for is checked.
 //! 4. `prp`, `transfer`: its data move between the caller's pages and the medium.
-//! 5. `flash`: how long that takes. Without timing everything happens at once, in the same step.
+//! 5. `flash`: how long that takes, with `store` (buffer and SLC cache), `heat` and `pauses`.
+//!    Without timing everything happens at once, in the same step.
 //! 6. `complete`: the completion entry is written, perhaps with a `fault`.
 //!
 //! `record` keeps the last events on this way, for those who look into a queue that hangs.
@@ -26,14 +27,17 @@ mod fault;
 mod feature;
 mod flash;
 mod format;
+mod heat;
 mod io;
 mod log_page;
 mod msix;
+mod pauses;
 mod prp;
 mod queue_admin;
 mod queues;
 mod record;
 mod registers;
+mod store;
 mod transfer;
 
 pub use fault::{Fault, FaultAction, FaultPlan, Trigger};

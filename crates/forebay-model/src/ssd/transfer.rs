@@ -140,6 +140,7 @@ impl Ssd {
                     command.pending += 1;
                     self.events.push(flash.take_in(now, turn), Event::In(at, n));
                 }
+                command.mark = flash.mark();
             }
         }
         self.settle_transfer(now, fabric, at);

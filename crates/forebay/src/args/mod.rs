@@ -4,6 +4,7 @@
 mod hardware;
 mod machine;
 mod serve;
+mod ssd;
 mod third_party;
 pub mod values;
 mod vm;
@@ -16,13 +17,15 @@ use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
 pub use machine::{HOST_PAGES, MachineArgs};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
+pub use ssd::{QualifyArgs, SsdCommand};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
-/// `devices` and `doctor` look at this machine's own hardware, and only `run --bus vfio` writes to it.
+/// `devices`, `doctor` and `ssd` look at this machine's own hardware, and only `run --bus vfio` and
+/// `ssd qualify --write` write to it.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -64,6 +67,12 @@ pub enum Command {
     Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
     Doctor(Box<DoctorArgs>),
+    /// Drives of this machine: measure one and write a profile that behaves like it
+    Ssd {
+        /// What to do.
+        #[command(subcommand)]
+        ssd: SsdCommand,
+    },
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
         /// What to do.
@@ -96,6 +105,9 @@ impl Command {
             Self::Profiles(args) => &args.report,
             Self::Devices(args) => &args.output.report,
             Self::Doctor(args) => &args.output.report,
+            Self::Ssd {
+                ssd: SsdCommand::Qualify(args),
+            } => &args.report,
             Self::Vm {
                 vm: VmCommand::Test(args),
             } => &args.report,
@@ -322,6 +334,15 @@ pub struct ProfilesArgs {
     /// Show every parameter of this profile (a name, or a TOML file)
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+    /// Run the model and print it beside what was measured of the drive
+    #[arg(long, requires = "name")]
+    pub measure: bool,
+    /// End with exit code 3 where a measurement that the drive limits is further off, in percent
+    #[arg(long, value_name = "PERCENT", requires = "measure", value_parser = values::percent)]
+    pub within: Option<f64>,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value = "1", requires = "measure")]
+    pub seed: u64,
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
@@ -388,6 +409,14 @@ mod tests {
             "forebay demo --limit 0",
             "forebay bench core --rtl x --reorder 64",
             "forebay bench soak --transactions 0",
+            "forebay profiles --measure",
+            "forebay profiles ideal --within 10",
+            "forebay profiles ideal --measure --within -1",
+            "forebay ssd qualify",
+            "forebay ssd qualify /dev/x --from y",
+            "forebay ssd qualify --from y --write",
+            "forebay ssd qualify /dev/x --seconds 0",
+            "forebay ssd qualify /dev/x --name a/b",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
             "forebay doctor --check --fpga 01:00.0",

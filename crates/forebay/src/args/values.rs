@@ -68,6 +68,23 @@ pub fn pages(text: &str) -> Read<u64> {
     }
 }
 
+/// A name that may stand in any file: letters, digits, `-`, `_` and `.`, at most 64.
+pub fn name(text: &str) -> Read<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    match text.len() {
+        1..=64 if text.chars().all(plain) && !text.starts_with('.') => Ok(text.to_owned()),
+        _ => Err("give 1 to 64 letters, digits, - or _".into()),
+    }
+}
+
+/// A share in percent: 0 to 1000, with a fraction.
+pub fn percent(text: &str) -> Read<f64> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=1000.0).contains(&percent) => Ok(percent),
+        _ => Err("give percent from 0 to 1000, such as 10 or 2.5".into()),
+    }
+}
+
 /// Memory in a BAR of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerMemory {

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay ssd qualify` on QEMU's drives, with the guest's own fio."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from booting import Guest
+from driving import Run
+
+
+def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
+    guest: Guest, forebay: Run, tmp_path: Path
+) -> None:
+    """Reads leave no trace; mounted, partitioned and swapped drives take two flags; writes one."""
+    share = tmp_path / "share"
+    share.mkdir()
+    first, second = tmp_path / "first.img", tmp_path / "second.img"
+    content = hashlib.sha256(b"forebay").digest() * (1 << 20)
+    first.write_bytes(content * 2)
+    answer = guest(
+        """
+        refused() {
+            code=0
+            "$@" 2>refusal || code=$?
+            cat refusal >&2
+            [ $code = 2 ]
+            tr -d '\\n│' <refusal | tr -s ' ' | grep -q 'is in use'
+        }
+        qualify() { forebay ssd qualify "$@" --seconds 1 --bytes 16MiB; }
+        before=$(sha256sum </dev/ssd0n1)
+        qualify /dev/ssd0n1 --out read.toml --json read.json
+        [ "$before" = "$(sha256sum </dev/ssd0n1)" ]
+        forebay profiles ./read.toml >/dev/null
+
+        mkfs.ext4 -q /dev/ssd0n2
+        mount /dev/ssd0n2 /mnt
+        refused qualify /dev/ssd0n2 --out x.toml
+        grep -q 'is mounted at /mnt' refusal
+        refused qualify /dev/ssd0n2 --out x.toml --write --even-in-use
+        refused qualify /dev/ssd0n2 --out x.toml --write --i-mean-it
+        qualify /dev/ssd0n2 --out twice.toml --even-in-use --i-mean-it
+        umount /mnt
+        fsck.ext4 -fn /dev/ssd0n2 >&2
+
+        printf 'n\\np\\n1\\n\\n\\nw\\n' | fdisk /dev/ssd1n1 >/dev/null
+        refused qualify /dev/ssd1n1 --out x.toml --write
+        grep -q 'has the partition' refusal
+        refused qualify /dev/$(basename $(readlink -f /dev/ssd1n1))p1 --out x.toml
+        [ ! -e x.toml ]
+
+        qualify /dev/ssd0n1 --write --out write.toml --json write.json --keep fio.json
+        """,
+        *("--share", share, "--timeout", 540),
+        "--ssd",
+        f"{first}+{second}:size=64MiB",
+        *("--ssd", f"{tmp_path / 'third.img'}:size=64MiB"),
+    )
+    assert "written" in answer.out
+    assert first.read_bytes() != content * 2, "what --write does"
+    for name, wrote in [("read", False), ("write", True)]:
+        report = json.loads((share / f"{name}.json").read_text())
+        assert report["wrote"] is wrote
+        assert report["fio"].startswith("fio-")
+        rows = {(row["load"], row["quantity"]): row for row in report["rows"]}
+        alone = rows["random 4 KiB read, depth 1", "p50_ns"]
+        assert abs(alone["difference_percent"]) < 25, alone
+    # What fio wrote there is read here.
+    again = ("--from", share / "fio.json", "--out", tmp_path / "again.toml")
+    assert "written" in forebay("ssd", "qualify", *again).out
+    text = (share / "write.toml").read_text()
+    assert "bytes = { value = 67108864" in text
+    assert "QEMU NVMe Ctrl" in text
