@@ -24,8 +24,8 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
-/// `devices`, `doctor` and `ssd` look at this machine's own hardware, and only `run --bus vfio` and
-/// `ssd qualify --write` write to it.
+/// `devices`, `doctor` and `ssd` look at this machine's own hardware, and only `run --bus vfio`,
+/// `ssd qualify --write` and `doctor --check --scratch` write to a drive.
 #[derive(Debug, Parser)]
 #[command(
     version,
