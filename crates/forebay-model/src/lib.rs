@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Models of what surrounds the streamer: an NVMe SSD, the PCIe fabric, host memory.
+//! Models of what surrounds the streamer: an NVMe SSD, the PCIe fabric, host memory, DRAM.
 //!
 //! A model says what a thing does and how long it takes. Time is a number of picoseconds that the
 //! caller hands in ([`Time`]); nothing here reads a clock, and with the same seed the same calls
@@ -22,6 +22,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod dram;
 mod error;
 pub mod fabric;
 mod host;
@@ -30,6 +31,7 @@ pub mod pci;
 pub mod profile;
 pub mod ssd;
 
+pub use dram::{Dram, DramProfile, Refresh};
 pub use error::ModelError;
 pub use fabric::{
     Arrival, Completion, Direction, Fabric, FabricError, HopCount, Node, Request, Ticket,

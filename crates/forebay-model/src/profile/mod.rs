@@ -7,6 +7,7 @@ mod validate;
 
 pub use measurement::{Limit, LoadAccess, LoadDirection, Measurand, Measurement, Quantity};
 pub use parse::{Kind, SourceRow};
+pub(crate) use parse::{Number, sources_of};
 pub(crate) use validate::ssd_profile;
 
 use crate::{ModelError, Time};

@@ -40,10 +40,10 @@ pub struct SourceRow {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Number {
-    pub(super) value: u64,
-    pub(super) kind: Kind,
-    pub(super) source: String,
+pub(crate) struct Number {
+    pub(crate) value: u64,
+    pub(crate) kind: Kind,
+    pub(crate) source: String,
 }
 
 impl Number {
@@ -55,7 +55,7 @@ impl Number {
         self.value.saturating_mul(MICROSECOND)
     }
 
-    fn u32(&self) -> u32 {
+    pub(crate) fn u32(&self) -> u32 {
         u32::try_from(self.value).unwrap_or(u32::MAX)
     }
 
@@ -208,9 +208,6 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
         reason: error.to_string(),
     };
     let raw: Raw = toml::from_str(text).map_err(syntax)?;
-    let table: toml::Table = toml::from_str(text).map_err(syntax)?;
-    let mut sources = Vec::new();
-    collect("", &toml::Value::Table(table), &mut sources);
     Ok(Profile {
         name: raw.name,
         description: raw.description,
@@ -221,8 +218,19 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
             .into_iter()
             .map(Measurement::from)
             .collect(),
-        sources,
+        sources: sources_of(name, text)?,
     })
+}
+
+/// Lists every number of a profile.
+pub(crate) fn sources_of(name: &str, text: &str) -> Result<Vec<SourceRow>, ModelError> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| ModelError::Syntax {
+        profile: name.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let mut sources = Vec::new();
+    collect("", &toml::Value::Table(table), &mut sources);
+    Ok(sources)
 }
 
 /// Lists every number below a value.
