@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays a page ring, and the queue behind it, for the modules that build commands."""
+"""Plays a ring of units, and the queue behind it, for the modules that build commands."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Pages:
     def __init__(self, dut, *, pages: int = 64, offer: float = 0.8, take: float = 0.5) -> None:
         self.dut = dut
         self.pages = pages
+        self.unit = PAGE << int(dut.UnitBits.value)
         self.offer = offer
         self.take = take
         self.next = 0
@@ -71,7 +72,7 @@ class Pages:
                 built = Built(**structs.unpack("command_t", int(dut.command.value)))
                 self.commands.append(built)
                 one = built.reject or built.loose
-                self.held -= 1 if one else (built.length - 1) // PAGE + 1
+                self.held -= 1 if one else (built.length - 1) // self.unit + 1
             free = self.held < self.pages
             await harness.step(dut.clk)
             if taken or dut.offer_valid.value == 0:

@@ -97,6 +97,9 @@
 #define FB_BUFFER_PAGES      0x400u
 #define FB_PRP_VIEW_BIT      0x16u
 #define FB_DATA_WINDOW_BYTES 0x800000u
+#define FB_DRAM_UNIT_SHIFT   0x5u
+#define FB_DRAM_WINDOW_BYTES 0x8000000u
+#define FB_PRP_LISTS_BYTES   0x400000u
 #define FB_CQ_OFFSET_MIN     0x1000u
 #define FB_QUEUE_DEPTH_LEAST 0x2u
 #define FB_QUEUE_DEPTH_MOST  0x400u
@@ -109,6 +112,9 @@
 #define FB_BAR0_HOST_CONTROL 0xb0000u
 #define FB_BAR0_HOST         0x400000u
 #define FB_BAR0_DATA         0x1000000u
+#define FB_BAR0_BYTES_DRAM   0x10000000u
+#define FB_BAR0_PRP_LISTS    0x800000u
+#define FB_BAR0_DATA_DRAM    0x8000000u
 
 /* Trace of queue events: kinds, causes, bit positions */
 #define FB_TRACE_SUBMIT         0x1u

@@ -34,6 +34,12 @@ extern "C" {
 #define STREAMER__NSID__NSID_bw 32
 #define STREAMER__NSID__NSID_reset 0x0
 
+// reg - streamer::prp_lists
+#define STREAMER__PRP_LISTS__ADDRESS_bm 0xffffffffffc00000
+#define STREAMER__PRP_LISTS__ADDRESS_bp 22
+#define STREAMER__PRP_LISTS__ADDRESS_bw 42
+#define STREAMER__PRP_LISTS__ADDRESS_reset 0x0
+
 // reg - streamer::enable
 #define STREAMER__ENABLE__ENABLE_bm 0x1
 #define STREAMER__ENABLE__ENABLE_bp 0
@@ -44,7 +50,18 @@ extern "C" {
 #define STREAMER__IDENTITY__IDENTITY_bm 0xffffffff
 #define STREAMER__IDENTITY__IDENTITY_bp 0
 #define STREAMER__IDENTITY__IDENTITY_bw 32
-#define STREAMER__IDENTITY__IDENTITY_reset 0xa4d210bb
+
+// reg - streamer::dram_read
+#define STREAMER__DRAM_READ__ADDRESS_bm 0xfffffffffc000000
+#define STREAMER__DRAM_READ__ADDRESS_bp 26
+#define STREAMER__DRAM_READ__ADDRESS_bw 38
+#define STREAMER__DRAM_READ__ADDRESS_reset 0x0
+
+// reg - streamer::dram_write
+#define STREAMER__DRAM_WRITE__ADDRESS_bm 0xfffffffffc000000
+#define STREAMER__DRAM_WRITE__ADDRESS_bp 26
+#define STREAMER__DRAM_WRITE__ADDRESS_bw 38
+#define STREAMER__DRAM_WRITE__ADDRESS_reset 0x0
 
 // reg - streamer::version
 #define STREAMER__VERSION__PATCH_bm 0xff
@@ -77,6 +94,9 @@ extern "C" {
 #define STREAMER__PARAMETERS__RESERVE_PAGES_bm 0xff000000000000
 #define STREAMER__PARAMETERS__RESERVE_PAGES_bp 48
 #define STREAMER__PARAMETERS__RESERVE_PAGES_bw 8
+#define STREAMER__PARAMETERS__UNIT_SHIFT_bm 0xf00000000000000
+#define STREAMER__PARAMETERS__UNIT_SHIFT_bp 56
+#define STREAMER__PARAMETERS__UNIT_SHIFT_bw 4
 
 // reg - streamer::block_shift
 #define STREAMER__BLOCK_SHIFT__SHIFT_bm 0xf
@@ -285,10 +305,13 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t cq_doorbell;
     uint64_t data_window;
     uint64_t nsid;
-    uint8_t RESERVED_20_27[0x8];
+    uint64_t prp_lists;
     uint64_t enable;
     uint64_t identity;
-    uint8_t RESERVED_38_1ff[0x1c8];
+    uint8_t RESERVED_38_4f[0x18];
+    uint64_t dram_read;
+    uint64_t dram_write;
+    uint8_t RESERVED_60_1ff[0x1a0];
     uint64_t version;
     uint64_t parameters;
     uint64_t block_shift;

@@ -6,8 +6,11 @@ SQ_DOORBELL = 0x000
 CQ_DOORBELL = 0x008
 DATA_WINDOW = 0x010
 NSID = 0x018
+PRP_LISTS = 0x020
 ENABLE = 0x028
 IDENTITY = 0x030
+DRAM_READ = 0x050
+DRAM_WRITE = 0x058
 VERSION = 0x200
 PARAMETERS = 0x208
 BLOCK_SHIFT = 0x210
@@ -57,11 +60,20 @@ FIELDS = {
     "nsid": {
         "nsid": (31, 0),
     },
+    "prp_lists": {
+        "address": (63, 22),
+    },
     "enable": {
         "enable": (0, 0),
     },
     "identity": {
         "identity": (31, 0),
+    },
+    "dram_read": {
+        "address": (63, 26),
+    },
+    "dram_write": {
+        "address": (63, 26),
     },
     "version": {
         "patch": (7, 0),
@@ -74,6 +86,7 @@ FIELDS = {
         "pages": (31, 16),
         "cq_offset": (47, 32),
         "reserve_pages": (55, 48),
+        "unit_shift": (59, 56),
     },
     "block_shift": {
         "shift": (3, 0),
@@ -171,8 +184,10 @@ RESETS = {
     "cq_doorbell": 0x0,
     "data_window": 0x0,
     "nsid": 0x0,
+    "prp_lists": 0x0,
     "enable": 0x0,
-    "identity": 0xA4D210BB,
+    "dram_read": 0x0,
+    "dram_write": 0x0,
     "version": 0x3159424600000100,
     "block_shift": 0x9,
     "transfer_pages": 0x100,

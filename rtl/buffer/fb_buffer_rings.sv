@@ -52,10 +52,8 @@ module fb_buffer_rings #(
   if (Pages < 16 || Pages > 1024 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
     $fatal(1, "fb_buffer_rings (%m): Pages=%0d must be a power of two from 16 to 1024", Pages);
   end
-  if (ReservePages < 1 || ReservePages > Pages / 2 || ReservePages > 255) begin : gen_bad_reserve
-    $fatal(
-        1, "fb_buffer_rings (%m): ReservePages=%0d must be 1 to Pages/2, at most 255", ReservePages
-    );
+  if (ReservePages < 1 || ReservePages > Pages / 2) begin : gen_bad_reserve
+    $fatal(1, "fb_buffer_rings (%m): ReservePages=%0d must be 1 to Pages/2", ReservePages);
   end
 
   logic wr_active, rd_active;

@@ -100,6 +100,9 @@ package fb_spec_pkg;
   localparam int unsigned BUFFER_PAGES = 1024;
   localparam int unsigned PRP_VIEW_BIT = 22;
   localparam int unsigned DATA_WINDOW_BYTES = 'h800000;
+  localparam int unsigned DRAM_UNIT_SHIFT = 5;
+  localparam int unsigned DRAM_WINDOW_BYTES = 'h8000000;
+  localparam int unsigned PRP_LISTS_BYTES = 'h400000;
   localparam int unsigned CQ_OFFSET_MIN = 'h1000;
   localparam int unsigned QUEUE_DEPTH_LEAST = 2;
   localparam int unsigned QUEUE_DEPTH_MOST = 1024;
@@ -112,6 +115,9 @@ package fb_spec_pkg;
   localparam int unsigned BAR0_HOST_CONTROL = 'hb0000;
   localparam int unsigned BAR0_HOST = 'h400000;
   localparam int unsigned BAR0_DATA = 'h1000000;
+  localparam int unsigned BAR0_BYTES_DRAM = 'h10000000;
+  localparam int unsigned BAR0_PRP_LISTS = 'h800000;
+  localparam int unsigned BAR0_DATA_DRAM = 'h8000000;
 
   // Trace of queue events: kinds, causes, bit positions
   localparam logic [3:0] TRACE_SUBMIT = 4'h1;

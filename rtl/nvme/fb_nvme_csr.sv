@@ -155,8 +155,11 @@ module fb_nvme_csr (
         logic cq_doorbell;
         logic data_window;
         logic nsid;
+        logic prp_lists;
         logic enable;
         logic identity;
+        logic dram_read;
+        logic dram_write;
         logic version;
         logic parameters;
         logic block_shift;
@@ -194,8 +197,11 @@ module fb_nvme_csr (
         decoded_reg_strb.cq_doorbell = cpuif_req_masked & (cpuif_addr == 12'h8);
         decoded_reg_strb.data_window = cpuif_req_masked & (cpuif_addr == 12'h10);
         decoded_reg_strb.nsid = cpuif_req_masked & (cpuif_addr == 12'h18);
+        decoded_reg_strb.prp_lists = cpuif_req_masked & (cpuif_addr == 12'h20);
         decoded_reg_strb.enable = cpuif_req_masked & (cpuif_addr == 12'h28);
         decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 12'h30) & !cpuif_req_is_wr;
+        decoded_reg_strb.dram_read = cpuif_req_masked & (cpuif_addr == 12'h50);
+        decoded_reg_strb.dram_write = cpuif_req_masked & (cpuif_addr == 12'h58);
         decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 12'h200) & !cpuif_req_is_wr;
         decoded_reg_strb.parameters = cpuif_req_masked & (cpuif_addr == 12'h208) & !cpuif_req_is_wr;
         decoded_reg_strb.block_shift = cpuif_req_masked & (cpuif_addr == 12'h210);
@@ -272,10 +278,28 @@ module fb_nvme_csr (
         } nsid;
         struct packed {
             struct packed {
+                logic [41:0] next;
+                logic load_next;
+            } address;
+        } prp_lists;
+        struct packed {
+            struct packed {
                 logic next;
                 logic load_next;
             } enable;
         } enable;
+        struct packed {
+            struct packed {
+                logic [37:0] next;
+                logic load_next;
+            } address;
+        } dram_read;
+        struct packed {
+            struct packed {
+                logic [37:0] next;
+                logic load_next;
+            } address;
+        } dram_write;
         struct packed {
             struct packed {
                 logic [3:0] next;
@@ -354,9 +378,24 @@ module fb_nvme_csr (
         } nsid;
         struct packed {
             struct packed {
+                logic [41:0] value;
+            } address;
+        } prp_lists;
+        struct packed {
+            struct packed {
                 logic value;
             } enable;
         } enable;
+        struct packed {
+            struct packed {
+                logic [37:0] value;
+            } address;
+        } dram_read;
+        struct packed {
+            struct packed {
+                logic [37:0] value;
+            } address;
+        } dram_write;
         struct packed {
             struct packed {
                 logic [3:0] value;
@@ -517,6 +556,34 @@ module fb_nvme_csr (
         end
     end
     assign hwif_out.nsid.nsid.value = field_storage.nsid.nsid.value;
+    // Field: streamer.prp_lists.address
+    always_comb begin
+        automatic logic [41:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.prp_lists.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.prp_lists && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[22]) next_c[1:0] = decoded_wr_data[23:22];
+            if(decoded_wr_biten[24]) next_c[9:2] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[17:10] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[25:18] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[33:26] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[41:34] = decoded_wr_data[63:56];
+        end
+        field_combo.prp_lists.address.next = next_c;
+        field_combo.prp_lists.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.prp_lists.address.value <= 42'h0;
+        end else begin
+            if(field_combo.prp_lists.address.load_next) begin
+                field_storage.prp_lists.address.value <= field_combo.prp_lists.address.next;
+            end
+        end
+    end
+    assign hwif_out.prp_lists.address.value = field_storage.prp_lists.address.value;
     // Field: streamer.enable.enable
     always_comb begin
         automatic logic [0:0] next_c;
@@ -540,6 +607,60 @@ module fb_nvme_csr (
         end
     end
     assign hwif_out.enable.enable.value = field_storage.enable.enable.value;
+    // Field: streamer.dram_read.address
+    always_comb begin
+        automatic logic [37:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dram_read.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dram_read && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[26]) next_c[5:0] = decoded_wr_data[31:26];
+            if(decoded_wr_biten[32]) next_c[13:6] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[21:14] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[29:22] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[37:30] = decoded_wr_data[63:56];
+        end
+        field_combo.dram_read.address.next = next_c;
+        field_combo.dram_read.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dram_read.address.value <= 38'h0;
+        end else begin
+            if(field_combo.dram_read.address.load_next) begin
+                field_storage.dram_read.address.value <= field_combo.dram_read.address.next;
+            end
+        end
+    end
+    assign hwif_out.dram_read.address.value = field_storage.dram_read.address.value;
+    // Field: streamer.dram_write.address
+    always_comb begin
+        automatic logic [37:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.dram_write.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.dram_write && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[26]) next_c[5:0] = decoded_wr_data[31:26];
+            if(decoded_wr_biten[32]) next_c[13:6] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[21:14] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[29:22] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[37:30] = decoded_wr_data[63:56];
+        end
+        field_combo.dram_write.address.next = next_c;
+        field_combo.dram_write.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.dram_write.address.value <= 38'h0;
+        end else begin
+            if(field_combo.dram_write.address.load_next) begin
+                field_storage.dram_write.address.value <= field_combo.dram_write.address.next;
+            end
+        end
+    end
+    assign hwif_out.dram_write.address.value = field_storage.dram_write.address.value;
     // Field: streamer.block_shift.shift
     always_comb begin
         automatic logic [3:0] next_c;
@@ -856,11 +977,20 @@ module fb_nvme_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'h18)) begin
             readback_data_var[ad_hi(12'h18)][31:0] = field_storage.nsid.nsid.value;
         end
+        if(ad_low(rd_mux_addr) == ad_low(12'h20)) begin
+            readback_data_var[ad_hi(12'h20)][63:22] = field_storage.prp_lists.address.value;
+        end
         if(ad_low(rd_mux_addr) == ad_low(12'h28)) begin
             readback_data_var[ad_hi(12'h28)][0] = field_storage.enable.enable.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h30)) begin
-            readback_data_var[ad_hi(12'h30)][31:0] = 32'ha4d210bb;
+            readback_data_var[ad_hi(12'h30)][31:0] = hwif_in.identity.identity.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h50)) begin
+            readback_data_var[ad_hi(12'h50)][63:26] = field_storage.dram_read.address.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h58)) begin
+            readback_data_var[ad_hi(12'h58)][63:26] = field_storage.dram_write.address.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h200)) begin
             readback_data_var[ad_hi(12'h200)][7:0] = 8'h0;
@@ -873,6 +1003,7 @@ module fb_nvme_csr (
             readback_data_var[ad_hi(12'h208)][31:16] = hwif_in.parameters.pages.next;
             readback_data_var[ad_hi(12'h208)][47:32] = hwif_in.parameters.cq_offset.next;
             readback_data_var[ad_hi(12'h208)][55:48] = hwif_in.parameters.reserve_pages.next;
+            readback_data_var[ad_hi(12'h208)][59:56] = hwif_in.parameters.unit_shift.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h210)) begin
             readback_data_var[ad_hi(12'h210)][3:0] = field_storage.block_shift.shift.value;

@@ -16,6 +16,14 @@ package fb_nvme_csr_pkg;
     localparam FB_NVME_CSR_SIZE = 'ha00;
 
     typedef struct packed {
+        logic [31:0] next;
+    } streamer__identity__identity__in_t;
+
+    typedef struct packed {
+        streamer__identity__identity__in_t identity;
+    } streamer__identity__in_t;
+
+    typedef struct packed {
         logic [15:0] next;
     } streamer__parameters__queue_depth__in_t;
 
@@ -32,10 +40,15 @@ package fb_nvme_csr_pkg;
     } streamer__parameters__reserve_pages__in_t;
 
     typedef struct packed {
+        logic [3:0] next;
+    } streamer__parameters__unit_shift__in_t;
+
+    typedef struct packed {
         streamer__parameters__queue_depth__in_t queue_depth;
         streamer__parameters__pages__in_t pages;
         streamer__parameters__cq_offset__in_t cq_offset;
         streamer__parameters__reserve_pages__in_t reserve_pages;
+        streamer__parameters__unit_shift__in_t unit_shift;
     } streamer__parameters__in_t;
 
     typedef struct packed {
@@ -132,6 +145,7 @@ package fb_nvme_csr_pkg;
 
     typedef struct packed {
         logic [10:0] queue_depth_max;
+        streamer__identity__in_t identity;
         streamer__parameters__in_t parameters;
         streamer__status__in_t status;
         streamer__error_cause__in_t error_cause;
@@ -174,12 +188,36 @@ package fb_nvme_csr_pkg;
     } streamer__nsid__out_t;
 
     typedef struct packed {
+        logic [41:0] value;
+    } streamer__prp_lists__address__out_t;
+
+    typedef struct packed {
+        streamer__prp_lists__address__out_t address;
+    } streamer__prp_lists__out_t;
+
+    typedef struct packed {
         logic value;
     } streamer__enable__enable__out_t;
 
     typedef struct packed {
         streamer__enable__enable__out_t enable;
     } streamer__enable__out_t;
+
+    typedef struct packed {
+        logic [37:0] value;
+    } streamer__dram_read__address__out_t;
+
+    typedef struct packed {
+        streamer__dram_read__address__out_t address;
+    } streamer__dram_read__out_t;
+
+    typedef struct packed {
+        logic [37:0] value;
+    } streamer__dram_write__address__out_t;
+
+    typedef struct packed {
+        streamer__dram_write__address__out_t address;
+    } streamer__dram_write__out_t;
 
     typedef struct packed {
         logic [3:0] value;
@@ -279,7 +317,10 @@ package fb_nvme_csr_pkg;
         streamer__cq_doorbell__out_t cq_doorbell;
         streamer__data_window__out_t data_window;
         streamer__nsid__out_t nsid;
+        streamer__prp_lists__out_t prp_lists;
         streamer__enable__out_t enable;
+        streamer__dram_read__out_t dram_read;
+        streamer__dram_write__out_t dram_write;
         streamer__block_shift__out_t block_shift;
         streamer__transfer_pages__out_t transfer_pages;
         streamer__namespace_sectors__out_t namespace_sectors;

@@ -6,10 +6,11 @@
 // has been read out of memory. TKEEP is exact on the last beat of a read. A failed read ends with
 // one beat without data: TLAST, TUSER, TKEEP zero, and the error code in TDATA[7:0].
 //
-// The memory port is shared with the write path: while there is something to deliver, `hold` asks
-// the writer for every second cycle.
+// Beats are asked for one by one, and their answers come in order, whenever they come: each has a
+// place in a FIFO. On the first beat of a page the memory is told how many of it will follow; with
+// WholePages, all of these have a place then.
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out.
-// Latency: ReadLatency + 2 cycles from a delivery to its first beat.
+// Latency: that of the memory + 2 cycles from a delivery to its first beat.
 // Throughput: 64 bytes a cycle, none lost between deliveries.
 // 512-bit registers: none; a FIFO in LUT RAM takes up what the memory has under way.
 //
@@ -21,8 +22,11 @@ module fb_nvme_deliver
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned ReadLatency = 3,  // of the memory, cycles
-    parameter int unsigned FifoDepth   = 16  // beats; more than ReadLatency + 2, a power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    // Beats, a power of two: more than the cycles that the memory takes + 2, to lose none.
+    parameter int unsigned FifoDepth = 16,
+    parameter bit WholePages = 1'b0,  // begin a page only with room for all of its beats
+    localparam int unsigned AddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,     // of the whole streamer
@@ -35,11 +39,13 @@ module fb_nvme_deliver
     output logic       free_step,
     output logic [8:0] free_count,
 
-    input  wire                            mem_busy,  // the write path has the port
-    output logic                           hold,
-    output logic                           mem_re,
-    output logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr,
-    input  wire  [          DATA_BITS-1:0] mem_rdata,
+    output logic                 get_valid,
+    input  wire                  get_ready,
+    output logic [ AddrBits-1:0] get_addr,
+    output logic                 get_first,  // of a page: get_count - 1 more will be asked for
+    output logic [  BEAT_BITS:0] get_count,
+    input  wire                  got_valid,
+    input  wire  [DATA_BITS-1:0] got_data,
 
     output logic                     m_axis_rd_tvalid,
     input  wire                      m_axis_rd_tready,
@@ -52,16 +58,16 @@ module fb_nvme_deliver
     output logic empty  // nothing under way
 );
 
-  if (FifoDepth < ReadLatency + 2) begin : gen_bad_depth
-    $fatal(
-        1,
-        "fb_nvme_deliver (%m): FifoDepth=%0d must be at least ReadLatency + 2 = %0d",
-        FifoDepth,
-        ReadLatency + 2
-    );
+  localparam int unsigned PageBeats = 1 << BEAT_BITS;
+  if (WholePages && FifoDepth < PageBeats) begin : gen_bad_depth
+    $fatal(1, "fb_nvme_deliver (%m): FifoDepth=%0d must hold a page, 64 beats", FifoDepth);
+  end
+  if (UnitBits > 8) begin : gen_bad_unit
+    $fatal(1, "fb_nvme_deliver (%m): UnitBits=%0d must be at most 8", UnitBits);
   end
 
   localparam int unsigned CreditBits = $clog2(FifoDepth) + 1;
+  localparam logic [7:0] UnitMask = 8'((1 << UnitBits) - 1);
 
   // What goes with a beat besides its data.
   typedef struct packed {
@@ -69,6 +75,7 @@ module fb_nvme_deliver
     logic                     fail;
     logic [5:0]               top;   // index of the last valid byte
     logic [READ_TAG_BITS-1:0] tag;
+    logic [CODE_BITS-1:0]     code;
   } side_t;
 
   logic job_valid, job_done;
@@ -89,32 +96,40 @@ module fb_nvme_deliver
       .level()
   );
 
-  logic [SIZE_BITS-7:0] beat_q;
+  logic [ SIZE_BITS-7:0] beat_q;
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
-  logic turn_q;
-  logic sends, send, final_beat, pop;
-  assign sends = job_valid && !job.mute && credits_q != '0;
-  assign send = sends && !mem_busy;
+  logic sends, send, final_beat, final_page, pop, room, mend;
+  assign room = !WholePages ? credits_q != '0 :
+      beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
+  assign sends = job_valid && !job.mute && room;
+  assign send = sends && get_ready;
   assign final_beat = job.fail || beat_q == job.size[SIZE_BITS-1:6];
   assign job_done = job_valid && (job.mute || (send && final_beat));
 
-  assign hold = turn_q;
-  assign mem_re = send && !job.fail;
-  assign mem_addr = {job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6]), beat_q[5:0]};
+  // A beat without data has a word as well: what the memory says there is not looked at.
+  assign get_valid = sends || mend;
+  assign get_addr = {
+    job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6] >> UnitBits), (UnitBits + BEAT_BITS)'(beat_q)
+  };
+  assign final_page = beat_q[SIZE_BITS-7:6] == job.size[SIZE_BITS-1:12];
+  assign get_first = beat_q[BEAT_BITS-1:0] == '0;
+  assign get_count = (job.fail || !job_valid) ? (BEAT_BITS + 1)'(1) :
+      final_page ? {1'b0, job.size[11:6]} + 1'b1 : (BEAT_BITS + 1)'(PageBeats);
 
-  // Pages are freed one by one as they are read out, all at once where nothing is sent.
+  // Units are freed one by one as they are read out, all at once where nothing is sent.
   always_ff @(posedge clk) begin
     if (job.mute || job.fail) begin
       free_step  <= job_done && !job.keep && !restart;
-      free_count <= {1'b0, job.size[SIZE_BITS-1:12]} + 9'd1;
+      free_count <= {1'b0, job.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
     end else begin
-      free_step  <= send && !job.keep && (final_beat || beat_q[5:0] == '1) && !restart;
+      free_step  <= send && !job.keep && !restart && (final_beat ||
+          (beat_q[5:0] == '1 && (beat_q[SIZE_BITS-7:6] & UnitMask) == UnitMask));
       free_count <= 9'd1;
     end
   end
 
   // A read that was cut in two by a restart gets an end, before anything else is sent.
-  logic inside_q, torn_q, mend;
+  logic inside_q, torn_q;
   assign mend = torn_q && !restart;
   always_ff @(posedge clk) begin
     if (rst) inside_q <= 1'b0;
@@ -126,59 +141,56 @@ module fb_nvme_deliver
     if (restart) begin
       beat_q <= '0;
       credits_q <= CreditBits'(FifoDepth);
-      turn_q <= 1'b0;
     end else begin
       if (send) beat_q <= final_beat ? '0 : beat_q + 1'b1;
       credits_q <= credits_q - CreditBits'(send || mend) + CreditBits'(pop);
-      turn_q <= sends && !turn_q;
     end
   end
 
-  // Alongside the memory.
-  logic [ReadLatency-1:0] under_way_q;
-  side_t side_q[ReadLatency];
-  logic [CODE_BITS-1:0] code_q[ReadLatency];
-  side_t side;
+  // Beside the memory.
+  side_t side, out_side;
   assign side = '{
           last: mend || job.fail || (job.last && final_beat),
           fail: mend || job.fail,
           top: (job.last && final_beat) ? job.size[5:0] : 6'h3f,
-          tag: job.tag
+          tag: job.tag,
+          code: mend ? ERR_HALTED : job.code
       };
-  always_ff @(posedge clk) begin
-    if (restart) under_way_q <= '0;
-    else under_way_q <= ReadLatency'({under_way_q, send || mend});
-    side_q[0] <= side;
-    code_q[0] <= mend ? ERR_HALTED : job.code;
-    for (int unsigned i = 1; i < ReadLatency; i++) begin
-      side_q[i] <= side_q[i-1];
-      code_q[i] <= code_q[i-1];
-    end
-  end
-
-  // Only the low byte ever carries a code.
-  side_t out_side, side_late;
-  logic [DATA_BITS-1:0] beat_data;
-  assign side_late = side_q[ReadLatency-1];
-  assign beat_data = {
-    mem_rdata[DATA_BITS-1:CODE_BITS],
-    side_late.fail ? code_q[ReadLatency-1] : mem_rdata[CODE_BITS-1:0]
-  };
 
   fb_common_fifo #(
-      .Width(DATA_BITS + $bits(side_t)),
+      .Width($bits(side_t)),
+      .Depth(FifoDepth)
+  ) u_sides (
+      .clk,
+      .rst(restart),
+      .s_valid(send || mend),
+      .s_ready(),
+      .s_data(side),
+      .m_valid(),
+      .m_ready(pop),
+      .m_data(out_side),
+      .level()
+  );
+
+  logic [DATA_BITS-1:0] out_word;
+  fb_common_fifo #(
+      .Width(DATA_BITS),
       .Depth(FifoDepth)
   ) u_beats (
       .clk,
       .rst(restart),
-      .s_valid(under_way_q[ReadLatency-1]),
+      .s_valid(got_valid),
       .s_ready(),
-      .s_data({side_late, beat_data}),
+      .s_data(got_data),
       .m_valid(m_axis_rd_tvalid),
       .m_ready(m_axis_rd_tready),
-      .m_data({out_side, m_axis_rd_tdata}),
+      .m_data(out_word),
       .level()
   );
+  // Only the low byte ever carries a code.
+  assign m_axis_rd_tdata = {
+    out_word[DATA_BITS-1:CODE_BITS], out_side.fail ? out_side.code : out_word[CODE_BITS-1:0]
+  };
   assign pop = m_axis_rd_tvalid && m_axis_rd_tready;
 
   always_comb begin

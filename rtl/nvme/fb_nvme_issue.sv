@@ -22,6 +22,7 @@ module fb_nvme_issue
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned QueueDepth = 64,  // places in the submission queue, a power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     localparam int unsigned TagBits = $clog2(QueueDepth)
 ) (
     input wire       clk,
@@ -340,18 +341,25 @@ module fb_nvme_issue
     sqe_q <= fetched;
   end
 
-  // PRP 1 is the first page; PRP 2 the second, or the list that starts at it (bit 22 of the data
-  // window shows every page as the list of its successors).
-  logic [PAGE_BITS-1:0] second_page;
-  logic is_data;
+  logic is_data, is_long, has_list;  // more than one page, more than two
   logic [31:0] dword0;
   logic [63:0] prp1, prp2, slba;
-  assign second_page = sqe_q.page + 1'b1;
   assign is_data = (sqe_q.op != OP_FLUSH);
   assign dword0 = {16'(sqe_tag_q), 8'd0, 6'd0, sqe_q.op};
-  assign prp1 = is_data ? cfg.data_window | {42'd0, sqe_q.page, 12'd0} : '0;
-  assign prp2 = (is_data && sqe_q.size[SIZE_BITS-1:12] != '0) ? cfg.data_window |
-      {41'd0, sqe_q.size[SIZE_BITS-1:12] != 8'd1, second_page, 12'd0} : '0;
+  assign is_long = is_data && sqe_q.size[SIZE_BITS-1:12] != '0;
+  assign has_list = sqe_q.size[SIZE_BITS-1:12] != 8'd1;
+  assign prp1 = is_data ? cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits)) : '0;
+  if (UnitBits == 0) begin : gen_pages
+    // PRP 2 is the second page, or the list that starts at it: bit 22 of the data window shows
+    // every page as the list of its successors.
+    logic [PAGE_BITS-1:0] second_page;
+    assign second_page = sqe_q.page + 1'b1;
+    assign prp2 = is_long ? cfg.data_window | {41'd0, has_list, second_page, 12'd0} : '0;
+  end else begin : gen_units
+    // A command begins with a unit: its second page is in it, and its list is that of the unit.
+    assign prp2 = !is_long ? '0 : has_list ? cfg.prp_lists | (64'(sqe_q.page) << 12) :
+        cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits)) | 64'h1000;
+  end
   assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
 
   always_comb begin

@@ -2,8 +2,9 @@
 //
 // What the modules of the streamer say to each other.
 //
-// A *page* is 4 KiB of the payload buffer and a *beat* 64 bytes, so a page has 64 beats. A *sector*
-// is 512 bytes whatever the logical block of the namespace is: only the submission queue entry
+// A *page* is 4 KiB of the payload buffer and a *beat* 64 bytes, so a page has 64 beats. A *unit* is
+// what rings and tables count: one page on chip, 2^UnitBits of them in DRAM; where a signal is called
+// `page` there, it is the index of a unit. A *sector* is 512 bytes whatever the logical block of the namespace is: only the submission queue entry
 // knows about blocks. Byte counts are kept as "count - 1", so that 1 MiB fits in 20 bits and its
 // upper bits are, unchanged, the last page, sector or beat of the transfer.
 
@@ -12,7 +13,7 @@
 package fb_nvme_pkg;
 
   localparam int unsigned DATA_BITS = 512;
-  localparam int unsigned PAGE_BITS = 10;  // index of a page in the largest buffer, 4 MiB
+  localparam int unsigned PAGE_BITS = 10;  // index of a unit in the largest buffer
   localparam int unsigned BEAT_BITS = 6;  // index of a beat in its page
   localparam int unsigned SECTOR_BITS = 48;  // 2^48 sectors are 128 PiB
   localparam int unsigned SIZE_BITS = 20;  // bytes - 1 of one command, at most 1 MiB
@@ -31,16 +32,17 @@ package fb_nvme_pkg;
 
   // Settings of the control registers, stable while the streamer is enabled.
   typedef struct packed {
-    logic                   block_4k;           // logical block: 1 = 4096 bytes, 0 = 512
-    logic [7:0]             transfer_m1;        // pages - 1 of the longest command
-    logic [7:0]             chunk_m1;           // pages - 1 at which a command leaves at once
-    logic [7:0]             busy_commands;      // from so many in flight on, commands may grow
+    logic block_4k;  // logical block: 1 = 4096 bytes, 0 = 512
+    logic [7:0] transfer_m1;  // pages - 1 of the longest command
+    logic [7:0] chunk_m1;  // pages - 1 at which a command leaves at once
+    logic [7:0] busy_commands;  // from so many in flight on, commands may grow
     logic [SECTOR_BITS-1:0] namespace_sectors;  // capacity
-    logic [31:0]            timeout;            // cycles, 0 = never
-    logic [3:0]             retry_limit;        // retries of one command
-    logic [SLOT_BITS-1:0]   queue_entries;      // size of both queues
-    logic [31:0]            nsid;               // namespace
-    logic [63:0]            data_window;        // bus address of the payload buffer
+    logic [31:0] timeout;  // cycles, 0 = never
+    logic [3:0] retry_limit;  // retries of one command
+    logic [SLOT_BITS-1:0] queue_entries;  // size of both queues
+    logic [31:0] nsid;  // namespace
+    logic [63:0] data_window;  // bus address of the payload buffer
+    logic [63:0] prp_lists;  // bus address of the PRP lists, where units have them
   } cfg_t;
 
   // A command as the write and read paths build it. A rejected one goes no further than the

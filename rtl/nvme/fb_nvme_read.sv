@@ -8,8 +8,8 @@
 // ring before a command is issued: data that the SSD returns always has a place.
 //
 // Handshake: AXI4-Stream, one beat a command; TREADY depends on registers only.
-// Latency: two cycles from the handshake to the first page, and three a page after that.
-// Throughput: a read of one page every three cycles.
+// Latency: two cycles from the handshake to the first page, three a unit after that, and one for
+// each further page of a unit. Throughput: a read of one page every three cycles.
 //
 // Does not implement: unordered reads of more than one page.
 
@@ -19,6 +19,7 @@ module fb_nvme_read
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter int unsigned CommandDepth = 32  // commands that may wait for a place in the queue
 ) (
     input wire clk,
@@ -41,6 +42,7 @@ module fb_nvme_read
     output command_t command
 );
 
+  localparam logic [8:0] UnitMask = 9'((1 << UnitBits) - 1);
   localparam int unsigned LeftBits = SECTOR_BITS - 3;  // pages that a read may span
 
   typedef enum logic [1:0] {
@@ -79,16 +81,18 @@ module fb_nvme_read
   // command is known a cycle after it is on offer.
   logic extend, flush_open, reject, push, fifo_ready;
   logic known_q, joins_q, parts_q;
+  logic in_unit;  // the next page lies in the unit of the last one
+  assign in_unit = (pages_q & UnitMask) != '0;
   always_ff @(posedge clk) begin
     known_q <= !offer_take && !push && !rst;
-    offer_take <= (extend || reject) && !rst;
+    offer_take <= ((extend && !in_unit) || reject) && !rst;
     joins_q <= offer_valid && offer_page == next_page_q;
     parts_q <= offer_valid ? offer_page != next_page_q : alone_q;
   end
   assign extend = (state_q == TAKE) && fifo_ready && !full_q && !offer_take &&
-      (building_q ? known_q && joins_q : offer_valid);
+      (in_unit || (building_q ? known_q && joins_q : offer_valid));
   assign flush_open = (state_q == TAKE) && fifo_ready && building_q && !offer_take &&
-      (full_q || (known_q && parts_q));
+      (full_q || (!in_unit && known_q && parts_q));
   assign reject = (state_q == REJECT) && fifo_ready && offer_valid && !offer_take;
   assign push = (extend && final_q) || flush_open || reject;
   assign open = (state_q != IDLE) || offer_take;
@@ -149,7 +153,7 @@ module fb_nvme_read
       loose_q <= s_axis_rdcmd_tdata[128];
       tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
     end
-    alone_q <= (held == (PAGE_BITS + 1)'(pages_q));
+    alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
     if (state_q == CHECK) begin
       code_q   <= code_now;
       sector_q <= address_q[9+:SECTOR_BITS];
@@ -158,9 +162,9 @@ module fb_nvme_read
       pages_q  <= '0;
     end else if (extend) begin
       if (!building_q) first_page_q <= offer_page;
-      next_page_q <= offer_page + 1'b1;
+      if (!in_unit) next_page_q <= offer_page + 1'b1;
       pages_q <= pages_q + 1'b1;
-      left_q <= left_q - 1'b1;
+      left_q  <= left_q - 1'b1;
       final_q <= (left_q == LeftBits'(1));
     end else if (flush_open) begin
       sector_q <= sector_q + (SECTOR_BITS'(pages_q) << 3);

@@ -18,7 +18,9 @@ module fb_nvme_regs
     parameter int unsigned QueueDepth = 64,
     parameter int unsigned Pages = 1024,
     parameter int unsigned ReservePages = 64,
-    parameter int unsigned CqOffset = 4096
+    parameter int unsigned CqOffset = 4096,
+    parameter int unsigned UnitBits = 0,
+    parameter logic [63:0] Identity = IDENTITY_ONCHIP
 ) (
     input wire clk,
     input wire rst,
@@ -47,6 +49,8 @@ module fb_nvme_regs
     output cfg_t        cfg,
     output logic [63:0] sq_doorbell,
     output logic [63:0] cq_doorbell,
+    output logic [63:0] dram_read,
+    output logic [63:0] dram_write,
 
     // Status.
     input wire ready,
@@ -139,10 +143,13 @@ module fb_nvme_regs
     cfg.retry_limit = out.retry_limit.limit.value;
     cfg.nsid = out.nsid.nsid.value;
     cfg.data_window = {out.data_window.address.value, 23'd0};
+    cfg.prp_lists = {out.prp_lists.address.value, 22'd0};
   end
   assign enable = out.enable.enable.value;
   assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
   assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
+  assign dram_read = {out.dram_read.address.value, 26'd0};
+  assign dram_write = {out.dram_write.address.value, 26'd0};
 
   // The first error is held until software clears its valid bit.
   logic note_q;
@@ -181,7 +188,9 @@ module fb_nvme_regs
     in.parameters.queue_depth.next = 16'(QueueDepth);
     in.parameters.pages.next = 16'(Pages);
     in.parameters.cq_offset.next = 16'(CqOffset >> 6);
-    in.parameters.reserve_pages.next = 8'(ReservePages);
+    in.parameters.reserve_pages.next = (ReservePages > 255) ? 8'd255 : 8'(ReservePages);
+    in.parameters.unit_shift.next = 4'(UnitBits);
+    in.identity.identity.next = 32'(Identity);
     in.status.ready.next = ready;
     in.status.halted.next = halted;
     in.status.idle.next = idle;

@@ -26,7 +26,8 @@ module fb_nvme_retire
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned Pages = 1024,  // pages of the buffer, a power of two
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter int unsigned LooseDepth = 64  // unordered reads that may wait for delivery
 ) (
     input wire       clk,
@@ -205,7 +206,7 @@ module fb_nvme_retire
   always_ff @(posedge clk) begin
     wr_retire <= act_write && !rst;
     rd_retire <= act_read && !rst;
-    retire_count <= entry_q.loose ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12]} + 9'd1;
+    retire_count <= entry_q.loose ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
   end
 
   logic delivered;

@@ -11,7 +11,7 @@
 //                                            \-> deliver -> read data
 //
 // Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
-// retire and deliver. The memory itself is outside, behind `mem_*`.
+// retire and deliver. The memory itself is outside, behind `mem_*` (docs/modules/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready.
@@ -26,12 +26,16 @@ module fb_nvme_streamer
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
-    parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, power of two
-    parameter int unsigned ReservePages = 64,  // pages that a resting direction keeps
-    parameter int unsigned ReadLatency = 3,  // of the buffer memory, cycles
+    parameter int unsigned Pages = 1024,  // units of the buffer, power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit
+    parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
+    parameter int unsigned ReadBeats = 16,  // beats on their way from the memory to the reader
+    parameter bit WholePages = 1'b0,  // ask for pages as a whole
+    parameter logic [63:0] Identity = IDENTITY_ONCHIP,
     parameter int unsigned AxiIdBits = 4,  // of the queue window
     localparam int unsigned CqOffset = (QueueDepth > 64) ? QueueDepth * 64 : 4096,
-    localparam int unsigned QueueAddrBits = $clog2(CqOffset) + 1
+    localparam int unsigned QueueAddrBits = $clog2(CqOffset) + 1,
+    localparam int unsigned MemAddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,
@@ -60,12 +64,25 @@ module fb_nvme_streamer
     output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
 
     // Payload memory, stream side.
-    output logic                           mem_en,
-    output logic                           mem_we,
-    output logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr,
-    output logic [          DATA_BITS-1:0] mem_wdata,
-    input  wire  [          DATA_BITS-1:0] mem_rdata,
-    output logic [                   63:0] data_window,
+    output logic                   mem_put_valid,
+    output logic [MemAddrBits-1:0] mem_put_addr,
+    output logic [  DATA_BITS-1:0] mem_put_data,
+    output logic                   mem_put_end,
+    input  wire                    mem_put_hold,
+    input  wire                    mem_landed,
+    output logic                   mem_get_valid,
+    input  wire                    mem_get_ready,
+    output logic [MemAddrBits-1:0] mem_get_addr,
+    output logic                   mem_get_first,
+    output logic [    BEAT_BITS:0] mem_get_count,
+    input  wire                    mem_got_valid,
+    input  wire  [  DATA_BITS-1:0] mem_got_data,
+    output logic                   mem_restart,
+    input  wire                    mem_quiet,
+    output logic [           63:0] data_window,
+    output logic [           63:0] prp_lists,
+    output logic [           63:0] dram_read,
+    output logic [           63:0] dram_write,
 
     // Queue window.
     input  wire  [    AxiIdBits-1:0] s_axi_queue_awid,
@@ -149,7 +166,8 @@ module fb_nvme_streamer
   assign restart = restart_q;
   assign sweep   = sweep_q;
   always_ff @(posedge clk) begin
-    restart_q <= rst || !enable;
+    // What the memory is still asked for must not be answered in the next life.
+    restart_q <= rst || !enable || (restart_q && !mem_quiet);
     if (restart_q) begin
       sweep_index_q <= '0;
       sweep_q <= 1'b1;
@@ -200,20 +218,20 @@ module fb_nvme_streamer
   );
 
   // From streams to commands.
-  logic grow, hold, halted;
+  logic grow, halted;
   logic wr_valid, wr_ready, rd_valid, rd_ready;
   command_t wr_command, rd_command;
-  logic wr_mem_we;
-  logic [PAGE_BITS+BEAT_BITS-1:0] wr_mem_addr, rd_mem_addr;
 
-  fb_nvme_write u_write (
+  fb_nvme_write #(
+      .UnitBits(UnitBits)
+  ) u_write (
       .clk,
       .rst,
       .restart,
       .cfg,
       .held(wr_held),
       .grow,
-      .hold,
+      .hold(mem_put_hold),
       .s_axis_wr_tvalid,
       .s_axis_wr_tready,
       .s_axis_wr_tdata,
@@ -223,15 +241,19 @@ module fb_nvme_streamer
       .offer_page(wr_offer_page),
       .offer_take(wr_offer_take),
       .open(wr_open),
-      .mem_we(wr_mem_we),
-      .mem_addr(wr_mem_addr),
-      .mem_wdata,
+      .mem_we(mem_put_valid),
+      .mem_addr(mem_put_addr),
+      .mem_wdata(mem_put_data),
+      .mem_end(mem_put_end),
+      .landed(mem_landed),
       .command_valid(wr_valid),
       .command_ready(wr_ready),
       .command(wr_command)
   );
 
-  fb_nvme_read u_read (
+  fb_nvme_read #(
+      .UnitBits(UnitBits)
+  ) u_read (
       .clk,
       .rst(restart),
       .cfg,
@@ -265,7 +287,8 @@ module fb_nvme_streamer
   logic [CODE_BITS-1:0] rejected_code;
 
   fb_nvme_issue #(
-      .QueueDepth(QueueDepth)
+      .QueueDepth(QueueDepth),
+      .UnitBits  (UnitBits)
   ) u_issue (
       .clk,
       .rst(restart),
@@ -448,7 +471,8 @@ module fb_nvme_streamer
   logic timed_out, timed_out_write, delivery_valid, delivery_ready, retire_empty, deliver_empty;
   delivery_t delivery;
   fb_nvme_retire #(
-      .Pages(Pages)
+      .Pages(Pages),
+      .UnitBits(UnitBits)
   ) u_retire (
       .clk,
       .rst(restart),
@@ -486,9 +510,10 @@ module fb_nvme_streamer
       .empty(retire_empty)
   );
 
-  logic rd_mem_re;
   fb_nvme_deliver #(
-      .ReadLatency(ReadLatency)
+      .UnitBits  (UnitBits),
+      .FifoDepth (ReadBeats),
+      .WholePages(WholePages)
   ) u_deliver (
       .clk,
       .rst,
@@ -498,11 +523,13 @@ module fb_nvme_streamer
       .delivery,
       .free_step(rd_free),
       .free_count(rd_free_count),
-      .mem_busy(wr_mem_we),
-      .hold,
-      .mem_re(rd_mem_re),
-      .mem_addr(rd_mem_addr),
-      .mem_rdata,
+      .get_valid(mem_get_valid),
+      .get_ready(mem_get_ready),
+      .get_addr(mem_get_addr),
+      .get_first(mem_get_first),
+      .get_count(mem_get_count),
+      .got_valid(mem_got_valid),
+      .got_data(mem_got_data),
       .m_axis_rd_tvalid,
       .m_axis_rd_tready,
       .m_axis_rd_tdata,
@@ -513,10 +540,9 @@ module fb_nvme_streamer
       .empty(deliver_empty)
   );
 
-  assign mem_en = wr_mem_we || rd_mem_re;
-  assign mem_we = wr_mem_we;
-  assign mem_addr = wr_mem_we ? wr_mem_addr : rd_mem_addr;
+  assign mem_restart = restart;
   assign data_window = cfg.data_window;
+  assign prp_lists   = cfg.prp_lists;
 
   // Registers, and what they show.
   logic counter_req, counter_ack, bin_req, bin_ack, trace_req, trace_ack, idle_q;
@@ -577,7 +603,9 @@ module fb_nvme_streamer
       .QueueDepth(QueueDepth),
       .Pages(Pages),
       .ReservePages(ReservePages),
-      .CqOffset(CqOffset)
+      .CqOffset(CqOffset),
+      .UnitBits(UnitBits),
+      .Identity(Identity)
   ) u_regs (
       .clk,
       .rst,
@@ -604,6 +632,8 @@ module fb_nvme_streamer
       .cfg,
       .sq_doorbell,
       .cq_doorbell,
+      .dram_read,
+      .dram_write,
       .ready(!sweep && !restart),
       .halted,
       .idle(idle_q),

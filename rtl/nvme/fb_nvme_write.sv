@@ -15,6 +15,8 @@
 // room for a command, or `hold` lends the memory port to the read path.
 // Latency: a beat is in memory two cycles after its handshake; the command of the last beat is
 // offered two cycles after it. Throughput: 64 bytes a cycle, none lost between transactions.
+// A command is offered only once the memory says that its data have landed; `mem_end` goes there
+// with or after its last beat.
 // 512-bit registers: one, in front of the memory.
 //
 // Does not implement: anything that needs to know what became of a command.
@@ -25,7 +27,9 @@ module fb_nvme_write
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned CommandDepth = 32  // commands that may wait for a place in the queue
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
+    localparam int unsigned AddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,  // of the whole streamer
@@ -47,14 +51,18 @@ module fb_nvme_write
     output logic                 offer_take,
     output logic                 open,
 
-    output logic                           mem_we,
-    output logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr,
-    output logic [          DATA_BITS-1:0] mem_wdata,
+    output logic                 mem_we,
+    output logic [ AddrBits-1:0] mem_addr,
+    output logic [DATA_BITS-1:0] mem_wdata,
+    output logic                 mem_end,    // what was put belongs to a complete command
+    input  wire                  landed,     // pulse: the next command's data are in memory
 
     output logic     command_valid,
     input  wire      command_ready,
     output command_t command
 );
+
+  localparam logic [7:0] UnitMask = 8'((1 << UnitBits) - 1);
 
   typedef enum logic [1:0] {
     ADDRESS,  // beat 0 is next
@@ -67,6 +75,7 @@ module fb_nvme_write
   logic [BEAT_BITS-1:0] beat_q;  // next beat in the page
   logic [7:0] pages_q;  // full pages in the command
   logic page_begins_q, command_begins_q;  // beat_q is 0; so is pages_q
+  logic unit_begins_q;  // the next beat needs a new unit
   logic [PAGE_BITS-1:0] page_q, next_page_q, first_page_q;
   logic [13:0] before_q;  // page and beat of the last put
   logic [SECTOR_BITS-1:0] sector_q, room_q;  // of the command; sectors left in the namespace
@@ -88,24 +97,24 @@ module fb_nvme_write
     full_q   <= (pages_q == cfg.transfer_m1);
     enough_q <= (pages_q >= cfg.chunk_m1);
     more_q   <= (pages_q > cfg.chunk_m1);
-    alone_q  <= (held == (PAGE_BITS + 1)'(pages_q));
+    alone_q  <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
     stay_q   <= offer_valid && neighbour && !spare;
     leave_q  <= (offer_valid ? !neighbour : alone_q) || spare;
     past_q   <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
   end
 
-  // Between two pages of a command: whether it goes on into the page on offer. It leaves without
+  // Between two units of a command: whether it goes on into the page on offer. It leaves without
   // one where that page is not its neighbour, where it holds all pages there are, or where the SSD
   // has meanwhile become idle.
   logic leave;
   assign neighbour = (offer_page == next_page_q);
   assign spare = more_q && !grow;
-  assign leave = (state_q == DATA) && page_begins_q && !command_begins_q && room_for_command_q &&
+  assign leave = (state_q == DATA) && unit_begins_q && !command_begins_q && room_for_command_q &&
       leave_q;
 
   // What happens in this cycle.
   logic take_address, take_data, take_empty, put, page_here;
-  assign page_here = !page_begins_q || (command_begins_q ? offer_valid : stay_q);
+  assign page_here = !unit_begins_q || (command_begins_q ? offer_valid : stay_q);
   always_comb begin
     unique case (state_q)
       ADDRESS: s_axis_wr_tready = !restart;
@@ -141,12 +150,12 @@ module fb_nvme_write
   logic close;
   assign close = (state_q == CLOSE) && offer_valid && room_for_command_q;
   logic take_page;
-  assign take_page = (put && page_begins_q) || close;
+  assign take_page = (put && unit_begins_q) || close;
   // The ring hears of it a cycle later: a command has eight beats, so there is time.
   always_ff @(posedge clk) offer_take <= take_page && !rst && !restart;
 
   logic [PAGE_BITS-1:0] page_now;
-  assign page_now = page_begins_q ? offer_page : page_q;
+  assign page_now = unit_begins_q ? offer_page : page_q;
 
   // A command is complete with the beat of this cycle, and enters its queue in the next.
   logic push, push_q, fifo_ready, last_q, close_q, past_end_q;
@@ -207,9 +216,9 @@ module fb_nvme_write
       before_past_q <= past_q;
     end
     // These follow the offer until it is taken.
-    if (page_begins_q) page_q <= offer_page;
-    if (page_begins_q && command_begins_q) first_page_q <= offer_page;
-    if (!page_begins_q) next_page_q <= page_q + 1'b1;
+    if (unit_begins_q) page_q <= offer_page;
+    if (unit_begins_q && command_begins_q) first_page_q <= offer_page;
+    if (!unit_begins_q) next_page_q <= page_q + 1'b1;
   end
 
   always_ff @(posedge clk) begin
@@ -217,6 +226,7 @@ module fb_nvme_write
       beat_q <= '0;
       pages_q <= '0;
       page_begins_q <= 1'b1;
+      unit_begins_q <= 1'b1;
       command_begins_q <= 1'b1;
       // A packet that was cut in two by a restart is taken to its end and answered with an error.
       if (rst || state_q != DATA) begin
@@ -253,10 +263,12 @@ module fb_nvme_write
         beat_q <= '0;
         pages_q <= '0;
         page_begins_q <= 1'b1;
+        unit_begins_q <= 1'b1;
         command_begins_q <= 1'b1;
       end else if (put) begin
         beat_q <= beat_q + 1'b1;
         page_begins_q <= page_end;
+        unit_begins_q <= page_end && (pages_q & UnitMask) == UnitMask;
         if (page_end) begin
           pages_q <= pages_q + 1'b1;
           command_begins_q <= 1'b0;
@@ -269,11 +281,11 @@ module fb_nvme_write
 
   // The one 512-bit register: beats with the bytes after the end set to zero.
   logic mem_we_q;
-  logic [PAGE_BITS+BEAT_BITS-1:0] mem_addr_q;
+  logic [AddrBits-1:0] mem_addr_q;
   logic [DATA_BITS-1:0] mem_wdata_q;
   always_ff @(posedge clk) begin
     mem_we_q   <= put && !rst;
-    mem_addr_q <= {page_now, beat_q};
+    mem_addr_q <= {page_now, (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
     for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
       mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && state_q == DATA}};
     end
@@ -281,8 +293,22 @@ module fb_nvme_write
   assign mem_we = mem_we_q;
   assign mem_addr = mem_addr_q;
   assign mem_wdata = mem_wdata_q;
+  assign mem_end = push_q;
 
-  logic [$clog2(CommandDepth):0] waiting;
+  // Commands in the queue whose data have landed.
+  logic [$clog2(CommandDepth):0] waiting, landed_q;
+  logic landed_any_q, queued, leaves;
+  assign command_valid = queued && landed_any_q;
+  assign leaves = command_valid && command_ready;
+  always_ff @(posedge clk) begin
+    if (landed != leaves) landed_q <= landed ? landed_q + 1'b1 : landed_q - 1'b1;
+    landed_any_q <= landed || landed_q[$clog2(CommandDepth):1] != '0 || (landed_q[0] && !leaves);
+    if (rst || restart) begin
+      landed_q <= '0;
+      landed_any_q <= 1'b0;
+    end
+  end
+
   fb_common_fifo #(
       .Width($bits(command_t)),
       .Depth(CommandDepth),
@@ -293,8 +319,8 @@ module fb_nvme_write
       .s_valid(push_q),
       .s_ready(fifo_ready),
       .s_data(built),
-      .m_valid(command_valid),
-      .m_ready(command_ready),
+      .m_valid(queued),
+      .m_ready(leaves),
       .m_data(command),
       .level(waiting)
   );
@@ -319,6 +345,9 @@ module fb_nvme_write
   a_page_there :
   assert property (@(posedge clk) disable iff (rst || restart) take_page |-> offer_valid)
   else $error("fb_nvme_write (%m): a beat was put without a page");
+  a_landed_built :
+  assert property (@(posedge clk) disable iff (rst || restart) landed |-> landed_q < waiting || push_q)
+  else $error("fb_nvme_write (%m): data landed that no command waits for");
 `endif
 
 endmodule

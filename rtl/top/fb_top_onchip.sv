@@ -163,13 +163,15 @@ module fb_top_onchip #(
   logic [WordBits-1:0] b_addr;
   logic [63:0] b_we;
   logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata;
+  logic put_valid, put_end, put_hold, landed, get_valid, get_ready, got_valid, mem_restart;
+  logic [15:0] put_addr, get_addr;
+  logic [511:0] put_data, got_data;
   logic [63:0] data_window;
 
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Pages(Pages),
       .ReservePages(ReservePages),
-      .ReadLatency(ReadLatency),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .clk,
@@ -192,12 +194,25 @@ module fb_top_onchip #(
       .m_axis_rd_tlast,
       .m_axis_rd_tuser,
       .m_axis_rd_tid,
-      .mem_en(a_en),
-      .mem_we(a_we),
-      .mem_addr(a_addr),
-      .mem_wdata(a_wdata),
-      .mem_rdata(a_rdata),
+      .mem_put_valid(put_valid),
+      .mem_put_addr(put_addr),
+      .mem_put_data(put_data),
+      .mem_put_end(put_end),
+      .mem_put_hold(put_hold),
+      .mem_landed(landed),
+      .mem_get_valid(get_valid),
+      .mem_get_ready(get_ready),
+      .mem_get_addr(get_addr),
+      .mem_get_first(),
+      .mem_get_count(),
+      .mem_got_valid(got_valid),
+      .mem_got_data(got_data),
+      .mem_restart(mem_restart),
+      .mem_quiet(1'b1),
       .data_window,
+      .prp_lists(),
+      .dram_read(),
+      .dram_write(),
       .s_axi_queue_awid,
       .s_axi_queue_awaddr,
       .s_axi_queue_awlen,
@@ -267,6 +282,29 @@ module fb_top_onchip #(
       .s_axil_ctrl_rready
   );
   assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet of one beat
+
+  fb_buffer_port #(
+      .ReadLatency(ReadLatency)
+  ) u_port (
+      .clk,
+      .restart(mem_restart),
+      .put_valid,
+      .put_addr,
+      .put_data,
+      .put_end,
+      .put_hold,
+      .landed,
+      .get_valid,
+      .get_ready,
+      .get_addr,
+      .got_valid,
+      .got_data,
+      .a_en,
+      .a_we,
+      .a_addr,
+      .a_wdata,
+      .a_rdata
+  );
 
   fb_buffer_onchip #(
       .Pages(Pages),

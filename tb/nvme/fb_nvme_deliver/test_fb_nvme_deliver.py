@@ -21,12 +21,15 @@ PAGES = 1024
 
 
 class Delivery:
-    """The device under test with a memory, a writer that shares its port, and a sink."""
+    """The device under test with a memory that is sometimes busy, and a sink."""
+
+    latency = 3
 
     def __init__(self, dut) -> None:
         self.dut = dut
         self.memory = random.randbytes(64 * PAGE)
         self.busy = 0.0
+        self.late = False
         self.freed = 0
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_rd"), dut.clk, dut.rst)
         self.sink.log.setLevel("WARNING")
@@ -39,21 +42,32 @@ class Delivery:
         return self.memory[first : first + 64]
 
     async def _memory(self) -> None:
-        """Return words ReadLatency cycles after they were read, and noise otherwise."""
+        """Answer in order, at once or late, with noise in between; pages are announced."""
         dut = self.dut
-        coming = deque([None] * int(dut.ReadLatency.value))
+        coming: deque[tuple[int, int]] = deque()
+        now, left = 0, 0
         while True:
             await FallingEdge(dut.clk)
-            # The writer takes the port at random, but honours `hold`.
-            dut.mem_busy.value = dut.hold.value == 0 and random.random() < self.busy
+            now += 1
+            dut.get_ready.value = random.random() >= self.busy
             await Timer(1, "ns")
-            read = dut.mem_re.value == 1
-            assert not (read and dut.mem_busy.value == 1)
-            coming.append(int(dut.mem_addr.value) if read else None)
+            if dut.get_valid.value == 1 and dut.get_ready.value == 1:
+                first = dut.get_first.value == 1
+                if first:
+                    assert left == 0
+                    left = int(dut.get_count.value)
+                assert 1 <= left <= 64
+                left -= 1
+                late = random.choice([0, 40]) if self.late else 0
+                coming.append((now + self.latency - 1 + late, int(dut.get_addr.value)))
+            if dut.restart.value == 1:
+                left = 0
+                coming.clear()
             await harness.step(dut.clk)
-            coming.popleft()
-            data = random.randbytes(64) if coming[0] is None else self.word(coming[0])
-            dut.mem_rdata.value = int.from_bytes(data, "little")
+            due = bool(coming) and coming[0][0] <= now
+            dut.got_valid.value = due
+            data = self.word(coming.popleft()[1]) if due else random.randbytes(64)
+            dut.got_data.value = int.from_bytes(data, "little")
 
     async def _free(self) -> None:
         dut = self.dut
@@ -79,13 +93,14 @@ class Delivery:
 
     def data(self, page: int, length: int) -> bytes:
         """Return what a delivery of so many bytes must send."""
-        beats = range(page * 64, page * 64 + -(-length // 64))
+        first = page * 64 << int(self.dut.UnitBits.value)
+        beats = range(first, first + -(-length // 64))
         return b"".join(self.word(beat) for beat in beats)[:length]
 
 
 async def start(dut) -> Delivery:
     """Reset with everything idle."""
-    harness.clear(dut, "delivery_valid", "delivery", "mem_busy", "mem_rdata", "restart")
+    harness.clear(dut, "delivery_valid", "delivery", "got_*", "get_ready", "restart")
     delivery = Delivery(dut)
     dut.restart.value = 1
     await harness.start(dut)
@@ -109,11 +124,13 @@ async def receive(delivery: Delivery) -> tuple[bytes, int | None, int]:
 async def random_deliveries(dut, back: float, busy: float) -> None:
     """Data, ends, errors, muted and kept deliveries are all as described."""
     delivery = await start(dut)
+    delivery.late = busy > 0.5
+    unit = PAGE << int(dut.UnitBits.value)
     delivery.busy = busy
     delivery.sink.set_pause_generator(harness.stalls(back))
     expected, packet, freed = [], b"", 0
     for _ in range(60):
-        page, tag = random.randrange(PAGES - 8), random.getrandbits(8)
+        page, tag = random.randrange(PAGES - 8), random.getrandbits(8)  # page: index of a unit
         length = random.choice([1, 63, 64, 65, PAGE, PAGE + 1, random.randrange(1, 5 * PAGE)])
         kind = random.choice(["data", "data", "data", "fail", "mute", "keep"])
         last = int(random.random() < 0.7)
@@ -121,7 +138,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
             length = -(-length // PAGE) * PAGE
         fields = {"page": page, "size": length - 1, "tag": tag, "last": last}
         if kind != "keep":
-            freed += (length - 1) // PAGE + 1
+            freed += (length - 1) // unit + 1
         else:
             fields["keep"] = 1
         if kind == "mute":
@@ -145,7 +162,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
 
 @cocotb.test()
 async def rate_and_latency(dut) -> None:
-    """Beats leave one a cycle across deliveries; the first ReadLatency + 2 cycles after it."""
+    """Beats leave one a cycle across deliveries; the first two cycles after the memory's answer."""
     delivery = await start(dut)
     taken: list[int] = []
     left: list[int] = []
@@ -157,22 +174,8 @@ async def rate_and_latency(dut) -> None:
     for _ in range(12):
         await receive(delivery)
     dut._log.info("%d cycles, %.3f beats/cycle", left[0] - taken[0], harness.rate(left))
-    assert left[0] - taken[0] == int(dut.ReadLatency.value) + 2
+    assert left[0] - taken[0] == delivery.latency + 2
     assert harness.rate(left) == 1.0
-
-
-@cocotb.test()
-async def shared_port(dut) -> None:
-    """Against a writer that wants every cycle, a read still gets one in two."""
-    delivery = await start(dut)
-    delivery.busy = 1.0
-    left: list[int] = []
-    beats = dut.m_axis_rd_tvalid, dut.m_axis_rd_tready
-    cocotb.start_soon(harness.record(dut.clk, *beats, left))
-    await delivery.hand_over(page=0, size=4 * PAGE - 1, last=1)
-    await receive(delivery)
-    dut._log.info("%.3f beats/cycle", harness.rate(left))
-    assert harness.rate(left) > 0.49
 
 
 @cocotb.test()
@@ -200,18 +203,19 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(latency: int, **options: object) -> None:
-    """Build the module and simulate it."""
-    parameters = {"ReadLatency": latency, "FifoDepth": 16}
+def run(unit: int, **options: object) -> None:
+    """Build the module for units of 2^unit pages and simulate it."""
+    whole = {"FifoDepth": 128, "WholePages": "1'b1"} if unit else {"FifoDepth": 16}
+    parameters = {"UnitBits": unit, **whole}
     simulate(__file__, "fb_nvme_deliver", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize("latency", [1, 3])
-def test_deliver(latency: int) -> None:
-    """Run all coroutines with this latency of the memory."""
-    run(latency)
+@pytest.mark.parametrize("unit", [0, 2])
+def test_deliver(unit: int) -> None:
+    """Run all coroutines with units of one page and of several."""
+    run(unit)
 
 
 def test_assertion_fires() -> None:
     """The assertion stops the simulation."""
-    run(1, testcase="withdraw", expect_failure="m_axis_rd: valid fell")
+    run(0, testcase="withdraw", expect_failure="m_axis_rd: valid fell")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 import cocotb
+import pytest
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSource
 
 import harness
@@ -87,7 +88,7 @@ async def pages_are_neighbours(dut) -> None:
         await reader.pages.transaction()
     held = []
     for built in reader.pages.commands:
-        held += [built.page + n for n in range((built.length - 1) // PAGE + 1)]
+        held += [built.page + n for n in range((built.length - 1) // reader.pages.unit + 1)]
     assert held == reader.pages.taken
 
 
@@ -167,14 +168,16 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(**options: object) -> None:
-    """Build the module and simulate it."""
-    simulate(__file__, "fb_nvme_read", filelist="rtl/top/onchip.f", **options)
+def run(unit: int = 0, **options: object) -> None:
+    """Build the module for units of 2^unit pages and simulate it."""
+    parameters = {"UnitBits": unit}
+    simulate(__file__, "fb_nvme_read", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-def test_read() -> None:
-    """Run all coroutines."""
-    run()
+@pytest.mark.parametrize("unit", [0, 2])
+def test_read(unit: int) -> None:
+    """Run all coroutines with units of one page and of several."""
+    run(unit)
 
 
 def test_assertion_fires() -> None:

@@ -29,17 +29,26 @@ class Writer:
         self.chunk = chunk
         self.memory: dict[int, bytes] = {}
         self.hold = 0.0
+        self.late = 0.0
+        self.rogue = False
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis_wr"), dut.clk, dut.rst)
         self.source.log.setLevel("WARNING")
         self.pages = Pages(dut)
         cocotb.start_soon(self._memory())
 
     async def _memory(self) -> None:
-        dut = self.dut
+        dut, ended = self.dut, 0
         while True:
             await harness.step(dut.clk)
             dut.hold.value = random.random() < self.hold
             await FallingEdge(dut.clk)
+            ended += dut.mem_end.value == 1
+            # The data of a command land at once or later, in order.
+            landed = ended > 0 and random.random() >= self.late
+            dut.landed.value = landed or self.rogue
+            ended -= landed
+            if dut.restart.value == 1 or dut.rst.value == 1:
+                ended = 0
             if dut.mem_we.value == 1:
                 data = int(dut.mem_wdata.value).to_bytes(64, "little")
                 self.memory[int(dut.mem_addr.value)] = data
@@ -51,7 +60,7 @@ class Writer:
 
     def content(self, built: Built) -> bytes:
         """Return the bytes that a command sends to the SSD."""
-        first = built.page * 64
+        first = built.page * 64 << int(self.dut.UnitBits.value)
         return b"".join(self.memory[first + n] for n in range(built.length // 64))
 
     async def check(self, address: int, data: bytes, fua: int, flush: int) -> list[Built]:
@@ -72,7 +81,7 @@ class Writer:
 
 async def start(dut, *, block: int = 512, transfer: int = 8, chunk: int = 3) -> Writer:
     """Reset with a configuration and no chunk growing."""
-    harness.clear(dut, "grow", "hold", "restart", "held", "offer_valid", "command_ready")
+    harness.clear(dut, "grow", "hold", "landed", "restart", "held", "offer_valid", "command_ready")
     dut.cfg.value = structs.pack(
         "cfg_t",
         block_4k=block == PAGE,
@@ -93,6 +102,7 @@ async def random_transactions(dut, block: int, idle: float, hold: float) -> None
     """Data of any length arrive whole and padded, in commands that follow each other."""
     writer = await start(dut, block=block)
     writer.hold = hold
+    writer.late = 0.95 if hold else 0.0
     writer.source.set_pause_generator(harness.stalls(idle))
     for grow in (0, 1, 0):
         dut.grow.value = grow
@@ -214,8 +224,17 @@ async def beat_without_page(dut) -> None:
     await harness.step(dut.clk, 2)
     await FallingEdge(dut.clk)
     dut.page_begins_q.value = 1
+    dut.unit_begins_q.value = 1
     dut.state_q.value = 2
     await harness.step(dut.clk, 2)
+
+
+@harness.provocation
+async def landed_too_often(dut) -> None:
+    """Data that land without a command must be noticed."""
+    writer = await start(dut)
+    writer.rogue = True
+    await harness.step(dut.clk, 4)
 
 
 @harness.provocation
@@ -225,14 +244,16 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(**options: object) -> None:
-    """Build the module and simulate it."""
-    simulate(__file__, "fb_nvme_write", filelist="rtl/top/onchip.f", **options)
+def run(unit: int = 0, **options: object) -> None:
+    """Build the module for units of 2^unit pages and simulate it."""
+    parameters = {"UnitBits": unit}
+    simulate(__file__, "fb_nvme_write", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-def test_write() -> None:
-    """Run all coroutines."""
-    run()
+@pytest.mark.parametrize("unit", [0, 1])
+def test_write(unit: int) -> None:
+    """Run all coroutines with units of one page and of two."""
+    run(unit)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +261,7 @@ def test_write() -> None:
     [
         ("command_without_room", "a_push_room"),
         ("beat_without_page", "a_page_there"),
+        ("landed_too_often", "a_landed_built"),
         ("withdraw", "s_axis_wr: valid fell"),
     ],
 )

@@ -160,7 +160,10 @@ impl Fake {
         fake.set_namespace(2048, 9, 0);
         identify::write_active_list(&mut fake.active, [1].into_iter(), 0);
         for (offset, value) in [
-            (sregs::identity::OFFSET, sregs::identity::RESET),
+            (
+                sregs::identity::OFFSET,
+                forebay_spec::streamer::IDENTITY_ONCHIP,
+            ),
             (sregs::version::OFFSET, sregs::version::RESET),
             (
                 sregs::parameters::OFFSET,

@@ -5,6 +5,8 @@ use super::window;
 
 /// Bytes of BAR 0.
 pub const BYTES: u64 = 64 << 20;
+/// Bytes of BAR 0 where the payload is in on-board DRAM.
+pub const BYTES_DRAM: u64 = 256 << 20;
 /// Offset of the queue window, up to a depth of 512.
 pub const QUEUES: u64 = 0x6_0000;
 /// Offset of the control registers.
@@ -24,6 +26,11 @@ pub const HOST_BYTES: u64 = window::BUFFER_BYTES;
 /// Offset of the data window.
 pub const DATA: u64 = 0x100_0000;
 
+/// Offset of the PRP lists, where the payload is in on-board DRAM.
+pub const PRP_LISTS: u64 = 0x80_0000;
+/// Offset of the data window, where the payload is in on-board DRAM.
+pub const DATA_DRAM: u64 = 0x800_0000;
+
 /// Offset of the queue window of a streamer built for `depth` entries.
 pub const fn queues(depth: u64) -> u64 {
     if window::queue_window_bytes(depth) <= CONTROL - QUEUES {
@@ -36,6 +43,11 @@ pub const fn queues(depth: u64) -> u64 {
 const _: () = {
     assert!(DATA.is_multiple_of(window::DATA_WINDOW_BYTES));
     assert!(DATA + window::DATA_WINDOW_BYTES <= BYTES);
+    assert!(DATA_DRAM.is_multiple_of(window::DRAM_WINDOW_BYTES));
+    assert!(DATA_DRAM + window::DRAM_WINDOW_BYTES <= BYTES_DRAM);
+    assert!(HOST + HOST_BYTES <= PRP_LISTS);
+    assert!(PRP_LISTS.is_multiple_of(window::PRP_LISTS_BYTES));
+    assert!(PRP_LISTS + window::PRP_LISTS_BYTES <= DATA);
     assert!(HOST.is_multiple_of(HOST_BYTES) && HOST + HOST_BYTES <= DATA);
     assert!(HOST_CONTROL + HOST_CONTROL_BYTES <= HOST);
     assert!(QUEUES_DEEP + window::queue_window_bytes(1024) <= HOST_CONTROL);

@@ -15,6 +15,15 @@ pub const BUFFER_PAGES: u64 = BUFFER_BYTES / PAGE_BYTES;
 pub const PRP_VIEW_BIT: u32 = 22;
 /// Bytes of the data window: payload and PRP-list view. Its bus address is aligned to this.
 pub const DATA_WINDOW_BYTES: u64 = 2 << PRP_VIEW_BIT;
+/// log2 of the pages of a unit where the payload is in DRAM: a command holds whole units.
+pub const DRAM_UNIT_SHIFT: u32 = 5;
+/// Bytes of the payload buffer of one direction in DRAM.
+pub const DRAM_BUFFER_BYTES: u64 = 64 << 20;
+/// Bytes of the data window of a buffer in DRAM: writes below, reads above. Its bus address is
+/// aligned to this.
+pub const DRAM_WINDOW_BYTES: u64 = 2 * DRAM_BUFFER_BYTES;
+/// Bytes of the PRP lists of a buffer in DRAM: one page for each unit.
+pub const PRP_LISTS_BYTES: u64 = (DRAM_WINDOW_BYTES >> (DRAM_UNIT_SHIFT + PAGE_SHIFT)) * PAGE_BYTES;
 /// Least offset of the completion queue in the queue window.
 pub const CQ_OFFSET_MIN: u64 = 0x1000;
 /// Least queue depth of the streamer.
@@ -56,7 +65,19 @@ pub const fn prp_view_entry(window_address: u64, offset: u64) -> u64 {
     window_address + ((page + entry) % BUFFER_PAGES) * PAGE_BYTES
 }
 
+/// What reading eight bytes at `offset` of the PRP lists yields, where the buffer is in DRAM.
+///
+/// Entry *n* of the list of a unit is the bus address of page *n* + 1 of the unit, carried on into
+/// the units after it and wrapping in the window.
+pub const fn prp_list_entry(window_address: u64, offset: u64) -> u64 {
+    let page = (offset >> PAGE_SHIFT) << DRAM_UNIT_SHIFT;
+    let entry = (offset % PAGE_BYTES) / 8;
+    window_address + (page + entry + 1) * PAGE_BYTES % DRAM_WINDOW_BYTES
+}
+
 const _: () = {
+    assert!(PRP_LISTS_BYTES == BUFFER_PAGES * PAGE_BYTES);
+    assert!(prp_list_entry(0, 2 * PAGE_BYTES + 8) == (2 * 32 + 2) * PAGE_BYTES);
     assert!(DATA_WINDOW_BYTES == 2 * BUFFER_BYTES);
     assert!(cq_offset(2) == 0x1000);
     assert!(cq_offset(64) == 0x1000);
