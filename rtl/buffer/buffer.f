@@ -3,3 +3,7 @@ rtl/buffer/fb_buffer_port.sv
 rtl/buffer/fb_buffer_window.sv
 rtl/buffer/fb_buffer_ring.sv
 rtl/buffer/fb_buffer_rings.sv
+rtl/buffer/fb_buffer_gather.sv
+rtl/buffer/fb_buffer_ahead.sv
+rtl/buffer/fb_buffer_turns.sv
+rtl/buffer/fb_buffer_dram.sv

@@ -1,4 +1,5 @@
 rtl/common/fb_spec_pkg.sv
 rtl/common/fb_common_fifo.sv
+rtl/common/fb_common_deep.sv
 rtl/common/fb_common_ram.sv
 rtl/common/fb_common_burst.sv

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole on-chip streamer between cocotbext-axi's streams and a small drive in Python."""
+"""The whole streamer between cocotbext-axi's streams and a small drive in Python.
+
+Also run by ../fb_top_dram, where cocotbext-axi's AxiRam is the memory.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import cocotb
 import pytest
 from cocotb.triggers import with_timeout
 from cocotbext.axi import (
+    AxiBus,
+    AxiRam,
     AxiStreamFrame,
     AxiStreamSink,
     AxiStreamSource,
@@ -38,6 +43,12 @@ class System:
         self.rdcmd = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd")
         self.rd = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
         self.ctrl = harness.axil_master(dut, "s_axil_ctrl")
+        self.ram: AxiRam | None = None
+        if hasattr(dut, "m_axi_dram_awvalid"):
+            bus = AxiBus.from_prefix(dut, "m_axi_dram")
+            self.ram = AxiRam(bus, dut.clk, dut.rst, size=spec.DRAM_WINDOW_BYTES)
+            for half in (self.ram.write_if, self.ram.read_if):
+                half.log.setLevel("WARNING")
 
     async def set_up(self, **settings: int) -> None:
         """Write the registers as the driver does, enable, and wait until the streamer is ready."""
@@ -46,6 +57,10 @@ class System:
             "sq_doorbell": SQ_DOORBELL,
             "cq_doorbell": CQ_DOORBELL,
             "data_window": DATA_WINDOW,
+            "prp_lists": DATA_WINDOW + spec.DRAM_WINDOW_BYTES,
+            # Not where they would be by chance.
+            "dram_read": 0,
+            "dram_write": spec.DRAM_WINDOW_BYTES // 2,
             "nsid": NSID,
             "block_shift": self.block.bit_length() - 1,
             "namespace_sectors": SECTORS,
@@ -69,6 +84,12 @@ class System:
             channel.set_pause_generator(harness.stalls(share))
         for port in (self.wr, self.wrsp, self.rdcmd, self.rd):
             port.set_pause_generator(harness.stalls(share))
+        if self.ram:
+            write, read = self.ram.write_if, self.ram.read_if
+            for channel in (write.aw_channel, write.w_channel, write.b_channel):
+                channel.set_pause_generator(harness.stalls(share))
+            for channel in (read.ar_channel, read.r_channel):
+                channel.set_pause_generator(harness.stalls(share))
 
     async def write(
         self, address: int, data: bytes, fua: bool = False, flush: bool = False

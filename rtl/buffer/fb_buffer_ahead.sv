@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_buffer_ahead: pages of the buffer in DRAM, at hand before the SSD asks for them.
+//
+// What:        serves the SSD's reads of the data window from a few pages in block RAM. A page that
+//              is not there is fetched as a whole; the first beat that the SSD takes of a page has
+//              the pages after it fetched, in the order of the write ring: the rest of the command,
+//              as far as it has landed, then the beginning of the next unit that has. Reads above
+//              the buffer get PRP lists, computed while they are read (NVMe Base 2.0c 4.1.1).
+// Handshake:   AXI4 reads, INCR bursts of any size, identifiers echoed; answers stay in order.
+//              Pages are asked for by `fetch_*`, and their beats come in that order by `fill_*`,
+//              always taken. `landed_*` says that a page was written: its copy is dropped.
+// Latency:     2 cycles from the AR to the first R handshake where the page is there, or a list.
+// Throughput:  64 B a cycle, without gaps between bursts.
+// Limits:      FIXED, WRAP and sizes above 64 B get SLVERR. Reads of a page while it is written
+//              get old or new data.
+// Does not implement: writes.
+
+`default_nettype none
+
+module fb_buffer_ahead #(
+    parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
+    parameter int unsigned Lines = 8,  // pages at hand, a power of two, 4 to 16
+    parameter int unsigned AheadPages = 2,  // pages fetched ahead, 1 to Lines - 2
+    parameter int unsigned AxiIdBits = 4,
+    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
+    localparam int unsigned WindowBits = PageBits + 13  // the lists have the upper half
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [63:0] data_window_base,
+
+    input  wire  [ AxiIdBits-1:0] s_axi_data_arid,
+    input  wire  [WindowBits-1:0] s_axi_data_araddr,
+    input  wire  [           7:0] s_axi_data_arlen,
+    input  wire  [           2:0] s_axi_data_arsize,
+    input  wire  [           1:0] s_axi_data_arburst,
+    input  wire                   s_axi_data_arvalid,
+    output logic                  s_axi_data_arready,
+    output logic [ AxiIdBits-1:0] s_axi_data_rid,
+    output logic [         511:0] s_axi_data_rdata,
+    output logic [           1:0] s_axi_data_rresp,
+    output logic                  s_axi_data_rlast,
+    output logic                  s_axi_data_rvalid,
+    input  wire                   s_axi_data_rready,
+
+    output logic                fetch_valid,
+    input  wire                 fetch_ready,
+    output logic [PageBits-1:0] fetch_page,
+    input  wire                 fill_valid,
+    input  wire  [       511:0] fill_data,
+
+    input wire                landed_valid,
+    input wire [PageBits-1:0] landed_page
+);
+
+  if (Lines < 4 || Lines > 16 || (Lines & (Lines - 1)) != 0) begin : gen_bad_lines
+    $fatal(1, "fb_buffer_ahead (%m): Lines=%0d must be a power of two from 4 to 16", Lines);
+  end
+  if (AheadPages < 1 || AheadPages > Lines - 2) begin : gen_bad_ahead
+    $fatal(1, "fb_buffer_ahead (%m): AheadPages=%0d must be from 1 to Lines - 2", AheadPages);
+  end
+
+  localparam int unsigned LineBits = $clog2(Lines);
+  localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
+  localparam logic [1:0] RESP_OKAY = 2'b00;
+  localparam logic [1:0] RESP_SLVERR = 2'b10;
+
+  // ------------------------------------------------------------------------- the SSD's next beat
+  logic read_valid, read_last, read_error, read_next, go, room;
+  logic [AxiIdBits-1:0] read_id;
+  logic [WindowBits-1:0] read_addr;
+  logic [PageBits-1:0] read_page;
+  logic is_list;
+
+  fb_common_burst #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(WindowBits),
+      .MaxSize (6)
+  ) u_burst (
+      .clk,
+      .rst,
+      .s_valid(s_axi_data_arvalid),
+      .s_ready(s_axi_data_arready),
+      .s_id(s_axi_data_arid),
+      .s_addr(s_axi_data_araddr),
+      .s_len(s_axi_data_arlen),
+      .s_size(s_axi_data_arsize),
+      .s_burst(s_axi_data_arburst),
+      .m_valid(read_valid),
+      .m_valid_next(read_next),
+      .m_step(go),
+      .m_id(read_id),
+      .m_addr(read_addr),
+      .m_last(read_last),
+      .m_error(read_error)
+  );
+  assign read_page = read_addr[PageBits+11:12];
+  assign is_list   = read_addr[WindowBits-1];
+
+  // ------------------------------------------------------------------------------------- the pages
+  logic [PageBits-1:0] tag_q[Lines];
+  logic [Lines-1:0] valid_q, full_q;  // may be used; has all its beats
+  logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
+  logic [LineBits:0] filling_q;  // given away and not full
+  logic [6:0] beats_q;  // of the one that is being filled
+  logic want_q, want_there;
+  logic [PageBits-1:0] want_page_q;
+  logic [Lines-1:0] read_match, want_match, landed_match;
+  logic [LineBits-1:0] read_line;
+  logic hit, available, miss, give, give_miss, give_want, last_fill;
+
+  always_comb begin : look_up
+    read_line = '0;
+    for (int unsigned i = 0; i < Lines; i++) begin
+      read_match[i]   = valid_q[i] && tag_q[i] == read_page;
+      want_match[i]   = valid_q[i] && tag_q[i] == want_page_q;
+      landed_match[i] = landed_valid && tag_q[i] == landed_page;
+      if (read_match[i]) read_line = LineBits'(i);
+    end
+  end
+  assign hit = read_match != '0;
+  assign want_there = want_match != '0;
+  assign available = hit && (full_q[read_line] ||
+      (read_line == fill_q && {1'b0, read_addr[11:6]} < beats_q));
+  assign go = read_valid && room && (is_list || read_error || available);
+
+  // A place is given to what the SSD waits for, or else to what it will ask for next.
+  assign miss = read_valid && !is_list && !read_error && !hit;
+  assign give = (!fetch_valid || fetch_ready) && filling_q < (LineBits + 1)'(Lines / 2);
+  assign give_miss = give && miss;
+  assign give_want = give && !miss && want_q && !want_there;
+  assign last_fill = fill_valid && beats_q == 7'd63;
+
+  always_ff @(posedge clk) begin : lines
+    if (give_miss || give_want) begin
+      tag_q[alloc_q] <= give_miss ? read_page : want_page_q;
+      alloc_q <= alloc_q + 1'b1;
+      fetch_page <= give_miss ? read_page : want_page_q;
+    end
+    for (int unsigned i = 0; i < Lines; i++) begin
+      if (landed_match[i]) valid_q[i] <= 1'b0;
+      if ((give_miss || give_want) && alloc_q == LineBits'(i)) begin
+        valid_q[i] <= 1'b1;
+        full_q[i]  <= 1'b0;
+      end
+      if (last_fill && fill_q == LineBits'(i)) full_q[i] <= 1'b1;
+    end
+    fetch_valid <= give_miss || give_want || (fetch_valid && !fetch_ready);
+    if (fill_valid) beats_q <= last_fill ? '0 : beats_q + 1'b1;
+    if (last_fill) fill_q <= fill_q + 1'b1;
+    filling_q <= filling_q + (LineBits + 1)'(give_miss || give_want) - (LineBits + 1)'(last_fill);
+    if (rst) begin
+      valid_q <= '0;
+      alloc_q <= '0;
+      fill_q <= '0;
+      filling_q <= '0;
+      beats_q <= '0;
+      fetch_valid <= 1'b0;
+    end
+  end
+
+  (* ram_style = "block" *)
+  logic [511:0] store  [Lines*64];
+  logic [511:0] word_q;
+  always_ff @(posedge clk) begin : memory
+    if (fill_valid) store[{fill_q, beats_q[5:0]}] <= fill_data;
+    if (go) word_q <= store[{read_line, read_addr[11:6]}];
+  end
+
+  // ------------------------------------------------------------------------------ what comes after
+  // How far each unit of the write ring has landed, and which one landed last.
+  logic touched_q;
+  logic [PageBits-1:0] touched_page_q;
+  logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
+  logic [UnitBits-1:0] landed_last;
+  logic [SideBits-1:0] newest_q, touched_unit;
+  logic touch, goes_on, resolved;
+
+  assign touched_unit = touched_page_q[PageBits-2:UnitBits];
+  assign goes_on = touched_page_q[UnitBits-1:0] < landed_last;
+  assign touch = go && !is_list && !read_error && read_addr[11:6] == '0;
+  assign resolved = want_q && (want_there || give_want);
+
+  fb_common_ram #(
+      .Width(UnitBits),
+      .Depth(1 << SideBits)
+  ) u_landed (
+      .clk,
+      .we(landed_valid && !landed_page[PageBits-1]),
+      .waddr(landed_page[PageBits-2:UnitBits]),
+      .wdata(landed_page[UnitBits-1:0]),
+      .raddr(touched_unit),
+      .rdata(landed_last)
+  );
+
+  always_ff @(posedge clk) begin : ahead
+    if (landed_valid && !landed_page[PageBits-1]) newest_q <= landed_page[PageBits-2:UnitBits];
+    touched_q <= 1'b0;
+    if (touch) begin
+      touched_q <= 1'b1;
+      touched_page_q <= read_page;
+      ahead_q <= '0;
+    end else if (resolved && want_ahead_q != ($bits(ahead_q))'(AheadPages)) begin
+      touched_q <= 1'b1;
+      touched_page_q <= want_page_q;
+      ahead_q <= want_ahead_q;
+    end
+    if (touched_q) begin
+      want_q <= !touched_page_q[PageBits-1] && (goes_on || touched_unit != newest_q);
+      want_page_q <= goes_on ? touched_page_q + 1'b1 :
+          {1'b0, touched_unit + 1'b1, {UnitBits{1'b0}}};
+      want_ahead_q <= ahead_q + 1'b1;
+    end else if (resolved) begin
+      want_q <= 1'b0;
+    end
+    if (rst) begin
+      touched_q <= 1'b0;
+      want_q <= 1'b0;
+    end
+  end
+
+  // --------------------------------------------------------------------------------------------- R
+  typedef struct packed {
+    logic [AxiIdBits-1:0] id;
+    logic last;
+    logic error;
+    logic list;
+    logic [PageBits-4:0] row;  // page of the list's first entry, without its low three bits
+  } beat_t;
+  beat_t beat_q;
+  logic beat_valid_q;
+  logic [PageBits-4:0] row_after;
+
+  assign room = !beat_valid_q || s_axi_data_rready;
+  always_ff @(posedge clk) begin : answer
+    if (room) beat_valid_q <= go;
+    if (go) begin
+      beat_q <= '{
+          id: read_id,
+          last: read_last,
+          error: read_error,
+          list: is_list,
+          row: {
+          read_addr[12+:PageBits-UnitBits]
+          ,
+          (UnitBits - 3)'(0)
+          } + (
+          PageBits - 3
+          )'(
+          read_addr[11:6]
+          )
+      };
+    end
+    if (rst) beat_valid_q <= 1'b0;
+  end
+
+  assign row_after = beat_q.row + 1'b1;
+  assign s_axi_data_rvalid = beat_valid_q;
+  assign s_axi_data_rid = beat_q.id;
+  assign s_axi_data_rlast = beat_q.last;
+  assign s_axi_data_rresp = beat_q.error ? RESP_SLVERR : RESP_OKAY;
+
+  always_comb begin : list_or_word
+    s_axi_data_rdata = word_q;
+    if (beat_q.list) begin
+      for (int i = 0; i < 8; i++) begin
+        s_axi_data_rdata[64*i+:64] = {
+          data_window_base[63:PageBits+12], (i == 7) ? row_after : beat_q.row, 3'(i + 1), 12'd0
+        };
+      end
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, read_next, read_addr[5:0], data_window_base[PageBits+11:0], 1'b0};
+
+`ifndef SYNTHESIS
+  // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      a_fill_was_asked :
+      assert (!fill_valid || filling_q != '0)
+      else $error("fb_buffer_ahead (%m): a beat that nobody asked for");
+      a_one_copy :
+      assert ($onehot0(read_match))
+      else $error("fb_buffer_ahead (%m): page %0h is there twice", read_page);
+    end
+  end
+`endif
+
+  fb_axis_check #(
+      .Width(AxiIdBits + 515),
+      .Name ("s_axi_data R")
+  ) u_check_r (
+      .clk,
+      .rst,
+      .valid(s_axi_data_rvalid),
+      .ready(s_axi_data_rready),
+      .data ({s_axi_data_rid, s_axi_data_rdata, s_axi_data_rresp, s_axi_data_rlast})
+  );
+
+endmodule
+
+`default_nettype wire

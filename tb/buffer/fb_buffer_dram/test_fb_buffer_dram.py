@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_buffer_dram between the streams' side, an AXI master for the SSD, and AxiRam as memory."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, Timer
+from cocotbext.axi import AxiBus, AxiRam
+
+import harness
+from forebay import spec
+from runner import simulate
+
+PAGE = 4096
+HALF = spec.DRAM_WINDOW_BYTES // 2
+BASE = 0x40_1000_0000
+
+
+class Buffer:
+    """The device under test and its three sides."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.ssd = harness.axi_master(dut, "s_axi_data")
+        bus = AxiBus.from_prefix(dut, "m_axi_dram")
+        self.ram = AxiRam(bus, dut.clk, dut.rst, size=spec.DRAM_WINDOW_BYTES)
+        for half in (self.ram.write_if, self.ram.read_if):
+            half.log.setLevel("WARNING")
+        self.landed = 0
+        self.got: list[bytes] = []
+        self.bursts: list[int] = []
+        cocotb.start_soon(self._watch())
+
+    async def _watch(self) -> None:
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            await Timer(1, "ns")
+            self.landed += dut.landed.value == 1
+            if dut.got_valid.value == 1:
+                self.got.append(int(dut.got_data.value).to_bytes(64, "little"))
+            if dut.m_axi_dram_awvalid.value == 1 and dut.m_axi_dram_awready.value == 1:
+                self.bursts.append(int(dut.m_axi_dram_awlen.value) + 1)
+
+    async def put(self, address: int, data: bytes, late: bool = False) -> None:
+        """Put whole beats, the mark with the last one or after it."""
+        dut = self.dut
+        beats = len(data) // 64
+        for n in range(beats):
+            while dut.put_hold.value == 1 or random.random() < 0.1:
+                dut.put_valid.value = 0
+                await harness.step(dut.clk)
+            dut.put_valid.value = 1
+            dut.put_addr.value = address // 64 + n
+            dut.put_data.value = int.from_bytes(data[64 * n : 64 * n + 64], "little")
+            dut.put_end.value = n + 1 == beats and not late
+            await harness.step(dut.clk)
+        dut.put_valid.value = 0
+        dut.put_end.value = 0
+        if late:
+            await harness.step(dut.clk, random.randrange(1, 4))
+            dut.put_end.value = 1
+            await harness.step(dut.clk)
+            dut.put_end.value = 0
+        await harness.step(dut.clk)
+
+    async def wait_landed(self, count: int) -> None:
+        """Wait until so many commands have landed, and no more."""
+        for _ in range(20_000):
+            if self.landed >= count:
+                break
+            await harness.step(self.dut.clk)
+        assert self.landed == count
+
+    async def get(self, address: int, beats: int) -> bytes:
+        """Get beats of one page."""
+        dut, first = self.dut, len(self.got)
+        for n in range(beats):
+            dut.get_valid.value = 1
+            dut.get_addr.value = address // 64 + n
+            dut.get_first.value = n == 0
+            dut.get_count.value = beats
+            while True:
+                await FallingEdge(dut.clk)
+                ready = dut.get_ready.value == 1
+                await harness.step(dut.clk)
+                if ready:
+                    break
+        dut.get_valid.value = 0
+        for _ in range(20_000):
+            if len(self.got) - first == beats:
+                break
+            await harness.step(dut.clk)
+        return b"".join(self.got[first:])
+
+    def stall(self, share: float) -> None:
+        """Pause every channel at random."""
+        harness.stall_master(self.ssd, share, share)
+        write, read = self.ram.write_if, self.ram.read_if
+        for channel in (write.aw_channel, write.w_channel, write.b_channel):
+            channel.set_pause_generator(harness.stalls(share))
+        for channel in (read.ar_channel, read.r_channel):
+            channel.set_pause_generator(harness.stalls(share))
+
+
+async def start(dut) -> Buffer:
+    """Reset with everything idle."""
+    harness.clear(dut, "put_*", "get_*", "restart")
+    for output in ("put_hold", "get_ready"):
+        assert getattr(dut, output) is not None
+    dut.data_window_base.value = BASE
+    dut.dram_read.value = HALF
+    dut.dram_write.value = 0
+    buffer = Buffer(dut)
+    await harness.start(dut)
+    return buffer
+
+
+@cocotb.test()
+@cocotb.parametrize(("share", [0.0, 0.5]))
+async def puts_reach_the_ssd(dut, share: float) -> None:
+    """What has landed is what the SSD reads, also where it read the same page before."""
+    buffer = await start(dut)
+    buffer.stall(share)
+    for n in range(1, 30):
+        unit = random.randrange(8) * 32 * PAGE
+        data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
+        await buffer.put(unit, data, late=random.random() < 0.3)
+        await buffer.wait_landed(n)
+        at = 0
+        while at < len(data):
+            count = min(random.choice([64, 512, PAGE]), len(data) - at, PAGE - at % PAGE)
+            answer = await buffer.ssd.read(unit + at, count)
+            assert bytes(answer.data) == data[at : at + count]
+            at += count
+    assert dut.quiet.value == 1
+
+
+@cocotb.test()
+@cocotb.parametrize(("share", [0.0, 0.5]))
+async def writes_of_the_ssd_are_got(dut, share: float) -> None:
+    """A get sees every write that was answered before it, whatever its size and strobes."""
+    buffer = await start(dut)
+    buffer.stall(share)
+    image = bytearray(8 * PAGE)
+    for _ in range(40):
+        at = random.randrange(8 * PAGE - 600)
+        data = random.randbytes(random.choice([1, 64, 128, 512, 600]))
+        await buffer.ssd.write(HALF + at, data)
+        image[at : at + len(data)] = data
+        page, beats = at // PAGE * PAGE, random.randrange(1, 65)
+        found = await buffer.get(HALF + page, beats)
+        assert found == image[page : page + 64 * beats]
+
+
+@cocotb.test()
+async def bursts_are_pages(dut) -> None:
+    """Puts, and the SSD's writes of 512 bytes in a row, become bursts of 4 KiB."""
+    buffer = await start(dut)
+    await buffer.put(0, bytes(8 * PAGE))
+    await buffer.wait_landed(1)
+    assert buffer.bursts == [64] * 8
+    buffer.bursts.clear()
+    for n in range(32):
+        buffer.ssd.init_write(HALF + 512 * n, bytes(512))
+    await harness.step(dut.clk, 600)
+    dut._log.info("bursts %s", buffer.bursts)
+    assert sum(buffer.bursts) == 256 and len(buffer.bursts) <= 6
+
+
+@cocotb.test()
+async def lists_and_refusals(dut) -> None:
+    """PRP lists name the pages after the unit's first; what may not be written is refused."""
+    buffer = await start(dut)
+    for unit in (0, 5, 1023):
+        answer = await buffer.ssd.read(2 * HALF + PAGE * unit, 8 * 255)
+        for n in range(255):
+            entry = int.from_bytes(answer.data[8 * n : 8 * n + 8], "little")
+            page = (unit * 32 + n + 1) * PAGE % (2 * HALF)
+            assert entry == BASE + page, f"unit {unit}, entry {n}"
+    answer = await buffer.ssd.write(2 * HALF, bytes(64))
+    assert answer.resp != 0
+    assert (await buffer.ssd.write(HALF, bytes(64), burst=0)).resp != 0
+    assert (await buffer.ssd.read(HALF, 64, burst=0)).resp != 0
+
+
+@cocotb.test()
+async def ahead_of_the_ssd(dut) -> None:
+    """After its first page, the SSD finds the next ones at hand."""
+    buffer = await start(dut)
+    data = random.randbytes(6 * PAGE)
+    await buffer.put(0, data)
+    await buffer.wait_landed(1)
+    times = []
+    for n in range(6):
+        begin = harness.cycle()
+        answer = await buffer.ssd.read(PAGE * n, 64)
+        times.append(harness.cycle() - begin)
+        assert bytes(answer.data) == data[PAGE * n : PAGE * n + 64]
+        await harness.step(dut.clk, 300)
+    dut._log.info("cycles %s", times)
+    assert max(times[1:]) < times[0] and max(times[1:]) <= 8
+
+
+@cocotb.test()
+async def restart_with_puts(dut) -> None:
+    """A restart closes what is open; all comes to rest, and what follows is whole."""
+    buffer = await start(dut)
+    buffer.stall(0.3)
+    for _ in range(6):
+        for n in range(random.randrange(1, 60)):
+            dut.put_valid.value = 1
+            dut.put_addr.value = n
+            dut.put_data.value = 1
+            await harness.step(dut.clk)
+        dut.put_valid.value = 0
+        dut.restart.value = 1
+        await harness.step(dut.clk, 3)
+        await harness.until(dut.clk, dut.quiet)
+        await harness.step(dut.clk)
+        dut.restart.value = 0
+        buffer.landed = 0
+        data = random.randbytes(PAGE)
+        await buffer.put(0, data)
+        await buffer.wait_landed(1)
+        assert bytes((await buffer.ssd.read(0, PAGE)).data) == data
+
+
+@harness.provocation
+async def word_without_room(dut) -> None:
+    """A put into a full FIFO."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_put_words.level_q.value = 512
+    dut.u_put_words.write_q.value = 0
+    dut.put_valid.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def answer_unasked(dut) -> None:
+    """Data that nobody asked for."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.m_axi_dram_bvalid.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def wlast_early(dut) -> None:
+    """WLAST on a beat that is not the last."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.s_axi_data_awaddr.value = HALF
+    dut.s_axi_data_awlen.value = 3
+    dut.s_axi_data_awsize.value = 6
+    dut.s_axi_data_awburst.value = 1
+    dut.s_axi_data_awvalid.value = 1
+    await harness.step(dut.clk, 1)
+    await FallingEdge(dut.clk)
+    dut.s_axi_data_awvalid.value = 0
+    dut.s_axi_data_wvalid.value = 1
+    dut.s_axi_data_wlast.value = 1
+    await harness.step(dut.clk, 4)
+
+
+@harness.provocation
+async def burst_without_room(dut) -> None:
+    """A burst for a queue that is full."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_puts.u_bursts.level_q.value = 64
+    dut.put_end.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def two_marks(dut) -> None:
+    """A second mark while the burst of the first is still there."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_puts.open_q.value = 1
+    dut.u_puts.burst_q.value = (1 << len(dut.u_puts.burst_q)) - 1
+    dut.put_end.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def fill_unasked(dut) -> None:
+    """A beat for a page that is not being filled."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_asked.valid_q.value = 1
+    dut.u_asked.level_q.value = 1
+    dut.u_asked.write_q.value = 1
+    for n in range(16):
+        dut.u_asked.store[n].value = 1
+    dut.m_axi_dram_rvalid.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def two_copies(dut) -> None:
+    """A page that is there twice."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_ahead.valid_q.value = 3
+    for line in range(2):
+        dut.u_ahead.tag_q[line].value = 0
+    dut.u_ahead.u_burst.now_q.value = 0
+    await harness.step(dut.clk, 3)
+
+
+CHECKERS = {
+    "s_axi_data B": "u_check_b",
+    "s_axi_data R": "u_ahead.u_check_r",
+    "m_axi_dram AW": "u_check_aw",
+    "m_axi_dram W": "u_check_w",
+    "m_axi_dram AR": "u_check_ar",
+}
+
+
+async def _withdraw(dut, port: str) -> None:
+    await start(dut)
+    checker = dut
+    for name in CHECKERS[port].split("."):
+        checker = getattr(checker, name)
+    await harness.withdraw(dut.clk, checker)
+
+
+@harness.provocation
+async def withdraw_b(dut) -> None:
+    """The checker of the data window's write answers is connected."""
+    await _withdraw(dut, "s_axi_data B")
+
+
+@harness.provocation
+async def withdraw_r(dut) -> None:
+    """The checker of the data window's read data is connected."""
+    await _withdraw(dut, "s_axi_data R")
+
+
+@harness.provocation
+async def withdraw_aw(dut) -> None:
+    """The checker of the memory's write addresses is connected."""
+    await _withdraw(dut, "m_axi_dram AW")
+
+
+@harness.provocation
+async def withdraw_w(dut) -> None:
+    """The checker of the memory's write data is connected."""
+    await _withdraw(dut, "m_axi_dram W")
+
+
+@harness.provocation
+async def withdraw_ar(dut) -> None:
+    """The checker of the memory's read addresses is connected."""
+    await _withdraw(dut, "m_axi_dram AR")
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(__file__, "fb_buffer_dram", filelist="rtl/top/dram.f", **options)
+
+
+def test_dram() -> None:
+    """Run all coroutines."""
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("word_without_room", "a_words_have_room"),
+        ("answer_unasked", "a_answer_was_asked"),
+        ("wlast_early", "a_wlast_matches_awlen"),
+        ("burst_without_room", "a_bursts_have_room"),
+        ("two_marks", "a_one_mark_a_burst"),
+        ("fill_unasked", "a_fill_was_asked"),
+        ("two_copies", "a_one_copy"),
+        ("withdraw_b", "s_axi_data B: valid fell"),
+        ("withdraw_r", "s_axi_data R: valid fell"),
+        ("withdraw_aw", "m_axi_dram AW: valid fell"),
+        ("withdraw_w", "m_axi_dram W: valid fell"),
+        ("withdraw_ar", "m_axi_dram AR: valid fell"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)
