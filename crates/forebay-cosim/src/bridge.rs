@@ -26,8 +26,14 @@ pub(crate) struct Bridge {
     pub host: Option<HostPort>,
     /// Bus address of BAR 0.
     pub base: u64,
+    /// Bytes of BAR 0.
+    pub bytes: u64,
     queue_offset: u64,
     queue_bytes: u64,
+    data_offset: u64,
+    data_bytes: u64,
+    /// PRP lists have a place of their own.
+    has_lists: bool,
     /// The streamer was last told to run.
     pub enabled: bool,
     /// Accesses to BAR 0 that hit none of the ports.
@@ -39,6 +45,12 @@ impl Bridge {
         // The width of its address is the size of the window, and with it the depth of the queue.
         let queue_bytes = 1 << pins.queue.awaddr.width().min(32);
         let fits = queue_bytes <= bar0::CONTROL - bar0::QUEUES;
+        let has_lists = pins.dram.is_some();
+        let (bytes, data_offset, data_bytes) = if has_lists {
+            (bar0::BYTES_DRAM, bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES)
+        } else {
+            (bar0::BYTES, bar0::DATA, window::DATA_WINDOW_BYTES)
+        };
         let data_names = ["data window writes", "data window reads"];
         let queue_names = ["queue window writes", "queue window reads"];
         Self {
@@ -48,6 +60,10 @@ impl Bridge {
             doorbell: DoorbellPort::new(pins, stalls, seed),
             host: pins.host.map(|pins| HostPort::new(&pins, stalls, seed)),
             base: 0,
+            bytes,
+            data_offset,
+            data_bytes,
+            has_lists,
             queue_offset: if fits {
                 bar0::QUEUES
             } else {
@@ -131,8 +147,13 @@ impl Bridge {
             let at = offset.checked_sub(start)?;
             (at.checked_add(bytes)? <= size).then_some(at)
         };
-        if let Some(at) = inside(bar0::DATA, window::DATA_WINDOW_BYTES) {
+        if let Some(at) = inside(self.data_offset, self.data_bytes) {
             Some(Place::Data(at))
+        } else if let Some(at) = inside(bar0::PRP_LISTS, window::PRP_LISTS_BYTES)
+            && self.has_lists
+        {
+            // One port serves both: the lists are above the payload.
+            Some(Place::Data(window::DRAM_WINDOW_BYTES + at))
         } else if let Some(at) = inside(self.queue_offset, self.queue_bytes) {
             Some(Place::Queue(at))
         } else if let Some(at) = inside(bar0::CONTROL, bar0::CONTROL_BYTES) {

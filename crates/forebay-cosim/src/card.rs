@@ -71,11 +71,12 @@ impl Card {
             half_cycles: config.half_cycles,
             stalls: config.stalls,
             waves: config.waves,
+            dram: config.dram,
         };
         let mut card = Self {
             core: Core::new(parts, progress)?,
             fabric,
-            config: config_space(),
+            config: config_space(bar0::BYTES),
             now: 0,
         };
         card.reset()?;
@@ -218,12 +219,12 @@ impl Card {
 }
 
 /// The card's configuration space, as it stands after power-on.
-pub(crate) fn config_space() -> ConfigSpace {
+pub(crate) fn config_space(bar: u64) -> ConfigSpace {
     let identity = Identity {
         vendor: streamer::PCI_VENDOR,
         device: streamer::PCI_DEVICE,
         class: pci::CLASS_ACCELERATOR,
         revision: 1,
     };
-    ConfigSpace::new(identity, bar0::BYTES, None)
+    ConfigSpace::new(identity, bar, None)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forebay_driver::Options;
-use forebay_model::{FaultPlan, Medium, Profile, Time};
+use forebay_model::{DramProfile, FaultPlan, Medium, Profile, Time};
 use forebay_rtl::Source;
 
 use crate::error::{Error, Result};
@@ -56,6 +56,8 @@ pub struct Stalls {
     pub window_answer: Stall,
     /// Acceptance of doorbell writes.
     pub doorbell: Stall,
+    /// All channels of on-board DRAM.
+    pub dram: Stall,
 }
 
 impl Stalls {
@@ -71,6 +73,7 @@ impl Stalls {
             window_read: stall,
             window_answer: stall,
             doorbell: stall,
+            dram: stall,
         }
     }
 }
@@ -124,6 +127,8 @@ pub struct Config {
     pub watchdog: u64,
     /// Bytes of host memory.
     pub host_memory: usize,
+    /// On-board DRAM, for RTL that has its payload there; none: one channel of DDR4-2400.
+    pub dram: Option<DramProfile>,
 }
 
 impl Config {
@@ -143,6 +148,7 @@ impl Config {
             faults: FaultPlan::default(),
             watchdog: 2_000_000,
             host_memory: 16 << 20,
+            dram: None,
         }
     }
 }
@@ -165,6 +171,15 @@ pub mod rtl {
     #[must_use]
     pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
         ours(root, "host", queue_depth, pages).parameter("HostPages", host_pages)
+    }
+
+    /// Our streamer with its payload in on-board DRAM.
+    #[must_use]
+    pub fn dram(root: &Path, queue_depth: u32) -> Source {
+        Source::new("fb_top_dram")
+            .filelist(root.join("rtl/top/dram.f"))
+            .root(root)
+            .parameter("QueueDepth", queue_depth)
     }
 
     fn ours(root: &Path, name: &str, queue_depth: u32, pages: u32) -> Source {

@@ -3,11 +3,12 @@
 
 use std::collections::VecDeque;
 
-use forebay_model::{Fabric, Time};
+use forebay_model::{DramProfile, Fabric, Time};
 use forebay_rtl::{Builder, Model, Progress, Source};
 
 use crate::bridge::Bridge;
 use crate::config::{Stalls, Waves};
+use crate::dram::DramPort;
 use crate::dut::Dut;
 use crate::error::{Error, Result};
 use crate::pins::Pins;
@@ -27,6 +28,7 @@ pub(crate) struct Parts {
     pub half_cycles: bool,
     pub stalls: Stalls,
     pub waves: Option<Waves>,
+    pub dram: Option<DramProfile>,
 }
 
 /// The user's side: both ends of writes and of reads.
@@ -40,6 +42,8 @@ pub(crate) struct Core {
     pub dut: Dut,
     pub pins: Pins,
     pub bridge: Bridge,
+    /// On-board DRAM, where the RTL has its payload there.
+    pub dram: Option<DramPort>,
     /// None where a host port has the streams.
     user: Option<User>,
     /// A transaction was submitted and there are no streams to send it on.
@@ -78,6 +82,7 @@ impl Core {
             half_cycles,
             stalls,
             waves,
+            dram,
         } = parts;
         if clock_period == 0 {
             let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
@@ -91,6 +96,13 @@ impl Core {
         let library = Builder::from_environment()?.build(&rtl, progress)?;
         let model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
+        let dram = match pins.dram {
+            None => None,
+            Some(port) => {
+                let profile = dram.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
+                Some(DramPort::new(port, &profile, &stalls, seed))
+            }
+        };
         let mut core = Self {
             bridge: Bridge::new(&pins, &stalls, seed),
             user: pins.streams.as_ref().map(|streams| User {
@@ -98,6 +110,7 @@ impl Core {
                 reads: Reads::new(streams, &stalls, seed),
             }),
             unsendable: false,
+            dram,
             dut: Dut::new(model, pins.clk, clock_period, half_cycles, waves),
             pins,
             log: Log::default(),
@@ -117,6 +130,7 @@ impl Core {
             dut,
             user,
             bridge,
+            dram,
             log,
             cycle,
             ..
@@ -130,6 +144,9 @@ impl Core {
             return Err(Error::NoStreams { top });
         }
         bridge.drive(model);
+        if let Some(dram) = dram {
+            dram.drive(model, now);
+        }
         let moved = dut.cycle(*cycle, now, |model| {
             let mut moved = false;
             if let Some(User { writes, reads }) = user {
@@ -138,6 +155,9 @@ impl Core {
                 moved |= reads.sample(model, *cycle, &mut done)?;
             }
             moved |= bridge.sample(model, *cycle, now, fabric)?;
+            if let Some(dram) = dram {
+                moved |= dram.sample(model, *cycle, now)?;
+            }
             Ok(moved)
         })?;
         bridge.settle(&mut dut.model);
@@ -160,6 +180,7 @@ impl Core {
             dut,
             user,
             bridge,
+            dram,
             log,
             cycle,
             ..
@@ -171,6 +192,9 @@ impl Core {
             reads.reset(model, *cycle, &mut done);
         }
         bridge.reset(model, *now, fabric);
+        if let Some(dram) = dram {
+            dram.reset(model);
+        }
         let (reset, on) = (self.pins.reset, self.pins.reset_on);
         self.dut.model.set(reset, on);
         for _ in 0..cycles {
@@ -216,7 +240,8 @@ impl Core {
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
     pub fn at_rest(&self) -> bool {
-        !self.bridge.enabled && self.bridge.is_idle() && self.is_idle()
+        let memory = self.dram.as_ref().is_none_or(DramPort::is_idle);
+        !self.bridge.enabled && self.bridge.is_idle() && memory && self.is_idle()
     }
 
     /// What is waited for, in words.
@@ -226,6 +251,7 @@ impl Core {
         let user = user.map(|user| [user.writes.waiting(model), user.reads.waiting(model)]);
         let mut parts: Vec<String> = user.into_iter().flatten().flatten().collect();
         parts.extend(self.bridge.waiting(model));
+        parts.extend(self.dram.as_ref().and_then(DramPort::waiting));
         parts.push(format!(
             "{} doorbells rung so far",
             self.bridge.doorbell.count

@@ -32,6 +32,7 @@ mod bridge;
 mod card;
 mod config;
 mod core;
+mod dram;
 mod dut;
 mod error;
 mod held;

@@ -38,13 +38,13 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// With or without the FPGA card. BARs are placed, as firmware does before any driver runs.
+    /// With an FPGA card whose BAR 0 has so many bytes, or without. BARs are placed, as firmware does before any driver runs.
     pub fn new(
         profile: &Profile,
         medium: Option<Medium>,
         seed: u64,
         host_memory: usize,
-        with_fpga: bool,
+        fpga_bar: Option<u64>,
     ) -> Result<Self, ModelError> {
         let medium = medium.unwrap_or_else(|| Medium::in_memory(profile.ssd.bytes()));
         let mut machine = Self {
@@ -52,8 +52,8 @@ impl Machine {
             ssd: Ssd::new(&profile.ssd, medium, seed)?,
             host: HostMemory::new(HOST_BASE, host_memory),
             now: 0,
-            fpga: with_fpga.then(|| {
-                let mut config = card::config_space();
+            fpga: fpga_bar.map(|bytes| {
+                let mut config = card::config_space(bytes);
                 config.set_payload(&profile.fabric);
                 config
             }),

@@ -28,6 +28,7 @@ const DOORBELL: Group = ("m_axil_db_", "M_AXI_Doorbells_");
 const CONTROL: Group = ("s_axil_ctrl_", "S_CTRL_");
 // SNAcc's streamer has no host port.
 const HOST: Group = ("s_axi_host_", "s_axi_host_");
+const DRAM: Group = ("m_axi_dram_", "m_axi_dram_");
 const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
 
 /// A stream into the RTL, 512 bit.
@@ -52,7 +53,7 @@ pub(crate) struct StreamOut {
     pub id: Option<PortHandle>,
 }
 
-/// An AXI4 target of the RTL, 512 bit.
+/// An AXI4 port of the RTL, 512 bit. Directions depend on the side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     pub awvalid: PortHandle,
@@ -138,6 +139,8 @@ pub(crate) struct Pins {
     pub doorbell: Lite,
     pub control: Lite,
     pub host: Option<Host>,
+    /// The master for on-board DRAM, where the payload is there.
+    pub dram: Option<Window>,
 }
 
 impl Pins {
@@ -161,11 +164,14 @@ impl Pins {
             reset: f.check(f.plain(reset)?, reset, Direction::Input, 1)?,
             reset_on,
             streams: (user || !host).then(|| f.streams()).transpose()?,
-            data: f.window(DATA)?,
-            queue: f.window(QUEUE)?,
+            data: f.window(DATA, Direction::Input)?,
+            queue: f.window(QUEUE, Direction::Input)?,
             doorbell: f.lite(DOORBELL, Direction::Output, 32)?,
             control: f.lite(CONTROL, Direction::Input, 64)?,
             host: host.then(|| f.host()).transpose()?,
+            dram: there("m_axi_dram_awvalid")
+                .then(|| f.window(DRAM, Direction::Output))
+                .transpose()?,
         })
     }
 }
@@ -259,7 +265,7 @@ impl Finder<'_> {
 
     fn host(&self) -> Result<Host> {
         Ok(Host {
-            window: self.window(HOST)?,
+            window: self.window(HOST, Direction::Input)?,
             control: self.lite(HOST_CONTROL, Direction::Input, 64)?,
         })
     }
@@ -288,34 +294,38 @@ impl Finder<'_> {
         })
     }
 
-    fn window(&self, group: Group) -> Result<Window> {
-        use Direction::{Input, Output};
+    /// `to` is the direction of the address: an input of a target, an output of an initiator.
+    fn window(&self, group: Group, to: Direction) -> Result<Window> {
+        let back = match to {
+            Direction::Input => Direction::Output,
+            Direction::Output => Direction::Input,
+        };
         Ok(Window {
-            awvalid: self.need(group, "awvalid", Input, 1)?,
-            awready: self.need(group, "awready", Output, 1)?,
-            awaddr: self.need(group, "awaddr", Input, ANY)?,
-            awlen: self.need(group, "awlen", Input, 8)?,
-            awsize: self.may(group, "awsize", Input, 3)?,
-            awburst: self.may(group, "awburst", Input, 2)?,
-            wvalid: self.need(group, "wvalid", Input, 1)?,
-            wready: self.need(group, "wready", Output, 1)?,
-            wdata: self.need(group, "wdata", Input, 512)?,
-            wstrb: self.need(group, "wstrb", Input, 64)?,
-            wlast: self.need(group, "wlast", Input, 1)?,
-            bvalid: self.need(group, "bvalid", Output, 1)?,
-            bready: self.need(group, "bready", Input, 1)?,
-            bresp: self.may(group, "bresp", Output, 2)?,
-            arvalid: self.need(group, "arvalid", Input, 1)?,
-            arready: self.need(group, "arready", Output, 1)?,
-            araddr: self.need(group, "araddr", Input, ANY)?,
-            arlen: self.need(group, "arlen", Input, 8)?,
-            arsize: self.may(group, "arsize", Input, 3)?,
-            arburst: self.may(group, "arburst", Input, 2)?,
-            rvalid: self.need(group, "rvalid", Output, 1)?,
-            rready: self.need(group, "rready", Input, 1)?,
-            rdata: self.need(group, "rdata", Output, 512)?,
-            rresp: self.may(group, "rresp", Output, 2)?,
-            rlast: self.need(group, "rlast", Output, 1)?,
+            awvalid: self.need(group, "awvalid", to, 1)?,
+            awready: self.need(group, "awready", back, 1)?,
+            awaddr: self.need(group, "awaddr", to, ANY)?,
+            awlen: self.need(group, "awlen", to, 8)?,
+            awsize: self.may(group, "awsize", to, 3)?,
+            awburst: self.may(group, "awburst", to, 2)?,
+            wvalid: self.need(group, "wvalid", to, 1)?,
+            wready: self.need(group, "wready", back, 1)?,
+            wdata: self.need(group, "wdata", to, 512)?,
+            wstrb: self.need(group, "wstrb", to, 64)?,
+            wlast: self.need(group, "wlast", to, 1)?,
+            bvalid: self.need(group, "bvalid", back, 1)?,
+            bready: self.need(group, "bready", to, 1)?,
+            bresp: self.may(group, "bresp", back, 2)?,
+            arvalid: self.need(group, "arvalid", to, 1)?,
+            arready: self.need(group, "arready", back, 1)?,
+            araddr: self.need(group, "araddr", to, ANY)?,
+            arlen: self.need(group, "arlen", to, 8)?,
+            arsize: self.may(group, "arsize", to, 3)?,
+            arburst: self.may(group, "arburst", to, 2)?,
+            rvalid: self.need(group, "rvalid", back, 1)?,
+            rready: self.need(group, "rready", to, 1)?,
+            rdata: self.need(group, "rdata", back, 512)?,
+            rresp: self.may(group, "rresp", back, 2)?,
+            rlast: self.need(group, "rlast", back, 1)?,
         })
     }
 

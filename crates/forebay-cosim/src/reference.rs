@@ -91,7 +91,7 @@ impl Reference {
         transfer: u64,
     ) -> Result<Self> {
         let memory = OVERHEAD + usize::from(queue_depth) * (transfer as usize + 4096);
-        let machine = Machine::new(profile, medium, seed, memory, false)?;
+        let machine = Machine::new(profile, medium, seed, memory, None)?;
         Ok(Self {
             machine,
             session: None,

@@ -87,10 +87,17 @@ impl System {
             half_cycles: config.half_cycles,
             stalls: config.stalls,
             waves: config.waves,
+            dram: config.dram,
         };
         let core = Core::new(parts, progress)?;
         let (profile, memory) = (&config.profile, config.host_memory);
-        let mut machine = Machine::new(profile, config.medium, seed, memory, true)?;
+        let mut machine = Machine::new(
+            profile,
+            config.medium,
+            seed,
+            memory,
+            Some(core.bridge.bytes),
+        )?;
         machine.ssd.set_faults(config.faults);
         let mut system = Self {
             core,

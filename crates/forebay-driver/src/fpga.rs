@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::session::Facts;
 use crate::steps::{Failure, Recorder, StepName};
-use crate::streamer::{Config, Parameters, Streamer};
+use crate::streamer::{Config, DramPlaces, Memory, Parameters, Streamer};
 
 /// Most pages of one of the streamer's commands: 1 MiB.
 const TRANSFER_PAGES_MOST: u64 = 256;
@@ -22,6 +22,7 @@ pub(crate) struct Windows {
     pub(crate) parameters: Parameters,
     queues: u64,
     data: u64,
+    dram: Option<DramPlaces>,
 }
 
 /// Looks at the streamer and stops it.
@@ -43,22 +44,38 @@ pub(crate) fn attach(
         let depth = u64::from(parameters.queue_depth);
         let queues = place.queues.unwrap_or(bar0::queues(depth));
         check_window(queues, window::queue_window_bytes(depth), size)?;
-        check_window(place.data, window::DATA_WINDOW_BYTES, size)?;
+        let onboard = streamer.memory() == Memory::OnBoard;
+        let (usual, bytes) = streamer.data_window();
+        let data = place.data.unwrap_or(usual);
+        check_window(data, bytes, size)?;
+        if onboard {
+            check_window(place.lists, window::PRP_LISTS_BYTES, size)?;
+        }
         let base = bus.bar_address(fpga.address, place.bar)?;
         let found = if streamer.is_extended() {
             let (major, minor, patch) = version_parts(parameters.version);
             let pages = parameters.pages;
-            format!("streamer {major}.{minor}.{patch}, queue depth {depth}, {pages} pages")
+            let memory = match streamer.memory() {
+                Memory::OnChip => format!("{pages} pages"),
+                Memory::OnBoard => "payload in on-board DRAM".into(),
+            };
+            format!("streamer {major}.{minor}.{patch}, queue depth {depth}, {memory}")
         } else {
             format!("streamer with SNAcc's registers, queue depth {depth}")
         };
-        let (queues, data) = (base.wrapping_add(queues), base.wrapping_add(place.data));
+        let (queues, data) = (base.wrapping_add(queues), base.wrapping_add(data));
+        let dram = onboard.then_some(DramPlaces {
+            prp_lists: base.wrapping_add(place.lists),
+            read: place.dram_read,
+            write: place.dram_write,
+        });
         Ok((
             Windows {
                 streamer,
                 parameters,
                 queues,
                 data,
+                dram,
             },
             found,
         ))
@@ -112,16 +129,19 @@ pub(crate) fn start_streamer(
         streamer,
         parameters,
         data,
+        dram,
         ..
     } = windows;
     let config = recorder.step(StepName::Configure, |bus| {
         let doorbells = bus.bar_address(controller.device(), 0)?;
         let pages = facts.transfer_bytes / PAGE_BYTES;
-        let room = u64::from(parameters.pages.saturating_sub(parameters.reserve_pages)).max(1);
+        let units = parameters.pages.saturating_sub(parameters.reserve_pages);
+        let room = (u64::from(units) << parameters.unit_shift).max(1);
         let config = Config {
             sq_doorbell: doorbells.wrapping_add(controller.sq_doorbell(facts.queue_id)),
             cq_doorbell: doorbells.wrapping_add(controller.cq_doorbell(facts.queue_id)),
             data_window: *data,
+            dram: *dram,
             nsid: facts.namespace.nsid,
             block_shift: facts.namespace.block_shift,
             transfer_pages: pages.min(TRANSFER_PAGES_MOST).min(room) as u16,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forebay_spec::streamer::bar0;
+use forebay_spec::streamer::{bar0, window};
 
 use crate::bus::PciAddress;
 
@@ -32,8 +32,14 @@ pub struct FpgaPlace {
     pub control: u64,
     /// Offset of the queue window; `None` follows from the queue depth.
     pub queues: Option<u64>,
-    /// Offset of the data window.
-    pub data: u64,
+    /// Offset of the data window; `None` follows from where the streamer keeps its payload.
+    pub data: Option<u64>,
+    /// Offset of the PRP lists, of a streamer with its payload in DRAM.
+    pub lists: u64,
+    /// Address of the buffer for reads in on-board DRAM, a multiple of 64 MiB.
+    pub dram_read: u64,
+    /// Address of the buffer for writes in on-board DRAM, a multiple of 64 MiB.
+    pub dram_write: u64,
 }
 
 impl Default for FpgaPlace {
@@ -43,7 +49,10 @@ impl Default for FpgaPlace {
             bar: 0,
             control: bar0::CONTROL,
             queues: None,
-            data: bar0::DATA,
+            data: None,
+            lists: bar0::PRP_LISTS,
+            dram_read: window::DRAM_BUFFER_BYTES,
+            dram_write: 0,
         }
     }
 }

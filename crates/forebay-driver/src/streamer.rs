@@ -8,12 +8,32 @@
 
 use std::time::Duration;
 
-use forebay_spec::streamer::{self, regs, window};
+use forebay_spec::streamer::{self, bar0, regs, window};
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
 use crate::error::Error;
 use crate::poll;
+
+/// Where a streamer keeps its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// In the FPGA.
+    OnChip,
+    /// In DRAM on the card.
+    OnBoard,
+}
+
+/// Where a streamer with its payload in on-board DRAM finds what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DramPlaces {
+    /// Bus address of the PRP lists, a multiple of 4 MiB.
+    pub prp_lists: u64,
+    /// Address of the buffer for reads, on the memory's side, a multiple of 64 MiB.
+    pub read: u64,
+    /// Address of the buffer for writes, on the memory's side, a multiple of 64 MiB.
+    pub write: u64,
+}
 
 /// What the RTL was built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,11 +42,13 @@ pub struct Parameters {
     pub version: u32,
     /// Most entries of the queue pair.
     pub queue_depth: u32,
-    /// 4 KiB pages of the payload buffer.
+    /// Units of the payload buffer.
     pub pages: u32,
+    /// log2 of the 4 KiB pages of a unit.
+    pub unit_shift: u32,
     /// Offset of the completion queue in the queue window, bytes.
     pub cq_offset: u64,
-    /// Pages kept for each direction.
+    /// Units kept for each direction.
     pub reserve_pages: u32,
 }
 
@@ -37,8 +59,10 @@ pub struct Config {
     pub sq_doorbell: u64,
     /// Bus address of the completion doorbell.
     pub cq_doorbell: u64,
-    /// Bus address of the data window, a multiple of 8 MiB.
+    /// Bus address of the data window, a multiple of 8 MiB; with DRAM, of 128 MiB.
     pub data_window: u64,
+    /// Where the payload is in on-board DRAM.
+    pub dram: Option<DramPlaces>,
     /// Namespace identifier.
     pub nsid: u32,
     /// log2 of the logical block: 9 or 12.
@@ -66,6 +90,7 @@ pub struct Streamer {
     bar: u8,
     base: u64,
     extended: bool,
+    memory: Memory,
 }
 
 impl Streamer {
@@ -84,6 +109,7 @@ impl Streamer {
             bar,
             base,
             extended: false,
+            memory: Memory::OnChip,
         };
         let identity = streamer.read(bus, regs::identity::OFFSET)?;
         if identity == u64::MAX {
@@ -92,25 +118,46 @@ impl Streamer {
                 during: "when the streamer's identity was read",
             });
         }
-        if regs::identity::IDENTITY.get(identity) != streamer::IDENTITY_ONCHIP {
-            return Err(Error::Refused {
-                field: "the streamer's identity",
-                value: format!("{identity:#010x}"),
-                limit: format!(
-                    "{:#010x} is the one with the on-chip buffer",
-                    streamer::IDENTITY_ONCHIP
-                ),
-                remedy: "load the right bitstream, or give the offset at which its registers stand",
-            });
-        }
         let version = streamer.read(bus, regs::version::OFFSET)?;
         streamer.extended = regs::version::MAGIC.get(version) == u64::from(streamer::VERSION_MAGIC);
+        streamer.memory = match regs::identity::IDENTITY.get(identity) {
+            streamer::IDENTITY_ONCHIP => Memory::OnChip,
+            // SNAcc's with DRAM has its PRP lists otherwise.
+            streamer::IDENTITY_ONBOARD if streamer.extended => Memory::OnBoard,
+            _ => {
+                return Err(Error::Refused {
+                    field: "the streamer's identity",
+                    value: format!("{identity:#010x}"),
+                    limit: format!(
+                        "{:#010x} is the one with the on-chip buffer, {:#010x} Forebay's with \
+                         on-board DRAM",
+                        streamer::IDENTITY_ONCHIP,
+                        streamer::IDENTITY_ONBOARD
+                    ),
+                    remedy: "load the right bitstream, or give the offset at which its registers \
+                             stand",
+                });
+            }
+        };
         Ok(streamer)
     }
 
     /// Whether the registers from 0x200 on are there. They are not in SNAcc's streamer.
     pub const fn is_extended(&self) -> bool {
         self.extended
+    }
+
+    /// Where it keeps its payload.
+    pub const fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    /// Where its data window stands unless said otherwise, and how many bytes it has.
+    pub(crate) const fn data_window(&self) -> (u64, u64) {
+        match self.memory {
+            Memory::OnChip => (bar0::DATA, window::DATA_WINDOW_BYTES),
+            Memory::OnBoard => (bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES),
+        }
     }
 
     /// Reads a register by its offset.
@@ -140,6 +187,7 @@ impl Streamer {
                 version: 0,
                 queue_depth: 64,
                 pages: 1024,
+                unit_shift: 0,
                 cq_offset,
                 reserve_pages: 0,
             });
@@ -164,6 +212,7 @@ impl Streamer {
             version,
             queue_depth: depth as u32,
             pages: regs::parameters::PAGES.get(bits) as u32,
+            unit_shift: regs::parameters::UNIT_SHIFT.get(bits) as u32,
             cq_offset,
             reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,
         })
@@ -208,6 +257,13 @@ impl Streamer {
             ("data_window", regs::data_window::OFFSET, config.data_window),
             ("nsid", regs::nsid::OFFSET, u64::from(config.nsid)),
         ];
+        if let Some(dram) = config.dram {
+            writes.extend([
+                ("prp_lists", regs::prp_lists::OFFSET, dram.prp_lists),
+                ("dram_read", regs::dram_read::OFFSET, dram.read),
+                ("dram_write", regs::dram_write::OFFSET, dram.write),
+            ]);
+        }
         if self.extended {
             let mut chunk = self.read(bus, regs::chunk::OFFSET)?;
             if let Some(pages) = config.chunk_pages {
@@ -292,6 +348,13 @@ impl Streamer {
                 config.data_window.is_multiple_of(window::DATA_WINDOW_BYTES),
                 "a multiple of 8 MiB, so that one bit selects the PRP lists: the BAR must be \
                  aligned to its size",
+            ),
+            (
+                "data_window",
+                config.data_window,
+                config.dram.is_none()
+                    || config.data_window.is_multiple_of(window::DRAM_WINDOW_BYTES),
+                "a multiple of 128 MiB, as large as both buffers in DRAM",
             ),
             ("nsid", config.nsid.into(), config.nsid != 0, "not 0"),
             (

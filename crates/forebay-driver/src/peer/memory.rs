@@ -40,12 +40,12 @@ impl Memory {
         discover::answer(bus, device)?;
         let streamer = Streamer::attach(bus, device, place.bar, place.control)?;
         streamer.stop(bus)?;
-        let pages = streamer.parameters(bus)?.pages;
+        let parameters = streamer.parameters(bus)?;
         Ok(Self {
             device,
             bar: place.bar,
-            offset: place.data,
-            bytes: u64::from(pages) * PAGE_BYTES,
+            offset: place.data.unwrap_or(streamer.data_window().0),
+            bytes: (u64::from(parameters.pages) * PAGE_BYTES) << parameters.unit_shift,
         })
     }
 

@@ -11,7 +11,7 @@ use forebay_model::Profile;
 use forebay_rtl::Source;
 
 use super::{DefaultProfile, third_party};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::home;
 
 /// Queue depths that the RTL knows.
@@ -21,10 +21,11 @@ const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Pages of the host port's staging memory.
 pub const HOST_PAGES: u32 = 64;
 /// Options that are of a simulated machine alone.
-const SIMULATED: [&str; 9] = [
+const SIMULATED: [&str; 10] = [
     "profile",
     "reorder",
     "seed",
+    "memory",
     "rtl",
     "top",
     "param",
@@ -40,6 +41,8 @@ pub struct MachineArgs<P> {
     pub profile: String,
     /// Entries of the queues; none: as many as the RTL has.
     pub queue_depth: Option<u32>,
+    /// The payload is in on-board DRAM.
+    pub dram: bool,
     /// Pages of the reorder window.
     pub reorder: u32,
     /// Decides everything random.
@@ -84,6 +87,9 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where it is not found.
     pub fn source(&self) -> Result<Source> {
+        if self.dram {
+            return self.source_of(|root, depth, _| rtl::dram(root, depth));
+        }
         self.source_of(rtl::onchip)
     }
 
@@ -115,6 +121,14 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where the RTL is not found.
     pub fn config_of_card(&self, profile: Profile) -> Result<Config> {
+        if self.dram {
+            return Err(Failure::input(
+                "--memory",
+                "dram",
+                "the card with a host port keeps its payload on chip",
+                "leave it out",
+            ));
+        }
         let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
         Ok(self.config_of(source?, profile))
     }
@@ -161,6 +175,10 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
         let reorder = arg!(--reorder <PAGES> "Reorder window in 4 KiB pages, a power of two")
             .value_parser(window)
             .default_value("1024");
+        let memory = arg!(--memory <WHERE> "Where the streamer keeps its payload")
+            .value_parser(["onchip", "dram"])
+            .conflicts_with_all(["rtl", "reorder"])
+            .default_value("onchip");
         let seed = arg!(--seed <N> "Decides everything that is random")
             .value_parser(value_parser!(u64))
             .default_value("1");
@@ -195,7 +213,7 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
         command
             .next_help_heading("Machine")
             .args([
-                profile, depth, reorder, seed, rtl, top, param, wave, from, until,
+                profile, depth, memory, reorder, seed, rtl, top, param, wave, from, until,
             ])
             .next_help_heading(None)
     }
@@ -215,6 +233,9 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
                 .cloned()
                 .unwrap_or_default(),
             queue_depth: matches.get_one("queue-depth").copied(),
+            dram: matches
+                .get_one::<String>("memory")
+                .is_some_and(|memory| memory == "dram"),
             reorder: matches
                 .get_one("reorder")
                 .copied()
