@@ -12,6 +12,7 @@ Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `TESTCASE=name` picks one cor
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
@@ -51,6 +52,11 @@ def _environment() -> None:
     os.environ["PATH"] = os.pathsep.join(dict.fromkeys(tools))
     os.environ["MAKEFLAGS"] = MAKE_VARIABLES
     os.environ.setdefault("MAX_PARALLEL_BUILD_JOBS", BUILD_JOBS)
+    # Verilator's own part of each build is the same for all: half of the compiler's work.
+    if shutil.which("ccache"):
+        os.environ["OBJCACHE"] = "ccache"
+        os.environ["CCACHE_DIR"] = str(BUILD / "ccache")
+        os.environ["CCACHE_NOHASHDIR"] = "1"
 
 
 def _failures(results: Path) -> list[str]:
