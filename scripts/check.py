@@ -33,6 +33,7 @@ def stages(jobs: int) -> list[Stage]:
     """List all stages, the quick ones first."""
     python = sys.executable
     cargo = ["--workspace", "--locked", f"--jobs={jobs}"]
+    spread = [f"--numprocesses={jobs}", "--dist=loadfile"]
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     return [
         Stage(
@@ -47,9 +48,9 @@ def stages(jobs: int) -> list[Stage]:
         Stage(
             "tb",
             "cocotb tests of RTL modules",
-            [*pytest, f"--numprocesses={jobs}", "--dist=loadfile", "tb"],
+            [*pytest, *spread, "tb"],
         ),
-        Stage("tests", "end to end, as a user does it", [*pytest, "tests/cli", "tests/tools"]),
+        Stage("tests", "end to end, as a user does it", [*pytest, *spread, "tests/cli", "tests/tools"]),
         Stage("vm", "in a Linux guest, on QEMU's drives", [*pytest, "tests/vm"]),
         Stage(
             "budget",

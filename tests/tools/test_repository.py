@@ -10,7 +10,7 @@ import pytest
 import assertions
 import lint
 import registers
-from forebay import streamer_regs
+from forebay import spec, streamer_regs
 from forebay.filelist import ROOT, read_filelist
 
 RDL = """
@@ -107,4 +107,5 @@ def test_map_keeps_its_neighbours() -> None:
     assert streamer_regs.DATA_WINDOW == 0x10
     assert streamer_regs.NSID == 0x18
     assert streamer_regs.ENABLE == 0x28
-    assert streamer_regs.RESETS["identity"] == 0xA4D210BB
+    assert streamer_regs.IDENTITY == 0x30
+    assert (spec.IDENTITY_ONCHIP, spec.IDENTITY_ONBOARD) == (0xA4D210BB, 0x72BEDB1A)
