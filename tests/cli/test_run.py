@@ -116,3 +116,26 @@ def test_bytes_pass_the_host_by(forebay: Run, data: Callable[[int], Path]) -> No
     assert payload["fpga", "up"] >= 1 << 20
     assert payload["ssd0", "up"] >= 1 << 20
     assert payload.get(("host", "up"), 0) + payload.get(("host", "down"), 0) == 0
+
+
+def test_every_rate_tells_what_crossed_pcie(forebay: Run, data: Callable[[int], Path]) -> None:
+    """Each way has its own links; on the way to the drive a byte crosses PCIe once."""
+    line = ("run", "--write", data(1 << 20), "--read", "--json", "-")
+    report = forebay(*line).report
+    for way, (busy, quiet) in {"write": ("up", "down"), "read": ("down", "up")}.items():
+        rate = report[way]
+        assert 1 <= rate["pcie_bytes_per_byte"] < 1.02
+        hops = {(hop["link"], hop["direction"]): hop for hop in rate["hops"]}
+        card, other = hops["fpga", busy], hops["fpga", quiet]
+        assert card["payload_bytes"] >= 1 << 20 > other["payload_bytes"]
+        assert card["payload_bytes"] < card["wire_bytes"]
+        share = card["wire_bytes"] / card["link_bytes_per_second"] / rate["pcie_seconds"]
+        assert card["link_share"] == pytest.approx(share) and 0.1 < share < 1
+    sums = {(hop["link"], hop["direction"]): hop["wire_bytes"] for hop in report["hops"]}
+    parts = [
+        hop["wire_bytes"]
+        for way in ("write", "read")
+        for hop in report[way]["hops"]
+        if (hop["link"], hop["direction"]) == ("ssd0", "up")
+    ]
+    assert sums["ssd0", "up"] == sum(parts)

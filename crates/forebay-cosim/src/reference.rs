@@ -11,7 +11,7 @@ use forebay_driver::{
     Bus, BusError, DmaBuffer, Done, Namespace, Options, PciAddress, QueuePair, QueuePlacement,
     Session, Span, Step, bring_up_observed,
 };
-use forebay_model::{FaultPlan, Medium, Profile, Ssd, Time};
+use forebay_model::{FaultPlan, HopCount, Medium, Profile, Ssd, Time};
 
 use crate::error::{Error, Result};
 use crate::machine::{Host, Machine, impl_bus};
@@ -46,6 +46,8 @@ pub struct ReferenceRun {
     pub duration: Time,
     /// Of each command from submission to completion, picoseconds, in the order of completion.
     pub latencies: Vec<Time>,
+    /// What crossed each link, each way.
+    pub hops: Vec<HopCount>,
 }
 
 impl ReferenceRun {
@@ -183,6 +185,7 @@ impl Reference {
         // Of each command under way: its slot in the buffer, its start, its bytes.
         let mut under_way: Vec<Option<(usize, Time, u64)>> = vec![None; depth + 1];
         let mut run = ReferenceRun::default();
+        let hops = self.machine.fabric.hops().to_vec();
         let mut done: Vec<Done> = Vec::with_capacity(depth);
         let start = self.machine.now;
         let mut last = start;
@@ -238,6 +241,11 @@ impl Reference {
             }
         }
         run.duration = last - start;
+        let now = self.machine.fabric.hops().iter();
+        run.hops = now
+            .zip(&hops)
+            .map(|(hop, before)| hop.since(before))
+            .collect();
         Ok(run)
     }
 

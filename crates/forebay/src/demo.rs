@@ -16,8 +16,9 @@ use crate::home;
 use crate::interrupt;
 use crate::reference::Reference;
 use crate::render::{self, Grid, Page};
-use crate::report::{self, Header, Hop, Rate};
+use crate::report::{self, Header, Rate};
 use crate::session::{Ended, Session, StepReport};
+use crate::traffic::{self, Hop, Traffic};
 use crate::workload::sequential;
 
 /// Characters of what a step found; JSON has it whole.
@@ -121,14 +122,13 @@ fn there_and_back(
     report: &mut Report,
 ) -> Result<Ended> {
     let bytes = data.len() as u64;
-    let period = session.system.clock_period();
     session.begin();
     session
         .system
         .submit_write(Write::new(0, Payload::Bytes(Arc::clone(data))));
     let ended = session.run("file → drive", bytes);
-    let written = Rate::of(&session.system.stats().writes, period);
-    report.hops = session.hops();
+    let written = session.rate(Direction::Write);
+    report.hops.clone_from(&written.traffic.hops);
     if !ended.is_done() {
         return Ok(ended);
     }
@@ -138,8 +138,8 @@ fn there_and_back(
         .system
         .submit_read(Read::new(0, bytes, Sink::Collect));
     let ended = session.run("drive → file", bytes);
-    let read = Rate::of(&session.system.stats().reads, period);
-    add_hops(&mut report.hops, &session.hops());
+    let read = session.rate(Direction::Read);
+    report.hops = Traffic::together([&written.traffic, &read.traffic], 2 * bytes).hops;
     if !ended.is_done() {
         return Ok(ended);
     }
@@ -201,14 +201,6 @@ fn differ_on_medium(session: &Session, data: &[u8]) -> Result<u64> {
     Ok(differ(data, &stored))
 }
 
-fn add_hops(all: &mut [Hop], more: &[Hop]) {
-    for (hop, more) in all.iter_mut().zip(more) {
-        hop.messages += more.messages;
-        hop.payload_bytes += more.payload_bytes;
-        hop.wire_bytes += more.wire_bytes;
-    }
-}
-
 fn show(report: &Report) {
     let mut page = Page::new("Forebay demo");
     page.line("A real file through the streamer's RTL onto an SSD, and back.\n");
@@ -247,7 +239,13 @@ fn show(report: &Report) {
         page.grid(grid);
     }
     page.heading("Where the bytes went");
-    page.grid(hops(&report.hops));
+    let ways = [("write", &report.write), ("read", &report.read)];
+    let ways = ways
+        .iter()
+        .filter_map(|(name, way)| Some((*name, way.as_ref()?)));
+    page.grid(traffic::grid(
+        ways.map(|(name, way)| (name, &way.streamer.traffic)),
+    ));
     let count = render::count(report.file_bytes);
     if report.is_good() {
         page.verdict(
@@ -307,37 +305,6 @@ fn cells(name: &str, way: &Way, clock_hz: f64) -> [String; 6] {
             .map_or("–".into(), |host| render::rate(host.gigabytes_per_second)),
         render::ratio(way.ratio),
     ]
-}
-
-/// A table of what crossed which link.
-pub fn hops(hops: &[Hop]) -> Grid {
-    let mut grid = Grid::new(&["link", ">packets", ">payload", ">on the wire", ""]);
-    let most = hops
-        .iter()
-        .map(|hop| hop.payload_bytes)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    for hop in hops.iter().filter(|hop| hop.messages > 0) {
-        let name = match hop.link.as_str() {
-            "fpga" => "FPGA card",
-            "host" => "host",
-            _ => "drive",
-        };
-        let way = if hop.direction == "up" {
-            "→ switch"
-        } else {
-            "← switch"
-        };
-        grid.row([
-            format!("{name} {way}"),
-            render::count(hop.messages),
-            render::bytes(hop.payload_bytes),
-            render::bytes(hop.wire_bytes),
-            render::bar(hop.payload_bytes as f64 / most as f64, 16),
-        ]);
-    }
-    grid
 }
 
 #[cfg(test)]

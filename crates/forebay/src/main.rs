@@ -28,6 +28,7 @@ mod serve;
 mod session;
 mod spec;
 mod ssd;
+mod traffic;
 mod vm;
 mod workload;
 

@@ -6,11 +6,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use forebay_cosim::{Flow, ReferenceRun};
-use forebay_model::{Direction, HopCount, Node};
+use forebay_model::HopCount;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Exit, Failure, Result};
+use crate::traffic::Traffic;
 
 /// What every report begins with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,6 +73,9 @@ pub struct Rate {
     pub failed: u64,
     /// Transactions whose data differed.
     pub mismatched: u64,
+    /// What crossed PCIe meanwhile.
+    #[serde(flatten)]
+    pub traffic: Traffic,
 }
 
 /// Latencies in cycles.
@@ -108,8 +112,8 @@ impl Latency {
 }
 
 impl Rate {
-    /// The numbers of one direction.
-    pub fn of(flow: &Flow, clock_period: u64) -> Self {
+    /// The numbers of one direction, in which so much crossed the links.
+    pub fn of(flow: &Flow, clock_period: u64, hops: &[HopCount]) -> Self {
         let mut latencies = flow.latencies.clone();
         latencies.sort_unstable();
         Self {
@@ -121,6 +125,7 @@ impl Rate {
             latency_cycles: Latency::of(&latencies),
             failed: flow.failed,
             mismatched: flow.mismatched,
+            traffic: Traffic::new(hops, flow.cycles() * clock_period, flow.bytes),
         }
     }
 
@@ -143,6 +148,7 @@ impl Rate {
             latency_cycles: Latency::of(&latencies),
             failed: run.failed,
             mismatched: 0,
+            traffic: Traffic::new(&run.hops, run.duration, run.bytes),
         }
     }
 
@@ -163,6 +169,7 @@ impl Rate {
             latency_cycles: Latency::of(&latencies),
             failed: sum(|run| run.failed),
             mismatched: sum(|run| run.mismatched),
+            traffic: Traffic::together(runs.iter().map(|run| &run.traffic), bytes),
         }
     }
 
@@ -170,40 +177,6 @@ impl Rate {
     pub fn ratio_to(&self, reference: &Self) -> Option<f64> {
         let ratio = self.bytes_per_cycle / reference.bytes_per_cycle;
         (ratio.is_finite() && ratio > 0.0).then_some(ratio)
-    }
-}
-
-/// What crossed a link one way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hop {
-    /// Whose link: `host`, `fpga`, `ssd0`.
-    pub link: String,
-    /// `up` to the switch, or `down` from it.
-    pub direction: String,
-    /// Packets.
-    pub messages: u64,
-    /// Bytes of payload.
-    pub payload_bytes: u64,
-    /// Bytes with headers and framing.
-    pub wire_bytes: u64,
-}
-
-impl From<&HopCount> for Hop {
-    fn from(hop: &HopCount) -> Self {
-        Self {
-            link: match hop.node {
-                Node::Host => "host".into(),
-                Node::Fpga => "fpga".into(),
-                Node::Ssd(number) => format!("ssd{number}"),
-            },
-            direction: match hop.direction {
-                Direction::Up => "up".into(),
-                Direction::Down => "down".into(),
-            },
-            messages: hop.messages,
-            payload_bytes: hop.payload,
-            wire_bytes: hop.wire,
-        }
     }
 }
 

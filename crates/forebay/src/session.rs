@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A machine that runs: built, brought up, and driven with progress shown.
 
-use forebay_cosim::{Config, Error, System};
+use forebay_cosim::{Config, Direction, Error, System};
 use forebay_driver::{Namespace, Step};
+use forebay_model::HopCount;
 use serde::{Deserialize, Serialize};
 
 use crate::args::MachineArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::report::{self, Header, Hop, ProfileName, Rate, Rtl};
+use crate::report::{self, Header, ProfileName, Rate, Rtl};
 use crate::workload::Op;
 
 /// How a run ended. What was reached is in the statistics in each case.
@@ -78,7 +79,7 @@ pub struct Session {
     pub steps: Vec<StepReport>,
     header: Header,
     /// What had crossed the links when counting began.
-    hops_before: Vec<Hop>,
+    hops_before: Vec<HopCount>,
 }
 
 impl Session {
@@ -176,22 +177,25 @@ impl Session {
     pub fn begin(&mut self) {
         self.system.reset_stats();
         self.system.take_outcomes();
-        self.hops_before = self.all_hops();
+        self.hops_before = self.system.fabric().hops().to_vec();
     }
 
     /// What crossed the links since [`Session::begin`].
-    pub fn hops(&self) -> Vec<Hop> {
-        let mut hops = self.all_hops();
-        for (hop, before) in hops.iter_mut().zip(&self.hops_before) {
-            hop.messages -= before.messages;
-            hop.payload_bytes -= before.payload_bytes;
-            hop.wire_bytes -= before.wire_bytes;
-        }
-        hops
+    pub fn hops(&self) -> Vec<HopCount> {
+        let now = self.system.fabric().hops().iter();
+        now.zip(&self.hops_before)
+            .map(|(hop, before)| hop.since(before))
+            .collect()
     }
 
-    fn all_hops(&self) -> Vec<Hop> {
-        self.system.fabric().hops().iter().map(Hop::from).collect()
+    /// How fast it went this way since [`Session::begin`].
+    pub fn rate(&self, direction: Direction) -> Rate {
+        let stats = self.system.stats();
+        let flow = match direction {
+            Direction::Write => &stats.writes,
+            Direction::Read => &stats.reads,
+        };
+        Rate::of(flow, self.system.clock_period(), &self.hops())
     }
 
     /// Runs what was submitted, of so many bytes, until all has ended.
@@ -225,13 +229,8 @@ impl Session {
             op.submit(&mut self.system, seed);
         }
         let ended = self.run(label, ops.iter().map(|op| op.length).sum());
-        let stats = self.system.stats();
-        let flow = if stats.reads.transactions > 0 {
-            &stats.reads
-        } else {
-            &stats.writes
-        };
-        let rate = Rate::of(flow, self.system.clock_period());
+        let direction = ops.first().map_or(Direction::Write, |op| op.direction);
+        let rate = self.rate(direction);
         Measured { rate, ended }
     }
 

@@ -27,16 +27,30 @@ pub struct HopCount {
     pub payload: u64,
     /// Bytes on the wire: payload, headers and framing.
     pub wire: u64,
+    /// What the link carries at most, wire bytes per second; 0 is without limit.
+    pub bytes_per_second: u64,
 }
 
 impl HopCount {
-    pub(super) const fn new(node: Node, direction: Direction) -> Self {
+    pub(super) const fn new(node: Node, direction: Direction, bytes_per_second: u64) -> Self {
         Self {
             node,
             direction,
             messages: 0,
             payload: 0,
             wire: 0,
+            bytes_per_second,
+        }
+    }
+
+    /// What has crossed since an earlier count of the same link and way.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            messages: self.messages - earlier.messages,
+            payload: self.payload - earlier.payload,
+            wire: self.wire - earlier.wire,
+            ..*self
         }
     }
 

@@ -141,8 +141,9 @@ impl Fabric {
             };
             ports.push(Port::new(link, nodes));
             let node = Node::from_index(index);
-            hops.push(HopCount::new(node, Direction::Up));
-            hops.push(HopCount::new(node, Direction::Down));
+            for direction in [Direction::Up, Direction::Down] {
+                hops.push(HopCount::new(node, direction, link.bytes_per_second));
+            }
         }
         Self {
             immediate: profile.is_immediate(),

@@ -18,6 +18,7 @@ use crate::reference::Reference;
 use crate::render::{self, Grid, Page};
 use crate::report::{self, Header, Rate};
 use crate::session::{Ended, Session};
+use crate::traffic;
 use crate::workload::Op;
 
 /// Kind and version of the report.
@@ -155,6 +156,11 @@ impl Bench {
         if !report::emit(&report, args.json.as_deref())? {
             let mut page = page(name, &report.header);
             page.grid(draw(&report.found));
+            page.heading("What crossed PCIe");
+            let rows = report.found.rows.iter();
+            page.grid(traffic::grid(
+                rows.map(|row| (row.title.as_str(), &row.streamer.traffic)),
+            ));
             verdict(&mut page, &report.header, good);
             page.print();
         }

@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::render;
 use crate::report;
 use crate::session::{Ended, Session};
+use crate::traffic::{self, Traffic};
 use crate::workload::{below, random};
 
 /// Transactions under way at once, more than the queues hold commands.
@@ -44,6 +45,9 @@ struct Soak {
     cycles: u64,
     /// The first few transactions that went wrong.
     first_wrong: Vec<String>,
+    /// What crossed PCIe.
+    #[serde(flatten)]
+    traffic: Traffic,
 }
 
 impl Soak {
@@ -321,7 +325,11 @@ impl Soaker {
     }
 
     fn finish(mut self, args: &SoakArgs, ended: Ended) -> Result<Exit> {
-        self.soak.cycles = self.session.system.stats().cycles;
+        let Self { session, soak, .. } = &mut self;
+        soak.cycles = session.system.stats().cycles;
+        let time = soak.cycles * session.system.clock_period();
+        let bytes = soak.bytes_written + soak.bytes_read;
+        soak.traffic = Traffic::new(&session.hops(), time, bytes);
         let report = Report {
             header: self.session.header(&ended),
             bench: "soak",
@@ -354,6 +362,8 @@ fn show(report: &Report<Soak>, good: bool) {
     ] {
         page.field(name, format_args!("{:>14}", render::count(count)));
     }
+    page.heading("What crossed PCIe");
+    page.grid(traffic::grid([("all", &soak.traffic)]));
     for line in &soak.first_wrong {
         page.line(format_args!("  {} {line}", render::mark(false)));
     }

@@ -21,7 +21,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::inspection::Inspection;
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::report::{self, Header, Hop, ProfileName, Rtl};
+use crate::report::{self, Header, ProfileName, Rtl};
 use crate::session::Ended;
 
 /// How long a step of a transaction may take: longer than the streamer's own time-out, which ends
@@ -269,10 +269,6 @@ impl Target for Hardware {
                 data: sink.inner,
             })
         })
-    }
-
-    fn hops(&self) -> Vec<Hop> {
-        Vec::new()
     }
 
     fn inspection(&mut self) -> Result<Inspection> {

@@ -19,7 +19,7 @@ use crate::args::{BusKind, RunArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::inspect;
 use crate::inspection::Inspection;
-use crate::report::{self as json, Header, Hop, Rate};
+use crate::report::{self as json, Header, Rate};
 use crate::session::Ended;
 use report::Report;
 
@@ -33,8 +33,6 @@ trait Target {
     fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg;
     /// Reads all pieces of so many bytes.
     fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg;
-    /// What crossed the links meanwhile, where that is counted.
-    fn hops(&self) -> Vec<Hop>;
     /// What the streamer's registers say.
     fn inspection(&mut self) -> Result<Inspection>;
     /// Both sides of the queues.
@@ -116,7 +114,6 @@ fn carry_out(
         }
         ended = leg.ended;
     }
-    report.hops = target.hops();
     // What has broken down may no longer answer: then there is nothing to show.
     let inspection = match (target.inspection(), &ended) {
         (Err(_), Ended::Failed(_)) => Inspection::default(),

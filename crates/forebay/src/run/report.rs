@@ -10,7 +10,8 @@ use crate::args::RunArgs;
 use crate::demo;
 use crate::inspection::Inspection;
 use crate::render::{self, Grid, Page};
-use crate::report::{Header, Hop, Rate};
+use crate::report::{Header, Rate};
+use crate::traffic::{self, Hop, Traffic};
 
 /// Transactions listed one by one in the text; JSON has them all.
 const LISTED: usize = 16;
@@ -99,6 +100,9 @@ impl Report {
         };
         rate.clone_from(&leg.rate);
         *seconds = leg.seconds;
+        let rates = || [&self.write, &self.read].into_iter().flatten();
+        let bytes = rates().map(|rate| rate.bytes).sum();
+        self.hops = Traffic::together(rates().map(|rate| &rate.traffic), bytes).hops;
         self.transactions
             .extend(leg.moved.iter().map(Transaction::from));
     }
@@ -139,7 +143,13 @@ impl Report {
         if header.simulated {
             page.grid(self.rates());
             page.heading("Where the bytes went");
-            page.grid(demo::hops(&self.hops));
+            let ways = [("write", &self.write), ("read", &self.read)];
+            let ways = ways
+                .iter()
+                .filter_map(|(name, rate)| Some((*name, rate.as_ref()?)));
+            page.grid(traffic::grid(
+                ways.map(|(name, rate)| (name, &rate.traffic)),
+            ));
         } else {
             page.grid(self.times());
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forebay_cosim::{Config, Outcome, Payload, Read, Sink, Write};
+use forebay_cosim::{Config, Direction, Outcome, Payload, Read, Sink, Write};
 use forebay_driver::Flight;
 use forebay_model::Medium;
 
@@ -12,7 +12,7 @@ use crate::args::{RunArgs, values};
 use crate::failure::Result;
 use crate::flight;
 use crate::inspection::Inspection;
-use crate::report::{Header, Hop, Rate};
+use crate::report::Header;
 use crate::session::{Ended, Session};
 
 /// Builds the machine and brings it up.
@@ -68,26 +68,18 @@ impl Target for Session {
             self.system.submit_write(write);
         }
         let ended = self.run("file → drive", bytes);
-        let flow = &self.system.stats().writes;
-        let rate = Rate::of(flow, self.system.clock_period());
-        leg(self, ended, rate)
+        leg(self, ended, Direction::Write)
     }
 
     fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
+        self.begin();
         for (offset, length) in pieces(bytes, args.transaction) {
             let at = args.at.saturating_add(offset);
             let read = Read::new(at, length, Sink::Collect);
             self.system.submit_read(read);
         }
-        self.system.reset_stats();
         let ended = self.run("drive → file", bytes);
-        let flow = &self.system.stats().reads;
-        let rate = Rate::of(flow, self.system.clock_period());
-        leg(self, ended, rate)
-    }
-
-    fn hops(&self) -> Vec<Hop> {
-        Self::hops(self)
+        leg(self, ended, Direction::Read)
     }
 
     fn inspection(&mut self) -> Result<Inspection> {
@@ -107,7 +99,8 @@ impl Target for Session {
     }
 }
 
-fn leg(session: &mut Session, ended: Ended, rate: Rate) -> Leg {
+fn leg(session: &mut Session, ended: Ended, direction: Direction) -> Leg {
+    let rate = session.rate(direction);
     let outcomes = session.system.take_outcomes();
     Leg {
         ended,
