@@ -23,6 +23,7 @@ BENCHES = {
     "random-990pro-qd256": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "256"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
+    "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
     "vm-test": [FOREBAY, "vm", "test", "--full"],
     "resources": RESOURCES,
 }

@@ -58,7 +58,7 @@ pub use error::{Error, Result};
 pub use machine::{FPGA, SSD};
 pub use payload::{Mismatch, Payload, Sink, fill_pattern};
 pub use pins::PinSet;
-pub use reference::{Reference, ReferenceRun};
+pub use reference::{Design, Reference, ReferenceRun};
 pub use stats::{Beats, Direction, Flow, Outcome, Stats};
 pub use system::{Snapshot, System};
 pub use transaction::{Damage, Read, Write};

@@ -5,13 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_model::profile::{
-    Kind, Limit, LoadAccess, LoadDirection, Measurand, Measurement, Quantity,
-};
+use forebay_model::profile::{Kind, Limit, LoadAccess, LoadDirection, Measurement, Quantity};
 use forebay_model::{NANOSECOND, Profile};
 
 use crate::error::Result;
-use crate::reference::{Reference, ReferenceRun};
+use crate::reference::{Design, Reference, ReferenceRun};
 use crate::stats::Direction;
 use crate::workload::{Access, Workload};
 
@@ -55,12 +53,12 @@ pub fn measure(
     seed: u64,
     stop: Arc<AtomicBool>,
 ) -> Result<Vec<Measured>> {
-    let run = run(profile, load, seed, stop)?;
+    let run = run(profile, load, Design::HOST, seed, stop)?;
     let rows = load.gave.iter().map(|number| Measured {
         title: load.title.clone(),
         quantity: number.quantity,
         measured: number.value as f64,
-        model: value(&run, load, number),
+        model: value(&run, load, number.quantity),
         kind: number.kind,
         limit: load.limit,
         source: number.source.clone(),
@@ -75,6 +73,7 @@ pub fn measure(
 pub fn run(
     profile: &Profile,
     load: &Measurement,
+    design: Design,
     seed: u64,
     stop: Arc<AtomicBool>,
 ) -> Result<ReferenceRun> {
@@ -88,6 +87,7 @@ pub fn run(
     }
     let mut host = Reference::new(&profile, None, seed, load.depth, load.bytes)?;
     host.set_stop_flag(stop);
+    host.set_design(design);
     host.bring_up(&mut |_| {})?;
     let (direction, span) = match load.direction {
         LoadDirection::Read => (Direction::Read, profile.ssd.bytes()),
@@ -117,9 +117,11 @@ pub fn run(
     host.run(&workload(load.count))
 }
 
-fn value(run: &ReferenceRun, load: &Measurement, number: &Measurand) -> f64 {
+/// What a run gave: bytes per second, or nanoseconds.
+#[must_use]
+pub fn value(run: &ReferenceRun, load: &Measurement, quantity: Quantity) -> f64 {
     let nanoseconds = |time: f64| time / NANOSECOND as f64;
-    match number.quantity {
+    match quantity {
         Quantity::Rate => match run.duration + load.setup {
             0 => f64::INFINITY,
             time => run.bytes as f64 * 1e12 / time as f64,

@@ -3,6 +3,7 @@
 //! host in the manner of SPDK. Its queues and data lie in host memory, it takes completions out of
 //! order and costs no time itself.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use forebay_driver::{
     Bus, BusError, DmaBuffer, Done, Namespace, Options, PciAddress, QueuePair, QueuePlacement,
     Session, Span, Step, bring_up_observed,
 };
-use forebay_model::{FaultPlan, HopCount, Medium, Profile, Ssd, Time};
+use forebay_model::{FaultPlan, HopCount, Medium, Node, Profile, Ssd, Time};
 
 use crate::error::{Error, Result};
 use crate::machine::{Host, Machine, impl_bus};
@@ -25,9 +26,31 @@ const PATIENCE: Time = 30 * forebay_model::SECOND;
 /// Bytes of host memory beside the data buffers: queues, PRP lists, admin.
 const OVERHEAD: usize = 16 << 20;
 
-/// A host with a drive and nothing else.
+/// Where queues and data lie, and in which order commands end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Design {
+    /// Whose memory holds the queues and the PRP lists.
+    pub queues: Node,
+    /// Whose memory holds the data.
+    pub data: Node,
+    /// Commands end in the order in which they were sent: until all before it have ended, a command
+    /// that has completed keeps its place.
+    pub in_order: bool,
+}
+
+impl Design {
+    /// The ideal host: all in its own memory, each command ends when it completes.
+    pub const HOST: Self = Self {
+        queues: Node::Host,
+        data: Node::Host,
+        in_order: false,
+    };
+}
+
+/// A host with a drive and nothing else; with a [`Design`], a card seen at its commands.
 pub struct Reference {
     machine: Machine,
+    design: Design,
     session: Option<Session>,
     queue_depth: u16,
     stop: Arc<AtomicBool>,
@@ -96,10 +119,24 @@ impl Reference {
         let machine = Machine::new(profile, medium, seed, memory, None)?;
         Ok(Self {
             machine,
+            design: Design::HOST,
             session: None,
             queue_depth,
             stop: Arc::default(),
         })
+    }
+
+    /// Lets queues and data lie elsewhere; before [`Self::bring_up`]. Memory on a card answers after
+    /// the card's completer time and nothing more; doorbells still come from the host.
+    pub fn set_design(&mut self, design: Design) {
+        self.design = design;
+        let machine = &mut self.machine;
+        for node in [design.queues, design.data] {
+            if node != Node::Host {
+                machine.host.stand_also_at(node);
+            }
+        }
+        machine.fabric.map(design.queues, machine.host.range());
     }
 
     /// Sets what the drive does wrong, and when.
@@ -158,6 +195,8 @@ impl Reference {
         };
         let piece = workload.size.min(pair.transfer_bytes()).max(1);
         let buffer = self.dma_alloc(usize::from(self.queue_depth) * piece as usize, 4096)?;
+        let place = buffer.address..buffer.address + buffer.len as u64;
+        self.machine.fabric.map(self.design.data, place);
         let run = self.run_in(pair, &namespace, &buffer, piece, workload);
         // After a failure the drive may still use the buffer: it stays taken.
         if run.is_ok() {
@@ -182,6 +221,9 @@ impl Reference {
                 .map(move |offset| (start + offset, piece.min(workload.size - offset)))
         });
         let mut slots: Vec<usize> = (0..depth).rev().collect();
+        // In order: slots as they were given, and whether their command has completed.
+        let mut order: VecDeque<usize> = VecDeque::with_capacity(depth);
+        let mut completed = vec![false; depth];
         // Of each command under way: its slot in the buffer, its start, its bytes.
         let mut under_way: Vec<Option<(usize, Time, u64)>> = vec![None; depth + 1];
         let mut run = ReferenceRun::default();
@@ -206,6 +248,9 @@ impl Reference {
                 }
                 .map_err(Error::Command)?;
                 slots.pop();
+                if self.design.in_order {
+                    order.push_back(slot);
+                }
                 if let Some(entry) = under_way.get_mut(usize::from(cid)) {
                     *entry = Some((slot, self.machine.now, bytes));
                 }
@@ -230,7 +275,11 @@ impl Reference {
                 let Some((slot, began, bytes)) = entry else {
                     continue;
                 };
-                slots.push(slot);
+                if self.design.in_order {
+                    completed[slot] = true;
+                } else {
+                    slots.push(slot);
+                }
                 run.commands += 1;
                 run.latencies.push(last - began);
                 if status.is_success() {
@@ -238,6 +287,10 @@ impl Reference {
                 } else {
                     run.failed += 1;
                 }
+            }
+            while let Some(slot) = order.pop_front_if(|slot| completed[*slot]) {
+                completed[slot] = false;
+                slots.push(slot);
             }
         }
         run.duration = last - start;

@@ -4,8 +4,8 @@
 mod common;
 
 use common::profile;
-use forebay_cosim::{Access, Direction, Reference, Workload};
-use forebay_model::{FaultAction, FaultPlan, Trigger};
+use forebay_cosim::{Access, Design, Direction, Reference, Workload};
+use forebay_model::{FaultAction, FaultPlan, Node, Trigger};
 use forebay_spec::nvme::Status;
 
 fn workload(direction: Direction, access: Access, size: u64, count: u64) -> Workload {
@@ -80,4 +80,52 @@ fn large_transfers_are_cut_and_failures_counted() {
     assert_eq!(run.failed, 1);
     assert_eq!(run.commands, 8, "the drive takes 1 MiB at once");
     assert_eq!(run.bytes, 7 << 20);
+}
+
+/// SNAcc's design at the level of its commands: 64 that end in order read 1.6 GB/s.
+#[test]
+fn commands_that_end_in_order_wait_for_the_slowest() {
+    let mut rates = [false, true].map(|in_order| {
+        let mut card = Reference::new(&profile("990pro-2tb"), None, 1, 64, 4096).expect("made");
+        card.set_design(Design {
+            queues: Node::Fpga,
+            data: Node::Fpga,
+            in_order,
+        });
+        card.bring_up(&mut |_| {}).expect("comes up");
+        let load = workload(Direction::Read, Access::Random, 4096, 16_000);
+        let run = card.run(&load).expect("runs");
+        assert_eq!((run.commands, run.failed), (16_000, 0));
+        // Nothing but doorbells and the bring-up is the host's.
+        let up = run
+            .hops
+            .iter()
+            .find(|hop| hop.node == Node::Fpga)
+            .expect("a link");
+        assert!(up.payload >= 16_000 * 64, "entries are read from the card");
+        run.bytes_per_second() / 1e9
+    });
+    rates.sort_by(f64::total_cmp);
+    assert!((1.5..1.7).contains(&rates[0]), "in order: {rates:?}");
+    assert!(rates[1] > 4.0, "as they come: {rates:?}");
+}
+
+/// Where the data lie decides how fast writes are.
+#[test]
+fn writes_are_as_fast_as_the_way_to_their_data() {
+    for (data, expected) in [(Node::Host, 6.24), (Node::Fpga, 5.84)] {
+        let mut card = Reference::new(&profile("990pro-2tb"), None, 1, 4, 1 << 20).expect("made");
+        card.set_design(Design {
+            queues: Node::Fpga,
+            data,
+            in_order: true,
+        });
+        card.bring_up(&mut |_| {}).expect("comes up");
+        let load = workload(Direction::Write, Access::Sequential, 1 << 20, 200);
+        let rate = card.run(&load).expect("runs").bytes_per_second() / 1e9;
+        assert!(
+            (rate / expected - 1.0).abs() < 0.02,
+            "{data:?}: {rate:.2} GB/s"
+        );
+    }
 }

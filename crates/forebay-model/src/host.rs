@@ -12,6 +12,8 @@ const INTERRUPTS: Range<u64> = 0xfee0_0000..0xfef0_0000;
 #[derive(Debug)]
 pub struct HostMemory {
     base: u64,
+    /// Another node whose memory part of this stands for.
+    also_at: Option<Node>,
     bytes: Vec<u8>,
     /// Free ranges: start and length, never touching.
     free: BTreeMap<u64, u64>,
@@ -27,6 +29,7 @@ impl HostMemory {
     pub fn new(base: u64, len: usize) -> Self {
         Self {
             base,
+            also_at: None,
             bytes: vec![0; len],
             free: BTreeMap::from([(base, len as u64)]),
             used: BTreeMap::new(),
@@ -44,6 +47,12 @@ impl HostMemory {
     /// The addresses of interrupt messages, for [`Fabric::map`].
     pub const fn interrupt_range() -> Range<u64> {
         INTERRUPTS
+    }
+
+    /// Answers at another node, too: what [`Fabric::map`] sends there of its addresses is memory of
+    /// that node, with that node's links and times.
+    pub const fn stand_also_at(&mut self, node: Node) {
+        self.also_at = Some(node);
     }
 
     /// Takes `len` bytes at a multiple of `align` (a power of two); `None` when none are left.
@@ -115,7 +124,14 @@ impl HostMemory {
 
     /// Serves everything that has arrived at the host by now.
     pub fn step(&mut self, now: Time, fabric: &mut Fabric) {
-        while let Some(arrival) = fabric.poll(now, Node::Host) {
+        self.serve(now, fabric, Node::Host);
+        if let Some(node) = self.also_at {
+            self.serve(now, fabric, node);
+        }
+    }
+
+    fn serve(&mut self, now: Time, fabric: &mut Fabric, at: Node) {
+        while let Some(arrival) = fabric.poll(now, at) {
             match arrival {
                 Arrival::Completion(completion) => self.completions.push_back(completion),
                 Arrival::Request {

@@ -238,3 +238,24 @@ fn a_drive_is_checked_again_when_made() {
     let error = Ssd::new(&profile, medium, 0).unwrap_err().to_string();
     assert!(error.contains("mdts = 99"), "{error}");
 }
+
+#[test]
+fn a_number_can_be_varied() {
+    let field = "ssd.timing.write.page_ns";
+    let varied = Profile::load_varied("990pro-2tb", field, 1.5).unwrap();
+    let page = |profile: &Profile| profile.ssd.timing.unwrap().write.page;
+    let plain = Profile::builtin("990pro-2tb").unwrap();
+    assert_eq!(page(&varied), 984_000);
+    assert_eq!(
+        varied.ssd.timing.unwrap().read,
+        plain.ssd.timing.unwrap().read
+    );
+    for (field, factor) in [
+        ("ssd.timing.nothing", 1.1),
+        ("ssd.timing", 1.1),
+        (field, -1.0),
+    ] {
+        let error = Profile::load_varied("990pro-2tb", field, factor).unwrap_err();
+        assert!(error.to_string().contains("990pro-2tb"), "{error}");
+    }
+}

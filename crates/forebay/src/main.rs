@@ -22,6 +22,7 @@ mod recorded;
 mod reference;
 mod render;
 mod report;
+mod repro;
 mod resources;
 mod run;
 mod serve;
@@ -56,6 +57,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(args),
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),
+        Command::Repro(args) => repro::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Ssd { ssd } => ssd::run(ssd),

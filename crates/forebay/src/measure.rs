@@ -31,7 +31,7 @@ pub struct Row {
     pub difference_percent: f64,
     /// `fitted`, `predicted`.
     pub kind: String,
-    /// `drive`, `host`: what limited the measurement.
+    /// `drive`, `host`, `incident`: what limited the measurement.
     pub limit: String,
     /// Where the measurement is from.
     pub source: String,
@@ -133,6 +133,7 @@ impl Row {
             limit: match measured.limit {
                 Limit::Drive => "drive",
                 Limit::Host => "host",
+                Limit::Incident => "incident",
             }
             .into(),
             source: measured.source.clone(),

@@ -40,7 +40,7 @@ pub fn run(args: &ResourcesArgs) -> Result<Exit> {
 }
 
 /// The environment's Python, or the system's.
-fn python(root: &Path) -> PathBuf {
+pub fn python(root: &Path) -> PathBuf {
     let ours = root.join(".venv/bin/python");
     if ours.is_file() {
         ours
@@ -49,7 +49,8 @@ fn python(root: &Path) -> PathBuf {
     }
 }
 
-fn python_path(root: &Path) -> OsString {
+/// Where Python finds the project, before what the user has.
+pub fn python_path(root: &Path) -> OsString {
     let ours = root.join("python");
     let others = env::var_os("PYTHONPATH").unwrap_or_default();
     let paths = std::iter::once(ours.clone()).chain(env::split_paths(&others));

@@ -59,6 +59,17 @@ impl From<&HopCount> for Hop {
 }
 
 impl Hop {
+    fn count(&mut self, more: &Self) {
+        self.messages += more.messages;
+        self.payload_bytes += more.payload_bytes;
+        self.wire_bytes += more.wire_bytes;
+    }
+
+    fn share(&mut self, seconds: f64) {
+        let possible = self.link_bytes_per_second as f64 * seconds;
+        self.link_share = (possible > 0.0).then(|| self.wire_bytes as f64 / possible);
+    }
+
     /// The link and the way, for people.
     fn name(&self) -> String {
         let node = match self.link.as_str() {
@@ -90,19 +101,27 @@ impl Traffic {
                 continue;
             }
             for (hop, more) in hops.iter_mut().zip(&run.hops) {
-                hop.messages += more.messages;
-                hop.payload_bytes += more.payload_bytes;
-                hop.wire_bytes += more.wire_bytes;
+                hop.count(more);
             }
         }
         Self::of(hops, seconds, bytes)
     }
 
-    fn of(mut hops: Vec<Hop>, seconds: f64, bytes: u64) -> Self {
-        for hop in &mut hops {
-            let possible = hop.link_bytes_per_second as f64 * seconds;
-            hop.link_share = (possible > 0.0).then(|| hop.wire_bytes as f64 / possible);
+    /// Counts more on a link, one that is not there yet included, in the same time.
+    pub fn add(&mut self, more: Hop) {
+        let seconds = self.pcie_seconds;
+        let same = |hop: &&mut Hop| hop.link == more.link && hop.direction == more.direction;
+        match self.hops.iter_mut().find(same) {
+            Some(hop) => {
+                hop.count(&more);
+                hop.share(seconds);
+            }
+            None => self.hops.push(more),
         }
+    }
+
+    fn of(mut hops: Vec<Hop>, seconds: f64, bytes: u64) -> Self {
+        hops.iter_mut().for_each(|hop| hop.share(seconds));
         // What goes up to the switch is sent; what comes down has been counted.
         let sent = hops.iter().filter(|hop| hop.direction == "up");
         let sent: u64 = sent.map(|hop| hop.payload_bytes).sum();

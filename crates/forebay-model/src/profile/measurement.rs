@@ -34,6 +34,9 @@ pub enum Limit {
     Drive,
     /// What drove it: a model of the drive alone is better.
     Host,
+    /// Something that happened once, as what was measured before and after shows: no model of rates
+    /// has it.
+    Incident,
 }
 
 /// What a number is of.

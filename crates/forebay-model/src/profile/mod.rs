@@ -11,6 +11,7 @@ pub(crate) use parse::{Number, sources_of};
 pub(crate) use validate::ssd_profile;
 
 use crate::{ModelError, Time};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The built-in profiles: name and text.
@@ -70,13 +71,7 @@ impl Profile {
     /// # Errors
     /// Where there is none of this name.
     pub fn builtin(name: &str) -> Result<Self, ModelError> {
-        match BUILTIN.iter().find(|(known, _)| *known == name) {
-            Some((_, text)) => Self::from_toml(name, text),
-            None => Err(ModelError::UnknownProfile {
-                name: name.to_owned(),
-                known: Self::names().collect::<Vec<_>>().join(", "),
-            }),
-        }
+        Self::from_toml(name, text_of_builtin(name)?)
     }
 
     /// A profile from the text of a TOML file.
@@ -94,17 +89,54 @@ impl Profile {
     /// # Errors
     /// As [`Self::builtin`] and [`Self::from_toml`], or where the file cannot be read.
     pub fn load(name: &str) -> Result<Self, ModelError> {
-        if !name.ends_with(".toml") {
-            return Self::builtin(name);
-        }
-        let path = Path::new(name);
-        let wrap = |source| ModelError::File {
-            path: path.to_owned(),
-            source,
-        };
-        let text = std::fs::read_to_string(path).map_err(wrap)?;
-        Self::from_toml(name, &text)
+        Self::from_toml(name, &text_of(name)?)
     }
+
+    /// As [`Self::load`], with one number times a factor: to see what depends on it. `field` is as
+    /// in [`SourceRow::field`], outside of lists.
+    ///
+    /// # Errors
+    /// As [`Self::load`], or where the profile has no such number.
+    pub fn load_varied(name: &str, field: &str, factor: f64) -> Result<Self, ModelError> {
+        let syntax = |reason: String| ModelError::Syntax {
+            profile: name.to_owned(),
+            reason,
+        };
+        let text = text_of(name)?;
+        let mut table: toml::Table =
+            toml::from_str(&text).map_err(|error| syntax(error.to_string()))?;
+        let place = field.split('.').try_fold(&mut table, |table, key| {
+            table.get_mut(key).and_then(toml::Value::as_table_mut)
+        });
+        let number = place.and_then(|number| number.get_mut("value"));
+        let Some(toml::Value::Integer(value)) = number else {
+            return Err(syntax(format!("there is no number {field} to vary")));
+        };
+        *value = (*value as f64 * factor).round() as i64;
+        Self::from_toml(name, &table.to_string())
+    }
+}
+
+fn text_of(name: &str) -> Result<Cow<'static, str>, ModelError> {
+    if !name.ends_with(".toml") {
+        return text_of_builtin(name).map(Cow::Borrowed);
+    }
+    let path = Path::new(name);
+    let text = std::fs::read_to_string(path).map_err(|source| ModelError::File {
+        path: path.to_owned(),
+        source,
+    });
+    text.map(Cow::Owned)
+}
+
+fn text_of_builtin(name: &str) -> Result<&'static str, ModelError> {
+    let found = BUILTIN.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, text)| *text)
+        .ok_or_else(|| ModelError::UnknownProfile {
+            name: name.to_owned(),
+            known: Profile::names().collect::<Vec<_>>().join(", "),
+        })
 }
 
 /// The PCIe fabric.

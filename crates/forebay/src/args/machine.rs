@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options that say on which machine something runs: drive, RTL, seed, waves.
 
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use forebay_model::Profile;
 use forebay_rtl::Source;
 
 use super::{DefaultProfile, third_party};
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::home;
 
 /// Queue depths that the RTL knows.
@@ -20,6 +21,8 @@ const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
 const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Pages of the host port's staging memory.
 pub const HOST_PAGES: u32 = 64;
+/// Places for the payload that our RTL knows.
+pub const MEMORIES: [&str; 2] = ["onchip", "dram"];
 /// Options that are of a simulated machine alone.
 const SIMULATED: [&str; 10] = [
     "profile",
@@ -68,6 +71,27 @@ pub struct MachineArgs<P> {
 impl<P> MachineArgs<P> {
     /// Depth of the queues where nothing else was asked for.
     pub const DEPTH: u32 = 64;
+
+    /// As a command line gives it that has these options.
+    ///
+    /// # Errors
+    /// Where they cannot be.
+    pub fn of(options: &[OsString]) -> Result<Self>
+    where
+        P: DefaultProfile,
+    {
+        let refused = |error: clap::Error| {
+            let error = error.to_string();
+            Failure::new(
+                Exit::BadInput,
+                error,
+                "`forebay run --help` lists what there is",
+            )
+        };
+        let command = Self::augment_args(Command::new("machine").no_binary_name(true));
+        let matches = command.try_get_matches_from(options).map_err(refused)?;
+        Self::from_arg_matches(&matches).map_err(refused)
+    }
 
     /// The profile.
     ///
@@ -176,7 +200,7 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(window)
             .default_value("1024");
         let memory = arg!(--memory <WHERE> "Where the streamer keeps its payload")
-            .value_parser(["onchip", "dram"])
+            .value_parser(MEMORIES)
             .conflicts_with_all(["rtl", "reorder"])
             .default_value("onchip");
         let seed = arg!(--seed <N> "Decides everything that is random")

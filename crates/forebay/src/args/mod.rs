@@ -3,6 +3,7 @@
 
 mod hardware;
 mod machine;
+mod repro;
 mod serve;
 mod ssd;
 mod third_party;
@@ -15,7 +16,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
-pub use machine::{HOST_PAGES, MachineArgs};
+pub use machine::{HOST_PAGES, MEMORIES, MachineArgs};
+pub use repro::{ReproArgs, What};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use ssd::{QualifyArgs, SsdCommand};
 use values::{FaultOption, StallOption};
@@ -63,6 +65,8 @@ pub enum Command {
     Resources(ResourcesArgs),
     /// List drive profiles, or show where each number of one comes from
     Profiles(ProfilesArgs),
+    /// Reproduce published figures: the model of each design, what was published, and our streamer
+    Repro(ReproArgs),
     /// List NVMe drives and FPGA cards of this machine
     Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
@@ -103,6 +107,7 @@ impl Command {
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
+            Self::Repro(args) => &args.report,
             Self::Devices(args) => &args.output.report,
             Self::Doctor(args) => &args.output.report,
             Self::Ssd {
@@ -417,6 +422,9 @@ mod tests {
             "forebay ssd qualify --from y --write",
             "forebay ssd qualify /dev/x --seconds 0",
             "forebay ssd qualify /dev/x --name a/b",
+            "forebay repro",
+            "forebay repro figure-5",
+            "forebay repro snacc-fig4 --within -1",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
             "forebay doctor --check --fpga 01:00.0",

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::{ReferenceRun, measure};
+use forebay_cosim::{Design, ReferenceRun, measure};
 use forebay_model::profile::{LoadAccess, LoadDirection, Measurement, TimingProfile};
 use forebay_model::{NANOSECOND, Profile};
 
@@ -141,7 +141,13 @@ impl Model<'_> {
             count,
             ..load.job.measurement()
         };
-        Ok(measure::run(&profile, &load, self.seed, stop)?)
+        Ok(measure::run(
+            &profile,
+            &load,
+            Design::HOST,
+            self.seed,
+            stop,
+        )?)
     }
 
     fn reads(
@@ -324,7 +330,7 @@ mod tests {
     fn measured(profile: &Profile, write: bool) -> Report {
         let observations = crate::ssd::jobs::jobs(write).into_iter().map(|job| {
             let load = job.measurement();
-            let run = measure::run(profile, &load, 5, Arc::default()).expect("runs");
+            let run = measure::run(profile, &load, Design::HOST, 5, Arc::default()).expect("runs");
             let at = |share| run.latency_at(share) as f64 / NANOSECOND as f64;
             Observation {
                 job,

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m forebay.reproduction`: the tables of docs/guide/repro.md out of a report.
+
+The report is the JSON of `forebay repro`, as `make bench` leaves it in build/bench.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from forebay.validation import REPORTS, ROOT, replaced
+
+DOCUMENT = ROOT / "docs" / "guide" / "repro.md"
+MARKS = (
+    "<!-- repro: begin (python -m forebay.reproduction writes what follows) -->",
+    "<!-- repro: end -->",
+)
+HEAD = [
+    "load",
+    "design",
+    "published",
+    "model",
+    "off, %",
+    "is",
+    "ours",
+    "ours : published",
+    "agrees",
+]
+AGREES = {True: "yes", False: "**no**", None: "–"}
+
+Report = dict[str, Any]
+
+
+def number(value: float | None, unit: str) -> str:
+    """Show a number of a figure with as many digits as its unit deserves."""
+    if value is None:
+        return "–"
+    if unit in ("GB/s", "bytes per byte"):
+        return f"{value:.2f}"
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def cells(row: Report, unit: str) -> list[str]:
+    """Show a row of a figure."""
+    published = row["published"]
+    bound = "≤ " if published and published["at_most"] else ""
+    off, ratio = row["difference_percent"], row["ours_ratio"]
+    return [
+        row["load"],
+        row["design"],
+        bound + number(published and published["value"], unit),
+        number(row["model"], unit),
+        "–" if off is None else f"{off:+.1f}",
+        row["model_kind"] or "–",
+        number(row["ours"], unit),
+        "–" if ratio is None else f"{ratio:.2f}",
+        AGREES[row["agrees"]],
+    ]
+
+
+def table(figure: Report) -> str:
+    """Render a figure: what it is, its rows, its notes."""
+    unit = f", {figure['unit']}" if figure["unit"] else ""
+    lines = [f"### {figure['title']}{unit}", "", f"{figure['paper']}, {figure['place']}.", ""]
+    every = [HEAD, ["---"] * len(HEAD), *(cells(row, figure["unit"]) for row in figure["rows"])]
+    lines += [f"| {' | '.join(row)} |" for row in every]
+    notes = [*figure["notes"], *(row["note"] for row in figure["rows"] if row["note"])]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
+
+
+def sensitivities(report: Report) -> str:
+    """Render what ten percent of each fitted number change."""
+    found = [one for figure in report["figures"] for one in figure["sensitivities"]]
+    head = ["number", "changes most", "10 % smaller, %", "10 % greater, %"]
+    rows = [
+        [
+            f"`{one['field']}`",
+            one["row"],
+            f"{one['smaller_percent']:+.1f}",
+            f"{one['greater_percent']:+.1f}",
+        ]
+        for one in found
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
+    return "\n".join(["### What depends on what was fitted", "", *lines])
+
+
+def tables(report: Report) -> str:
+    """Render all figures of a report."""
+    command = f"`{' '.join(report['command_line'])}`, simulated, seed {report['seed']}."
+    parts = [command, *(table(figure) for figure in report["figures"])]
+    if any(figure["sensitivities"] for figure in report["figures"]):
+        parts.append(sensitivities(report))
+    return "\n\n".join(parts)
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m forebay.reproduction", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--report", type=Path, default=REPORTS / "repro.json", help="the report")
+    parser.add_argument("--document", type=Path, default=DOCUMENT, help="document to write into")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
+    options = parser.parse_args()
+    report = json.loads(options.report.read_text())
+    if report["schema"] != "forebay.repro/1":
+        parser.error(f"{options.report} is a {report['schema']}, no forebay.repro/1")
+    text = options.document.read_text()
+    new = replaced(text, tables(report), MARKS)
+    if options.check:
+        return 1 if new != text else 0
+    options.document.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
