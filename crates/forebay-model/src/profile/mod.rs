@@ -97,14 +97,16 @@ impl Profile {
         if !name.ends_with(".toml") {
             return Self::builtin(name);
         }
-        let path = Path::new(name);
-        let wrap = |source| ModelError::File {
-            path: path.to_owned(),
-            source,
-        };
-        let text = std::fs::read_to_string(path).map_err(wrap)?;
-        Self::from_toml(name, &text)
+        Self::from_toml(name, &read(name)?)
     }
+}
+
+/// The text of a profile of the user's.
+pub(crate) fn read(name: &str) -> Result<String, ModelError> {
+    std::fs::read_to_string(name).map_err(|source| ModelError::File {
+        path: Path::new(name).to_owned(),
+        source,
+    })
 }
 
 /// The PCIe fabric.
