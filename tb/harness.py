@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 import logging
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import cocotb
 from cocotb.clock import Clock
@@ -19,6 +19,7 @@ from cocotbext.axi import (
     AxiLiteBus,
     AxiLiteMaster,
     AxiMaster,
+    AxiRam,
     AxiStreamBus,
     AxiStreamSink,
     AxiStreamSource,
@@ -174,6 +175,20 @@ def axil_master(dut, prefix: str, **clock: object) -> AxiLiteMaster:
     for half in (master.write_if, master.read_if):
         half.log.setLevel(logging.WARNING)
     return master
+
+
+def refuse(ram: AxiRam, words: set[int]) -> None:
+    """Let a memory model answer accesses to 64-byte words that are in the set with SLVERR."""
+    for half, name in ((ram.write_if, "_write"), (ram.read_if, "_read")):
+        half.log.setLevel(logging.ERROR)
+        served = getattr(half, name)
+
+        async def serve(address: int, *what: object, served: Callable = served) -> object:
+            if address // 64 * 64 in words:
+                raise ValueError("refused")
+            return await served(address, *what)
+
+        setattr(half, name, serve)
 
 
 def stall_master(master: AxiMaster, request: float, answer: float) -> None:

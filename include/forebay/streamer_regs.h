@@ -63,6 +63,16 @@ extern "C" {
 #define STREAMER__DRAM_WRITE__ADDRESS_bw 38
 #define STREAMER__DRAM_WRITE__ADDRESS_reset 0x0
 
+// mem - streamer::host_read
+typedef struct __attribute__ ((__packed__)) {
+    uint64_t mem[16];
+} streamer__host_read_t;
+
+// mem - streamer::host_write
+typedef struct __attribute__ ((__packed__)) {
+    uint64_t mem[16];
+} streamer__host_write_t;
+
 // reg - streamer::version
 #define STREAMER__VERSION__PATCH_bm 0xff
 #define STREAMER__VERSION__PATCH_bp 0
@@ -189,6 +199,14 @@ extern "C" {
 #define STREAMER__ERROR_SECTOR__SECTOR_bp 0
 #define STREAMER__ERROR_SECTOR__SECTOR_bw 48
 
+// reg - streamer::memory_errors
+#define STREAMER__MEMORY_ERRORS__WRITES_bm 0xffffffff
+#define STREAMER__MEMORY_ERRORS__WRITES_bp 0
+#define STREAMER__MEMORY_ERRORS__WRITES_bw 32
+#define STREAMER__MEMORY_ERRORS__READS_bm 0xffffffff00000000
+#define STREAMER__MEMORY_ERRORS__READS_bp 32
+#define STREAMER__MEMORY_ERRORS__READS_bw 32
+
 // reg - counter_r_desc_ae5961a2_name_6354c955
 #define COUNTER_R_DESC_AE5961A2_NAME_6354C955__COUNT_bm 0xffffffff
 #define COUNTER_R_DESC_AE5961A2_NAME_6354C955__COUNT_bp 0
@@ -311,7 +329,10 @@ typedef struct __attribute__ ((__packed__)) {
     uint8_t RESERVED_38_4f[0x18];
     uint64_t dram_read;
     uint64_t dram_write;
-    uint8_t RESERVED_60_1ff[0x1a0];
+    uint8_t RESERVED_60_7f[0x20];
+    streamer__host_read_t host_read;
+    streamer__host_write_t host_write;
+    uint8_t RESERVED_180_1ff[0x80];
     uint64_t version;
     uint64_t parameters;
     uint64_t block_shift;
@@ -324,7 +345,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t status;
     uint64_t error_cause;
     uint64_t error_sector;
-    uint8_t RESERVED_260_27f[0x20];
+    uint64_t memory_errors;
+    uint8_t RESERVED_268_27f[0x18];
     streamer__counters_t counters;
     uint8_t RESERVED_300_3ff[0x100];
     streamer__histogram_t histogram;

@@ -11,6 +11,8 @@ ENABLE = 0x028
 IDENTITY = 0x030
 DRAM_READ = 0x050
 DRAM_WRITE = 0x058
+HOST_READ = 0x080
+HOST_WRITE = 0x100
 VERSION = 0x200
 PARAMETERS = 0x208
 BLOCK_SHIFT = 0x210
@@ -23,6 +25,7 @@ CHUNK = 0x240
 STATUS = 0x248
 ERROR_CAUSE = 0x250
 ERROR_SECTOR = 0x258
+MEMORY_ERRORS = 0x260
 WRITE_COMMANDS = 0x280
 READ_COMMANDS = 0x288
 FLUSH_COMMANDS = 0x290
@@ -43,6 +46,8 @@ HISTOGRAM = 0x400
 TRACE = 0x800
 
 MEMORIES = {
+    "host_read": (0x080, 16),
+    "host_write": (0x100, 16),
     "histogram": (0x400, 32),
     "trace": (0x800, 64),
 }
@@ -128,6 +133,10 @@ FIELDS = {
     },
     "error_sector": {
         "sector": (47, 0),
+    },
+    "memory_errors": {
+        "writes": (31, 0),
+        "reads": (63, 32),
     },
     "write_commands": {
         "count": (31, 0),

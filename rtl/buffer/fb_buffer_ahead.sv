@@ -12,8 +12,9 @@
 //              always taken. `landed_*` says that a page was written: its copy is dropped.
 // Latency:     2 cycles from the AR to the first R handshake where the page is there, or a list.
 // Throughput:  64 B a cycle, without gaps between bursts.
-// Limits:      FIXED, WRAP and sizes above 64 B get SLVERR. Reads of a page while it is written
-//              get old or new data.
+// Limits:      FIXED, WRAP and sizes above 64 B get SLVERR, and so does what is read of a page after
+//              the memory has refused a beat of it. Reads of a page while it is written get old or
+//              new data.
 // Does not implement: writes.
 
 `default_nettype none
@@ -50,6 +51,7 @@ module fb_buffer_ahead #(
     output logic [PageBits-1:0] fetch_page,
     input  wire                 fill_valid,
     input  wire  [       511:0] fill_data,
+    input  wire                 fill_error,
 
     input wire                landed_valid,
     input wire [PageBits-1:0] landed_page
@@ -101,7 +103,7 @@ module fb_buffer_ahead #(
 
   // ------------------------------------------------------------------------------------- the pages
   logic [PageBits-1:0] tag_q[Lines];
-  logic [Lines-1:0] valid_q, full_q;  // may be used; has all its beats
+  logic [Lines-1:0] valid_q, full_q, bad_q;  // may be used; has all its beats; not all of them good
   logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
   logic [LineBits:0] filling_q;  // given away and not full
   logic [6:0] beats_q;  // of the one that is being filled
@@ -144,7 +146,9 @@ module fb_buffer_ahead #(
       if ((give_miss || give_want) && alloc_q == LineBits'(i)) begin
         valid_q[i] <= 1'b1;
         full_q[i]  <= 1'b0;
+        bad_q[i]   <= 1'b0;
       end
+      if (fill_valid && fill_error && fill_q == LineBits'(i)) bad_q[i] <= 1'b1;
       if (last_fill && fill_q == LineBits'(i)) full_q[i] <= 1'b1;
     end
     fetch_valid <= give_miss || give_want || (fetch_valid && !fetch_ready);
@@ -232,6 +236,7 @@ module fb_buffer_ahead #(
   beat_t beat_q;
   logic beat_valid_q;
   logic [PageBits-4:0] row_after;
+  logic [511:0] entries;
 
   assign room = !beat_valid_q || s_axi_data_rready;
   always_ff @(posedge clk) begin : answer
@@ -240,7 +245,7 @@ module fb_buffer_ahead #(
       beat_q <= '{
           id: read_id,
           last: read_last,
-          error: read_error,
+          error: read_error || (!is_list && bad_q[read_line]),
           list: is_list,
           row: {
           read_addr[12+:PageBits-UnitBits]
@@ -262,16 +267,12 @@ module fb_buffer_ahead #(
   assign s_axi_data_rlast = beat_q.last;
   assign s_axi_data_rresp = beat_q.error ? RESP_SLVERR : RESP_OKAY;
 
-  always_comb begin : list_or_word
-    s_axi_data_rdata = word_q;
-    if (beat_q.list) begin
-      for (int i = 0; i < 8; i++) begin
-        s_axi_data_rdata[64*i+:64] = {
-          data_window_base[63:PageBits+12], (i == 7) ? row_after : beat_q.row, 3'(i + 1), 12'd0
-        };
-      end
-    end
-  end
+  fb_buffer_list u_list (
+      .group({data_window_base[63:PageBits+12], beat_q.row}),
+      .next_group({data_window_base[63:PageBits+12], row_after}),
+      .entries
+  );
+  assign s_axi_data_rdata = beat_q.list ? entries : word_q;
 
   logic unused;
   assign unused = &{1'b0, read_next, read_addr[5:0], data_window_base[PageBits+11:0], 1'b0};

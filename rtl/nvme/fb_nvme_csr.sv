@@ -160,6 +160,8 @@ module fb_nvme_csr (
         logic identity;
         logic dram_read;
         logic dram_write;
+        logic host_read;
+        logic host_write;
         logic version;
         logic parameters;
         logic block_shift;
@@ -172,6 +174,7 @@ module fb_nvme_csr (
         logic status;
         logic error_cause;
         logic error_sector;
+        logic memory_errors;
         logic counters;
         logic histogram;
         logic trace;
@@ -202,6 +205,10 @@ module fb_nvme_csr (
         decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 12'h30) & !cpuif_req_is_wr;
         decoded_reg_strb.dram_read = cpuif_req_masked & (cpuif_addr == 12'h50);
         decoded_reg_strb.dram_write = cpuif_req_masked & (cpuif_addr == 12'h58);
+        decoded_reg_strb.host_read = cpuif_req_masked & (cpuif_addr >= 12'h80) & (cpuif_addr <= 12'h80 + 12'h7f);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 12'h80) & (cpuif_addr <= 12'h80 + 12'h7f);
+        decoded_reg_strb.host_write = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h7f);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h7f);
         decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 12'h200) & !cpuif_req_is_wr;
         decoded_reg_strb.parameters = cpuif_req_masked & (cpuif_addr == 12'h208) & !cpuif_req_is_wr;
         decoded_reg_strb.block_shift = cpuif_req_masked & (cpuif_addr == 12'h210);
@@ -214,6 +221,7 @@ module fb_nvme_csr (
         decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 12'h248) & !cpuif_req_is_wr;
         decoded_reg_strb.error_cause = cpuif_req_masked & (cpuif_addr == 12'h250);
         decoded_reg_strb.error_sector = cpuif_req_masked & (cpuif_addr == 12'h258) & !cpuif_req_is_wr;
+        decoded_reg_strb.memory_errors = cpuif_req_masked & (cpuif_addr == 12'h260) & !cpuif_req_is_wr;
         decoded_reg_strb.counters = cpuif_req_masked & (cpuif_addr >= 12'h280) & (cpuif_addr <= 12'h280 + 12'h7f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h280) & (cpuif_addr <= 12'h280 + 12'h7f);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 12'h280) & (cpuif_addr <= 12'h280 + 12'h7f);
@@ -661,6 +669,18 @@ module fb_nvme_csr (
         end
     end
     assign hwif_out.dram_write.address.value = field_storage.dram_write.address.value;
+    // External region: streamer.host_read
+    assign hwif_out.host_read.req = decoded_reg_strb.host_read;
+    assign hwif_out.host_read.addr = decoded_addr[6:0];
+    assign hwif_out.host_read.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.host_read.wr_data = decoded_wr_data;
+    assign hwif_out.host_read.wr_biten = decoded_wr_biten;
+    // External region: streamer.host_write
+    assign hwif_out.host_write.req = decoded_reg_strb.host_write;
+    assign hwif_out.host_write.addr = decoded_addr[6:0];
+    assign hwif_out.host_write.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.host_write.wr_data = decoded_wr_data;
+    assign hwif_out.host_write.wr_biten = decoded_wr_biten;
     // Field: streamer.block_shift.shift
     always_comb begin
         automatic logic [3:0] next_c;
@@ -907,6 +927,8 @@ module fb_nvme_csr (
     always_comb begin
         automatic logic wr_ack;
         wr_ack = '0;
+        wr_ack |= hwif_in.host_read.wr_ack;
+        wr_ack |= hwif_in.host_write.wr_ack;
         wr_ack |= hwif_in.counters.wr_ack;
         wr_ack |= hwif_in.histogram.wr_ack;
         wr_ack |= hwif_in.trace.wr_ack;
@@ -923,6 +945,8 @@ module fb_nvme_csr (
     always_comb begin
         automatic logic rd_ack;
         rd_ack = '0;
+        rd_ack |= hwif_in.host_read.rd_ack;
+        rd_ack |= hwif_in.host_write.rd_ack;
         rd_ack |= hwif_in.counters.rd_ack;
         rd_ack |= hwif_in.histogram.rd_ack;
         rd_ack |= hwif_in.trace.rd_ack;
@@ -1046,6 +1070,10 @@ module fb_nvme_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'h258)) begin
             readback_data_var[ad_hi(12'h258)][47:0] = hwif_in.error_sector.sector.next;
         end
+        if(ad_low(rd_mux_addr) == ad_low(12'h260)) begin
+            readback_data_var[ad_hi(12'h260)][31:0] = hwif_in.memory_errors.writes.next;
+            readback_data_var[ad_hi(12'h260)][63:32] = hwif_in.memory_errors.reads.next;
+        end
         readback_data_rt_c = readback_data_var;
     end
 
@@ -1075,6 +1103,14 @@ module fb_nvme_csr (
         automatic logic is_external_block_var;
         readback_data_var = '0;
         is_external_block_var = '0;
+        if((rd_mux_addr >= 12'h80) && (rd_mux_addr <= 12'h80 + 12'h7f)) begin
+            readback_data_var = hwif_in.host_read.rd_data;
+            is_external_block_var = 1'b1;
+        end
+        if((rd_mux_addr >= 12'h100) && (rd_mux_addr <= 12'h100 + 12'h7f)) begin
+            readback_data_var = hwif_in.host_write.rd_data;
+            is_external_block_var = 1'b1;
+        end
         if((rd_mux_addr >= 12'h280) && (rd_mux_addr <= 12'h280 + 12'h7f)) begin
             readback_data_var = hwif_in.counters.rd_data;
             is_external_block_var = 1'b1;

@@ -24,6 +24,18 @@ package fb_nvme_csr_pkg;
     } streamer__identity__in_t;
 
     typedef struct packed {
+        logic rd_ack;
+        logic [63:0] rd_data;
+        logic wr_ack;
+    } streamer__host_read__in_t;
+
+    typedef struct packed {
+        logic rd_ack;
+        logic [63:0] rd_data;
+        logic wr_ack;
+    } streamer__host_write__in_t;
+
+    typedef struct packed {
         logic [15:0] next;
     } streamer__parameters__queue_depth__in_t;
 
@@ -126,6 +138,19 @@ package fb_nvme_csr_pkg;
     } streamer__error_sector__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } streamer__memory_errors__writes__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } streamer__memory_errors__reads__in_t;
+
+    typedef struct packed {
+        streamer__memory_errors__writes__in_t writes;
+        streamer__memory_errors__reads__in_t reads;
+    } streamer__memory_errors__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -146,10 +171,13 @@ package fb_nvme_csr_pkg;
     typedef struct packed {
         logic [10:0] queue_depth_max;
         streamer__identity__in_t identity;
+        streamer__host_read__in_t host_read;
+        streamer__host_write__in_t host_write;
         streamer__parameters__in_t parameters;
         streamer__status__in_t status;
         streamer__error_cause__in_t error_cause;
         streamer__error_sector__in_t error_sector;
+        streamer__memory_errors__in_t memory_errors;
         streamer__counters__in_t counters;
         streamer__histogram__in_t histogram;
         streamer__trace__in_t trace;
@@ -218,6 +246,22 @@ package fb_nvme_csr_pkg;
     typedef struct packed {
         streamer__dram_write__address__out_t address;
     } streamer__dram_write__out_t;
+
+    typedef struct packed {
+        logic req;
+        logic [6:0] addr;
+        logic req_is_wr;
+        logic [63:0] wr_data;
+        logic [63:0] wr_biten;
+    } streamer__host_read__out_t;
+
+    typedef struct packed {
+        logic req;
+        logic [6:0] addr;
+        logic req_is_wr;
+        logic [63:0] wr_data;
+        logic [63:0] wr_biten;
+    } streamer__host_write__out_t;
 
     typedef struct packed {
         logic [3:0] value;
@@ -321,6 +365,8 @@ package fb_nvme_csr_pkg;
         streamer__enable__out_t enable;
         streamer__dram_read__out_t dram_read;
         streamer__dram_write__out_t dram_write;
+        streamer__host_read__out_t host_read;
+        streamer__host_write__out_t host_write;
         streamer__block_shift__out_t block_shift;
         streamer__transfer_pages__out_t transfer_pages;
         streamer__namespace_sectors__out_t namespace_sectors;

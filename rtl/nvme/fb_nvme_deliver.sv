@@ -12,7 +12,8 @@
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out.
 // Latency: that of the memory + 2 cycles from a delivery to its first beat.
 // Throughput: 64 bytes a cycle, none lost between deliveries.
-// 512-bit registers: none; a FIFO in LUT RAM takes up what the memory has under way.
+// 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
+// has under way.
 //
 // Does not implement: any choice of what comes next.
 
@@ -45,6 +46,7 @@ module fb_nvme_deliver
     output logic                 get_first,  // of a page: get_count - 1 more will be asked for
     output logic [  BEAT_BITS:0] get_count,
     input  wire                  got_valid,
+    input  wire                  got_error,  // the beat is not what was stored
     input  wire  [DATA_BITS-1:0] got_data,
 
     output logic                     m_axis_rd_tvalid,
@@ -58,6 +60,7 @@ module fb_nvme_deliver
     output logic empty  // nothing under way
 );
 
+  localparam int unsigned LutDepth = 128;  // deeper FIFOs are in block RAM
   localparam int unsigned PageBeats = 1 << BEAT_BITS;
   if (WholePages && FifoDepth < PageBeats) begin : gen_bad_depth
     $fatal(1, "fb_nvme_deliver (%m): FifoDepth=%0d must hold a page, 64 beats", FifoDepth);
@@ -157,60 +160,99 @@ module fb_nvme_deliver
           code: mend ? ERR_HALTED : job.code
       };
 
-  fb_common_fifo #(
-      .Width($bits(side_t)),
-      .Depth(FifoDepth)
-  ) u_sides (
-      .clk,
-      .rst(restart),
-      .s_valid(send || mend),
-      .s_ready(),
-      .s_data(side),
-      .m_valid(),
-      .m_ready(pop),
-      .m_data(out_side),
-      .level()
-  );
-
   logic [DATA_BITS-1:0] out_word;
-  fb_common_fifo #(
-      .Width(DATA_BITS),
-      .Depth(FifoDepth)
-  ) u_beats (
-      .clk,
-      .rst(restart),
-      .s_valid(got_valid),
-      .s_ready(),
-      .s_data(got_data),
-      .m_valid(m_axis_rd_tvalid),
-      .m_ready(m_axis_rd_tready),
-      .m_data(out_word),
-      .level()
-  );
+  logic out_lost, lost_q, fail;
+  if (FifoDepth <= LutDepth) begin : gen_lut
+    fb_common_fifo #(
+        .Width($bits(side_t)),
+        .Depth(FifoDepth)
+    ) u_sides (
+        .clk,
+        .rst(restart),
+        .s_valid(send || mend),
+        .s_ready(),
+        .s_data(side),
+        .m_valid(),
+        .m_ready(pop),
+        .m_data(out_side),
+        .level()
+    );
+    fb_common_fifo #(
+        .Width(DATA_BITS + 1),
+        .Depth(FifoDepth)
+    ) u_beats (
+        .clk,
+        .rst(restart),
+        .s_valid(got_valid),
+        .s_ready(),
+        .s_data({got_error, got_data}),
+        .m_valid(m_axis_rd_tvalid),
+        .m_ready(m_axis_rd_tready),
+        .m_data({out_lost, out_word}),
+        .level()
+    );
+  end else begin : gen_block
+    fb_common_deep #(
+        .Width($bits(side_t)),
+        .Depth(FifoDepth)
+    ) u_sides (
+        .clk,
+        .rst(restart),
+        .s_valid(send || mend),
+        .s_ready(),
+        .s_data(side),
+        .m_valid(),
+        .m_ready(pop),
+        .m_data(out_side),
+        .level()
+    );
+    fb_common_deep #(
+        .Width(DATA_BITS + 1),
+        .Depth(FifoDepth)
+    ) u_beats (
+        .clk,
+        .rst(restart),
+        .s_valid(got_valid),
+        .s_ready(),
+        .s_data({got_error, got_data}),
+        .m_valid(m_axis_rd_tvalid),
+        .m_ready(m_axis_rd_tready),
+        .m_data({out_lost, out_word}),
+        .level()
+    );
+  end
+  assign pop  = m_axis_rd_tvalid && m_axis_rd_tready;
+
+  // A beat that the memory has lost is told with the last beat of its read, which has no data then.
+  assign fail = out_side.fail || (out_side.last && (lost_q || out_lost));
+  always_ff @(posedge clk) begin
+    if (pop) lost_q <= !out_side.last && (lost_q || out_lost);
+    if (restart) lost_q <= 1'b0;
+  end
   // Only the low byte ever carries a code.
   assign m_axis_rd_tdata = {
-    out_word[DATA_BITS-1:CODE_BITS], out_side.fail ? out_side.code : out_word[CODE_BITS-1:0]
+    out_word[DATA_BITS-1:CODE_BITS],
+    out_side.fail ? out_side.code : fail ? ERR_MEMORY : out_word[CODE_BITS-1:0]
   };
-  assign pop = m_axis_rd_tvalid && m_axis_rd_tready;
 
   always_comb begin
     for (int unsigned i = 0; i < DATA_BITS / 8; i++)
-    m_axis_rd_tkeep[i] = !out_side.fail && (6'(i) <= out_side.top);
+    m_axis_rd_tkeep[i] = !fail && (6'(i) <= out_side.top);
   end
   assign m_axis_rd_tlast = out_side.last;
-  assign m_axis_rd_tuser = out_side.fail;
+  assign m_axis_rd_tuser = fail;
   assign m_axis_rd_tid = out_side.tag;
   assign empty = !job_valid && credits_q == CreditBits'(FifoDepth);
 
   fb_axis_check #(
-      .Width(DATA_BITS + $bits(side_t)),
+      .Width(DATA_BITS + $bits(side_t) + 1),
       .Name ("m_axis_rd")
   ) u_check (
       .clk,
       .rst  (restart),
       .valid(m_axis_rd_tvalid),
       .ready(m_axis_rd_tready),
-      .data ({out_side, m_axis_rd_tdata})
+      .data ({out_side, fail, m_axis_rd_tdata})
   );
 
 endmodule

@@ -23,6 +23,7 @@ module fb_nvme_issue
 #(
     parameter int unsigned QueueDepth = 64,  // places in the submission queue, a power of two
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter bit InHost = 1'b0,  // the buffer is in host memory, in pieces
     localparam int unsigned TagBits = $clog2(QueueDepth)
 ) (
     input wire       clk,
@@ -31,6 +32,9 @@ module fb_nvme_issue
     input wire [9:0] sweep_index,
 
     input wire cfg_t cfg,
+    input wire piece_we,  // where a piece lies
+    input wire [4:0] piece_index,
+    input wire [63:0] piece_address,
     input wire halted,  // hand out no more; commands are answered by retirement
 
     input  wire           wr_valid,
@@ -344,23 +348,42 @@ module fb_nvme_issue
   logic is_data, is_long, has_list;  // more than one page, more than two
   logic [31:0] dword0;
   logic [63:0] prp1, prp2, slba;
-  assign is_data = (sqe_q.op != OP_FLUSH);
-  assign dword0 = {16'(sqe_tag_q), 8'd0, 6'd0, sqe_q.op};
-  assign is_long = is_data && sqe_q.size[SIZE_BITS-1:12] != '0;
+  assign is_data  = (sqe_q.op != OP_FLUSH);
+  assign dword0   = {16'(sqe_tag_q), 8'd0, 6'd0, sqe_q.op};
+  assign is_long  = is_data && sqe_q.size[SIZE_BITS-1:12] != '0;
   assign has_list = sqe_q.size[SIZE_BITS-1:12] != 8'd1;
-  assign prp1 = is_data ? cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits)) : '0;
+  logic [63:0] unit_address;  // of the command's first page
+  assign prp1 = is_data ? unit_address : '0;
   if (UnitBits == 0) begin : gen_pages
     // PRP 2 is the second page, or the list that starts at it: bit 22 of the data window shows
     // every page as the list of its successors.
     logic [PAGE_BITS-1:0] second_page;
+    assign unit_address = cfg.data_window | (64'(sqe_q.page) << 12);
     assign second_page = sqe_q.page + 1'b1;
     assign prp2 = is_long ? cfg.data_window | {41'd0, has_list, second_page, 12'd0} : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     assign prp2 = !is_long ? '0 : has_list ? cfg.prp_lists | (64'(sqe_q.page) << 12) :
-        cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits)) | 64'h1000;
+        unit_address | 64'h1000;
+    if (InHost) begin : gen_pieces
+      fb_buffer_piece u_piece (
+          .clk,
+          .we(piece_we),
+          .index(piece_index),
+          .base(piece_address),
+          .page({sqe_q.page, {UnitBits{1'b0}}}),
+          .address(unit_address)
+      );
+    end else begin : gen_window
+      assign unit_address = cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits));
+    end
   end
   assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
+
+  if (!InHost) begin : gen_no_pieces
+    logic unused;
+    assign unused = &{1'b0, piece_we, piece_index, piece_address, 1'b0};
+  end
 
   always_comb begin
     fetch_sqe = '0;

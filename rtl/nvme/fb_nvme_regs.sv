@@ -20,6 +20,7 @@ module fb_nvme_regs
     parameter int unsigned ReservePages = 64,
     parameter int unsigned CqOffset = 4096,
     parameter int unsigned UnitBits = 0,
+    parameter bit InHost = 1'b0,  // the buffer is in host memory
     parameter logic [63:0] Identity = IDENTITY_ONCHIP
 ) (
     input wire clk,
@@ -52,6 +53,11 @@ module fb_nvme_regs
     output logic [63:0] dram_read,
     output logic [63:0] dram_write,
 
+    // Where the pieces of a buffer in host memory lie; index as fb_buffer_piece has it.
+    output logic        piece_we,
+    output logic [ 4:0] piece_index,
+    output logic [63:0] piece_address,
+
     // Status.
     input wire ready,
     input wire halted,
@@ -59,6 +65,9 @@ module fb_nvme_regs
     input wire [SLOT_BITS-1:0] outstanding,
     input wire [PAGE_BITS:0] write_pages,
     input wire [PAGE_BITS:0] read_pages,
+
+    input wire [1:0] memory_errors,  // pulses: a write, a read that the memory refused
+    input wire clear,  // of the counters
 
     // The first error since the last one was cleared.
     input wire                   error,
@@ -182,6 +191,44 @@ module fb_nvme_regs
     trace_data_q <= trace_data;
   end
 
+  // Pieces of a buffer in host memory are kept here only to be read back.
+  logic piece_req, piece_write;
+  logic [63:0] piece_data, piece_mask, piece_now;
+  assign piece_req = out.host_read.req || out.host_write.req;
+  assign piece_write = out.host_read.req ? out.host_read.req_is_wr : out.host_write.req_is_wr;
+  assign piece_data = out.host_read.req ? out.host_read.wr_data : out.host_write.wr_data;
+  assign piece_mask = out.host_read.req ? out.host_read.wr_biten : out.host_write.wr_biten;
+  assign piece_index = out.host_read.req ? {1'b1, out.host_read.addr[6:3]} :
+      {1'b0, out.host_write.addr[6:3]};
+  assign piece_we = InHost && piece_req && piece_write;
+  assign piece_address = (piece_data & piece_mask) | (piece_now & ~piece_mask);
+  if (InHost) begin : gen_pieces
+    fb_common_ram #(
+        .Width(42),
+        .Depth(32)
+    ) u_pieces (
+        .clk,
+        .we(piece_we),
+        .waddr(piece_index),
+        .wdata(piece_address[63:22]),
+        .raddr(piece_index),
+        .rdata(piece_now[63:22])
+    );
+    assign piece_now[21:0] = '0;
+  end else begin : gen_no_pieces
+    assign piece_now = '0;
+  end
+
+  logic [31:0] lost_writes_q, lost_reads_q;
+  always_ff @(posedge clk) begin
+    lost_writes_q <= lost_writes_q + 32'(memory_errors[1]);
+    lost_reads_q  <= lost_reads_q + 32'(memory_errors[0]);
+    if (rst || clear) begin
+      lost_writes_q <= '0;
+      lost_reads_q  <= '0;
+    end
+  end
+
   always_comb begin
     in = '0;
     in.queue_depth_max = 11'(QueueDepth);
@@ -204,6 +251,14 @@ module fb_nvme_regs
     in.error_cause.cid.next = cid_q;
     in.error_cause.write.next = write_q;
     in.error_sector.sector.next = sector_q;
+    in.memory_errors.writes.next = lost_writes_q;
+    in.memory_errors.reads.next = lost_reads_q;
+    in.host_read.rd_ack = out.host_read.req && !out.host_read.req_is_wr;
+    in.host_read.rd_data = piece_now;
+    in.host_read.wr_ack = out.host_read.req && out.host_read.req_is_wr;
+    in.host_write.rd_ack = out.host_write.req && !out.host_write.req_is_wr;
+    in.host_write.rd_data = piece_now;
+    in.host_write.wr_ack = out.host_write.req && out.host_write.req_is_wr;
     in.counters.rd_ack = counter_ack_q;
     in.counters.rd_data = 64'(counter_data_q);
     in.counters.wr_ack = out.counters.req && out.counters.req_is_wr;

@@ -31,6 +31,7 @@ module fb_nvme_streamer
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadBeats = 16,  // beats on their way from the memory to the reader
     parameter bit WholePages = 1'b0,  // ask for pages as a whole
+    parameter bit InHost = 1'b0,  // the buffer is in host memory
     parameter logic [63:0] Identity = IDENTITY_ONCHIP,
     parameter int unsigned AxiIdBits = 4,  // of the queue window
     localparam int unsigned CqOffset = (QueueDepth > 64) ? QueueDepth * 64 : 4096,
@@ -70,19 +71,25 @@ module fb_nvme_streamer
     output logic                   mem_put_end,
     input  wire                    mem_put_hold,
     input  wire                    mem_landed,
+    input  wire                    mem_landed_error,
     output logic                   mem_get_valid,
     input  wire                    mem_get_ready,
     output logic [MemAddrBits-1:0] mem_get_addr,
     output logic                   mem_get_first,
     output logic [    BEAT_BITS:0] mem_get_count,
     input  wire                    mem_got_valid,
+    input  wire                    mem_got_error,
     input  wire  [  DATA_BITS-1:0] mem_got_data,
     output logic                   mem_restart,
     input  wire                    mem_quiet,
+    input  wire  [            1:0] mem_errors,
     output logic [           63:0] data_window,
     output logic [           63:0] prp_lists,
     output logic [           63:0] dram_read,
     output logic [           63:0] dram_write,
+    output logic                   piece_we,          // where a piece of host memory lies
+    output logic [            4:0] piece_index,
+    output logic [           63:0] piece_address,
 
     // Queue window.
     input  wire  [    AxiIdBits-1:0] s_axi_queue_awid,
@@ -246,6 +253,7 @@ module fb_nvme_streamer
       .mem_wdata(mem_put_data),
       .mem_end(mem_put_end),
       .landed(mem_landed),
+      .landed_error(mem_landed_error),
       .command_valid(wr_valid),
       .command_ready(wr_ready),
       .command(wr_command)
@@ -288,13 +296,17 @@ module fb_nvme_streamer
 
   fb_nvme_issue #(
       .QueueDepth(QueueDepth),
-      .UnitBits  (UnitBits)
+      .UnitBits  (UnitBits),
+      .InHost    (InHost)
   ) u_issue (
       .clk,
       .rst(restart),
       .sweep,
       .sweep_index(sweep_index_q),
       .cfg,
+      .piece_we,
+      .piece_index,
+      .piece_address,
       .halted,
       .wr_valid,
       .wr_ready,
@@ -529,6 +541,7 @@ module fb_nvme_streamer
       .get_first(mem_get_first),
       .get_count(mem_get_count),
       .got_valid(mem_got_valid),
+      .got_error(mem_got_error),
       .got_data(mem_got_data),
       .m_axis_rd_tvalid,
       .m_axis_rd_tready,
@@ -605,6 +618,7 @@ module fb_nvme_streamer
       .ReservePages(ReservePages),
       .CqOffset(CqOffset),
       .UnitBits(UnitBits),
+      .InHost(InHost),
       .Identity(Identity)
   ) u_regs (
       .clk,
@@ -634,6 +648,11 @@ module fb_nvme_streamer
       .cq_doorbell,
       .dram_read,
       .dram_write,
+      .piece_we,
+      .piece_index,
+      .piece_address,
+      .memory_errors(mem_errors),
+      .clear(sweep && !restart),
       .ready(!sweep && !restart),
       .halted,
       .idle(idle_q),

@@ -54,8 +54,9 @@ module fb_nvme_write
     output logic                 mem_we,
     output logic [ AddrBits-1:0] mem_addr,
     output logic [DATA_BITS-1:0] mem_wdata,
-    output logic                 mem_end,    // what was put belongs to a complete command
-    input  wire                  landed,     // pulse: the next command's data are in memory
+    output logic                 mem_end,      // what was put belongs to a complete command
+    input  wire                  landed,       // pulse: the next command's data are in memory
+    input  wire                  landed_error, // with it: not all of them
 
     output logic     command_valid,
     input  wire      command_ready,
@@ -295,19 +296,35 @@ module fb_nvme_write
   assign mem_wdata = mem_wdata_q;
   assign mem_end = push_q;
 
-  // Commands in the queue whose data have landed.
-  logic [$clog2(CommandDepth):0] waiting, landed_q;
-  logic landed_any_q, queued, leaves;
-  assign command_valid = queued && landed_any_q;
+  // Commands in the queue whose data have landed. What the memory has refused goes no further.
+  logic [$clog2(CommandDepth):0] waiting, landed_level;
+  logic landed_any, landed_ready, lost, queued, leaves;
+  command_t oldest;
+  assign command_valid = queued && landed_any;
   assign leaves = command_valid && command_ready;
-  always_ff @(posedge clk) begin
-    if (landed != leaves) landed_q <= landed ? landed_q + 1'b1 : landed_q - 1'b1;
-    landed_any_q <= landed || landed_q[$clog2(CommandDepth):1] != '0 || (landed_q[0] && !leaves);
-    if (rst || restart) begin
-      landed_q <= '0;
-      landed_any_q <= 1'b0;
+  always_comb begin
+    command = oldest;
+    if (lost && !oldest.reject) begin
+      command.flush  = 1'b0;
+      command.reject = 1'b1;
+      command.size   = {oldest.size[SIZE_BITS-1:12], 4'd0, ERR_MEMORY};
     end
   end
+
+  fb_common_fifo #(
+      .Width(1),
+      .Depth(CommandDepth)
+  ) u_landed (
+      .clk,
+      .rst(rst || restart),
+      .s_valid(landed),
+      .s_ready(landed_ready),
+      .s_data(landed_error),
+      .m_valid(landed_any),
+      .m_ready(leaves),
+      .m_data(lost),
+      .level(landed_level)
+  );
 
   fb_common_fifo #(
       .Width($bits(command_t)),
@@ -321,7 +338,7 @@ module fb_nvme_write
       .s_data(built),
       .m_valid(queued),
       .m_ready(leaves),
-      .m_data(command),
+      .m_data(oldest),
       .level(waiting)
   );
   // One command may be on its way into the queue, and one be built before the level shows it.
@@ -346,7 +363,8 @@ module fb_nvme_write
   assert property (@(posedge clk) disable iff (rst || restart) take_page |-> offer_valid)
   else $error("fb_nvme_write (%m): a beat was put without a page");
   a_landed_built :
-  assert property (@(posedge clk) disable iff (rst || restart) landed |-> landed_q < waiting || push_q)
+  assert property (@(posedge clk) disable iff (rst || restart)
+                   landed |-> landed_ready && (landed_level < waiting || push_q))
   else $error("fb_nvme_write (%m): data landed that no command waits for");
 `endif
 

@@ -190,8 +190,19 @@ module fb_top_dram #(
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
 
-  logic put_valid, put_end, put_hold, landed, get_valid, get_ready, get_first, got_valid;
+  logic
+      put_valid,
+      put_end,
+      put_hold,
+      landed,
+      landed_error,
+      got_error,
+      get_valid,
+      get_ready,
+      get_first,
+      got_valid;
   logic mem_restart, mem_quiet;
+  logic [1:0] mem_errors;
   logic [WordBits-1:0] put_addr, get_addr;
   logic [6:0] get_count;
   logic [511:0] put_data, got_data;
@@ -233,19 +244,25 @@ module fb_top_dram #(
       .mem_put_end(put_end),
       .mem_put_hold(put_hold),
       .mem_landed(landed),
+      .mem_landed_error(landed_error),
       .mem_get_valid(get_valid),
       .mem_get_ready(get_ready),
       .mem_get_addr(get_addr),
       .mem_get_first(get_first),
       .mem_get_count(get_count),
       .mem_got_valid(got_valid),
+      .mem_got_error(got_error),
       .mem_got_data(got_data),
       .mem_restart(mem_restart),
       .mem_quiet(mem_quiet),
+      .mem_errors,
       .data_window,
       .prp_lists,
       .dram_read,
       .dram_write,
+      .piece_we(),
+      .piece_index(),
+      .piece_address(),
       .s_axi_queue_awid,
       .s_axi_queue_awaddr,
       .s_axi_queue_awlen,
@@ -333,13 +350,16 @@ module fb_top_dram #(
       .put_end,
       .put_hold,
       .landed,
+      .landed_error,
       .get_valid,
       .get_ready,
       .get_addr,
       .get_first,
       .get_count,
       .got_valid,
+      .got_error,
       .got_data,
+      .errors(mem_errors),
       .data_window_base(data_window),
       .dram_read,
       .dram_write,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The PCIe side of the FPGA card: what arrives at BAR 0 goes to the port it addresses.
 
-use forebay_model::{Arrival, Fabric, FabricError, Node, Request, Ticket, Time};
+use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
 use forebay_spec::streamer::{bar0, regs, window};
 
@@ -32,10 +32,12 @@ pub(crate) struct Bridge {
     queue_bytes: u64,
     data_offset: u64,
     data_bytes: u64,
-    /// PRP lists have a place of their own.
-    has_lists: bool,
+    /// Where the PRP lists are in the data window's port, if they have a place of their own in BAR 0.
+    lists_at: Option<u64>,
     /// The streamer was last told to run.
     pub enabled: bool,
+    /// Answers to the card's own reads, for whoever asked.
+    pub answers: Vec<Completion>,
     /// Accesses to BAR 0 that hit none of the ports.
     pub stray: u64,
 }
@@ -45,11 +47,14 @@ impl Bridge {
         // The width of its address is the size of the window, and with it the depth of the queue.
         let queue_bytes = 1 << pins.queue.awaddr.width().min(32);
         let fits = queue_bytes <= bar0::CONTROL - bar0::QUEUES;
-        let has_lists = pins.dram.is_some();
-        let (bytes, data_offset, data_bytes) = if has_lists {
-            (bar0::BYTES_DRAM, bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES)
+        let (bytes, data_offset, data_bytes, lists_at) = if pins.dram.is_some() {
+            // One port serves both: the lists are above the payload.
+            let bytes = window::DRAM_WINDOW_BYTES;
+            (bar0::BYTES_DRAM, bar0::DATA_DRAM, bytes, Some(bytes))
+        } else if pins.host_dram.is_some() {
+            (bar0::BYTES, bar0::DATA, 0, Some(0))
         } else {
-            (bar0::BYTES, bar0::DATA, window::DATA_WINDOW_BYTES)
+            (bar0::BYTES, bar0::DATA, window::DATA_WINDOW_BYTES, None)
         };
         let data_names = ["data window writes", "data window reads"];
         let queue_names = ["queue window writes", "queue window reads"];
@@ -63,7 +68,7 @@ impl Bridge {
             bytes,
             data_offset,
             data_bytes,
-            has_lists,
+            lists_at,
             queue_offset: if fits {
                 bar0::QUEUES
             } else {
@@ -71,6 +76,7 @@ impl Bridge {
             },
             queue_bytes,
             enabled: false,
+            answers: Vec::new(),
             stray: 0,
         }
     }
@@ -86,16 +92,20 @@ impl Bridge {
     /// Takes everything that has arrived at the FPGA card by now.
     pub fn drain(&mut self, now: Time, fabric: &mut Fabric) {
         while let Some(arrival) = fabric.poll(now, Node::Fpga) {
-            if let Arrival::Request {
-                request, ticket, ..
-            } = arrival
-            {
-                match request {
-                    Request::Write { addr, data } => self.write(addr, data),
-                    Request::Read { addr, len, .. } => {
-                        let answer = &mut |(ticket, result)| fabric.complete(now, ticket, result);
-                        self.read(addr, len, ticket, answer);
-                    }
+            let (request, ticket) = match arrival {
+                Arrival::Request {
+                    request, ticket, ..
+                } => (request, ticket),
+                Arrival::Completion(completion) => {
+                    self.answers.push(completion);
+                    continue;
+                }
+            };
+            match request {
+                Request::Write { addr, data } => self.write(addr, data),
+                Request::Read { addr, len, .. } => {
+                    let answer = &mut |(ticket, result)| fabric.complete(now, ticket, result);
+                    self.read(addr, len, ticket, answer);
                 }
             }
         }
@@ -150,10 +160,9 @@ impl Bridge {
         if let Some(at) = inside(self.data_offset, self.data_bytes) {
             Some(Place::Data(at))
         } else if let Some(at) = inside(bar0::PRP_LISTS, window::PRP_LISTS_BYTES)
-            && self.has_lists
+            && let Some(lists) = self.lists_at
         {
-            // One port serves both: the lists are above the payload.
-            Some(Place::Data(window::DRAM_WINDOW_BYTES + at))
+            Some(Place::Data(lists + at))
         } else if let Some(at) = inside(self.queue_offset, self.queue_bytes) {
             Some(Place::Queue(at))
         } else if let Some(at) = inside(bar0::CONTROL, bar0::CONTROL_BYTES) {

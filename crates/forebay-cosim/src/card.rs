@@ -72,6 +72,7 @@ impl Card {
             stalls: config.stalls,
             waves: config.waves,
             dram: config.dram,
+            dram_faults: config.dram_faults,
         };
         let mut card = Self {
             core: Core::new(parts, progress)?,

@@ -2,6 +2,7 @@
 //! What a co-simulation consists of.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use forebay_driver::Options;
@@ -78,6 +79,15 @@ impl Stalls {
     }
 }
 
+/// Addresses at which on-board DRAM answers with an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DramFault {
+    /// Of writes, which then change nothing; otherwise of reads.
+    pub write: bool,
+    /// Addresses on the memory's side: writes of the streamer from 0, reads from 64 MiB.
+    pub range: Range<u64>,
+}
+
 /// Recording of waves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waves {
@@ -129,6 +139,8 @@ pub struct Config {
     pub host_memory: usize,
     /// On-board DRAM, for RTL that has its payload there; none: one channel of DDR4-2400.
     pub dram: Option<DramProfile>,
+    /// Where on-board DRAM answers with errors.
+    pub dram_faults: Vec<DramFault>,
 }
 
 impl Config {
@@ -147,8 +159,9 @@ impl Config {
             medium: None,
             faults: FaultPlan::default(),
             watchdog: 2_000_000,
-            host_memory: 16 << 20,
+            host_memory: 160 << 20,
             dram: None,
+            dram_faults: Vec::new(),
         }
     }
 }
@@ -178,6 +191,15 @@ pub mod rtl {
     pub fn dram(root: &Path, queue_depth: u32) -> Source {
         Source::new("fb_top_dram")
             .filelist(root.join("rtl/top/dram.f"))
+            .root(root)
+            .parameter("QueueDepth", queue_depth)
+    }
+
+    /// Our streamer with its payload in host memory, of which there must be 128 MiB for it.
+    #[must_use]
+    pub fn hostdram(root: &Path, queue_depth: u32) -> Source {
+        Source::new("fb_top_hostdram")
+            .filelist(root.join("rtl/top/hostdram.f"))
             .root(root)
             .parameter("QueueDepth", queue_depth)
     }

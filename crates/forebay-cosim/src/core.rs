@@ -7,13 +7,15 @@ use forebay_model::{DramProfile, Fabric, Time};
 use forebay_rtl::{Builder, Model, Progress, Source};
 
 use crate::bridge::Bridge;
-use crate::config::{Stalls, Waves};
-use crate::dram::DramPort;
+use crate::config::{DramFault, Stalls, Waves};
+use crate::dma::Dma;
+use crate::dram::Board;
 use crate::dut::Dut;
 use crate::error::{Error, Result};
 use crate::pins::Pins;
 use crate::reads::Reads;
 use crate::stats::{Direction, Outcome, Stats};
+use crate::target::{Behind, Target};
 use crate::transaction::{Read, Write};
 use crate::writes::Writes;
 
@@ -29,6 +31,7 @@ pub(crate) struct Parts {
     pub stalls: Stalls,
     pub waves: Option<Waves>,
     pub dram: Option<DramProfile>,
+    pub dram_faults: Vec<DramFault>,
 }
 
 /// The user's side: both ends of writes and of reads.
@@ -42,8 +45,8 @@ pub(crate) struct Core {
     pub dut: Dut,
     pub pins: Pins,
     pub bridge: Bridge,
-    /// On-board DRAM, where the RTL has its payload there.
-    pub dram: Option<DramPort>,
+    /// The memory outside the RTL, where the payload is there.
+    pub memory: Option<Target>,
     /// None where a host port has the streams.
     user: Option<User>,
     /// A transaction was submitted and there are no streams to send it on.
@@ -83,6 +86,7 @@ impl Core {
             stalls,
             waves,
             dram,
+            dram_faults,
         } = parts;
         if clock_period == 0 {
             let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
@@ -96,13 +100,15 @@ impl Core {
         let library = Builder::from_environment()?.build(&rtl, progress)?;
         let model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
-        let dram = match pins.dram {
-            None => None,
-            Some(port) => {
+        let memory = match (pins.dram, pins.host_dram) {
+            (Some(port), _) => {
                 let profile = dram.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
-                Some(DramPort::new(port, &profile, &stalls, seed))
+                let board = Board::new(&profile, dram_faults, seed);
+                Some((port, Behind::Board(Box::new(board))))
             }
+            (None, port) => port.map(|port| (port, Behind::Host(Dma::default()))),
         };
+        let memory = memory.map(|(port, behind)| Target::new(port, behind, &stalls, seed));
         let mut core = Self {
             bridge: Bridge::new(&pins, &stalls, seed),
             user: pins.streams.as_ref().map(|streams| User {
@@ -110,7 +116,7 @@ impl Core {
                 reads: Reads::new(streams, &stalls, seed),
             }),
             unsendable: false,
-            dram,
+            memory,
             dut: Dut::new(model, pins.clk, clock_period, half_cycles, waves),
             pins,
             log: Log::default(),
@@ -130,7 +136,7 @@ impl Core {
             dut,
             user,
             bridge,
-            dram,
+            memory,
             log,
             cycle,
             ..
@@ -144,8 +150,11 @@ impl Core {
             return Err(Error::NoStreams { top });
         }
         bridge.drive(model);
-        if let Some(dram) = dram {
-            dram.drive(model, now);
+        if let Some(memory) = memory {
+            for answer in bridge.answers.drain(..) {
+                memory.arrive(now, answer);
+            }
+            memory.drive(model, now, fabric);
         }
         let moved = dut.cycle(*cycle, now, |model| {
             let mut moved = false;
@@ -155,8 +164,8 @@ impl Core {
                 moved |= reads.sample(model, *cycle, &mut done)?;
             }
             moved |= bridge.sample(model, *cycle, now, fabric)?;
-            if let Some(dram) = dram {
-                moved |= dram.sample(model, *cycle, now)?;
+            if let Some(memory) = memory {
+                moved |= memory.sample(model, *cycle, now, fabric)?;
             }
             Ok(moved)
         })?;
@@ -180,7 +189,7 @@ impl Core {
             dut,
             user,
             bridge,
-            dram,
+            memory,
             log,
             cycle,
             ..
@@ -192,8 +201,8 @@ impl Core {
             reads.reset(model, *cycle, &mut done);
         }
         bridge.reset(model, *now, fabric);
-        if let Some(dram) = dram {
-            dram.reset(model);
+        if let Some(memory) = memory {
+            memory.reset(model);
         }
         let (reset, on) = (self.pins.reset, self.pins.reset_on);
         self.dut.model.set(reset, on);
@@ -240,7 +249,7 @@ impl Core {
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
     pub fn at_rest(&self) -> bool {
-        let memory = self.dram.as_ref().is_none_or(DramPort::is_idle);
+        let memory = self.memory.as_ref().is_none_or(Target::is_idle);
         !self.bridge.enabled && self.bridge.is_idle() && memory && self.is_idle()
     }
 
@@ -251,7 +260,7 @@ impl Core {
         let user = user.map(|user| [user.writes.waiting(model), user.reads.waiting(model)]);
         let mut parts: Vec<String> = user.into_iter().flatten().flatten().collect();
         parts.extend(self.bridge.waiting(model));
-        parts.extend(self.dram.as_ref().and_then(DramPort::waiting));
+        parts.extend(self.memory.as_ref().and_then(Target::waiting));
         parts.push(format!(
             "{} doorbells rung so far",
             self.bridge.doorbell.count

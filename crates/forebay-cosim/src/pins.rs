@@ -29,6 +29,7 @@ const CONTROL: Group = ("s_axil_ctrl_", "S_CTRL_");
 // SNAcc's streamer has no host port.
 const HOST: Group = ("s_axi_host_", "s_axi_host_");
 const DRAM: Group = ("m_axi_dram_", "m_axi_dram_");
+const HOST_DRAM: Group = ("m_axi_host_", "m_axi_host_");
 const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
 
 /// A stream into the RTL, 512 bit.
@@ -141,6 +142,8 @@ pub(crate) struct Pins {
     pub host: Option<Host>,
     /// The master for on-board DRAM, where the payload is there.
     pub dram: Option<Window>,
+    /// The master to the PCIe bridge, where the payload is in host memory.
+    pub host_dram: Option<Window>,
 }
 
 impl Pins {
@@ -171,6 +174,9 @@ impl Pins {
             host: host.then(|| f.host()).transpose()?,
             dram: there("m_axi_dram_awvalid")
                 .then(|| f.window(DRAM, Direction::Output))
+                .transpose()?,
+            host_dram: there("m_axi_host_awvalid")
+                .then(|| f.window(HOST_DRAM, Direction::Output))
                 .transpose()?,
         })
     }

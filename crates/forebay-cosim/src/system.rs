@@ -88,6 +88,7 @@ impl System {
             stalls: config.stalls,
             waves: config.waves,
             dram: config.dram,
+            dram_faults: config.dram_faults,
         };
         let core = Core::new(parts, progress)?;
         let (profile, memory) = (&config.profile, config.host_memory);

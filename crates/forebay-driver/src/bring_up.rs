@@ -7,7 +7,7 @@
 use forebay_spec::nvme::identify::cns;
 
 use crate::admin::{self, AdminQueue, QueueAt};
-use crate::bus::{Bus, PciAddress};
+use crate::bus::{Bus, DmaBuffer, PciAddress};
 use crate::choose::{self, Devices};
 use crate::controller::{Capabilities, Controller, PAGE_BYTES};
 use crate::discover;
@@ -89,6 +89,8 @@ pub fn bring_up_observed(
 pub(crate) struct Parts {
     pub(crate) streamer: Option<Streamer>,
     pub(crate) pair: Option<QueuePair>,
+    /// The streamer's buffer, where it is in host memory: pieces for writes, then for reads.
+    pub(crate) pieces: Vec<DmaBuffer>,
 }
 
 impl Parts {
@@ -102,6 +104,9 @@ impl Parts {
         if discover::silence(bus, nvme).is_ok() {
             admin.into_iter().for_each(|admin| admin.free(bus));
             self.pair.into_iter().for_each(|pair| pair.free_memory(bus));
+            self.pieces
+                .into_iter()
+                .for_each(|piece| bus.dma_free(piece));
         }
     }
 }

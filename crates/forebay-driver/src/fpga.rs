@@ -5,13 +5,14 @@ use forebay_spec::streamer::{bar0, window};
 
 use crate::admin::{AdminQueue, QueueAt};
 use crate::bring_up::{Parts, place_text};
+use crate::bus::{Bus, DmaBuffer};
 use crate::controller::{Controller, PAGE_BYTES};
 use crate::discover::Function;
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::Facts;
 use crate::steps::{Failure, Recorder, StepName};
-use crate::streamer::{Config, DramPlaces, Memory, Parameters, Streamer};
+use crate::streamer::{Config, DramPlaces, HostPlaces, Memory, Parameters, Streamer};
 
 /// Most pages of one of the streamer's commands: 1 MiB.
 const TRANSFER_PAGES_MOST: u64 = 256;
@@ -23,6 +24,7 @@ pub(crate) struct Windows {
     queues: u64,
     data: u64,
     dram: Option<DramPlaces>,
+    host: Option<HostPlaces>,
 }
 
 /// Looks at the streamer and stops it.
@@ -44,11 +46,10 @@ pub(crate) fn attach(
         let depth = u64::from(parameters.queue_depth);
         let queues = place.queues.unwrap_or(bar0::queues(depth));
         check_window(queues, window::queue_window_bytes(depth), size)?;
-        let onboard = streamer.memory() == Memory::OnBoard;
         let (usual, bytes) = streamer.data_window();
         let data = place.data.unwrap_or(usual);
         check_window(data, bytes, size)?;
-        if onboard {
+        if streamer.memory() != Memory::OnChip {
             check_window(place.lists, window::PRP_LISTS_BYTES, size)?;
         }
         let base = bus.bar_address(fpga.address, place.bar)?;
@@ -58,17 +59,23 @@ pub(crate) fn attach(
             let memory = match streamer.memory() {
                 Memory::OnChip => format!("{pages} pages"),
                 Memory::OnBoard => "payload in on-board DRAM".into(),
+                Memory::Host => "payload in host DRAM".into(),
             };
             format!("streamer {major}.{minor}.{patch}, queue depth {depth}, {memory}")
         } else {
             format!("streamer with SNAcc's registers, queue depth {depth}")
         };
         let (queues, data) = (base.wrapping_add(queues), base.wrapping_add(data));
-        let dram = onboard.then_some(DramPlaces {
-            prp_lists: base.wrapping_add(place.lists),
+        let prp_lists = base.wrapping_add(place.lists);
+        let dram = (streamer.memory() == Memory::OnBoard).then_some(DramPlaces {
+            prp_lists,
             read: place.dram_read,
             write: place.dram_write,
         });
+        let host = match streamer.memory() {
+            Memory::Host => Some(host_places(bus, prp_lists, &mut parts.pieces)?),
+            Memory::OnChip | Memory::OnBoard => None,
+        };
         Ok((
             Windows {
                 streamer,
@@ -76,9 +83,33 @@ pub(crate) fn attach(
                 queues,
                 data,
                 dram,
+                host,
             },
             found,
         ))
+    })
+}
+
+/// Takes the buffer of a streamer that has it in host memory: pieces for writes, then for reads.
+fn host_places(
+    bus: &mut dyn Bus,
+    prp_lists: u64,
+    pieces: &mut Vec<DmaBuffer>,
+) -> Result<HostPlaces, Error> {
+    let bytes = window::HOST_PIECE_BYTES as usize;
+    let mut direction = || -> Result<[u64; window::HOST_PIECES], Error> {
+        let mut addresses = [0; window::HOST_PIECES];
+        for address in &mut addresses {
+            let piece = bus.dma_alloc(bytes, bytes)?;
+            *address = piece.address;
+            pieces.push(piece);
+        }
+        Ok(addresses)
+    };
+    Ok(HostPlaces {
+        prp_lists,
+        write: direction()?,
+        read: direction()?,
     })
 }
 
@@ -130,6 +161,7 @@ pub(crate) fn start_streamer(
         parameters,
         data,
         dram,
+        host,
         ..
     } = windows;
     let config = recorder.step(StepName::Configure, |bus| {
@@ -142,6 +174,7 @@ pub(crate) fn start_streamer(
             cq_doorbell: doorbells.wrapping_add(controller.cq_doorbell(facts.queue_id)),
             data_window: *data,
             dram: *dram,
+            host: host.clone(),
             nsid: facts.namespace.nsid,
             block_shift: facts.namespace.block_shift,
             transfer_pages: pages.min(TRANSFER_PAGES_MOST).min(room) as u16,

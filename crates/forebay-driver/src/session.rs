@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::admin::AdminQueue;
 use crate::bring_up::{self, Parts, bring_up_observed};
-use crate::bus::Bus;
+use crate::bus::{Bus, DmaBuffer};
 use crate::controller::{Capabilities, Controller};
 use crate::discover::Function;
 use crate::error::Error;
@@ -54,6 +54,8 @@ pub struct Session {
     admin: AdminQueue,
     streamer: Option<Streamer>,
     pair: Option<QueuePair>,
+    /// The streamer's buffer, where it is in host memory.
+    pieces: Vec<DmaBuffer>,
     /// Identifiers of further queue pairs, given out.
     more: Vec<u16>,
     facts: Facts,
@@ -71,12 +73,17 @@ impl Session {
         options: Options,
         steps: Vec<Step>,
     ) -> Self {
-        let Parts { streamer, pair } = parts;
+        let Parts {
+            streamer,
+            pair,
+            pieces,
+        } = parts;
         Self {
             controller,
             admin,
             streamer,
             pair,
+            pieces,
             more: Vec::new(),
             facts,
             options,
@@ -254,9 +261,15 @@ impl Session {
             admin,
             streamer,
             pair,
+            pieces,
             facts,
             ..
         } = self;
-        Parts { streamer, pair }.abandon(bus, facts.nvme.address, Some(admin));
+        let parts = Parts {
+            streamer,
+            pair,
+            pieces,
+        };
+        parts.abandon(bus, facts.nvme.address, Some(admin));
     }
 }

@@ -22,6 +22,8 @@ pub enum Memory {
     OnChip,
     /// In DRAM on the card.
     OnBoard,
+    /// In host memory.
+    Host,
 }
 
 /// Where a streamer with its payload in on-board DRAM finds what.
@@ -33,6 +35,17 @@ pub struct DramPlaces {
     pub read: u64,
     /// Address of the buffer for writes, on the memory's side, a multiple of 64 MiB.
     pub write: u64,
+}
+
+/// Where a streamer with its payload in host memory finds what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostPlaces {
+    /// Bus address of the PRP lists, a multiple of 4 MiB.
+    pub prp_lists: u64,
+    /// Bus addresses of the pieces of the buffer for reads, multiples of 4 MiB.
+    pub read: [u64; window::HOST_PIECES],
+    /// Bus addresses of the pieces of the buffer for writes, multiples of 4 MiB.
+    pub write: [u64; window::HOST_PIECES],
 }
 
 /// What the RTL was built with.
@@ -53,7 +66,7 @@ pub struct Parameters {
 }
 
 /// What the driver writes before it enables the streamer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Config {
     /// Bus address of the submission doorbell.
     pub sq_doorbell: u64,
@@ -63,6 +76,8 @@ pub struct Config {
     pub data_window: u64,
     /// Where the payload is in on-board DRAM.
     pub dram: Option<DramPlaces>,
+    /// Where the payload is in host memory.
+    pub host: Option<HostPlaces>,
     /// Namespace identifier.
     pub nsid: u32,
     /// log2 of the logical block: 9 or 12.
@@ -124,15 +139,17 @@ impl Streamer {
             streamer::IDENTITY_ONCHIP => Memory::OnChip,
             // SNAcc's with DRAM has its PRP lists otherwise.
             streamer::IDENTITY_ONBOARD if streamer.extended => Memory::OnBoard,
+            streamer::IDENTITY_HOST if streamer.extended => Memory::Host,
             _ => {
                 return Err(Error::Refused {
                     field: "the streamer's identity",
                     value: format!("{identity:#010x}"),
                     limit: format!(
                         "{:#010x} is the one with the on-chip buffer, {:#010x} Forebay's with \
-                         on-board DRAM",
+                         on-board DRAM, {:#010x} Forebay's with host DRAM",
                         streamer::IDENTITY_ONCHIP,
-                        streamer::IDENTITY_ONBOARD
+                        streamer::IDENTITY_ONBOARD,
+                        streamer::IDENTITY_HOST
                     ),
                     remedy: "load the right bitstream, or give the offset at which its registers \
                              stand",
@@ -157,6 +174,8 @@ impl Streamer {
         match self.memory {
             Memory::OnChip => (bar0::DATA, window::DATA_WINDOW_BYTES),
             Memory::OnBoard => (bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES),
+            // The SSD reads its PRP lists there, and nothing else.
+            Memory::Host => (bar0::PRP_LISTS, window::PRP_LISTS_BYTES),
         }
     }
 
@@ -263,6 +282,17 @@ impl Streamer {
                 ("dram_read", regs::dram_read::OFFSET, dram.read),
                 ("dram_write", regs::dram_write::OFFSET, dram.write),
             ]);
+        }
+        if let Some(host) = &config.host {
+            writes.push(("prp_lists", regs::prp_lists::OFFSET, host.prp_lists));
+            let tables = [
+                ("host_read", regs::host_read::OFFSET, &host.read),
+                ("host_write", regs::host_write::OFFSET, &host.write),
+            ];
+            for (name, table, pieces) in tables {
+                let places = (table..).step_by(8).zip(pieces);
+                writes.extend(places.map(|(offset, piece)| (name, offset, *piece)));
+            }
         }
         if self.extended {
             let mut chunk = self.read(bus, regs::chunk::OFFSET)?;
@@ -382,7 +412,19 @@ impl Streamer {
                 "1 to 256",
             ),
         ];
-        for (parameter, value, good, limit) in checks {
+        let pieces = config.host.iter().flat_map(|host| {
+            let pieces = host.read.iter().chain(&host.write);
+            pieces.map(|piece| {
+                let good = piece.is_multiple_of(window::HOST_PIECE_BYTES);
+                (
+                    "host buffer",
+                    *piece,
+                    good,
+                    "a multiple of 4 MiB, as a piece is large",
+                )
+            })
+        });
+        for (parameter, value, good, limit) in checks.into_iter().chain(pieces) {
             if !good {
                 let limit = format!("it must be {limit}");
                 return Err(Error::Parameter {

@@ -164,6 +164,7 @@ async def start(dut, entries: int | None = None) -> Issue:
     harness.clear(
         dut,
         "sweep*",
+        "piece_*",
         "halted",
         "??_valid",
         "??_command",

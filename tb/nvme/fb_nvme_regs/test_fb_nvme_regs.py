@@ -94,6 +94,7 @@ async def start(dut) -> Regs:
     """Reset, with all inputs zero."""
     harness.clear(
         dut,
+        *("memory_errors", "clear"),
         *("ready", "halted", "idle", "outstanding", "*_pages", "error", "error_*"),
         *("*_ack", "counter_data", "bin_data", "trace_data"),
     )
@@ -319,9 +320,60 @@ async def stalls_and_reset(dut) -> None:
         assert await block.read(regs.CYCLES) == block.memories["counter"].content(14)
 
 
+@cocotb.test()
+async def memory_errors(dut) -> None:
+    """Each kind is counted, until the counters are cleared."""
+    block = await start(dut)
+    count = {1: 0, 2: 0}
+    for _ in range(50):
+        kinds = random.randrange(4)
+        dut.memory_errors.value = kinds
+        await harness.step(dut.clk)
+        dut.memory_errors.value = 0
+        count = {bit: count[bit] + bool(kinds & bit) for bit in count}
+    assert await block.read(regs.MEMORY_ERRORS) == count[2] | count[1] << 32
+    dut.clear.value = 1
+    await harness.step(dut.clk)
+    dut.clear.value = 0
+    assert await block.read(regs.MEMORY_ERRORS) == 0
+
+
+@cocotb.test()
+async def pieces(dut) -> None:
+    """Pieces of host memory are handed on and read back, byte by byte too; elsewhere they are 0."""
+    block = await start(dut)
+    told: dict[int, int] = {}
+
+    async def listen() -> None:
+        while True:
+            await FallingEdge(dut.clk)
+            if dut.piece_we.value == 1:
+                told[int(dut.piece_index.value)] = int(dut.piece_address.value) >> 22 << 22
+
+    cocotb.start_soon(listen())
+    there = int(dut.InHost.value) == 1
+    expected = [0] * 32
+    for _ in range(100):
+        index, length = random.randrange(32), random.choice([1, 4, 8])
+        offset = regs.HOST_READ if index >= 16 else regs.HOST_WRITE
+        at = random.randrange(0, 8, length)
+        data = random.randbytes(length)
+        await block.master.write(offset + 8 * (index % 16) + at, data)
+        old = bytearray(expected[index].to_bytes(8, "little"))
+        old[at : at + length] = data
+        if there:
+            expected[index] = int.from_bytes(old, "little") >> 22 << 22
+            assert told[index] == expected[index]
+        probe = random.randrange(32)
+        offset = regs.HOST_READ if probe >= 16 else regs.HOST_WRITE
+        assert await block.read(offset + 8 * (probe % 16)) == expected[probe]
+    assert there or not told
+
+
 def run(depth: int, pages: int, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"QueueDepth": depth, "Pages": pages, "CqOffset": max(4096, 64 * depth)}
+    parameters["InHost"] = int(depth == 64)
     simulate(__file__, "fb_nvme_regs", parameters, filelist="rtl/top/onchip.f", **options)
 
 

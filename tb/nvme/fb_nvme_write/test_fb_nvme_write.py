@@ -81,7 +81,7 @@ class Writer:
 
 async def start(dut, *, block: int = 512, transfer: int = 8, chunk: int = 3) -> Writer:
     """Reset with a configuration and no chunk growing."""
-    harness.clear(dut, "grow", "hold", "landed", "restart", "held", "offer_valid", "command_ready")
+    harness.clear(dut, "grow", "hold", "landed*", "restart", "held", "offer_valid", "command_ready")
     dut.cfg.value = structs.pack(
         "cfg_t",
         block_4k=block == PAGE,

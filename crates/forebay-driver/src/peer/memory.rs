@@ -8,7 +8,7 @@ use crate::controller::PAGE_BYTES;
 use crate::discover;
 use crate::error::Error;
 use crate::options::FpgaPlace;
-use crate::streamer::Streamer;
+use crate::streamer::{self, Streamer};
 
 /// Bytes of an access of the processor.
 const WORD: usize = 8;
@@ -40,6 +40,14 @@ impl Memory {
         discover::answer(bus, device)?;
         let streamer = Streamer::attach(bus, device, place.bar, place.control)?;
         streamer.stop(bus)?;
+        if streamer.memory() == streamer::Memory::Host {
+            return Err(Error::Refused {
+                field: "the streamer's payload buffer",
+                value: "in host memory".into(),
+                limit: "the drive is to reach memory of the card".into(),
+                remedy: "load a bitstream with its buffer on the card, or name other memory",
+            });
+        }
         let parameters = streamer.parameters(bus)?;
         Ok(Self {
             device,

@@ -2,7 +2,7 @@
 //! The numbers of a memory: `profiles/dram/*.toml`.
 
 use super::Refresh;
-use crate::profile::{Number, SourceRow, sources_of};
+use crate::profile::{self, Number, SourceRow, sources_of};
 use crate::{ModelError, SECOND, Time};
 use serde::Deserialize;
 
@@ -162,6 +162,17 @@ impl DramProfile {
                 known: Self::names().collect::<Vec<_>>().join(", "),
             }),
         }
+    }
+
+    /// A built-in memory by name, or one from a file where the name ends in `.toml`.
+    ///
+    /// # Errors
+    /// As [`Self::builtin`] and [`Self::from_toml`], or where the file cannot be read.
+    pub fn load(name: &str) -> Result<Self, ModelError> {
+        if name.ends_with(".toml") {
+            return Self::from_toml(name, &profile::read(name)?);
+        }
+        Self::builtin(name)
     }
 
     /// A memory from the text of a TOML file.

@@ -78,6 +78,11 @@ impl Link {
         }
     }
 
+    /// How long it is taken by what it has.
+    pub(super) const fn backlog(&self, now: Time) -> Time {
+        self.free_at.saturating_sub(now)
+    }
+
     /// Takes a message of `wire` bytes; returns when its last byte is at the other end.
     pub(super) fn send(&mut self, now: Time, wire: u64) -> Time {
         let duration = match self.bytes_per_second {

@@ -280,6 +280,12 @@ impl Fabric {
         (time != 0).then_some(time)
     }
 
+    /// How long a node's link is taken by what it has been given to send.
+    pub fn backlog(&self, now: Time, from: Node) -> Time {
+        let port = self.ports.get(from.index());
+        port.map_or(0, |port| port.up.backlog(now))
+    }
+
     /// The node that answers at an address.
     pub fn route(&self, addr: u64) -> Option<Node> {
         self.find(addr)

@@ -121,12 +121,7 @@ fn text_of(name: &str) -> Result<Cow<'static, str>, ModelError> {
     if !name.ends_with(".toml") {
         return text_of_builtin(name).map(Cow::Borrowed);
     }
-    let path = Path::new(name);
-    let text = std::fs::read_to_string(path).map_err(|source| ModelError::File {
-        path: path.to_owned(),
-        source,
-    });
-    text.map(Cow::Owned)
+    read(name).map(Cow::Owned)
 }
 
 fn text_of_builtin(name: &str) -> Result<&'static str, ModelError> {
@@ -137,6 +132,14 @@ fn text_of_builtin(name: &str) -> Result<&'static str, ModelError> {
             name: name.to_owned(),
             known: Profile::names().collect::<Vec<_>>().join(", "),
         })
+}
+
+/// The text of a profile of the user's.
+pub(crate) fn read(name: &str) -> Result<String, ModelError> {
+    std::fs::read_to_string(name).map_err(|source| ModelError::File {
+        path: Path::new(name).to_owned(),
+        source,
+    })
 }
 
 /// The PCIe fabric.

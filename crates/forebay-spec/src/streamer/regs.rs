@@ -84,7 +84,7 @@ pub mod identity {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x030;
-    /// Identity: 0xa4d210bb: on-chip buffer, 0x72bedb1a: on-board DRAM.
+    /// Identity: 0xa4d210bb: on-chip buffer, 0x72bedb1a: on-board DRAM, 0xfb235ea7: host DRAM.
     pub const IDENTITY: Field = Field::new(0, 32);
 }
 
@@ -110,6 +110,22 @@ pub mod dram_write {
     pub const RESET: u64 = 0x0;
     /// Address: Bits 63:26 of the address.
     pub const ADDRESS: Field = Field::new(26, 38);
+}
+
+/// Host buffer for reads: Bus addresses of the sixteen pieces of host memory, 4 MiB each, that are the buffer for reads; multiples of their size, bits 21:0 read as zero. Used where the buffer is in host DRAM; otherwise all read as zero.
+pub mod host_read {
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x080;
+    /// Words of 8 bytes.
+    pub const ENTRIES: usize = 16;
+}
+
+/// Host buffer for writes: The same for writes.
+pub mod host_write {
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x100;
+    /// Words of 8 bytes.
+    pub const ENTRIES: usize = 16;
 }
 
 /// Version: Version of this register map.
@@ -280,6 +296,18 @@ pub mod error_sector {
     pub const OFFSET: u64 = 0x258;
     /// Sector: Address of the command held in `error_cause`, in units of 512 bytes.
     pub const SECTOR: Field = Field::new(0, 48);
+}
+
+/// Memory errors: What the memory of the payload answered otherwise than OKAY, zero again when `enable` rises. The transactions concerned fail.
+pub mod memory_errors {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x260;
+    /// Writes: Bursts not stored, modulo 2^32.
+    pub const WRITES: Field = Field::new(0, 32);
+    /// Reads: Beats of reads without their data, modulo 2^32.
+    pub const READS: Field = Field::new(32, 32);
 }
 
 /// Write commands: Write commands submitted, retries not counted.
@@ -459,7 +487,7 @@ pub mod trace {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 39] = [
+pub const ALL: [(&str, u64); 42] = [
     ("sq_doorbell", sq_doorbell::OFFSET),
     ("cq_doorbell", cq_doorbell::OFFSET),
     ("data_window", data_window::OFFSET),
@@ -469,6 +497,8 @@ pub const ALL: [(&str, u64); 39] = [
     ("identity", identity::OFFSET),
     ("dram_read", dram_read::OFFSET),
     ("dram_write", dram_write::OFFSET),
+    ("host_read", host_read::OFFSET),
+    ("host_write", host_write::OFFSET),
     ("version", version::OFFSET),
     ("parameters", parameters::OFFSET),
     ("block_shift", block_shift::OFFSET),
@@ -481,6 +511,7 @@ pub const ALL: [(&str, u64); 39] = [
     ("status", status::OFFSET),
     ("error_cause", error_cause::OFFSET),
     ("error_sector", error_sector::OFFSET),
+    ("memory_errors", memory_errors::OFFSET),
     ("write_commands", write_commands::OFFSET),
     ("read_commands", read_commands::OFFSET),
     ("flush_commands", flush_commands::OFFSET),
@@ -586,7 +617,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 55] = [
+pub const FIELDS: [(&str, &str, Field); 57] = [
     ("sq_doorbell", "address", sq_doorbell::ADDRESS),
     ("cq_doorbell", "address", cq_doorbell::ADDRESS),
     ("data_window", "address", data_window::ADDRESS),
@@ -626,6 +657,8 @@ pub const FIELDS: [(&str, &str, Field); 55] = [
     ("error_cause", "write", error_cause::WRITE),
     ("error_cause", "valid", error_cause::VALID),
     ("error_sector", "sector", error_sector::SECTOR),
+    ("memory_errors", "writes", memory_errors::WRITES),
+    ("memory_errors", "reads", memory_errors::READS),
     ("write_commands", "count", write_commands::COUNT),
     ("read_commands", "count", read_commands::COUNT),
     ("flush_commands", "count", flush_commands::COUNT),

@@ -22,6 +22,10 @@ pub const DRAM_BUFFER_BYTES: u64 = 64 << 20;
 /// Bytes of the data window of a buffer in DRAM: writes below, reads above. Its bus address is
 /// aligned to this.
 pub const DRAM_WINDOW_BYTES: u64 = 2 * DRAM_BUFFER_BYTES;
+/// Pieces of host memory that are the buffer of one direction, where the payload is there.
+pub const HOST_PIECES: usize = 16;
+/// Bytes of such a piece, and what its bus address is a multiple of.
+pub const HOST_PIECE_BYTES: u64 = DRAM_BUFFER_BYTES / HOST_PIECES as u64;
 /// Bytes of the PRP lists of a buffer in DRAM: one page for each unit.
 pub const PRP_LISTS_BYTES: u64 = (DRAM_WINDOW_BYTES >> (DRAM_UNIT_SHIFT + PAGE_SHIFT)) * PAGE_BYTES;
 /// Least offset of the completion queue in the queue window.

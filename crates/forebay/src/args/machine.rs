@@ -6,10 +6,13 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, arg, value_parser,
+};
 use forebay_cosim::{Config, Waves, rtl};
-use forebay_model::Profile;
+use forebay_model::{DramProfile, Profile, Refresh};
 use forebay_rtl::Source;
+use serde::Deserialize;
 
 use super::{DefaultProfile, third_party};
 use crate::failure::{Exit, Failure, Result};
@@ -21,14 +24,14 @@ const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
 const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Pages of the host port's staging memory.
 pub const HOST_PAGES: u32 = 64;
-/// Places for the payload that our RTL knows.
-pub const MEMORIES: [&str; 2] = ["onchip", "dram"];
 /// Options that are of a simulated machine alone.
-const SIMULATED: [&str; 10] = [
+const SIMULATED: [&str; 12] = [
     "profile",
     "reorder",
     "seed",
     "memory",
+    "dram",
+    "refresh",
     "rtl",
     "top",
     "param",
@@ -37,6 +40,62 @@ const SIMULATED: [&str; 10] = [
     "wave-until",
 ];
 
+/// Where the streamer keeps its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Memory {
+    /// 4 MiB in the FPGA
+    Onchip,
+    /// On-board DRAM, 64 MiB for each direction
+    Dram,
+    /// Host memory, reached over PCIe, 64 MiB for each direction
+    Host,
+}
+
+impl Memory {
+    /// As it is called on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Onchip => "onchip",
+            Self::Dram => "dram",
+            Self::Host => "host",
+        }
+    }
+
+    /// Our RTL with its payload there: `rtl/top/NAME.f`, module `fb_top_NAME`.
+    pub const fn system(self) -> &'static str {
+        match self {
+            Self::Onchip => "onchip",
+            Self::Dram => "dram",
+            Self::Host => "hostdram",
+        }
+    }
+}
+
+/// When on-board DRAM refreshes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RefreshArg {
+    /// One each interval
+    OnTime,
+    /// Each put off by a random part of what the standard allows
+    Random,
+    /// As many as may be postponed are, then all follow at once
+    Late,
+    /// None: to see what it costs
+    Never,
+}
+
+impl From<RefreshArg> for Refresh {
+    fn from(refresh: RefreshArg) -> Self {
+        match refresh {
+            RefreshArg::OnTime => Self::Regular,
+            RefreshArg::Random => Self::Jitter,
+            RefreshArg::Late => Self::Bunched,
+            RefreshArg::Never => Self::Never,
+        }
+    }
+}
+
 /// On which machine something runs.
 #[derive(Clone, Debug)]
 pub struct MachineArgs<P> {
@@ -44,8 +103,12 @@ pub struct MachineArgs<P> {
     pub profile: String,
     /// Entries of the queues; none: as many as the RTL has.
     pub queue_depth: Option<u32>,
-    /// The payload is in on-board DRAM.
-    pub dram: bool,
+    /// Where the payload is.
+    pub memory: Memory,
+    /// Name of a profile of on-board DRAM, or a TOML file.
+    pub dram: Option<String>,
+    /// When it refreshes.
+    pub refresh: Option<RefreshArg>,
     /// Pages of the reorder window.
     pub reorder: u32,
     /// Decides everything random.
@@ -111,10 +174,11 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where it is not found.
     pub fn source(&self) -> Result<Source> {
-        if self.dram {
-            return self.source_of(|root, depth, _| rtl::dram(root, depth));
+        match self.memory {
+            Memory::Onchip => self.source_of(rtl::onchip),
+            Memory::Dram => self.source_of(|root, depth, _| rtl::dram(root, depth)),
+            Memory::Host => self.source_of(|root, depth, _| rtl::hostdram(root, depth)),
         }
-        self.source_of(rtl::onchip)
     }
 
     /// The user's RTL, or what `ours` makes of checkout, queue depth and pages.
@@ -137,7 +201,7 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where the RTL is not found.
     pub fn config(&self, profile: Profile) -> Result<Config> {
-        Ok(self.config_of(self.source()?, profile))
+        self.config_of(self.source()?, profile)
     }
 
     /// The same with our card, whose streams software feeds through its host port.
@@ -145,19 +209,23 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where the RTL is not found.
     pub fn config_of_card(&self, profile: Profile) -> Result<Config> {
-        if self.dram {
+        if self.memory != Memory::Onchip {
             return Err(Failure::input(
                 "--memory",
-                "dram",
+                if self.memory == Memory::Dram {
+                    "dram"
+                } else {
+                    "host"
+                },
                 "the card with a host port keeps its payload on chip",
                 "leave it out",
             ));
         }
         let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
-        Ok(self.config_of(source?, profile))
+        self.config_of(source?, profile)
     }
 
-    fn config_of(&self, source: Source, profile: Profile) -> Config {
+    fn config_of(&self, source: Source, profile: Profile) -> Result<Config> {
         let mut config = Config::new(source, profile);
         config.seed = self.seed;
         if let Some(depth) = self.queue_depth {
@@ -168,7 +236,33 @@ impl<P> MachineArgs<P> {
             from: self.wave_from,
             until: self.wave_until,
         });
-        config
+        config.dram = self.load_dram()?;
+        Ok(config)
+    }
+
+    /// The on-board DRAM, where the payload is there.
+    fn load_dram(&self) -> Result<Option<DramProfile>> {
+        if self.memory == Memory::Dram {
+            let mut dram = DramProfile::load(self.dram.as_deref().unwrap_or("ddr4-2400"))?;
+            if let Some(refresh) = self.refresh {
+                dram.refresh = refresh.into();
+            }
+            return Ok(Some(dram));
+        }
+        for (option, given) in [
+            ("--dram", self.dram.is_some()),
+            ("--refresh", self.refresh.is_some()),
+        ] {
+            if given {
+                return Err(Failure::input(
+                    option,
+                    "given",
+                    "the payload is not in on-board DRAM",
+                    "add --memory dram, or leave it out",
+                ));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -200,9 +294,15 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(window)
             .default_value("1024");
         let memory = arg!(--memory <WHERE> "Where the streamer keeps its payload")
-            .value_parser(MEMORIES)
+            .value_parser(value_parser!(Memory))
             .conflicts_with_all(["rtl", "reorder"])
             .default_value("onchip");
+        let dram = arg!(--dram <NAME> "On-board DRAM: ddr4-2400, hbm2-1800, or a TOML file")
+            .long_help("On-board DRAM: ddr4-2400, hbm2-1800, or a TOML file [default: ddr4-2400]")
+            .required(false);
+        let refresh = arg!(--refresh <WHEN> "When on-board DRAM refreshes [default: on-time]")
+            .value_parser(value_parser!(RefreshArg))
+            .required(false);
         let seed = arg!(--seed <N> "Decides everything that is random")
             .value_parser(value_parser!(u64))
             .default_value("1");
@@ -237,7 +337,8 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
         command
             .next_help_heading("Machine")
             .args([
-                profile, depth, memory, reorder, seed, rtl, top, param, wave, from, until,
+                profile, depth, memory, dram, refresh, reorder, seed, rtl, top, param, wave, from,
+                until,
             ])
             .next_help_heading(None)
     }
@@ -257,9 +358,9 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
                 .cloned()
                 .unwrap_or_default(),
             queue_depth: matches.get_one("queue-depth").copied(),
-            dram: matches
-                .get_one::<String>("memory")
-                .is_some_and(|memory| memory == "dram"),
+            memory: matches.get_one("memory").copied().unwrap_or(Memory::Onchip),
+            dram: matches.get_one("dram").cloned(),
+            refresh: matches.get_one("refresh").copied(),
             reorder: matches
                 .get_one("reorder")
                 .copied()

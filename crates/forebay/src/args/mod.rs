@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
-pub use machine::{HOST_PAGES, MEMORIES, MachineArgs};
+pub use machine::{HOST_PAGES, MachineArgs, Memory};
 pub use repro::{ReproArgs, What};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use ssd::{QualifyArgs, SsdCommand};

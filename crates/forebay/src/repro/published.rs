@@ -6,6 +6,7 @@ use forebay_model::profile::{Kind, LoadAccess, LoadDirection};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::args::Memory;
 use crate::failure::{Exit, Failure, Result};
 
 const SNACC: &str = include_str!("../../../../profiles/published/snacc.toml");
@@ -42,7 +43,7 @@ pub struct DesignOf {
     pub id: String,
     pub title: String,
     /// The memory of our streamer that corresponds to it.
-    pub memory: Option<String>,
+    pub memory: Option<Memory>,
     pub queues: Place,
     pub data: Place,
     pub in_order: bool,

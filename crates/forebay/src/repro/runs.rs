@@ -11,7 +11,7 @@ use forebay_model::profile::{LoadAccess, LoadDirection, Measurement, Quantity};
 use forebay_model::{NANOSECOND, Node, Profile};
 
 use super::published::{DesignOf, LoadOf, Measured};
-use crate::args::{Drive990Pro, MEMORIES, MachineArgs};
+use crate::args::{Drive990Pro, MachineArgs, Memory};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -49,9 +49,9 @@ pub struct Found {
 
 /// Which RTL.
 #[derive(Clone, Copy, Debug)]
-pub enum Rtl<'a> {
+pub enum Rtl {
     /// Our streamer with its payload in this memory.
-    Ours(&'a str),
+    Ours(Memory),
     /// Ours, with a reorder window of so many pages.
     Window(u32),
     /// Ours, with queues of so many entries.
@@ -125,11 +125,11 @@ impl Runs {
         Ok(measure::run(profile, load, design, self.seed, stop)?)
     }
 
-    /// Runs a load of SNAcc's on RTL; none where our streamer has no such memory.
+    /// Runs a load of SNAcc's on RTL.
     ///
     /// # Errors
     /// Where the RTL cannot be built, a transaction fails, or the user stops.
-    pub fn rtl(&self, rtl: Rtl<'_>, profile: &Profile, load: &LoadOf) -> Result<Option<Found>> {
+    pub fn rtl(&self, rtl: Rtl, profile: &Profile, load: &LoadOf) -> Result<Found> {
         let profile = changed(profile, load);
         let direction = way(load.direction);
         let (short, long): (u64, u64) = match (load.quantity, load.access) {
@@ -147,9 +147,7 @@ impl Runs {
             }
         };
         let alone = load.quantity == Measured::Latency;
-        let Some(rate) = self.rate(rtl, &profile, &workload, alone, &load.title)? else {
-            return Ok(None);
-        };
+        let rate = self.rate(rtl, &profile, &workload, alone, &load.title)?;
         let value = match load.quantity {
             Measured::Rate => rate.gigabytes_per_second,
             Measured::Latency => {
@@ -157,29 +155,26 @@ impl Runs {
                 f64::from(rate.latency_cycles.p50) * per_cycle
             }
         };
-        Ok(Some(Found {
+        Ok(Found {
             value,
             traffic: rate.traffic,
-        }))
+        })
     }
 
     /// Runs a workload on RTL beside a drive that has just got power; `alone`: each transaction
-    /// when the one before has ended. None where our streamer has no such memory.
+    /// when the one before has ended.
     ///
     /// # Errors
     /// As [`Self::rtl`].
     pub fn rate(
         &self,
-        rtl: Rtl<'_>,
+        rtl: Rtl,
         profile: &Profile,
         workload: &Workload,
         alone: bool,
         title: &str,
-    ) -> Result<Option<Rate>> {
-        let Some(options) = self.options(rtl) else {
-            return Ok(None);
-        };
-        let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&options)?;
+    ) -> Result<Rate> {
+        let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&self.options(rtl))?;
         let mut session = Session::start(&machine, "forebay.repro/1", |config| {
             config.profile = profile.clone();
             Ok(())
@@ -216,15 +211,14 @@ impl Runs {
                 "`forebay bench soak` looks for the reason",
             ));
         }
-        Ok(Some(rate))
+        Ok(rate)
     }
 
-    /// The machine as options; none where there is no such memory.
-    fn options(&self, rtl: Rtl<'_>) -> Option<Vec<OsString>> {
+    /// The machine as options.
+    fn options(&self, rtl: Rtl) -> Vec<OsString> {
         let mut options: Vec<OsString> = vec!["--seed".into(), self.seed.to_string().into()];
         match rtl {
-            Rtl::Ours(memory) if !MEMORIES.contains(&memory) => return None,
-            Rtl::Ours(memory) => options.extend(["--memory".into(), memory.into()]),
+            Rtl::Ours(memory) => options.extend(["--memory".into(), memory.name().into()]),
             Rtl::Window(pages) => options.extend(["--reorder".into(), pages.to_string().into()]),
             Rtl::Depth(depth) => options.extend(["--queue-depth".into(), depth.to_string().into()]),
             Rtl::Given => {
@@ -232,7 +226,7 @@ impl Runs {
                 options.extend(self.rtl.iter().map(Into::into));
             }
         }
-        Some(options)
+        options
     }
 }
 

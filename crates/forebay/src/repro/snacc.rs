@@ -9,6 +9,7 @@ use forebay_model::profile::Kind;
 use super::figure::{Figure, Parameter, Published, Row, Sensitivity};
 use super::published::{Bar, Configuration, DesignOf, FigureOf, Number, Snacc, word};
 use super::runs::{Found, Rtl, Runs};
+use crate::args::Memory;
 use crate::failure::Result;
 use crate::traffic::{Hop, Traffic};
 
@@ -61,14 +62,14 @@ pub fn figure4(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Vec<Figure>> {
 fn row(runs: &Runs, snacc: &Snacc, profile: &Profile, bar: &Bar) -> Result<Row> {
     let (design, load) = (snacc.design(&bar.design)?, snacc.load_of(&bar.load)?);
     let model = runs.model(profile, design, load)?;
-    let ours = match &design.memory {
-        Some(memory) => runs.rtl(Rtl::Ours(memory), profile, load)?,
-        None => None,
-    };
+    let ours = design
+        .memory
+        .map(|memory| runs.rtl(Rtl::Ours(memory), profile, load))
+        .transpose()?;
     // The RTL that is published and simulated here keeps its payload on chip.
-    let given = !runs.rtl.is_empty() && design.memory.as_deref() == Some("onchip");
+    let given = !runs.rtl.is_empty() && design.memory == Some(Memory::Onchip);
     let rtl = if given {
-        runs.rtl(Rtl::Given, profile, load)?
+        Some(runs.rtl(Rtl::Given, profile, load)?)
     } else {
         None
     };
@@ -96,16 +97,14 @@ fn windowed(
 ) -> Result<Option<Row>> {
     let on_chip = |bar: &&Bar| {
         let design = snacc.design(&bar.design);
-        let here = design.is_ok_and(|design| design.memory.as_deref() == Some("onchip"));
+        let here = design.is_ok_and(|design| design.memory == Some(Memory::Onchip));
         bar.load == WINDOWED && here
     };
     let Some(bar) = figure.numbers.iter().find(on_chip) else {
         return Ok(None);
     };
     let load = snacc.load_of(&bar.load)?;
-    let Some(found) = runs.rtl(Rtl::Window(PAGES), profile, load)? else {
-        return Ok(None);
-    };
+    let found = runs.rtl(Rtl::Window(PAGES), profile, load)?;
     let row = Row {
         load: load.title.clone(),
         design: format!("our RTL, window of {} (--reorder {PAGES})", PAGES / 2),
@@ -245,10 +244,10 @@ pub fn figure7(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
             configuration,
             &profile,
         );
-        let ours = match &design.memory {
-            Some(memory) => runs.rtl(Rtl::Ours(memory), &profile, load)?,
-            None => None,
-        };
+        let ours = design
+            .memory
+            .map(|memory| runs.rtl(Rtl::Ours(memory), &profile, load))
+            .transpose()?;
         rows.push(Row {
             load: "bytes over PCIe per byte stored".into(),
             design: configuration.title.clone(),

@@ -9,6 +9,7 @@ use forebay_model::profile::{Limit, LoadAccess, LoadDirection, Measurement, Quan
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Intelliprop, Mle, word};
 use super::runs::{Rtl, Runs, in_a_row, way};
+use crate::args::Memory;
 use crate::failure::Result;
 use crate::render;
 
@@ -99,7 +100,7 @@ pub fn intelliprop(runs: &Runs, data: &Intelliprop, within: f64) -> Result<Figur
                     let workload = in_a_row(way(direction), bytes, count);
                     let depth = Rtl::Depth(u32::from(data.depth));
                     let rate = runs.rate(depth, &profile, &workload, false, &load.title)?;
-                    Ok(rate.map_or(0.0, |rate| rate.gigabytes_per_second * 1e9))
+                    Ok(rate.gigabytes_per_second * 1e9)
                 })?)
             };
             for steady in [Some(&modelled), ours.as_ref()].into_iter().flatten() {
@@ -235,8 +236,14 @@ pub fn mle(runs: &Runs, data: &Mle, within: f64) -> Result<Figure> {
         let sequential = load.access == LoadAccess::Sequential && !load.full_cache;
         let ours = if sequential && load.count <= longest {
             let workload = in_a_row(way(load.direction), load.bytes * load.count, 1);
-            let rate = runs.rate(Rtl::Ours("onchip"), &profile, &workload, false, &load.title)?;
-            rate.map(|rate| rate.gigabytes_per_second * 1e3)
+            let rate = runs.rate(
+                Rtl::Ours(Memory::Onchip),
+                &profile,
+                &workload,
+                false,
+                &load.title,
+            )?;
+            Some(rate.gigabytes_per_second * 1e3)
         } else {
             None
         };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::args::MEMORIES;
+use crate::args::Memory;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::progress::Progress;
@@ -29,15 +29,16 @@ struct Report {
 }
 
 /// Counts of our streamer with its payload in a memory.
-fn count(memory: &str) -> Result<Counts> {
+fn count(memory: Memory) -> Result<Counts> {
     let root = home::find()?;
-    let _progress = Progress::stage(&format!("{memory}, synthesis"));
-    let filelist = format!("rtl/top/{memory}.f");
+    let system = memory.system();
+    let _progress = Progress::stage(&format!("{system}, synthesis"));
+    let filelist = format!("rtl/top/{system}.f");
     let done = Command::new(python::python(&root))
         .current_dir(&root)
         .env("PYTHONPATH", python::python_path(&root))
         .args(["-m", "forebay.resources", "--json", "-", "--rtl", &filelist])
-        .args(["--top", &format!("fb_top_{memory}")])
+        .args(["--top", &format!("fb_top_{system}")])
         .output();
     let failed = |what: String| {
         let message = format!("counting {filelist}: {what}");
@@ -66,11 +67,7 @@ pub fn table1(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
     let resources = &snacc.resources;
     let mut rows: Vec<Row> = Vec::new();
     for design in &snacc.designs {
-        let built = design
-            .memory
-            .as_deref()
-            .filter(|memory| MEMORIES.contains(memory));
-        let counts = match built {
+        let counts = match design.memory {
             Some(memory) if !runs.quick => Some(count(memory)?),
             _ => None,
         };

@@ -1,0 +1,5 @@
+-f rtl/common/common.f
+-f rtl/axis/axis.f
+-f rtl/buffer/buffer.f
+-f rtl/nvme/nvme.f
+rtl/top/fb_top_hostdram.sv

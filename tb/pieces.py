@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pieces of host memory that are the payload buffer of fb_top_hostdram."""
+
+from __future__ import annotations
+
+import random
+
+import harness
+
+PIECE = 4 << 20
+COUNT = 32  # for writes, then for reads
+
+
+class Pieces:
+    """Pieces in any order in a stretch of host memory, and the device that is told of them."""
+
+    span = 2 * COUNT * PIECE
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        places = random.sample(range(self.span // PIECE), COUNT)
+        self.addresses = [place * PIECE for place in places]
+
+    async def set(self) -> None:
+        """Tell the device under test through its ports."""
+        for index, address in enumerate(self.addresses):
+            self.dut.piece_index.value = index
+            self.dut.piece_address.value = address
+            self.dut.piece_we.value = 1
+            await harness.step(self.dut.clk)
+        self.dut.piece_we.value = 0
+        await harness.step(self.dut.clk)
+
+    def place(self, at: int) -> int:
+        """Return the address of a byte of the buffer."""
+        return self.addresses[at // PIECE] + at % PIECE
