@@ -12,6 +12,7 @@ use crate::dma::Dma;
 use crate::dram::Board;
 use crate::dut::Dut;
 use crate::error::{Error, Result};
+use crate::pace::{Fifo, Pace, Paced};
 use crate::pins::Pins;
 use crate::reads::Reads;
 use crate::stats::{Direction, Outcome, Stats};
@@ -221,6 +222,20 @@ impl Core {
             None => self.unsendable = true,
         }
         self.next_id
+    }
+
+    /// Lets data to write come at a pace of their own from now on.
+    pub fn set_pace(&mut self, pace: Pace) {
+        let fifo = Fifo::new(pace, self.period);
+        if let Some(user) = &mut self.user {
+            user.writes.fifo = Some(fifo);
+        }
+    }
+
+    /// What became of data that come at their own pace.
+    pub fn paced(&self) -> Option<Paced> {
+        let fifo = self.user.as_ref()?.writes.fifo.as_ref()?;
+        Some(fifo.found)
     }
 
     /// Queues a read for the user's stream; returns its number.

@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::core::{Core, Parts, RESET_CYCLES};
 use crate::error::{Error, Result};
 use crate::machine::{FPGA, Host, Machine, impl_bus};
+use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
 use crate::stats::{Outcome, Stats};
 use crate::transaction::{Read, Write};
@@ -182,6 +183,18 @@ impl System {
     pub fn submit_write(&mut self, write: Write) -> u64 {
         self.moved_at = self.core.cycle;
         self.core.submit_write(write)
+    }
+
+    /// Lets data to write come at a pace of their own from now on, whether the streamer takes them
+    /// or not.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.core.set_pace(pace);
+    }
+
+    /// What became of data that come at their own pace; none where they wait for the streamer.
+    #[must_use]
+    pub fn paced(&self) -> Option<Paced> {
+        self.core.paced()
     }
 
     /// Queues a read for the user's stream; returns its number.

@@ -11,6 +11,7 @@ use forebay_spec::streamer::user::WriteCommand;
 use crate::config::Stalls;
 use crate::error::{Error, Result};
 use crate::held::Held;
+use crate::pace::Fifo;
 use crate::payload::{Payload, PayloadCursor};
 use crate::pins::{StreamIn, StreamOut, Streams};
 use crate::stall::Pauser;
@@ -45,6 +46,8 @@ pub(crate) struct Writes {
     sink: StreamOut,
     source_pause: Pauser,
     sink_pause: Pauser,
+    /// Where data to write wait, of a source that cannot.
+    pub fifo: Option<Fifo>,
     queue: VecDeque<Sending>,
     in_flight: VecDeque<InFlight>,
     /// Responses that have come to writes in `in_flight`, which are its first ones.
@@ -65,6 +68,7 @@ impl Writes {
             sink,
             source_pause: Pauser::new(stalls.write, seed, 1),
             sink_pause: Pauser::new(stalls.response, seed, 2),
+            fifo: None,
             queue: VecDeque::new(),
             in_flight: VecDeque::new(),
             answered: 0,
@@ -109,14 +113,26 @@ impl Writes {
     }
 
     pub fn drive(&mut self, model: &mut Model) -> Result<()> {
+        if self.fifo.is_some() {
+            let left = self.bytes_left();
+            self.fifo.iter_mut().for_each(|fifo| fifo.cycle(left));
+        }
         if !self.loaded {
-            self.loaded =
-                !self.queue.is_empty() && !self.source_pause.pauses() && self.load(model)?;
+            let pauses = self.queue.is_empty() || self.source_pause.pauses() || self.starves();
+            self.loaded = !pauses && self.load(model)?;
             model.set(self.source.valid, u64::from(self.loaded));
         }
         self.sink_ready = !self.sink_pause.pauses();
         model.set(self.sink.ready, u64::from(self.sink_ready));
         Ok(())
+    }
+
+    /// The next beat has not come yet. An address goes ahead of its data.
+    fn starves(&self) -> bool {
+        let (Some(fifo), Some(sending)) = (&self.fifo, self.queue.front()) else {
+            return false;
+        };
+        sending.beats > 0 && !fifo.has(sending.data.left().min(64))
     }
 
     /// Puts the next beat on the port; false where there is none.
@@ -138,6 +154,9 @@ impl Writes {
                 what: "reading the data to write",
                 source,
             })?;
+            if let Some(fifo) = &mut self.fifo {
+                fifo.take(count as u64);
+            }
             if count < 64 {
                 keep = (1 << count) - 1;
             }

@@ -16,6 +16,7 @@ mod inspect;
 mod inspection;
 mod interrupt;
 mod measure;
+mod plan;
 mod profiles;
 mod progress;
 mod recorded;
@@ -58,6 +59,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),
         Command::Repro(args) => repro::run(args),
+        Command::Plan(args) => plan::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Ssd { ssd } => ssd::run(ssd),

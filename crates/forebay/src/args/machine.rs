@@ -12,7 +12,7 @@ use clap::{
 use forebay_cosim::{Config, Waves, rtl};
 use forebay_model::{DramProfile, Profile, Refresh};
 use forebay_rtl::Source;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{DefaultProfile, third_party};
 use crate::failure::{Exit, Failure, Result};
@@ -41,7 +41,7 @@ const SIMULATED: [&str; 12] = [
 ];
 
 /// Where the streamer keeps its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Memory {
     /// 4 MiB in the FPGA

@@ -3,6 +3,7 @@
 
 mod hardware;
 mod machine;
+mod plan;
 mod repro;
 mod serve;
 mod ssd;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
 pub use machine::{HOST_PAGES, MachineArgs, Memory};
+pub use plan::PlanArgs;
 pub use repro::{ReproArgs, What};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use ssd::{QualifyArgs, SsdCommand};
@@ -67,6 +69,8 @@ pub enum Command {
     Profiles(ProfilesArgs),
     /// Reproduce published figures: the model of each design, what was published, and our streamer
     Repro(ReproArgs),
+    /// Say which buffer and how many drives a recording needs, and simulate that
+    Plan(PlanArgs),
     /// List NVMe drives and FPGA cards of this machine
     Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
@@ -108,6 +112,7 @@ impl Command {
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
             Self::Repro(args) => &args.report,
+            Self::Plan(args) => &args.report,
             Self::Devices(args) => &args.output.report,
             Self::Doctor(args) => &args.output.report,
             Self::Ssd {
@@ -425,6 +430,13 @@ mod tests {
             "forebay repro",
             "forebay repro figure-5",
             "forebay repro snacc-fig4 --within -1",
+            "forebay plan",
+            "forebay plan --rate 0",
+            "forebay plan --rate 5GB --burst 1MiB",
+            "forebay plan --rate 5GB --every 1ms",
+            "forebay plan --rate 5GB --drives 9",
+            "forebay plan --rate 5GB --memory tape",
+            "forebay plan --rate 5GB --mtu 20",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
             "forebay doctor --check --fpga 01:00.0",

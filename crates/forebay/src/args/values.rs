@@ -131,7 +131,7 @@ pub fn peer(text: &str) -> Read<PeerMemory> {
 }
 
 /// A simulated time: `500us`, `2ms`.
-fn time(text: &str) -> Read<Time> {
+pub fn time(text: &str) -> Read<Time> {
     let units = [
         ("ns", NANOSECOND),
         ("us", MICROSECOND),

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `forebay plan`.
+
+use clap::Args;
+use forebay_model::Time;
+
+use super::{Memory, ReportArgs, values};
+
+/// Options of `forebay plan`.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// What the source gives while it gives anything, a second: 5GB, 12.2GB
+    #[arg(long, value_name = "BYTES", value_parser = values::length)]
+    pub rate: u64,
+    /// It comes in bursts of so many bytes [default: without end]
+    #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "every")]
+    pub burst: Option<u64>,
+    /// From the beginning of a burst to that of the next: 10ms
+    #[arg(long, value_name = "TIME", value_parser = values::time, requires = "burst")]
+    pub every: Option<Time>,
+    /// So much is recorded in all: decides whether the drive's cache gets full [default: more than
+    /// that]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub total: Option<u64>,
+    /// Drives [default: as few as suffice, up to 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=8))]
+    pub drives: Option<u64>,
+    /// Where the streamer keeps its payload [default: the smallest that suffices]
+    #[arg(long, value_name = "WHERE")]
+    pub memory: Option<Memory>,
+    /// FIFO between source and streamer [default: what is needed]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub fifo: Option<u64>,
+    /// The network in front, in 10^9 bits a second; 0: none
+    #[arg(long, value_name = "GBIT", default_value_t = 100)]
+    pub wire: u64,
+    /// Its frames carry so many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 9000,
+          value_parser = clap::value_parser!(u64).range(46..=65_535))]
+    pub mtu: u64,
+    /// Drive and fabric: a built-in profile, or a TOML file
+    #[arg(long, value_name = "NAME", default_value = "990pro-2tb")]
+    pub profile: String,
+    /// Calculate only
+    #[arg(long)]
+    pub no_verify: bool,
+    /// Simulate at most so much
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
+    pub verify_bytes: u64,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}

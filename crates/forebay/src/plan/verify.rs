@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The plan, simulated: the RTL on the drive's model, fed by a source that cannot wait.
+
+use std::ffi::OsString;
+
+use forebay_cosim::{CLOCK_PERIOD, Pace, Write};
+use forebay_model::{Profile, Time};
+use serde::Serialize;
+
+use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::failure::{Failure, Result};
+use crate::render;
+use crate::session::{Ended, Session};
+
+/// Bytes of a source without bursts.
+const STREAM: u64 = 32 << 20;
+/// Bursts that are simulated: the second meets what the first has left.
+const BURSTS: u64 = 2;
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Trial<'a> {
+    /// Drive and fabric.
+    pub profile: &'a Profile,
+    /// Where the streamer keeps its payload.
+    pub memory: Memory,
+    /// Drives of the plan; one is simulated, with its share of all.
+    pub drives: u64,
+    /// Bytes a second in a burst.
+    pub rate: u64,
+    /// Bytes of a burst, and the time from one to the next.
+    pub burst: Option<(u64, Time)>,
+    /// Bytes of the FIFO.
+    pub fifo: u64,
+    /// Most bytes to simulate.
+    pub most: u64,
+    /// Decides everything random.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub struct Verification {
+    /// Bytes that the source gave.
+    pub bytes: u64,
+    /// The FIFO that was simulated: the share of one drive.
+    pub fifo_bytes: u64,
+    /// Most bytes that waited in it.
+    pub most_bytes: u64,
+    /// Bytes that found it full.
+    pub lost_bytes: u64,
+    /// Half the FIFO would have lost some.
+    pub half_loses: bool,
+    /// Bytes a second that were stored, from the first to the last.
+    pub stored_bytes_per_second: f64,
+    /// What is to be known of it.
+    pub notes: Vec<String>,
+}
+
+impl Trial<'_> {
+    /// Simulates; none where a burst is longer than may be simulated.
+    ///
+    /// # Errors
+    /// Where the RTL cannot be built or breaks down, or the user stops.
+    pub fn run(&self) -> Result<Option<Verification>> {
+        let share = |bytes: u64| bytes.div_ceil(self.drives);
+        let burst = self.burst.map(|(bytes, every)| (share(bytes), every));
+        let bytes = burst.map_or(STREAM.min(self.most), |(bytes, _)| BURSTS * bytes);
+        if bytes > self.most {
+            return Ok(None);
+        }
+        let mut notes = Vec::new();
+        let mut options: Vec<OsString> = vec!["--seed".into(), self.seed.to_string().into()];
+        if self.drives > 1 {
+            notes.push(format!(
+                "one of {} drives, with its share of the rate, the bursts and the FIFO",
+                self.drives
+            ));
+        }
+        match (self.memory, self.drives) {
+            (Memory::Onchip, 2..) => {
+                // The share of the memory, rounded down to what can be built.
+                let pages = (1024 / self.drives.next_power_of_two()).max(16);
+                options.extend(["--reorder".into(), pages.to_string().into()]);
+                notes.push(format!(
+                    "and with {pages} of 1024 pages of the on-chip memory"
+                ));
+            }
+            (memory, drives) => {
+                options.extend(["--memory".into(), memory.name().into()]);
+                if drives > 1 {
+                    let note = "but with the whole memory: what it holds of a burst is not checked";
+                    notes.push(note.into());
+                }
+            }
+        }
+        let pace = Pace {
+            bytes_per_second: share(self.rate),
+            burst_bytes: burst.map_or(0, |(bytes, _)| bytes),
+            every: burst.map_or(0, |(_, every)| every),
+            fifo_bytes: share(self.fifo),
+        };
+        let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&options)?;
+        let mut session = Session::start(&machine, "forebay.plan/1", |config| {
+            config.profile = self.profile.clone();
+            // Between bursts nothing moves.
+            config.watchdog = config.watchdog.max(2 * pace.every / CLOCK_PERIOD);
+            Ok(())
+        })?;
+        let bytes = bytes.min(session.namespace()?.bytes());
+        session.begin();
+        session.system.set_pace(pace);
+        session
+            .system
+            .submit_write(Write::pattern(0, bytes, self.seed));
+        match session.run(
+            &format!("{} from a source that cannot wait", render::bytes(bytes)),
+            bytes,
+        ) {
+            Ended::Done => {}
+            Ended::Interrupted => return Err(Failure::interrupted()),
+            Ended::Failed(failure) => return Err(failure),
+        }
+        let found = session.system.paced().unwrap_or_default();
+        let rate = session.rate(forebay_cosim::Direction::Write);
+        Ok(Some(Verification {
+            bytes,
+            fifo_bytes: pace.fifo_bytes,
+            most_bytes: found.most_bytes,
+            lost_bytes: found.lost_bytes,
+            half_loses: found.most_bytes > pace.fifo_bytes / 2,
+            stored_bytes_per_second: rate.gigabytes_per_second * 1e9,
+            notes,
+        }))
+    }
+}
