@@ -13,7 +13,16 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "bench"
 FOREBAY = str(ROOT / "build" / "forebay")
 DRIVE = ["--profile", "990pro-2tb"]
+CORE = [FOREBAY, "bench", "core", *DRIVE, "--bytes", "256MiB"]
+RANDOM = [FOREBAY, "bench", "random", *DRIVE]
+LATENCY = [FOREBAY, "bench", "latency", *DRIVE]
 RESOURCES = [sys.executable, "-m", "forebay.resources", "--hierarchy", "--timing"]
+
+
+def resources(name: str) -> list[str]:
+    """Count what one of the memories costs."""
+    return [*RESOURCES[:3], "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
+
 
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
@@ -25,7 +34,13 @@ BENCHES = {
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
     "vm-test": [FOREBAY, "vm", "test", "--full"],
+    # Long enough that start and end do not weigh.
+    **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},
+    "core-hbm": [*CORE, "--memory", "dram", "--dram", "hbm2-1800"],
+    **{f"random-{name}": [*RANDOM, "--memory", name] for name in ("dram", "host")},
+    **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
     "resources": RESOURCES,
+    **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
 }
 
 

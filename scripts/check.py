@@ -16,7 +16,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "check"
+# What the same method counts of SNAcc's published streamers, on-chip and with on-board DRAM.
 BUDGET = "lut=7257,ff=8152"
+BUDGET_DRAM = "lut=11532,ff=15545,bram=23"
 PRINTED_LINES = 80
 
 
@@ -34,6 +36,7 @@ def stages(jobs: int) -> list[Stage]:
     python = sys.executable
     cargo = ["--workspace", "--locked", f"--jobs={jobs}"]
     spread = [f"--numprocesses={jobs}", "--dist=loadfile"]
+    resources = [python, "-m", "forebay.resources"]
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     return [
         Stage(
@@ -50,12 +53,29 @@ def stages(jobs: int) -> list[Stage]:
             "cocotb tests of RTL modules",
             [*pytest, *spread, "tb"],
         ),
-        Stage("tests", "end to end, as a user does it", [*pytest, *spread, "tests/cli", "tests/tools"]),
+        Stage(
+            "tests", "end to end, as a user does it", [*pytest, *spread, "tests/cli", "tests/tools"]
+        ),
         Stage("vm", "in a Linux guest, on QEMU's drives", [*pytest, "tests/vm"]),
         Stage(
             "budget",
             f"resources of the streamer, {BUDGET}",
-            [python, "-m", "forebay.resources", f"--budget={BUDGET}"],
+            [*resources, f"--budget={BUDGET}"],
+        ),
+        *(
+            Stage(
+                f"budget-{name}",
+                f"the same with its payload in {place}, {BUDGET_DRAM}",
+                [
+                    *resources,
+                    "--rtl",
+                    f"rtl/top/{name}.f",
+                    "--top",
+                    f"fb_top_{name}",
+                    f"--budget={BUDGET_DRAM}",
+                ],
+            )
+            for name, place in (("dram", "on-board DRAM"), ("hostdram", "host memory"))
         ),
     ]
 

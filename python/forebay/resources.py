@@ -38,7 +38,7 @@ def parse_budget(text: str) -> dict[str, int]:
         limits = {key: int(value) for key, value in (pair.split("=") for pair in text.split(","))}
     except ValueError:
         limits = {}
-    if not limits or not set(limits) <= {"lut", "ff"}:
+    if not limits or not set(limits) <= {"lut", "ff", "bram"}:
         raise argparse.ArgumentTypeError(f"budget '{text}': write for example lut=7257,ff=8152")
     return limits
 
@@ -102,6 +102,7 @@ def as_json(found: Resources) -> dict[str, Any]:
         "lut_ram": found.lut_ram,
         "ff": found.ff,
         "carry": found.carry,
+        "bram": found.bram,
         "blackboxes": dict(found.blackboxes),
     }
 
@@ -170,6 +171,7 @@ def table(result: dict[str, Any]) -> str:
         f"  {'LUT':24}{counts['lut']:>8}{SNACC['lut']:>8}",
         f"  {'  of these LUT RAM':24}{counts['lut_ram']:>8}",
         f"  {'FF':24}{counts['ff']:>8}{SNACC['ff']:>8}",
+        f"  {'block RAM':24}{counts['bram']:>8}",
     ]
     if "ecp5" in result:
         rates = result["ecp5"]

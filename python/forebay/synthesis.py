@@ -21,6 +21,7 @@ from pathlib import Path
 
 from forebay.filelist import ROOT
 
+BLOCK_RAMS = {"RAMB36E1": 1, "RAMB36E2": 1, "RAMB18E1": 0.5, "RAMB18E2": 0.5}
 LUT_RAM_LUTS = {"RAM32M16": 8, "RAM64M8": 8, "RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2}
 FLIP_FLOPS = ("FDRE", "FDSE", "FDPE", "FDCE")
 # Memory macros of vendors that published designs instantiate; ports as documented by the vendor.
@@ -79,6 +80,7 @@ class Resources:
     lut_logic: int
     lut_ram: int
     carry: int
+    bram: float  # blocks of 36 kbit; one of 18 kbit is a half
     blackboxes: Mapping[str, int]
 
 
@@ -207,6 +209,7 @@ def count(cells: Mapping[str, int], logic_cells: int) -> Resources:
         lut_logic=logic_cells,
         lut_ram=lut_ram,
         carry=cells.get("CARRY4", 0) + cells.get("CARRY8", 0),
+        bram=sum(BLOCK_RAMS.get(name, 0) * number for name, number in cells.items()),
         blackboxes={name: number for name, number in cells.items() if not known.match(name)},
     )
 

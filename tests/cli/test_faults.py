@@ -121,3 +121,26 @@ def test_a_drive_that_goes_not_ready(forebay: Run, data: Callable[[int], Path]) 
     )
     codes = [row["error_code"] for row in answer.report["transactions"]]
     assert any(codes) and set(codes) <= {0, 0x04, 0x05}
+
+
+@pytest.mark.parametrize(
+    ("fault", "codes", "counter"),
+    [
+        ("write@0..64", [8, 0], "memory_write_errors"),
+        ("write@64MiB..0x4000040", [0, 8], "memory_write_errors"),
+        ("read@64MiB..0x4000040", [0, 8], "memory_read_errors"),
+    ],
+)
+def test_dram_that_refuses(
+    forebay: Run, data: Callable[[int], Path], fault: str, codes: list[int], counter: str
+) -> None:
+    """The transaction concerned fails, and what was refused is counted."""
+    report = forebay(
+        *("run", *IDEAL, "--memory", "dram", "--dram-fault", fault),
+        *("--write", data(4096), "--read", "--json", "-"),
+        code=3,
+    ).report
+    found = [row["error_code"] for row in report["transactions"]]
+    # What was not written is not read either.
+    assert found == codes[: len(found)]
+    assert incidents(report)[counter] > 0

@@ -139,3 +139,23 @@ def test_every_rate_tells_what_crossed_pcie(forebay: Run, data: Callable[[int], 
         if (hop["link"], hop["direction"]) == ("ssd0", "up")
     ]
     assert sums["ssd0", "up"] == sum(parts)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("dram", "--refresh", "late"),
+        ("dram", "--refresh", "random", "--stall", "memory=0.2"),
+        ("dram", "--dram", "hbm2-1800"),
+        ("host",),
+        ("host", "--stall", "memory=0.2"),
+    ],
+)
+def test_each_memory(
+    forebay: Run, data: Callable[[int], Path], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Data come back whole through the memories outside the chip, on a drive that takes time."""
+    copy = tmp_path / "copy"
+    line = ("run", "--write", data(300_001), "--read", "--out", copy, "--memory", *options)
+    assert forebay(*line, "--json", "-").report["differ_bytes"] == 0
+    assert copy.read_bytes() == data(300_001).read_bytes()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use forebay_model::pci::{ConfigSpace, Identity};
-use forebay_model::{Arrival, Completion, Fabric, Node, Request, Time};
+use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Progress;
 use forebay_spec::pci;
 use forebay_spec::streamer::{self, bar0};
@@ -35,6 +35,15 @@ pub enum Sent {
         /// The bytes.
         data: Box<[u8]>,
     },
+    /// A read of host memory, where the payload is there: [`Card::complete`] is to bear its ticket.
+    Read {
+        /// Bus address.
+        address: u64,
+        /// Bytes.
+        len: u32,
+        /// Names it.
+        ticket: Ticket,
+    },
     /// The answer to [`Card::read`].
     Answer(Completion),
 }
@@ -51,9 +60,6 @@ pub struct Card {
 }
 
 impl Card {
-    /// Bytes of BAR 0, a power of two.
-    pub const BAR_BYTES: u64 = bar0::BYTES;
-
     /// Builds the RTL (or finds it in the cache), loads it and resets it. Of the configuration,
     /// drive, medium, faults, driver and host memory are not used.
     ///
@@ -61,9 +67,6 @@ impl Card {
     /// When the RTL cannot be built or has other pins.
     pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let mut fabric = Fabric::new(&config.profile.fabric, 0);
-        // The host is whatever is not the card.
-        fabric.map(Node::Host, 0..BAR);
-        fabric.map(Node::Fpga, BAR..BAR + bar0::BYTES);
         let parts = Parts {
             rtl: config.rtl,
             seed: config.seed,
@@ -74,14 +77,24 @@ impl Card {
             dram: config.dram,
             dram_faults: config.dram_faults,
         };
+        let core = Core::new(parts, progress)?;
+        // The host is whatever is not the card.
+        fabric.map(Node::Host, 0..BAR);
+        fabric.map(Node::Fpga, BAR..BAR + core.bridge.bytes);
         let mut card = Self {
-            core: Core::new(parts, progress)?,
+            config: config_space(core.bridge.bytes),
+            core,
             fabric,
-            config: config_space(bar0::BYTES),
             now: 0,
         };
         card.reset()?;
         Ok(card)
+    }
+
+    /// Bytes of BAR 0, a power of two.
+    #[must_use]
+    pub const fn bar_bytes(&self) -> u64 {
+        self.core.bridge.bytes
     }
 
     /// Reads the dword at an offset of configuration space.
@@ -136,10 +149,31 @@ impl Card {
                     let address = addr;
                     return Some(Sent::Write { address, data });
                 }
-                // It reads nothing, and sends nothing while it is no bus master.
+                Arrival::Request {
+                    request: Request::Read { addr, len, .. },
+                    ticket,
+                    ..
+                } => {
+                    if self.config.bus_master() {
+                        let address = addr;
+                        return Some(Sent::Read {
+                            address,
+                            len,
+                            ticket,
+                        });
+                    }
+                    self.complete(ticket, None);
+                }
+                // It sends nothing while it is no bus master.
                 Arrival::Request { .. } => {}
             }
         }
+    }
+
+    /// Answers a read of the card; none where there is no such memory.
+    pub fn complete(&mut self, ticket: Ticket, data: Option<Box<[u8]>>) {
+        let result = data.ok_or(FabricError::Refused);
+        self.fabric.complete(self.now, ticket, result);
     }
 
     /// Lets the RTL's buffers lie in a file that has the layout of BAR 0 and its size: who maps it

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use forebay_model::{Dram, DramProfile, Time};
+use forebay_model::{Dram, DramCounters, DramProfile, Time};
 use forebay_spec::streamer::window;
 
 use crate::config::DramFault;
@@ -32,6 +32,11 @@ impl Board {
     /// Both buffers.
     pub fn bytes(&self) -> u64 {
         self.contents.len() as u64
+    }
+
+    /// What the memory has done.
+    pub const fn counters(&self) -> DramCounters {
+        self.dram.counters()
     }
 
     /// A burst has come whole.

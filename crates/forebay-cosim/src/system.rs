@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forebay_driver::{BusError, DmaBuffer, Options, PciAddress, Session};
-use forebay_model::{Fabric, HostMemory, Ssd, Time};
+use forebay_model::{DramCounters, Fabric, HostMemory, Ssd, Time};
 use forebay_rtl::Progress;
 
 use crate::bridge::Bridge;
@@ -17,6 +17,7 @@ use crate::machine::{FPGA, Host, Machine, impl_bus};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
 use crate::stats::{Outcome, Stats};
+use crate::target::Behind;
 use crate::transaction::{Read, Write};
 
 /// How often the stop flag is looked at and progress is told, in cycles.
@@ -155,6 +156,15 @@ impl System {
     #[must_use]
     pub fn fabric(&self) -> &Fabric {
         &self.machine.fabric
+    }
+
+    /// What on-board DRAM has done since the start, where the payload is there.
+    #[must_use]
+    pub fn dram_counters(&self) -> Option<DramCounters> {
+        match &self.core.memory.as_ref()?.behind {
+            Behind::Board(board) => Some(board.counters()),
+            Behind::Host(_) => None,
+        }
     }
 
     /// Host memory.

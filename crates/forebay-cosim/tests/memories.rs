@@ -166,6 +166,45 @@ fn a_reset_in_the_middle() {
     }
 }
 
+/// Cycles of a write and a read at once with such a memory, and of a write alone; and the share of
+/// accesses that found their row open.
+fn strain(name: &str, channels: u32, interleave_bytes: Option<u64>) -> (u64, u64, f64) {
+    const BYTES: u64 = 8 << 20;
+    let profile = DramProfile::builtin(name).expect("built in");
+    let profile = profile.with_channels(channels, interleave_bytes);
+    let mut config = dram();
+    config.dram = Some(profile.expect("can be"));
+    let mut system = common::system(config);
+    let mut cycles = [0; 2];
+    for (both, cycles) in [true, false].into_iter().zip(&mut cycles) {
+        let start = system.cycle();
+        system.submit_write(Write::pattern(0, BYTES, 1));
+        if both {
+            system.submit_read(Read::new(1 << 30, BYTES, Sink::Discard));
+        }
+        system.run().expect("runs");
+        *cycles = system.cycle() - start;
+    }
+    let done = system.dram_counters().expect("it has DRAM");
+    let hits = done.row_hits as f64 / (done.reads + done.writes) as f64;
+    (cycles[0], cycles[1], hits)
+}
+
+/// On a drive that waits for nothing the memory limits, and a second channel lifts the limit; with
+/// one for each direction, the two no longer close each other's rows.
+#[test]
+fn two_channels_carry_more() {
+    for name in ["ddr4-2400", "hbm2-1800"] {
+        let one = strain(name, 1, None);
+        let alternating = strain(name, 2, Some(4096));
+        let apart = strain(name, 2, Some(window::DRAM_BUFFER_BYTES));
+        println!("{name}: one {one:?}, alternating {alternating:?}, apart {apart:?}");
+        assert!(alternating.0 < one.0 && apart.0 < one.0, "{name}");
+        assert!(alternating.1 < one.1, "{name}");
+        assert!(apart.2 >= one.2, "{name}");
+    }
+}
+
 /// What the memory refuses fails the transaction that it concerns, and no other.
 #[test]
 fn refused_by_the_memory() {

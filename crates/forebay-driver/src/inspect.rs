@@ -136,21 +136,39 @@ impl Streamer {
             .collect()
     }
 
-    /// All counters, in the order of their offsets.
+    /// All counters, in the order of their offsets, then what the memory of the payload refused.
     ///
     /// # Errors
     /// Where the bus fails.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<Vec<Counter>, Error> {
-        regs::COUNTERS
-            .iter()
-            .map(|(name, offset, meaning)| {
-                Ok(Counter {
-                    name,
-                    value: self.read(bus, *offset)? as u32,
-                    meaning,
-                })
-            })
-            .collect()
+        let mut counters = Vec::with_capacity(regs::COUNTERS.len() + 2);
+        for (name, offset, meaning) in regs::COUNTERS {
+            counters.push(Counter {
+                name,
+                value: self.read(bus, offset)? as u32,
+                meaning,
+            });
+        }
+        let refused = self.read(bus, regs::memory_errors::OFFSET)?;
+        for (name, field, meaning) in [
+            (
+                "memory_write_errors",
+                regs::memory_errors::WRITES,
+                "Bursts that the memory of the payload did not store.",
+            ),
+            (
+                "memory_read_errors",
+                regs::memory_errors::READS,
+                "Beats that the memory of the payload did not give.",
+            ),
+        ] {
+            counters.push(Counter {
+                name,
+                value: field.get(refused) as u32,
+                meaning,
+            });
+        }
+        Ok(counters)
     }
 
     /// The latency histogram: word *k* counts commands of 2^k to 2^(k+1) − 1 cycles.

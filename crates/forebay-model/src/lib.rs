@@ -31,7 +31,7 @@ pub mod pci;
 pub mod profile;
 pub mod ssd;
 
-pub use dram::{Dram, DramProfile, Refresh};
+pub use dram::{Dram, DramCounters, DramProfile, Refresh};
 pub use error::ModelError;
 pub use fabric::{
     Arrival, Completion, Direction, Fabric, FabricError, HopCount, Node, Request, Ticket,

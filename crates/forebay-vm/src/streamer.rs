@@ -42,6 +42,8 @@ pub struct StreamerDevice {
     /// Reads of the guest that the RTL has not answered, by tag.
     reads: HashMap<u32, Ticket>,
     next_tag: u32,
+    /// Reads of the card that the guest has not answered, by tag.
+    asked: HashMap<u32, forebay_model::Ticket>,
     plan: VecDeque<Transaction>,
     /// A transaction is under way.
     busy: bool,
@@ -60,6 +62,7 @@ impl StreamerDevice {
             card,
             reads: HashMap::new(),
             next_tag: 0,
+            asked: HashMap::new(),
             plan: plan.into_iter().collect(),
             busy: false,
             outcomes: Vec::new(),
@@ -76,7 +79,7 @@ impl StreamerDevice {
     /// # Errors
     /// Where there is no memory for that.
     pub fn map_payload(&mut self) -> Result<u64> {
-        let file = file_of(Card::BAR_BYTES).map_err(io::Error::from)?;
+        let file = file_of(self.card.bar_bytes()).map_err(io::Error::from)?;
         let places = self.card.share_memories(file.as_fd()).map_err(failed)?;
         let areas: Vec<_> = places
             .into_iter()
@@ -133,6 +136,15 @@ impl StreamerDevice {
             some = true;
             match sent {
                 Sent::Write { address, data } => guest.write(address, &data),
+                Sent::Read {
+                    address,
+                    len,
+                    ticket,
+                } => {
+                    self.next_tag = self.next_tag.wrapping_add(1);
+                    self.asked.insert(self.next_tag, ticket);
+                    guest.read(address, len, self.next_tag);
+                }
                 Sent::Answer(completion) => {
                     let Some(ticket) = self.reads.remove(&completion.tag) else {
                         continue;
@@ -153,7 +165,7 @@ impl Device for StreamerDevice {
         }
         let mapped = self.mapped.as_ref();
         Bar {
-            bytes: Card::BAR_BYTES,
+            bytes: self.card.bar_bytes(),
             mapped: mapped.map(|(areas, file)| (areas.as_slice(), file.as_fd())),
         }
     }
@@ -184,12 +196,20 @@ impl Device for StreamerDevice {
 
     fn reset(&mut self) -> Result<()> {
         self.reads.clear();
+        for (_, ticket) in self.asked.drain() {
+            self.card.complete(ticket, None);
+        }
         self.card.reset().map_err(failed)
     }
 
     fn step(&mut self, guest: &mut dyn Guest) -> Result<Pace> {
-        // It reads nothing of the guest.
-        while guest.take_answer().is_some() {}
+        while let Some((tag, result)) = guest.take_answer() {
+            // What was asked for before a reset is nobody's.
+            if let Some(ticket) = self.asked.remove(&tag) {
+                self.card.complete(ticket, result.ok());
+                self.quiet = 0;
+            }
+        }
         for _ in 0..SLICE {
             self.use_streams();
             if self.card.at_rest() {

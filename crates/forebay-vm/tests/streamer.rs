@@ -42,16 +42,32 @@ fn serve<D: Device>(
 }
 
 fn card() -> Card {
+    card_with(|root, profile| Config::new(rtl::onchip(root, 64, 1024), profile))
+}
+
+fn card_with(config: impl FnOnce(&Path, Profile) -> Config) -> Card {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let config = Config::new(
-        rtl::onchip(&root, 64, 1024),
-        Profile::load("ideal").unwrap(),
-    );
+    let config = config(&root, Profile::load("ideal").unwrap());
     Card::new(config, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn what_is_streamed_lies_on_the_drive() {
+    streamed(card);
+}
+
+#[test]
+fn payload_in_dram_on_the_card() {
+    streamed(|| card_with(|root, profile| Config::new(rtl::dram(root, 64), profile)));
+}
+
+/// The card reads and writes the guest's memory by itself.
+#[test]
+fn payload_in_the_guests_memory() {
+    streamed(|| card_with(|root, profile| Config::new(rtl::hostdram(root, 64), profile)));
+}
+
+fn streamed(card: impl FnOnce() -> Card + Send + 'static) {
     const BYTES: u64 = 80 << 10;
     let plan = || {
         [
@@ -77,7 +93,7 @@ fn what_is_streamed_lies_on_the_drive() {
         assert_eq!(device.stats().bytes_read, BYTES);
         assert_eq!(device.stats().failed, 0);
     });
-    let mut bus = Machine::new(vec![fpga, ssd], 1 << 20, true);
+    let mut bus = Machine::new(vec![fpga, ssd], 160 << 20, true);
     let session = bring_up(&mut bus, &forebay_driver::Options::default()).unwrap();
     let streamer = session.streamer().unwrap().clone();
     // The streamer is done when it has sent commands of both kinds, all of them have completed, and

@@ -229,6 +229,22 @@ impl DramProfile {
         Ok(profile)
     }
 
+    /// The same with other channels, and where given, other bytes after which the next follows.
+    ///
+    /// # Errors
+    /// Where there cannot be so many, or so few bytes.
+    pub fn with_channels(
+        mut self,
+        channels: u32,
+        interleave_bytes: Option<u64>,
+    ) -> Result<Self, ModelError> {
+        self.channels = channels;
+        self.interleave_bytes = interleave_bytes.unwrap_or(self.interleave_bytes);
+        let name = self.name.clone();
+        self.check(&name)?;
+        Ok(self)
+    }
+
     /// Bytes per second of all channels, if nothing but data were on their buses.
     #[must_use]
     pub fn peak(&self) -> u64 {

@@ -14,7 +14,7 @@ use forebay_model::{DramProfile, Profile, Refresh};
 use forebay_rtl::Source;
 use serde::{Deserialize, Serialize};
 
-use super::{DefaultProfile, third_party};
+use super::{DefaultProfile, third_party, values};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 
@@ -25,13 +25,14 @@ const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Pages of the host port's staging memory.
 pub const HOST_PAGES: u32 = 64;
 /// Options that are of a simulated machine alone.
-const SIMULATED: [&str; 12] = [
+const SIMULATED: [&str; 13] = [
     "profile",
     "reorder",
     "seed",
     "memory",
     "dram",
     "refresh",
+    "channels",
     "rtl",
     "top",
     "param",
@@ -109,6 +110,8 @@ pub struct MachineArgs<P> {
     pub dram: Option<String>,
     /// When it refreshes.
     pub refresh: Option<RefreshArg>,
+    /// Its channels, and the bytes after which the next follows.
+    pub channels: Option<(u32, Option<u64>)>,
     /// Pages of the reorder window.
     pub reorder: u32,
     /// Decides everything random.
@@ -244,6 +247,9 @@ impl<P> MachineArgs<P> {
     fn load_dram(&self) -> Result<Option<DramProfile>> {
         if self.memory == Memory::Dram {
             let mut dram = DramProfile::load(self.dram.as_deref().unwrap_or("ddr4-2400"))?;
+            if let Some((channels, bytes)) = self.channels {
+                dram = dram.with_channels(channels, bytes)?;
+            }
             if let Some(refresh) = self.refresh {
                 dram.refresh = refresh.into();
             }
@@ -252,6 +258,7 @@ impl<P> MachineArgs<P> {
         for (option, given) in [
             ("--dram", self.dram.is_some()),
             ("--refresh", self.refresh.is_some()),
+            ("--channels", self.channels.is_some()),
         ] {
             if given {
                 return Err(Failure::input(
@@ -271,6 +278,19 @@ fn window(text: &str) -> std::result::Result<u32, String> {
         Ok(pages) if WINDOWS.contains(&pages) && pages.is_power_of_two() => Ok(pages),
         _ => Err(format!(
             "{text} pages cannot be built; choose 16, 32, 64, 128, 256, 512 or 1024"
+        )),
+    }
+}
+
+fn channels(text: &str) -> std::result::Result<(u32, Option<u64>), String> {
+    let (count, bytes) = match text.split_once(':') {
+        Some((count, bytes)) => (count, Some(values::size(bytes)?)),
+        None => (text, None),
+    };
+    match count.parse() {
+        Ok(count) => Ok((count, bytes)),
+        Err(_) => Err(format!(
+            "`{count}` is no number of channels; write N or N:BYTES"
         )),
     }
 }
@@ -302,6 +322,13 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .required(false);
         let refresh = arg!(--refresh <WHEN> "When on-board DRAM refreshes [default: on-time]")
             .value_parser(value_parser!(RefreshArg))
+            .required(false);
+        let channels = arg!(--channels <N> "Channels of on-board DRAM: N or N:BYTES [default: its own]")
+            .long_help(
+                "Channels of on-board DRAM: N, or N:BYTES, after which the next follows; 2:64MiB is \
+                 one for each direction [default: its own]",
+            )
+            .value_parser(channels)
             .required(false);
         let seed = arg!(--seed <N> "Decides everything that is random")
             .value_parser(value_parser!(u64))
@@ -337,8 +364,8 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
         command
             .next_help_heading("Machine")
             .args([
-                profile, depth, memory, dram, refresh, reorder, seed, rtl, top, param, wave, from,
-                until,
+                profile, depth, memory, dram, refresh, channels, reorder, seed, rtl, top, param,
+                wave, from, until,
             ])
             .next_help_heading(None)
     }
@@ -361,6 +388,7 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
             memory: matches.get_one("memory").copied().unwrap_or(Memory::Onchip),
             dram: matches.get_one("dram").cloned(),
             refresh: matches.get_one("refresh").copied(),
+            channels: matches.get_one("channels").copied(),
             reorder: matches
                 .get_one("reorder")
                 .copied()

@@ -213,9 +213,13 @@ pub struct RunArgs {
     #[arg(long, requires = "write")]
     pub flush: bool,
     /// Pause a port at random: [PORT=]CHANCE[:CYCLES]; ports: all (default), write, response,
-    /// command, read, window-write, window-read, window-answer, doorbell
+    /// command, read, window-write, window-read, window-answer, doorbell, memory
     #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
     pub stall: Vec<StallOption>,
+    /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
+    /// memory: what is written to the drive lies from 0, what is read from 64 MiB
+    #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
+    pub dram_fault: Vec<forebay_cosim::DramFault>,
     /// Let the drive fail: ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
     /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]

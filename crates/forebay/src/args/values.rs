@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values as people write them: sizes, pauses, faults.
 
-use forebay_cosim::{Stall, Stalls};
+use forebay_cosim::{DramFault, Stall, Stalls};
 use forebay_driver::PciAddress;
 use forebay_model::{Fault, FaultAction, FaultPlan, MICROSECOND, MILLISECOND, NANOSECOND, Time};
 use forebay_model::{SECOND, Trigger};
@@ -155,7 +155,7 @@ pub struct StallOption {
 }
 
 /// Names of the ports that can pause.
-const PORTS: [&str; 9] = [
+const PORTS: [&str; 10] = [
     "all",
     "write",
     "response",
@@ -165,6 +165,7 @@ const PORTS: [&str; 9] = [
     "window-read",
     "window-answer",
     "doorbell",
+    "memory",
 ];
 
 /// Longest pause where none is given.
@@ -212,11 +213,32 @@ pub fn stalls(options: &[StallOption]) -> Stalls {
                 "window-read" => &mut stalls.window_read,
                 "window-answer" => &mut stalls.window_answer,
                 "doorbell" => &mut stalls.doorbell,
+                "memory" => &mut stalls.dram,
                 _ => return Stalls::everywhere(option.stall),
             };
             *port = option.stall;
             stalls
         })
+}
+
+/// Reads where on-board DRAM answers with errors: `read@0..4KiB`, `write@64MiB..65MiB`.
+pub fn dram_fault(text: &str) -> Read<DramFault> {
+    let bad = || format!("`{text}` is no fault; write read@FROM..TO or write@FROM..TO");
+    let (kind, place) = text.split_once('@').ok_or_else(bad)?;
+    let (from, to) = place.split_once("..").ok_or_else(bad)?;
+    let range = size(from)?..size(to)?;
+    if range.is_empty() {
+        return Err(format!(
+            "`{place}` is empty; the second address is past the last"
+        ));
+    }
+    match kind {
+        "read" | "write" => Ok(DramFault {
+            write: kind == "write",
+            range,
+        }),
+        _ => Err(bad()),
+    }
 }
 
 /// Something that the drive does wrong.
@@ -401,6 +423,16 @@ mod tests {
         );
         for text in ["", "1.0", "2", "-0.1", "nowhere=0.1", "read=", "0.1:x"] {
             assert!(stall(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn dram_faults_are_read() {
+        let fault = dram_fault("write@64MiB..0x4001000").expect("a fault");
+        assert!(fault.write);
+        assert_eq!(fault.range, 0x400_0000..0x400_1000);
+        for text in ["", "read", "read@7", "erase@0..1", "read@2..1", "read@0..x"] {
+            assert!(dram_fault(text).is_err(), "{text}");
         }
     }
 

@@ -60,6 +60,7 @@ pub(super) fn check_options(args: &RunArgs) -> Result<()> {
                 (args.medium.is_some(), "--medium"),
                 (args.block.is_some(), "--block"),
                 (!args.stall.is_empty(), "--stall"),
+                (!args.dram_fault.is_empty(), "--dram-fault"),
                 (!args.fault.is_empty(), "--fault"),
             ],
             "it is of the simulated machine, and devices of this one are asked for",

@@ -247,7 +247,7 @@ impl Report {
 
 /// Counters that stay 0 when nothing goes wrong.
 fn incidents(inspection: &Inspection) -> Vec<(String, u32)> {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 10] = [
         "retries",
         "failed_commands",
         "timeouts",
@@ -256,6 +256,8 @@ fn incidents(inspection: &Inspection) -> Vec<(String, u32)> {
         "rogue_head",
         "rejected",
         "doorbell_errors",
+        "memory_write_errors",
+        "memory_read_errors",
     ];
     inspection
         .counters

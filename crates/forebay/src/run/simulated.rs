@@ -9,7 +9,7 @@ use forebay_model::Medium;
 
 use super::{Leg, Moved, Target, pieces};
 use crate::args::{RunArgs, values};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::flight;
 use crate::inspection::Inspection;
 use crate::report::Header;
@@ -41,6 +41,15 @@ fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
     }
     config.stalls = values::stalls(&args.stall);
     config.faults = values::faults(&args.fault);
+    if !args.dram_fault.is_empty() && config.dram.is_none() {
+        return Err(Failure::input(
+            "--dram-fault",
+            "given",
+            "the payload is not in on-board DRAM",
+            "add --memory dram, or leave it out",
+        ));
+    }
+    config.dram_faults.clone_from(&args.dram_fault);
     super::adjust_driver(args, &mut config.driver);
     Ok(())
 }
