@@ -20,6 +20,8 @@ pub const HALTED: u8 = 0x05;
 pub const BAD_KEEP: u8 = 0x06;
 /// An unordered read is longer than one page, 4096 bytes.
 pub const TOO_LONG: u8 = 0x07;
+/// The drive that it concerns is offline.
+pub const OFFLINE: u8 = 0x08;
 /// Set in a code that carries a condensed NVMe status.
 pub const NVME_FLAG: u8 = 0x80;
 
@@ -40,6 +42,8 @@ pub enum UserError {
     BadKeep,
     /// [`TOO_LONG`].
     TooLong,
+    /// [`OFFLINE`].
+    Offline,
     /// The SSD's own status, condensed: status code type and five of the eight code bits. The whole
     /// status stands in register `error_cause`.
     Nvme {
@@ -64,6 +68,7 @@ impl UserError {
             HALTED => Self::Halted,
             BAD_KEEP => Self::BadKeep,
             TOO_LONG => Self::TooLong,
+            OFFLINE => Self::Offline,
             c if c & NVME_FLAG != 0 => Self::Nvme {
                 sct: c >> 5 & 3,
                 code: c & 0x1f,
@@ -82,6 +87,7 @@ impl UserError {
             Self::Halted => HALTED,
             Self::BadKeep => BAD_KEEP,
             Self::TooLong => TOO_LONG,
+            Self::Offline => OFFLINE,
             Self::Nvme { sct, code } => NVME_FLAG | (sct & 3) << 5 | code & 0x1f,
             Self::Unknown(code) => code,
         }
@@ -110,6 +116,7 @@ impl fmt::Display for UserError {
             Self::Halted => f.write_str("the queue is halted after a time-out: enable it again"),
             Self::BadKeep => f.write_str("TKEEP was partial before the last beat"),
             Self::TooLong => f.write_str("an unordered read is at most 4096 bytes"),
+            Self::Offline => f.write_str("the drive on which it would lie is offline"),
             Self::Nvme { sct, code } => write!(
                 f,
                 "the SSD failed the command (status code type {sct}, code bits {code:#04x}; \
