@@ -53,7 +53,7 @@ mod workload;
 mod writes;
 
 pub use card::{Card, Sent};
-pub use config::{CLOCK_PERIOD, Config, Stall, Stalls, Waves, rtl};
+pub use config::{CLOCK_PERIOD, Config, Drive, Stall, Stalls, Waves, rtl};
 pub use error::{Error, Result};
 pub use machine::{FPGA, SSD};
 pub use payload::{Mismatch, Payload, Sink, fill_pattern};
