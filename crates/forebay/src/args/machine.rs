@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
-use forebay_cosim::{Config, Waves, rtl};
+use forebay_cosim::{Config, Drive, Waves, rtl};
 use forebay_model::Profile;
 use forebay_rtl::Source;
 
+use super::array::{self, ArrayArgs};
 use super::{DefaultProfile, third_party};
 use crate::failure::{Failure, Result};
 use crate::home;
@@ -37,8 +38,10 @@ const SIMULATED: [&str; 10] = [
 /// On which machine something runs.
 #[derive(Clone, Debug)]
 pub struct MachineArgs<P> {
-    /// Name of a profile, or a TOML file.
-    pub profile: String,
+    /// Names of profiles, or TOML files: one, or one for each drive.
+    pub profiles: Vec<String>,
+    /// Several drives.
+    pub array: ArrayArgs,
     /// Entries of the queues; none: as many as the RTL has.
     pub queue_depth: Option<u32>,
     /// The payload is in on-board DRAM.
@@ -69,12 +72,12 @@ impl<P> MachineArgs<P> {
     /// Depth of the queues where nothing else was asked for.
     pub const DEPTH: u32 = 64;
 
-    /// The profile.
+    /// The profile, and the drives beside the one that it has.
     ///
     /// # Errors
     /// Where there is none of this name, or its file is bad.
-    pub fn load_profile(&self) -> Result<Profile> {
-        Ok(Profile::load(&self.profile)?)
+    pub fn load_profile(&self) -> Result<(Profile, Vec<Drive>)> {
+        self.array.load(&self.profiles)
     }
 
     /// Entries of the queues, as far as the user and our RTL decide it.
@@ -108,19 +111,19 @@ impl<P> MachineArgs<P> {
         Ok(source)
     }
 
-    /// A co-simulation with this profile.
+    /// A co-simulation.
     ///
     /// # Errors
-    /// Where the RTL is not found.
-    pub fn config(&self, profile: Profile) -> Result<Config> {
-        Ok(self.config_of(self.source()?, profile))
+    /// Where the RTL or a profile is not found.
+    pub fn config(&self) -> Result<Config> {
+        self.config_of(self.source()?)
     }
 
     /// The same with our card, whose streams software feeds through its host port.
     ///
     /// # Errors
-    /// Where the RTL is not found.
-    pub fn config_of_card(&self, profile: Profile) -> Result<Config> {
+    /// Where the RTL or a profile is not found.
+    pub fn config_of_card(&self) -> Result<Config> {
         if self.dram {
             return Err(Failure::input(
                 "--memory",
@@ -130,11 +133,19 @@ impl<P> MachineArgs<P> {
             ));
         }
         let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
-        Ok(self.config_of(source?, profile))
+        self.config_of(source?)
     }
 
-    fn config_of(&self, source: Source, profile: Profile) -> Config {
+    fn config_of(&self, mut source: Source) -> Result<Config> {
+        let (profile, more) = self.load_profile()?;
+        let drives = 1 + more.len();
+        if drives > 1 && self.rtl.is_empty() {
+            self.check_depth(drives)?;
+            source = source.parameter("Drives", drives);
+        }
         let mut config = Config::new(source, profile);
+        config.driver.array = self.array.options(drives);
+        config.more_drives = more;
         config.seed = self.seed;
         if let Some(depth) = self.queue_depth {
             config.driver.queue_entries = depth as u16;
@@ -144,7 +155,25 @@ impl<P> MachineArgs<P> {
             from: self.wave_from,
             until: self.wave_until,
         });
-        config
+        Ok(config)
+    }
+
+    /// Our RTL has places for so many commands in all.
+    fn check_depth(&self, drives: usize) -> Result<()> {
+        let most = *DEPTHS.end() as usize / drives;
+        let depth = self.depth().next_power_of_two() as usize;
+        if depth <= most {
+            return Ok(());
+        }
+        Err(Failure::input(
+            "--queue-depth",
+            self.depth(),
+            &format!(
+                "{drives} drives have at most {} entries each",
+                1 << most.ilog2()
+            ),
+            "choose a smaller depth, or fewer drives",
+        ))
     }
 }
 
@@ -167,7 +196,11 @@ fn parameter(text: &str) -> std::result::Result<(String, String), String> {
 // By hand, not derived: the default profile differs between commands.
 impl<P: DefaultProfile> Args for MachineArgs<P> {
     fn augment_args(command: Command) -> Command {
-        let profile = arg!(--profile <NAME> "Drive and fabric: a built-in profile, or a TOML file")
+        let profile = Arg::new("profile")
+            .long("profile")
+            .value_name("NAME")
+            .help("Drive and fabric: a built-in profile, or a TOML file; again for each further drive")
+            .action(ArgAction::Append)
             .default_value(P::NAME);
         let depth = arg!(--"queue-depth" <N> "Entries of the queues, 2 to 1024 [default: 64]")
             .value_parser(value_parser!(u32).range(DEPTHS))
@@ -210,12 +243,10 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(value_parser!(u64))
             .required(false)
             .requires("wave");
-        command
-            .next_help_heading("Machine")
-            .args([
-                profile, depth, memory, reorder, seed, rtl, top, param, wave, from, until,
-            ])
-            .next_help_heading(None)
+        let command = command.next_help_heading("Machine").args([
+            profile, depth, memory, reorder, seed, rtl, top, param, wave, from, until,
+        ]);
+        ArrayArgs::augment_args(command.next_help_heading("Several drives")).next_help_heading(None)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -228,10 +259,11 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
         let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();
         let many = |name: &str| matches.get_many::<PathBuf>(name);
         Ok(Self {
-            profile: matches
-                .get_one::<String>("profile")
-                .cloned()
+            profiles: matches
+                .get_many("profile")
+                .map(|all| all.cloned().collect())
                 .unwrap_or_default(),
+            array: ArrayArgs::from_arg_matches(matches)?,
             queue_depth: matches.get_one("queue-depth").copied(),
             dram: matches
                 .get_one::<String>("memory")
@@ -254,6 +286,7 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
             wave_until: matches.get_one("wave-until").copied(),
             given: SIMULATED
                 .into_iter()
+                .chain(array::NAMES)
                 .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
                 .collect(),
             default: PhantomData,
