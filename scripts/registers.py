@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from peakrdl_cheader.exporter import CHeaderExporter
@@ -89,6 +89,8 @@ class Register:
         Bytes from the start of the register file.
     entries : int
         Words of 64 bits; 0 for a plain register.
+    copies, stride : int
+        How many there are of it, and bytes from one to the next; `offset` is the first one's.
     """
 
     name: str
@@ -97,6 +99,8 @@ class Register:
     offset: int
     fields: tuple[Field, ...]
     entries: int = 0
+    copies: int = 1
+    stride: int = 0
 
     @property
     def reset(self) -> int | None:
@@ -141,6 +145,13 @@ def registers(top: AddrmapNode | RegfileNode) -> list[Register]:
     rows = []
     for node in top.children():
         if isinstance(node, SignalNode):
+            continue
+        if isinstance(node, RegfileNode) and node.is_array:
+            (copies,), stride = node.array_dimensions, node.array_stride
+            rows += [
+                replace(row, name=f"{node.inst_name}_{row.name}", copies=copies, stride=stride)
+                for row in registers(next(node.unrolled()))
+            ]
             continue
         if isinstance(node, RegfileNode):
             rows += registers(node)
@@ -227,6 +238,9 @@ def render_rust(top: AddrmapNode, source: str) -> str:
         lines.append(
             f"    /// Offset in bytes.\n    pub const OFFSET: u64 = {register.offset:#05x};\n"
         )
+        if register.stride:
+            lines.append(f"    /// Offset of number `n`.\n    pub const fn of(n: u64) -> u64 {{\n")
+            lines.append(f"        OFFSET + n * {register.stride:#x}\n    }}\n")
         if register.entries:
             lines.append(
                 f"    /// Words of 8 bytes.\n    pub const ENTRIES: usize = {register.entries};\n"
@@ -302,6 +316,8 @@ def render_markdown(top: AddrmapNode, source: str) -> str:
         span = f"`{row.offset:#05x}`"
         if row.entries:
             span = f"`{row.offset:#05x}`-`{row.offset + 8 * row.entries - 1:#05x}`"
+        if row.stride:
+            span = f"`{row.offset:#05x} + {row.stride:#x} n`, n < {row.copies}"
         lines.append(f"| {span} | [`{row.name}`](#{row.name}) | {_cell(row.title)} |\n")
     for row in rows:
         lines.append(

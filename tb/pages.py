@@ -19,6 +19,7 @@ PAGE = 4096
 class Built:
     """A command that left the device under test, and the pages it holds."""
 
+    drive: int
     sector: int
     page: int
     fua: int

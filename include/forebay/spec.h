@@ -78,6 +78,7 @@
 #define FB_ERR_BAD_KEEP     0x6u
 #define FB_ERR_TOO_LONG     0x7u
 #define FB_ERR_MEMORY       0x8u
+#define FB_ERR_OFFLINE      0x9u
 #define FB_ERR_NVME         0x80u
 
 /* User side: command beats, bit positions */

@@ -107,6 +107,9 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__PARAMETERS__UNIT_SHIFT_bm 0xf00000000000000
 #define STREAMER__PARAMETERS__UNIT_SHIFT_bp 56
 #define STREAMER__PARAMETERS__UNIT_SHIFT_bw 4
+#define STREAMER__PARAMETERS__DRIVES_MOST_bm 0xf000000000000000
+#define STREAMER__PARAMETERS__DRIVES_MOST_bp 60
+#define STREAMER__PARAMETERS__DRIVES_MOST_bw 4
 
 // reg - streamer::block_shift
 #define STREAMER__BLOCK_SHIFT__SHIFT_bm 0xf
@@ -166,6 +169,9 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__STATUS__ENABLED_bm 0x8
 #define STREAMER__STATUS__ENABLED_bp 3
 #define STREAMER__STATUS__ENABLED_bw 1
+#define STREAMER__STATUS__LOST_bm 0xff00
+#define STREAMER__STATUS__LOST_bp 8
+#define STREAMER__STATUS__LOST_bw 8
 #define STREAMER__STATUS__OUTSTANDING_bm 0x7ff0000
 #define STREAMER__STATUS__OUTSTANDING_bp 16
 #define STREAMER__STATUS__OUTSTANDING_bw 11
@@ -189,6 +195,9 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__ERROR_CAUSE__WRITE_bm 0x10000000000
 #define STREAMER__ERROR_CAUSE__WRITE_bp 40
 #define STREAMER__ERROR_CAUSE__WRITE_bw 1
+#define STREAMER__ERROR_CAUSE__DRIVE_bm 0xe0000000000
+#define STREAMER__ERROR_CAUSE__DRIVE_bp 41
+#define STREAMER__ERROR_CAUSE__DRIVE_bw 3
 #define STREAMER__ERROR_CAUSE__VALID_bm 0x8000000000000000
 #define STREAMER__ERROR_CAUSE__VALID_bp 63
 #define STREAMER__ERROR_CAUSE__VALID_bw 1
@@ -317,6 +326,78 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
 } streamer__trace_t;
 
+// reg - streamer::array::drive::sq_doorbell
+#define STREAMER__ARRAY__DRIVE__SQ_DOORBELL__ADDRESS_bm 0xffffffffffffffff
+#define STREAMER__ARRAY__DRIVE__SQ_DOORBELL__ADDRESS_bp 0
+#define STREAMER__ARRAY__DRIVE__SQ_DOORBELL__ADDRESS_bw 64
+
+// reg - streamer::array::drive::cq_doorbell
+#define STREAMER__ARRAY__DRIVE__CQ_DOORBELL__ADDRESS_bm 0xffffffffffffffff
+#define STREAMER__ARRAY__DRIVE__CQ_DOORBELL__ADDRESS_bp 0
+#define STREAMER__ARRAY__DRIVE__CQ_DOORBELL__ADDRESS_bw 64
+
+// reg - streamer::array::drive::nsid
+#define STREAMER__ARRAY__DRIVE__NSID__NSID_bm 0xffffffff
+#define STREAMER__ARRAY__DRIVE__NSID__NSID_bp 0
+#define STREAMER__ARRAY__DRIVE__NSID__NSID_bw 32
+
+// reg - streamer::array::drive::state
+#define STREAMER__ARRAY__DRIVE__STATE__OUTSTANDING_bm 0x7ff
+#define STREAMER__ARRAY__DRIVE__STATE__OUTSTANDING_bp 0
+#define STREAMER__ARRAY__DRIVE__STATE__OUTSTANDING_bw 11
+#define STREAMER__ARRAY__DRIVE__STATE__OFFLINE_bm 0x1000
+#define STREAMER__ARRAY__DRIVE__STATE__OFFLINE_bp 12
+#define STREAMER__ARRAY__DRIVE__STATE__OFFLINE_bw 1
+#define STREAMER__ARRAY__DRIVE__STATE__LOST_bm 0x2000
+#define STREAMER__ARRAY__DRIVE__STATE__LOST_bp 13
+#define STREAMER__ARRAY__DRIVE__STATE__LOST_bw 1
+
+// reg - streamer::array::drive::commands
+#define STREAMER__ARRAY__DRIVE__COMMANDS__COMMANDS_bm 0xffffffff
+#define STREAMER__ARRAY__DRIVE__COMMANDS__COMMANDS_bp 0
+#define STREAMER__ARRAY__DRIVE__COMMANDS__COMMANDS_bw 32
+
+// reg - streamer::array::drive::sectors
+#define STREAMER__ARRAY__DRIVE__SECTORS__SECTORS_bm 0xffffffffff
+#define STREAMER__ARRAY__DRIVE__SECTORS__SECTORS_bp 0
+#define STREAMER__ARRAY__DRIVE__SECTORS__SECTORS_bw 40
+
+// reg - streamer::array::drive::failed
+#define STREAMER__ARRAY__DRIVE__FAILED__COMMANDS_bm 0xffffffff
+#define STREAMER__ARRAY__DRIVE__FAILED__COMMANDS_bp 0
+#define STREAMER__ARRAY__DRIVE__FAILED__COMMANDS_bw 32
+
+// reg - streamer::array::drive::longest
+#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bm 0xffffff
+#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bp 0
+#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bw 24
+
+// regfile - streamer::array::drive
+typedef struct __attribute__ ((__packed__)) {
+    uint64_t sq_doorbell;
+    uint64_t cq_doorbell;
+    uint64_t nsid;
+    uint64_t state;
+    uint64_t commands;
+    uint64_t sectors;
+    uint64_t failed;
+    uint64_t longest;
+} streamer__array__drive_t;
+
+// reg - streamer::array::layout
+#define STREAMER__ARRAY__LAYOUT__DRIVES_M1_bm 0x7
+#define STREAMER__ARRAY__LAYOUT__DRIVES_M1_bp 0
+#define STREAMER__ARRAY__LAYOUT__DRIVES_M1_bw 3
+#define STREAMER__ARRAY__LAYOUT__CHUNK_M1_bm 0xff00
+#define STREAMER__ARRAY__LAYOUT__CHUNK_M1_bp 8
+#define STREAMER__ARRAY__LAYOUT__CHUNK_M1_bw 8
+
+// regfile - streamer::array
+typedef struct __attribute__ ((__packed__)) {
+    streamer__array__drive_t drive[8];
+    uint64_t layout;
+} streamer__array_t;
+
 // addrmap - streamer
 typedef struct __attribute__ ((__packed__)) {
     uint64_t sq_doorbell;
@@ -352,10 +433,12 @@ typedef struct __attribute__ ((__packed__)) {
     streamer__histogram_t histogram;
     uint8_t RESERVED_500_7ff[0x300];
     streamer__trace_t trace;
+    uint8_t RESERVED_a00_bff[0x200];
+    streamer__array_t array;
 } streamer_t;
 
 
-static_assert(sizeof(streamer_t) == 0xa00, "Packing error");
+static_assert(sizeof(streamer_t) == 0xe08, "Packing error");
 
 #ifdef __cplusplus
 }

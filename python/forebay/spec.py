@@ -79,6 +79,7 @@ ERR_HALTED = 0x5
 ERR_BAD_KEEP = 0x6
 ERR_TOO_LONG = 0x7
 ERR_MEMORY = 0x8
+ERR_OFFLINE = 0x9
 ERR_NVME = 0x80
 
 # User side: command beats, bit positions

@@ -44,6 +44,15 @@ CYCLES = 0x2F0
 DOORBELL_ERRORS = 0x2F8
 HISTOGRAM = 0x400
 TRACE = 0x800
+DRIVE_SQ_DOORBELL = 0xC00
+DRIVE_CQ_DOORBELL = 0xC08
+DRIVE_NSID = 0xC10
+DRIVE_STATE = 0xC18
+DRIVE_COMMANDS = 0xC20
+DRIVE_SECTORS = 0xC28
+DRIVE_FAILED = 0xC30
+DRIVE_LONGEST = 0xC38
+LAYOUT = 0xE00
 
 MEMORIES = {
     "host_read": (0x080, 16),
@@ -92,6 +101,7 @@ FIELDS = {
         "cq_offset": (47, 32),
         "reserve_pages": (55, 48),
         "unit_shift": (59, 56),
+        "drives_most": (63, 60),
     },
     "block_shift": {
         "shift": (3, 0),
@@ -120,6 +130,7 @@ FIELDS = {
         "halted": (1, 1),
         "idle": (2, 2),
         "enabled": (3, 3),
+        "lost": (15, 8),
         "outstanding": (26, 16),
         "write_pages": (42, 32),
         "read_pages": (58, 48),
@@ -129,6 +140,7 @@ FIELDS = {
         "nvme_status": (22, 8),
         "cid": (39, 24),
         "write": (40, 40),
+        "drive": (43, 41),
         "valid": (63, 63),
     },
     "error_sector": {
@@ -185,6 +197,36 @@ FIELDS = {
     },
     "doorbell_errors": {
         "count": (31, 0),
+    },
+    "drive_sq_doorbell": {
+        "address": (63, 0),
+    },
+    "drive_cq_doorbell": {
+        "address": (63, 0),
+    },
+    "drive_nsid": {
+        "nsid": (31, 0),
+    },
+    "drive_state": {
+        "outstanding": (10, 0),
+        "offline": (12, 12),
+        "lost": (13, 13),
+    },
+    "drive_commands": {
+        "commands": (31, 0),
+    },
+    "drive_sectors": {
+        "sectors": (39, 0),
+    },
+    "drive_failed": {
+        "commands": (31, 0),
+    },
+    "drive_longest": {
+        "cycles": (23, 0),
+    },
+    "layout": {
+        "drives_m1": (2, 0),
+        "chunk_m1": (15, 8),
     },
 }
 

@@ -81,6 +81,7 @@ package fb_spec_pkg;
   localparam logic [7:0] ERR_BAD_KEEP = 8'h6;
   localparam logic [7:0] ERR_TOO_LONG = 8'h7;
   localparam logic [7:0] ERR_MEMORY = 8'h8;
+  localparam logic [7:0] ERR_OFFLINE = 8'h9;
   localparam logic [7:0] ERR_NVME = 8'h80;
 
   // User side: command beats, bit positions

@@ -2,14 +2,16 @@
 //
 // Completion: what the SSD posts is checked before it changes anything.
 //
-// An entry must lie at the head of the completion queue and carry the phase of this lap; its
-// identifier must be in use; its queue head must lie between the last one and our tail. An entry
+// An entry must lie at the head of its drive's completion queue and carry the phase of this lap; its
+// identifier must be in use there; its queue head must lie between the last one and our tail. An entry
 // that fails is counted by its cause and otherwise ignored. An error whose status allows it (DNR
 // clear) sends the command once more, up to the limit, while its data is still in the buffer;
 // any other outcome is noted at the command's first page, for retirement to find.
 //
 // Handshake: `cqe_valid`/`cqe_ready`. Latency: three cycles to the noted outcome.
 // Throughput: an entry every three cycles.
+//
+// Nothing is heard of a drive that is offline.
 //
 // Does not implement: order; that is retirement's (fb_nvme_retire).
 
@@ -19,7 +21,9 @@ module fb_nvme_complete
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned QueueDepth = 64  // identifiers 0 to QueueDepth - 1 exist
+    parameter int unsigned QueueDepth = 64,  // of each drive's queues
+    parameter int unsigned Drives = 1,  // 1 to 8
+    localparam int unsigned Tags = Drives * QueueDepth  // identifiers 0 to Tags - 1 exist
 ) (
     input wire clk,
     input wire rst,
@@ -41,8 +45,8 @@ module fb_nvme_complete
     output logic                              finish_retry,
     input  wire              [STAMP_BITS-1:0] now,
 
-    input  wire  [SLOT_BITS-1:0] sq_tail,
-    output logic [SLOT_BITS-1:0] cq_head,
+    input  wire  [Drives-1:0][SLOT_BITS-1:0] sq_tail,
+    output logic [Drives-1:0][SLOT_BITS-1:0] cq_head,
 
     // The outcome, noted at the command's first page.
     output logic                     note_valid,
@@ -58,22 +62,27 @@ module fb_nvme_complete
     output logic                   rogue_phase,
     output logic                   rogue_cid,
     output logic                   rogue_head,
+    output logic [ DRIVE_BITS-1:0] seen_drive,
     output logic [           15:0] seen_cid,
-    output logic [           15:0] seen_head,
+    output logic [           12:0] seen_head,
     output logic [STATUS_BITS-1:0] seen_status,
     output logic [ STAMP_BITS-1:0] latency,
     output logic                   seen_write,
+    output logic [  SIZE_BITS-9:0] seen_sectors,
     output logic [SECTOR_BITS-1:0] seen_sector
 );
 
-  logic [SLOT_BITS-1:0] head_q, sq_head_q;
-  logic phase_q;
+  localparam int unsigned IndexBits = (Drives > 1) ? $clog2(Drives) : 1;
+
+  logic [Drives-1:0][SLOT_BITS-1:0] head_q, sq_head_q;
+  logic [Drives-1:0] phase_q;
 
   // Stage 1: the entry is held until it is dealt with.
   logic held_q, valid_q;
   completion_t cqe_q;
   always_ff @(posedge clk) begin
-    held_q <= cqe_valid && cqe_ready && !sweep && !halted && !rst;
+    held_q <= cqe_valid && cqe_ready && !sweep && !halted && !rst &&
+        !(Drives > 1 && cfg.offline[cqe.drive]);
     if (cqe_ready) cqe_q <= cqe;
   end
   assign cqe_ready  = !held_q && !valid_q;
@@ -88,11 +97,18 @@ module fb_nvme_complete
   // Stage 2: compare and look up. The identifier stays looked up while stage 3 acts on it.
   logic at_head, head_plausible, known, good, error, retry;
   logic [SLOT_BITS-1:0] sq_head;
-  assign at_head = (SLOT_BITS'(cqe_q.slot) == head_q) && (cqe_q.phase == phase_q);
-  assign known = lookup_in_use && cqe_q.cid < 16'(QueueDepth);
+  logic [SLOT_BITS-1:0] head, last_sq_head, tail;
+  logic [IndexBits-1:0] drive;
+  assign drive = IndexBits'(cqe_q.drive);
+  assign head = head_q[drive];
+  assign last_sq_head = sq_head_q[drive];
+  assign tail = sq_tail[drive];
+  assign at_head = (SLOT_BITS'(cqe_q.slot) == head) && (cqe_q.phase == phase_q[drive]);
+  assign known = lookup_in_use && cqe_q.cid < 16'(Tags) &&
+      (Drives == 1 || lookup_descriptor.drive == cqe_q.drive);
   assign sq_head = cqe_q.sq_head[SLOT_BITS-1:0];
-  assign head_plausible = (cqe_q.sq_head < 16'(cfg.queue_entries)) && ((sq_head_q <= sq_tail) ?
-      (sq_head >= sq_head_q && sq_head <= sq_tail) : (sq_head >= sq_head_q || sq_head <= sq_tail));
+  assign head_plausible = (cqe_q.sq_head < 16'(cfg.queue_entries)) && ((last_sq_head <= tail) ?
+      (sq_head >= last_sq_head && sq_head <= tail) : (sq_head >= last_sq_head || sq_head <= tail));
 
   assign good = held_q && !rst && at_head && known && head_plausible;
   assign error = (cqe_q.status[10:0] != '0);
@@ -114,21 +130,24 @@ module fb_nvme_complete
 
   // Stage 3: act.
   always_ff @(posedge clk) begin
+    for (int unsigned i = 0; i < Drives; i++) begin
+      if (Drives == 1 || cqe_q.drive == DRIVE_BITS'(i)) begin
+        if (valid_q && at_head_q) begin
+          // A place of the queue is used up, whatever stands in it.
+          if (head_q[i] + 1'b1 == cfg.queue_entries) begin
+            head_q[i]  <= '0;
+            phase_q[i] <= !phase_q[i];
+          end else begin
+            head_q[i] <= head_q[i] + 1'b1;
+          end
+        end
+        if (good_q) sq_head_q[i] <= cqe_q.sq_head[SLOT_BITS-1:0];
+      end
+    end
     if (rst) begin
       head_q <= '0;
-      phase_q <= 1'b1;
+      phase_q <= '1;
       sq_head_q <= '0;
-    end else begin
-      if (valid_q && at_head_q) begin
-        // A place of the queue is used up, whatever stands in it.
-        if (head_q + 1'b1 == cfg.queue_entries) begin
-          head_q  <= '0;
-          phase_q <= !phase_q;
-        end else begin
-          head_q <= head_q + 1'b1;
-        end
-      end
-      if (good_q) sq_head_q <= cqe_q.sq_head[SLOT_BITS-1:0];
     end
   end
   assign cq_head = head_q;
@@ -147,11 +166,13 @@ module fb_nvme_complete
   assign rogue_phase = valid_q && !at_head_q;
   assign rogue_cid = valid_q && at_head_q && !known_q;
   assign rogue_head = valid_q && at_head_q && known_q && !plausible_q;
+  assign seen_drive = cqe_q.drive;
   assign seen_cid = cqe_q.cid;
-  assign seen_head = cqe_q.sq_head;
+  assign seen_head = cqe_q.sq_head[12:0];
   assign seen_status = cqe_q.status;
   assign latency = now_q - stamp_q;
   assign seen_write = (descriptor_q.op != OP_READ);
+  assign seen_sectors = (descriptor_q.op == OP_FLUSH) ? '0 : 12'(descriptor_q.size) + 1'b1;
   assign seen_sector = descriptor_q.sector;
 
 endmodule

@@ -178,6 +178,7 @@ module fb_nvme_csr (
         logic counters;
         logic histogram;
         logic trace;
+        logic array;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -229,6 +230,9 @@ module fb_nvme_csr (
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'hff) & !cpuif_req_is_wr;
         decoded_reg_strb.trace = cpuif_req_masked & (cpuif_addr >= 12'h800) & (cpuif_addr <= 12'h800 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h800) & (cpuif_addr <= 12'h800 + 12'h1ff) & !cpuif_req_is_wr;
+        decoded_reg_strb.array = cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h207);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h207);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h207);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -920,6 +924,12 @@ module fb_nvme_csr (
     assign hwif_out.trace.req_is_wr = decoded_req_is_wr;
     assign hwif_out.trace.wr_data = decoded_wr_data;
     assign hwif_out.trace.wr_biten = decoded_wr_biten;
+    // External region: streamer.array
+    assign hwif_out.array.req = decoded_reg_strb.array;
+    assign hwif_out.array.addr = decoded_addr[9:0];
+    assign hwif_out.array.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.array.wr_data = decoded_wr_data;
+    assign hwif_out.array.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -932,6 +942,7 @@ module fb_nvme_csr (
         wr_ack |= hwif_in.counters.wr_ack;
         wr_ack |= hwif_in.histogram.wr_ack;
         wr_ack |= hwif_in.trace.wr_ack;
+        wr_ack |= hwif_in.array.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -950,6 +961,7 @@ module fb_nvme_csr (
         rd_ack |= hwif_in.counters.rd_ack;
         rd_ack |= hwif_in.histogram.rd_ack;
         rd_ack |= hwif_in.trace.rd_ack;
+        rd_ack |= hwif_in.array.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -1028,6 +1040,7 @@ module fb_nvme_csr (
             readback_data_var[ad_hi(12'h208)][47:32] = hwif_in.parameters.cq_offset.next;
             readback_data_var[ad_hi(12'h208)][55:48] = hwif_in.parameters.reserve_pages.next;
             readback_data_var[ad_hi(12'h208)][59:56] = hwif_in.parameters.unit_shift.next;
+            readback_data_var[ad_hi(12'h208)][63:60] = hwif_in.parameters.drives_most.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h210)) begin
             readback_data_var[ad_hi(12'h210)][3:0] = field_storage.block_shift.shift.value;
@@ -1056,6 +1069,7 @@ module fb_nvme_csr (
             readback_data_var[ad_hi(12'h248)][1] = hwif_in.status.halted.next;
             readback_data_var[ad_hi(12'h248)][2] = hwif_in.status.idle.next;
             readback_data_var[ad_hi(12'h248)][3] = hwif_in.status.enabled.next;
+            readback_data_var[ad_hi(12'h248)][15:8] = hwif_in.status.lost.next;
             readback_data_var[ad_hi(12'h248)][26:16] = hwif_in.status.outstanding.next;
             readback_data_var[ad_hi(12'h248)][42:32] = hwif_in.status.write_pages.next;
             readback_data_var[ad_hi(12'h248)][58:48] = hwif_in.status.read_pages.next;
@@ -1065,6 +1079,7 @@ module fb_nvme_csr (
             readback_data_var[ad_hi(12'h250)][22:8] = hwif_in.error_cause.nvme_status.next;
             readback_data_var[ad_hi(12'h250)][39:24] = hwif_in.error_cause.cid.next;
             readback_data_var[ad_hi(12'h250)][40] = hwif_in.error_cause.write.next;
+            readback_data_var[ad_hi(12'h250)][43:41] = hwif_in.error_cause.drive.next;
             readback_data_var[ad_hi(12'h250)][63] = field_storage.error_cause.valid.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h258)) begin
@@ -1121,6 +1136,10 @@ module fb_nvme_csr (
         end
         if((rd_mux_addr >= 12'h800) && (rd_mux_addr <= 12'h800 + 12'h1ff)) begin
             readback_data_var = hwif_in.trace.rd_data;
+            is_external_block_var = 1'b1;
+        end
+        if((rd_mux_addr >= 12'hc00) && (rd_mux_addr <= 12'hc00 + 12'h207)) begin
+            readback_data_var = hwif_in.array.rd_data;
             is_external_block_var = 1'b1;
         end
         readback_ext_block_data_rt_c = readback_data_var;

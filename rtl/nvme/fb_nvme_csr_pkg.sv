@@ -13,7 +13,7 @@ package fb_nvme_csr_pkg;
 
     localparam FB_NVME_CSR_DATA_WIDTH = 64;
     localparam FB_NVME_CSR_MIN_ADDR_WIDTH = 12;
-    localparam FB_NVME_CSR_SIZE = 'ha00;
+    localparam FB_NVME_CSR_SIZE = 'he08;
 
     typedef struct packed {
         logic [31:0] next;
@@ -56,11 +56,16 @@ package fb_nvme_csr_pkg;
     } streamer__parameters__unit_shift__in_t;
 
     typedef struct packed {
+        logic [3:0] next;
+    } streamer__parameters__drives_most__in_t;
+
+    typedef struct packed {
         streamer__parameters__queue_depth__in_t queue_depth;
         streamer__parameters__pages__in_t pages;
         streamer__parameters__cq_offset__in_t cq_offset;
         streamer__parameters__reserve_pages__in_t reserve_pages;
         streamer__parameters__unit_shift__in_t unit_shift;
+        streamer__parameters__drives_most__in_t drives_most;
     } streamer__parameters__in_t;
 
     typedef struct packed {
@@ -80,6 +85,10 @@ package fb_nvme_csr_pkg;
     } streamer__status__enabled__in_t;
 
     typedef struct packed {
+        logic [7:0] next;
+    } streamer__status__lost__in_t;
+
+    typedef struct packed {
         logic [10:0] next;
     } streamer__status__outstanding__in_t;
 
@@ -96,6 +105,7 @@ package fb_nvme_csr_pkg;
         streamer__status__halted__in_t halted;
         streamer__status__idle__in_t idle;
         streamer__status__enabled__in_t enabled;
+        streamer__status__lost__in_t lost;
         streamer__status__outstanding__in_t outstanding;
         streamer__status__write_pages__in_t write_pages;
         streamer__status__read_pages__in_t read_pages;
@@ -118,6 +128,10 @@ package fb_nvme_csr_pkg;
     } streamer__error_cause__write__in_t;
 
     typedef struct packed {
+        logic [2:0] next;
+    } streamer__error_cause__drive__in_t;
+
+    typedef struct packed {
         logic hwset;
     } streamer__error_cause__valid__in_t;
 
@@ -126,6 +140,7 @@ package fb_nvme_csr_pkg;
         streamer__error_cause__nvme_status__in_t nvme_status;
         streamer__error_cause__cid__in_t cid;
         streamer__error_cause__write__in_t write;
+        streamer__error_cause__drive__in_t drive;
         streamer__error_cause__valid__in_t valid;
     } streamer__error_cause__in_t;
 
@@ -169,6 +184,12 @@ package fb_nvme_csr_pkg;
     } streamer__trace__in_t;
 
     typedef struct packed {
+        logic rd_ack;
+        logic [63:0] rd_data;
+        logic wr_ack;
+    } streamer__array__in_t;
+
+    typedef struct packed {
         logic [10:0] queue_depth_max;
         streamer__identity__in_t identity;
         streamer__host_read__in_t host_read;
@@ -181,6 +202,7 @@ package fb_nvme_csr_pkg;
         streamer__counters__in_t counters;
         streamer__histogram__in_t histogram;
         streamer__trace__in_t trace;
+        streamer__array__in_t array;
     } streamer__in_t;
 
     typedef struct packed {
@@ -357,6 +379,14 @@ package fb_nvme_csr_pkg;
     } streamer__trace__out_t;
 
     typedef struct packed {
+        logic req;
+        logic [9:0] addr;
+        logic req_is_wr;
+        logic [63:0] wr_data;
+        logic [63:0] wr_biten;
+    } streamer__array__out_t;
+
+    typedef struct packed {
         streamer__sq_doorbell__out_t sq_doorbell;
         streamer__cq_doorbell__out_t cq_doorbell;
         streamer__data_window__out_t data_window;
@@ -378,6 +408,7 @@ package fb_nvme_csr_pkg;
         streamer__counters__out_t counters;
         streamer__histogram__out_t histogram;
         streamer__trace__out_t trace;
+        streamer__array__out_t array;
     } streamer__out_t;
 endpackage
 

@@ -1,35 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_nvme_doorbell: tells the SSD how far the queues have moved (NVMe Base 2.0c 3.1.25, 3.1.26).
+// fb_nvme_doorbell: tells each SSD how far its queues have moved (NVMe Base 2.0c 3.1.25, 3.1.26).
 //
-// What:        AXI4-Lite initiator that writes the submission queue tail and the completion queue
-//              head to their doorbells whenever they differ from what was last written. One write
-//              is outstanding; values that change meanwhile are coalesced into the next one, and
-//              the last value is never left unannounced. If both wait, they take turns, else the
-//              submission queue goes first.
+// What:        AXI4-Lite initiator that writes submission queue tails and completion queue heads to
+//              their doorbells whenever they differ from what was last written. One write is
+//              outstanding; values that change meanwhile are coalesced into the next one, and the
+//              last value is never left unannounced. Who waits is served in turn: drive by drive,
+//              the submission queue of each first.
 // Handshake:   AXI4-Lite; the address and data channels may be accepted in any order. sq_tail and
-//              cq_head are levels, expected from registers.
+//              cq_head are levels, expected from registers. The addresses are those of the drive
+//              that ring_drive names in the same cycle.
 // Latency:     1 cycle from a change of sq_tail or cq_head to awvalid and wvalid.
 // Throughput:  one doorbell per round trip of the write, at best one in 2 cycles.
 // Limits:      a doorbell answered with an error is counted by `error`, not repeated: its value may
 //              have arrived, and the next one replaces it. While `enable` is low nothing is
 //              started and both values count as announced 0; a write under way is completed.
-// Does not implement: reads, more than one pair of queues.
+// Does not implement: reads.
 
 `default_nettype none
 
-module fb_nvme_doorbell (
+module fb_nvme_doorbell #(
+    parameter int unsigned Drives = 1  // 1 to 8
+) (
     input wire clk,
     input wire rst,
 
-    input wire        enable,
-    input wire [10:0] sq_tail,
-    input wire [10:0] cq_head,
-    input wire [63:0] sq_address,  // bus address of the submission queue tail doorbell
-    input wire [63:0] cq_address,  // bus address of the completion queue head doorbell
+    input  wire                     enable,
+    input  wire  [Drives-1:0][10:0] sq_tail,
+    input  wire  [Drives-1:0][10:0] cq_head,
+    output logic [       2:0]       ring_drive,  // whose addresses are needed
+    input  wire  [      63:0]       sq_address,  // bus address of its submission queue doorbell
+    input  wire  [      63:0]       cq_address,  // bus address of its completion queue doorbell
 
-    output logic        sq_rung,     // pulse: rung_value was sent to the submission doorbell
-    output logic        cq_rung,     // pulse: rung_value was sent to the completion doorbell
+    output logic        sq_rung,     // pulse: rung_value was sent to a submission doorbell
+    output logic        cq_rung,     // pulse: rung_value was sent to a completion doorbell
+    output logic [ 2:0] rung_drive,
     output logic [10:0] rung_value,
     output logic        error,       // pulse: a doorbell write was answered with an error
 
@@ -54,25 +59,47 @@ module fb_nvme_doorbell (
     output logic        m_axil_db_rready
 );
 
-  logic [10:0] sq_sent_q, cq_sent_q;  // last announced values
+  if (Drives < 1 || Drives > 8) begin : gen_bad_drives
+    $fatal(1, "fb_nvme_doorbell (%m): Drives=%0d must be from 1 to 8", Drives);
+  end
+
+  // The values in the order of service, each submission queue before the completion queue.
+  localparam int unsigned Bells = 2 * Drives;
+  localparam int unsigned BellBits = $clog2(Bells);
+
+  logic [Bells-1:0][10:0] now, sent_q;  // what is to be announced, what was last
+  logic [Bells-1:0] waits;
+  logic [BellBits-1:0] bell, last_q;  // to be rung, rung last
   logic [10:0] value_q;
   logic [63:0] address_q;
   logic busy_q, aw_valid_q, w_valid_q, error_q;
-  logic sq_rung_q, cq_rung_q, last_was_sq_q;
-  logic sq_waits, cq_waits, pick_cq, start, answered;
+  logic sq_rung_q, cq_rung_q;
+  logic pick_cq, start, answered;
 
-  assign sq_waits = sq_tail != sq_sent_q;
-  assign cq_waits = cq_head != cq_sent_q;
-  assign pick_cq = cq_waits && (!sq_waits || last_was_sq_q);
+  always_comb begin
+    for (int unsigned i = 0; i < Drives; i++) begin
+      now[2*i]   = sq_tail[i];
+      now[2*i+1] = cq_head[i];
+    end
+    for (int unsigned i = 0; i < Bells; i++) waits[i] = now[i] != sent_q[i];
+    // The first that waits, and before it the first after the last one rung.
+    bell = '0;
+    for (int i = int'(Bells) - 1; i >= 0; i--) if (waits[i]) bell = BellBits'(i);
+    for (int i = int'(Bells) - 1; i >= 0; i--)
+    if (waits[i] && BellBits'(i) > last_q) bell = BellBits'(i);
+  end
+  assign pick_cq = bell[0];
+  assign ring_drive = 3'(bell >> 1);
   assign answered = m_axil_db_bvalid && m_axil_db_bready;
-  assign start = enable && (sq_waits || cq_waits) && (!busy_q || answered);
+  assign start = enable && waits != '0 && (!busy_q || answered);
 
   always_ff @(posedge clk) begin : payload
     // The address is kept: the registers behind sq_address may change once `enable` is low, while
     // a write is still under way.
     if (start) begin
-      address_q <= pick_cq ? cq_address : sq_address;
-      value_q   <= pick_cq ? cq_head : sq_tail;
+      address_q  <= pick_cq ? cq_address : sq_address;
+      value_q    <= now[bell];
+      rung_drive <= ring_drive;
     end
   end
 
@@ -87,25 +114,22 @@ module fb_nvme_doorbell (
       busy_q <= 1'b1;
       aw_valid_q <= 1'b1;
       w_valid_q <= 1'b1;
-      last_was_sq_q <= !pick_cq;
+      last_q <= bell;
+      sent_q[bell] <= now[bell];
     end
-    if (start && pick_cq) cq_sent_q <= cq_head;
-    if (start && !pick_cq) sq_sent_q <= sq_tail;
     if (!enable) begin
-      sq_sent_q <= '0;
-      cq_sent_q <= '0;
-      last_was_sq_q <= 1'b0;
+      sent_q <= '0;
+      last_q <= '1;
     end
     if (rst) begin
-      sq_sent_q <= '0;
-      cq_sent_q <= '0;
+      sent_q <= '0;
+      last_q <= '1;
       busy_q <= 1'b0;
       aw_valid_q <= 1'b0;
       w_valid_q <= 1'b0;
       error_q <= 1'b0;
       sq_rung_q <= 1'b0;
       cq_rung_q <= 1'b0;
-      last_was_sq_q <= 1'b0;
     end
   end
 
@@ -142,8 +166,7 @@ module fb_nvme_doorbell (
   else $error("fb_nvme_doorbell (%m): rvalid although nothing was read");
 
   last_value_announced :
-  assert property (@(posedge clk) disable iff (rst)
-                   (enable && !busy_q && (sq_waits || cq_waits)) |=> busy_q)
+  assert property (@(posedge clk) disable iff (rst) (enable && !busy_q && waits != '0) |=> busy_q)
   else $error("fb_nvme_doorbell (%m): idle with an unannounced value");
 `endif
 

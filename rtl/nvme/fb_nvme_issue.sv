@@ -7,7 +7,11 @@
 // An identifier is free again when its command completes, whatever became of older ones; the order
 // of the user's transactions lives in the rings of pages and in the ledger alone.
 //
-// Order of service: retries, a flush that a transaction waits for, then writes and reads in turn.
+// Each drive has a queue of its own, and all share one pool of identifiers. A command that is to be
+// retried keeps its place in the count of its drive, so that there is always room for it.
+//
+// Order of service: retries, a flush that a transaction waits for, then writes and reads in turn,
+// except those whose drive has no room.
 // Handshake: `*_ready` rises in the cycle in which a command is taken. Rejected commands only pass
 // to the ledger.
 // Latency: one cycle from the command to `sq_tail`, two from `fetch_slot` to `fetch_sqe`.
@@ -21,10 +25,12 @@ module fb_nvme_issue
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned QueueDepth = 64,  // places in the submission queue, a power of two
+    parameter int unsigned QueueDepth = 64,  // places in a submission queue, a power of two
+    parameter int unsigned Drives = 1,  // 1 to 8; with QueueDepth at most 1024 places in all
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter bit InHost = 1'b0,  // the buffer is in host memory, in pieces
-    localparam int unsigned TagBits = $clog2(QueueDepth)
+    localparam int unsigned Tags = Drives * QueueDepth,
+    localparam int unsigned TagBits = $clog2(Tags)
 ) (
     input wire       clk,
     input wire       rst,
@@ -44,9 +50,10 @@ module fb_nvme_issue
     output logic          rd_ready,
     input  wire command_t rd_command,
 
-    input  wire                  flush_valid,
-    output logic                 flush_ready,
-    input  wire  [PAGE_BITS-1:0] flush_page,
+    input  wire                   flush_valid,
+    output logic                  flush_ready,
+    input  wire  [ PAGE_BITS-1:0] flush_page,
+    input  wire  [DRIVE_BITS-1:0] flush_drive,
 
     // The ledger's write port, and how many commands wait there to be retired.
     output logic                    ledger_we,
@@ -64,21 +71,26 @@ module fb_nvme_issue
     input wire finish_retry,
     input wire [STAMP_BITS-1:0] now,
 
-    output logic [SLOT_BITS-1:0] sq_tail,
-    output logic [SLOT_BITS-1:0] outstanding,
-    output logic                 busy,         // chunks may grow
+    output logic [Drives-1:0][SLOT_BITS-1:0] sq_tail,
+    output logic [Drives-1:0][SLOT_BITS-1:0] drive_outstanding,
+    output logic [SLOT_BITS-1:0] outstanding,  // at all drives
+    output logic busy,  // chunks may grow
 
+    input wire [DRIVE_BITS-1:0] fetch_drive,
     input wire [9:0] fetch_slot,
     output logic [DATA_BITS-1:0] fetch_sqe,
+    output logic [DRIVE_BITS-1:0] nsid_drive,  // whose namespace the entry needs
+    input wire [31:0] nsid,
 
     // For counters and trace, a cycle later.
-    output logic                 issued,
-    output logic                 issued_retry,
-    output op_e                  issued_op,
-    output logic [ TAG_BITS-1:0] issued_tag,
-    output logic [SLOT_BITS-1:0] issued_slot,
-    output logic                 rejected,
-    output logic [CODE_BITS-1:0] rejected_code
+    output logic                  issued,
+    output logic                  issued_retry,
+    output op_e                   issued_op,
+    output logic [  TAG_BITS-1:0] issued_tag,
+    output logic [DRIVE_BITS-1:0] issued_drive,
+    output logic [ SLOT_BITS-1:0] issued_slot,
+    output logic                  rejected,
+    output logic [ CODE_BITS-1:0] rejected_code
 );
 
   if (QueueDepth < 2 || QueueDepth > 1024 || (QueueDepth & (QueueDepth - 1)) != 0)
@@ -87,25 +99,37 @@ module fb_nvme_issue
         1, "fb_nvme_issue (%m): QueueDepth=%0d must be a power of two from 2 to 1024", QueueDepth
     );
   end
+  if (Drives < 1 || Drives > 8 || Tags > 1024) begin : gen_bad_drives
+    $fatal(
+        1,
+        "fb_nvme_issue (%m): Drives=%0d must be from 1 to 8, and with QueueDepth=%0d at most 1024",
+        Drives,
+        QueueDepth
+    );
+  end
 
-  logic [SLOT_BITS-1:0] tail_q, outstanding_q;
+  localparam int unsigned IndexBits = (Drives > 1) ? $clog2(Drives) : 1;
+  localparam int unsigned PlaceBits = $clog2(QueueDepth);
+
+  logic [Drives-1:0][SLOT_BITS-1:0] tail_q, outstanding_q;
   logic turn_q;  // 1: it is the reads' turn
-  logic open_q;  // one more command may be outstanding
+  logic [Drives-1:0] open_q;  // one more command may be outstanding there
 
   // Free identifiers, and identifiers to be used once more.
   logic tag_valid, retry_valid, tag_take, retry_take;
   logic [TagBits-1:0] free_tag, retry_tag, tag;
+  logic [DRIVE_BITS-1:0] retry_drive, drive;
 
   logic back_q;
   logic [TagBits-1:0] back_tag_q;
   always_ff @(posedge clk) begin
-    back_q <= !rst && (sweep ? 11'(sweep_index) < 11'(QueueDepth) : finish && !finish_retry);
+    back_q <= !rst && (sweep ? 11'(sweep_index) < 11'(Tags) : finish && !finish_retry);
     back_tag_q <= sweep ? TagBits'(sweep_index) : TagBits'(lookup_tag);
   end
 
   fb_common_fifo #(
       .Width(TagBits),
-      .Depth(QueueDepth),
+      .Depth(1 << TagBits),
       .OutputRegister(1'b1)
   ) u_free (
       .clk,
@@ -120,18 +144,18 @@ module fb_nvme_issue
   );
 
   fb_common_fifo #(
-      .Width(TagBits),
-      .Depth(QueueDepth),
+      .Width(DRIVE_BITS + TagBits),
+      .Depth(1 << TagBits),
       .OutputRegister(1'b1)
   ) u_retry (
       .clk,
       .rst,
       .s_valid(finish && finish_retry),
       .s_ready(),
-      .s_data (TagBits'(lookup_tag)),
+      .s_data ({lookup_descriptor.drive, TagBits'(lookup_tag)}),
       .m_valid(retry_valid),
       .m_ready(retry_take),
-      .m_data (retry_tag),
+      .m_data ({retry_drive, retry_tag}),
       .level  ()
   );
 
@@ -140,13 +164,21 @@ module fb_nvme_issue
   logic halted_q;  // a cycle late: one more command does no harm
   always_ff @(posedge clk) halted_q <= halted && !rst;
 
-  logic may, pick_rd, retry_go, flush_go, wr_go, rd_go, go;
-  assign may = (open_q && tag_valid && !retry_valid) || halted_q;
-  assign pick_rd = rd_valid && (turn_q || !wr_valid);
-  assign retry_go = open_q && retry_valid;
-  assign flush_go = may && flush_valid;
-  assign wr_go = may && !flush_valid && wr_valid && !pick_rd;
-  assign rd_go = may && !flush_valid && pick_rd;
+  // With one drive, room is asked of nobody in particular.
+  logic wr_open, rd_open, flush_open, wr_here, rd_here, tag_free;
+  assign wr_open = open_q[IndexBits'(wr_command.drive)];
+  assign rd_open = open_q[IndexBits'(rd_command.drive)];
+  assign flush_open = open_q[IndexBits'(flush_drive)];
+  assign wr_here = wr_valid && (Drives == 1 || wr_open || halted_q);
+  assign rd_here = rd_valid && (Drives == 1 || rd_open || halted_q);
+  assign tag_free = tag_valid && !retry_valid;
+
+  logic pick_rd, retry_go, flush_go, wr_go, rd_go, go;
+  assign pick_rd = rd_here && (turn_q || !wr_here);
+  assign retry_go = retry_valid && !halted_q;
+  assign flush_go = flush_valid && ((flush_open && tag_free) || halted_q);
+  assign wr_go = !flush_valid && wr_here && !pick_rd && ((wr_open && tag_free) || halted_q);
+  assign rd_go = !flush_valid && pick_rd && ((rd_open && tag_free) || halted_q);
   assign wr_ready = wr_go;
   assign rd_ready = rd_go;
   assign flush_ready = flush_go;
@@ -155,39 +187,62 @@ module fb_nvme_issue
   command_t command;
   assign command = pick_rd ? rd_command : wr_command;
 
-  logic goes_out;  // a place in the queue is used
-  assign tag_take = open_q && tag_valid && !retry_valid &&
-      (flush_valid || (pick_rd ? !rd_command.reject : wr_valid && !wr_command.reject));
-  assign goes_out = tag_take || retry_go;
-  assign tag = retry_valid ? retry_tag : free_tag;  // while there is a retry no other tag is used
+  logic goes_out;  // a place in a queue is used
+  // Nothing goes to a drive that is offline; an identifier to be used once more is then forgotten.
+  logic sent_away;
+  assign sent_away = Drives > 1 && cfg.offline[drive];
+  assign tag_take = tag_free && !sent_away && (flush_valid ? flush_open :
+      pick_rd ? rd_open && !rd_command.reject : wr_here && wr_open && !wr_command.reject);
+  assign goes_out = tag_take || (retry_go && !sent_away);
+  // While there is a retry no other identifier is used.
+  assign tag = retry_valid ? retry_tag : free_tag;
+  assign drive = retry_valid ? retry_drive : flush_valid ? flush_drive : command.drive;
   assign go = wr_go || rd_go;
 
-  // Whether there is room for one more command, and for one after that.
-  logic room_one, room_two;
-  assign room_one = outstanding_q + SLOT_BITS'(1) < cfg.queue_entries;
-  assign room_two = outstanding_q + SLOT_BITS'(2) < cfg.queue_entries;
+  logic give_back;  // a place in the count of its drive is free
+  assign give_back = finish && !finish_retry;
+
   always_ff @(posedge clk) begin
+    for (int unsigned i = 0; i < Drives; i++) begin
+      automatic logic takes = Drives == 1 || drive == DRIVE_BITS'(i);
+      automatic logic ends = Drives == 1 || lookup_descriptor.drive == DRIVE_BITS'(i);
+      if (goes_out && takes)
+        tail_q[i] <= (tail_q[i] + 1'b1 == cfg.queue_entries) ? '0 : tail_q[i] + 1'b1;
+      outstanding_q[i] <= outstanding_q[i] + SLOT_BITS'(tag_take && takes) -
+          SLOT_BITS'(give_back && ends);
+      // Whether there is room for one more command, and for one after that.
+      // A drive that is offline takes everything, and nothing comes of it.
+      open_q[i] <= !sweep && !halted && outstanding_q[i] +
+          ((tag_take && takes) ? SLOT_BITS'(2) : SLOT_BITS'(1)) < cfg.queue_entries;
+      if (Drives > 1 && cfg.offline[i]) open_q[i] <= !sweep && !halted;
+    end
+    if (wr_go) turn_q <= 1'b1;
+    else if (rd_go) turn_q <= 1'b0;
     if (rst) begin
       tail_q <= '0;
       outstanding_q <= '0;
-      open_q <= 1'b0;
+      open_q <= '0;
       turn_q <= 1'b0;
-    end else begin
-      if (goes_out) tail_q <= (tail_q + 1'b1 == cfg.queue_entries) ? '0 : tail_q + 1'b1;
-      outstanding_q <= outstanding_q + SLOT_BITS'(goes_out) - SLOT_BITS'(finish);
-      open_q <= !sweep && !halted && (goes_out ? room_two : room_one);
-      if (wr_go) turn_q <= 1'b1;
-      else if (rd_go) turn_q <= 1'b0;
     end
   end
   assign sq_tail = tail_q;
-  assign outstanding = outstanding_q;
-  always_ff @(posedge clk) busy <= outstanding_q >= SLOT_BITS'(cfg.busy_commands);
+  assign drive_outstanding = outstanding_q;
+  always_ff @(posedge clk) busy <= outstanding >= SLOT_BITS'(cfg.busy_commands);
 
-  // A command that meets a halted queue is rejected like one that breaks a rule.
-  logic turned_away, reject_q;
+  if (Drives == 1) begin : gen_one
+    assign outstanding = outstanding_q;
+  end else begin : gen_many
+    logic [SLOT_BITS-1:0] all_q;
+    always_ff @(posedge clk)
+      all_q <= rst ? '0 : all_q + SLOT_BITS'(tag_take) - SLOT_BITS'(give_back);
+    assign outstanding = all_q;
+  end
+
+  // A command that meets a halted queue or a drive that is offline is rejected like one that breaks a rule.
+  logic away, turned_away, reject_q;
   logic [7:0] extra_pages;
-  assign turned_away = halted_q && !command.reject;
+  assign away = Drives > 1 && cfg.offline[command.drive];
+  assign turned_away = (halted_q || away) && !command.reject;
   assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.
   always_ff @(posedge clk) begin
@@ -196,11 +251,17 @@ module fb_nvme_issue
     ledger_wr_side <= wr_go;
     ledger_page <= command.page;
     ledger_entry <= '{
+        drive: command.drive,
         flush: command.flush && !turned_away,
         loose: command.loose,
         reject: command.reject || turned_away,
         last: command.last,
-        size: turned_away ? {command.size[SIZE_BITS-1:12], 4'd0, ERR_HALTED} : command.size
+        size:
+        turned_away
+        ?
+        {command.size[SIZE_BITS-1:12], 4'd0, away ? ERR_OFFLINE : ERR_HALTED}
+        :
+        command.size
     };
   end
   assign rejected = reject_q && rejected_code != ERR_OK;
@@ -209,6 +270,7 @@ module fb_nvme_issue
   // Descriptors. A flush has no data: its page only says what waits for it.
   descriptor_t descriptor;
   assign descriptor = '{
+          drive: flush_valid ? flush_drive : command.drive,
           op: flush_valid ? OP_FLUSH : pick_rd ? OP_READ : OP_WRITE,
           fua: command.fua && !pick_rd,
           loose: command.loose && pick_rd && !flush_valid,
@@ -230,18 +292,18 @@ module fb_nvme_issue
   logic [TagBits-1:0] fetch_tag, fetch_tag_q;
   fb_common_ram #(
       .Width(TagBits),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_slots (
       .clk,
       .we(goes_out),
-      .waddr(TagBits'(tail_q)),
+      .waddr(TagBits'({drive, PlaceBits'(tail_q[IndexBits'(drive)])})),
       .wdata(tag),
-      .raddr(TagBits'(fetch_slot)),
+      .raddr(TagBits'({fetch_drive, PlaceBits'(fetch_slot)})),
       .rdata(fetch_tag)
   );
   fb_common_ram #(
       .Width($bits(descriptor_t)),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_fetch (
       .clk,
       .we(describe_q),
@@ -252,7 +314,7 @@ module fb_nvme_issue
   );
   fb_common_ram #(
       .Width($bits(descriptor_t)),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_lookup (
       .clk,
       .we(describe_q),
@@ -263,7 +325,7 @@ module fb_nvme_issue
   );
   fb_common_ram #(
       .Width(STAMP_BITS),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_stamps (
       .clk,
       .we(describe_q),
@@ -278,7 +340,7 @@ module fb_nvme_issue
   logic out_bit, back_bit, back_at_tag;
   fb_common_ram #(
       .Width(1),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_out (
       .clk,
       .we(goes_out || sweep),
@@ -289,7 +351,7 @@ module fb_nvme_issue
   );
   fb_common_ram #(
       .Width(1),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_back (
       .clk,
       .we(finish || sweep),
@@ -300,7 +362,7 @@ module fb_nvme_issue
   );
   fb_common_ram #(
       .Width(1),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_back_at_tag (
       .clk,
       .we(finish || sweep),
@@ -315,7 +377,7 @@ module fb_nvme_issue
   logic [3:0] retries_at_tag;
   fb_common_ram #(
       .Width(4),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_retries (
       .clk,
       .we(goes_out),
@@ -326,7 +388,7 @@ module fb_nvme_issue
   );
   fb_common_ram #(
       .Width(4),
-      .Depth(QueueDepth)
+      .Depth(1 << TagBits)
   ) u_lookup_retries (
       .clk,
       .we(goes_out),
@@ -344,6 +406,8 @@ module fb_nvme_issue
     sqe_tag_q <= fetch_tag_q;
     sqe_q <= fetched;
   end
+
+  assign nsid_drive = sqe_q.drive;
 
   logic is_data, is_long, has_list;  // more than one page, more than two
   logic [31:0] dword0;
@@ -388,7 +452,7 @@ module fb_nvme_issue
   always_comb begin
     fetch_sqe = '0;
     fetch_sqe[31:0] = dword0;
-    fetch_sqe[63:32] = cfg.nsid;
+    fetch_sqe[63:32] = nsid;
     fetch_sqe[6*32+:64] = prp1;
     fetch_sqe[8*32+:64] = prp2;
     if (is_data) begin
@@ -403,7 +467,8 @@ module fb_nvme_issue
     issued_retry <= retry_go;
     issued_op <= descriptor.op;
     issued_tag <= TAG_BITS'(tag);
-    issued_slot <= tail_q;
+    issued_drive <= drive;
+    issued_slot <= tail_q[IndexBits'(drive)];
   end
 
 endmodule

@@ -9,7 +9,7 @@
 // completion.
 // Trace: one word a cycle; where several events meet, the later kinds wait. If an event of the same
 // kind comes before the first was written, the newer one is kept: a trace of fetches says "up to
-// this place".
+// this place". Places and values of doorbells have the drive in their three upper bits.
 //
 // Handshake: `*_req` with an address in words is answered by `*_ack` one cycle later.
 // The contents are cleared by the sweep after a restart.
@@ -33,24 +33,28 @@ module fb_nvme_monitor
     input wire                        issued_retry,
     input wire op_e                   issued_op,
     input wire      [   TAG_BITS-1:0] issued_tag,
+    input wire      [ DRIVE_BITS-1:0] issued_drive,
     input wire      [  SLOT_BITS-1:0] issued_slot,
     input wire                        rejected,
     input wire      [  CODE_BITS-1:0] rejected_code,
     input wire                        fetched,
+    input wire      [ DRIVE_BITS-1:0] fetched_drive,
     input wire      [            9:0] fetched_slot,
     input wire                        completed,
     input wire                        failed,
     input wire                        rogue_phase,
     input wire                        rogue_cid,
     input wire                        rogue_head,
+    input wire      [ DRIVE_BITS-1:0] seen_drive,
     input wire      [           15:0] seen_cid,
-    input wire      [           15:0] seen_head,
+    input wire      [           12:0] seen_head,
     input wire      [STATUS_BITS-1:0] seen_status,
     input wire      [ STAMP_BITS-1:0] latency,
     input wire                        timed_out,
     input wire                        sq_rung,
     input wire                        cq_rung,
     input wire                        doorbell_error,
+    input wire      [ DRIVE_BITS-1:0] rung_drive,
     input wire      [  SLOT_BITS-1:0] rung_value,
 
     // Reading.
@@ -178,22 +182,22 @@ module fb_nvme_monitor
     latest[0].kind = rogue ? TRACE_ROGUE :
         (seen_status[10:0] != '0) ? TRACE_COMPLETE_ERROR : TRACE_COMPLETE;
     latest[0].detail = rogue ? 16'({rogue_head || rogue_cid, rogue_head || rogue_phase}) :
-        (seen_status[10:0] != '0) ? 16'(seen_status) : seen_head;
+        (seen_status[10:0] != '0) ? 16'(seen_status) : {seen_drive, seen_head};
 
     new_event[1] = issued;
     latest[1].cid = 12'(issued_tag);
     latest[1].kind = issued_retry ? TRACE_RETRY : TRACE_SUBMIT;
-    latest[1].detail = 16'(issued_slot);
+    latest[1].detail = {issued_drive, 13'(issued_slot)};
 
     new_event[2] = sq_rung || cq_rung;
     latest[2].cid = '0;
     latest[2].kind = sq_rung ? TRACE_SQ_DOORBELL : TRACE_CQ_DOORBELL;
-    latest[2].detail = 16'(rung_value);
+    latest[2].detail = {rung_drive, 13'(rung_value)};
 
     new_event[3] = fetched;
     latest[3].cid = '0;
     latest[3].kind = TRACE_FETCH;
-    latest[3].detail = 16'(fetched_slot);
+    latest[3].detail = {fetched_drive, 13'(fetched_slot)};
 
     new_event[4] = timed_out || rejected;
     latest[4].cid = '0;

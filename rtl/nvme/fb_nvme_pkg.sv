@@ -22,6 +22,8 @@ package fb_nvme_pkg;
   localparam int unsigned CODE_BITS = 8;  // what the user is told of a transaction
   localparam int unsigned STAMP_BITS = 24;  // cycles; latencies up to 55 ms at 300 MHz
   localparam int unsigned READ_TAG_BITS = 8;  // the user's tag of an unordered read
+  localparam int unsigned DRIVE_BITS = 3;  // index of a drive
+  localparam int unsigned DRIVES_MOST = 8;
 
   // I/O opcodes (NVM Command Set 1.0c, figure 16) by their two low bits.
   typedef enum logic [1:0] {
@@ -43,12 +45,16 @@ package fb_nvme_pkg;
     logic [31:0] nsid;  // namespace
     logic [63:0] data_window;  // bus address of the payload buffer
     logic [63:0] prp_lists;  // bus address of the PRP lists, where units have them
+    logic [DRIVE_BITS-1:0] drives_m1;  // drives - 1 of the array
+    logic [DRIVES_MOST-1:0] offline;  // drives that are asked for nothing, and not listened to
+    logic [7:0] strip_m1;  // pages - 1 of its chunk, a power of two - 1
   } cfg_t;
 
   // A command as the write and read paths build it. A rejected one goes no further than the
   // ledger: it holds the place of its transaction's answer, with the error code in `size`.
   typedef struct packed {
-    logic [SECTOR_BITS-1:0] sector;
+    logic [DRIVE_BITS-1:0]  drive;   // 0 until fb_nvme_stripe has found it
+    logic [SECTOR_BITS-1:0] sector;  // of the array, then of the drive
     logic [PAGE_BITS-1:0]   page;    // first page in the buffer; the others follow it
     logic                   fua;
     logic                   flush;   // a flush follows when the transaction is stored
@@ -60,11 +66,12 @@ package fb_nvme_pkg;
 
   // What retirement has to know of a command, kept by its first page.
   typedef struct packed {
-    logic                 flush;   // never together with an error in `size`
-    logic                 loose;
-    logic                 reject;
-    logic                 last;
-    logic [SIZE_BITS-1:0] size;
+    logic [DRIVE_BITS-1:0] drive;
+    logic                  flush;   // never together with an error in `size`
+    logic                  loose;
+    logic                  reject;
+    logic                  last;
+    logic [SIZE_BITS-1:0]  size;
   } ledger_t;
 
   // How far the command that begins at a page has come.
@@ -84,6 +91,7 @@ package fb_nvme_pkg;
 
   // What a submission queue entry is formed from, kept by command identifier.
   typedef struct packed {
+    logic [DRIVE_BITS-1:0]  drive;
     op_e                    op;
     logic                   fua;
     logic                   loose;
@@ -94,7 +102,8 @@ package fb_nvme_pkg;
 
   // A completion queue entry as the SSD wrote it (NVMe Base 2.0c, 3.3.3.2).
   typedef struct packed {
-    logic [9:0]                          slot;     // where in the queue
+    logic [DRIVE_BITS-1:0]               drive;    // whose queue
+    logic [9:0]                          slot;     // where in it
     logic [15:0]                         cid;
     logic [15:0]                         sq_head;
     logic                                phase;

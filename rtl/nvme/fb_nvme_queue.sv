@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_nvme_queue: the window in which the SSD finds its submission queue and leaves its completions.
+// fb_nvme_queue: the window in which each SSD finds its submission queue and leaves its completions.
 //
-// What:        AXI4 target. A read of submission queue entry i, at 64 * i, asks fetch_slot for the
-//              entry and passes fetch_sqe on: nothing is stored. A write into the completion queue,
-//              entry i at CqOffset + 16 * i, leaves as a completion once its Dword 3 is written
-//              (NVMe Base 2.0c 3.3.3.2). The entry may come in one 16 B write, in halves or in
+// What:        AXI4 target. The queues of drive d stand at 2 * CqOffset * d. A read of submission
+//              queue entry i, at 64 * i, asks fetch_slot for the entry and passes fetch_sqe on:
+//              nothing is stored. A write into the completion queue, entry i at CqOffset + 16 * i,
+//              leaves as a completion once its Dword 3 is written (NVMe Base 2.0c 3.3.3.2). The entry may come in one 16 B write, in halves or in
 //              Dwords in ascending order, or up to four entries in one beat.
 // Handshake:   AXI4, INCR bursts of any size; narrow beats get the whole 64 B word. fetch_valid is
 //              a pulse and is answered FetchLatency cycles later. cqe_valid waits for cqe_ready.
@@ -13,7 +13,7 @@
 //              AW is not later than the W.
 // Throughput:  reads one entry a cycle without gaps between bursts. Writes one beat in 2 cycles,
 //              and a beat with n completions takes n + 1 cycles.
-// Limits:      the identifier of the submission queue in Dword 2 is not looked at: there is one
+// Limits:      the identifier of the submission queue in Dword 2 is not looked at: a drive has one
 //              queue. Dword 3 counts only when all of its bytes are written at once. Reads
 //              elsewhere return 0; writes elsewhere pulse `stray_write` and are ignored. FIXED,
 //              WRAP and sizes above 64 B get SLVERR and have no effect. A burst never leaves its
@@ -25,9 +25,11 @@
 module fb_nvme_queue #(
     parameter int unsigned QueueDepth = 64,  // entries of either queue, 2 to 1024
     parameter int unsigned CqOffset = 4096,  // bytes, a power of two: max(4096, QueueDepth * 64)
+    parameter int unsigned Drives = 1,  // 1 to 8
     parameter int unsigned AxiIdBits = 4,  // bits of AXI identifiers, 1 or more
     parameter int unsigned FetchLatency = 2,  // cycles from fetch_valid to fetch_sqe, 1 to 8
-    localparam int unsigned AddrBits = $clog2(CqOffset) + 1
+    localparam int unsigned PairBits = $clog2(CqOffset) + 1,  // of an address in a drive's queues
+    localparam int unsigned AddrBits = PairBits + $clog2(Drives)
 ) (
     input wire clk,
     input wire rst,
@@ -63,11 +65,13 @@ module fb_nvme_queue #(
     input  wire                  s_axi_queue_rready,
 
     output logic         fetch_valid,
+    output logic [  2:0] fetch_drive,
     output logic [  9:0] fetch_slot,
     input  wire  [511:0] fetch_sqe,    // FetchLatency cycles after fetch_valid
 
     output logic        cqe_valid,
     input  wire         cqe_ready,
+    output logic [ 2:0] cqe_drive,
     output logic [ 9:0] cqe_slot,
     output logic [15:0] cqe_cid,
     output logic [15:0] cqe_sqhd,
@@ -87,6 +91,9 @@ module fb_nvme_queue #(
         CqOffset,
         QueueDepth
     );
+  end
+  if (Drives < 1 || Drives > 8) begin : gen_bad_drives
+    $fatal(1, "fb_nvme_queue (%m): Drives=%0d must be from 1 to 8", Drives);
   end
   if (FetchLatency < 1 || FetchLatency > 8) begin : gen_bad_latency
     $fatal(1, "fb_nvme_queue (%m): FetchLatency=%0d must be from 1 to 8", FetchLatency);
@@ -110,7 +117,8 @@ module fb_nvme_queue #(
   logic read_valid, read_last, read_error, read_go, read_done, read_next;
   logic [AxiIdBits-1:0] read_id;
   logic [AddrBits-1:0] read_addr;
-  logic [AddrBits-8:0] read_slot;
+  logic [PairBits-8:0] read_slot;
+  logic [2:0] read_drive;
   logic [ReadLevelBits-1:0] in_flight_q;  // read beats between the fetch and the R handshake
   logic [FetchLatency-1:0] arriving_q;
   read_beat_t read_issue, read_beat;
@@ -141,17 +149,20 @@ module fb_nvme_queue #(
       .m_error(read_error)
   );
 
-  assign read_go   = read_valid && in_flight_q < ReadLevelBits'(ReadDepth);
-  assign read_slot = read_addr[AddrBits-2:6];
+  assign read_go = read_valid && in_flight_q < ReadLevelBits'(ReadDepth);
+  assign read_slot = read_addr[PairBits-2:6];
+  assign read_drive = 3'(read_addr >> PairBits);
 
   always_comb begin : describe_read
     read_issue.id = read_id;
     read_issue.last = read_last;
     read_issue.error = read_error;
-    read_issue.entry = !read_error && !read_addr[AddrBits-1] && 32'(read_slot) < QueueDepth;
+    read_issue.entry = !read_error && !read_addr[PairBits-1] && 32'(read_slot) < QueueDepth &&
+        32'(read_drive) < Drives;
   end
 
   assign fetch_valid = read_go && read_issue.entry;
+  assign fetch_drive = read_drive;
   assign fetch_slot  = 10'(read_slot);
 
   always_ff @(posedge clk) begin : follow_reads
@@ -208,8 +219,9 @@ module fb_nvme_queue #(
   logic beat_valid_q, beat_last_q, beat_take, beat_work, beat_done;
   logic write_valid, write_last, write_error, write_next;
   logic [AxiIdBits-1:0] write_id;
-  logic [ AddrBits-1:0] write_addr;
-  logic [ AddrBits-6:0] write_slot;
+  logic [AddrBits-1:0] write_addr;
+  logic [PairBits-6:0] write_slot;
+  logic [2:0] write_drive;
   logic [1:0] lane_q, lane_d;
   logic [3:0] open_d;
   logic last_lane_q;  // at most one is open
@@ -251,15 +263,18 @@ module fb_nvme_queue #(
     for (int i = 3; i >= 0; i--) if (open_d[i]) lane_d = 2'(i);
   end
 
-  assign write_slot = {write_addr[AddrBits-2:6], lane_q};
-  // Completions have their places in the upper half of the window, as many as the queue has.
-  assign lane_fits = write_addr[AddrBits-1] && !write_error && 32'(write_slot) < QueueDepth;
+  assign write_slot = {write_addr[PairBits-2:6], lane_q};
+  assign write_drive = 3'(write_addr >> PairBits);
+  // Completions have their places in the upper half of the pair, as many as the queue has.
+  assign lane_fits = write_addr[PairBits-1] && !write_error && 32'(write_slot) < QueueDepth &&
+      32'(write_drive) < Drives;
   // A beat waits until its answer has a place: an initiator that takes none stops only itself.
   assign beat_work = beat_valid_q && write_valid && answer_ready;
   assign cqe_valid = beat_work && lane_open_q && lane_fits;
   assign lane_pass = beat_work && lane_open_q && (!lane_fits || cqe_ready);
   assign beat_done = last_lane_q && (lane_open_q ? lane_pass : beat_work);
 
+  assign cqe_drive = write_drive;
   assign cqe_slot = 10'(write_slot);
   assign cqe_sqhd = head_q[lane_q];
   assign cqe_cid = dword3_q[lane_q][15:0];
@@ -293,7 +308,7 @@ module fb_nvme_queue #(
 
   // Refused bursts are answered with an error instead of being called stray.
   assign stray_write = !write_error && (lane_open_q ? lane_pass && !lane_fits :
-                                                    beat_done && !write_addr[AddrBits-1]);
+                                                    beat_done && !write_addr[PairBits-1]);
 
   fb_common_fifo #(
       .Width(AxiIdBits + 1),
@@ -402,14 +417,14 @@ module fb_nvme_queue #(
   );
 
   fb_axis_check #(
-      .Width(58),
+      .Width(61),
       .Name ("completion")
   ) u_check_cqe (
       .clk,
       .rst,
       .valid(cqe_valid),
       .ready(cqe_ready),
-      .data ({cqe_slot, cqe_cid, cqe_sqhd, cqe_phase, cqe_status})
+      .data ({cqe_drive, cqe_slot, cqe_cid, cqe_sqhd, cqe_phase, cqe_status})
   );
 
 endmodule

@@ -3,15 +3,15 @@
 // Read path, first half: from the user's read commands to commands for the SSD.
 //
 // A read is cut into chunks, so that the first can be delivered while the others are still on
-// their way, and where the next page on offer is not the neighbour of the last. Where no page is
-// on offer a command waits for one, unless it holds all there are. Pages are taken from the read
+// their way, and where the next page on offer is not the neighbour of the last; with several
+// drives first of all at the end of each chunk of the array. Where no page is on offer a command waits for one, unless it holds all there are. Pages are taken from the read
 // ring before a command is issued: data that the SSD returns always has a place.
 //
 // Handshake: AXI4-Stream, one beat a command; TREADY depends on registers only.
 // Latency: two cycles from the handshake to the first page, three a unit after that, and one for
 // each further page of a unit. Throughput: a read of one page every three cycles.
 //
-// Does not implement: unordered reads of more than one page.
+// Does not implement: unordered reads of more than one page, or across the end of a chunk.
 
 `default_nettype none
 
@@ -20,7 +20,8 @@ module fb_nvme_read
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
-    parameter int unsigned CommandDepth = 32  // commands that may wait for a place in the queue
+    parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
+    parameter bit Array = 1'b0  // no command crosses the end of a chunk of the array
 ) (
     input wire clk,
     input wire rst,  // also holds while the streamer is disabled
@@ -47,7 +48,7 @@ module fb_nvme_read
 
   typedef enum logic [1:0] {
     IDLE,
-    CHECK,
+    CHECK,  // the command, or with Array what is left of it
     TAKE,   // a page
     REJECT  // the answer to a command that breaks a rule
   } state_e;
@@ -70,6 +71,8 @@ module fb_nvme_read
   logic building_q;  // there is an open command
   logic full_q;  // it has its size
   logic alone_q;  // it holds all pages of the ring
+  logic whole_q;  // these pages are all that is left of the read
+  logic [2:0] tail_q;  // or else the sectors - 1 in the last of them
   logic [PAGE_BITS-1:0] next_page_q, first_page_q;
 
   logic accept;
@@ -99,16 +102,28 @@ module fb_nvme_read
 
   command_t built;
   always_comb begin
+    built.drive = '0;
     built.sector = sector_q;
     built.page = building_q ? first_page_q : offer_page;
     built.fua = 1'b0;
     built.flush = 1'b0;
     built.loose = loose_q;
     built.reject = reject;
-    built.last = reject || extend;
-    built.size = extend ? {pages_q[7:0], size_q[11:0]} : {8'(pages_q - 1'b1), 12'hfff};
+    built.last = reject || (extend && whole_q);
+    built.size = extend ? {pages_q[7:0], whole_q ? size_q[11:0] : {tail_q, 9'h1ff}} : {8'(pages_q - 1'b1), 12'hfff};
     if (loose_q) built.size[SIZE_BITS-1:12] = tag_q;
     if (reject) built.size = {loose_q ? tag_q : 8'd0, 4'd0, code_q};
+  end
+
+  // Sectors up to the end of the chunk - 1, and whether all that is left lies before it.
+  logic [10:0] ahead_m1;
+  logic fits;
+  if (Array) begin : gen_array
+    assign ahead_m1 = ~address_q[19:9] & {cfg.strip_m1, 3'b111};
+    assign fits = size_q[63:9] <= 55'(ahead_m1);
+  end else begin : gen_alone
+    assign ahead_m1 = '0;
+    assign fits = 1'b1;
   end
 
   logic [CODE_BITS-1:0] code_now;
@@ -117,7 +132,7 @@ module fb_nvme_read
     else if (address_q[8:0] != '0 || (cfg.block_4k && address_q[11:9] != '0))
       code_now = ERR_MISALIGNED;
     else if (above_q || size_q[63:9] >= 55'(room_q)) code_now = ERR_OUT_OF_RANGE;
-    else if (loose_q && |size_q[63:12]) code_now = ERR_TOO_LONG;
+    else if (loose_q && (|size_q[63:12] || !fits)) code_now = ERR_TOO_LONG;
     else code_now = ERR_OK;
   end
 
@@ -128,11 +143,11 @@ module fb_nvme_read
       building_q <= 1'b0;
       full_q <= 1'b0;
     end else begin
-      ready_q <= (state_q == IDLE && !accept) || (extend && final_q) || reject;
+      ready_q <= (state_q == IDLE && !accept) || (extend && final_q && whole_q) || reject;
       unique case (state_q)
         IDLE:   if (accept) state_q <= CHECK;
         CHECK:  state_q <= (code_now != ERR_OK) ? REJECT : TAKE;
-        TAKE:   if (extend && final_q) state_q <= IDLE;
+        TAKE:   if (extend && final_q) state_q <= whole_q ? IDLE : CHECK;
         REJECT: if (reject) state_q <= IDLE;
       endcase
       if (push) building_q <= 1'b0;
@@ -157,9 +172,15 @@ module fb_nvme_read
     if (state_q == CHECK) begin
       code_q   <= code_now;
       sector_q <= address_q[9+:SECTOR_BITS];
-      left_q   <= size_q[12+:LeftBits];
-      final_q  <= size_q[12+:LeftBits] == '0;
+      left_q   <= fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3]);
+      final_q  <= (fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3])) == '0;
+      tail_q   <= ahead_m1[2:0];
+      whole_q  <= fits;
       pages_q  <= '0;
+      if (!fits) begin
+        address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
+        size_q[63:9] <= size_q[63:9] - 55'(ahead_m1) - 1'b1;
+      end
     end else if (extend) begin
       if (!building_q) first_page_q <= offer_page;
       if (!in_unit) next_page_q <= offer_page + 1'b1;

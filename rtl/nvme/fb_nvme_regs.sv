@@ -21,6 +21,7 @@ module fb_nvme_regs
     parameter int unsigned CqOffset = 4096,
     parameter int unsigned UnitBits = 0,
     parameter bit InHost = 1'b0,  // the buffer is in host memory
+    parameter int unsigned Drives = 1,
     parameter logic [63:0] Identity = IDENTITY_ONCHIP
 ) (
     input wire clk,
@@ -47,7 +48,7 @@ module fb_nvme_regs
     input  wire         s_axil_ctrl_rready,
 
     output logic        enable,
-    output cfg_t        cfg,
+    output cfg_t        cfg,          // but for what concerns several drives
     output logic [63:0] sq_doorbell,
     output logic [63:0] cq_doorbell,
     output logic [63:0] dram_read,
@@ -61,6 +62,7 @@ module fb_nvme_regs
     // Status.
     input wire ready,
     input wire halted,
+    input wire [Drives-1:0] lost,
     input wire idle,
     input wire [SLOT_BITS-1:0] outstanding,
     input wire [PAGE_BITS:0] write_pages,
@@ -74,6 +76,7 @@ module fb_nvme_regs
     input wire [  CODE_BITS-1:0] error_code,
     input wire [STATUS_BITS-1:0] error_status,
     input wire [           15:0] error_cid,
+    input wire [ DRIVE_BITS-1:0] error_drive,
     input wire                   error_write,
     input wire [SECTOR_BITS-1:0] error_sector,
 
@@ -89,7 +92,17 @@ module fb_nvme_regs
     output logic        trace_req,
     output logic [ 5:0] trace_addr,
     input  wire         trace_ack,
-    input  wire  [63:0] trace_data
+    input  wire  [63:0] trace_data,
+
+    // What concerns several drives (fb_nvme_array).
+    output logic        array_req,
+    output logic        array_write,
+    output logic [ 6:0] array_addr,
+    output logic [63:0] array_wdata,
+    output logic [63:0] array_wmask,
+    input  wire         array_rd_ack,
+    input  wire         array_wr_ack,
+    input  wire  [63:0] array_data
 );
 
   fb_nvme_csr_pkg::streamer__in_t  in;
@@ -153,6 +166,9 @@ module fb_nvme_regs
     cfg.nsid = out.nsid.nsid.value;
     cfg.data_window = {out.data_window.address.value, 23'd0};
     cfg.prp_lists = {out.prp_lists.address.value, 22'd0};
+    cfg.drives_m1 = '0;
+    cfg.offline = '0;
+    cfg.strip_m1 = '1;
   end
   assign enable = out.enable.enable.value;
   assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
@@ -165,6 +181,7 @@ module fb_nvme_regs
   logic [CODE_BITS-1:0] code_q;
   logic [STATUS_BITS-1:0] status_q;
   logic [15:0] cid_q;
+  logic [DRIVE_BITS-1:0] drive_q;
   logic write_q;
   logic [SECTOR_BITS-1:0] sector_q;
   always_ff @(posedge clk) begin
@@ -173,6 +190,7 @@ module fb_nvme_regs
       code_q   <= error_code;
       status_q <= error_status;
       cid_q    <= error_cid;
+      drive_q  <= error_drive;
       write_q  <= error_write;
       sector_q <= error_sector;
     end
@@ -237,11 +255,13 @@ module fb_nvme_regs
     in.parameters.cq_offset.next = 16'(CqOffset >> 6);
     in.parameters.reserve_pages.next = (ReservePages > 255) ? 8'd255 : 8'(ReservePages);
     in.parameters.unit_shift.next = 4'(UnitBits);
+    in.parameters.drives_most.next = 4'(Drives);
     in.identity.identity.next = 32'(Identity);
     in.status.ready.next = ready;
     in.status.halted.next = halted;
     in.status.idle.next = idle;
     in.status.enabled.next = enable;
+    in.status.lost.next = 8'(lost);
     in.status.outstanding.next = outstanding;
     in.status.write_pages.next = write_pages;
     in.status.read_pages.next = read_pages;
@@ -250,6 +270,7 @@ module fb_nvme_regs
     in.error_cause.nvme_status.next = status_q;
     in.error_cause.cid.next = cid_q;
     in.error_cause.write.next = write_q;
+    in.error_cause.drive.next = drive_q;
     in.error_sector.sector.next = sector_q;
     in.memory_errors.writes.next = lost_writes_q;
     in.memory_errors.reads.next = lost_reads_q;
@@ -266,6 +287,9 @@ module fb_nvme_regs
     in.histogram.rd_data = 64'(bin_data_q);
     in.trace.rd_ack = trace_ack_q;
     in.trace.rd_data = trace_data_q;
+    in.array.rd_ack = array_rd_ack;
+    in.array.wr_ack = array_wr_ack;
+    in.array.rd_data = array_data;
   end
   assign counter_req = out.counters.req && !out.counters.req_is_wr;
   assign counter_addr = out.counters.addr[6:3];
@@ -273,6 +297,11 @@ module fb_nvme_regs
   assign bin_addr = out.histogram.addr[7:3];
   assign trace_req = out.trace.req && !out.trace.req_is_wr;
   assign trace_addr = out.trace.addr[8:3];
+  assign array_req = out.array.req;
+  assign array_write = out.array.req_is_wr;
+  assign array_addr = out.array.addr[9:3];
+  assign array_wdata = out.array.wr_data;
+  assign array_wmask = out.array.wr_biten;
 
 endmodule
 

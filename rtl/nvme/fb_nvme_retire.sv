@@ -10,9 +10,13 @@
 // own as soon as they complete; when their turn comes only their page is left to free.
 //
 // A transaction fails as a whole: the first error is what the user is told; a failed read ends
-// there. A command that stays open at the look hand for `timeout` cycles halts the queue: from then
-// on what is open fails, and so do new commands, until the streamer is disabled. An SSD that has
-// lost one command cannot be trusted with the pages of the others.
+// there. A flush goes to each drive of the array, one after the other.
+//
+// A command that stays open at the look hand for `timeout` cycles halts the queue: from then on what
+// is open fails, and so do new commands, until the streamer is disabled. An SSD that has lost one
+// command cannot be trusted with the pages of the others. With several drives it is called lost
+// first: software has as long again to keep it from the bus and to call it offline; then its own
+// commands fail, and those of the others go on.
 //
 // Handshake: tokens and deliveries are AXI4-Stream-like. Latency: one cycle from a noted outcome
 // to the token or delivery. Throughput: a command every four cycles for each ring, the time it
@@ -28,6 +32,7 @@ module fb_nvme_retire
 #(
     parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter int unsigned Drives = 1,  // 1 to 8
     parameter int unsigned LooseDepth = 64  // unordered reads that may wait for delivery
 ) (
     input wire       clk,
@@ -35,10 +40,13 @@ module fb_nvme_retire
     input wire       sweep,       // after reset: clears the outcomes
     input wire [9:0] sweep_index,
 
-    input  wire cfg_t cfg,
-    output logic      halted,
-    output logic      timed_out,       // pulse
-    output logic      timed_out_write,
+    input wire cfg_t cfg,
+    output logic halted,
+    output logic timed_out,  // pulse
+    output logic timed_out_write,
+    output logic [DRIVE_BITS-1:0] timed_out_drive,
+    output logic [Drives-1:0] lost,  // drives with a command that has timed out
+    input wire [DRIVES_MOST-1:0] offline,  // drives that will complete nothing more
 
     input wire                          ledger_we,
     input wire                          ledger_wr_side,
@@ -59,9 +67,10 @@ module fb_nvme_retire
     output logic                 rd_retire,      // moves look of the read ring
     output logic [          8:0] retire_count,   // by so many pages
 
-    output logic                 flush_valid,
-    input  wire                  flush_ready,
-    output logic [PAGE_BITS-1:0] flush_page,
+    output logic                  flush_valid,
+    input  wire                   flush_ready,
+    output logic [ PAGE_BITS-1:0] flush_page,
+    output logic [DRIVE_BITS-1:0] flush_drive,
 
     output logic                 m_axis_wrsp_tvalid,
     input  wire                  m_axis_wrsp_tready,
@@ -154,6 +163,8 @@ module fb_nvme_retire
   } flush_e;
   flush_e flush_q;
   logic flushing_q;  // the write looked at has asked for its flush
+  logic [DRIVE_BITS-1:0] flush_drive_q;
+  logic flushed;  // at the last drive
   logic [PAGE_BITS-1:0] look_page_q;
   ledger_t entry_q;
   outcome_t outcome_q;
@@ -175,12 +186,15 @@ module fb_nvme_retire
   end
 
   // What became of it.
-  logic open, over, rejected;
-  logic [CODE_BITS-1:0] code;
+  logic open, over, rejected, gone;
+  logic [DRIVE_BITS-1:0] drive;
+  logic [ CODE_BITS-1:0] code;
   // A flush that was asked for has an outcome of its own, also where the command had none.
   assign rejected = entry_q.reject && !flushing_q;
+  assign drive = (Drives > 1 && flushing_q) ? flush_drive : entry_q.drive;
+  assign gone = Drives > 1 && offline[drive];
   assign open = !rejected && outcome_q.progress == OPEN;
-  assign over = !(open && !halted_q) && !(outcome_q.progress == DONE_SOON && !look_loose_q);
+  assign over = !(open && !halted_q && !gone) && !(outcome_q.progress == DONE_SOON && !look_loose_q);
   assign code = rejected ? entry_q.size[CODE_BITS-1:0] : outcome_q.code;
 
   // Writes.
@@ -188,8 +202,8 @@ module fb_nvme_retire
   logic wr_broken_q;  // wr_code_q is an error
   logic token_ready, wants_flush;
   assign wr_code = wr_broken_q ? wr_code_q : code;
-  assign wants_flush = entry_q.last && entry_q.flush && !flushing_q && !wr_broken_q &&
-      (rejected || !outcome_q.error);
+  assign wants_flush = entry_q.last && entry_q.flush && !(flushing_q && flushed) &&
+      !wr_broken_q && (rejected || !outcome_q.error);
   assign act_flush = look_q && look_side_q && over && !note_valid && wants_flush;
   assign act_write = look_q && look_side_q && over && !note_valid && !wants_flush &&
       (token_ready || !entry_q.last);
@@ -244,6 +258,7 @@ module fb_nvme_retire
       end else if (flush_valid && flush_ready) begin
         flush_q <= AWAIT_FLUSH;
       end
+      if (act_flush) flush_drive_q <= flushing_q ? flush_drive_q + 1'b1 : '0;
       if (act_read) rd_inside_q <= !entry_q.last;
       if (act_read && !entry_q.loose)
         rd_broken_q <= (rd_broken_q || code != ERR_OK) && !entry_q.last;
@@ -252,6 +267,8 @@ module fb_nvme_retire
   always_ff @(posedge clk) if (act_write) wr_code_q <= wr_code;
   assign flush_valid = (flush_q == ASK_FLUSH);
   assign flush_page = wr_look_page;
+  assign flush_drive = (Drives > 1) ? flush_drive_q : '0;
+  assign flushed = Drives == 1 || flush_drive_q == cfg.drives_m1;
   assign empty = !wr_any && !rd_any;
 
   // Outcomes: noted by completion, cleared here, so that a free page is always OPEN.
@@ -268,8 +285,9 @@ module fb_nvme_retire
 
   // Time-out of the oldest command of each ring.
   logic [31:0] wr_timer_q, rd_timer_q;
-  logic wr_expired, rd_expired;
+  logic wr_expired, rd_expired, halt;
   logic wr_waits_q, rd_waits_q;  // what was last seen at the look hand was open
+  logic [DRIVE_BITS-1:0] wr_drive_q, rd_drive_q;  // and it was this drive's
   always_ff @(posedge clk) begin
     if (rst) begin
       wr_waits_q <= 1'b0;
@@ -280,18 +298,37 @@ module fb_nvme_retire
       else if (look_q && look_side_q) wr_waits_q <= open;
       if (act && !look_side_q) rd_waits_q <= 1'b0;
       else if (look_q && !look_side_q && !look_loose_q) rd_waits_q <= open;
-      if (wr_expired || rd_expired) halted_q <= 1'b1;
+      if (halt) halted_q <= 1'b1;
     end
-    if (!wr_waits_q || act_write || act_flush) wr_timer_q <= cfg.timeout;
+    if (!wr_waits_q || timed_out || act_write || act_flush) wr_timer_q <= cfg.timeout;
     else wr_timer_q <= wr_timer_q - 1'b1;
-    if (!rd_waits_q || act_read) rd_timer_q <= cfg.timeout;
+    if (!rd_waits_q || timed_out || act_read) rd_timer_q <= cfg.timeout;
     else rd_timer_q <= rd_timer_q - 1'b1;
+    if (look_q && look_side_q) wr_drive_q <= drive;
+    if (look_q && !look_side_q) rd_drive_q <= drive;
   end
   assign wr_expired = wr_waits_q && wr_timer_q == '0 && cfg.timeout != '0 && !halted_q;
   assign rd_expired = rd_waits_q && rd_timer_q == '0 && cfg.timeout != '0 && !halted_q;
   assign timed_out = wr_expired || rd_expired;
   assign timed_out_write = wr_expired;
+  assign timed_out_drive = wr_expired ? wr_drive_q : rd_drive_q;
   assign halted = halted_q;
+
+  if (Drives == 1) begin : gen_one
+    assign lost = halted_q;
+    assign halt = timed_out;
+  end else begin : gen_many
+    // A drive that is lost and not offline one time-out later halts the queue after all. Both timers
+    // begin anew, so that it is not halted by the other ring at once.
+    localparam int unsigned IndexBits = $clog2(Drives);
+    logic [Drives-1:0] lost_q;
+    always_ff @(posedge clk) begin
+      if (timed_out) lost_q[IndexBits'(timed_out_drive)] <= 1'b1;
+      if (rst) lost_q <= '0;
+    end
+    assign lost = lost_q;
+    assign halt = timed_out && lost_q[IndexBits'(timed_out_drive)];
+  end
 
   fb_common_fifo #(
       .Width(CODE_BITS),

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The NVMe streamer: the user's four streams on one side, the SSD's queues on the other, the
+// The NVMe streamer: the user's four streams on one side, the SSDs' queues on the other, the
 // payload buffer below. This module only connects; read it to see who speaks to whom.
 //
 //   write stream -> write --\                          /-> queue window -> SSD
 //                            >- issue - ledger, slots -<
 //   read command -> read ---/                          \-> doorbell -> SSD
+//
+// Where there are several drives (docs/modules/drives.md), a stripe between write or read and issue
+// finds out which of them a command is for.
 //
 //   SSD -> queue window -> complete -> retire -> write responses
 //                                            \-> deliver -> read data
@@ -26,6 +29,7 @@ module fb_nvme_streamer
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
+    parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned Pages = 1024,  // units of the buffer, power of two
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
@@ -35,7 +39,7 @@ module fb_nvme_streamer
     parameter logic [63:0] Identity = IDENTITY_ONCHIP,
     parameter int unsigned AxiIdBits = 4,  // of the queue window
     localparam int unsigned CqOffset = (QueueDepth > 64) ? QueueDepth * 64 : 4096,
-    localparam int unsigned QueueAddrBits = $clog2(CqOffset) + 1,
+    localparam int unsigned QueueAddrBits = $clog2(CqOffset) + 1 + $clog2(Drives),
     localparam int unsigned MemAddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
@@ -228,9 +232,13 @@ module fb_nvme_streamer
   logic grow, halted;
   logic wr_valid, wr_ready, rd_valid, rd_ready;
   command_t wr_command, rd_command;
+  // Commands for the array, not yet for a drive.
+  logic wr_built, wr_taken, wr_waits, rd_built, rd_taken, rd_waits;
+  command_t wr_array_command, rd_array_command;
 
   fb_nvme_write #(
-      .UnitBits(UnitBits)
+      .UnitBits(UnitBits),
+      .Array(Drives > 1)
   ) u_write (
       .clk,
       .rst,
@@ -254,13 +262,14 @@ module fb_nvme_streamer
       .mem_end(mem_put_end),
       .landed(mem_landed),
       .landed_error(mem_landed_error),
-      .command_valid(wr_valid),
-      .command_ready(wr_ready),
-      .command(wr_command)
+      .command_valid(wr_built),
+      .command_ready(wr_taken),
+      .command(wr_array_command)
   );
 
   fb_nvme_read #(
-      .UnitBits(UnitBits)
+      .UnitBits(UnitBits),
+      .Array(Drives > 1)
   ) u_read (
       .clk,
       .rst(restart),
@@ -273,10 +282,46 @@ module fb_nvme_streamer
       .offer_page(rd_offer_page),
       .offer_take(rd_offer_take),
       .open(rd_open),
-      .command_valid(rd_valid),
-      .command_ready(rd_ready),
-      .command(rd_command)
+      .command_valid(rd_built),
+      .command_ready(rd_taken),
+      .command(rd_array_command)
   );
+
+  if (Drives > 1) begin : gen_stripes
+    fb_nvme_stripe u_wr_stripe (
+        .clk,
+        .rst(restart),
+        .cfg,
+        .s_valid(wr_built),
+        .s_ready(wr_taken),
+        .s_command(wr_array_command),
+        .m_valid(wr_valid),
+        .m_ready(wr_ready),
+        .m_command(wr_command),
+        .busy(wr_waits)
+    );
+    fb_nvme_stripe u_rd_stripe (
+        .clk,
+        .rst(restart),
+        .cfg,
+        .s_valid(rd_built),
+        .s_ready(rd_taken),
+        .s_command(rd_array_command),
+        .m_valid(rd_valid),
+        .m_ready(rd_ready),
+        .m_command(rd_command),
+        .busy(rd_waits)
+    );
+  end else begin : gen_no_stripes
+    assign wr_valid   = wr_built;
+    assign wr_taken   = wr_ready;
+    assign wr_command = wr_array_command;
+    assign wr_waits   = wr_built;
+    assign rd_valid   = rd_built;
+    assign rd_taken   = rd_ready;
+    assign rd_command = rd_array_command;
+    assign rd_waits   = rd_built;
+  end
 
   // Submission.
   logic flush_valid, flush_ready, ledger_we, ledger_wr_side;
@@ -287,7 +332,10 @@ module fb_nvme_streamer
   descriptor_t lookup_descriptor;
   logic [STAMP_BITS-1:0] lookup_stamp;
   logic [3:0] lookup_retries;
-  logic [SLOT_BITS-1:0] sq_tail, cq_head, outstanding, issued_slot;
+  logic [Drives-1:0][SLOT_BITS-1:0] sq_tail, cq_head, drive_outstanding;
+  logic [SLOT_BITS-1:0] outstanding, issued_slot;
+  logic [DRIVE_BITS-1:0] flush_drive, issued_drive, fetch_drive, nsid_drive;
+  logic [31:0] nsid;
   logic fetch_valid;
   logic [9:0] fetch_slot;
   logic [DATA_BITS-1:0] fetch_sqe;
@@ -296,8 +344,9 @@ module fb_nvme_streamer
 
   fb_nvme_issue #(
       .QueueDepth(QueueDepth),
-      .UnitBits  (UnitBits),
-      .InHost    (InHost)
+      .Drives(Drives),
+      .UnitBits(UnitBits),
+      .InHost(InHost)
   ) u_issue (
       .clk,
       .rst(restart),
@@ -317,6 +366,7 @@ module fb_nvme_streamer
       .flush_valid,
       .flush_ready,
       .flush_page,
+      .flush_drive,
       .ledger_we,
       .ledger_wr_side,
       .ledger_page,
@@ -330,26 +380,32 @@ module fb_nvme_streamer
       .finish_retry,
       .now(now_q),
       .sq_tail,
+      .drive_outstanding,
       .outstanding,
       .busy(grow),
+      .fetch_drive,
       .fetch_slot,
       .fetch_sqe,
+      .nsid_drive,
+      .nsid,
       .issued,
       .issued_retry,
       .issued_op,
       .issued_tag,
+      .issued_drive,
       .issued_slot,
       .rejected,
       .rejected_code
   );
 
-  // The SSD's side of the queues.
+  // The SSDs' side of the queues.
   completion_t cqe;
   logic cqe_valid, cqe_ready, stray_write;
   fb_nvme_queue #(
       .QueueDepth(QueueDepth),
-      .CqOffset  (CqOffset),
-      .AxiIdBits (AxiIdBits)
+      .CqOffset(CqOffset),
+      .Drives(Drives),
+      .AxiIdBits(AxiIdBits)
   ) u_queue (
       .clk,
       .rst,
@@ -383,10 +439,12 @@ module fb_nvme_streamer
       .s_axi_queue_rvalid,
       .s_axi_queue_rready,
       .fetch_valid,
+      .fetch_drive,
       .fetch_slot,
       .fetch_sqe,
       .cqe_valid,
       .cqe_ready,
+      .cqe_drive(cqe.drive),
       .cqe_slot(cqe.slot),
       .cqe_cid(cqe.cid),
       .cqe_sqhd(cqe.sq_head),
@@ -396,20 +454,25 @@ module fb_nvme_streamer
   );
 
   logic sq_rung, cq_rung, doorbell_error;
+  logic [DRIVE_BITS-1:0] ring_drive, rung_drive;
   logic [SLOT_BITS-1:0] rung_value;
-  logic [63:0] sq_doorbell, cq_doorbell;
-  fb_nvme_doorbell u_doorbell (
+  logic [63:0] sq_address, cq_address;
+  fb_nvme_doorbell #(
+      .Drives(Drives)
+  ) u_doorbell (
       .clk,
       .rst,
       .enable(!restart),
       .sq_tail,
       .cq_head,
-      .sq_address(sq_doorbell),
-      .cq_address(cq_doorbell),
+      .ring_drive,
+      .sq_address,
+      .cq_address,
       .sq_rung,
       .cq_rung,
+      .rung_drive,
       .rung_value,
-      .error(doorbell_error),
+      .error (doorbell_error),
       .m_axil_db_awaddr,
       .m_axil_db_awprot,
       .m_axil_db_awvalid,
@@ -436,13 +499,17 @@ module fb_nvme_streamer
   logic [PAGE_BITS-1:0] note_page;
   outcome_t note;
   logic completed, failed, rogue_phase, rogue_cid, rogue_head, seen_write;
-  logic [15:0] seen_cid, seen_head;
+  logic [DRIVE_BITS-1:0] seen_drive;
+  logic [15:0] seen_cid;
+  logic [12:0] seen_head;
   logic [STATUS_BITS-1:0] seen_status;
-  logic [ STAMP_BITS-1:0] latency;
+  logic [STAMP_BITS-1:0] latency;
+  logic [SIZE_BITS-9:0] seen_sectors;
   logic [SECTOR_BITS-1:0] seen_sector;
 
   fb_nvme_complete #(
-      .QueueDepth(QueueDepth)
+      .QueueDepth(QueueDepth),
+      .Drives(Drives)
   ) u_complete (
       .clk,
       .rst(restart),
@@ -472,19 +539,25 @@ module fb_nvme_streamer
       .rogue_phase,
       .rogue_cid,
       .rogue_head,
+      .seen_drive,
       .seen_cid,
       .seen_head,
       .seen_status,
       .latency,
       .seen_write,
+      .seen_sectors,
       .seen_sector
   );
 
+  logic [Drives-1:0] lost;
+  logic [DRIVE_BITS-1:0] timed_out_drive;
+  logic [DRIVES_MOST-1:0] offline_late;
   logic timed_out, timed_out_write, delivery_valid, delivery_ready, retire_empty, deliver_empty;
   delivery_t delivery;
   fb_nvme_retire #(
       .Pages(Pages),
-      .UnitBits(UnitBits)
+      .UnitBits(UnitBits),
+      .Drives(Drives)
   ) u_retire (
       .clk,
       .rst(restart),
@@ -494,6 +567,9 @@ module fb_nvme_streamer
       .halted,
       .timed_out,
       .timed_out_write,
+      .timed_out_drive,
+      .lost,
+      .offline(offline_late),
       .ledger_we,
       .ledger_wr_side,
       .ledger_page,
@@ -513,6 +589,7 @@ module fb_nvme_streamer
       .flush_valid,
       .flush_ready,
       .flush_page,
+      .flush_drive,
       .m_axis_wrsp_tvalid,
       .m_axis_wrsp_tready,
       .m_axis_wrsp_tdata,
@@ -575,16 +652,19 @@ module fb_nvme_streamer
       .issued_retry,
       .issued_op,
       .issued_tag,
+      .issued_drive,
       .issued_slot,
       .rejected,
       .rejected_code,
       .fetched(fetch_valid),
+      .fetched_drive(fetch_drive),
       .fetched_slot(fetch_slot),
       .completed,
       .failed,
       .rogue_phase(rogue_phase || stray_write),
       .rogue_cid,
       .rogue_head,
+      .seen_drive,
       .seen_cid,
       .seen_head,
       .seen_status,
@@ -593,6 +673,7 @@ module fb_nvme_streamer
       .sq_rung,
       .cq_rung,
       .doorbell_error,
+      .rung_drive,
       .rung_value,
       .counter_req,
       .counter_addr,
@@ -609,8 +690,74 @@ module fb_nvme_streamer
   );
 
   always_ff @(posedge clk)
-    idle_q <= !ledger_we && !wr_open && !rd_open && !wr_valid && !rd_valid && retire_empty && deliver_empty &&
-        !m_axis_wrsp_tvalid;
+    idle_q <= !ledger_we && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
+        !rd_waits && retire_empty && deliver_empty && !m_axis_wrsp_tvalid;
+
+  logic array_req, array_write, array_rd_ack, array_wr_ack;
+  logic [6:0] array_addr;
+  logic [63:0] array_wdata, array_wmask, array_data, sq_doorbell, cq_doorbell;
+  cfg_t settings;
+
+  if (Drives > 1) begin : gen_array
+    logic [DRIVE_BITS-1:0] drives_m1;
+    logic [7:0] strip_m1;
+    logic [DRIVES_MOST-1:0] offline;
+    logic [63:0] other_sq_doorbell, other_cq_doorbell;
+    logic [31:0] other_nsid;
+    fb_nvme_array #(
+        .Drives(Drives)
+    ) u_array (
+        .clk,
+        .rst,
+        .sweep,
+        .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
+        .drives_m1,
+        .strip_m1,
+        .offline,
+        .offline_late,
+        .ring_drive,
+        .sq_doorbell(other_sq_doorbell),
+        .cq_doorbell(other_cq_doorbell),
+        .nsid_drive,
+        .nsid(other_nsid),
+        .outstanding(drive_outstanding),
+        .lost,
+        .over(note_valid),
+        .over_drive(seen_drive),
+        .over_failed(failed),
+        .over_latency(latency),
+        .over_sectors(seen_sectors),
+        .array_req,
+        .array_write,
+        .array_addr,
+        .array_wdata,
+        .array_wmask,
+        .array_rd_ack,
+        .array_wr_ack,
+        .array_data
+    );
+    always_comb begin
+      cfg = settings;
+      cfg.drives_m1 = drives_m1;
+      cfg.strip_m1 = strip_m1;
+      cfg.offline = offline;
+    end
+    assign sq_address = (ring_drive == '0) ? sq_doorbell : other_sq_doorbell;
+    assign cq_address = (ring_drive == '0) ? cq_doorbell : other_cq_doorbell;
+    assign nsid = (nsid_drive == '0) ? settings.nsid : other_nsid;
+  end else begin : gen_no_array
+    assign cfg = settings;
+    assign sq_address = sq_doorbell;
+    assign cq_address = cq_doorbell;
+    assign nsid = settings.nsid;
+    assign array_rd_ack = array_req && !array_write;
+    assign array_wr_ack = array_req && array_write;
+    assign array_data = '0;
+    assign offline_late = '0;
+    logic unused;
+    assign unused = &{1'b0, drive_outstanding, nsid_drive, ring_drive, seen_sectors,
+                      array_addr, array_wdata, array_wmask, 1'b0};
+  end
 
   fb_nvme_regs #(
       .QueueDepth(QueueDepth),
@@ -619,6 +766,7 @@ module fb_nvme_streamer
       .CqOffset(CqOffset),
       .UnitBits(UnitBits),
       .InHost(InHost),
+      .Drives(Drives),
       .Identity(Identity)
   ) u_regs (
       .clk,
@@ -643,7 +791,7 @@ module fb_nvme_streamer
       .s_axil_ctrl_rvalid,
       .s_axil_ctrl_rready,
       .enable,
-      .cfg,
+      .cfg(settings),
       .sq_doorbell,
       .cq_doorbell,
       .dram_read,
@@ -655,6 +803,7 @@ module fb_nvme_streamer
       .clear(sweep && !restart),
       .ready(!sweep && !restart),
       .halted,
+      .lost,
       .idle(idle_q),
       .outstanding,
       .write_pages(wr_held),
@@ -663,6 +812,7 @@ module fb_nvme_streamer
       .error_code(failed ? status_code(seen_status) : timed_out ? ERR_TIMEOUT : rejected_code),
       .error_status(failed ? seen_status : '0),
       .error_cid(failed ? seen_cid : '1),
+      .error_drive(failed ? seen_drive : timed_out ? timed_out_drive : ledger_entry.drive),
       .error_write(failed ? seen_write : timed_out ? timed_out_write : ledger_wr_side),
       .error_sector(failed ? seen_sector : '0),
       .counter_req,
@@ -676,7 +826,15 @@ module fb_nvme_streamer
       .trace_req,
       .trace_addr,
       .trace_ack,
-      .trace_data
+      .trace_data,
+      .array_req,
+      .array_write,
+      .array_addr,
+      .array_wdata,
+      .array_wmask,
+      .array_rd_ack,
+      .array_wr_ack,
+      .array_data
   );
 
 endmodule

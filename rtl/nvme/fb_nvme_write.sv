@@ -7,7 +7,8 @@
 //   - at the end of the transaction, so that a short one is never held back;
 //   - when a chunk has been gathered and the SSD has little to do, so that it is soon kept busy;
 //   - when it has the greatest size that the drive takes;
-//   - when the next page on offer is not its neighbour, or it holds all pages there are.
+//   - when the next page on offer is not its neighbour, or it holds all pages there are;
+//   - at the end of a chunk of the array, where there are several drives.
 // The tail is padded with zeros up to the logical block. A transaction that breaks the rules is
 // taken to its end; from where it broke them on, its commands are marked rejected.
 //
@@ -29,6 +30,7 @@ module fb_nvme_write
 #(
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
+    parameter bit Array = 1'b0,  // no command crosses the end of a chunk of the array
     localparam int unsigned AddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
@@ -94,14 +96,16 @@ module fb_nvme_write
   logic neighbour, spare;  // the page on offer is the next one; the SSD has become idle
   logic stay_q, leave_q;  // between two pages: take the one on offer, or leave without it
   logic past_q, before_past_q;  // this sector, the one before, lies beyond the namespace
+  logic edge_q;  // this sector is the last of its chunk
   always_ff @(posedge clk) begin
-    full_q   <= (pages_q == cfg.transfer_m1);
+    full_q <= (pages_q == cfg.transfer_m1);
     enough_q <= (pages_q >= cfg.chunk_m1);
-    more_q   <= (pages_q > cfg.chunk_m1);
-    alone_q  <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
-    stay_q   <= offer_valid && neighbour && !spare;
-    leave_q  <= (offer_valid ? !neighbour : alone_q) || spare;
-    past_q   <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
+    more_q <= (pages_q > cfg.chunk_m1);
+    alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
+    stay_q <= offer_valid && neighbour && !spare;
+    leave_q <= (offer_valid ? !neighbour : alone_q) || spare;
+    edge_q <= Array && ((sector_q[10:0] + {pages_q, beat_q[5:3]}) | ~{cfg.strip_m1, 3'b111}) == '1;
+    past_q <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
   end
 
   // Between two units of a command: whether it goes on into the page on offer. It leaves without
@@ -146,7 +150,8 @@ module fb_nvme_write
   assign ends = put && block_end && (state_q == PAD || s_axis_wr_tlast);
   assign ends_before = take_data && take_empty && block_begin &&
       !(command_begins_q && page_begins_q);
-  assign cut = put && page_end && (full_q || (enough_q && !grow));
+  assign cut = put && ((page_end && (full_q || (enough_q && !grow))) ||
+                       (edge_q && beat_q[2:0] == '1));
 
   logic close;
   assign close = (state_q == CLOSE) && offer_valid && room_for_command_q;
@@ -179,6 +184,7 @@ module fb_nvme_write
     else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;
     else code = ERR_OK;
 
+    built.drive  = '0;
     built.sector = sector_q;
     built.page   = command_page_q;
     built.fua    = fua_q;

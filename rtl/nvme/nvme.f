@@ -5,10 +5,12 @@ rtl/nvme/fb_nvme_doorbell.sv
 rtl/nvme/fb_nvme_queue.sv
 rtl/nvme/fb_nvme_write.sv
 rtl/nvme/fb_nvme_read.sv
+rtl/nvme/fb_nvme_stripe.sv
 rtl/nvme/fb_nvme_issue.sv
 rtl/nvme/fb_nvme_complete.sv
 rtl/nvme/fb_nvme_retire.sv
 rtl/nvme/fb_nvme_deliver.sv
 rtl/nvme/fb_nvme_monitor.sv
+rtl/nvme/fb_nvme_array.sv
 rtl/nvme/fb_nvme_regs.sv
 rtl/nvme/fb_nvme_streamer.sv

@@ -16,12 +16,17 @@
 
 module fb_top_onchip #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
+    parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, a power of two
     parameter int unsigned ReservePages = 64,  // pages that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of the buffer memory, cycles
     parameter int unsigned AxiIdBits = 4,  // of both windows
     localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DATA_WINDOW_BYTES),
-    localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(QueueDepth) + 6 : 12) + 1
+    localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
+        QueueDepth
+    ) + 6 : 12) + 1 + $clog2(
+        Drives
+    )
 ) (
     input wire clk,
     input wire rst,
@@ -170,6 +175,7 @@ module fb_top_onchip #(
 
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
+      .Drives(Drives),
       .Pages(Pages),
       .ReservePages(ReservePages),
       .AxiIdBits(AxiIdBits)

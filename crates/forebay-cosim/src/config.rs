@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use forebay_driver::Options;
-use forebay_model::{DramProfile, FaultPlan, Medium, Profile, Time};
+use forebay_model::{DramProfile, FaultPlan, Medium, Profile, SsdProfile, Time};
 use forebay_rtl::Source;
 
 use crate::error::{Error, Result};
@@ -99,6 +99,29 @@ pub struct Waves {
     pub until: Option<u64>,
 }
 
+/// A drive beside the first.
+#[derive(Debug)]
+pub struct Drive {
+    /// What it is.
+    pub profile: SsdProfile,
+    /// What it stores on; none: memory.
+    pub medium: Option<Medium>,
+    /// What it does wrong, and when.
+    pub faults: FaultPlan,
+}
+
+impl Drive {
+    /// A sound one that stores in memory.
+    #[must_use]
+    pub fn new(profile: SsdProfile) -> Self {
+        Self {
+            profile,
+            medium: None,
+            faults: FaultPlan::default(),
+        }
+    }
+}
+
 /// A co-simulation: the RTL, what surrounds it, and how.
 ///
 /// ```no_run
@@ -133,6 +156,8 @@ pub struct Config {
     pub medium: Option<Medium>,
     /// What the SSD does wrong, and when.
     pub faults: FaultPlan,
+    /// Further drives; [`Options::array`] says what becomes of them.
+    pub more_drives: Vec<Drive>,
     /// Cycles without any movement after which a run gives up.
     pub watchdog: u64,
     /// Bytes of host memory.
@@ -158,6 +183,7 @@ impl Config {
             waves: None,
             medium: None,
             faults: FaultPlan::default(),
+            more_drives: Vec::new(),
             watchdog: 2_000_000,
             host_memory: 160 << 20,
             dram: None,

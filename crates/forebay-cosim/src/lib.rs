@@ -56,7 +56,7 @@ mod workload;
 mod writes;
 
 pub use card::{Card, Sent};
-pub use config::{CLOCK_PERIOD, Config, DramFault, Stall, Stalls, Waves, rtl};
+pub use config::{CLOCK_PERIOD, Config, DramFault, Drive, Stall, Stalls, Waves, rtl};
 pub use error::{Error, Result};
 pub use machine::{FPGA, SSD};
 pub use pace::{Pace, Paced};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stands around the FPGA card: fabric, drive, host memory, PCI configuration, time. It also
+//! What stands around the FPGA card: fabric, drives, host memory, PCI configuration, time. It also
 //! runs alone, as the host of the reference: see [`crate::reference`].
 
 use std::ops::Range;
@@ -8,29 +8,32 @@ use std::time::Duration;
 use forebay_driver::{BusError, DmaBuffer, PciAddress};
 use forebay_model::pci::ConfigSpace;
 use forebay_model::{
-    Completion, Fabric, HostMemory, Medium, ModelError, Node, Profile, Request, Ssd, Time,
+    Completion, Fabric, FabricProfile, HostMemory, Medium, ModelError, Node, Request, Ssd, Time,
 };
 use forebay_spec::pci::{self, command, offset};
 
 use crate::card;
+use crate::config::Drive;
 
 /// Where the FPGA card stands.
 pub const FPGA: PciAddress = PciAddress::new(1, 0, 0);
-/// Where the drive stands.
+/// Where the first drive stands; each further one is on the next bus.
 pub const SSD: PciAddress = PciAddress::new(2, 0, 0);
 
 /// Bus address of host memory.
 const HOST_BASE: u64 = 0x1_0000_0000;
-/// Where the firmware places BAR 0 of the FPGA card and of the drive.
+/// Where the firmware places BAR 0 of the FPGA card, of the first drive, and how far from it that of
+/// the next.
 const FPGA_BAR: u64 = 0x20_0000_0000;
 const SSD_BAR: u64 = 0xe000_0000;
+const SSD_BAR_STEP: u64 = 0x100_0000;
 /// Rounds in which host, drive and FPGA may answer one another within one moment.
 const ROUNDS: u32 = 4096;
 
 /// Everything but the RTL.
 pub(crate) struct Machine {
     pub fabric: Fabric,
-    pub ssd: Ssd,
+    pub ssds: Vec<Ssd>,
     pub host: HostMemory,
     pub now: Time,
     fpga: Option<ConfigSpace>,
@@ -40,31 +43,47 @@ pub(crate) struct Machine {
 impl Machine {
     /// With an FPGA card whose BAR 0 has so many bytes, or without. BARs are placed, as firmware does before any driver runs.
     pub fn new(
-        profile: &Profile,
-        medium: Option<Medium>,
+        fabric: &FabricProfile,
+        drives: Vec<Drive>,
         seed: u64,
         host_memory: usize,
         fpga_bar: Option<u64>,
     ) -> Result<Self, ModelError> {
-        let medium = medium.unwrap_or_else(|| Medium::in_memory(profile.ssd.bytes()));
+        let mut ssds = Vec::with_capacity(drives.len());
+        for (number, drive) in (0..).zip(drives) {
+            let Drive {
+                profile,
+                medium,
+                faults,
+            } = drive;
+            let medium = medium.unwrap_or_else(|| Medium::in_memory(profile.bytes()));
+            let seed = seed.wrapping_add(u64::from(number));
+            let mut ssd = Ssd::new(&profile, medium, seed)?.at(Node::Ssd(number));
+            ssd.set_faults(faults);
+            ssd.set_payload(fabric);
+            ssds.push(ssd);
+        }
         let mut machine = Self {
-            fabric: Fabric::new(&profile.fabric, 1),
-            ssd: Ssd::new(&profile.ssd, medium, seed)?,
+            fabric: Fabric::new(fabric, ssds.len() as u8),
+            ssds,
             host: HostMemory::new(HOST_BASE, host_memory),
             now: 0,
             fpga: fpga_bar.map(|bytes| {
                 let mut config = card::config_space(bytes);
-                config.set_payload(&profile.fabric);
+                config.set_payload(fabric);
                 config
             }),
             tag: 0,
         };
-        machine.ssd.set_payload(&profile.fabric);
         machine.fabric.map(Node::Host, machine.host.range());
         machine
             .fabric
             .map(Node::Host, HostMemory::interrupt_range());
-        for (device, base) in [(SSD, SSD_BAR), (FPGA, FPGA_BAR)] {
+        for device in machine.devices() {
+            let base = match ssd_number(device) {
+                Some(number) => SSD_BAR + number as u64 * SSD_BAR_STEP,
+                None => FPGA_BAR,
+            };
             machine.config_write(device, offset::BAR0, base as u32);
             machine.config_write(device, offset::BAR0 + 4, (base >> 32) as u32);
             machine.config_write(device, offset::COMMAND, u32::from(command::MEMORY_SPACE));
@@ -74,28 +93,30 @@ impl Machine {
 
     /// PCI functions that are there.
     pub fn devices(&self) -> Vec<PciAddress> {
-        let mut devices = vec![SSD];
-        if self.fpga.is_some() {
-            devices.insert(0, FPGA);
-        }
-        devices
+        let drives = (0..self.ssds.len()).map(ssd_address);
+        self.fpga.iter().map(|_| FPGA).chain(drives).collect()
+    }
+
+    fn ssd(&self, device: PciAddress) -> Option<&Ssd> {
+        self.ssds.get(ssd_number(device)?)
     }
 
     pub fn config_read(&self, device: PciAddress, offset: u16) -> u32 {
-        match (device, &self.fpga) {
-            (SSD, _) => self.ssd.config_read(offset),
-            (FPGA, Some(fpga)) => fpga.read(offset),
+        match (self.ssd(device), &self.fpga) {
+            (Some(ssd), _) => ssd.config_read(offset),
+            (None, Some(fpga)) if device == FPGA => fpga.read(offset),
             _ => u32::MAX,
         }
     }
 
     pub fn config_write(&mut self, device: PciAddress, offset: u16, value: u32) {
-        let node = match (device, &mut self.fpga) {
-            (SSD, _) => {
-                self.ssd.config_write(offset, value);
-                Node::Ssd(0)
+        let ssd = ssd_number(device).and_then(|number| self.ssds.get_mut(number));
+        let node = match (ssd, &mut self.fpga) {
+            (Some(ssd), _) => {
+                ssd.config_write(offset, value);
+                ssd.node()
             }
-            (FPGA, Some(fpga)) => {
+            (None, Some(fpga)) if device == FPGA => {
                 fpga.write(offset, value);
                 Node::Fpga
             }
@@ -112,9 +133,9 @@ impl Machine {
 
     /// Bus addresses of BAR 0 of a function, once placed and enabled.
     pub fn bar(&self, device: PciAddress) -> Option<Range<u64>> {
-        match (device, &self.fpga) {
-            (SSD, _) => self.ssd.bar_range(),
-            (FPGA, Some(fpga)) => fpga.bar_range(),
+        match (self.ssd(device), &self.fpga) {
+            (Some(ssd), _) => ssd.bar_range(),
+            (None, Some(fpga)) if device == FPGA => fpga.bar_range(),
             _ => None,
         }
     }
@@ -178,10 +199,8 @@ impl Machine {
     /// When something next happens by itself.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
-        match (self.fabric.next_event(), self.ssd.next_event()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let drives = self.ssds.iter().filter_map(Ssd::next_event);
+        drives.chain(self.fabric.next_event()).min()
     }
 
     /// Does everything that is due by now; `fpga` takes what has arrived at the FPGA card. True
@@ -194,7 +213,9 @@ impl Machine {
                 break;
             }
             happened = true;
-            self.ssd.step(self.now, &mut self.fabric);
+            for ssd in &mut self.ssds {
+                ssd.step(self.now, &mut self.fabric);
+            }
             self.host.step(self.now, &mut self.fabric);
             fpga(self.now, &mut self.fabric);
         }
@@ -251,6 +272,17 @@ impl Machine {
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.now / 1000)
     }
+}
+
+/// Where a drive stands.
+const fn ssd_address(number: usize) -> PciAddress {
+    PciAddress::new(SSD.bus + number as u8, SSD.device, SSD.function)
+}
+
+/// Which drive stands there, if there is one.
+fn ssd_number(device: PciAddress) -> Option<usize> {
+    let number = usize::from(device.bus.checked_sub(SSD.bus)?);
+    (device == ssd_address(number)).then_some(number)
 }
 
 /// Implements the driver's `Bus` for a type that is a [`Host`].

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host as reference: the same drive and fabric without the FPGA, driven by an ideal polling
+//! The host as reference: the same drives and fabric without the FPGA, driven by an ideal polling
 //! host in the manner of SPDK. Its queues and data lie in host memory, it takes completions out of
 //! order and costs no time itself.
 
@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forebay_driver::{
-    Bus, BusError, DmaBuffer, Done, Namespace, Options, PciAddress, QueuePair, QueuePlacement,
-    Session, Span, Step, bring_up_observed,
+    ArrayOptions, Bus, BusError, DmaBuffer, Done, Layout, Namespace, Options, PciAddress,
+    QueuePair, QueuePlacement, Session, Span, Step, bring_up_observed,
 };
-use forebay_model::{FaultPlan, HopCount, Medium, Node, Profile, Ssd, Time};
+use forebay_model::{FabricProfile, FaultPlan, HopCount, Medium, Node, Profile, Ssd, Time};
 
+use crate::config::Drive;
 use crate::error::{Error, Result};
 use crate::machine::{Host, Machine, impl_bus};
 use crate::stats::Direction;
@@ -47,12 +48,15 @@ impl Design {
     };
 }
 
-/// A host with a drive and nothing else; with a [`Design`], a card seen at its commands.
+/// A host with its drives and nothing else; with a [`Design`], a card seen at its commands.
 pub struct Reference {
     machine: Machine,
     design: Design,
     session: Option<Session>,
     queue_depth: u16,
+    array: Option<ArrayOptions>,
+    /// Most bytes of a command.
+    transfer: u64,
     stop: Arc<AtomicBool>,
 }
 
@@ -115,13 +119,44 @@ impl Reference {
         queue_depth: u16,
         transfer: u64,
     ) -> Result<Self> {
-        let memory = OVERHEAD + usize::from(queue_depth) * (transfer as usize + 4096);
-        let machine = Machine::new(profile, medium, seed, memory, None)?;
+        let drive = Drive {
+            profile: profile.ssd.clone(),
+            medium,
+            faults: FaultPlan::default(),
+        };
+        Self::array(
+            &profile.fabric,
+            vec![drive],
+            None,
+            seed,
+            queue_depth,
+            transfer,
+        )
+    }
+
+    /// The same with several drives, each with a queue of this depth, as one address space.
+    ///
+    /// # Errors
+    /// When a profile or medium is not usable.
+    pub fn array(
+        fabric: &FabricProfile,
+        drives: Vec<Drive>,
+        array: Option<ArrayOptions>,
+        seed: u64,
+        queue_depth: u16,
+        transfer: u64,
+    ) -> Result<Self> {
+        // No command is longer than a chunk.
+        let transfer = array.map_or(transfer, |array| transfer.min(array.chunk));
+        let each = OVERHEAD + usize::from(queue_depth) * (transfer as usize + 4096);
+        let machine = Machine::new(fabric, drives, seed, each * drives_of(array), None)?;
         Ok(Self {
             machine,
             design: Design::HOST,
             session: None,
             queue_depth,
+            array,
+            transfer,
             stop: Arc::default(),
         })
     }
@@ -139,9 +174,9 @@ impl Reference {
         machine.fabric.map(design.queues, machine.host.range());
     }
 
-    /// Sets what the drive does wrong, and when.
+    /// Sets what the first drive does wrong, and when.
     pub fn set_faults(&mut self, faults: FaultPlan) {
-        self.machine.ssd.set_faults(faults);
+        self.machine.ssds[0].set_faults(faults);
     }
 
     /// The flag that ends a run: give it to the handler of Ctrl-C.
@@ -149,10 +184,10 @@ impl Reference {
         self.stop = stop;
     }
 
-    /// The drive.
+    /// The first drive.
     #[must_use]
     pub fn ssd(&self) -> &Ssd {
-        &self.machine.ssd
+        &self.machine.ssds[0]
     }
 
     /// Brings the drive up with its queues in host memory.
@@ -162,6 +197,7 @@ impl Reference {
     pub fn bring_up(&mut self, observer: &mut dyn FnMut(&Step)) -> Result<&Session> {
         let options = Options {
             placement: QueuePlacement::Host,
+            array: self.array,
             // One entry always stays free (NVMe Base 2.0c 3.3.1.2).
             queue_entries: self.queue_depth.saturating_add(1).max(2),
             ..Options::default()
@@ -189,108 +225,83 @@ impl Reference {
     }
 
     fn run_with(&mut self, session: &mut Session, workload: &Workload) -> Result<ReferenceRun> {
-        let namespace = session.facts().namespace;
-        let Some(pair) = session.queue_pair() else {
-            return Ok(ReferenceRun::default());
-        };
-        let piece = workload.size.min(pair.transfer_bytes()).max(1);
-        let buffer = self.dma_alloc(usize::from(self.queue_depth) * piece as usize, 4096)?;
-        let place = buffer.address..buffer.address + buffer.len as u64;
-        self.machine.fabric.map(self.design.data, place);
-        let run = self.run_in(pair, &namespace, &buffer, piece, workload);
-        // After a failure the drive may still use the buffer: it stays taken.
+        let namespaces: Vec<_> = session.drives().map(|facts| facts.namespace).collect();
+        let layout = session.facts().layout();
+        let pairs = session.queue_pairs();
+        let most = pairs.iter().map(|pair| pair.transfer_bytes()).min();
+        let most = most.unwrap_or(1).min(self.transfer);
+        let piece = workload.size.min(most).max(1);
+        let depth = usize::from(self.queue_depth);
+        let mut lanes = Vec::new();
+        for (pair, namespace) in pairs.into_iter().zip(namespaces) {
+            let buffer = self.dma_alloc(depth * piece as usize, 4096)?;
+            let place = buffer.address..buffer.address + buffer.len as u64;
+            self.machine.fabric.map(self.design.data, place);
+            let in_order = self.design.in_order;
+            lanes.push(Lane::new(pair, namespace, buffer, depth, in_order));
+        }
+        let run = self.run_in(&mut lanes, layout, piece, workload);
+        // After a failure a drive may still use its buffer: it stays taken.
         if run.is_ok() {
-            self.dma_free(buffer);
+            for lane in lanes {
+                self.dma_free(lane.buffer);
+            }
         }
         run
     }
 
-    /// `buffer` has room for a `piece` of each command that may be outstanding.
+    /// The buffer of each lane has room for a `piece` of each command that may be outstanding.
     fn run_in(
         &mut self,
-        pair: &mut QueuePair,
-        namespace: &Namespace,
-        buffer: &DmaBuffer,
+        lanes: &mut [Lane<'_>],
+        layout: Layout,
         piece: u64,
         workload: &Workload,
     ) -> Result<ReferenceRun> {
-        let depth = usize::from(self.queue_depth);
         let mut pieces = workload.addresses().flat_map(|start| {
-            (0..workload.size)
-                .step_by(piece as usize)
-                .map(move |offset| (start + offset, piece.min(workload.size - offset)))
+            let cut = layout.pieces(start, workload.size);
+            cut.flat_map(move |(drive, at, bytes)| {
+                (0..bytes)
+                    .step_by(piece as usize)
+                    .map(move |offset| (drive, at + offset, piece.min(bytes - offset)))
+            })
         });
-        let mut slots: Vec<usize> = (0..depth).rev().collect();
-        // In order: slots as they were given, and whether their command has completed.
-        let mut order: VecDeque<usize> = VecDeque::with_capacity(depth);
-        let mut completed = vec![false; depth];
-        // Of each command under way: its slot in the buffer, its start, its bytes.
-        let mut under_way: Vec<Option<(usize, Time, u64)>> = vec![None; depth + 1];
+        // So far a drive may be ahead of the others.
+        let ahead = 2 * lanes.len() * usize::from(self.queue_depth);
         let mut run = ReferenceRun::default();
         let hops = self.machine.fabric.hops().to_vec();
-        let mut done: Vec<Done> = Vec::with_capacity(depth);
+        let mut done: Vec<Done> = Vec::new();
         let start = self.machine.now;
         let mut last = start;
-        let mut next = pieces.next();
-        while next.is_some() || pair.outstanding() > 0 {
-            while let (Some((address, bytes)), true, Some(slot)) =
-                (next, pair.room() > 0, slots.last().copied())
-            {
-                let lba = address >> namespace.block_shift;
-                let blocks = (bytes >> namespace.block_shift) as u32;
-                let span = Span {
-                    buffer,
-                    offset: slot * piece as usize,
-                };
-                let cid = match workload.direction {
-                    Direction::Read => pair.read(self, namespace, lba, blocks, span),
-                    Direction::Write => pair.write(self, namespace, lba, blocks, span, false),
+        let mut more = true;
+        while more || lanes.iter().any(Lane::is_busy) {
+            while more && lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>() < ahead {
+                match pieces.next() {
+                    Some((drive, at, bytes)) => {
+                        let lane = lanes.get_mut(drive);
+                        lane.into_iter()
+                            .for_each(|lane| lane.waiting.push_back((at, bytes)));
+                    }
+                    None => more = false,
                 }
-                .map_err(Error::Command)?;
-                slots.pop();
-                if self.design.in_order {
-                    order.push_back(slot);
-                }
-                if let Some(entry) = under_way.get_mut(usize::from(cid)) {
-                    *entry = Some((slot, self.machine.now, bytes));
-                }
-                next = pieces.next();
             }
-            pair.poll(self, &mut done).map_err(Error::Command)?;
-            if done.is_empty() {
-                if self.machine.now - last > PATIENCE {
-                    let outstanding = pair.outstanding();
-                    let seconds = PATIENCE / forebay_model::SECOND;
-                    return Err(Error::HostStuck {
-                        outstanding,
-                        seconds,
-                    });
-                }
+            let before = run.commands;
+            for lane in &mut *lanes {
+                lane.send(self, workload.direction, piece)?;
+                lane.pair.poll(self, &mut done).map_err(Error::Command)?;
+                lane.take(self.machine.now, &mut done, &mut run);
+            }
+            if run.commands > before {
+                last = self.machine.now;
+            } else if self.machine.now - last > PATIENCE {
+                let outstanding = lanes.iter().map(|lane| lane.pair.outstanding()).sum();
+                let seconds = PATIENCE / forebay_model::SECOND;
+                return Err(Error::HostStuck {
+                    outstanding,
+                    seconds,
+                });
+            } else {
                 self.rest()?;
-                continue;
-            }
-            last = self.machine.now;
-            for Done { cid, status } in done.drain(..) {
-                let entry = under_way.get_mut(usize::from(cid)).and_then(Option::take);
-                let Some((slot, began, bytes)) = entry else {
-                    continue;
-                };
-                if self.design.in_order {
-                    completed[slot] = true;
-                } else {
-                    slots.push(slot);
-                }
-                run.commands += 1;
-                run.latencies.push(last - began);
-                if status.is_success() {
-                    run.bytes += bytes;
-                } else {
-                    run.failed += 1;
-                }
-            }
-            while let Some(slot) = order.pop_front_if(|slot| completed[*slot]) {
-                completed[slot] = false;
-                slots.push(slot);
             }
         }
         run.duration = last - start;
@@ -311,6 +322,113 @@ impl Reference {
             session.shutdown_observed(self, observer)?;
         }
         Ok(())
+    }
+}
+
+fn drives_of(array: Option<ArrayOptions>) -> usize {
+    array.map_or(1, |array| usize::from(array.drives))
+}
+
+/// A drive's commands.
+struct Lane<'a> {
+    pair: &'a mut QueuePair,
+    namespace: Namespace,
+    buffer: DmaBuffer,
+    /// Byte address and bytes of what is to be sent.
+    waiting: VecDeque<(u64, u64)>,
+    /// Free places in the buffer.
+    slots: Vec<usize>,
+    /// Where commands end in order: places as they were given, and whether their command has
+    /// completed.
+    order: Option<VecDeque<usize>>,
+    completed: Vec<bool>,
+    /// Of each command under way: its place in the buffer, its start, its bytes.
+    under_way: Vec<Option<(usize, Time, u64)>>,
+}
+
+impl<'a> Lane<'a> {
+    fn new(
+        pair: &'a mut QueuePair,
+        namespace: Namespace,
+        buffer: DmaBuffer,
+        depth: usize,
+        in_order: bool,
+    ) -> Self {
+        Self {
+            pair,
+            namespace,
+            buffer,
+            waiting: VecDeque::new(),
+            slots: (0..depth).rev().collect(),
+            order: in_order.then(VecDeque::new),
+            completed: vec![false; depth],
+            under_way: vec![None; depth + 1],
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.waiting.is_empty() || self.pair.outstanding() > 0
+    }
+
+    /// Sends what there is room for.
+    fn send(&mut self, host: &mut Reference, direction: Direction, piece: u64) -> Result<()> {
+        let Self {
+            pair, namespace, ..
+        } = self;
+        while let (Some((address, bytes)), true, Some(slot)) = (
+            self.waiting.front().copied(),
+            pair.room() > 0,
+            self.slots.last().copied(),
+        ) {
+            let lba = address >> namespace.block_shift;
+            let blocks = (bytes >> namespace.block_shift) as u32;
+            let span = Span {
+                buffer: &self.buffer,
+                offset: slot * piece as usize,
+            };
+            let cid = match direction {
+                Direction::Read => pair.read(host, namespace, lba, blocks, span),
+                Direction::Write => pair.write(host, namespace, lba, blocks, span, false),
+            }
+            .map_err(Error::Command)?;
+            self.slots.pop();
+            self.waiting.pop_front();
+            if let Some(order) = &mut self.order {
+                order.push_back(slot);
+            }
+            if let Some(entry) = self.under_way.get_mut(usize::from(cid)) {
+                *entry = Some((slot, host.machine.now, bytes));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what has completed.
+    fn take(&mut self, now: Time, done: &mut Vec<Done>, run: &mut ReferenceRun) {
+        for Done { cid, status } in done.drain(..) {
+            let entry = self.under_way.get_mut(usize::from(cid));
+            let Some((slot, began, bytes)) = entry.and_then(Option::take) else {
+                continue;
+            };
+            match self.order {
+                Some(_) => self.completed[slot] = true,
+                None => self.slots.push(slot),
+            }
+            run.commands += 1;
+            run.latencies.push(now - began);
+            if status.is_success() {
+                run.bytes += bytes;
+            } else {
+                run.failed += 1;
+            }
+        }
+        let completed = &mut self.completed;
+        while let Some(slot) =
+            (self.order.as_mut()).and_then(|order| order.pop_front_if(|slot| completed[*slot]))
+        {
+            completed[slot] = false;
+            self.slots.push(slot);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use forebay_model::{DramCounters, Fabric, HostMemory, Ssd, Time};
 use forebay_rtl::Progress;
 
 use crate::bridge::Bridge;
-use crate::config::Config;
+use crate::config::{Config, Drive};
 use crate::core::{Core, Parts, RESET_CYCLES};
 use crate::error::{Error, Result};
 use crate::machine::{FPGA, Host, Machine, impl_bus};
@@ -93,15 +93,19 @@ impl System {
             dram_faults: config.dram_faults,
         };
         let core = Core::new(parts, progress)?;
-        let (profile, memory) = (&config.profile, config.host_memory);
-        let mut machine = Machine::new(
-            profile,
-            config.medium,
+        let first = Drive {
+            profile: config.profile.ssd,
+            medium: config.medium,
+            faults: config.faults,
+        };
+        let drives = std::iter::once(first).chain(config.more_drives);
+        let machine = Machine::new(
+            &config.profile.fabric,
+            drives.collect(),
             seed,
-            memory,
+            config.host_memory,
             Some(core.bridge.bytes),
         )?;
-        machine.ssd.set_faults(config.faults);
         let mut system = Self {
             core,
             machine,
@@ -141,15 +145,26 @@ impl System {
         self.core.period
     }
 
-    /// The drive.
+    /// The first drive.
     #[must_use]
     pub fn ssd(&self) -> &Ssd {
-        &self.machine.ssd
+        &self.machine.ssds[0]
     }
 
-    /// The drive, to prepare or damage it.
+    /// The first drive, to prepare or damage it.
     pub fn ssd_mut(&mut self) -> &mut Ssd {
-        &mut self.machine.ssd
+        &mut self.machine.ssds[0]
+    }
+
+    /// All drives.
+    #[must_use]
+    pub fn ssds(&self) -> &[Ssd] {
+        &self.machine.ssds
+    }
+
+    /// All drives, to prepare or damage them.
+    pub fn ssds_mut(&mut self) -> &mut [Ssd] {
+        &mut self.machine.ssds
     }
 
     /// The fabric, for its counters.
@@ -249,9 +264,16 @@ impl System {
             self.step()?;
             if self.core.cycle.is_multiple_of(LOOK_EVERY) {
                 self.look()?;
+                self.look_after_drives()?;
             }
         }
         Ok(())
+    }
+
+    /// Lets the driver see to drives of an array that have died, as it would beside hardware.
+    fn look_after_drives(&mut self) -> Result<()> {
+        let watched = self.with_session(|session, bus| session.watch(bus));
+        watched.map_or(Ok(()), |watched| watched.map(drop).map_err(Error::Command))
     }
 
     /// Runs this many cycles, whatever happens.

@@ -7,16 +7,17 @@
 use forebay_spec::nvme::identify::cns;
 
 use crate::admin::{self, AdminQueue, QueueAt};
+use crate::array::{ArrayFacts, Layout};
 use crate::bus::{Bus, DmaBuffer, PciAddress};
 use crate::choose::{self, Devices};
-use crate::controller::{Capabilities, Controller, PAGE_BYTES};
-use crate::discover;
+use crate::controller::{Controller, PAGE_BYTES};
+use crate::discover::{self, Function};
 use crate::error::Error;
 use crate::facts::{ControllerFacts, Namespace};
-use crate::fpga::{self, Windows};
+use crate::fpga;
 use crate::options::Options;
 use crate::queue_pair::{QueuePair, TRANSFER_MOST};
-use crate::session::{Facts, Session};
+use crate::session::{Facts, Member, Session};
 use crate::steps::{Failure, Observer, Recorder, StepName};
 use crate::streamer::Streamer;
 
@@ -40,99 +41,146 @@ pub fn bring_up_observed(
     let mut recorder = Recorder::new(bus, observer);
     let devices = recorder.step(StepName::Discover, |bus| {
         let devices = choose::devices(bus, options)?;
-        discover::enable(bus, devices.nvme.address)?;
-        let mut found = devices.nvme.to_string();
-        if let Some(fpga) = &devices.fpga {
-            discover::enable(bus, fpga.address)?;
-            found = format!("{found}, {fpga}");
+        let mut found = Vec::new();
+        for function in devices.nvme.iter().chain(&devices.fpga) {
+            discover::enable(bus, function.address)?;
+            found.push(function.to_string());
         }
-        Ok((devices, found))
+        Ok((devices, found.join(", ")))
     })?;
     let mut parts = Parts::default();
-    let nvme = devices.nvme.address;
-    let started = match reset(&mut recorder, options, &devices, &mut parts) {
-        Ok(started) => started,
-        Err(failure) => {
-            parts.abandon(recorder.bus(), nvme, None);
-            return Err(failure);
-        }
-    };
-    let (controller, mut admin) = (started.controller.clone(), started.admin);
-    let base = Base {
-        capabilities: started.capabilities,
-        controller: &controller,
-        devices,
-    };
-    match set_up(
-        &mut recorder,
-        options,
-        base,
-        started.windows,
-        &mut admin,
-        &mut parts,
-    ) {
-        Ok(facts) => {
+    match set_up(&mut recorder, options, &devices, &mut parts) {
+        Ok(first) => {
             let steps = recorder.finish();
-            Ok(Session::new(
-                controller, admin, parts, facts, *options, steps,
-            ))
+            Ok(Session::new(first, parts, *options, steps))
         }
         Err(failure) => {
-            parts.abandon(recorder.bus(), nvme, Some(admin));
+            let all = devices.nvme.iter().map(|nvme| nvme.address);
+            parts.abandon(recorder.bus(), all);
             Err(failure)
         }
     }
 }
 
-/// What a bring-up has made so far, beside the admin queue.
+/// What a bring-up has made so far.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) streamer: Option<Streamer>,
-    pub(crate) pair: Option<QueuePair>,
     /// The streamer's buffer, where it is in host memory: pieces for writes, then for reads.
     pub(crate) pieces: Vec<DmaBuffer>,
+    pub(crate) members: Vec<Member>,
+    /// The admin queue of a drive that is being brought up.
+    pub(crate) admin: Option<AdminQueue>,
 }
 
 impl Parts {
-    /// Stops everything at once, then gives the memory back. Errors are of no use here: the drive
-    /// is being left as it is, and the next bring-up resets it.
-    pub(crate) fn abandon(self, bus: &mut dyn Bus, nvme: PciAddress, admin: Option<AdminQueue>) {
+    /// Stops everything at once, then gives the memory back. Errors are of no use here: the drives
+    /// are being left as they are, and the next bring-up resets them.
+    pub(crate) fn abandon(self, bus: &mut dyn Bus, drives: impl IntoIterator<Item = PciAddress>) {
         if let Some(streamer) = &self.streamer {
             let _ = streamer.stop(bus);
         }
         // Memory that a drive might still write to must not be used for anything else.
-        if discover::silence(bus, nvme).is_ok() {
-            admin.into_iter().for_each(|admin| admin.free(bus));
-            self.pair.into_iter().for_each(|pair| pair.free_memory(bus));
-            self.pieces
-                .into_iter()
-                .for_each(|piece| bus.dma_free(piece));
+        let mut silent = true;
+        for drive in drives {
+            silent &= discover::silence(bus, drive).is_ok();
+        }
+        if silent {
+            self.admin.into_iter().for_each(|admin| admin.free(bus));
+            for Member { admin, pair, .. } in self.members {
+                admin.free(bus);
+                pair.into_iter().for_each(|pair| pair.free_memory(bus));
+            }
+            let pieces = self.pieces.into_iter();
+            pieces.for_each(|piece| bus.dma_free(piece));
         }
     }
 }
 
-/// A controller that has been reset and is ready again.
-struct Started {
-    controller: Controller,
-    capabilities: Capabilities,
-    admin: AdminQueue,
-    windows: Option<Windows>,
-}
-
-/// Stops what may still run from before, and starts the controller anew.
-fn reset(
+/// Drive by drive, then what they share.
+fn set_up(
     recorder: &mut Recorder<'_>,
     options: &Options,
     devices: &Devices,
     parts: &mut Parts,
-) -> Result<Started, Failure> {
-    let limits = options.limits;
+) -> Result<Member, Failure> {
     let windows = match &devices.fpga {
         Some(card) => Some(fpga::attach(recorder, options, card, parts)?),
         None => None,
     };
+    for nvme in &devices.nvme {
+        start_drive(recorder, options, nvme, parts)?;
+    }
+    for member in &mut parts.members {
+        member.facts.fpga.clone_from(&devices.fpga);
+    }
+    let layout = match options.array {
+        None => Layout::ONE,
+        Some(array) => recorder.step(StepName::Array, |_| {
+            let layout = Layout::new(array)?;
+            let facts = array_facts(layout, &parts.members)?;
+            let found = facts.to_string();
+            for member in &mut parts.members {
+                member.facts.array = Some(facts.clone());
+            }
+            Ok((layout, found))
+        })?,
+    };
+    let Some(windows) = &windows else {
+        for member in &mut parts.members {
+            create_in_host(recorder, member)?;
+        }
+        return first(recorder, parts);
+    };
+    let least = parts
+        .members
+        .iter()
+        .map(|member| member.facts.queue_entries);
+    let entries = least.min().unwrap_or(2).min(windows.parameters.queue_depth);
+    for (number, member) in (0..).zip(&mut parts.members) {
+        member.facts.streamer = Some(windows.parameters);
+        member.facts.queue_entries = entries;
+        fpga::create_in_fpga(recorder, windows, number, member)?;
+    }
+    let config = fpga::start_streamer(recorder, options, windows, &parts.members, layout)?;
+    for member in &mut parts.members {
+        member.facts.config = Some(config.clone());
+    }
+    first(recorder, parts)
+}
+
+/// Takes the first drive out of what was made: a session has one at least.
+fn first(recorder: &mut Recorder<'_>, parts: &mut Parts) -> Result<Member, Failure> {
+    if parts.members.is_empty() {
+        return recorder.step(StepName::Discover, |_| Err(choose::no_drive()));
+    }
+    Ok(parts.members.remove(0))
+}
+
+fn array_facts(layout: Layout, members: &[Member]) -> Result<ArrayFacts, Error> {
+    let namespaces: Vec<_> = members
+        .iter()
+        .map(|member| member.facts.namespace)
+        .collect();
+    let sectors = layout.sectors(&namespaces)?;
+    let all: u128 = namespaces.iter().map(|n| u128::from(n.bytes())).sum();
+    Ok(ArrayFacts {
+        layout,
+        bytes: sectors << 9,
+        unused_bytes: u64::try_from(all - u128::from(sectors << 9)).unwrap_or(u64::MAX),
+    })
+}
+
+/// Starts a controller anew and asks it what it is.
+fn start_drive(
+    recorder: &mut Recorder<'_>,
+    options: &Options,
+    nvme: &Function,
+    parts: &mut Parts,
+) -> Result<(), Failure> {
+    let limits = options.limits;
     let mut controller = recorder.step(StepName::Disable, |bus| {
-        let controller = Controller::new(&devices.nvme)?;
+        let controller = Controller::new(nvme)?;
         let was_enabled = controller.disable(bus, limits.ready)?;
         let found = if was_enabled {
             "was enabled"
@@ -159,7 +207,7 @@ fn reset(
         let (sq, cq) = (queue.submission(), queue.completion());
         if let Err(error) = controller.enable(bus, sq, cq, admin::ENTRIES, limits.ready) {
             // It may know the queues' addresses already.
-            if discover::silence(bus, devices.nvme.address).is_ok() {
+            if discover::silence(bus, nvme.address).is_ok() {
                 queue.free(bus);
             }
             return Err(error);
@@ -169,30 +217,7 @@ fn reset(
             format!("ready, admin queues of {} entries", admin::ENTRIES),
         ))
     })?;
-    Ok(Started {
-        controller,
-        capabilities,
-        admin,
-        windows,
-    })
-}
-
-/// What is known before the first command.
-struct Base<'a> {
-    capabilities: Capabilities,
-    controller: &'a Controller,
-    devices: Devices,
-}
-
-/// Asks the controller what it is, and creates the queues.
-fn set_up(
-    recorder: &mut Recorder<'_>,
-    options: &Options,
-    base: Base<'_>,
-    windows: Option<Windows>,
-    admin: &mut AdminQueue,
-    parts: &mut Parts,
-) -> Result<Facts, Failure> {
+    let admin = parts.admin.insert(admin);
     let identified = recorder.step(StepName::IdentifyController, |bus| {
         const NAME: &str = "Identify Controller";
         let facts = ControllerFacts::new(&*admin.identify(bus, NAME, cns::CONTROLLER, 0)?)?;
@@ -226,55 +251,43 @@ fn set_up(
         let granted = grant_queues(bus, admin, options)?;
         Ok((granted, format!("{granted} pairs granted")))
     })?;
-    let Base {
-        capabilities,
-        controller,
-        devices,
-    } = base;
-    let depth = windows
-        .as_ref()
-        .map_or(u32::MAX, |windows| windows.parameters.queue_depth);
-    let mut facts = Facts {
-        nvme: devices.nvme,
-        fpga: devices.fpga,
+    let facts = Facts {
+        nvme: nvme.clone(),
+        fpga: None,
         capabilities,
         transfer_bytes: transfer_bytes(&identified, options),
         controller: identified,
         namespaces: namespaces.active,
         namespace,
+        array: None,
         queue_pairs: granted,
         queue_id: options.queue_id,
-        queue_entries: u32::from(options.queue_entries)
-            .min(capabilities.queue_entries)
-            .min(depth),
-        streamer: windows.as_ref().map(|windows| windows.parameters),
+        queue_entries: u32::from(options.queue_entries).min(capabilities.queue_entries),
+        streamer: None,
         config: None,
     };
-    match &windows {
-        Some(windows) => {
-            fpga::create_in_fpga(recorder, windows, &facts, admin)?;
-            facts.config = Some(fpga::start_streamer(
-                recorder, options, windows, &facts, controller,
-            )?);
-        }
-        None => create_in_host(recorder, &facts, controller, admin, parts)?,
-    }
-    Ok(facts)
+    let admin = parts.admin.take();
+    parts.members.extend(admin.map(|admin| Member {
+        controller,
+        admin,
+        pair: None,
+        facts,
+    }));
+    Ok(())
 }
 
-fn create_in_host(
-    recorder: &mut Recorder<'_>,
-    facts: &Facts,
-    controller: &Controller,
-    admin: &mut AdminQueue,
-    parts: &mut Parts,
-) -> Result<(), Failure> {
+fn create_in_host(recorder: &mut Recorder<'_>, member: &mut Member) -> Result<(), Failure> {
     const PLACE: &str = "host memory";
+    let Member {
+        controller,
+        admin,
+        pair,
+        facts,
+    } = member;
     let entries = u16::try_from(facts.queue_entries).unwrap_or(u16::MAX);
     let submission = recorder.step(StepName::CompletionQueue, |bus| {
         let (id, most) = (facts.queue_id, facts.transfer_bytes);
-        let pair = QueuePair::new(bus, controller.clone(), id, entries, most)?;
-        let pair = parts.pair.insert(pair);
+        let pair = pair.insert(QueuePair::new(bus, controller.clone(), id, entries, most)?);
         admin.create_cq(bus, pair.completion_at())?;
         Ok((
             pair.submission_at(),

@@ -10,7 +10,8 @@ use crate::options::{Options, QueuePlacement};
 
 /// The chosen devices.
 pub(crate) struct Devices {
-    pub(crate) nvme: Function,
+    /// One, or those of the array.
+    pub(crate) nvme: Vec<Function>,
     pub(crate) fpga: Option<Function>,
 }
 
@@ -27,13 +28,16 @@ pub(crate) fn devices(bus: &mut dyn Bus, options: &Options) -> Result<Devices, E
         .filter(|function| function.is_fpga())
         .cloned()
         .collect();
-    let nvme = only(
-        &mut drives,
-        options.nvme,
-        "an NVMe controller (class 01 08 02)",
-        "check that the drive is plugged in, seen on the bus and given to this driver; where there \
-         are several, name one by its PCI address",
-    )?;
+    let nvme = match options.array {
+        Some(array) => members(drives, array.drives)?,
+        None => vec![only(
+            &mut drives,
+            options.nvme,
+            "an NVMe controller (class 01 08 02)",
+            "check that the drive is plugged in, seen on the bus and given to this driver; where \
+             there are several, name one by its PCI address",
+        )?],
+    };
     let fpga = match options.placement {
         QueuePlacement::Host => None,
         QueuePlacement::Fpga => Some(only(
@@ -45,8 +49,10 @@ pub(crate) fn devices(bus: &mut dyn Bus, options: &Options) -> Result<Devices, E
         )?),
     };
     if let Some(card) = &fpga {
-        check_payload(&nvme, card)?;
-        check_payload(card, &nvme)?;
+        for nvme in &nvme {
+            check_payload(nvme, card)?;
+            check_payload(card, nvme)?;
+        }
     }
     Ok(Devices { nvme, fpga })
 }
@@ -69,6 +75,29 @@ fn check_payload(from: &Function, to: &Function) -> Result<(), Error> {
         ),
         remedy: "let firmware or kernel set one size for all (Linux: pci=pcie_bus_safe or \
                  pci=pcie_bus_peer2peer)",
+    })
+}
+
+/// A session without a drive.
+pub(crate) fn no_drive() -> Error {
+    Error::Parameter {
+        parameter: "number of drives",
+        value: 0,
+        limit: "a streamer needs one at least".into(),
+    }
+}
+
+/// The drives of an array: all there are, as many as were asked for.
+fn members(mut drives: Vec<Function>, wanted: u8) -> Result<Vec<Function>, Error> {
+    drives.sort_by_key(|drive| drive.address);
+    if drives.len() == usize::from(wanted) {
+        return Ok(drives);
+    }
+    let seen: Vec<_> = drives.iter().map(|d| d.address.to_string()).collect();
+    Err(Error::NotFound {
+        what: "the drives of the array",
+        seen: format!("{wanted} were asked for, there are [{}]", seen.join(", ")),
+        remedy: "ask for as many drives as are given to this driver",
     })
 }
 

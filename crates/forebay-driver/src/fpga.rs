@@ -3,16 +3,17 @@
 
 use forebay_spec::streamer::{bar0, window};
 
-use crate::admin::{AdminQueue, QueueAt};
+use crate::admin::QueueAt;
+use crate::array::Layout;
 use crate::bring_up::{Parts, place_text};
 use crate::bus::{Bus, DmaBuffer};
-use crate::controller::{Controller, PAGE_BYTES};
+use crate::controller::PAGE_BYTES;
 use crate::discover::Function;
 use crate::error::Error;
 use crate::options::Options;
-use crate::session::Facts;
+use crate::session::Member;
 use crate::steps::{Failure, Recorder, StepName};
-use crate::streamer::{Config, DramPlaces, HostPlaces, Memory, Parameters, Streamer};
+use crate::streamer::{Config, DramPlaces, DrivePlace, HostPlaces, Memory, Parameters, Streamer};
 
 /// Most pages of one of the streamer's commands: 1 MiB.
 const TRANSFER_PAGES_MOST: u64 = 256;
@@ -44,8 +45,18 @@ pub(crate) fn attach(
         streamer.stop(bus)?;
         let parameters = streamer.parameters(bus)?;
         let depth = u64::from(parameters.queue_depth);
-        let queues = place.queues.unwrap_or(bar0::queues(depth));
-        check_window(queues, window::queue_window_bytes(depth), size)?;
+        let drives = u64::from(parameters.drives);
+        let queues = place.queues.unwrap_or(bar0::queues(depth, drives));
+        check_window(queues, window::queue_window_bytes(depth, drives), size)?;
+        let wanted = options.array.map_or(1, |array| u64::from(array.drives));
+        if wanted > drives {
+            return Err(Error::Refused {
+                field: "the number of drives",
+                value: wanted.to_string(),
+                limit: format!("the streamer is built for {drives}"),
+                remedy: "use fewer drives, or build it with a greater parameter Drives",
+            });
+        }
         let (usual, bytes) = streamer.data_window();
         let data = place.data.unwrap_or(usual);
         check_window(data, bytes, size)?;
@@ -113,25 +124,24 @@ fn host_places(
     })
 }
 
-/// Creates the I/O queues in the streamer's queue window.
+/// Creates the I/O queues of a drive in the streamer's queue window.
 pub(crate) fn create_in_fpga(
     recorder: &mut Recorder<'_>,
     windows: &Windows,
-    facts: &Facts,
-    admin: &mut AdminQueue,
+    number: u64,
+    member: &mut Member,
 ) -> Result<(), Failure> {
     const PLACE: &str = "the FPGA";
-    let Facts {
-        queue_id: id,
-        queue_entries: entries,
-        ..
-    } = *facts;
+    let Member { admin, facts, .. } = member;
+    let (id, entries) = (facts.queue_id, facts.queue_entries);
+    let depth = u64::from(windows.parameters.queue_depth);
+    let sq_address = (windows.queues).wrapping_add(number * window::queue_pair_bytes(depth));
     let submission = QueueAt {
         id,
-        address: windows.queues,
+        address: sq_address,
         entries,
     };
-    let cq_address = windows.queues.wrapping_add(windows.parameters.cq_offset);
+    let cq_address = sq_address.wrapping_add(windows.parameters.cq_offset);
     let completion = QueueAt {
         address: cq_address,
         ..submission
@@ -153,8 +163,8 @@ pub(crate) fn start_streamer(
     recorder: &mut Recorder<'_>,
     options: &Options,
     windows: &Windows,
-    facts: &Facts,
-    controller: &Controller,
+    members: &[Member],
+    layout: Layout,
 ) -> Result<Config, Failure> {
     let Windows {
         streamer,
@@ -165,32 +175,55 @@ pub(crate) fn start_streamer(
         ..
     } = windows;
     let config = recorder.step(StepName::Configure, |bus| {
-        let doorbells = bus.bar_address(controller.device(), 0)?;
-        let pages = facts.transfer_bytes / PAGE_BYTES;
+        let [Member { facts: first, .. }, ..] = members else {
+            return Err(Error::NotFound {
+                what: "a drive for the streamer",
+                seen: "there is none".into(),
+                remedy: "report this defect",
+            });
+        };
+        let transfer = members.iter().map(|member| member.facts.transfer_bytes);
+        let pages = transfer.min().unwrap_or(PAGE_BYTES) / PAGE_BYTES;
+        let mut drives = Vec::new();
+        for Member {
+            controller, facts, ..
+        } in members
+        {
+            let doorbells = bus.bar_address(controller.device(), 0)?;
+            drives.push(DrivePlace {
+                sq_doorbell: doorbells.wrapping_add(controller.sq_doorbell(facts.queue_id)),
+                cq_doorbell: doorbells.wrapping_add(controller.cq_doorbell(facts.queue_id)),
+                nsid: facts.namespace.nsid,
+            });
+        }
         let units = parameters.pages.saturating_sub(parameters.reserve_pages);
         let room = (u64::from(units) << parameters.unit_shift).max(1);
         let config = Config {
-            sq_doorbell: doorbells.wrapping_add(controller.sq_doorbell(facts.queue_id)),
-            cq_doorbell: doorbells.wrapping_add(controller.cq_doorbell(facts.queue_id)),
+            drives,
+            layout,
             data_window: *data,
             dram: *dram,
             host: host.clone(),
-            nsid: facts.namespace.nsid,
-            block_shift: facts.namespace.block_shift,
+            block_shift: first.namespace.block_shift,
             transfer_pages: pages.min(TRANSFER_PAGES_MOST).min(room) as u16,
-            namespace_sectors: facts.namespace.sectors,
+            namespace_sectors: first
+                .array
+                .as_ref()
+                .map_or(first.namespace.sectors, |a| a.bytes >> 9),
             timeout_cycles: options.timeout_cycles,
             retry_limit: options.retry_limit,
-            queue_entries: facts.queue_entries,
+            queue_entries: first.queue_entries,
             chunk_pages: options.chunk_pages,
             busy_commands: options.busy_commands,
         };
         streamer.configure(bus, &config)?;
+        let doorbells: Vec<_> = (config.drives.iter())
+            .map(|drive| format!("{:#x} and {:#x}", drive.sq_doorbell, drive.cq_doorbell))
+            .collect();
         let found = format!(
-            "commands of up to {} KiB, doorbells at {:#x} and {:#x}, data window at {:#x}",
+            "commands of up to {} KiB, doorbells at {}, data window at {:#x}",
             4 * config.transfer_pages,
-            config.sq_doorbell,
-            config.cq_doorbell,
+            doorbells.join(", "),
             config.data_window
         );
         Ok((config, found))

@@ -21,6 +21,8 @@ pub struct StreamerStatus {
     pub idle: bool,
     /// The queue runs.
     pub enabled: bool,
+    /// Drives with a command that has timed out; bit n is drive n's.
+    pub lost: u8,
     /// Commands submitted and not completed.
     pub outstanding: u32,
     /// Buffer pages held by writes.
@@ -44,8 +46,31 @@ pub struct ErrorCause {
     pub cid: u16,
     /// A write, not a read.
     pub write: bool,
+    /// The drive.
+    pub drive: u8,
     /// Address of the command in units of 512 bytes.
     pub sector: u64,
+}
+
+/// What a streamer for several drives knows of one of them, since it was enabled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DriveTally {
+    /// Its number.
+    pub drive: u8,
+    /// Commands submitted and not completed.
+    pub outstanding: u32,
+    /// It is asked for nothing any more.
+    pub offline: bool,
+    /// One of its commands timed out.
+    pub lost: bool,
+    /// Commands that are over.
+    pub commands: u32,
+    /// Bytes of those without an error.
+    pub bytes: u64,
+    /// Commands that were over with an error.
+    pub failed: u32,
+    /// The longest from submission to completion.
+    pub longest_cycles: u32,
 }
 
 /// A register that counts.
@@ -78,6 +103,7 @@ impl Streamer {
             halted: regs::status::HALTED.get(bits) != 0,
             idle: regs::status::IDLE.get(bits) != 0,
             enabled: regs::status::ENABLED.get(bits) != 0,
+            lost: regs::status::LOST.get(bits) as u8,
             outstanding: regs::status::OUTSTANDING.get(bits) as u32,
             write_pages: regs::status::WRITE_PAGES.get(bits) as u32,
             read_pages: regs::status::READ_PAGES.get(bits) as u32,
@@ -103,8 +129,52 @@ impl Streamer {
             nvme_text: (!status.is_success()).then(|| status.to_string()),
             cid: regs::error_cause::CID.get(bits) as u16,
             write: regs::error_cause::WRITE.get(bits) != 0,
+            drive: regs::error_cause::DRIVE.get(bits) as u8,
             sector: regs::error_sector::SECTOR.get(sector),
         }))
+    }
+
+    /// What it knows of each drive; nothing where it is built for one.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn drives(&self, bus: &mut dyn Bus) -> Result<Vec<DriveTally>, Error> {
+        if !self.is_extended() || self.parameters(bus)?.drives == 1 {
+            return Ok(Vec::new());
+        }
+        let layout = self.read(bus, regs::layout::OFFSET)?;
+        let mut drives = Vec::new();
+        for n in 0..=regs::layout::DRIVES_M1.get(layout) {
+            let state = self.read(bus, regs::drive_state::of(n))?;
+            drives.push(DriveTally {
+                drive: n as u8,
+                outstanding: regs::drive_state::OUTSTANDING.get(state) as u32,
+                offline: regs::drive_state::OFFLINE.get(state) != 0,
+                lost: regs::drive_state::LOST.get(state) != 0,
+                commands: self.read(bus, regs::drive_commands::of(n))? as u32,
+                bytes: self.read(bus, regs::drive_sectors::of(n))? << 9,
+                failed: self.read(bus, regs::drive_failed::of(n))? as u32,
+                longest_cycles: self.read(bus, regs::drive_longest::of(n))? as u32,
+            });
+        }
+        Ok(drives)
+    }
+
+    /// Drives with a command that has timed out, as bits.
+    ///
+    /// # Errors
+    /// Where the bus fails or the card has gone.
+    pub(crate) fn lost(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+        Ok(self.status(bus)?.lost.into())
+    }
+
+    /// Lets the commands of a drive fail that cannot reach the bus any more, those of others go on.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub(crate) fn set_offline(&self, bus: &mut dyn Bus, drive: u64) -> Result<(), Error> {
+        let offline = regs::drive_state::OFFLINE.mask();
+        self.write(bus, regs::drive_state::of(drive), offline)
     }
 
     /// Forgets the first error, so that the next one is held.

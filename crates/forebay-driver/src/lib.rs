@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod admin;
+pub mod array;
 pub mod bring_up;
 pub mod bus;
 mod choose;
@@ -39,13 +40,16 @@ pub mod steps;
 pub mod streamer;
 pub mod trace;
 
+pub use array::{ArrayFacts, Layout};
 pub use bring_up::{bring_up, bring_up_observed};
 pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
 pub use flight::Flight;
 pub use host_port::HostPort;
-pub use options::{FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES};
+pub use options::{
+    ArrayOptions, CHUNK_BYTES, FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES,
+};
 pub use queue_pair::{Done, QueuePair, Span};
 pub use session::{Facts, Session};
 pub use steps::{Failure, Step, StepName};

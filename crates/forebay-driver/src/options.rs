@@ -81,11 +81,25 @@ impl Default for Limits {
     }
 }
 
+/// How several drives make one address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayOptions {
+    /// How many drives, 1 to 8: as many as there are, in the order of their addresses.
+    pub drives: u8,
+    /// Bytes that follow each other on one drive: a power of two, 4 KiB to 1 MiB.
+    pub chunk: u64,
+}
+
+/// Bytes of a chunk unless said otherwise: a command of usual size, so that no drive gets more.
+pub const CHUNK_BYTES: u64 = 64 << 10;
+
 /// What the caller decides. The default takes the only drive and card, and the largest queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The drive; `None` takes the only one there is.
     pub nvme: Option<PciAddress>,
+    /// Several drives as one; `None` is the one drive of `nvme`.
+    pub array: Option<ArrayOptions>,
     /// The namespace; `None` takes the first active one.
     pub nsid: Option<u32>,
     /// Where the I/O queues lie.
@@ -117,6 +131,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             nvme: None,
+            array: None,
             nsid: None,
             placement: QueuePlacement::default(),
             fpga: FpgaPlace::default(),

@@ -4,10 +4,11 @@
 use serde::Serialize;
 
 use crate::admin::AdminQueue;
+use crate::array::{ArrayFacts, Layout};
 use crate::bring_up::{self, Parts, bring_up_observed};
 use crate::bus::{Bus, DmaBuffer};
 use crate::controller::{Capabilities, Controller};
-use crate::discover::Function;
+use crate::discover::{self, Function};
 use crate::error::Error;
 use crate::facts::{ControllerFacts, Namespace};
 use crate::options::{FpgaPlace, Options};
@@ -30,6 +31,8 @@ pub struct Facts {
     pub namespaces: Vec<u32>,
     /// The namespace in use.
     pub namespace: Namespace,
+    /// The array that the drive is part of.
+    pub array: Option<ArrayFacts>,
     /// I/O queue pairs that the controller granted.
     pub queue_pairs: u32,
     /// Identifier of the queue pair in use.
@@ -44,56 +47,88 @@ pub struct Facts {
     pub config: Option<Config>,
 }
 
-/// A running drive.
+impl Facts {
+    /// Bytes of the address space: of the namespace, or of the array.
+    pub fn bytes(&self) -> u64 {
+        let array = self.array.as_ref();
+        array.map_or(self.namespace.bytes(), |array| array.bytes)
+    }
+
+    /// Which byte of it lies where.
+    pub fn layout(&self) -> Layout {
+        let array = self.array.as_ref();
+        array.map_or(Layout::ONE, |array| array.layout)
+    }
+}
+
+/// One drive of a session.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) controller: Controller,
+    pub(crate) admin: AdminQueue,
+    pub(crate) pair: Option<QueuePair>,
+    pub(crate) facts: Facts,
+}
+
+/// A running drive, or several.
 ///
 /// Give it back with [`Session::shutdown`]: one that is merely dropped keeps running, and its
 /// memory stays taken.
 #[derive(Debug)]
 pub struct Session {
-    controller: Controller,
-    admin: AdminQueue,
+    /// What is not said to be of all drives is of this one.
+    first: Member,
+    others: Vec<Member>,
     streamer: Option<Streamer>,
-    pair: Option<QueuePair>,
     /// The streamer's buffer, where it is in host memory.
     pieces: Vec<DmaBuffer>,
     /// Identifiers of further queue pairs, given out.
     more: Vec<u16>,
-    facts: Facts,
+    /// Drives that are kept from the bus, as bits.
+    offline: u64,
     options: Options,
     steps: Vec<Step>,
 }
 
 impl Session {
-    /// Puts together what a bring-up has made; it makes controller and admin queue always.
-    pub(crate) fn new(
-        controller: Controller,
-        admin: AdminQueue,
-        parts: Parts,
-        facts: Facts,
-        options: Options,
-        steps: Vec<Step>,
-    ) -> Self {
+    /// Puts together what a bring-up has made.
+    pub(crate) fn new(first: Member, parts: Parts, options: Options, steps: Vec<Step>) -> Self {
         let Parts {
             streamer,
-            pair,
             pieces,
+            members,
+            ..
         } = parts;
         Self {
-            controller,
-            admin,
+            first,
+            others: members,
             streamer,
-            pair,
             pieces,
             more: Vec::new(),
-            facts,
+            offline: 0,
             options,
             steps,
         }
     }
 
+    fn members(&self) -> impl Iterator<Item = &Member> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// What was found and decided of each drive.
+    pub fn drives(&self) -> impl Iterator<Item = &Facts> {
+        self.members().map(|member| &member.facts)
+    }
+
+    /// The queue pairs in host memory, drive by drive, where the queues lie there.
+    pub fn queue_pairs(&mut self) -> Vec<&mut QueuePair> {
+        let members = std::iter::once(&mut self.first).chain(&mut self.others);
+        members.filter_map(|member| member.pair.as_mut()).collect()
+    }
+
     /// What was found and decided.
     pub const fn facts(&self) -> &Facts {
-        &self.facts
+        &self.first.facts
     }
 
     /// The steps of the bring-up.
@@ -108,12 +143,12 @@ impl Session {
 
     /// The queue pair in host memory, where the queues lie there.
     pub const fn queue_pair(&mut self) -> Option<&mut QueuePair> {
-        self.pair.as_mut()
+        self.first.pair.as_mut()
     }
 
     /// The admin queue, for commands beyond bring-up.
     pub const fn admin(&mut self) -> &mut AdminQueue {
-        &mut self.admin
+        &mut self.first.admin
     }
 
     /// Where the streamer's windows stand.
@@ -121,12 +156,36 @@ impl Session {
         &self.options.fpga
     }
 
+    /// Looks for drives of an array with a command that has timed out. Each is kept from the bus, so
+    /// that it cannot write into pages that others use by then, and called offline: its commands fail,
+    /// those of the other drives go on. Call it more often than the time-out, or the streamer halts.
+    /// Returns the numbers of drives that it found so.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn watch(&mut self, bus: &mut dyn Bus) -> Result<Vec<u8>, Error> {
+        let Some(streamer) = self.streamer.as_ref().filter(|_| !self.others.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let lost = streamer.lost(bus)? & !self.offline;
+        let mut found = Vec::new();
+        for (number, facts) in (0..).zip(self.drives()) {
+            if lost >> number & 1 != 0 {
+                discover::silence(bus, facts.nvme.address)?;
+                streamer.set_offline(bus, number)?;
+                found.push(number as u8);
+            }
+        }
+        self.offline |= lost;
+        Ok(found)
+    }
+
     /// Identifies another namespace.
     ///
     /// # Errors
     /// Where the command fails or the namespace is none that the driver can use.
     pub fn namespace(&mut self, bus: &mut dyn Bus, nsid: u32) -> Result<Namespace, Error> {
-        bring_up::identify_namespace(bus, &mut self.admin, nsid)
+        bring_up::identify_namespace(bus, &mut self.first.admin, nsid)
     }
 
     /// Creates one more queue pair in host memory, beside the one of the bring-up. Ask for it
@@ -139,8 +198,8 @@ impl Session {
         bus: &mut dyn Bus,
         entries: u16,
     ) -> Result<QueuePair, Error> {
-        let most = self.facts.queue_pairs.min(u16::MAX.into()) as u16;
-        let taken = |id| id == self.facts.queue_id || self.more.contains(&id);
+        let most = self.first.facts.queue_pairs.min(u16::MAX.into()) as u16;
+        let taken = |id| id == self.first.facts.queue_id || self.more.contains(&id);
         let Some(id) = (1..=most).find(|id| !taken(*id)) else {
             return Err(Error::Parameter {
                 parameter: "number of queue pairs",
@@ -148,16 +207,23 @@ impl Session {
                 limit: format!("{most} were granted: ask for more at bring-up"),
             });
         };
-        let entries = u32::from(entries).clamp(2, self.facts.capabilities.queue_entries) as u16;
-        self.controller.check_doorbells(id)?;
-        let controller = self.controller.clone();
-        let pair = QueuePair::new(bus, controller, id, entries, self.facts.transfer_bytes)?;
-        if let Err(error) = self.admin.create_cq(bus, pair.completion_at()) {
+        let entries =
+            u32::from(entries).clamp(2, self.first.facts.capabilities.queue_entries) as u16;
+        self.first.controller.check_doorbells(id)?;
+        let controller = self.first.controller.clone();
+        let pair = QueuePair::new(
+            bus,
+            controller,
+            id,
+            entries,
+            self.first.facts.transfer_bytes,
+        )?;
+        if let Err(error) = self.first.admin.create_cq(bus, pair.completion_at()) {
             pair.free_memory(bus);
             return Err(error);
         }
-        if let Err(error) = self.admin.create_sq(bus, pair.submission_at()) {
-            self.admin.delete_cq(bus, id)?;
+        if let Err(error) = self.first.admin.create_sq(bus, pair.submission_at()) {
+            self.first.admin.delete_cq(bus, id)?;
             pair.free_memory(bus);
             return Err(error);
         }
@@ -170,14 +236,14 @@ impl Session {
     /// # Errors
     /// Where a command fails; the pair's memory then stays taken, as the drive may still use it.
     pub fn delete_queue_pair(&mut self, bus: &mut dyn Bus, pair: QueuePair) -> Result<(), Error> {
-        self.admin.delete_sq(bus, pair.id())?;
-        self.admin.delete_cq(bus, pair.id())?;
+        self.first.admin.delete_sq(bus, pair.id())?;
+        self.first.admin.delete_cq(bus, pair.id())?;
         self.more.retain(|id| *id != pair.id());
         pair.free_memory(bus);
         Ok(())
     }
 
-    /// Stops the streamer, deletes the queues and shuts the controller down, so that its caches are
+    /// Stops the streamer, deletes the queues and shuts the controllers down, so that their caches are
     /// saved. A step that fails does not keep the later ones from being tried.
     ///
     /// # Errors
@@ -210,26 +276,37 @@ impl Session {
             });
             first = first.or(stopped.err());
         }
-        let deleted = recorder.step(StepName::DeleteQueues, |bus| {
-            // Submission queues first: a completion queue in use cannot be deleted (5.6).
-            let ids: Vec<_> = self
-                .more
-                .iter()
-                .copied()
-                .chain([self.facts.queue_id])
-                .collect();
-            for id in &ids {
-                self.admin.delete_sq(bus, *id)?;
-                self.admin.delete_cq(bus, *id)?;
+        for (member, more) in std::iter::once((&mut self.first, self.more.as_slice()))
+            .chain(self.others.iter_mut().map(|member| (member, [].as_slice())))
+        {
+            let Member {
+                admin,
+                controller,
+                facts,
+                ..
+            } = member;
+            // A drive that is kept from the bus answers nothing.
+            let offline = self.offline & 1 != 0;
+            self.offline >>= 1;
+            if offline {
+                continue;
             }
-            Ok(((), format!("{} pairs", ids.len())))
-        });
-        first = first.or(deleted.err());
-        let shut = recorder.step(StepName::Shutdown, |bus| {
-            self.controller.shut_down(bus, limits.shutdown)?;
-            Ok(((), "complete".into()))
-        });
-        first = first.or(shut.err());
+            let deleted = recorder.step(StepName::DeleteQueues, |bus| {
+                // Submission queues first: a completion queue in use cannot be deleted (5.6).
+                let ids: Vec<_> = more.iter().copied().chain([facts.queue_id]).collect();
+                for id in &ids {
+                    admin.delete_sq(bus, *id)?;
+                    admin.delete_cq(bus, *id)?;
+                }
+                Ok(((), format!("{} pairs", ids.len())))
+            });
+            first = first.or(deleted.err());
+            let shut = recorder.step(StepName::Shutdown, |bus| {
+                controller.shut_down(bus, limits.shutdown)?;
+                Ok(((), "complete".into()))
+            });
+            first = first.or(shut.err());
+        }
         let steps = recorder.finish();
         self.abandon(bus);
         match first {
@@ -247,8 +324,11 @@ impl Session {
     /// The step that failed.
     pub fn recover(self, bus: &mut dyn Bus, observer: Observer<'_>) -> Result<Self, Failure> {
         let options = Options {
-            nvme: Some(self.facts.nvme.address),
-            nsid: Some(self.facts.namespace.nsid),
+            nvme: Some(self.first.facts.nvme.address),
+            nsid: match self.options.array {
+                None => Some(self.first.facts.namespace.nsid),
+                Some(_) => self.options.nsid,
+            },
             ..self.options
         };
         self.abandon(bus);
@@ -257,19 +337,14 @@ impl Session {
 
     /// Stops everything at once and gives the memory back.
     fn abandon(self, bus: &mut dyn Bus) {
-        let Self {
-            admin,
-            streamer,
-            pair,
-            pieces,
-            facts,
-            ..
-        } = self;
+        let drives: Vec<_> = self.drives().map(|facts| facts.nvme.address).collect();
+        let members = std::iter::once(self.first).chain(self.others);
         let parts = Parts {
-            streamer,
-            pair,
-            pieces,
+            streamer: self.streamer,
+            pieces: self.pieces,
+            members: members.collect(),
+            admin: None,
         };
-        parts.abandon(bus, facts.nvme.address, Some(admin));
+        parts.abandon(bus, drives);
     }
 }

@@ -30,6 +30,8 @@ pub enum StepName {
     IdentifyNamespace,
     /// Set Features, number of queues.
     QueueCount,
+    /// Put several drives together to one address space.
+    Array,
     /// Create I/O Completion Queue.
     CompletionQueue,
     /// Create I/O Submission Queue.
@@ -59,6 +61,7 @@ impl StepName {
             Self::Namespaces => "list namespaces",
             Self::IdentifyNamespace => "identify namespace",
             Self::QueueCount => "set number of queues",
+            Self::Array => "put drives together",
             Self::CompletionQueue => "create completion queue",
             Self::SubmissionQueue => "create submission queue",
             Self::Configure => "configure streamer",

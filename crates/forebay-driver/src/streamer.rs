@@ -11,6 +11,7 @@ use std::time::Duration;
 use forebay_spec::streamer::{self, bar0, regs, window};
 use serde::Serialize;
 
+use crate::array::Layout;
 use crate::bus::{Bus, PciAddress};
 use crate::error::Error;
 use crate::poll;
@@ -63,28 +64,39 @@ pub struct Parameters {
     pub cq_offset: u64,
     /// Units kept for each direction.
     pub reserve_pages: u32,
+    /// Most drives.
+    pub drives: u32,
+}
+
+/// Where a drive is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DrivePlace {
+    /// Bus address of the submission doorbell.
+    pub sq_doorbell: u64,
+    /// Bus address of the completion doorbell.
+    pub cq_doorbell: u64,
+    /// Namespace identifier.
+    pub nsid: u32,
 }
 
 /// What the driver writes before it enables the streamer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Config {
-    /// Bus address of the submission doorbell.
-    pub sq_doorbell: u64,
-    /// Bus address of the completion doorbell.
-    pub cq_doorbell: u64,
+    /// The drives, one or more.
+    pub drives: Vec<DrivePlace>,
+    /// How they make one address space, where the streamer is built for several.
+    pub layout: Layout,
     /// Bus address of the data window, a multiple of 8 MiB; with DRAM, of 128 MiB.
     pub data_window: u64,
     /// Where the payload is in on-board DRAM.
     pub dram: Option<DramPlaces>,
     /// Where the payload is in host memory.
     pub host: Option<HostPlaces>,
-    /// Namespace identifier.
-    pub nsid: u32,
     /// log2 of the logical block: 9 or 12.
     pub block_shift: u8,
     /// Most 4 KiB pages of one command, 1–256.
     pub transfer_pages: u16,
-    /// Size of the namespace in units of 512 bytes.
+    /// Size of the namespace, or of all together, in units of 512 bytes.
     pub namespace_sectors: u64,
     /// Cycles after which a command is given up; 0 is never.
     pub timeout_cycles: u32,
@@ -209,6 +221,7 @@ impl Streamer {
                 unit_shift: 0,
                 cq_offset,
                 reserve_pages: 0,
+                drives: 1,
             });
         }
         let version = self.read(bus, regs::version::OFFSET)? as u32;
@@ -234,6 +247,7 @@ impl Streamer {
             unit_shift: regs::parameters::UNIT_SHIFT.get(bits) as u32,
             cq_offset,
             reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,
+            drives: regs::parameters::DRIVES_MOST.get(bits).max(1) as u32,
         })
     }
 
@@ -270,12 +284,32 @@ impl Streamer {
     /// Where a value does not fit, or does not stick.
     pub fn configure(&self, bus: &mut dyn Bus, config: &Config) -> Result<(), Error> {
         self.check(config)?;
-        let mut writes = vec![
-            ("sq_doorbell", regs::sq_doorbell::OFFSET, config.sq_doorbell),
-            ("cq_doorbell", regs::cq_doorbell::OFFSET, config.cq_doorbell),
-            ("data_window", regs::data_window::OFFSET, config.data_window),
-            ("nsid", regs::nsid::OFFSET, u64::from(config.nsid)),
-        ];
+        let mut writes = vec![("data_window", regs::data_window::OFFSET, config.data_window)];
+        for (drive, number) in config.drives.iter().zip(0..) {
+            let offsets = match number {
+                0 => [
+                    regs::sq_doorbell::OFFSET,
+                    regs::cq_doorbell::OFFSET,
+                    regs::nsid::OFFSET,
+                ],
+                n => [
+                    regs::drive_sq_doorbell::of(n),
+                    regs::drive_cq_doorbell::of(n),
+                    regs::drive_nsid::of(n),
+                ],
+            };
+            writes.extend([
+                ("sq_doorbell", offsets[0], drive.sq_doorbell),
+                ("cq_doorbell", offsets[1], drive.cq_doorbell),
+                ("nsid", offsets[2], u64::from(drive.nsid)),
+            ]);
+        }
+        if config.layout.drives() > 1 {
+            writes.push(("layout", regs::layout::OFFSET, config.layout.register()));
+            // What an earlier life has left.
+            let states = (0..config.layout.drives()).map(regs::drive_state::of);
+            writes.extend(states.map(|offset| ("drive_state", offset, 0)));
+        }
         if let Some(dram) = config.dram {
             writes.extend([
                 ("prp_lists", regs::prp_lists::OFFSET, dram.prp_lists),
@@ -359,19 +393,30 @@ impl Streamer {
 
     /// Refuses what the streamer cannot hold.
     fn check(&self, config: &Config) -> Result<(), Error> {
+        let drives = config.drives.iter().flat_map(|drive| {
+            let DrivePlace {
+                sq_doorbell,
+                cq_doorbell,
+                nsid,
+            } = *drive;
+            let aligned = |at: u64| at.is_multiple_of(4);
+            [
+                (
+                    "sq_doorbell",
+                    sq_doorbell,
+                    aligned(sq_doorbell),
+                    "a multiple of 4",
+                ),
+                (
+                    "cq_doorbell",
+                    cq_doorbell,
+                    aligned(cq_doorbell),
+                    "a multiple of 4",
+                ),
+                ("nsid", nsid.into(), nsid != 0, "not 0"),
+            ]
+        });
         let checks = [
-            (
-                "sq_doorbell",
-                config.sq_doorbell,
-                config.sq_doorbell.is_multiple_of(4),
-                "a multiple of 4",
-            ),
-            (
-                "cq_doorbell",
-                config.cq_doorbell,
-                config.cq_doorbell.is_multiple_of(4),
-                "a multiple of 4",
-            ),
             (
                 "data_window",
                 config.data_window,
@@ -386,7 +431,6 @@ impl Streamer {
                     || config.data_window.is_multiple_of(window::DRAM_WINDOW_BYTES),
                 "a multiple of 128 MiB, as large as both buffers in DRAM",
             ),
-            ("nsid", config.nsid.into(), config.nsid != 0, "not 0"),
             (
                 "transfer_pages",
                 config.transfer_pages.into(),
@@ -424,7 +468,7 @@ impl Streamer {
                 )
             })
         });
-        for (parameter, value, good, limit) in checks.into_iter().chain(pieces) {
+        for (parameter, value, good, limit) in drives.chain(checks).chain(pieces) {
             if !good {
                 let limit = format!("it must be {limit}");
                 return Err(Error::Parameter {

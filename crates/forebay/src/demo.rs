@@ -190,14 +190,7 @@ fn differ(sent: &[u8], back: &[u8]) -> u64 {
 }
 
 fn differ_on_medium(session: &Session, data: &[u8]) -> Result<u64> {
-    let medium = session.system.ssd().medium();
-    let stored = medium.read(0, data.len()).map_err(|error| {
-        Failure::new(
-            Exit::Impossible,
-            format!("the simulated medium cannot be read: {error}"),
-            "check the room for temporary files",
-        )
-    })?;
+    let stored = session.stored(0, data.len())?;
     Ok(differ(data, &stored))
 }
 

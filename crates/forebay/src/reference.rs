@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The reference: an ideal polling host on the same drive and fabric.
+//! The reference: an ideal polling host on the same drives and fabric.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::{CLOCK_PERIOD, Workload};
-use forebay_model::Profile;
+use forebay_cosim::{CLOCK_PERIOD, Drive, Workload};
+use forebay_driver::ArrayOptions;
+use forebay_model::{FabricProfile, SsdProfile};
 
 use crate::args::{DefaultProfile, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
@@ -13,29 +14,39 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::report::Rate;
 
+/// Most bytes of one command.
+const COMMAND_MOST: u64 = 2 << 20;
+
 /// An ideal polling host: queues and data in its memory, completions out of order, no cost of its
 /// own.
 pub struct Reference {
-    profile: Profile,
+    fabric: FabricProfile,
+    profiles: Vec<SsdProfile>,
+    array: Option<ArrayOptions>,
     depth: u16,
     seed: u64,
 }
 
 impl Reference {
-    /// On the drive, and with as many commands outstanding, as the options say.
+    /// On the drives, and with as many commands outstanding at each, as the options say.
     ///
     /// # Errors
     /// Where the profile is bad.
     pub fn new<P: DefaultProfile>(args: &MachineArgs<P>) -> Result<Self> {
         let depth = u16::try_from(args.depth()).unwrap_or(u16::MAX);
+        let (profile, more) = args.load_profile()?;
+        let array = args.array.options(1 + more.len());
+        let more = more.into_iter().map(|drive| drive.profile);
         Ok(Self {
-            profile: args.load_profile()?,
+            fabric: profile.fabric,
+            profiles: std::iter::once(profile.ssd).chain(more).collect(),
+            array,
             depth,
             seed: args.seed,
         })
     }
 
-    /// Does the work on a drive that has just got power; none where the user wants to stop.
+    /// Does the work on drives that have just got power; none where the user wants to stop.
     ///
     /// # Errors
     /// Where the drive fails.
@@ -49,11 +60,16 @@ impl Reference {
 
     fn run(&self, workload: &Workload) -> Result<Rate> {
         let Self {
-            profile,
+            fabric,
+            array,
             depth,
             seed,
+            ..
         } = self;
-        let mut host = forebay_cosim::Reference::new(profile, None, *seed, *depth, workload.size)?;
+        let drives = self.profiles.iter().cloned().map(Drive::new).collect();
+        let most = workload.size.min(COMMAND_MOST);
+        let mut host =
+            forebay_cosim::Reference::array(fabric, drives, *array, *seed, *depth, most)?;
         let stop = Arc::new(AtomicBool::new(false));
         interrupt::also(Arc::clone(&stop));
         host.set_stop_flag(stop);

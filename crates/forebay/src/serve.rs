@@ -81,11 +81,10 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
         plan.push(Transaction::Read(Read::new(args.at, length, sink)));
     }
     let planned = plan.len();
-    let profile = args.machine.load_profile()?;
     // Streams that are fed from in here, or by the guest through the card's host port.
     let config = match args.write {
-        Some(_) => args.machine.config(profile)?,
-        None => args.machine.config_of_card(profile)?,
+        Some(_) => args.machine.config()?,
+        None => args.machine.config_of_card()?,
     };
     let progress = Progress::stage("looking for the RTL's library");
     let card = Card::new(config, &mut |step| progress.build(step))?;

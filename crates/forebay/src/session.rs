@@ -2,7 +2,7 @@
 //! A machine that runs: built, brought up, and driven with progress shown.
 
 use forebay_cosim::{Config, Direction, Error, System};
-use forebay_driver::{Namespace, Step};
+use forebay_driver::{Layout, Namespace, Step};
 use forebay_model::HopCount;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::report::{self, Header, ProfileName, Rate, Rtl};
-use crate::workload::Op;
+use crate::workload::{Op, prepare};
 
 /// How a run ended. What was reached is in the statistics in each case.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl Session {
     where
         P: crate::args::DefaultProfile,
     {
-        let mut config = args.config(args.load_profile()?)?;
+        let mut config = args.config()?;
         adjust(&mut config)?;
         let header = Header {
             schema: schema.to_owned(),
@@ -147,14 +147,21 @@ impl Session {
         }
     }
 
-    /// The namespace in use.
+    /// The namespace in use, or what an array is instead.
     ///
     /// # Errors
     /// Where there is none: never after [`Session::start`].
     pub fn namespace(&self) -> Result<Namespace> {
         let session = self.system.session();
         session
-            .map(|session| session.facts().namespace)
+            .map(|session| {
+                let (facts, bytes) = (session.facts(), session.facts().bytes());
+                Namespace {
+                    blocks: bytes >> facts.namespace.block_shift,
+                    sectors: bytes >> 9,
+                    ..facts.namespace
+                }
+            })
             .ok_or_else(|| {
                 Failure::new(
                     Exit::Impossible,
@@ -162,6 +169,43 @@ impl Session {
                     "report this defect",
                 )
             })
+    }
+
+    /// Which byte lies on which drive.
+    fn layout(&self) -> Layout {
+        let session = self.system.session();
+        session.map_or(Layout::ONE, |session| session.facts().layout())
+    }
+
+    /// Puts the pattern where reads will look for it.
+    ///
+    /// # Errors
+    /// As [`prepare`].
+    pub fn prepare(&mut self, ops: &[Op]) -> Result<()> {
+        let layout = self.layout();
+        prepare(self.system.ssds_mut(), layout, ops, self.header.seed)
+    }
+
+    /// What lies on the drives at this address.
+    ///
+    /// # Errors
+    /// Where a medium cannot be read.
+    pub fn stored(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
+        let mut all = Vec::with_capacity(bytes);
+        for (drive, at, bytes) in self.layout().pieces(address, bytes as u64) {
+            let Some(ssd) = self.system.ssds().get(drive) else {
+                continue;
+            };
+            let piece = ssd.medium().read(at, bytes as usize).map_err(|error| {
+                Failure::new(
+                    Exit::Impossible,
+                    format!("the simulated medium cannot be read: {error}"),
+                    "check the room for temporary files",
+                )
+            })?;
+            all.extend_from_slice(&piece);
+        }
+        Ok(all)
     }
 
     /// Whether the RTL has the registers and bits that SNAcc's lacks.

@@ -2,7 +2,8 @@
 //! What is moved in a measurement: lists of transactions.
 
 use forebay_cosim::{Access, Direction, Read, Sink, System, Workload, Write, fill_pattern};
-use forebay_model::Medium;
+use forebay_driver::Layout;
+use forebay_model::Ssd;
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -91,26 +92,30 @@ pub fn scattered(direction: Direction, bytes: u64, size: u64, span: u64, seed: u
     }
 }
 
-/// Puts the pattern where reads will look for it, past the drive's own ways: what a drive holds
+/// Puts the pattern where reads will look for it, past the drives' own ways: what a drive holds
 /// before a measurement is not part of it.
 ///
 /// # Errors
-/// Where the medium ends before or its file fails.
-pub fn prepare(medium: &mut Medium, ops: &[Op], seed: u64) -> Result<()> {
-    let mut piece = Vec::new();
+/// Where a medium ends before or its file fails.
+pub fn prepare(ssds: &mut [Ssd], layout: Layout, ops: &[Op], seed: u64) -> Result<()> {
+    let mut data = Vec::new();
     for op in ops {
-        piece.resize(op.length as usize, 0);
-        fill_pattern(seed, op.address, &mut piece);
-        medium.write(op.address, &piece).map_err(|error| {
-            Failure::new(
-                Exit::BadInput,
-                format!(
-                    "the drive cannot hold {} bytes at {:#x}: {error}",
-                    op.length, op.address
-                ),
-                "choose a smaller --bytes, or a larger drive (--profile)",
-            )
-        })?;
+        let mut address = op.address;
+        for (drive, at, bytes) in layout.pieces(op.address, op.length) {
+            data.resize(bytes as usize, 0);
+            fill_pattern(seed, address, &mut data);
+            address += bytes;
+            let Some(ssd) = ssds.get_mut(drive) else {
+                continue;
+            };
+            ssd.medium_mut().write(at, &data).map_err(|error| {
+                Failure::new(
+                    Exit::BadInput,
+                    format!("drive {drive} cannot hold {bytes} bytes at {at:#x}: {error}"),
+                    "choose a smaller --bytes, or a larger drive (--profile)",
+                )
+            })?;
+        }
     }
     Ok(())
 }
@@ -118,6 +123,8 @@ pub fn prepare(medium: &mut Medium, ops: &[Op], seed: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_driver::ArrayOptions;
+    use forebay_model::Medium;
 
     #[test]
     fn workloads_move_what_they_should() {
@@ -136,19 +143,26 @@ mod tests {
 
     #[test]
     fn what_is_prepared_lies_there() {
-        let mut medium = Medium::in_memory(1 << 20);
-        let all = ops(&scattered(Direction::Read, 8192, 4096, 1 << 20, 9));
-        assert!(prepare(&mut medium, &all, 5).is_ok());
-        let mut expected = vec![0; 4096];
+        let ssd = || {
+            let profile = forebay_model::Profile::builtin("ideal").unwrap();
+            Ssd::new(&profile.ssd, Medium::in_memory(profile.ssd.bytes()), 1).unwrap()
+        };
+        let mut ssds = [ssd(), ssd()];
+        let (drives, chunk) = (2, 4096);
+        let layout = Layout::new(ArrayOptions { drives, chunk }).unwrap();
+        let all = ops(&scattered(Direction::Read, 16384, 8192, 1 << 20, 9));
+        assert!(prepare(&mut ssds, layout, &all, 5).is_ok());
+        let mut expected = vec![0; 8192];
         fill_pattern(5, all[0].address, &mut expected);
-        assert_eq!(
-            *medium.read(all[0].address, 4096).unwrap_or_default(),
-            *expected
-        );
+        let mut stored = Vec::new();
+        for (drive, at, bytes) in layout.pieces(all[0].address, 8192) {
+            stored.extend_from_slice(&ssds[drive].medium().read(at, bytes as usize).unwrap());
+        }
+        assert_eq!(stored, expected);
         let beyond = [Op {
-            address: 1 << 20,
+            address: 1 << 60,
             ..all[0]
         }];
-        assert!(prepare(&mut medium, &beyond, 5).is_err());
+        assert!(prepare(&mut ssds, Layout::ONE, &beyond, 5).is_err());
     }
 }

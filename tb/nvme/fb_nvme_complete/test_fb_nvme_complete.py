@@ -57,7 +57,9 @@ class Complete:
         self.drive = Drive(entries)
         self.limit = limit
         self.tail = 0
+        self.heads: list[int] = []  # of several drives, where a test follows them itself
         self.depth = int(dut.QueueDepth.value)
+        self.tags = self.depth * int(dut.Drives.value)
         cocotb.start_soon(self._identifiers())
 
     async def _identifiers(self) -> None:
@@ -74,7 +76,7 @@ class Complete:
         known = self.drive.used.get(tag)
         dut.lookup_in_use.value = known is not None
         if known:
-            descriptor = {name: known[name] for name in ("op", "page", "sector", "loose")}
+            descriptor = {name: known[name] for name in ("drive", "op", "page", "sector", "loose")}
             dut.lookup_descriptor.value = structs.pack("descriptor_t", **descriptor)
             dut.lookup_retries.value = known["retries"]
 
@@ -83,6 +85,7 @@ class Complete:
         free = [tag for tag in range(self.depth) if tag not in self.drive.used]
         tag = random.choice(free)
         self.drive.used[tag] = {
+            "drive": 0,
             "op": random.choice([structs.constant("OP_WRITE"), structs.constant("OP_READ")]),
             "page": random.randrange(1024),
             "sector": random.getrandbits(40),
@@ -116,7 +119,8 @@ class Complete:
             events["page"] = int(dut.note_page.value)
         await harness.step(dut.clk)
         await FallingEdge(dut.clk)
-        assert dut.cq_head.value == self.drive.place
+        if not self.heads:
+            assert int(dut.cq_head.value) & 0x7FF == self.drive.place
         return events
 
     def good(self, tag: int, status: int = 0) -> dict[str, int]:
@@ -185,7 +189,7 @@ async def mixed_entries(dut, entries: int) -> None:
             elif kind == "slot":
                 fields["slot"] = (fields["slot"] + 1) % 1024
             elif kind == "cid":
-                fields["cid"] = random.choice([0x8000 | tag, complete.depth, 0xFFFF])
+                fields["cid"] = random.choice([0x8000 | tag, complete.tags, 0xFFFF])
             else:
                 fields["sq_head"] = random.choice([entries, entries + 3, 0xFFFF])
             if cause == "rogue_phase":
@@ -209,6 +213,51 @@ async def head_must_move_forward(dut) -> None:
     assert (await complete.post(**fields | {"sq_head": 7}))["rogue_head"]
     fields = complete.good(tags[1])
     assert (await complete.post(**fields | {"sq_head": 6}))["completed"]
+
+
+@cocotb.test()
+async def several_drives(dut) -> None:
+    """Each drive has heads and a phase of its own; one cannot end another's command."""
+    count = int(dut.Drives.value)
+    complete = await start(dut, 5)
+    drives = [Drive(5) for _ in range(count)]
+    tails = [0] * count
+    for _ in range(100):
+        number = random.randrange(count)
+        complete.drive, complete.tail = drives[number], tails[number]
+        tag = complete.submit()
+        complete.drive.used[tag]["drive"] = number
+        tails[number] = complete.tail
+        dut.sq_tail.value = sum(tail << 11 * n for n, tail in enumerate(tails))
+        complete.heads = [drive.place for drive in drives]
+        other = random.randrange(count)
+        fields = complete.good(tag) | {"drive": number}
+        if other != number:
+            wrong = {"drive": other, "slot": drives[other].place, "phase": drives[other].phase}
+            wrong["sq_head"] = tails[other]
+            drives[other].advance()
+            found = await complete.post(**fields | wrong)
+            assert found["rogue_cid"] and not found["finish"]
+        assert (await complete.post(**fields))["completed"]
+        complete.drive.used.clear()
+        heads = int(dut.cq_head.value)
+        assert [heads >> 11 * n & 0x7FF for n in range(count)] == [d.place for d in drives]
+
+
+@cocotb.test()
+async def offline(dut) -> None:
+    """Nothing is heard of a drive that is offline."""
+    if int(dut.Drives.value) == 1:
+        return
+    complete = await start(dut, 5)
+    dut.cfg.value = structs.pack("cfg_t", queue_entries=5, offline=0b10)
+    tag = complete.submit()
+    complete.drive.used[tag]["drive"] = 1
+    dut.sq_tail.value = complete.tail << 11
+    fields = complete.good(tag) | {"drive": 1}
+    complete.drive.place = 0
+    found = await complete.post(**fields)
+    assert not any(found.values())
 
 
 @cocotb.test()
@@ -251,8 +300,8 @@ async def reset_between(dut) -> None:
     assert (await complete.post(**complete.good(tag)))["completed"]
 
 
-@pytest.mark.parametrize("depth", [64])
-def test_complete(depth: int) -> None:
-    """Run all coroutines at this depth."""
-    parameters = {"QueueDepth": depth}
+@pytest.mark.parametrize(("depth", "drives"), [(64, 1), (64, 3)])
+def test_complete(depth: int, drives: int) -> None:
+    """Run all coroutines at this depth, for so many drives."""
+    parameters = {"QueueDepth": depth, "Drives": drives}
     simulate(__file__, "fb_nvme_complete", parameters, filelist="rtl/top/onchip.f")

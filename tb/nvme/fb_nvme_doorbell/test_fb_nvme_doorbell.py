@@ -154,6 +154,39 @@ async def neither_starves(dut) -> None:
 
 
 @cocotb.test()
+@cocotb.parametrize(share=[0.0, 0.7])
+async def several_drives(dut, share: float) -> None:
+    """Each drive's last values arrive at its own doorbells, and none waits for long."""
+    doorbells, ram = await start(dut)
+    stall(ram, share)
+    drives = len(dut.sq_tail.value) // 11
+
+    async def addresses() -> None:
+        while True:
+            dut.sq_address.value = 0x100 * int(dut.ring_drive.value)
+            dut.cq_address.value = 0x100 * int(dut.ring_drive.value) + 4
+            await dut.ring_drive.value_change
+
+    cocotb.start_soon(addresses())
+    dut.enable.value = 1
+    values = {(drive, kind): 0 for drive in range(drives) for kind in (0, 4)}
+    for _ in range(400):
+        await harness.step(dut.clk)
+        for which in values:
+            if random.random() < 0.3:
+                values[which] = (values[which] + 1) % LIMIT
+        for kind, signal in ((0, dut.sq_tail), (4, dut.cq_head)):
+            signal.value = sum(values[drive, kind] << 11 * drive for drive in range(drives))
+    await harness.step(dut.clk, 100 * drives)
+    counts = []
+    for (drive, kind), value in values.items():
+        written = doorbells.values(0x100 * drive + kind)
+        assert written[-1] == value
+        counts.append(len(written))
+    assert max(counts) <= min(counts) + 2
+
+
+@cocotb.test()
 async def disabling(dut) -> None:
     """Disabled, nothing starts and a write under way ends; enabled, counting begins at 0 again."""
     doorbells, ram = await start(dut)
@@ -263,7 +296,7 @@ async def forgotten_value(dut) -> None:
     for _ in range(4):
         await FallingEdge(dut.clk)
         dut.busy_q.value = 0
-        dut.sq_sent_q.value = 0
+        dut.sent_q.value = 0
         dut.aw_valid_q.value = 0
         dut.w_valid_q.value = 0
 
@@ -277,14 +310,16 @@ async def withdraw(dut, channel: str) -> None:
     await harness.withdraw(dut.clk, getattr(dut, f"u_check_{channel}"))
 
 
-def run(**options: object) -> None:
+def run(drives: int = 1, **options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_nvme_doorbell", filelist="rtl/top/onchip.f", **options)
+    parameters = {"Drives": drives}
+    simulate(__file__, "fb_nvme_doorbell", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-def test_doorbell() -> None:
-    """Run all coroutines."""
-    run()
+@pytest.mark.parametrize("drives", [1, 5])
+def test_doorbell(drives: int) -> None:
+    """Run all coroutines for so many drives."""
+    run(drives)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ class Completion:
     sqhd: int
     phase: int
     status: int
+    drive: int = 0
 
     def encode(self) -> bytes:
         """Return the 16 bytes that the SSD writes."""
@@ -34,10 +35,10 @@ class Completion:
         return b"".join(word.to_bytes(4, "little") for word in words)
 
 
-def random_completion(slot: int) -> Completion:
+def random_completion(slot: int, drive: int = 0) -> Completion:
     """Return a completion with every field at random."""
     bits = random.getrandbits
-    return Completion(slot, bits(16), bits(16), bits(1), bits(15))
+    return Completion(slot, bits(16), bits(16), bits(1), bits(15), drive)
 
 
 class Queue:
@@ -48,7 +49,10 @@ class Queue:
         self.master = master
         self.depth = int(dut.QueueDepth.value)
         self.cq = int(dut.CqOffset.value)
-        self.entries = [random.randbytes(64) for _ in range(self.depth)]
+        self.drives = int(dut.Drives.value)
+        self.window = 1 << len(dut.s_axi_queue_araddr)
+        # The entries of all drives, one drive after the other.
+        self.entries = [random.randbytes(64) for _ in range(self.drives * self.depth)]
         self.completions: list[Completion] = []
         self.first_cycle = 0
         self.strays = 0
@@ -63,7 +67,8 @@ class Queue:
         coming = deque([None] * latency)
         while True:
             await FallingEdge(dut.clk)
-            coming.append(int(dut.fetch_slot.value) if dut.fetch_valid.value == 1 else None)
+            place = int(dut.fetch_drive.value) * self.depth + int(dut.fetch_slot.value)
+            coming.append(place if dut.fetch_valid.value == 1 else None)
             await harness.step(dut.clk)
             coming.popleft()
             slot = coming[0]
@@ -83,9 +88,9 @@ class Queue:
                 fields = (getattr(dut, f"cqe_{name}") for name in Completion.__annotations__)
                 self.completions.append(Completion(*(int(field.value) for field in fields)))
 
-    def place(self, slot: int) -> int:
+    def place(self, slot: int, drive: int = 0) -> int:
         """Return the address of a completion queue entry."""
-        return self.cq + 16 * slot
+        return 2 * self.cq * drive + self.cq + 16 * slot
 
     async def expect(self, wanted: list[Completion], strays: int = 0) -> None:
         """Compare what has left the module with what was written, and forget it."""
@@ -110,14 +115,17 @@ async def fetches(dut, request: float, answer: float) -> None:
     """Entries arrive whole in bursts, and in pieces of 1 to 64 bytes; the rest reads as zero."""
     queue = await start(dut)
     harness.stall_master(queue.master, request, answer)
-    window = bytearray(2 * queue.cq)
-    for slot, entry in enumerate(queue.entries):
-        window[64 * slot : 64 * slot + 64] = entry
+    window = bytearray(queue.window)
+    for place, entry in enumerate(queue.entries):
+        drive, slot = divmod(place, queue.depth)
+        at = 2 * queue.cq * drive + 64 * slot
+        window[at : at + 64] = entry
     reads = []
     for _ in range(60):
         length = random.choice([64, 64, 128, 64 * min(queue.depth, 64), 8, 16, 1, 100])
         reach = random.choice([64 * queue.depth, 64 * queue.depth, 2 * queue.cq])
-        at = random.randrange(max(reach - length, 1))
+        pair = 2 * queue.cq * random.randrange(queue.window // (2 * queue.cq))
+        at = pair + random.randrange(max(reach - length, 1))
         at = at // 64 * 64 if length % 64 == 0 else at
         size = random.choice([None, 3, 2, 6]) if length <= 128 else None
         reads.append((at, length, queue.master.init_read(at, length, size=size)))
@@ -160,10 +168,11 @@ async def completions(dut, request: float, ready_share: float) -> None:
         count = random.choice([1, 1, 2, 3, 4, 7])
         first = random.randrange(max(queue.depth - count, 1))
         count = min(count, queue.depth)
-        wanted = [random_completion(first + n) for n in range(count)]
+        drive = random.randrange(queue.drives)
+        wanted = [random_completion(first + n, drive) for n in range(count)]
         data = b"".join(one.encode() for one in wanted)
         piece = random.choice([4, 8, 16, 64])
-        at = queue.place(first)
+        at = queue.place(first, drive)
         if random.random() < 0.5:
             size = {4: 2, 8: 3, 16: 4, 64: 6}[piece]
             await queue.master.write(at, data, size=size)
@@ -204,6 +213,9 @@ async def strays_and_refusals(dut) -> None:
     await queue.expect([], strays=4)
     await queue.master.write(8, bytes(4))
     await queue.expect([], strays=1)
+    if queue.place(0, queue.drives) < queue.window:
+        await queue.master.write(queue.place(0, queue.drives), bytes(16))
+        await queue.expect([], strays=1)
     if queue.place(queue.depth) < 2 * queue.cq:
         await queue.master.write(queue.place(queue.depth), bytes(16))
         await queue.expect([], strays=1)
@@ -315,20 +327,23 @@ async def withdraw(dut, channel: str) -> None:
     await harness.withdraw(dut.clk, getattr(dut, f"u_check_{channel}"))
 
 
-def run(depth: int, latency: int, **options: object) -> None:
+def run(depth: int, latency: int, drives: int = 1, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {
         "QueueDepth": depth,
+        "Drives": drives,
         "CqOffset": max(4096, 64 * depth),
         "FetchLatency": latency,
     }
     simulate(__file__, "fb_nvme_queue", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize(("depth", "latency"), [(2, 2), (64, 2), (1024, 1)])
-def test_queue(depth: int, latency: int) -> None:
-    """Run all coroutines at this depth and latency."""
-    run(depth, latency)
+@pytest.mark.parametrize(
+    ("depth", "latency", "drives"), [(2, 2, 1), (64, 2, 1), (1024, 1, 1), (16, 2, 3), (128, 2, 8)]
+)
+def test_queue(depth: int, latency: int, drives: int) -> None:
+    """Run all coroutines at this depth and latency, for so many drives."""
+    run(depth, latency, drives)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pages import PAGE, Pages
 from runner import simulate
 
 SECTORS = 1 << 24
+CHUNK = 32  # sectors of an array's chunk
 
 
 class Reader:
@@ -23,6 +24,7 @@ class Reader:
 
     def __init__(self, dut, transfer: int, chunk: int) -> None:
         self.most = min(transfer, chunk)
+        self.array = bool(dut.Array.value)
         bus = AxiStreamBus.from_prefix(dut, "s_axis_rdcmd")
         self.source = AxiStreamSource(bus, dut.clk, dut.rst, byte_lanes=32)
         self.source.log.setLevel("WARNING")
@@ -42,9 +44,12 @@ class Reader:
             assert not built.reject and not built.loose and not built.fua and not built.flush
             assert built.sector == at
             assert built.length <= self.most * PAGE
-            # Only the last command may end inside a page.
-            assert built.last or built.length % PAGE == 0
             at += built.length // 512
+            # Only the last command may end inside a page, and one that ends with a chunk.
+            edge = self.array and at % CHUNK == 0
+            assert built.last or built.length % PAGE == 0 or edge
+            final = built.sector + built.size // 512
+            assert not self.array or built.sector // CHUNK == final // CHUNK
             left -= built.length
         assert left == 0
 
@@ -57,6 +62,7 @@ async def start(dut, *, block: int = 512, transfer: int = 8, chunk: int = 3) -> 
         block_4k=block == PAGE,
         transfer_m1=transfer - 1,
         chunk_m1=chunk - 1,
+        strip_m1=CHUNK // 8 - 1,
         namespace_sectors=SECTORS,
     )
     reader = Reader(dut, transfer, chunk)
@@ -168,16 +174,16 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(unit: int = 0, **options: object) -> None:
-    """Build the module for units of 2^unit pages and simulate it."""
-    parameters = {"UnitBits": unit}
+def run(unit: int = 0, array: int = 0, **options: object) -> None:
+    """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
+    parameters = {"UnitBits": unit, "Array": array}
     simulate(__file__, "fb_nvme_read", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize("unit", [0, 2])
-def test_read(unit: int) -> None:
-    """Run all coroutines with units of one page and of several."""
-    run(unit)
+@pytest.mark.parametrize(("unit", "array"), [(0, 0), (2, 0), (0, 1), (2, 1)])
+def test_read(unit: int, array: int) -> None:
+    """Run all coroutines with units of one page and of several, for one drive and for more."""
+    run(unit, array)
 
 
 def test_assertion_fires() -> None:

@@ -17,6 +17,7 @@ from pages import PAGE, Built, Pages
 from runner import simulate
 
 SECTORS = 1 << 24
+CHUNK = 32  # sectors of an array's chunk
 
 
 class Writer:
@@ -73,6 +74,8 @@ class Writer:
             assert not built.reject and not built.loose
             assert (built.sector, built.fua, built.flush) == (at, fua, flush)
             assert built.length % self.block == 0 and built.length <= self.most * PAGE
+            final = built.sector + built.length // 512 - 1
+            assert not self.dut.Array.value or built.sector // CHUNK == final // CHUNK
             at += built.length // 512
             found += self.content(built)
         assert found == padded
@@ -87,6 +90,7 @@ async def start(dut, *, block: int = 512, transfer: int = 8, chunk: int = 3) -> 
         block_4k=block == PAGE,
         transfer_m1=transfer - 1,
         chunk_m1=chunk - 1,
+        strip_m1=CHUNK // 8 - 1,
         namespace_sectors=SECTORS,
     )
     writer = Writer(dut, block, transfer, chunk)
@@ -244,16 +248,16 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(unit: int = 0, **options: object) -> None:
-    """Build the module for units of 2^unit pages and simulate it."""
-    parameters = {"UnitBits": unit}
+def run(unit: int = 0, array: int = 0, **options: object) -> None:
+    """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
+    parameters = {"UnitBits": unit, "Array": array}
     simulate(__file__, "fb_nvme_write", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize("unit", [0, 1])
-def test_write(unit: int) -> None:
-    """Run all coroutines with units of one page and of two."""
-    run(unit)
+@pytest.mark.parametrize(("unit", "array"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_write(unit: int, array: int) -> None:
+    """Run all coroutines with units of one page and of two, for one drive and for more."""
+    run(unit, array)
 
 
 @pytest.mark.parametrize(

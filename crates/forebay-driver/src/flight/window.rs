@@ -92,7 +92,9 @@ fn entry(session: &Session, bus: &mut dyn Bus, slot: u32) -> Result<Option<Sqe>,
     };
     let place = session.fpga_place();
     let depth = u64::from(parameters.queue_depth);
-    let queues = place.queues.unwrap_or(bar0::queues(depth));
+    let queues = place
+        .queues
+        .unwrap_or(bar0::queues(depth, parameters.drives.into()));
     let at = queues + window::sqe_offset(slot.into());
     let mut bytes = [0; Sqe::BYTES];
     for offset in WORDS {

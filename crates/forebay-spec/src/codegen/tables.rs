@@ -141,6 +141,7 @@ pub const GROUPS: &[Group] = &[
             err("ERR_BAD_KEEP", error::BAD_KEEP),
             err("ERR_TOO_LONG", error::TOO_LONG),
             err("ERR_MEMORY", error::MEMORY),
+            err("ERR_OFFLINE", error::OFFLINE),
             err("ERR_NVME", error::NVME_FLAG),
         ],
     },

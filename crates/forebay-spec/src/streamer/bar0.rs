@@ -7,7 +7,7 @@ use super::window;
 pub const BYTES: u64 = 64 << 20;
 /// Bytes of BAR 0 where the payload is in on-board DRAM.
 pub const BYTES_DRAM: u64 = 256 << 20;
-/// Offset of the queue window, up to a depth of 512.
+/// Offset of the queue window, up to a depth of 512, or of 64 for eight drives.
 pub const QUEUES: u64 = 0x6_0000;
 /// Offset of the control registers.
 pub const CONTROL: u64 = 0x7_0000;
@@ -31,9 +31,9 @@ pub const PRP_LISTS: u64 = 0x80_0000;
 /// Offset of the data window, where the payload is in on-board DRAM.
 pub const DATA_DRAM: u64 = 0x800_0000;
 
-/// Offset of the queue window of a streamer built for `depth` entries.
-pub const fn queues(depth: u64) -> u64 {
-    if window::queue_window_bytes(depth) <= CONTROL - QUEUES {
+/// Offset of the queue window of a streamer built for `depth` entries and so many drives.
+pub const fn queues(depth: u64, drives: u64) -> u64 {
+    if window::queue_window_bytes(depth, drives) <= CONTROL - QUEUES {
         QUEUES
     } else {
         QUEUES_DEEP
@@ -50,6 +50,8 @@ const _: () = {
     assert!(PRP_LISTS + window::PRP_LISTS_BYTES <= DATA);
     assert!(HOST.is_multiple_of(HOST_BYTES) && HOST + HOST_BYTES <= DATA);
     assert!(HOST_CONTROL + HOST_CONTROL_BYTES <= HOST);
-    assert!(QUEUES_DEEP + window::queue_window_bytes(1024) <= HOST_CONTROL);
-    assert!(queues(512) == QUEUES && queues(1024) == QUEUES_DEEP);
+    assert!(QUEUES_DEEP + window::queue_window_bytes(1024, 1) <= HOST_CONTROL);
+    assert!(QUEUES_DEEP + window::queue_window_bytes(128, 8) <= HOST_CONTROL);
+    assert!(queues(512, 1) == QUEUES && queues(1024, 1) == QUEUES_DEEP);
+    assert!(queues(64, 8) == QUEUES && queues(128, 8) == QUEUES_DEEP);
 };

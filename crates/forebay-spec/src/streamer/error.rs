@@ -22,6 +22,8 @@ pub const BAD_KEEP: u8 = 0x06;
 pub const TOO_LONG: u8 = 0x07;
 /// The memory that holds the payload has refused a part of it.
 pub const MEMORY: u8 = 0x08;
+/// The drive that it concerns is offline.
+pub const OFFLINE: u8 = 0x09;
 /// Set in a code that carries a condensed NVMe status.
 pub const NVME_FLAG: u8 = 0x80;
 
@@ -44,6 +46,8 @@ pub enum UserError {
     TooLong,
     /// [`MEMORY`].
     Memory,
+    /// [`OFFLINE`].
+    Offline,
     /// The SSD's own status, condensed: status code type and five of the eight code bits. The whole
     /// status stands in register `error_cause`.
     Nvme {
@@ -69,6 +73,7 @@ impl UserError {
             BAD_KEEP => Self::BadKeep,
             TOO_LONG => Self::TooLong,
             MEMORY => Self::Memory,
+            OFFLINE => Self::Offline,
             c if c & NVME_FLAG != 0 => Self::Nvme {
                 sct: c >> 5 & 3,
                 code: c & 0x1f,
@@ -88,6 +93,7 @@ impl UserError {
             Self::BadKeep => BAD_KEEP,
             Self::TooLong => TOO_LONG,
             Self::Memory => MEMORY,
+            Self::Offline => OFFLINE,
             Self::Nvme { sct, code } => NVME_FLAG | (sct & 3) << 5 | code & 0x1f,
             Self::Unknown(code) => code,
         }
@@ -119,6 +125,7 @@ impl fmt::Display for UserError {
             Self::Memory => f.write_str(
                 "the memory of the payload refused a part of it (counted in register memory_errors)",
             ),
+            Self::Offline => f.write_str("the drive on which it would lie is offline"),
             Self::Nvme { sct, code } => write!(
                 f,
                 "the SSD failed the command (status code type {sct}, code bits {code:#04x}; \

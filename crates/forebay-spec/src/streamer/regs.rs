@@ -162,6 +162,8 @@ pub mod parameters {
     pub const RESERVE_PAGES: Field = Field::new(48, 8);
     /// Unit: Binary logarithm of the 4 KiB pages in a unit, of which each command holds whole ones.
     pub const UNIT_SHIFT: Field = Field::new(56, 4);
+    /// Drives: Most drives, 1 to 8; 0 is 1 too.
+    pub const DRIVES_MOST: Field = Field::new(60, 4);
 }
 
 /// Block size: Logical block of the namespace as power of two.
@@ -200,7 +202,7 @@ pub mod namespace_sectors {
     pub const SECTORS: Field = Field::new(0, 48);
 }
 
-/// Time-out: A command not completed after this many cycles stops the queue and is reported.
+/// Time-out: A command not completed after this many cycles stops the queue and is reported; with several drives, see `drive_state`.
 pub mod timeout_cycles {
     use super::Field;
 
@@ -262,6 +264,8 @@ pub mod status {
     pub const IDLE: Field = Field::new(2, 1);
     /// Enabled: The queue runs.
     pub const ENABLED: Field = Field::new(3, 1);
+    /// Lost: Drives with a command that has timed out; bit n is drive n's.
+    pub const LOST: Field = Field::new(8, 8);
     /// Outstanding: Commands submitted and not completed.
     pub const OUTSTANDING: Field = Field::new(16, 11);
     /// Write pages: Units of the buffer held by writes.
@@ -284,6 +288,8 @@ pub mod error_cause {
     pub const CID: Field = Field::new(24, 16);
     /// Write: 1: a write, 0: a read.
     pub const WRITE: Field = Field::new(40, 1);
+    /// Drive: Which drive's command it was.
+    pub const DRIVE: Field = Field::new(41, 3);
     /// Valid: An error is held. Write 1 to clear.
     pub const VALID: Field = Field::new(63, 1);
 }
@@ -478,7 +484,7 @@ pub mod histogram {
     pub const ENTRIES: usize = 32;
 }
 
-/// Trace: Ring of the last 64 queue events: cycle 31:0, kind 35:32, command identifier 47:36, detail 63:48. Kinds: 1 submitted (detail: submission queue slot), 2 submission doorbell (tail), 3 entry fetched (slot), 4 completed (submission queue head), 5 completed with an error (status), 6 retried, 7 rogue (1 phase, 2 identifier, 3 head), 8 completion doorbell (head), 9 timed out, 10 rejected (error code).
+/// Trace: Ring of the last 64 queue events: cycle 31:0, kind 35:32, command identifier 47:36, detail 63:48. Kinds: 1 submitted (detail: submission queue slot), 2 submission doorbell (tail), 3 entry fetched (slot), 4 completed (submission queue head), 5 completed with an error (status), 6 retried, 7 rogue (1 phase, 2 identifier, 3 head), 8 completion doorbell (head), 9 timed out, 10 rejected (error code). Slots, tails and heads have the drive in bits 15:13.
 pub mod trace {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x800;
@@ -486,8 +492,136 @@ pub mod trace {
     pub const ENTRIES: usize = 64;
 }
 
+/// Submission doorbell address of a drive: As `sq_doorbell`, which drive 0 uses instead of this.
+pub mod drive_sq_doorbell {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc00;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Address: The address.
+    pub const ADDRESS: Field = Field::new(0, 64);
+}
+
+/// Completion doorbell address of a drive: As `cq_doorbell`, which drive 0 uses instead of this.
+pub mod drive_cq_doorbell {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc08;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Address: The address.
+    pub const ADDRESS: Field = Field::new(0, 64);
+}
+
+/// Namespace of a drive: As `nsid`, which drive 0 uses instead of this.
+pub mod drive_nsid {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc10;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Identifier: NSID, 1 upwards.
+    pub const NSID: Field = Field::new(0, 32);
+}
+
+/// State of a drive.
+pub mod drive_state {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc18;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Outstanding: Commands submitted there and not completed.
+    pub const OUTSTANDING: Field = Field::new(0, 11);
+    /// Offline: Set by software: the drive cannot reach the bus any more. Its commands fail, the other drives' go on. Clear it only while the streamer is disabled.
+    pub const OFFLINE: Field = Field::new(12, 1);
+    /// Lost: One of its commands timed out since `enable` rose. The queue halts unless the drive is offline before as much time has passed again.
+    pub const LOST: Field = Field::new(13, 1);
+}
+
+/// Commands of a drive: Commands that are over, zero again when `enable` rises; so are the next three.
+pub mod drive_commands {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc20;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Commands: Modulo 2^32.
+    pub const COMMANDS: Field = Field::new(0, 32);
+}
+
+/// Sectors of a drive: What was read and written without an error, in units of 512 bytes.
+pub mod drive_sectors {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc28;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Sectors: Modulo 2^40.
+    pub const SECTORS: Field = Field::new(0, 40);
+}
+
+/// Failed commands of a drive: Commands that were over with an error.
+pub mod drive_failed {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc30;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Commands: Modulo 2^32.
+    pub const COMMANDS: Field = Field::new(0, 32);
+}
+
+/// Longest latency of a drive: From submission to completion.
+pub mod drive_longest {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xc38;
+    /// Offset of number `n`.
+    pub const fn of(n: u64) -> u64 {
+        OFFSET + n * 0x40
+    }
+    /// Cycles: At most 2^24 - 1.
+    pub const CYCLES: Field = Field::new(0, 24);
+}
+
+/// Layout of the array: How drives make one address space; write it while the streamer is disabled.
+pub mod layout {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xe00;
+    /// Drives: How many are used - 1. Above `parameters.drives_most` - 1: undefined.
+    pub const DRIVES_M1: Field = Field::new(0, 3);
+    /// Chunk: 4 KiB pages - 1 that follow each other on one drive, a power of two - 1.
+    pub const CHUNK_M1: Field = Field::new(8, 8);
+}
+
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 42] = [
+pub const ALL: [(&str, u64); 51] = [
     ("sq_doorbell", sq_doorbell::OFFSET),
     ("cq_doorbell", cq_doorbell::OFFSET),
     ("data_window", data_window::OFFSET),
@@ -530,6 +664,15 @@ pub const ALL: [(&str, u64); 42] = [
     ("doorbell_errors", doorbell_errors::OFFSET),
     ("histogram", histogram::OFFSET),
     ("trace", trace::OFFSET),
+    ("drive_sq_doorbell", drive_sq_doorbell::OFFSET),
+    ("drive_cq_doorbell", drive_cq_doorbell::OFFSET),
+    ("drive_nsid", drive_nsid::OFFSET),
+    ("drive_state", drive_state::OFFSET),
+    ("drive_commands", drive_commands::OFFSET),
+    ("drive_sectors", drive_sectors::OFFSET),
+    ("drive_failed", drive_failed::OFFSET),
+    ("drive_longest", drive_longest::OFFSET),
+    ("layout", layout::OFFSET),
 ];
 
 /// Registers that count: name, offset and meaning, by offset.
@@ -617,7 +760,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 57] = [
+pub const FIELDS: [(&str, &str, Field); 72] = [
     ("sq_doorbell", "address", sq_doorbell::ADDRESS),
     ("cq_doorbell", "address", cq_doorbell::ADDRESS),
     ("data_window", "address", data_window::ADDRESS),
@@ -636,6 +779,7 @@ pub const FIELDS: [(&str, &str, Field); 57] = [
     ("parameters", "cq_offset", parameters::CQ_OFFSET),
     ("parameters", "reserve_pages", parameters::RESERVE_PAGES),
     ("parameters", "unit_shift", parameters::UNIT_SHIFT),
+    ("parameters", "drives_most", parameters::DRIVES_MOST),
     ("block_shift", "shift", block_shift::SHIFT),
     ("transfer_pages", "pages", transfer_pages::PAGES),
     ("namespace_sectors", "sectors", namespace_sectors::SECTORS),
@@ -648,6 +792,7 @@ pub const FIELDS: [(&str, &str, Field); 57] = [
     ("status", "halted", status::HALTED),
     ("status", "idle", status::IDLE),
     ("status", "enabled", status::ENABLED),
+    ("status", "lost", status::LOST),
     ("status", "outstanding", status::OUTSTANDING),
     ("status", "write_pages", status::WRITE_PAGES),
     ("status", "read_pages", status::READ_PAGES),
@@ -655,6 +800,7 @@ pub const FIELDS: [(&str, &str, Field); 57] = [
     ("error_cause", "nvme_status", error_cause::NVME_STATUS),
     ("error_cause", "cid", error_cause::CID),
     ("error_cause", "write", error_cause::WRITE),
+    ("error_cause", "drive", error_cause::DRIVE),
     ("error_cause", "valid", error_cause::VALID),
     ("error_sector", "sector", error_sector::SECTOR),
     ("memory_errors", "writes", memory_errors::WRITES),
@@ -675,4 +821,16 @@ pub const FIELDS: [(&str, &str, Field); 57] = [
     ("trace_head", "count", trace_head::COUNT),
     ("cycles", "count", cycles::COUNT),
     ("doorbell_errors", "count", doorbell_errors::COUNT),
+    ("drive_sq_doorbell", "address", drive_sq_doorbell::ADDRESS),
+    ("drive_cq_doorbell", "address", drive_cq_doorbell::ADDRESS),
+    ("drive_nsid", "nsid", drive_nsid::NSID),
+    ("drive_state", "outstanding", drive_state::OUTSTANDING),
+    ("drive_state", "offline", drive_state::OFFLINE),
+    ("drive_state", "lost", drive_state::LOST),
+    ("drive_commands", "commands", drive_commands::COMMANDS),
+    ("drive_sectors", "sectors", drive_sectors::SECTORS),
+    ("drive_failed", "commands", drive_failed::COMMANDS),
+    ("drive_longest", "cycles", drive_longest::CYCLES),
+    ("layout", "drives_m1", layout::DRIVES_M1),
+    ("layout", "chunk_m1", layout::CHUNK_M1),
 ];

@@ -32,8 +32,10 @@ pub const PRP_LISTS_BYTES: u64 = (DRAM_WINDOW_BYTES >> (DRAM_UNIT_SHIFT + PAGE_S
 pub const CQ_OFFSET_MIN: u64 = 0x1000;
 /// Least queue depth of the streamer.
 pub const QUEUE_DEPTH_LEAST: u64 = 2;
-/// Greatest queue depth of the streamer.
+/// Greatest queue depth of the streamer, and most entries for all drives together.
 pub const QUEUE_DEPTH_MOST: u64 = 1024;
+/// Most drives of the streamer.
+pub const DRIVES_MOST: u64 = 8;
 
 /// Offset of the completion queue in the queue window of a streamer built for `depth` entries.
 pub const fn cq_offset(depth: u64) -> u64 {
@@ -45,9 +47,14 @@ pub const fn cq_offset(depth: u64) -> u64 {
     }
 }
 
-/// Bytes of the queue window of a streamer built for `depth` entries.
-pub const fn queue_window_bytes(depth: u64) -> u64 {
+/// Bytes of one drive's queues in the queue window of a streamer built for `depth` entries.
+pub const fn queue_pair_bytes(depth: u64) -> u64 {
     2 * cq_offset(depth)
+}
+
+/// Bytes of the queue window of a streamer built for `depth` entries and so many drives.
+pub const fn queue_window_bytes(depth: u64, drives: u64) -> u64 {
+    queue_pair_bytes(depth) * drives.next_power_of_two()
 }
 
 /// Offset of submission queue entry `index` in the queue window.

@@ -9,11 +9,12 @@ use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, arg, value_parser,
 };
-use forebay_cosim::{Config, Waves, rtl};
+use forebay_cosim::{Config, Drive, Waves, rtl};
 use forebay_model::{DramProfile, Profile, Refresh};
 use forebay_rtl::Source;
 use serde::{Deserialize, Serialize};
 
+use super::array::{self, ArrayArgs};
 use super::{DefaultProfile, third_party, values};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
@@ -100,8 +101,10 @@ impl From<RefreshArg> for Refresh {
 /// On which machine something runs.
 #[derive(Clone, Debug)]
 pub struct MachineArgs<P> {
-    /// Name of a profile, or a TOML file.
-    pub profile: String,
+    /// Names of profiles, or TOML files: one, or one for each drive.
+    pub profiles: Vec<String>,
+    /// Several drives.
+    pub array: ArrayArgs,
     /// Entries of the queues; none: as many as the RTL has.
     pub queue_depth: Option<u32>,
     /// Where the payload is.
@@ -159,12 +162,12 @@ impl<P> MachineArgs<P> {
         Self::from_arg_matches(&matches).map_err(refused)
     }
 
-    /// The profile.
+    /// The profile, and the drives beside the one that it has.
     ///
     /// # Errors
     /// Where there is none of this name, or its file is bad.
-    pub fn load_profile(&self) -> Result<Profile> {
-        Ok(Profile::load(&self.profile)?)
+    pub fn load_profile(&self) -> Result<(Profile, Vec<Drive>)> {
+        self.array.load(&self.profiles)
     }
 
     /// Entries of the queues, as far as the user and our RTL decide it.
@@ -199,19 +202,19 @@ impl<P> MachineArgs<P> {
         Ok(source)
     }
 
-    /// A co-simulation with this profile.
+    /// A co-simulation.
     ///
     /// # Errors
-    /// Where the RTL is not found.
-    pub fn config(&self, profile: Profile) -> Result<Config> {
-        self.config_of(self.source()?, profile)
+    /// Where the RTL or a profile is not found.
+    pub fn config(&self) -> Result<Config> {
+        self.config_of(self.source()?)
     }
 
     /// The same with our card, whose streams software feeds through its host port.
     ///
     /// # Errors
-    /// Where the RTL is not found.
-    pub fn config_of_card(&self, profile: Profile) -> Result<Config> {
+    /// Where the RTL or a profile is not found.
+    pub fn config_of_card(&self) -> Result<Config> {
         if self.memory != Memory::Onchip {
             return Err(Failure::input(
                 "--memory",
@@ -225,11 +228,19 @@ impl<P> MachineArgs<P> {
             ));
         }
         let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
-        self.config_of(source?, profile)
+        self.config_of(source?)
     }
 
-    fn config_of(&self, source: Source, profile: Profile) -> Result<Config> {
+    fn config_of(&self, mut source: Source) -> Result<Config> {
+        let (profile, more) = self.load_profile()?;
+        let drives = 1 + more.len();
+        if drives > 1 && self.rtl.is_empty() {
+            self.check_depth(drives)?;
+            source = source.parameter("Drives", drives);
+        }
         let mut config = Config::new(source, profile);
+        config.driver.array = self.array.options(drives);
+        config.more_drives = more;
         config.seed = self.seed;
         if let Some(depth) = self.queue_depth {
             config.driver.queue_entries = depth as u16;
@@ -271,6 +282,24 @@ impl<P> MachineArgs<P> {
         }
         Ok(None)
     }
+
+    /// Our RTL has places for so many commands in all.
+    fn check_depth(&self, drives: usize) -> Result<()> {
+        let most = *DEPTHS.end() as usize / drives;
+        let depth = self.depth().next_power_of_two() as usize;
+        if depth <= most {
+            return Ok(());
+        }
+        Err(Failure::input(
+            "--queue-depth",
+            self.depth(),
+            &format!(
+                "{drives} drives have at most {} entries each",
+                1 << most.ilog2()
+            ),
+            "choose a smaller depth, or fewer drives",
+        ))
+    }
 }
 
 fn window(text: &str) -> std::result::Result<u32, String> {
@@ -305,7 +334,11 @@ fn parameter(text: &str) -> std::result::Result<(String, String), String> {
 // By hand, not derived: the default profile differs between commands.
 impl<P: DefaultProfile> Args for MachineArgs<P> {
     fn augment_args(command: Command) -> Command {
-        let profile = arg!(--profile <NAME> "Drive and fabric: a built-in profile, or a TOML file")
+        let profile = Arg::new("profile")
+            .long("profile")
+            .value_name("NAME")
+            .help("Drive and fabric: a built-in profile, or a TOML file; again for each further drive")
+            .action(ArgAction::Append)
             .default_value(P::NAME);
         let depth = arg!(--"queue-depth" <N> "Entries of the queues, 2 to 1024 [default: 64]")
             .value_parser(value_parser!(u32).range(DEPTHS))
@@ -361,13 +394,11 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(value_parser!(u64))
             .required(false)
             .requires("wave");
-        command
-            .next_help_heading("Machine")
-            .args([
-                profile, depth, memory, dram, refresh, channels, reorder, seed, rtl, top, param,
-                wave, from, until,
-            ])
-            .next_help_heading(None)
+        let command = command.next_help_heading("Machine").args([
+            profile, depth, memory, dram, refresh, channels, reorder, seed, rtl, top, param, wave,
+            from, until,
+        ]);
+        ArrayArgs::augment_args(command.next_help_heading("Several drives")).next_help_heading(None)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -380,10 +411,11 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
         let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();
         let many = |name: &str| matches.get_many::<PathBuf>(name);
         Ok(Self {
-            profile: matches
-                .get_one::<String>("profile")
-                .cloned()
+            profiles: matches
+                .get_many("profile")
+                .map(|all| all.cloned().collect())
                 .unwrap_or_default(),
+            array: ArrayArgs::from_arg_matches(matches)?,
             queue_depth: matches.get_one("queue-depth").copied(),
             memory: matches.get_one("memory").copied().unwrap_or(Memory::Onchip),
             dram: matches.get_one("dram").cloned(),
@@ -407,6 +439,7 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
             wave_until: matches.get_one("wave-until").copied(),
             given: SIMULATED
                 .into_iter()
+                .chain(array::NAMES)
                 .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
                 .collect(),
             default: PhantomData,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line's grammar.
 
+mod array;
 mod hardware;
 mod machine;
 mod plan;
@@ -397,10 +398,10 @@ mod tests {
     #[test]
     fn each_command_has_its_default_profile() {
         let profile = |line: &str| match Cli::parse_from(line.split(' ')).command {
-            Command::Demo(args) => args.machine.profile,
+            Command::Demo(args) => args.machine.profiles.concat(),
             Command::Bench {
                 bench: BenchCommand::Core(args),
-            } => args.machine.profile,
+            } => args.machine.profiles.concat(),
             other => panic!("{other:?}"),
         };
         assert_eq!(profile("forebay demo"), "990pro-2tb");

@@ -68,6 +68,27 @@ pub fn pages(text: &str) -> Read<u64> {
     }
 }
 
+/// Bytes per second of a PCIe link: `gen3x16`, `gen4x8`.
+pub fn link(text: &str) -> Read<u64> {
+    // Transfers per second of a lane, of which 128 of 130 bits are data.
+    const GENERATIONS: [(&str, u64); 3] = [
+        ("gen3", 8_000_000_000),
+        ("gen4", 16_000_000_000),
+        ("gen5", 32_000_000_000),
+    ];
+    let bad = || format!("`{text}` is no link; write gen3, gen4 or gen5 and x1, x2, x4, x8 or x16");
+    let (generation, lanes) = text.split_once('x').ok_or_else(bad)?;
+    let known = GENERATIONS.iter().find(|(name, _)| *name == generation);
+    let (_, rate) = known.ok_or_else(bad)?;
+    match lanes {
+        "1" | "2" | "4" | "8" | "16" => {
+            let lanes: u64 = lanes.parse().map_err(|_| bad())?;
+            Ok(rate / 8 * lanes * 128 / 130)
+        }
+        _ => Err(bad()),
+    }
+}
+
 /// A name that may stand in any file: letters, digits, `-`, `_` and `.`, at most 64.
 pub fn name(text: &str) -> Read<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -7,7 +7,7 @@ use super::{Bench, Measurement, bytes, rates};
 use crate::args::{BenchArgs, DefaultProfile};
 use crate::failure::{Exit, Result};
 use crate::render;
-use crate::workload::{ops, prepare, sequential};
+use crate::workload::{ops, sequential};
 
 /// Bytes of the transaction whose start counts.
 const ONE: u64 = 8 << 20;
@@ -37,11 +37,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         let ops = ops(&sequential(direction, bytes, bytes));
         let host = sequential(direction, bytes, HOST_COMMAND);
         if direction == Direction::Read {
-            prepare(
-                bench.session.system.ssd_mut().medium_mut(),
-                &ops,
-                args.machine.seed,
-            )?;
+            bench.session.prepare(&ops)?;
         }
         let title = format!("{title}, {}", render::bytes(bytes));
         bench.measure(&Measurement {

@@ -8,7 +8,7 @@ use crate::args::{BenchArgs, DefaultProfile};
 use crate::failure::{Exit, Result};
 use crate::render::{self, Grid};
 use crate::report::Rate;
-use crate::workload::{Op, ops, prepare, sequential};
+use crate::workload::{Op, ops, sequential};
 
 /// A cold one and warm ones; the report tells least, median and most.
 const REPEATS: u64 = 5;
@@ -24,11 +24,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         ("read_1m", Direction::Read, 1 << 20),
     ] {
         let ops = ops(&sequential(direction, REPEATS * length, length));
-        prepare(
-            bench.session.system.ssd_mut().medium_mut(),
-            &ops,
-            args.machine.seed,
-        )?;
+        bench.session.prepare(&ops)?;
         let (way, to) = match direction {
             Direction::Write => ("write", "first beat to token"),
             Direction::Read => ("read", "command to last beat"),

@@ -7,7 +7,7 @@ use super::{Bench, Measurement, bytes, rates};
 use crate::args::{BenchArgs, DefaultProfile};
 use crate::failure::{Exit, Result};
 use crate::render;
-use crate::workload::{ops, prepare, scattered};
+use crate::workload::{ops, scattered};
 
 /// Addresses lie in so much of the drive at most: enough to spread over all of its flash.
 const AREA: u64 = 64 << 30;
@@ -30,11 +30,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         let workload = scattered(direction, bytes, length, area, args.machine.seed);
         let ops = ops(&workload);
         if direction == Direction::Read {
-            prepare(
-                bench.session.system.ssd_mut().medium_mut(),
-                &ops,
-                args.machine.seed,
-            )?;
+            bench.session.prepare(&ops)?;
         }
         let way = if direction == Direction::Read {
             "reads"

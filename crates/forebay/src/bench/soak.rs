@@ -308,17 +308,8 @@ impl Soaker {
 
     fn compare_medium(&mut self) -> Result<()> {
         const PIECE: usize = 1 << 20;
-        let medium = self.session.system.ssd().medium();
         for (n, piece) in self.shadow.chunks(PIECE).enumerate() {
-            let stored = medium
-                .read((n * PIECE) as u64, piece.len())
-                .map_err(|error| {
-                    Failure::new(
-                        Exit::Impossible,
-                        format!("the simulated medium cannot be read: {error}"),
-                        "check the room for temporary files",
-                    )
-                })?;
+            let stored = self.session.stored((n * PIECE) as u64, piece.len())?;
             self.soak.differ_medium_bytes += differ(piece, &stored);
         }
         Ok(())

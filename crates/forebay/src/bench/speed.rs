@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::render::{self, Grid};
 use crate::report;
 use crate::session::{Ended, Session};
-use crate::workload::{Op, ops, prepare, sequential};
+use crate::workload::{Op, ops, sequential};
 
 /// Each is measured so often, in turns; the fastest counts.
 const ROUNDS: u32 = 3;
@@ -97,11 +97,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     let mut session = Session::start(&args.machine, SCHEMA, |_| Ok(()))?;
     let bytes = bytes(args, &session)?;
     let all = ops(&sequential(Direction::Write, bytes, bytes));
-    prepare(
-        session.system.ssd_mut().medium_mut(),
-        &all,
-        args.machine.seed,
-    )?;
+    session.prepare(&all)?;
     let mut speed = Speed::default();
     let mut ended = Ended::Done;
     let mut good = true;

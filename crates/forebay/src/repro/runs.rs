@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::report::Rate;
 use crate::session::{Ended, Session};
 use crate::traffic::Traffic;
-use crate::workload::{ops, prepare, scattered, sequential};
+use crate::workload::{ops, scattered, sequential};
 
 /// Random addresses lie in so much of the drive.
 const AREA: u64 = 64 << 30;
@@ -181,7 +181,7 @@ impl Runs {
         })?;
         let ops = ops(workload);
         if workload.direction == Direction::Read {
-            prepare(session.system.ssd_mut().medium_mut(), &ops, self.seed)?;
+            session.prepare(&ops)?;
         }
         let title = format!("{title}, RTL");
         let pieces = ops.chunks(if alone { 1 } else { ops.len() });

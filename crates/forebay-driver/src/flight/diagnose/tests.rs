@@ -363,6 +363,7 @@ mod any {
                 halted: queue % 2 == 0,
                 idle: false,
                 enabled: true,
+                lost: 0,
                 outstanding,
                 write_pages: 0,
                 read_pages: 0,

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Several drives as one address space: what lies where.
+
+use std::fmt;
+
+use forebay_spec::streamer::{regs, window};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::facts::Namespace;
+use crate::options::ArrayOptions;
+
+/// Greatest chunk: the longest command of the streamer.
+const CHUNK_MOST: u64 = 1 << 20;
+
+/// Chunks go round the drives: the first to drive 0, the next to drive 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Layout {
+    drives: u64,
+    chunk: u64,
+}
+
+impl Layout {
+    /// One drive, of which nothing is cut.
+    pub const ONE: Self = Self {
+        drives: 1,
+        chunk: CHUNK_MOST,
+    };
+
+    /// Checks what was asked for.
+    ///
+    /// # Errors
+    /// Where there are none or too many drives, or the chunk is none that the streamer can cut.
+    pub fn new(options: ArrayOptions) -> Result<Self, Error> {
+        let ArrayOptions { drives, chunk } = options;
+        let drives = u64::from(drives);
+        let parameter = |parameter, value, limit: String| {
+            Err(Error::Parameter {
+                parameter,
+                value,
+                limit,
+            })
+        };
+        if !(1..=window::DRIVES_MOST).contains(&drives) {
+            let limit = format!("an array has 1 to {} drives", window::DRIVES_MOST);
+            return parameter("number of drives", drives, limit);
+        }
+        if !chunk.is_power_of_two() || !(window::PAGE_BYTES..=CHUNK_MOST).contains(&chunk) {
+            let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed".into();
+            return parameter("chunk in bytes", chunk, limit);
+        }
+        Ok(Self { drives, chunk })
+    }
+
+    /// How many drives.
+    pub const fn drives(&self) -> u64 {
+        self.drives
+    }
+
+    /// Bytes of a chunk.
+    pub const fn chunk(&self) -> u64 {
+        self.chunk
+    }
+
+    /// As the streamer's register wants it.
+    pub(crate) const fn register(&self) -> u64 {
+        let pages_m1 = self.chunk / window::PAGE_BYTES - 1;
+        let bits = regs::layout::DRIVES_M1.set(0, self.drives - 1);
+        regs::layout::CHUNK_M1.set(bits, pages_m1)
+    }
+
+    /// The drive and the byte address on it of a byte of the array.
+    pub const fn place(&self, address: u64) -> (usize, u64) {
+        if self.drives == 1 {
+            return (0, address);
+        }
+        let (number, inside) = (address / self.chunk, address % self.chunk);
+        let drive = (number % self.drives) as usize;
+        (drive, number / self.drives * self.chunk + inside)
+    }
+
+    /// The pieces of a stretch of the array, none of which crosses a chunk: drive, byte address on
+    /// it, bytes.
+    pub fn pieces(
+        &self,
+        address: u64,
+        bytes: u64,
+    ) -> impl Iterator<Item = (usize, u64, u64)> + use<> {
+        let layout = *self;
+        let end = address.saturating_add(bytes);
+        let mut at = address;
+        std::iter::from_fn(move || {
+            let left = match layout.drives {
+                1 => end - at,
+                _ => (end - at).min(layout.chunk - at % layout.chunk),
+            };
+            let (drive, place) = layout.place(at);
+            at += left;
+            (left > 0).then_some((drive, place, left))
+        })
+    }
+
+    /// Sectors of all drives together: as many chunks of each as the smallest has.
+    ///
+    /// # Errors
+    /// Where the blocks differ, or the smallest drive has not even one chunk.
+    pub fn sectors(&self, namespaces: &[Namespace]) -> Result<u64, Error> {
+        let Some(first) = namespaces.first() else {
+            return Ok(0);
+        };
+        if let Some(other) = namespaces
+            .iter()
+            .find(|n| n.block_shift != first.block_shift)
+        {
+            return Err(Error::Refused {
+                field: "the logical block of the array's drives",
+                value: format!("{} and {} bytes", first.block_bytes(), other.block_bytes()),
+                limit: "all drives of an array have the same".into(),
+                remedy: "format one of them like the others: nvme format --lbaf=N (this erases it)",
+            });
+        }
+        let least = namespaces.iter().map(|n| n.sectors).min().unwrap_or(0);
+        if self.drives == 1 {
+            return Ok(least);
+        }
+        let chunk = self.chunk >> 9;
+        let each = least / chunk * chunk;
+        // Less than 2^48 sectors of up to eight drives; the streamer counts to 2^48.
+        let all = each * self.drives;
+        if all == 0 || all >= 1 << 48 {
+            return Err(Error::Refused {
+                field: "the capacity of the array",
+                value: format!("{} drives of {least} sectors", self.drives),
+                limit: format!("at least a chunk of {chunk} sectors each, less than 2^48 in all"),
+                remedy: "choose a smaller chunk, or other drives",
+            });
+        }
+        Ok(all)
+    }
+}
+
+/// What an array was found to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArrayFacts {
+    /// How its drives make one address space.
+    pub layout: Layout,
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// Bytes of the drives together that it does not use: they differ, or end inside a chunk.
+    pub unused_bytes: u64,
+}
+
+impl fmt::Display for ArrayFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (drives, chunk) = (self.layout.drives, self.layout.chunk >> 10);
+        let Self {
+            bytes,
+            unused_bytes,
+            ..
+        } = self;
+        write!(
+            f,
+            "{drives} drives, chunks of {chunk} KiB, {bytes} bytes, {unused_bytes} unused"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn namespace(sectors: u64) -> Namespace {
+        Namespace {
+            nsid: 1,
+            block_shift: 9,
+            blocks: sectors,
+            sectors,
+        }
+    }
+
+    fn layout(drives: u8, chunk: u64) -> Layout {
+        Layout::new(ArrayOptions { drives, chunk }).expect("good")
+    }
+
+    #[test]
+    fn chunks_go_round() {
+        let layout = layout(3, 8192);
+        assert_eq!(layout.place(0), (0, 0));
+        assert_eq!(layout.place(8191), (0, 8191));
+        assert_eq!(layout.place(8192), (1, 0));
+        assert_eq!(layout.place(3 * 8192 + 5), (0, 8192 + 5));
+        let pieces: Vec<_> = layout.pieces(4096, 16384).collect();
+        assert_eq!(pieces, [(0, 4096, 4096), (1, 0, 8192), (2, 0, 4096)]);
+        assert_eq!(
+            Layout::ONE.pieces(7, 5 << 20).collect::<Vec<_>>(),
+            [(0, 7, 5 << 20)]
+        );
+        assert_eq!(layout.pieces(1, 0).count(), 0);
+    }
+
+    #[test]
+    fn odd_chunks_and_numbers_are_refused() {
+        for (drives, chunk) in [
+            (0, 4096),
+            (9, 4096),
+            (2, 0),
+            (2, 2048),
+            (2, 12288),
+            (2, 2 << 20),
+        ] {
+            let refused = Layout::new(ArrayOptions { drives, chunk });
+            assert!(
+                matches!(refused, Err(Error::Parameter { .. })),
+                "{drives} {chunk}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_smallest_drive_decides() {
+        let layout = layout(2, 8192);
+        assert_eq!(
+            layout.sectors(&[namespace(100), namespace(50)]).ok(),
+            Some(96)
+        );
+        assert!(layout.sectors(&[namespace(100), namespace(15)]).is_err());
+        let mut other = namespace(100);
+        other.block_shift = 12;
+        assert!(layout.sectors(&[namespace(100), other]).is_err());
+        let most = namespace((1 << 48) - 1);
+        assert!(layout.sectors(&[most, most]).is_err());
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options that make an array of several simulated drives.
+
+use clap::{Args, value_parser};
+use forebay_cosim::Drive;
+use forebay_driver::ArrayOptions;
+use forebay_model::Profile;
+
+use super::values;
+use crate::failure::{Failure, Result};
+
+/// Their names.
+pub const NAMES: [&str; 3] = ["drives", "chunk", "fpga-link"];
+
+/// How many drives, and how they make one address space.
+#[derive(Args, Clone, Debug)]
+pub struct ArrayArgs {
+    /// Number of drives, 1 to 8 [default: one for each --profile]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=8))]
+    drives: Option<u8>,
+    /// Bytes that follow each other on one drive of several: a power of two, 4KiB to 1MiB
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length)]
+    chunk: u64,
+    /// Link of the FPGA card in place of the profile's, such as gen4x16
+    #[arg(long, value_name = "LINK", value_parser = values::link)]
+    fpga_link: Option<u64>,
+}
+
+impl ArrayArgs {
+    /// The first drive's profile with the link asked for, and the drives beside it.
+    ///
+    /// # Errors
+    /// Where a profile is bad, or there are more of them than drives.
+    pub fn load(&self, profiles: &[String]) -> Result<(Profile, Vec<Drive>)> {
+        let mut loaded = Vec::new();
+        for name in profiles {
+            loaded.push(Profile::load(name)?);
+        }
+        let count = self.drives.map_or(profiles.len(), usize::from);
+        if !(loaded.len() == count || loaded.len() == 1) || count > 8 {
+            return Err(Failure::input(
+                "--profile",
+                format_args!("{} of them for {count} drives", profiles.len()),
+                "name one for all drives, or one for each of up to 8",
+                "leave --drives out, or name as many profiles as it says",
+            ));
+        }
+        let mut rest = loaded.into_iter();
+        let Some(mut first) = rest.next() else {
+            return Ok((Profile::builtin("ideal")?, Vec::new()));
+        };
+        if let Some(rate) = self.fpga_link {
+            first.fabric.fpga.bytes_per_second = rate;
+        }
+        let others = (1..count).map(|_| {
+            let own = rest.next();
+            Drive::new(own.map_or_else(|| first.ssd.clone(), |own| own.ssd))
+        });
+        let others = others.collect();
+        Ok((first, others))
+    }
+
+    /// What the driver is to make of so many drives; none of one.
+    pub fn options(&self, drives: usize) -> Option<ArrayOptions> {
+        (drives > 1).then_some(ArrayOptions {
+            drives: drives as u8,
+            chunk: self.chunk,
+        })
+    }
+}
