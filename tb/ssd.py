@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import cocotb
 from cocotb.handle import LogicObject
 from cocotb.triggers import Event, Lock
-from cocotbext.axi import AxiLiteBus, AxiLiteSlave, AxiMaster
+from cocotbext.axi import AxiLiteBus, AxiLiteSlave, AxiMaster, AxiRam
 
 import harness
 from forebay import spec
@@ -115,6 +115,8 @@ class Ssd:
         self.doorbells = AxiLiteSlave(bus, **clock, target=self)
         self.doorbells.write_if.log.setLevel("WARNING")
         self.doorbells.read_if.log.setLevel("WARNING")
+        # Host memory, where the payload is there; the data window then has PRP lists only.
+        self.host: AxiRam | None = None
         self.media: dict[int, bytearray] = {}
         self.faults = Faults()
         self.commands: list[Command] = []
@@ -234,6 +236,12 @@ class Ssd:
         return offset
 
     async def _move(self, opcode: int, page: int, at: int, length: int, life: int) -> None:
+        if self.host:
+            if opcode == spec.OPCODE_WRITE:
+                self.store(at, self.host.read(page, length))
+            else:
+                self.host.write(page, self.load(at, length))
+            return
         offset = self._inside(page)
         assert offset < self.window // 2, "data in the half of PRP lists"
         if opcode == spec.OPCODE_WRITE:

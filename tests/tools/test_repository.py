@@ -106,6 +106,11 @@ def test_map_keeps_its_neighbours() -> None:
     assert streamer_regs.CQ_DOORBELL == 0x08
     assert streamer_regs.DATA_WINDOW == 0x10
     assert streamer_regs.NSID == 0x18
+    assert streamer_regs.PRP_LISTS == 0x20
     assert streamer_regs.ENABLE == 0x28
     assert streamer_regs.IDENTITY == 0x30
-    assert (spec.IDENTITY_ONCHIP, spec.IDENTITY_ONBOARD) == (0xA4D210BB, 0x72BEDB1A)
+    assert (streamer_regs.DRAM_READ, streamer_regs.DRAM_WRITE) == (0x50, 0x58)
+    assert (streamer_regs.HOST_READ, streamer_regs.HOST_WRITE) == (0x80, 0x100)
+    assert spec.IDENTITY_ONCHIP == 0xA4D210BB
+    assert spec.IDENTITY_ONBOARD == 0x72BEDB1A
+    assert spec.IDENTITY_HOST == 0xFB235EA7

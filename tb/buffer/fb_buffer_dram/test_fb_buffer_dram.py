@@ -7,98 +7,29 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import FallingEdge, Timer
+from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiBus, AxiRam
 
 import harness
 from forebay import spec
 from runner import simulate
+from streamside import StreamSide
 
 PAGE = 4096
 HALF = spec.DRAM_WINDOW_BYTES // 2
 BASE = 0x40_1000_0000
 
 
-class Buffer:
+class Buffer(StreamSide):
     """The device under test and its three sides."""
 
     def __init__(self, dut) -> None:
-        self.dut = dut
+        super().__init__(dut, "m_axi_dram")
         self.ssd = harness.axi_master(dut, "s_axi_data")
         bus = AxiBus.from_prefix(dut, "m_axi_dram")
         self.ram = AxiRam(bus, dut.clk, dut.rst, size=spec.DRAM_WINDOW_BYTES)
         for half in (self.ram.write_if, self.ram.read_if):
             half.log.setLevel("WARNING")
-        self.landed = 0
-        self.bad = 0
-        self.got: list[bytes] = []
-        self.lost: list[bool] = []
-        self.bursts: list[int] = []
-        cocotb.start_soon(self._watch())
-
-    async def _watch(self) -> None:
-        dut = self.dut
-        while True:
-            await FallingEdge(dut.clk)
-            await Timer(1, "ns")
-            self.landed += dut.landed.value == 1
-            self.bad += dut.landed.value == 1 and dut.landed_error.value == 1
-            if dut.got_valid.value == 1:
-                self.got.append(int(dut.got_data.value).to_bytes(64, "little"))
-                self.lost.append(dut.got_error.value == 1)
-            if dut.m_axi_dram_awvalid.value == 1 and dut.m_axi_dram_awready.value == 1:
-                self.bursts.append(int(dut.m_axi_dram_awlen.value) + 1)
-
-    async def put(self, address: int, data: bytes, late: bool = False) -> None:
-        """Put whole beats, the mark with the last one or after it."""
-        dut = self.dut
-        beats = len(data) // 64
-        for n in range(beats):
-            while dut.put_hold.value == 1 or random.random() < 0.1:
-                dut.put_valid.value = 0
-                await harness.step(dut.clk)
-            dut.put_valid.value = 1
-            dut.put_addr.value = address // 64 + n
-            dut.put_data.value = int.from_bytes(data[64 * n : 64 * n + 64], "little")
-            dut.put_end.value = n + 1 == beats and not late
-            await harness.step(dut.clk)
-        dut.put_valid.value = 0
-        dut.put_end.value = 0
-        if late:
-            await harness.step(dut.clk, random.randrange(1, 4))
-            dut.put_end.value = 1
-            await harness.step(dut.clk)
-            dut.put_end.value = 0
-        await harness.step(dut.clk)
-
-    async def wait_landed(self, count: int) -> None:
-        """Wait until so many commands have landed, and no more."""
-        for _ in range(20_000):
-            if self.landed >= count:
-                break
-            await harness.step(self.dut.clk)
-        assert self.landed == count
-
-    async def get(self, address: int, beats: int) -> bytes:
-        """Get beats of one page."""
-        dut, first = self.dut, len(self.got)
-        for n in range(beats):
-            dut.get_valid.value = 1
-            dut.get_addr.value = address // 64 + n
-            dut.get_first.value = n == 0
-            dut.get_count.value = beats
-            while True:
-                await FallingEdge(dut.clk)
-                ready = dut.get_ready.value == 1
-                await harness.step(dut.clk)
-                if ready:
-                    break
-        dut.get_valid.value = 0
-        for _ in range(20_000):
-            if len(self.got) - first == beats:
-                break
-            await harness.step(dut.clk)
-        return b"".join(self.got[first:])
 
     def stall(self, share: float) -> None:
         """Pause every channel at random."""

@@ -7,91 +7,27 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import FallingEdge, Timer
 from cocotbext.axi import AxiBus, AxiRam
 
 import harness
 from pieces import PIECE, Pieces
 from runner import simulate
+from streamside import StreamSide
 
 PAGE = 4096
 HALF = 16 * PIECE
 
 
-class Buffer:
+class Buffer(StreamSide):
     """The device under test and its two sides."""
 
     def __init__(self, dut) -> None:
-        self.dut = dut
+        super().__init__(dut, "m_axi_host")
         self.pieces = Pieces(dut)
         bus = AxiBus.from_prefix(dut, "m_axi_host")
         self.host = AxiRam(bus, dut.clk, dut.rst, size=self.pieces.span)
         for half in (self.host.write_if, self.host.read_if):
             half.log.setLevel("WARNING")
-        self.landed = 0
-        self.bad = 0
-        self.got: list[tuple[bytes, bool]] = []
-        self.bursts: list[int] = []
-        cocotb.start_soon(self._watch())
-
-    async def _watch(self) -> None:
-        dut = self.dut
-        while True:
-            await FallingEdge(dut.clk)
-            await Timer(1, "ns")
-            self.landed += dut.landed.value == 1
-            self.bad += dut.landed.value == 1 and dut.landed_error.value == 1
-            if dut.got_valid.value == 1:
-                word = int(dut.got_data.value).to_bytes(64, "little")
-                self.got.append((word, dut.got_error.value == 1))
-            if dut.m_axi_host_awvalid.value == 1 and dut.m_axi_host_awready.value == 1:
-                self.bursts.append(int(dut.m_axi_host_awlen.value) + 1)
-
-    async def put(self, address: int, data: bytes) -> None:
-        """Put whole beats, the mark with the last one."""
-        dut = self.dut
-        beats = len(data) // 64
-        for n in range(beats):
-            while dut.put_hold.value == 1 or random.random() < 0.1:
-                dut.put_valid.value = 0
-                await harness.step(dut.clk)
-            dut.put_valid.value = 1
-            dut.put_addr.value = address // 64 + n
-            dut.put_data.value = int.from_bytes(data[64 * n : 64 * n + 64], "little")
-            dut.put_end.value = n + 1 == beats
-            await harness.step(dut.clk)
-        dut.put_valid.value = 0
-        dut.put_end.value = 0
-        await harness.step(dut.clk)
-
-    async def wait_landed(self, count: int) -> None:
-        """Wait until so many commands have landed, and no more."""
-        for _ in range(20_000):
-            if self.landed >= count:
-                break
-            await harness.step(self.dut.clk)
-        assert self.landed == count
-
-    async def get(self, address: int, beats: int) -> list[tuple[bytes, bool]]:
-        """Get beats of one page, each with whether it is lost."""
-        dut, first = self.dut, len(self.got)
-        for n in range(beats):
-            dut.get_valid.value = 1
-            dut.get_addr.value = address // 64 + n
-            dut.get_first.value = n == 0
-            dut.get_count.value = beats
-            while True:
-                await FallingEdge(dut.clk)
-                ready = dut.get_ready.value == 1
-                await harness.step(dut.clk)
-                if ready:
-                    break
-        dut.get_valid.value = 0
-        for _ in range(20_000):
-            if len(self.got) - first == beats:
-                break
-            await harness.step(dut.clk)
-        return self.got[first:]
 
     def stored(self, address: int, count: int) -> bytes:
         """What host memory holds of a stretch of the buffer within a page."""
@@ -155,8 +91,8 @@ async def gets_are_what_host_memory_holds(dut, share: float) -> None:
         buffer.host.write(buffer.pieces.place(address), data)
         beats = random.randrange(1, 65)
         found = await buffer.get(address, beats)
-        assert b"".join(word for word, _ in found) == data[: 64 * beats]
-        assert not any(lost for _, lost in found)
+        assert found == data[: 64 * beats]
+    assert not any(buffer.lost)
 
 
 @cocotb.test()
@@ -174,10 +110,11 @@ async def what_is_refused(dut) -> None:
         await buffer.wait_landed(landed + 1)
         assert buffer.bad == bad
     refused.add(buffer.pieces.place(HALF + 128))
-    found = await buffer.get(HALF, 4)
-    assert [lost for _, lost in found] == [False, False, True, False]
+    await buffer.get(HALF, 4)
+    assert buffer.lost == [False, False, True, False]
     refused.clear()
     refused.add(buffer.pieces.place(4 * PAGE))
+    # Of what follows only the read behind the data is refused.
     buffer.host.write_if._write = type(buffer.host.write_if)._write.__get__(buffer.host.write_if)
     await buffer.put(4 * PAGE, page)
     await buffer.wait_landed(4)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole streamer between cocotbext-axi's streams and a small drive in Python.
 
-Also run by ../fb_top_dram, where cocotbext-axi's AxiRam is the memory.
+Also run by ../fb_top_dram and ../fb_top_hostdram, where cocotbext-axi's AxiRam is the memory.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cocotbext.axi import (
 import harness
 from forebay import spec
 from forebay import streamer_regs as regs
+from pieces import Pieces
 from runner import simulate
 from ssd import CQ_DOORBELL, DATA_WINDOW, NSID, PAGE, SQ_DOORBELL, Ssd
 
@@ -44,11 +45,19 @@ class System:
         self.rd = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
         self.ctrl = harness.axil_master(dut, "s_axil_ctrl")
         self.ram: AxiRam | None = None
+        self.pieces: Pieces | None = None
         if hasattr(dut, "m_axi_dram_awvalid"):
-            bus = AxiBus.from_prefix(dut, "m_axi_dram")
-            self.ram = AxiRam(bus, dut.clk, dut.rst, size=spec.DRAM_WINDOW_BYTES)
-            for half in (self.ram.write_if, self.ram.read_if):
-                half.log.setLevel("WARNING")
+            self._memory("m_axi_dram", spec.DRAM_WINDOW_BYTES)
+        elif hasattr(dut, "m_axi_host_awvalid"):
+            self.pieces = Pieces(dut)
+            self._memory("m_axi_host", self.pieces.span)
+            self.ssd.host = self.ram
+
+    def _memory(self, prefix: str, size: int) -> None:
+        bus = AxiBus.from_prefix(self.dut, prefix)
+        self.ram = AxiRam(bus, self.dut.clk, self.dut.rst, size=size)
+        for half in (self.ram.write_if, self.ram.read_if):
+            half.log.setLevel("WARNING")
 
     async def set_up(self, **settings: int) -> None:
         """Write the registers as the driver does, enable, and wait until the streamer is ready."""
@@ -57,7 +66,7 @@ class System:
             "sq_doorbell": SQ_DOORBELL,
             "cq_doorbell": CQ_DOORBELL,
             "data_window": DATA_WINDOW,
-            "prp_lists": DATA_WINDOW + spec.DRAM_WINDOW_BYTES,
+            "prp_lists": DATA_WINDOW + (0 if self.pieces else spec.DRAM_WINDOW_BYTES),
             # Not where they would be by chance.
             "dram_read": 0,
             "dram_write": spec.DRAM_WINDOW_BYTES // 2,
@@ -69,6 +78,9 @@ class System:
         }
         for name, value in values.items():
             await self.ctrl.write_qword(getattr(regs, name.upper()), value)
+        for n, address in enumerate(self.pieces.addresses if self.pieces else ()):
+            table = regs.HOST_WRITE if n < 16 else regs.HOST_READ
+            await self.ctrl.write_qword(table + 8 * (n % 16), address)
         self.ssd.forget()
         await self.ctrl.write_qword(regs.ENABLE, 1)
         while not await self.ctrl.read_qword(regs.STATUS) & 1:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The streams' side of a memory (docs/modules/memories.md), driven as the streamer does."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+from cocotb.triggers import FallingEdge, Timer
+
+import harness
+
+
+class StreamSide:
+    """Puts, gets, and what came of them."""
+
+    def __init__(self, dut, bursts: str) -> None:
+        """Watch the memory `dut`, and the lengths of its bursts on the AW channel `bursts`."""
+        self.dut = dut
+        self.landed = 0
+        self.bad = 0  # of these, with an error
+        self.got: list[bytes] = []
+        self.lost: list[bool] = []  # for each of these, whether it is not what was stored
+        self.bursts: list[int] = []
+        self._aw = [getattr(dut, f"{bursts}_{name}") for name in ("awvalid", "awready", "awlen")]
+        cocotb.start_soon(self._watch())
+
+    async def _watch(self) -> None:
+        dut, (valid, ready, length) = self.dut, self._aw
+        while True:
+            await FallingEdge(dut.clk)
+            await Timer(1, "ns")
+            self.landed += dut.landed.value == 1
+            self.bad += dut.landed.value == 1 and dut.landed_error.value == 1
+            if dut.got_valid.value == 1:
+                self.got.append(int(dut.got_data.value).to_bytes(64, "little"))
+                self.lost.append(dut.got_error.value == 1)
+            if valid.value == 1 and ready.value == 1:
+                self.bursts.append(int(length.value) + 1)
+
+    async def put(self, address: int, data: bytes, late: bool = False) -> None:
+        """Put whole beats, the mark with the last one or after it."""
+        dut = self.dut
+        beats = len(data) // 64
+        for n in range(beats):
+            while dut.put_hold.value == 1 or random.random() < 0.1:
+                dut.put_valid.value = 0
+                await harness.step(dut.clk)
+            dut.put_valid.value = 1
+            dut.put_addr.value = address // 64 + n
+            dut.put_data.value = int.from_bytes(data[64 * n : 64 * n + 64], "little")
+            dut.put_end.value = n + 1 == beats and not late
+            await harness.step(dut.clk)
+        dut.put_valid.value = 0
+        dut.put_end.value = 0
+        if late:
+            await harness.step(dut.clk, random.randrange(1, 4))
+            dut.put_end.value = 1
+            await harness.step(dut.clk)
+            dut.put_end.value = 0
+        await harness.step(dut.clk)
+
+    async def wait_landed(self, count: int) -> None:
+        """Wait until so many commands have landed, and no more."""
+        for _ in range(20_000):
+            if self.landed >= count:
+                break
+            await harness.step(self.dut.clk)
+        assert self.landed == count
+
+    async def get(self, address: int, beats: int) -> bytes:
+        """Get beats of one page."""
+        dut, first = self.dut, len(self.got)
+        for n in range(beats):
+            dut.get_valid.value = 1
+            dut.get_addr.value = address // 64 + n
+            dut.get_first.value = n == 0
+            dut.get_count.value = beats
+            while True:
+                await FallingEdge(dut.clk)
+                ready = dut.get_ready.value == 1
+                await harness.step(dut.clk)
+                if ready:
+                    break
+        dut.get_valid.value = 0
+        for _ in range(20_000):
+            if len(self.got) - first == beats:
+                break
+            await harness.step(dut.clk)
+        return b"".join(self.got[first:])
