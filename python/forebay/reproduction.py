@@ -98,18 +98,36 @@ def tables(report: Report) -> str:
     return "\n\n".join(parts)
 
 
+def load(paths: list[Path]) -> Report:
+    """Read reports; several are put together, in their order."""
+    reports = [json.loads(path.read_text()) for path in paths]
+    for path, report in zip(paths, reports, strict=True):
+        if report["schema"] != "forebay.repro/1":
+            raise ValueError(f"{path} is a {report['schema']}, no forebay.repro/1")
+    figures = [figure for report in reports for figure in report["figures"]]
+    commands = "`, `".join(" ".join(report["command_line"]) for report in reports)
+    return {**reports[0], "figures": figures, "command_line": [commands]}
+
+
 def main() -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m forebay.reproduction", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--report", type=Path, default=REPORTS / "repro.json", help="the report")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        nargs="+",
+        default=[REPORTS / "repro.json"],
+        help="the report, or parts",
+    )
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="document to write into")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
     options = parser.parse_args()
-    report = json.loads(options.report.read_text())
-    if report["schema"] != "forebay.repro/1":
-        parser.error(f"{options.report} is a {report['schema']}, no forebay.repro/1")
+    try:
+        report = load(options.report)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     text = options.document.read_text()
     new = replaced(text, tables(report), MARKS)
     if options.check:

@@ -102,6 +102,7 @@ def as_json(found: Resources) -> dict[str, Any]:
         "lut_ram": found.lut_ram,
         "ff": found.ff,
         "carry": found.carry,
+        "bram": found.bram,
         "blackboxes": dict(found.blackboxes),
     }
 

@@ -79,6 +79,7 @@ class Resources:
     lut_logic: int
     lut_ram: int
     carry: int
+    bram: float
     blackboxes: Mapping[str, int]
 
 
@@ -207,6 +208,8 @@ def count(cells: Mapping[str, int], logic_cells: int) -> Resources:
         lut_logic=logic_cells,
         lut_ram=lut_ram,
         carry=cells.get("CARRY4", 0) + cells.get("CARRY8", 0),
+        # Blocks of 36 Kbit; one of 18 is half.
+        bram=cells.get("RAMB36E2", 0) + cells.get("RAMB18E2", 0) / 2,
         blackboxes={name: number for name, number in cells.items() if not known.match(name)},
     )
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::args::MEMORIES;
+use crate::args::{Drive990Pro, MEMORIES, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::progress::Progress;
@@ -32,15 +32,23 @@ struct Report {
 fn count(memory: &str) -> Result<Counts> {
     let root = home::find()?;
     let _progress = Progress::stage(&format!("{memory}, synthesis"));
-    let filelist = format!("rtl/top/{memory}.f");
-    let done = Command::new(python::python(&root))
+    let options = ["--memory".into(), memory.into()];
+    let source = MachineArgs::<Drive990Pro>::of(&options)?.source()?;
+    let mut command = Command::new(python::python(&root));
+    command
         .current_dir(&root)
         .env("PYTHONPATH", python::python_path(&root))
-        .args(["-m", "forebay.resources", "--json", "-", "--rtl", &filelist])
-        .args(["--top", &format!("fb_top_{memory}")])
-        .output();
+        .args(["-m", "forebay.resources", "--json", "-"]);
+    // What is counted without being named has UltraRAM for its payload, which is a black box there.
+    if memory != "onchip" {
+        command
+            .args(["--top", &source.top])
+            .arg("--rtl")
+            .args(&source.filelists);
+    }
+    let done = command.output();
     let failed = |what: String| {
-        let message = format!("counting {filelist}: {what}");
+        let message = format!("counting {}: {what}", source.top);
         Failure::new(
             Exit::Impossible,
             message,
