@@ -99,14 +99,16 @@ def tables(report: Report) -> str:
 
 
 def load(paths: list[Path]) -> Report:
-    """Read reports; several are put together, in their order."""
+    """Read reports; several are put together, a later figure in the place of an earlier."""
     reports = [json.loads(path.read_text()) for path in paths]
     for path, report in zip(paths, reports, strict=True):
         if report["schema"] != "forebay.repro/1":
             raise ValueError(f"{path} is a {report['schema']}, no forebay.repro/1")
-    figures = [figure for report in reports for figure in report["figures"]]
-    commands = "`, `".join(" ".join(report["command_line"]) for report in reports)
-    return {**reports[0], "figures": figures, "command_line": [commands]}
+    figures = {figure["id"]: figure for report in reports for figure in report["figures"]}
+    # Where a report went is of no matter to who repeats it.
+    lines = [" ".join(report["command_line"]).split(" --json ")[0] for report in reports]
+    commands = "`, `".join(lines)
+    return {**reports[0], "figures": list(figures.values()), "command_line": [commands]}
 
 
 def main() -> int:
