@@ -98,18 +98,38 @@ def tables(report: Report) -> str:
     return "\n\n".join(parts)
 
 
+def load(paths: list[Path]) -> Report:
+    """Read reports; several are put together, a later figure in the place of an earlier."""
+    reports = [json.loads(path.read_text()) for path in paths]
+    for path, report in zip(paths, reports, strict=True):
+        if report["schema"] != "forebay.repro/1":
+            raise ValueError(f"{path} is a {report['schema']}, no forebay.repro/1")
+    figures = {figure["id"]: figure for report in reports for figure in report["figures"]}
+    # Where a report went is of no matter to who repeats it.
+    lines = [" ".join(report["command_line"]).split(" --json ")[0] for report in reports]
+    commands = "`, `".join(lines)
+    return {**reports[0], "figures": list(figures.values()), "command_line": [commands]}
+
+
 def main() -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m forebay.reproduction", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--report", type=Path, default=REPORTS / "repro.json", help="the report")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        nargs="+",
+        default=[REPORTS / "repro.json"],
+        help="the report, or parts",
+    )
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="document to write into")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
     options = parser.parse_args()
-    report = json.loads(options.report.read_text())
-    if report["schema"] != "forebay.repro/1":
-        parser.error(f"{options.report} is a {report['schema']}, no forebay.repro/1")
+    try:
+        report = load(options.report)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     text = options.document.read_text()
     new = replaced(text, tables(report), MARKS)
     if options.check:

@@ -23,6 +23,7 @@ ROW = {
     "note": None,
 }
 FIGURE = {
+    "id": "fig4",
     "title": "Bandwidth",
     "paper": "A paper",
     "place": "figure 4",
@@ -54,6 +55,19 @@ def test_tables_hold_what_the_report_holds() -> None:
         "| `page_ns` |",
     ]:
         assert words in text
+
+
+def test_a_later_report_replaces(tmp_path: Path) -> None:
+    """Reports are put together; of a figure that is in two the later one counts."""
+    paths = [tmp_path / name for name in ("all.json", "one.json")]
+    again = {**FIGURE, "title": "Again"}
+    paths[0].write_text(json.dumps({**REPORT, "figures": [FIGURE, {**FIGURE, "id": "fig7"}]}))
+    paths[1].write_text(json.dumps({**REPORT, "figures": [again]}))
+    report = reproduction.load(paths)
+    assert [one["id"] for one in report["figures"]] == ["fig4", "fig7"]
+    assert report["figures"][0]["title"] == "Again"
+    text = reproduction.tables(report)
+    assert "`forebay repro all`, `forebay repro all`" in text
 
 
 def test_numbers_have_the_digits_of_their_unit() -> None:

@@ -63,15 +63,6 @@ impl Memory {
             Self::Host => "host",
         }
     }
-
-    /// Our RTL with its payload there: `rtl/top/NAME.f`, module `fb_top_NAME`.
-    pub const fn system(self) -> &'static str {
-        match self {
-            Self::Onchip => "onchip",
-            Self::Dram => "dram",
-            Self::Host => "hostdram",
-        }
-    }
 }
 
 /// When on-board DRAM refreshes.
@@ -218,11 +209,7 @@ impl<P> MachineArgs<P> {
         if self.memory != Memory::Onchip {
             return Err(Failure::input(
                 "--memory",
-                if self.memory == Memory::Dram {
-                    "dram"
-                } else {
-                    "host"
-                },
+                self.memory.name(),
                 "the card with a host port keeps its payload on chip",
                 "leave it out",
             ));

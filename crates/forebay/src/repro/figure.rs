@@ -269,6 +269,8 @@ impl Figure {
         let (worst, within) = (self.worst_percent, self.within_percent);
         let sentence = match (checked, good) {
             (0, _) => "nothing here is checked".to_owned(),
+            (_, true) if worst == 0.0 => format!("{checked} numbers are as they must be"),
+            (_, false) if worst == 0.0 => "not all numbers are as they must be".to_owned(),
             (_, true) => format!(
                 "{} numbers agree, the worst is off by {worst:.1} %, {within} % are allowed",
                 render::count(checked as u64)

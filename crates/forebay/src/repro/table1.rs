@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::args::Memory;
+use crate::args::{Drive990Pro, MachineArgs, Memory};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::progress::Progress;
@@ -31,17 +31,24 @@ struct Report {
 /// Counts of our streamer with its payload in a memory.
 fn count(memory: Memory) -> Result<Counts> {
     let root = home::find()?;
-    let system = memory.system();
-    let _progress = Progress::stage(&format!("{system}, synthesis"));
-    let filelist = format!("rtl/top/{system}.f");
-    let done = Command::new(python::python(&root))
+    let _progress = Progress::stage(&format!("{}, synthesis", memory.name()));
+    let options = ["--memory".into(), memory.name().into()];
+    let source = MachineArgs::<Drive990Pro>::of(&options)?.source()?;
+    let mut command = Command::new(python::python(&root));
+    command
         .current_dir(&root)
         .env("PYTHONPATH", python::python_path(&root))
-        .args(["-m", "forebay.resources", "--json", "-", "--rtl", &filelist])
-        .args(["--top", &format!("fb_top_{system}")])
-        .output();
+        .args(["-m", "forebay.resources", "--json", "-"]);
+    // What is counted without being named has UltraRAM for its payload, which is a black box there.
+    if memory != Memory::Onchip {
+        command
+            .args(["--top", &source.top])
+            .arg("--rtl")
+            .args(&source.filelists);
+    }
+    let done = command.output();
     let failed = |what: String| {
-        let message = format!("counting {filelist}: {what}");
+        let message = format!("counting {}: {what}", source.top);
         Failure::new(
             Exit::Impossible,
             message,
