@@ -313,9 +313,10 @@ pub fn hops(hops: &[Hop]) -> Grid {
         .max(1);
     for hop in hops.iter().filter(|hop| hop.messages > 0) {
         let name = match hop.link.as_str() {
-            "fpga" => "FPGA card",
-            "host" => "host",
-            _ => "drive",
+            "fpga" => "FPGA card".to_owned(),
+            "host" => "host".to_owned(),
+            "ssd0" => "drive".to_owned(),
+            other => other.replace("ssd", "drive "),
         };
         let way = if hop.direction == "up" {
             "→ switch"

@@ -96,6 +96,7 @@ impl Command {
             Self::Run(args) => &args.report,
             Self::Bench { bench } => match bench {
                 BenchCommand::Core(args)
+                | BenchCommand::Drives(args)
                 | BenchCommand::Latency(args)
                 | BenchCommand::Random(args)
                 | BenchCommand::Speed(args) => &args.report,
@@ -207,7 +208,7 @@ pub struct RunArgs {
     /// command, read, window-write, window-read, window-answer, doorbell
     #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
     pub stall: Vec<StallOption>,
-    /// Let the drive fail: ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
+    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
     /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
     pub fault: Vec<FaultOption>,
@@ -249,6 +250,8 @@ pub enum BusKind {
 pub enum BenchCommand {
     /// Sequential: write 64 MiB, write 8 MiB in one transaction with its start, read 64 MiB
     Core(BenchArgs<DriveIdeal>),
+    /// The same sequential and random 4 KiB work on 1, 2, 3, 4 and 8 drives
+    Drives(BenchArgs<DriveIdeal>),
     /// Cycles of one transaction: 4 KiB and 1 MiB, write and read
     Latency(BenchArgs<DriveIdeal>),
     /// Random: 4 KiB reads, 4 KiB writes, 512 B writes

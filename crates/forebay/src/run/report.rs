@@ -3,6 +3,7 @@
 
 use forebay_cosim::Direction;
 use forebay_driver::flight::Diagnosis;
+use forebay_driver::inspect::DriveTally;
 use serde::Serialize;
 
 use super::{Leg, Moved};
@@ -39,6 +40,8 @@ pub(super) struct Report {
     pub broken: bool,
     /// Completions that were ignored, commands sent again, and other incidents.
     pub incidents: Vec<(String, u32)>,
+    /// What the streamer counted of each of several drives.
+    drives: Vec<DriveTally>,
     /// What crossed the links.
     pub hops: Vec<Hop>,
 }
@@ -87,6 +90,7 @@ impl Report {
             diagnosis: None,
             broken: false,
             incidents: Vec::new(),
+            drives: Vec::new(),
             hops: Vec::new(),
         }
     }
@@ -107,6 +111,7 @@ impl Report {
     pub fn look_at(&mut self, inspection: &Inspection) {
         self.error_cause.clone_from(&inspection.error_cause);
         self.incidents = incidents(inspection);
+        self.drives.clone_from(&inspection.drives);
     }
 
     /// No transaction failed and no byte differs.
@@ -138,6 +143,10 @@ impl Report {
         page.heading("How fast it went");
         if header.simulated {
             page.grid(self.rates());
+            if !self.drives.is_empty() {
+                page.heading("Drive by drive");
+                page.grid(self.drives());
+            }
             page.heading("Where the bytes went");
             page.grid(demo::hops(&self.hops));
         } else {
@@ -179,6 +188,34 @@ impl Report {
                     format!("{:.2}", rate.gigabytes_per_second),
                 ]);
             }
+        }
+        grid
+    }
+
+    fn drives(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            "",
+            "drive",
+            ">commands",
+            ">bytes",
+            ">failed",
+            ">longest, cycles",
+            "",
+        ]);
+        for drive in &self.drives {
+            grid.row([
+                render::mark(drive.failed == 0 && !drive.lost),
+                drive.drive.to_string(),
+                render::count(drive.commands.into()),
+                render::count(drive.bytes),
+                render::count(drive.failed.into()),
+                render::count(drive.longest_cycles.into()),
+                match (drive.offline, drive.lost) {
+                    (true, _) => "offline".to_owned(),
+                    (false, true) => "lost".to_owned(),
+                    (false, false) => String::new(),
+                },
+            ]);
         }
         grid
     }
@@ -226,7 +263,8 @@ impl Report {
         if let Some(cause) = &self.error_cause {
             page.field("cause", cause);
         }
-        if let Some(diagnosis) = &self.diagnosis {
+        // Of several drives it would tell of the first alone.
+        if let (Some(diagnosis), true) = (&self.diagnosis, self.drives.is_empty()) {
             page.field("queues", &diagnosis.text);
         }
         if let Some(medium) = &args.medium {
