@@ -16,12 +16,13 @@ DRIVE = ["--profile", "990pro-2tb"]
 CORE = [FOREBAY, "bench", "core", *DRIVE, "--bytes", "256MiB"]
 RANDOM = [FOREBAY, "bench", "random", *DRIVE]
 LATENCY = [FOREBAY, "bench", "latency", *DRIVE]
-RESOURCES = [sys.executable, "-m", "forebay.resources", "--hierarchy", "--timing"]
+COUNT = [sys.executable, "-m", "forebay.resources"]
+RESOURCES = [*COUNT, "--hierarchy", "--timing"]
 
 
 def resources(name: str) -> list[str]:
     """Count what one of the memories costs."""
-    return [*RESOURCES[:3], "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
+    return [*COUNT, "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
 
 
 BENCHES = {
@@ -30,6 +31,9 @@ BENCHES = {
     "random": [FOREBAY, "bench", "random"],
     "random-990pro-qd64": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "64"],
     "random-990pro-qd256": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "256"],
+    "drives": [FOREBAY, "bench", "drives"],
+    "drives-990pro": [FOREBAY, "bench", "drives", *DRIVE, "--fpga-link", "gen4x16"],
+    "drives-gen5": [FOREBAY, "bench", "drives", "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
@@ -41,6 +45,7 @@ BENCHES = {
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
     "resources": RESOURCES,
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
+    **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
 }
 
 

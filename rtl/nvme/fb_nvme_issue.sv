@@ -119,6 +119,7 @@ module fb_nvme_issue
   logic tag_valid, retry_valid, tag_take, retry_take;
   logic [TagBits-1:0] free_tag, retry_tag, tag;
   logic [DRIVE_BITS-1:0] retry_drive, drive;
+  logic [3:0] retry_count;
 
   logic back_q;
   logic [TagBits-1:0] back_tag_q;
@@ -144,7 +145,7 @@ module fb_nvme_issue
   );
 
   fb_common_fifo #(
-      .Width(DRIVE_BITS + TagBits),
+      .Width(DRIVE_BITS + 4 + TagBits),
       .Depth(1 << TagBits),
       .OutputRegister(1'b1)
   ) u_retry (
@@ -152,10 +153,10 @@ module fb_nvme_issue
       .rst,
       .s_valid(finish && finish_retry),
       .s_ready(),
-      .s_data ({lookup_descriptor.drive, TagBits'(lookup_tag)}),
+      .s_data ({lookup_descriptor.drive, lookup_retries + 1'b1, TagBits'(lookup_tag)}),
       .m_valid(retry_valid),
       .m_ready(retry_take),
-      .m_data ({retry_drive, retry_tag}),
+      .m_data ({retry_drive, retry_count, retry_tag}),
       .level  ()
   );
 
@@ -373,8 +374,7 @@ module fb_nvme_issue
   );
   assign lookup_in_use = (out_bit != back_bit);
 
-  // How often a command was tried again; it shares the rhythm of u_out.
-  logic [3:0] retries_at_tag;
+  // How often a command was tried again.
   fb_common_ram #(
       .Width(4),
       .Depth(1 << TagBits)
@@ -382,18 +382,7 @@ module fb_nvme_issue
       .clk,
       .we(goes_out),
       .waddr(tag),
-      .wdata(retry_go ? retries_at_tag + 1'b1 : 4'd0),
-      .raddr(tag),
-      .rdata(retries_at_tag)
-  );
-  fb_common_ram #(
-      .Width(4),
-      .Depth(1 << TagBits)
-  ) u_lookup_retries (
-      .clk,
-      .we(goes_out),
-      .waddr(tag),
-      .wdata(retry_go ? retries_at_tag + 1'b1 : 4'd0),
+      .wdata(retry_go ? retry_count : 4'd0),
       .raddr(TagBits'(lookup_tag)),
       .rdata(lookup_retries)
   );

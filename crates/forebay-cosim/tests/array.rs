@@ -62,7 +62,7 @@ fn soak(system: &mut System, rounds: u64, seed: u64) {
                 let end = (at + length).next_multiple_of(512) as usize;
                 shadow[range.end..end].fill(0);
                 let mut write = Write::new(at, Payload::from(data));
-                write.flush = number() % 8 == 0;
+                write.flush = number().is_multiple_of(8);
                 system.submit_write(write);
             } else {
                 let data: Arc<[u8]> = shadow[range].into();
@@ -275,7 +275,7 @@ fn the_reference_uses_all_drives() {
             access: Access::Sequential,
             size: 1 << 20,
             count: 24 * u64::from(drives),
-            span: 24 * u64::from(drives) << 20,
+            span: (24 * u64::from(drives)) << 20,
             seed: 1,
         });
         run.expect("runs").bytes_per_second()

@@ -3,7 +3,7 @@
 
 use forebay_spec::nvme::Status;
 use forebay_spec::streamer::{UserError, regs};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bus::Bus;
 use crate::error::Error;
@@ -53,7 +53,7 @@ pub struct ErrorCause {
 }
 
 /// What a streamer for several drives knows of one of them, since it was enabled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveTally {
     /// Its number.
     pub drive: u8,

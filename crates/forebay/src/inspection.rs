@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use forebay_cosim::System;
 use forebay_driver::Bus;
+use forebay_driver::inspect::DriveTally;
 use forebay_driver::streamer::Streamer;
 use forebay_spec::streamer::regs;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub struct Inspection {
     pub counters: Vec<Counter>,
     /// Word *k* counts commands of 2^k to 2^(k+1) − 1 cycles.
     pub latency_histogram: Vec<u32>,
+    /// What it counted of each drive; nothing where it is built for one.
+    #[serde(default)]
+    pub drives: Vec<DriveTally>,
     /// The last queue events, oldest first.
     pub trace: Vec<Event>,
     /// The first error since it was cleared, in words.
@@ -105,6 +109,8 @@ impl Inspection {
         // The trace first: reading registers makes no events, but time goes on.
         let trace = streamer.trace(bus)?;
         let cause = streamer.error_cause(bus)?;
+        let drives = streamer.drives(bus)?;
+        let several = !drives.is_empty();
         Ok(Self {
             registers: streamer
                 .registers(bus)?
@@ -121,6 +127,7 @@ impl Inspection {
                 })
                 .collect(),
             latency_histogram: streamer.histogram(bus)?.into(),
+            drives,
             trace: trace
                 .into_iter()
                 .map(|record| Event {
@@ -145,7 +152,12 @@ impl Inspection {
                     u16::MAX => String::new(),
                     cid => format!(" at sector {}, command {cid}", cause.sector),
                 };
-                format!("{way}{place}: {}{status}", cause.text)
+                let drive = if several {
+                    format!(", drive {}", cause.drive)
+                } else {
+                    String::new()
+                };
+                format!("{way}{place}{drive}: {}{status}", cause.text)
             }),
         })
     }

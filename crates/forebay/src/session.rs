@@ -2,6 +2,7 @@
 //! A machine that runs: built, brought up, and driven with progress shown.
 
 use forebay_cosim::{Config, Direction, Error, System};
+use forebay_driver::inspect::DriveTally;
 use forebay_driver::{Layout, Namespace, Step};
 use forebay_model::HopCount;
 use serde::{Deserialize, Serialize};
@@ -175,6 +176,18 @@ impl Session {
     fn layout(&self) -> Layout {
         let session = self.system.session();
         session.map_or(Layout::ONE, |session| session.facts().layout())
+    }
+
+    /// What the streamer counted of each drive since bring-up; nothing where it is built for one.
+    pub fn drives(&mut self) -> Vec<DriveTally> {
+        let read = self.system.with_session(|session, bus| {
+            let streamer = session.streamer().cloned();
+            streamer.map(|streamer| streamer.drives(bus))
+        });
+        // It does not answer after a failure, which is told anyway.
+        read.flatten()
+            .and_then(std::result::Result::ok)
+            .unwrap_or_default()
     }
 
     /// Puts the pattern where reads will look for it.

@@ -60,6 +60,11 @@ impl ArrayArgs {
         Ok((first, others))
     }
 
+    /// Another number of drives.
+    pub const fn set_drives(&mut self, drives: u8) {
+        self.drives = Some(drives);
+    }
+
     /// What the driver is to make of so many drives; none of one.
     pub fn options(&self, drives: usize) -> Option<ArrayOptions> {
         (drives > 1).then_some(ArrayOptions {

@@ -104,6 +104,7 @@ impl Command {
             Self::Run(args) => &args.report,
             Self::Bench { bench } => match bench {
                 BenchCommand::Core(args)
+                | BenchCommand::Drives(args)
                 | BenchCommand::Latency(args)
                 | BenchCommand::Random(args)
                 | BenchCommand::Speed(args) => &args.report,
@@ -221,7 +222,7 @@ pub struct RunArgs {
     /// memory: what is written to the drive lies from 0, what is read from 64 MiB
     #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
     pub dram_fault: Vec<forebay_cosim::DramFault>,
-    /// Let the drive fail: ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
+    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
     /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
     pub fault: Vec<FaultOption>,
@@ -263,6 +264,8 @@ pub enum BusKind {
 pub enum BenchCommand {
     /// Sequential: write 64 MiB, write 8 MiB in one transaction with its start, read 64 MiB
     Core(BenchArgs<DriveIdeal>),
+    /// The same sequential and random 4 KiB work on 1, 2, 3, 4 and 8 drives
+    Drives(BenchArgs<DriveIdeal>),
     /// Cycles of one transaction: 4 KiB and 1 MiB, write and read
     Latency(BenchArgs<DriveIdeal>),
     /// Random: 4 KiB reads, 4 KiB writes, 512 B writes

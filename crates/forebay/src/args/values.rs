@@ -262,9 +262,16 @@ pub fn dram_fault(text: &str) -> Read<DramFault> {
     }
 }
 
-/// Something that the drive does wrong.
+/// Something that a drive does wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FaultOption {
+pub struct FaultOption {
+    drive: usize,
+    wrong: Wrong,
+}
+
+/// What it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wrong {
     /// To commands.
     Command(Fault),
     /// Reports a fatal status at this time.
@@ -273,16 +280,30 @@ pub enum FaultOption {
     NotReady(Time),
 }
 
-/// Reads `--fault`: ACTION@WHEN\[:TIMES\].
+/// Reads `--fault`: \[DRIVE/\]ACTION@WHEN\[:TIMES\].
 pub fn fault(text: &str) -> Read<FaultOption> {
+    let (drive, wrong) = text.split_once('/').unwrap_or(("0", text));
+    let drive = match drive.parse() {
+        Ok(drive @ 0..=7) => drive,
+        _ => {
+            return Err(format!(
+                "`{drive}` is no drive; they have the numbers 0 to 7"
+            ));
+        }
+    };
+    let wrong = read_wrong(wrong)?;
+    Ok(FaultOption { drive, wrong })
+}
+
+fn read_wrong(text: &str) -> Read<Wrong> {
     let Some((action, when)) = text.split_once('@') else {
         return Err(format!(
             "`{text}` lacks an @; write ACTION@WHEN, such as fail=0x281@nth=3"
         ));
     };
     match action {
-        "fatal" => return Ok(FaultOption::Fatal(time(when)?)),
-        "not-ready" => return Ok(FaultOption::NotReady(time(when)?)),
+        "fatal" => return Ok(Wrong::Fatal(time(when)?)),
+        "not-ready" => return Ok(Wrong::NotReady(time(when)?)),
         _ => {}
     }
     let (when, times) = match when.split_once(':') {
@@ -294,7 +315,7 @@ pub fn fault(text: &str) -> Read<FaultOption> {
         ),
         None => (when, 1),
     };
-    Ok(FaultOption::Command(Fault {
+    Ok(Wrong::Command(Fault {
         trigger: trigger(when)?,
         action: fault_action(action)?,
         times,
@@ -356,14 +377,14 @@ fn number(text: &str) -> Read<u16> {
     .map_err(|_| format!("`{text}` is no number from 0 to 65535"))
 }
 
-/// All `--fault` options together.
-pub fn faults(options: &[FaultOption]) -> FaultPlan {
+/// All `--fault` options of a drive together.
+pub fn faults(options: &[FaultOption], drive: usize) -> FaultPlan {
     let mut plan = FaultPlan::none();
-    for option in options {
-        match option {
-            FaultOption::Command(fault) => plan.faults.push(fault.clone()),
-            FaultOption::Fatal(at) => plan.fatal_at = Some(*at),
-            FaultOption::NotReady(at) => plan.not_ready_at = Some(*at),
+    for option in options.iter().filter(|option| option.drive == drive) {
+        match &option.wrong {
+            Wrong::Command(fault) => plan.faults.push(fault.clone()),
+            Wrong::Fatal(at) => plan.fatal_at = Some(*at),
+            Wrong::NotReady(at) => plan.not_ready_at = Some(*at),
         }
     }
     plan
@@ -459,8 +480,8 @@ mod tests {
 
     #[test]
     fn faults_are_read() {
-        let command = |text: &str| match fault(text) {
-            Ok(FaultOption::Command(fault)) => fault,
+        let command = |text: &str| match fault(text).map(|option| option.wrong) {
+            Ok(Wrong::Command(fault)) => fault,
             other => panic!("{text}: {other:?}"),
         };
         let read = command("fail=0x281@nth=3:7");
@@ -479,8 +500,11 @@ mod tests {
             Trigger::Opcode(IoOpcode::Read)
         );
         assert_eq!(
-            fault("not-ready@2ms"),
-            Ok(FaultOption::NotReady(2 * MILLISECOND))
+            fault("3/not-ready@2ms"),
+            Ok(FaultOption {
+                drive: 3,
+                wrong: Wrong::NotReady(2 * MILLISECOND)
+            })
         );
         for text in [
             "",
@@ -489,6 +513,8 @@ mod tests {
             "drop@never",
             "fatal@soon",
             "fail=x@nth=1",
+            "8/drop@nth=1",
+            "/drop@nth=1",
         ] {
             assert!(fault(text).is_err(), "{text}");
         }

@@ -2,6 +2,7 @@
 //! `forebay bench`: measurements, each beside an ideal polling host on the same drive and fabric.
 
 mod core;
+mod drives;
 mod latency;
 mod random;
 mod soak;
@@ -31,6 +32,7 @@ const SCHEMA: &str = "forebay.bench/1";
 pub fn run(command: &BenchCommand) -> Result<Exit> {
     match command {
         BenchCommand::Core(args) => core::run(args),
+        BenchCommand::Drives(args) => drives::run(args),
         BenchCommand::Latency(args) => latency::run(args),
         BenchCommand::Random(args) => random::run(args),
         BenchCommand::Speed(args) => speed::run(args),

@@ -3,6 +3,7 @@
 
 use forebay_cosim::Direction;
 use forebay_driver::flight::Diagnosis;
+use forebay_driver::inspect::DriveTally;
 use serde::Serialize;
 
 use super::{Leg, Moved};
@@ -40,6 +41,8 @@ pub(super) struct Report {
     pub broken: bool,
     /// Completions that were ignored, commands sent again, and other incidents.
     pub incidents: Vec<(String, u32)>,
+    /// What the streamer counted of each of several drives.
+    drives: Vec<DriveTally>,
     /// What crossed the links.
     pub hops: Vec<Hop>,
 }
@@ -88,6 +91,7 @@ impl Report {
             diagnosis: None,
             broken: false,
             incidents: Vec::new(),
+            drives: Vec::new(),
             hops: Vec::new(),
         }
     }
@@ -111,6 +115,7 @@ impl Report {
     pub fn look_at(&mut self, inspection: &Inspection) {
         self.error_cause.clone_from(&inspection.error_cause);
         self.incidents = incidents(inspection);
+        self.drives.clone_from(&inspection.drives);
     }
 
     /// No transaction failed and no byte differs.
@@ -142,6 +147,10 @@ impl Report {
         page.heading("How fast it went");
         if header.simulated {
             page.grid(self.rates());
+            if !self.drives.is_empty() {
+                page.heading("Drive by drive");
+                page.grid(self.drives());
+            }
             page.heading("Where the bytes went");
             let ways = [("write", &self.write), ("read", &self.read)];
             let ways = ways
@@ -193,6 +202,34 @@ impl Report {
         grid
     }
 
+    fn drives(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            "",
+            "drive",
+            ">commands",
+            ">bytes",
+            ">failed",
+            ">longest, cycles",
+            "",
+        ]);
+        for drive in &self.drives {
+            grid.row([
+                render::mark(drive.failed == 0 && !drive.lost),
+                drive.drive.to_string(),
+                render::count(drive.commands.into()),
+                render::count(drive.bytes),
+                render::count(drive.failed.into()),
+                render::count(drive.longest_cycles.into()),
+                match (drive.offline, drive.lost) {
+                    (true, _) => "offline".to_owned(),
+                    (false, true) => "lost".to_owned(),
+                    (false, false) => String::new(),
+                },
+            ]);
+        }
+        grid
+    }
+
     /// Through the host port: its own speed, not the streamer's.
     fn times(&self) -> Grid {
         let mut grid = Grid::new(&[
@@ -236,7 +273,8 @@ impl Report {
         if let Some(cause) = &self.error_cause {
             page.field("cause", cause);
         }
-        if let Some(diagnosis) = &self.diagnosis {
+        // Of several drives it would tell of the first alone.
+        if let (Some(diagnosis), true) = (&self.diagnosis, self.drives.is_empty()) {
             page.field("queues", &diagnosis.text);
         }
         if let Some(medium) = &args.medium {

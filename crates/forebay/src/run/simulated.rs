@@ -31,16 +31,32 @@ pub(super) fn start(args: &RunArgs) -> Result<Session> {
 fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
     if let Some(block) = &args.block {
         let shift = if block == "4096" { 12 } else { 9 };
-        for namespace in &mut config.profile.ssd.namespaces {
+        let others = config
+            .more_drives
+            .iter_mut()
+            .map(|drive| &mut drive.profile);
+        let all = others.chain([&mut config.profile.ssd]);
+        for namespace in all.flat_map(|ssd| &mut ssd.namespaces) {
             namespace.block_shift = shift;
             namespace.bytes &= !((1 << shift) - 1);
         }
     }
     if let Some(path) = &args.medium {
+        if !config.more_drives.is_empty() {
+            return Err(Failure::input(
+                "--medium",
+                path.display(),
+                "one file holds one drive",
+                "leave it out, or use one drive",
+            ));
+        }
         config.medium = Some(Medium::in_file(path, config.profile.ssd.bytes())?);
     }
     config.stalls = values::stalls(&args.stall);
-    config.faults = values::faults(&args.fault);
+    config.faults = values::faults(&args.fault, 0);
+    for (number, drive) in (1..).zip(&mut config.more_drives) {
+        drive.faults = values::faults(&args.fault, number);
+    }
     if !args.dram_fault.is_empty() && config.dram.is_none() {
         return Err(Failure::input(
             "--dram-fault",

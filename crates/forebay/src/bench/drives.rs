@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The same work on one drive and on several: what each further drive brings, and what it costs.
+
+use forebay_cosim::{Direction, Workload};
+use forebay_driver::inspect::DriveTally;
+use serde::Serialize;
+
+use super::{Report, bytes, page, verdict};
+use crate::args::{BenchArgs, DefaultProfile};
+use crate::failure::{Exit, Result};
+use crate::interrupt;
+use crate::reference::Reference;
+use crate::render::{self, Grid};
+use crate::report::{self, Rate};
+use crate::session::{Ended, Session};
+use crate::workload::{ops, scattered, sequential};
+
+/// Numbers of drives.
+const NUMBERS: [u8; 5] = [1, 2, 3, 4, 8];
+/// Bytes of a transaction of random work, and so of a command.
+const PIECE: u64 = 4096;
+/// Bytes of random work touch so much of the address space.
+const SPREAD: u64 = 1 << 30;
+
+/// What the bench found.
+#[derive(Default, Serialize)]
+struct Found {
+    rows: Vec<Row>,
+}
+
+/// One kind of work on so many drives.
+#[derive(Serialize)]
+struct Row {
+    /// Name that stays the same over versions: kind of work and number of drives.
+    id: String,
+    work: &'static str,
+    drives: u8,
+    /// Through the RTL.
+    streamer: Rate,
+    /// By an ideal polling host.
+    reference: Option<Rate>,
+    /// Rate of the streamer over that of the reference.
+    ratio: Option<f64>,
+    /// Rate of the streamer over as many times its rate with one drive.
+    of_as_many: Option<f64>,
+    /// Cycles of the run for each transaction.
+    cycles_per_transaction: f64,
+    /// What the streamer counted of each drive since bring-up; nothing of a single one.
+    each: Vec<DriveTally>,
+}
+
+pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
+    let mut found = Found::default();
+    let mut ended = Ended::Done;
+    let mut last = None;
+    for drives in NUMBERS {
+        if !ended.is_done() {
+            break;
+        }
+        let mut machine = args.machine.clone();
+        machine.array.set_drives(drives);
+        let mut session = Session::start(&machine, super::SCHEMA, |_| Ok(()))?;
+        let reference = Reference::new(&machine)?;
+        let bytes = bytes(args, &session)?;
+        for (work, workload) in works(bytes, machine.seed) {
+            if !ended.is_done() {
+                break;
+            }
+            let ops = ops(&workload);
+            if workload.direction == Direction::Read {
+                session.prepare(&ops)?;
+            }
+            let title = format!("{drives} drives, {work}");
+            let measured = session.measure(&title, &ops);
+            ended = measured.ended;
+            let host = match ended.is_done() {
+                true => reference.measure(&format!("{title}, ideal host"), &workload)?,
+                false => None,
+            };
+            if interrupt::wanted() {
+                ended = Ended::Interrupted;
+            }
+            found.add(work, drives, measured.rate, host, session.drives());
+        }
+        last = Some(session.header(&ended));
+    }
+    let Some(header) = last else {
+        return Ok(Exit::Good);
+    };
+    let good =
+        (found.rows.iter()).all(|row| row.streamer.failed == 0 && row.streamer.mismatched == 0);
+    let report = Report {
+        header,
+        bench: "drives",
+        found,
+    };
+    if !report::emit(&report, args.report.json.as_deref())? {
+        let mut page = page("drives", &report.header);
+        page.grid(report.found.grid());
+        verdict(&mut page, &report.header, good);
+        page.print();
+    }
+    Ok(ended.exit(good))
+}
+
+/// Sequential work in one transaction each way, random work in as many as there are pieces.
+fn works(bytes: u64, seed: u64) -> [(&'static str, Workload); 4] {
+    let random = |direction| scattered(direction, bytes / 8, PIECE, SPREAD.max(bytes), seed);
+    [
+        ("write", sequential(Direction::Write, bytes, bytes)),
+        ("read", sequential(Direction::Read, bytes, bytes)),
+        ("write_4k", random(Direction::Write)),
+        ("read_4k", random(Direction::Read)),
+    ]
+}
+
+impl Found {
+    fn add(
+        &mut self,
+        work: &'static str,
+        drives: u8,
+        streamer: Rate,
+        reference: Option<Rate>,
+        each: Vec<DriveTally>,
+    ) {
+        let one = self.rows.iter().find(|row| row.work == work);
+        let one = one.map_or(streamer.bytes_per_cycle, |row| row.streamer.bytes_per_cycle);
+        let as_many = f64::from(drives) * one;
+        self.rows.push(Row {
+            id: format!("{work}_{drives}"),
+            work,
+            drives,
+            ratio: reference.as_ref().and_then(|host| streamer.ratio_to(host)),
+            of_as_many: (as_many > 0.0).then(|| streamer.bytes_per_cycle / as_many),
+            cycles_per_transaction: streamer.cycles as f64 / streamer.transactions.max(1) as f64,
+            streamer,
+            reference,
+            each,
+        });
+    }
+
+    fn grid(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            "",
+            ">drives",
+            ">B/cycle",
+            ">GB/s",
+            ">of as many",
+            ">of host",
+            ">cycles each",
+        ]);
+        for row in &self.rows {
+            grid.row([
+                row.work.replace('_', ", random "),
+                row.drives.to_string(),
+                format!("{:.2}", row.streamer.bytes_per_cycle),
+                format!("{:.2}", row.streamer.gigabytes_per_second),
+                render::ratio(row.of_as_many),
+                render::ratio(row.ratio),
+                render::count(row.cycles_per_transaction as u64),
+            ]);
+        }
+        grid
+    }
+}
