@@ -20,8 +20,8 @@ def everything(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """All figures once: the report, and the page."""
     folder = tmp_path_factory.mktemp("repro")
     report, page = folder / "repro.json", folder / "repro.html"
-    line = ("repro", "all", "--quick", "--json", report, "--html", page)
-    answer = forebay(*line)
+    rtl = ("--rtl", ROOT / "rtl" / "top" / "onchip.f")
+    answer = forebay("repro", "all", "--quick", *rtl, "--json", report, "--html", page)
     assert "simulated" in answer.out and "numbers agree" in answer.out
     return json.loads(report.read_text()), page.read_text()
 
@@ -91,6 +91,17 @@ def test_order_is_what_slows_random_reads(everything: tuple[dict, str]) -> None:
     window = next(value for design, value in ours.items() if "window of 64" in design)
     assert 1.5 < window < 1.7
     assert ours["SNAcc, URAM"] > 2 * window
+
+
+def test_other_rtl_stands_beside(everything: tuple[dict, str]) -> None:
+    """What --rtl names, here our own, is run where the payload is on chip, on the same models."""
+    report, _ = everything
+    figures = ("snacc-fig4a", "snacc-fig4b", "snacc-fig4c")
+    beside = [row for name in figures for row in rows(report, name) if row["rtl"]]
+    assert len(beside) == 7
+    for row in beside:
+        assert row["design"] == "SNAcc, URAM"
+        assert row["rtl"] == pytest.approx(row["ours"], rel=0.02)
 
 
 def test_transfers_are_counted(everything: tuple[dict, str]) -> None:
