@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "bench"
 FOREBAY = str(ROOT / "build" / "forebay")
 DRIVE = ["--profile", "990pro-2tb"]
+DRIVES = [FOREBAY, "bench", "drives", "--bytes", "32MiB"]
 COUNT = [sys.executable, "-m", "forebay.resources"]
 RESOURCES = [*COUNT, "--hierarchy", "--timing"]
 
@@ -22,9 +23,9 @@ BENCHES = {
     "random": [FOREBAY, "bench", "random"],
     "random-990pro-qd64": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "64"],
     "random-990pro-qd256": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "256"],
-    "drives": [FOREBAY, "bench", "drives"],
-    "drives-990pro": [FOREBAY, "bench", "drives", *DRIVE, "--fpga-link", "gen4x16"],
-    "drives-gen5": [FOREBAY, "bench", "drives", "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
+    "drives": [*DRIVES],
+    "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
+    "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "vm-test": [FOREBAY, "vm", "test", "--full"],

@@ -239,7 +239,7 @@ def render_rust(top: AddrmapNode, source: str) -> str:
             f"    /// Offset in bytes.\n    pub const OFFSET: u64 = {register.offset:#05x};\n"
         )
         if register.stride:
-            lines.append(f"    /// Offset of number `n`.\n    pub const fn of(n: u64) -> u64 {{\n")
+            lines.append("    /// Offset of number `n`.\n    pub const fn of(n: u64) -> u64 {\n")
             lines.append(f"        OFFSET + n * {register.stride:#x}\n    }}\n")
         if register.entries:
             lines.append(
