@@ -207,6 +207,8 @@ async def random_work(dut, entries: int) -> None:
         issue.offers = {"wr": None, "rd": None}
         while core.waiting:
             await issue.cycle(0.0, 0.3)
+        # And what was taken last.
+        await issue.cycle(0.0, 0.0)
         for (drive, slot), tag in list(core.slots.items())[-8:]:
             if tag in core.in_use and core.retries[tag] == 0:
                 command = core.in_use[tag]
