@@ -309,7 +309,7 @@ def drives_table(reports: Path) -> str | None:
     report = json.loads(path.read_text())
     if report["interrupted"]:
         return None
-    lines = [["drives", *(f"{name}, GB/s" for name in WORKS.values())]]
+    lines = [["drives", *(f"{name}, GB/s" for name in WORKS.values()), "LUT", "FF"]]
     lines.append(["---"] * len(lines[0]))
     for count in sorted({row["drives"] for row in report["rows"]}):
         found = [row(report, f"{work}_{count}") for work in WORKS]
@@ -317,8 +317,17 @@ def drives_table(reports: Path) -> str | None:
             f"{one['streamer']['gigabytes_per_second']:.2f} ({one['of_as_many']:.3f})"
             for one in found
         )
-        lines.append([str(count), *rates])
+        lines.append([str(count), *rates, *cost(reports, count)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cost(reports: Path, drives: int) -> list[str]:
+    """LUT and FF of the streamer for so many drives, where they were counted."""
+    path = reports / f"resources-drives{drives}.json"
+    if not path.exists():
+        return ["–", "–"]
+    found = json.loads(path.read_text())["resources"]
+    return [str(found["lut"]), str(found["ff"])]
 
 
 def main() -> int:
