@@ -16,6 +16,7 @@ DRIVE = ["--profile", "990pro-2tb"]
 CORE = [FOREBAY, "bench", "core", *DRIVE, "--bytes", "256MiB"]
 RANDOM = [FOREBAY, "bench", "random", *DRIVE]
 LATENCY = [FOREBAY, "bench", "latency", *DRIVE]
+DRIVES = [FOREBAY, "bench", "drives", "--bytes", "32MiB"]
 COUNT = [sys.executable, "-m", "forebay.resources"]
 RESOURCES = [*COUNT, "--hierarchy", "--timing"]
 
@@ -31,9 +32,9 @@ BENCHES = {
     "random": [FOREBAY, "bench", "random"],
     "random-990pro-qd64": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "64"],
     "random-990pro-qd256": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "256"],
-    "drives": [FOREBAY, "bench", "drives"],
-    "drives-990pro": [FOREBAY, "bench", "drives", *DRIVE, "--fpga-link", "gen4x16"],
-    "drives-gen5": [FOREBAY, "bench", "drives", "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
+    "drives": DRIVES,
+    "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
+    "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],

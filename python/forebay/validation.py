@@ -25,6 +25,10 @@ HEAD = ["what", "asked", "found", "SNAcc's RTL", "command"]
 GUEST_BEGIN = "<!-- guest: begin (python -m forebay.validation writes what follows) -->"
 GUEST_END = "<!-- guest: end -->"
 GUEST_REPORT = "vm-test"
+DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what follows) -->"
+DRIVES_END = "<!-- drives: end -->"
+DRIVES_REPORT = "drives-990pro"
+WORKS = {"write": "write", "read": "read", "write_4k": "4 KiB write", "read_4k": "4 KiB read"}
 
 Report = dict[str, Any]
 
@@ -366,6 +370,38 @@ def guest_table(reports: Path) -> tuple[str, int] | None:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines), failed
 
 
+def drives_table(reports: Path) -> str | None:
+    """Render what `forebay bench drives` found: rate, and its share of as many times one drive's.
+
+    None where there is no such report, or it was not run to its end.
+    """
+    path = reports / f"{DRIVES_REPORT}.json"
+    if not path.exists():
+        return None
+    report = json.loads(path.read_text())
+    if report["interrupted"]:
+        return None
+    lines = [["drives", *(f"{name}, GB/s" for name in WORKS.values()), "LUT", "FF"]]
+    lines.append(["---"] * len(lines[0]))
+    for count in sorted({row["drives"] for row in report["rows"]}):
+        found = [row(report, f"{work}_{count}") for work in WORKS]
+        rates = (
+            f"{one['streamer']['gigabytes_per_second']:.2f} ({one['of_as_many']:.3f})"
+            for one in found
+        )
+        lines.append([str(count), *rates, *cost(reports, count)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cost(reports: Path, drives: int) -> list[str]:
+    """LUT and FF of the streamer for so many drives, where they were counted."""
+    path = reports / f"resources-drives{drives}.json"
+    if not path.exists():
+        return ["–", "–"]
+    found = json.loads(path.read_text())["resources"]
+    return [str(found["lut"]), str(found["ff"])]
+
+
 def main() -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -387,6 +423,9 @@ def main() -> int:
         new = replaced(new, guest[0], (GUEST_BEGIN, GUEST_END))
         print(f"{GUEST_REPORT}: {guest[1]} steps failed")
         missed += guest[1]
+    drives = drives_table(options.reports)
+    if drives:
+        new = replaced(new, drives, (DRIVES_BEGIN, DRIVES_END))
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:

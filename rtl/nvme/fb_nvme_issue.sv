@@ -197,7 +197,7 @@ module fb_nvme_issue
   assign goes_out = tag_take || (retry_go && !sent_away);
   // While there is a retry no other identifier is used.
   assign tag = retry_valid ? retry_tag : free_tag;
-  assign drive = retry_valid ? retry_drive : flush_valid ? flush_drive : command.drive;
+  assign drive = (Drives == 1) ? '0 : retry_valid ? retry_drive : flush_valid ? flush_drive : command.drive;
   assign go = wr_go || rd_go;
 
   logic give_back;  // a place in the count of its drive is free

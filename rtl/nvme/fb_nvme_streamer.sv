@@ -313,14 +313,19 @@ module fb_nvme_streamer
         .busy(rd_waits)
     );
   end else begin : gen_no_stripes
-    assign wr_valid   = wr_built;
-    assign wr_taken   = wr_ready;
-    assign wr_command = wr_array_command;
-    assign wr_waits   = wr_built;
-    assign rd_valid   = rd_built;
-    assign rd_taken   = rd_ready;
-    assign rd_command = rd_array_command;
-    assign rd_waits   = rd_built;
+    assign wr_valid = wr_built;
+    assign wr_taken = wr_ready;
+    assign wr_waits = wr_built;
+    assign rd_valid = rd_built;
+    assign rd_taken = rd_ready;
+    assign rd_waits = rd_built;
+    always_comb begin
+      wr_command = wr_array_command;
+      rd_command = rd_array_command;
+      // Said once more here, so that nothing is kept of it.
+      wr_command.drive = '0;
+      rd_command.drive = '0;
+    end
   end
 
   // Submission.

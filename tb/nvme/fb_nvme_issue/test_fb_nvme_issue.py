@@ -25,8 +25,9 @@ class Core:
     """A model of what the module has handed out."""
 
     entries: int
-    tail: int = 0
-    slots: dict[int, int] = field(default_factory=dict)  # place -> identifier
+    drives: int = 1
+    tails: list[int] = field(default_factory=lambda: [0] * 8)
+    slots: dict[tuple[int, int], int] = field(default_factory=dict)  # drive, place -> identifier
     in_use: dict[int, dict[str, int]] = field(default_factory=dict)  # identifier -> command
     retries: dict[int, int] = field(default_factory=dict)
     waiting: list[int] = field(default_factory=list)  # identifiers to be sent once more
@@ -69,7 +70,7 @@ class Issue:
 
     def __init__(self, dut, entries: int) -> None:
         self.dut = dut
-        self.core = Core(entries)
+        self.core = Core(entries, int(dut.Drives.value))
         self.offers: dict[str, dict[str, int] | None] = {"wr": None, "rd": None}
         self.taken: tuple[str, dict[str, int]] | None = None  # in the last cycle
 
@@ -79,16 +80,20 @@ class Issue:
         await harness.step(dut.clk)
         for side in ("wr", "rd"):
             if self.offers[side] is None and random.random() < work:
-                self.offers[side] = random_command()
+                self.offers[side] = random_command() | {"drive": random.randrange(core.drives)}
                 command = structs.pack("command_t", **self.offers[side])
                 getattr(dut, f"{side}_command").value = command
             getattr(dut, f"{side}_valid").value = self.offers[side] is not None
         tag, again = self._choose_finish(finish)
         await FallingEdge(dut.clk)
         self._follow()
-        assert dut.sq_tail.value == core.tail
         # What waits to be sent once more keeps its place.
-        assert dut.outstanding.value == len(core.in_use) < core.entries
+        assert dut.outstanding.value == len(core.in_use)
+        for drive in range(core.drives):
+            of_drive = sum(command["drive"] == drive for command in core.in_use.values())
+            assert of_drive < core.entries
+            assert int(dut.sq_tail.value) >> 11 * drive & 0x7FF == core.tails[drive]
+            assert int(dut.drive_outstanding.value) >> 11 * drive & 0x7FF == of_drive
         if tag is not None:
             assert dut.lookup_in_use.value == 1
             assert dut.lookup_retries.value == core.retries[tag]
@@ -124,31 +129,32 @@ class Issue:
             core.retries[tag] = 0
             core.writes += side == "wr"
             core.reads += side == "rd"
-            self._place(tag)
+            self._place(tag, command["drive"])
         elif dut.issued.value == 1:
             assert dut.issued_retry.value == 1
             tag = core.waiting.pop(0)
             assert dut.issued_tag.value == tag
             core.retries[tag] += 1
-            self._place(tag)
+            self._place(tag, core.in_use[tag]["drive"])
         self.taken = None
         for side in ("wr", "rd"):
             command = self.offers[side]
             if getattr(dut, f"{side}_ready").value == 1 and command:
                 self.taken, self.offers[side] = (side, command), None
 
-    def _place(self, tag: int) -> None:
+    def _place(self, tag: int, drive: int) -> None:
         core = self.core
-        assert self.dut.issued_slot.value == core.tail
-        core.slots[core.tail] = tag
-        core.tail = (core.tail + 1) % core.entries
+        tail = core.tails[drive]
+        assert self.dut.issued_slot.value == tail and self.dut.issued_drive.value == drive
+        core.slots[drive, tail] = tag
+        core.tails[drive] = (tail + 1) % core.entries
 
-    async def fetch(self, slot: int) -> bytes:
+    async def fetch(self, slot: int, drive: int = 0) -> bytes:
         """Read the entry at a place, two cycles after asking."""
         dut = self.dut
         await harness.step(dut.clk)
         dut.wr_valid.value = dut.rd_valid.value = dut.finish.value = 0
-        dut.fetch_slot.value = slot
+        dut.fetch_slot.value, dut.fetch_drive.value = slot, drive
         await FallingEdge(dut.clk)
         self._follow()
         await harness.step(dut.clk)
@@ -202,10 +208,12 @@ async def random_work(dut, entries: int) -> None:
         issue.offers = {"wr": None, "rd": None}
         while core.waiting:
             await issue.cycle(0.0, 0.3)
-        for slot, tag in list(core.slots.items())[-8:]:
-            if tag in core.in_use and core.slots[slot] == tag and core.retries[tag] == 0:
+        # And what was taken last.
+        await issue.cycle(0.0, 0.0)
+        for (drive, slot), tag in list(core.slots.items())[-8:]:
+            if tag in core.in_use and core.retries[tag] == 0:
                 command = core.in_use[tag]
-                assert await issue.fetch(slot) == entry(tag, command["opcode"], command)
+                assert await issue.fetch(slot, drive) == entry(tag, command["opcode"], command)
     if not entries:
         assert abs(core.writes - core.reads) < 0.3 * core.writes
 
@@ -214,10 +222,9 @@ async def random_work(dut, entries: int) -> None:
 async def issue_latency(dut) -> None:
     """The tail moves the cycle after a command is taken; both sides get one a cycle in turn."""
     issue = await start(dut)
-    before = issue.core.tail
     for _ in range(min(issue.core.entries - 1, 20)):
         await issue.cycle(1.0, 0.0)
-    taken = (issue.core.tail - before) % issue.core.entries
+    taken = len(issue.core.in_use)
     dut._log.info("%d commands in 20 cycles", taken)
     assert taken >= min(issue.core.entries - 1, 20) - 1
 
@@ -225,7 +232,7 @@ async def issue_latency(dut) -> None:
 @cocotb.test()
 async def rejects_and_halt(dut) -> None:
     """Rejected commands go to the ledger alone; a halted queue turns every command away."""
-    issue = await start(dut)
+    await start(dut)
     for halted, reject in ((0, 1), (1, 0), (1, 1)):
         await harness.step(dut.clk)
         command = random_command() | {"reject": reject, "size": spec.ERR_MISALIGNED}
@@ -246,7 +253,32 @@ async def rejects_and_halt(dut) -> None:
         code = spec.ERR_MISALIGNED if reject else spec.ERR_HALTED
         assert found["reject"] and found["size"] & 0xFF == code
         assert reject or found["size"] >> 12 == 4
-    assert issue.core.tail == int(dut.sq_tail.value)
+    assert int(dut.sq_tail.value) == 0
+
+
+@cocotb.test()
+async def offline(dut) -> None:
+    """Commands for a drive that is offline are turned away, those of others are not."""
+    issue = await start(dut)
+    if issue.core.drives == 1:
+        return
+    dut.cfg.value = structs.pack(
+        "cfg_t", queue_entries=issue.core.entries, data_window=WINDOW, offline=0b10
+    )
+    await harness.step(dut.clk, 3)
+    for drive in (1, 0):
+        command = random_command() | {"drive": drive}
+        dut.wr_command.value = structs.pack("command_t", **command)
+        dut.wr_valid.value = 1
+        await FallingEdge(dut.clk)
+        assert dut.wr_ready.value == 1
+        await harness.step(dut.clk)
+        dut.wr_valid.value = 0
+        await FallingEdge(dut.clk)
+        found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
+        assert found["reject"] == drive and dut.issued.value == 1 - drive
+        assert drive == 0 or found["size"] & 0xFF == spec.ERR_OFFLINE
+        await harness.step(dut.clk, 2)
 
 
 @cocotb.test()
@@ -288,8 +320,8 @@ async def reset_in_work(dut) -> None:
         await issue.cycle(1.0, 0.5)
 
 
-@pytest.mark.parametrize("depth", [4, 64])
-def test_issue(depth: int) -> None:
-    """Run all coroutines at this depth."""
-    parameters = {"QueueDepth": depth}
+@pytest.mark.parametrize(("depth", "drives"), [(4, 1), (64, 1), (8, 3)])
+def test_issue(depth: int, drives: int) -> None:
+    """Run all coroutines at this depth, for so many drives."""
+    parameters = {"QueueDepth": depth, "Drives": drives}
     simulate(__file__, "fb_nvme_issue", parameters, filelist="rtl/top/onchip.f")

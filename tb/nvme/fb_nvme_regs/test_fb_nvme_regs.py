@@ -65,6 +65,17 @@ class Regs:
             )
         }
 
+        cocotb.start_soon(self._array())
+
+    async def _array(self) -> None:
+        """Answer at once, with zero, as a streamer for one drive does."""
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            asked, write = int(dut.array_req.value), int(dut.array_write.value)
+            dut.array_rd_ack.value = asked and not write
+            dut.array_wr_ack.value = asked and write
+
     async def read(self, address: int) -> int:
         """Read a register."""
         return await with_timeout(self.master.read_qword(address), PATIENCE_US, "us")
@@ -96,7 +107,7 @@ async def start(dut) -> Regs:
         dut,
         *("memory_errors", "clear"),
         *("ready", "halted", "idle", "outstanding", "*_pages", "error", "error_*"),
-        *("*_ack", "counter_data", "bin_data", "trace_data"),
+        *("*_ack", "counter_data", "bin_data", "trace_data", "array_data", "lost"),
     )
     block = Regs(dut)
     await harness.start(dut)
