@@ -22,7 +22,7 @@ pub struct ArrayArgs {
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length)]
     chunk: u64,
     /// Link of the FPGA card in place of the profile's, such as gen4x16
-    #[arg(long, value_name = "LINK", value_parser = values::link)]
+    #[arg(id = "fpga-link", long, value_name = "LINK", value_parser = values::link)]
     fpga_link: Option<u64>,
 }
 
