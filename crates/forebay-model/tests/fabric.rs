@@ -169,7 +169,7 @@ fn round_trips_are_those_of_the_calibration() {
 #[test]
 fn reads_wait_for_a_tag() {
     let mut profile = profile("990pro-2tb");
-    profile.outstanding_reads = 4;
+    profile.ssd.outstanding_reads = 4;
     let mut fabric = Fabric::new(&profile, 1);
     fabric.map(Node::Fpga, CARD..CARD + (1 << 20));
     for n in 0..2 {

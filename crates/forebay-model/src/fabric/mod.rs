@@ -364,7 +364,7 @@ impl Fabric {
 
     /// Sends as many waiting read pieces as there are tags.
     fn issue_reads(&mut self, now: Time, from: usize) {
-        let limit = match self.profile.outstanding_reads {
+        let limit = match self.link_profile(from).outstanding_reads {
             0 => u32::MAX,
             limit => limit,
         };

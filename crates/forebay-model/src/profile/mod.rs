@@ -149,8 +149,6 @@ pub struct FabricProfile {
     pub max_payload: u32,
     /// Greatest read request in bytes: 128–4096, a power of two.
     pub max_read_request: u32,
-    /// Reads a requester may have outstanding; 0 is without limit.
-    pub outstanding_reads: u32,
     /// Wire bytes of a posted write besides its payload.
     pub write_header: u32,
     /// Wire bytes of a read request.
@@ -168,10 +166,7 @@ pub struct FabricProfile {
 impl FabricProfile {
     /// Nothing in it takes any time or waits.
     pub const fn is_immediate(&self) -> bool {
-        self.outstanding_reads == 0
-            && self.host.is_immediate()
-            && self.fpga.is_immediate()
-            && self.ssd.is_immediate()
+        self.host.is_immediate() && self.fpga.is_immediate() && self.ssd.is_immediate()
     }
 }
 
@@ -184,11 +179,16 @@ pub struct LinkProfile {
     pub latency: Time,
     /// Time the node takes to answer a read, besides what its model takes.
     pub completer: Time,
+    /// Reads that the node may have outstanding; 0 is without limit.
+    pub outstanding_reads: u32,
 }
 
 impl LinkProfile {
     const fn is_immediate(&self) -> bool {
-        self.bytes_per_second == 0 && self.latency == 0 && self.completer == 0
+        self.bytes_per_second == 0
+            && self.latency == 0
+            && self.completer == 0
+            && self.outstanding_reads == 0
     }
 }
 

@@ -99,6 +99,8 @@ struct RawLink {
     bytes_per_second: Number,
     latency_ns: Number,
     completer_ns: Number,
+    /// In place of the fabric's.
+    outstanding_reads: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -270,26 +272,27 @@ fn collect(field: &str, value: &toml::Value, rows: &mut Vec<SourceRow>) {
 
 impl From<RawFabric> for FabricProfile {
     fn from(raw: RawFabric) -> Self {
+        let reads = &raw.outstanding_reads;
         Self {
             max_payload: raw.max_payload_bytes.u32(),
             max_read_request: raw.max_read_request_bytes.u32(),
-            outstanding_reads: raw.outstanding_reads.u32(),
             write_header: raw.write_header_bytes.u32(),
             read_header: raw.read_header_bytes.u32(),
             completion_header: raw.completion_header_bytes.u32(),
-            host: raw.host.into(),
-            fpga: raw.fpga.into(),
-            ssd: raw.ssd.into(),
+            host: raw.host.with(reads),
+            fpga: raw.fpga.with(reads),
+            ssd: raw.ssd.with(reads),
         }
     }
 }
 
-impl From<RawLink> for LinkProfile {
-    fn from(raw: RawLink) -> Self {
-        Self {
-            bytes_per_second: raw.bytes_per_second.value,
-            latency: raw.latency_ns.ns(),
-            completer: raw.completer_ns.ns(),
+impl RawLink {
+    fn with(self, reads: &Number) -> LinkProfile {
+        LinkProfile {
+            bytes_per_second: self.bytes_per_second.value,
+            latency: self.latency_ns.ns(),
+            completer: self.completer_ns.ns(),
+            outstanding_reads: self.outstanding_reads.as_ref().unwrap_or(reads).u32(),
         }
     }
 }

@@ -185,6 +185,7 @@ fn fabric(check: &Check, fabric: &FabricProfile) -> Result<(), ModelError> {
             bytes_per_second,
             latency,
             completer,
+            outstanding_reads: _,
         } = *link;
         check.rate(fields[0], bytes_per_second)?;
         check.time(fields[1], latency)?;
