@@ -16,7 +16,7 @@ DRIVE = ["--profile", "990pro-2tb"]
 CORE = [FOREBAY, "bench", "core", *DRIVE, "--bytes", "256MiB"]
 RANDOM = [FOREBAY, "bench", "random", *DRIVE]
 LATENCY = [FOREBAY, "bench", "latency", *DRIVE]
-DRIVES = [FOREBAY, "bench", "drives", "--bytes", "32MiB"]
+DRIVES = [FOREBAY, "bench", "drives", "--bytes", "128MiB"]
 COUNT = [sys.executable, "-m", "forebay.resources"]
 RESOURCES = [*COUNT, "--hierarchy", "--timing"]
 
@@ -34,6 +34,7 @@ BENCHES = {
     "random-990pro-qd256": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "256"],
     "drives": DRIVES,
     "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
+    "drives-990pro-host": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--memory", "host"],
     "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],

@@ -27,7 +27,7 @@ GUEST_END = "<!-- guest: end -->"
 GUEST_REPORT = "vm-test"
 DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what follows) -->"
 DRIVES_END = "<!-- drives: end -->"
-DRIVES_REPORT = "drives-990pro"
+DRIVES_REPORTS = {"drives-990pro": "on chip", "drives-990pro-host": "host DRAM"}
 WORKS = {"write": "write", "read": "read", "write_4k": "4 KiB write", "read_4k": "4 KiB read"}
 
 Report = dict[str, Any]
@@ -371,25 +371,27 @@ def guest_table(reports: Path) -> tuple[str, int] | None:
 
 
 def drives_table(reports: Path) -> str | None:
-    """Render what `forebay bench drives` found: rate, and its share of as many times one drive's.
+    """Render what `forebay bench drives` found.
 
-    None where there is no such report, or it was not run to its end.
+    In brackets the share of as many times one drive's rate, and of the host's. None where a
+    report is missing, or was not run to its end.
     """
-    path = reports / f"{DRIVES_REPORT}.json"
-    if not path.exists():
-        return None
-    report = json.loads(path.read_text())
-    if report["interrupted"]:
-        return None
-    lines = [["drives", *(f"{name}, GB/s" for name in WORKS.values()), "LUT", "FF"]]
+    lines = [["payload", "drives", *(f"{name}, GB/s" for name in WORKS.values()), "LUT", "FF"]]
     lines.append(["---"] * len(lines[0]))
-    for count in sorted({row["drives"] for row in report["rows"]}):
-        found = [row(report, f"{work}_{count}") for work in WORKS]
-        rates = (
-            f"{one['streamer']['gigabytes_per_second']:.2f} ({one['of_as_many']:.3f})"
-            for one in found
-        )
-        lines.append([str(count), *rates, *cost(reports, count)])
+    for name, place in DRIVES_REPORTS.items():
+        path = reports / f"{name}.json"
+        report = json.loads(path.read_text()) if path.exists() else {"interrupted": True}
+        if report["interrupted"]:
+            return None
+        for count in sorted({row["drives"] for row in report["rows"]}):
+            found = [row(report, f"{work}_{count}") for work in WORKS]
+            rates = (
+                f"{one['streamer']['gigabytes_per_second']:.2f} "
+                f"({one['of_as_many']:.3f}; {one['ratio']:.3f})"
+                for one in found
+            )
+            counted = cost(reports, count) if place == "on chip" else ["–", "–"]
+            lines.append([place, str(count), *rates, *counted])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
