@@ -51,8 +51,9 @@ def test_a_larger_memory_takes_the_burst(forebay: Run) -> None:
 def test_more_comes_than_one_drive_takes(forebay: Run) -> None:
     """The number of drives follows from the rate and from how long the recording is."""
     report = plan(forebay, "--rate", "7GB", "--total", "1GB")
-    assert report["plan"]["drives"] == 2 and report["verification"]["lost_bytes"] == 0
-    assert any("one of 2 drives" in note for note in report["verification"]["notes"])
+    found = report["verification"]
+    assert report["plan"]["drives"] == 2 and found["lost_bytes"] == 0
+    assert found["stored_bytes_per_second"] > 6.5e9, "more than one drive takes"
     # A long one fills the cache: then each takes 1.4 GB/s.
     report = plan(forebay, "--rate", "7GB", "--no-verify")
     assert report["plan"]["drives"] == 6 and report["plan"]["state"] == "with its cache full"

@@ -348,9 +348,6 @@ fn show(report: &Report) {
             "would do, too, in this simulation"
         };
         page.field("half of it", half);
-        for note in &found.notes {
-            page.line(format_args!("  · {note}"));
-        }
     }
     for note in &report.notes {
         page.line(format_args!("  · {note}"));

@@ -24,7 +24,7 @@ pub struct Trial<'a> {
     pub profile: &'a Profile,
     /// Where the streamer keeps its payload.
     pub memory: Memory,
-    /// Drives of the plan; one is simulated, with its share of all.
+    /// Drives of the plan.
     pub drives: u64,
     /// Bytes a second in a burst.
     pub rate: u64,
@@ -43,7 +43,7 @@ pub struct Trial<'a> {
 pub struct Verification {
     /// Bytes that the source gave.
     pub bytes: u64,
-    /// The FIFO that was simulated: the share of one drive.
+    /// The FIFO that was simulated.
     pub fifo_bytes: u64,
     /// Most bytes that waited in it.
     pub most_bytes: u64,
@@ -53,8 +53,6 @@ pub struct Verification {
     pub half_loses: bool,
     /// Bytes a second that were stored, from the first to the last.
     pub stored_bytes_per_second: f64,
-    /// What is to be known of it.
-    pub notes: Vec<String>,
 }
 
 impl Trial<'_> {
@@ -63,46 +61,33 @@ impl Trial<'_> {
     /// # Errors
     /// Where the RTL cannot be built or breaks down, or the user stops.
     pub fn run(&self) -> Result<Option<Verification>> {
-        let share = |bytes: u64| bytes.div_ceil(self.drives);
-        let burst = self.burst.map(|(bytes, every)| (share(bytes), every));
-        let bytes = burst.map_or(STREAM.min(self.most), |(bytes, _)| BURSTS * bytes);
+        let bytes = self
+            .burst
+            .map_or(STREAM.min(self.most), |(bytes, _)| BURSTS * bytes);
         if bytes > self.most {
             return Ok(None);
         }
-        let mut notes = Vec::new();
-        let mut options: Vec<OsString> = vec!["--seed".into(), self.seed.to_string().into()];
-        if self.drives > 1 {
-            notes.push(format!(
-                "one of {} drives, with its share of the rate, the bursts and the FIFO",
-                self.drives
-            ));
-        }
-        match (self.memory, self.drives) {
-            (Memory::Onchip, 2..) => {
-                // The share of the memory, rounded down to what can be built.
-                let pages = (1024 / self.drives.next_power_of_two()).max(16);
-                options.extend(["--reorder".into(), pages.to_string().into()]);
-                notes.push(format!(
-                    "and with {pages} of 1024 pages of the on-chip memory"
-                ));
-            }
-            (memory, drives) => {
-                options.extend(["--memory".into(), memory.name().into()]);
-                if drives > 1 {
-                    let note = "but with the whole memory: what it holds of a burst is not checked";
-                    notes.push(note.into());
-                }
-            }
-        }
+        let options: Vec<OsString> = [
+            ["--seed", &self.seed.to_string()],
+            ["--memory", self.memory.name()],
+            ["--drives", &self.drives.to_string()],
+        ]
+        .concat()
+        .into_iter()
+        .map(Into::into)
+        .collect();
         let pace = Pace {
-            bytes_per_second: share(self.rate),
-            burst_bytes: burst.map_or(0, |(bytes, _)| bytes),
-            every: burst.map_or(0, |(_, every)| every),
-            fifo_bytes: share(self.fifo),
+            bytes_per_second: self.rate,
+            burst_bytes: self.burst.map_or(0, |(bytes, _)| bytes),
+            every: self.burst.map_or(0, |(_, every)| every),
+            fifo_bytes: self.fifo,
         };
         let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&options)?;
         let mut session = Session::start(&machine, "forebay.plan/1", |config| {
             config.profile = self.profile.clone();
+            for drive in &mut config.more_drives {
+                drive.profile = self.profile.ssd.clone();
+            }
             // Between bursts nothing moves.
             config.watchdog = config.watchdog.max(2 * pace.every / CLOCK_PERIOD);
             Ok(())
@@ -130,7 +115,6 @@ impl Trial<'_> {
             lost_bytes: found.lost_bytes,
             half_loses: found.most_bytes > pace.fifo_bytes / 2,
             stored_bytes_per_second: rate.gigabytes_per_second * 1e9,
-            notes,
         }))
     }
 }
