@@ -27,6 +27,8 @@ const ONCHIP: u64 = (1024 - 64) << 12;
 const OFFCHIP: u64 = 64 << 20;
 /// Most bytes of a command of the streamer.
 const COMMAND: u64 = 1 << 20;
+/// The same with several drives: the default of `--chunk`.
+const CHUNK: u64 = 64 << 10;
 /// The on-board memory that a plan counts on.
 const DRAM: &str = "ddr4-2400";
 
@@ -97,7 +99,9 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
         };
         verification = trial.run()?;
         if verification.is_none() {
-            notes.push("not simulated: two bursts are more than --verify-bytes".into());
+            notes.push(
+                "not simulated: two bursts are more than --verify-bytes, or than 0.2 s".into(),
+            );
         }
         if state.pauses.is_some() {
             notes.push("pauses are counted by arithmetic; the simulation leaves them out".into());
@@ -225,8 +229,8 @@ fn planned(
     let fabric = &state.profile.fabric;
     let mut all: Vec<Stage> = stages::wire(args.wire, args.mtu).into_iter().collect();
     all.push(stages::datapath());
-    // A command's pages are free when all of it has been stored.
-    let held = drives * COMMAND;
+    // A command's pages are free when all of it has been stored; of several drives it has a chunk.
+    let held = if drives == 1 { COMMAND } else { drives * CHUNK };
     let link = stages::card_link(fabric);
     let (bytes, takes) = match memory {
         Memory::Onchip => (ONCHIP, stages::datapath().bytes_per_second),

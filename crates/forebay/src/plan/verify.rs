@@ -16,6 +16,8 @@ use crate::session::{Ended, Session};
 const STREAM: u64 = 32 << 20;
 /// Bursts that are simulated: the second meets what the first has left.
 const BURSTS: u64 = 2;
+/// Longest time that is simulated: some minutes of the user's.
+const LONGEST: Time = forebay_model::SECOND / 5;
 
 /// What is simulated.
 #[derive(Clone, Debug)]
@@ -56,15 +58,18 @@ pub struct Verification {
 }
 
 impl Trial<'_> {
-    /// Simulates; none where a burst is longer than may be simulated.
+    /// Simulates; none where bursts have more bytes or take longer than is simulated.
     ///
     /// # Errors
     /// Where the RTL cannot be built or breaks down, or the user stops.
     pub fn run(&self) -> Result<Option<Verification>> {
-        let bytes = self
-            .burst
-            .map_or(STREAM.min(self.most), |(bytes, _)| BURSTS * bytes);
-        if bytes > self.most {
+        let bytes = match self.burst {
+            // Of a slow source less comes in that time.
+            None => STREAM.min(self.most).min(self.rate.div_ceil(5)).max(1),
+            Some((bytes, _)) => bytes.saturating_mul(BURSTS),
+        };
+        let every = self.burst.map_or(0, |(_, every)| every);
+        if bytes > self.most || every > LONGEST / BURSTS {
             return Ok(None);
         }
         let options: Vec<OsString> = [
@@ -79,7 +84,7 @@ impl Trial<'_> {
         let pace = Pace {
             bytes_per_second: self.rate,
             burst_bytes: self.burst.map_or(0, |(bytes, _)| bytes),
-            every: self.burst.map_or(0, |(_, every)| every),
+            every,
             fifo_bytes: self.fifo,
         };
         let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&options)?;
@@ -88,8 +93,8 @@ impl Trial<'_> {
             for drive in &mut config.more_drives {
                 drive.profile = self.profile.ssd.clone();
             }
-            // Between bursts nothing moves.
-            config.watchdog = config.watchdog.max(2 * pace.every / CLOCK_PERIOD);
+            // Between bursts, and while a slow source fills a beat, nothing moves.
+            config.watchdog = config.watchdog.max(2 * LONGEST / CLOCK_PERIOD);
             Ok(())
         })?;
         let bytes = bytes.min(session.namespace()?.bytes());
