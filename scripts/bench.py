@@ -26,6 +26,14 @@ def resources(name: str) -> list[str]:
     return [*COUNT, "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
 
 
+def channels(dram: str, count: int) -> list[str]:
+    """Look for what so much memory carries, for a drive that never waits."""
+    memory = ["--memory", "dram", "--dram", dram, "--channels", str(count)]
+    return [FOREBAY, "bench", "core", "--profile", "ideal", "--bytes", "16MiB", *memory]
+
+
+CHANNELS = [("ddr4-2400", 1), ("ddr4-2400", 2), ("hbm2-1800", 2), ("hbm2-1800", 4)]
+
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
     "latency": [FOREBAY, "bench", "latency"],
@@ -42,6 +50,7 @@ BENCHES = {
     "vm-test": [FOREBAY, "vm", "test", "--full"],
     # Long enough that start and end do not weigh.
     **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},
+    **{f"channels-{dram}-{n}": channels(dram, n) for dram, n in CHANNELS},
     "core-hbm": [*CORE, "--memory", "dram", "--dram", "hbm2-1800"],
     **{f"random-{name}": [*RANDOM, "--memory", name] for name in ("dram", "host")},
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
