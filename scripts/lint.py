@@ -29,6 +29,8 @@ TOPS = (
     ("fb_top_dram", ""),
     ("fb_top_dram", "Drives=8"),
     ("fb_top_hostdram", ""),
+    ("fb_top_host_dram", ""),
+    ("fb_top_host_hostdram", ""),
 )
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"

@@ -144,8 +144,9 @@ def simulate(
             log_file=build_log,
         )
     except RuntimeError as error:
-        message = f"{name} was not built, {build_log} ends so:\n{_tail(build_log)}"
-        raise AssertionError(message) from error
+        raise AssertionError(
+            f"{name} was not built, {build_log} ends so:\n{_tail(build_log)}"
+        ) from error
     sys.path.insert(0, str(test_path.parent))
     log = results / "run.log"
     xml = results / "results.xml"
