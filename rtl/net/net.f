@@ -1,0 +1,11 @@
+-f rtl/common/common.f
+-f rtl/axis/axis.f
+rtl/net/fb_net_drop.sv
+rtl/net/fb_net_sum.sv
+rtl/net/fb_net_pkg.sv
+rtl/net/fb_net_parse.sv
+rtl/net/fb_net_filter.sv
+rtl/net/fb_net_strip.sv
+rtl/net/fb_net_sequence.sv
+rtl/net/fb_net_pack.sv
+rtl/net/fb_net_receive.sv
