@@ -9,3 +9,6 @@ rtl/net/fb_net_strip.sv
 rtl/net/fb_net_sequence.sv
 rtl/net/fb_net_pack.sv
 rtl/net/fb_net_receive.sv
+rtl/net/fb_net_quanta.sv
+rtl/net/fb_net_pause_in.sv
+rtl/net/fb_net_pause_out.sv
