@@ -15,6 +15,7 @@
 
 module fb_net_pause_out
   import fb_spec_pkg::*;
+  import fb_net_pkg::*;
 #(
     parameter int unsigned LevelBits = 12  // of the memory's level
 ) (
@@ -77,7 +78,6 @@ module fb_net_pause_out
     end
   end
 
-  // Written as it is sent, byte 0 first, and turned round.
   localparam int unsigned FrameBits = 8 * FRAME_LEAST_BYTES;
   localparam int unsigned BodyBits = FrameBits - 8 * ETHERNET_BYTES;
   logic [15:0] quanta;
@@ -93,10 +93,7 @@ module fb_net_pause_out
       body[BodyBits-32-16*int'(cfg_class)-1-:16] = quanta;
     end
     frame = {PAUSE_ADDRESS, cfg_mac, ETHERTYPE_MAC_CONTROL, body};
-    m_axis_pause_tdata = '0;
-    for (int i = 0; i < int'(FRAME_LEAST_BYTES); i++) begin
-      m_axis_pause_tdata[8*i+:8] = frame[FrameBits-1-8*i-:8];
-    end
+    m_axis_pause_tdata = from_wire(USER_DATA_BITS'(frame), FRAME_LEAST_BYTES);
   end
 
   assign m_axis_pause_tkeep = USER_BEAT_BYTES'({FRAME_LEAST_BYTES{1'b1}});

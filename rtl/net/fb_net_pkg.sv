@@ -34,9 +34,15 @@ package fb_net_pkg;
     logic [15:0] quanta;
   } pause_t;
 
-  // Bytes 16n and 16n + 1 of a beat are word n of a header in wire order.
+  // The word at a byte of a beat, in wire order.
   function automatic logic [15:0] be16(input logic [511:0] data, input int unsigned at);
     return {data[8*at+:8], data[8*at+8+:8]};
+  endfunction
+
+  // The beginning of a beat from a number of so many bytes, whose highest byte is the first one.
+  function automatic logic [511:0] from_wire(input logic [511:0] number, input int unsigned bytes);
+    from_wire = '0;
+    for (int unsigned i = 0; i < bytes; i++) from_wire[8*i+:8] = number[8*(bytes-1-i)+:8];
   endfunction
 
 endpackage

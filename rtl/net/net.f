@@ -12,3 +12,4 @@ rtl/net/fb_net_receive.sv
 rtl/net/fb_net_quanta.sv
 rtl/net/fb_net_pause_in.sv
 rtl/net/fb_net_pause_out.sv
+rtl/net/fb_net_echo.sv

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_net_pause_in: silence lasts as long as was asked for, and no longer than the watchdog lets it."""
+"""fb_net_pause_in: silence lasts as long as was asked for, and not longer than the watchdog."""
 
 from __future__ import annotations
 
@@ -37,12 +37,11 @@ async def ask(dut, quanta: int) -> None:
 
 async def silence(dut, most: int = 200_000) -> tuple[int, int]:
     """Count cycles, and quanta that are told, until the silence ends."""
-    count = quanta = 0
-    for _ in range(most):
+    quanta = 0
+    for count in range(most):
         await FallingEdge(dut.clk)
         if dut.silent.value == 0:
             return count, quanta
-        count += 1
         quanta += int(dut.quantum.value)
         await harness.step(dut.clk)
     raise AssertionError(f"silent for more than {most} cycles")
