@@ -13,3 +13,5 @@ rtl/net/fb_net_quanta.sv
 rtl/net/fb_net_pause_in.sv
 rtl/net/fb_net_pause_out.sv
 rtl/net/fb_net_echo.sv
+rtl/net/fb_net_transmit.sv
+rtl/net/fb_net_send.sv
