@@ -104,7 +104,7 @@ module fb_net_parse
     asked = '{valid: opcode == PAUSE_OPCODE && !cfg_priority, quanta: at(4)};
     if (cfg_priority) begin
       asked.valid  = opcode == PAUSE_PRIORITY_OPCODE && rest[8*5+cfg_class];
-      asked.quanta = be16(USER_DATA_BITS'(rest >> (5'd16 * cfg_class)), 6);
+      asked.quanta = be16(USER_DATA_BITS'(rest >> {cfg_class, 4'd0}), 6);
     end
   end
 

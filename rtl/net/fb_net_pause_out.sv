@@ -17,19 +17,19 @@ module fb_net_pause_out
   import fb_spec_pkg::*;
   import fb_net_pkg::*;
 #(
-    parameter int unsigned LevelBits = 12  // of the memory's level
+    parameter int unsigned LevelBits = 12  // of the memory's level, at most 16
 ) (
     input wire clk,
     input wire rst,
 
-    input wire                 cfg_enable,
-    input wire [         47:0] cfg_mac,       // our address
-    input wire                 cfg_priority,  // priority pause
-    input wire [          2:0] cfg_class,     // of this class
-    input wire [LevelBits-1:0] cfg_xoff,      // beats
-    input wire [LevelBits-1:0] cfg_xon,
-    input wire [         15:0] cfg_quanta,    // how long a frame asks for
-    input wire [         15:0] cfg_refresh,   // what is left of it when the next one is sent
+    input wire        cfg_enable,
+    input wire [47:0] cfg_mac,       // our address
+    input wire        cfg_priority,  // priority pause
+    input wire [ 2:0] cfg_class,     // of this class
+    input wire [15:0] cfg_xoff,      // beats
+    input wire [15:0] cfg_xon,
+    input wire [15:0] cfg_quanta,    // how long a frame asks for
+    input wire [15:0] cfg_refresh,   // what is left of it when the next one is sent
 
     input wire [LevelBits-1:0] level,
 
@@ -62,8 +62,8 @@ module fb_net_pause_out
   );
 
   always_ff @(posedge clk) begin : decide
-    if (level >= cfg_xoff) full_q <= cfg_enable;
-    else if (level <= cfg_xon || !cfg_enable) full_q <= 1'b0;
+    if (16'(level) >= cfg_xoff) full_q <= cfg_enable;
+    else if (16'(level) <= cfg_xon || !cfg_enable) full_q <= 1'b0;
     if (sent) asked_q <= off_q;
     if (!m_axis_pause_tvalid) begin
       off_q <= full_q;
