@@ -20,7 +20,7 @@ from forebay.filelist import ROOT, read_filelist
 BIN = Path(sys.executable).parent
 VERIBLE = ["--column_limit=100"]
 CLIPPY_SCOPE = ["--workspace", "--all-targets"]
-TOPS = ("fb_top_onchip", "fb_top_snacc_onchip", "fb_top_host", "fb_top_dram")
+TOPS = ("fb_top_onchip", "fb_top_snacc_onchip", "fb_top_host", "fb_top_dram", "fb_net_port")
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"
 FUZZ = "fuzz/Cargo.toml"

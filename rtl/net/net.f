@@ -15,3 +15,8 @@ rtl/net/fb_net_pause_out.sv
 rtl/net/fb_net_echo.sv
 rtl/net/fb_net_transmit.sv
 rtl/net/fb_net_send.sv
+rtl/net/fb_net_tally.sv
+rtl/net/fb_net_count.sv
+rtl/net/fb_net_csr_pkg.sv
+rtl/net/fb_net_csr.sv
+rtl/net/fb_net_port.sv

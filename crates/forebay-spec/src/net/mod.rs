@@ -5,6 +5,7 @@ pub mod ethernet;
 pub mod header;
 pub mod outcome;
 pub mod pause;
+pub mod regs;
 
 pub use header::{Header, HeaderError};
 pub use outcome::{Arrival, Place};
