@@ -14,6 +14,7 @@ OUT = ROOT / "build" / "bench"
 FOREBAY = str(ROOT / "build" / "forebay")
 DRIVE = ["--profile", "990pro-2tb"]
 RESOURCES = [sys.executable, "-m", "forebay.resources", "--hierarchy", "--timing"]
+NET = ["--rtl", "rtl/net/net.f", "--top", "fb_net_port", "--into", "docs/modules/net.md"]
 
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
@@ -25,6 +26,7 @@ BENCHES = {
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "vm-test": [FOREBAY, "vm", "test", "--full"],
     "resources": RESOURCES,
+    "resources-net": [sys.executable, "-m", "forebay.resources", *NET],
 }
 
 

@@ -25,11 +25,16 @@ from forebay.synthesis import (
     measure_hierarchy,
 )
 from forebay.timing import HARNESS, Timing, measure_timing, synthesize
+from forebay.validation import replaced
 
 # SNAcc's published on-chip streamer, through this same flow.
 SNACC = {"lut": 7257, "ff": 8152, "ecp5_mhz": 64.9}
 PAYLOAD_MEMORY = "fb_buffer_onchip"
 SEEDS = (1, 2, 3)
+MARKS = (
+    "<!-- modules: begin (python -m forebay.resources --into writes what follows) -->",
+    "<!-- modules: end -->",
+)
 
 
 def parse_budget(text: str) -> dict[str, int]:
@@ -66,6 +71,7 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--blackbox", action="append", help="module that stands for memory blocks")
     parser.add_argument("--parameter", action="append", type=parse_parameter, default=[])
     parser.add_argument("--hierarchy", action="store_true", help="also count module by module")
+    parser.add_argument("--into", type=Path, help="write the modules' table into this document")
     parser.add_argument("--timing", action="store_true", help="also place and route on an ECP5-85")
     parser.add_argument("--paths", type=int, default=0, help="estimate so many slowest paths")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
@@ -131,7 +137,7 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
         "resources": as_json(found),
         "snacc": SNACC,
     }
-    if options.hierarchy:
+    if options.hierarchy or options.into:
         result["modules"] = [
             {"module": name, "instances": number, **as_json(own)}
             for name, number, own in measure_hierarchy(design)
@@ -199,6 +205,19 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def document_table(result: dict[str, Any]) -> str:
+    """Render the counts for a page: modules that have something of their own, then the whole."""
+    whole = result["resources"]
+    lines = ["| module alone | LUT | FF |", "|---|---|---|"]
+    lines += [
+        f"| `{place(row['module'])}` | {row['lut']} | {row['ff']} |"
+        for row in result["modules"]
+        if row["lut"] or row["ff"]
+    ]
+    total = f"| **`{result['top']}`, all of it** | **{whole['lut']}** | **{whole['ff']}** |"
+    return "\n".join([*lines, total])
+
+
 def main(command_line: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = arguments(command_line)
@@ -207,6 +226,9 @@ def main(command_line: list[str] | None = None) -> int:
     except SynthesisError as error:
         print(f"resources: {error}", file=sys.stderr)
         return 1
+    if options.into:
+        page = options.into.read_text()
+        options.into.write_text(replaced(page, document_table(result), MARKS))
     text = json.dumps(result, indent=2)
     if options.json and options.json != "-":
         Path(options.json).write_text(text + "\n")

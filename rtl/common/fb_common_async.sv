@@ -8,19 +8,21 @@
 // Latency:     2 cycles of s_clk and 2 to 3 of m_clk from a write into the empty FIFO to m_valid.
 // Throughput:  one word a cycle of the slower clock where Depth is 16 or more.
 // Limits:      any two clocks. Both resets are held together for four cycles of the slower clock.
-// Does not implement: a level, packet drop.
+// Does not implement: a level for the reader, packet drop.
 
 `default_nettype none
 
 module fb_common_async #(
     parameter int unsigned Width = 8,  // bits of a word, 1 or more
-    parameter int unsigned Depth = 16  // words, a power of two, 4 to 1024
+    parameter int unsigned Depth = 16,  // words, a power of two, 4 to 1024
+    localparam int unsigned AddrBits = $clog2(Depth)
 ) (
-    input  wire              s_clk,
-    input  wire              s_rst,
-    input  wire              s_valid,
-    output logic             s_ready,
-    input  wire  [Width-1:0] s_data,
+    input  wire               s_clk,
+    input  wire               s_rst,
+    input  wire               s_valid,
+    output logic              s_ready,
+    input  wire  [ Width-1:0] s_data,
+    output logic [AddrBits:0] s_level,  // words held, or more: what was read is noticed late
 
     input  wire              m_clk,
     input  wire              m_rst,
@@ -36,8 +38,6 @@ module fb_common_async #(
     $fatal(1, "fb_common_async (%m): Width=%0d must be at least 1", Width);
   end
 
-  localparam int unsigned AddrBits = $clog2(Depth);
-
   (* ram_style = "distributed" *)
   logic [Width-1:0] store[Depth];
 
@@ -45,7 +45,9 @@ module fb_common_async #(
   logic [AddrBits:0] write_q, read_q, write_seen, read_seen;
   logic push, pop;
 
-  assign s_ready = write_q != {~read_seen[AddrBits], read_seen[AddrBits-1:0]};
+  // The level is exactly Depth when its top bit is set: Depth is a power of two.
+  assign s_level = write_q - read_seen;
+  assign s_ready = !s_level[AddrBits];
   assign m_valid = read_q != write_seen;
   assign m_data = store[read_q[AddrBits-1:0]];
   assign push = s_valid && s_ready;

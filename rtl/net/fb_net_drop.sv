@@ -10,9 +10,10 @@
 //              m_*: valid/ready.
 // Latency:     2 cycles of s_clk and 4 to 5 of m_clk from `s_end` to the first beat.
 // Throughput:  one beat a cycle on both sides, frames of one beat too.
-// Limits:      `level` counts beats of the frame being written, and is never less than what is held:
-//              a beat that was read is noticed 1 cycle of m_clk and 3 of s_clk later. `s_lost`
-//              follows `s_valid` and `s_end` within the cycle. 512-bit registers: the one in the
+// Limits:      `level` counts beats, those of the frame being written as well, or frames as if each
+//              had Beats / Frames of them, whichever is more: nothing is lost below Beats. What was
+//              read is noticed 1 cycle of m_clk and 3 of s_clk later. `s_lost` follows `s_valid`
+//              and `s_end` within the cycle. 512-bit registers: the one in the
 //              output of the block RAM.
 // Does not implement: pause (compare `level`), more than 16383 bytes a frame.
 
@@ -22,7 +23,7 @@ module fb_net_drop
   import fb_spec_pkg::*;
 #(
     parameter int unsigned Beats = 2048,  // 64-byte beats held, a power of two, 8 to 16384
-    parameter int unsigned Frames = 256,  // frames held, a power of two, 4 to 1024
+    parameter int unsigned Frames = 1024,  // frames held, a power of two, 4 to 1024, at most Beats
     parameter int unsigned InfoBits = 1,  // what else is to be known of a frame, 1 or more
     localparam int unsigned AddrBits = $clog2(Beats)
 ) (
@@ -36,7 +37,7 @@ module fb_net_drop
     input  wire  [      InfoBits-1:0] s_info,   // with s_end
     output logic                      s_room,   // a beat and an end would find room
     output logic                      s_lost,   // with s_end: there was no room
-    output logic [        AddrBits:0] level,    // beats held
+    output logic [        AddrBits:0] level,    // how full it is, of Beats
 
     input  wire                       m_clk,
     input  wire                       m_rst,
@@ -53,18 +54,25 @@ module fb_net_drop
     $fatal(1, "fb_net_drop (%m): Beats=%0d must be a power of two from 8 to 16384", Beats);
   end
 
+  if (Frames > Beats) begin : gen_bad_frames
+    $fatal(1, "fb_net_drop (%m): Frames=%0d must be at most Beats=%0d", Frames, Beats);
+  end
+
   localparam logic [13:0] BEAT = 14'(USER_BEAT_BYTES);
 
   (* ram_style = "block" *)
   logic [USER_DATA_BITS-1:0] store[Beats];
 
   // -------------------------------------------------------------------------------------- writing
-  logic [AddrBits:0] write_q, begin_q, read_seen;
+  logic [AddrBits:0] write_q, begin_q, read_seen, held, counted;
+  logic [$clog2(Frames):0] frames_held;
   logic lost_q, full, push, commit, length_ready;
 
-  assign level  = write_q - read_seen;
-  assign full   = level[AddrBits];
-  assign push   = s_valid && !full && !lost_q;
+  assign held = write_q - read_seen;
+  assign counted = (AddrBits + 1)'(frames_held) << $clog2(Beats / Frames);
+  assign level = held > counted ? held : counted;
+  assign full = held[AddrBits];
+  assign push = s_valid && !full && !lost_q;
   assign s_room = !full && length_ready;
   assign s_lost = lost_q || (s_valid && full) || (s_end && !length_ready);
   assign commit = s_end && s_good && !s_lost;
@@ -99,6 +107,7 @@ module fb_net_drop
       .s_valid(commit),
       .s_ready(length_ready),
       .s_data ({s_info, s_bytes}),
+      .s_level(frames_held),
       .m_clk,
       .m_rst,
       .m_valid(length_valid),

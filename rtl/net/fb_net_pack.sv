@@ -104,10 +104,16 @@ module fb_net_pack
   /* verilator lint_on UNUSEDSIGNAL */
   logic [USER_DATA_BITS-1:0] data_1q, data_2q, held_data_q, merged;
 
+  // Byte i goes to place i + by * unit, round the end: one LUT a bit.
   function automatic logic [USER_DATA_BITS-1:0] turned(input logic [USER_DATA_BITS-1:0] data,
-                                                       input logic [2:0] places, input int unit);
+                                                       input logic [1:0] by, input int unit);
     for (int i = 0; i < int'(Bytes); i++) begin
-      turned[8*((i+unit*int'(places))%int'(Bytes))+:8] = data[8*i+:8];
+      unique case (by)
+        2'd0: turned[8*i+:8] = data[8*i+:8];
+        2'd1: turned[8*i+:8] = data[8*((i+int'(Bytes)-unit)%int'(Bytes))+:8];
+        2'd2: turned[8*i+:8] = data[8*((i+int'(Bytes)-2*unit)%int'(Bytes))+:8];
+        default: turned[8*i+:8] = data[8*((i+int'(Bytes)-3*unit)%int'(Bytes))+:8];
+      endcase
     end
   endfunction
 
@@ -115,8 +121,8 @@ module fb_net_pack
 
   always_ff @(posedge clk) begin : turn
     if (advance) begin
-      data_1q  <= turned(s_data, step.turn[5:3], 8);
-      data_2q  <= turned(data_1q, step_1q.turn[2:0], 1);
+      data_1q  <= turned(turned(s_data, step.turn[5:4], 16), step.turn[3:2], 4);
+      data_2q  <= turned(data_1q, step_1q.turn[1:0], 1);
       step_1q  <= step;
       step_2q  <= step_1q;
       valid_1q <= s_valid || sweep;
@@ -137,7 +143,12 @@ module fb_net_pack
   end
 
   always_ff @(posedge clk) begin : hold
-    if (advance && valid_2q) held_data_q <= step_2q.emits ? data_2q : merged;
+    // What is held already stays, unless it goes out: an enable for each byte, and no LUT for it.
+    for (int i = 0; i < int'(Bytes); i++) begin
+      if (advance && valid_2q && (step_2q.emits || 7'(i) >= step_2q.held)) begin
+        held_data_q[8*i+:8] <= data_2q[8*i+:8];
+      end
+    end
   end
 
   assign m_axis_object_tvalid = valid_2q && step_2q.emits;

@@ -93,6 +93,7 @@ module fb_net_port
   end
 
   localparam int unsigned LevelBits = $clog2(ReceiveBeats) + 1;
+  localparam logic [7:0] PAYLOAD_MOST = 8'd139;  // beats of payload in a frame of 9000 bytes
 
   // ------------------------------------------------------------------------------------ registers
   fb_net_csr_pkg::net__in_t  in;
@@ -135,7 +136,7 @@ module fb_net_port
 
   fb_net_receive #(
       .Beats (ReceiveBeats),
-      .Frames(ReceiveBeats / 8 > 1024 ? 1024 : ReceiveBeats / 8)
+      .Frames(ReceiveBeats > 2048 ? 1024 : ReceiveBeats / 2)
   ) u_receive (
       .clk_mac,
       .rst_mac,
@@ -250,7 +251,9 @@ module fb_net_port
       .cfg_peer_port(out.peer.port.value),
       .cfg_stream(out.filter.stream.value),
       .cfg_session(out.send.session.value),
-      .cfg_payload({out.send.payload.value, 6'd0}),
+      .cfg_payload({
+        out.send.payload.value > PAYLOAD_MOST ? PAYLOAD_MOST : out.send.payload.value, 6'd0
+      }),
       .s_axis_head_tvalid,
       .s_axis_head_tready,
       .s_axis_head_tdata,
@@ -311,6 +314,7 @@ module fb_net_port
       .s_valid(arrived),
       .s_ready(event_ready),
       .s_data ({arrival, arrived_bytes}),
+      .s_level(),
       .m_clk  (clk),
       .m_rst  (rst),
       .m_valid(event_valid),
@@ -373,6 +377,7 @@ module fb_net_port
       .s_valid(1'b1),
       .s_ready(),
       .s_data ({most_q, level}),
+      .s_level(),
       .m_clk  (clk),
       .m_rst  (rst),
       .m_valid(seen),

@@ -19,7 +19,7 @@ module fb_net_receive
   import fb_net_pkg::*;
 #(
     parameter int unsigned Beats = 2048,  // 64-byte beats of memory, a power of two, 8 to 16384
-    parameter int unsigned Frames = 256,  // frames in it, a power of two, 4 to 1024
+    parameter int unsigned Frames = 1024,  // frames in it, a power of two, 4 to 1024, at most Beats
     localparam int unsigned LevelBits = $clog2(Beats) + 1,
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
 ) (
@@ -50,7 +50,7 @@ module fb_net_receive
     output logic     [               3:0] m_frame_arrival,
     output logic     [              13:0] m_frame_bytes,
     output pause_t                        pause,
-    output logic     [     LevelBits-1:0] level,               // beats in the memory
+    output logic     [     LevelBits-1:0] level,               // how full the memory is, of Beats
 
     // In clk_mac: for one cycle, what became of a frame.
     output logic        arrived,

@@ -99,7 +99,7 @@ async def fills_up(dut) -> None:
     for _ in range(3 * depth):
         await RisingEdge(dut.s_clk)
     await FallingEdge(dut.s_clk)
-    assert dut.s_ready.value == 0 and int(dut.write_q.value) == depth
+    assert dut.s_ready.value == 0 and int(dut.s_level.value) == depth
     found = await drain(dut, depth + 1, 1.0)
     assert found == [word % 2 ** len(dut.s_data) for word in words]
     await writer

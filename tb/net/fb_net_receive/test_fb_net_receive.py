@@ -263,4 +263,4 @@ async def reset_in_mid_frame(dut) -> None:
 @pytest.mark.parametrize("beats", [256])
 def test_receive(beats: int) -> None:
     """Run all coroutines with a memory of 16 KiB, which is soon full."""
-    simulate(__file__, "fb_net_receive", {"Beats": beats})
+    simulate(__file__, "fb_net_receive", {"Beats": beats, "Frames": beats})
