@@ -14,7 +14,22 @@ OUT = ROOT / "build" / "bench"
 FOREBAY = str(ROOT / "build" / "forebay")
 DRIVE = ["--profile", "990pro-2tb"]
 RESOURCES = [sys.executable, "-m", "forebay.resources", "--hierarchy", "--timing"]
-NET = ["--rtl", "rtl/net/net.f", "--top", "fb_net_port", "--into", "docs/modules/net.md"]
+NET_MODULES = [
+    "fb_net_parse",
+    "fb_net_sum",
+    "fb_net_filter",
+    "fb_net_strip",
+    "fb_net_drop",
+    "fb_net_sequence",
+    "fb_net_pack",
+    "fb_net_pause_in",
+    "fb_net_pause_out",
+    "fb_net_echo",
+    "fb_net_send",
+    "fb_net_transmit",
+    "fb_net_tally",
+]
+NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
 
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],

@@ -10,7 +10,7 @@
 // Latency:     7 cycles.
 // Throughput:  a beat in every cycle, a frame in every cycle.
 // Limits:      TKEEP is contiguous. What follows a reset is taken for the beginning of a frame.
-//              512-bit registers: two, and a delay line of five in SRL.
+//              512-bit registers: three, and a delay line of four in SRL.
 // Does not implement: the check sequence; the MAC checks it and says so by TUSER.
 
 `default_nettype none

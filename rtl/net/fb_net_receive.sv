@@ -9,7 +9,7 @@
 // Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 4 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
 // Limits:      both resets are held together for four cycles of the slower clock. Settings are
-//              stable before the resets end. 512-bit registers: seven.
+//              stable before the resets end. 512-bit registers: eight.
 // Does not implement: counters (fb_net_tally), pause (fb_net_pause_out looks at `level`).
 
 `default_nettype none
