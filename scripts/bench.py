@@ -33,6 +33,22 @@ def channels(dram: str, count: int) -> list[str]:
 
 
 CHANNELS = [("ddr4-2400", 1), ("ddr4-2400", 2), ("hbm2-1800", 2), ("hbm2-1800", 4)]
+NET_MODULES = [
+    "fb_net_parse",
+    "fb_net_sum",
+    "fb_net_filter",
+    "fb_net_strip",
+    "fb_net_drop",
+    "fb_net_sequence",
+    "fb_net_pack",
+    "fb_net_pause_in",
+    "fb_net_pause_out",
+    "fb_net_echo",
+    "fb_net_send",
+    "fb_net_transmit",
+    "fb_net_tally",
+]
+NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
 
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
@@ -57,6 +73,7 @@ BENCHES = {
     "resources": RESOURCES,
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
+    "resources-net": [*COUNT, *NET],
 }
 
 
