@@ -237,6 +237,11 @@ impl<P> MachineArgs<P> {
             self.check_depth(drives)?;
             source = source.parameter("Drives", drives);
         }
+        let dram = self.load_dram()?;
+        let channels = dram.as_ref().map_or(1, |dram| dram.channels);
+        if channels > 1 && self.rtl.is_empty() {
+            source = source.parameter("Channels", channels);
+        }
         let mut config = Config::new(source, profile);
         config.driver.array = self.array.options(drives);
         config.more_drives = more;
@@ -249,7 +254,7 @@ impl<P> MachineArgs<P> {
             from: self.wave_from,
             until: self.wave_until,
         });
-        config.dram = self.load_dram()?;
+        config.dram = dram;
         Ok(config)
     }
 
