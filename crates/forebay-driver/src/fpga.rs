@@ -57,7 +57,7 @@ pub(crate) fn attach(
                 remedy: "use fewer drives, or build it with a greater parameter Drives",
             });
         }
-        let (usual, bytes) = streamer.data_window();
+        let (usual, bytes) = streamer.data_window(&parameters);
         let data = place.data.unwrap_or(usual);
         check_window(data, bytes, size)?;
         if streamer.memory() != Memory::OnChip {
@@ -77,6 +77,14 @@ pub(crate) fn attach(
             format!("streamer with SNAcc's registers, queue depth {depth}")
         };
         let (queues, data) = (base.wrapping_add(queues), base.wrapping_add(data));
+        if !data.is_multiple_of(bytes) {
+            return Err(Error::Refused {
+                field: "the data window",
+                value: format!("{data:#x}"),
+                limit: format!("a multiple of its {bytes:#x} bytes"),
+                remedy: "align the BAR to its size, or give another offset of the window",
+            });
+        }
         let prp_lists = base.wrapping_add(place.lists);
         let dram = (streamer.memory() == Memory::OnBoard).then_some(DramPlaces {
             prp_lists,

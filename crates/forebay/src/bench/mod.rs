@@ -5,6 +5,8 @@ mod core;
 mod drives;
 mod latency;
 mod random;
+mod scale;
+mod scale_chart;
 mod soak;
 mod speed;
 
@@ -36,6 +38,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
         BenchCommand::Latency(args) => latency::run(args),
         BenchCommand::Random(args) => random::run(args),
         BenchCommand::Speed(args) => speed::run(args),
+        BenchCommand::Scale(args) => scale::run(args),
         BenchCommand::Soak(args) => soak::run(args),
     }
 }
