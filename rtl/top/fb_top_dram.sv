@@ -16,6 +16,7 @@
 module fb_top_dram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
+    parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16
     parameter int unsigned WritesUnder = 3,  // bursts that the memory has not answered, 1 to 16
     parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
@@ -216,6 +217,7 @@ module fb_top_dram #(
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
+      .ParityPages(ParityPages),
       .Pages(1024),
       .UnitBits(UnitBits),
       .ReservePages(512),

@@ -17,6 +17,7 @@
 module fb_top_onchip #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
+    parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, a power of two
     parameter int unsigned ReservePages = 64,  // pages that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of the buffer memory, cycles
@@ -176,6 +177,7 @@ module fb_top_onchip #(
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
+      .ParityPages(ParityPages),
       .Pages(Pages),
       .ReservePages(ReservePages),
       .AxiIdBits(AxiIdBits)

@@ -214,6 +214,14 @@ impl<P> MachineArgs<P> {
                 "leave it out",
             ));
         }
+        if self.array.parity() {
+            return Err(Failure::input(
+                "--parity",
+                "given",
+                "the card with a host port has one drive",
+                "leave it out",
+            ));
+        }
         let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
         self.config_of(source?)
     }
@@ -221,9 +229,13 @@ impl<P> MachineArgs<P> {
     fn config_of(&self, mut source: Source) -> Result<Config> {
         let (profile, more) = self.load_profile()?;
         let drives = 1 + more.len();
+        self.array.check(drives)?;
         if drives > 1 && self.rtl.is_empty() {
             self.check_depth(drives)?;
             source = source.parameter("Drives", drives);
+            if self.array.parity() {
+                source = source.parameter("ParityPages", array::PARITY_PAGES);
+            }
         }
         let mut config = Config::new(source, profile);
         config.driver.array = self.array.options(drives);

@@ -41,7 +41,7 @@ struct Row {
     reference: Option<Rate>,
     /// Rate of the streamer over that of the reference.
     ratio: Option<f64>,
-    /// Rate of the streamer over as many times its rate with one drive.
+    /// Rate of the streamer over as many times its rate with one drive (and one for the parity).
     of_as_many: Option<f64>,
     /// Cycles of the run for each transaction.
     cycles_per_transaction: f64,
@@ -53,7 +53,9 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     let mut found = Found::default();
     let mut ended = Ended::Done;
     let mut last = None;
-    for drives in NUMBERS {
+    // Of those with parity, one is not for data.
+    let spare = u8::from(args.machine.array.parity());
+    for drives in NUMBERS.into_iter().filter(|drives| *drives > spare) {
         if !ended.is_done() {
             break;
         }
@@ -62,7 +64,8 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         let mut session = Session::start(&machine, super::SCHEMA, |_| Ok(()))?;
         let reference = Reference::new(&machine)?;
         let bytes = bytes(args, &session)?;
-        for (work, workload) in works(bytes, machine.seed) {
+        let row = session.layout().row();
+        for (work, workload) in works(bytes, row.unwrap_or(PIECE), machine.seed) {
             if !ended.is_done() {
                 break;
             }
@@ -80,7 +83,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             if interrupt::wanted() {
                 ended = Ended::Interrupted;
             }
-            found.add(work, drives, measured.rate, host, session.drives());
+            found.add(work, drives, spare, measured.rate, host, session.drives());
         }
         last = Some(session.header(&ended));
     }
@@ -103,13 +106,24 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     Ok(ended.exit(good))
 }
 
-/// Sequential work in one transaction each way, random work in as many as there are pieces.
-fn works(bytes: u64, seed: u64) -> [(&'static str, Workload); 4] {
-    let random = |direction| scattered(direction, bytes / 8, PIECE, SPREAD.max(bytes), seed);
+/// Sequential work in one transaction each way, random work in as many as there are pieces; with
+/// parity the smallest that can be written is a row.
+fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
+    let random = |direction| {
+        let size = match direction {
+            Direction::Write => least,
+            Direction::Read => PIECE,
+        };
+        scattered(direction, bytes / 8, size, SPREAD.max(bytes), seed)
+    };
+    let small = match least {
+        PIECE => "write_4k",
+        _ => "write_rows",
+    };
     [
         ("write", sequential(Direction::Write, bytes, bytes)),
         ("read", sequential(Direction::Read, bytes, bytes)),
-        ("write_4k", random(Direction::Write)),
+        (small, random(Direction::Write)),
         ("read_4k", random(Direction::Read)),
     ]
 }
@@ -119,13 +133,14 @@ impl Found {
         &mut self,
         work: &'static str,
         drives: u8,
+        spare: u8,
         streamer: Rate,
         reference: Option<Rate>,
         each: Vec<DriveTally>,
     ) {
         let one = self.rows.iter().find(|row| row.work == work);
         let one = one.map_or(streamer.bytes_per_cycle, |row| row.streamer.bytes_per_cycle);
-        let as_many = f64::from(drives) * one;
+        let as_many = f64::from(drives - spare) * one;
         self.rows.push(Row {
             id: format!("{work}_{drives}"),
             work,
