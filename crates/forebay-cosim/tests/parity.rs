@@ -128,7 +128,11 @@ fn read_stretches(system: &mut System, shadow: &[u8], count: u64, seed: u64) {
         let data: Arc<[u8]> = shadow[at as usize..(at + length) as usize].into();
         system.submit_read(Read::new(at, length, Sink::Compare(data)));
     }
-    system.submit_read(Read::new(0, shadow.len() as u64, Sink::Compare(shadow.into())));
+    system.submit_read(Read::new(
+        0,
+        shadow.len() as u64,
+        Sink::Compare(shadow.into()),
+    ));
 }
 
 #[test]
@@ -235,7 +239,10 @@ fn a_read_that_its_drive_dies_in_is_good_when_repeated() {
         let known = [UserError::Timeout, UserError::Offline];
         assert!(errors.iter().all(|e| known.contains(e)), "{errors:?}");
         // Data that came before an error are good, too.
-        assert!(outcomes.iter().all(|o| o.mismatch.is_none()), "{outcomes:?}");
+        assert!(
+            outcomes.iter().all(|o| o.mismatch.is_none()),
+            "{outcomes:?}"
+        );
         read_stretches(&mut system, &shadow, 20, 8);
         all_good(&mut system);
     }
@@ -286,7 +293,10 @@ fn a_range_that_cannot_be_read_is_rebuilt_once_its_drive_is_given_up() {
         system.take_outcomes().remove(0)
     };
     let outcome = first(&mut system);
-    assert!(matches!(outcome.error, Some(UserError::Nvme { .. })), "{outcome:?}");
+    assert!(
+        matches!(outcome.error, Some(UserError::Nvme { .. })),
+        "{outcome:?}"
+    );
     assert_eq!((outcome.transferred, outcome.mismatch), (4096, None));
     give_up(&mut system, 1);
     let outcome = first(&mut system);

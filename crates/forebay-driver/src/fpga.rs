@@ -58,7 +58,10 @@ pub(crate) fn attach(
             });
         }
         let most = u64::from(parameters.parity_pages) * PAGE_BYTES;
-        if let Some(array) = options.array.filter(|array| array.parity && array.chunk > most) {
+        if let Some(array) = options
+            .array
+            .filter(|array| array.parity && array.chunk > most)
+        {
             return Err(Error::Refused {
                 field: "the chunk of an array with parity",
                 value: format!("{} bytes", array.chunk),
