@@ -174,6 +174,7 @@ fn strain(name: &str, channels: u32, interleave_bytes: Option<u64>) -> (u64, u64
     let profile = profile.with_channels(channels, interleave_bytes);
     let mut config = dram();
     config.dram = Some(profile.expect("can be"));
+    config.rtl = config.rtl.parameter("Channels", channels);
     let mut system = common::system(config);
     let mut cycles = [0; 2];
     for (both, cycles) in [true, false].into_iter().zip(&mut cycles) {
@@ -200,7 +201,7 @@ fn two_channels_carry_more() {
         let apart = strain(name, 2, Some(window::DRAM_BUFFER_BYTES));
         println!("{name}: one {one:?}, alternating {alternating:?}, apart {apart:?}");
         assert!(alternating.0 < one.0 && apart.0 < one.0, "{name}");
-        assert!(alternating.1 < one.1, "{name}");
+        assert!(10 * alternating.1 < 6 * one.1, "{name}");
         assert!(apart.2 >= one.2, "{name}");
     }
 }
