@@ -45,7 +45,7 @@ struct Row {
     ratio: Option<f64>,
     /// Rate of the streamer between the first quarter of the bytes and the last.
     steady_gigabytes_per_second: f64,
-    /// The same over as many times that with one drive.
+    /// The same over as many times that with one drive (and one for the parity).
     of_as_many: Option<f64>,
     /// What the ideal host has of as many times its rate with one drive: the drives wait for one
     /// another on its link, too.
@@ -60,7 +60,9 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     let mut found = Found::default();
     let mut ended = Ended::Done;
     let mut last = None;
-    for drives in NUMBERS {
+    // Of those with parity, one is not for data.
+    let spare = u8::from(args.machine.array.parity());
+    for drives in NUMBERS.into_iter().filter(|drives| *drives > spare) {
         if !ended.is_done() {
             break;
         }
@@ -69,7 +71,8 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         let mut session = Session::start(&machine, super::SCHEMA, |_| Ok(()))?;
         let reference = Reference::new(&machine)?;
         let bytes = bytes(args, &session)?;
-        for (work, workload) in works(bytes, machine.seed) {
+        let row = session.layout().row();
+        for (work, workload) in works(bytes, row.unwrap_or(PIECE), machine.seed) {
             if !ended.is_done() {
                 break;
             }
@@ -90,8 +93,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             let outcomes = session.system.take_outcomes();
             let steady = steady(&outcomes) * 1e3 / session.system.clock_period() as f64;
             found.add(
-                work,
-                drives,
+                (work, drives, spare),
                 (measured.rate, steady),
                 host,
                 session.drives(),
@@ -133,16 +135,25 @@ fn steady(outcomes: &[Outcome]) -> f64 {
     to.0.saturating_sub(from.0) as f64 / cycles as f64
 }
 
-/// Sequential work in large transactions, random work in as many as there are pieces.
-fn works(bytes: u64, seed: u64) -> [(&'static str, Workload); 4] {
-    let random = |direction| scattered(direction, bytes / 8, PIECE, SPREAD.max(bytes), seed);
+/// Sequential work in large transactions, random work in as many as there are pieces; with parity
+/// the smallest that can be written is a row.
+fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
+    let part = PART.next_multiple_of(least).min(bytes);
+    let random = |direction| {
+        let size = match direction {
+            Direction::Write => least,
+            Direction::Read => PIECE,
+        };
+        scattered(direction, bytes / 8, size, SPREAD.max(bytes), seed)
+    };
+    let small = match least {
+        PIECE => "write_4k",
+        _ => "write_rows",
+    };
     [
-        (
-            "write",
-            sequential(Direction::Write, bytes, PART.min(bytes)),
-        ),
-        ("read", sequential(Direction::Read, bytes, PART.min(bytes))),
-        ("write_4k", random(Direction::Write)),
+        ("write", sequential(Direction::Write, bytes, part)),
+        ("read", sequential(Direction::Read, bytes, part)),
+        (small, random(Direction::Write)),
         ("read_4k", random(Direction::Read)),
     ]
 }
@@ -150,17 +161,17 @@ fn works(bytes: u64, seed: u64) -> [(&'static str, Workload); 4] {
 impl Found {
     fn add(
         &mut self,
-        work: &'static str,
-        drives: u8,
+        (work, drives, spare): (&'static str, u8, u8),
         (streamer, steady): (Rate, f64),
         reference: Option<Rate>,
         each: Vec<DriveTally>,
     ) {
         let one = self.rows.iter().find(|row| row.work == work);
-        let as_many = f64::from(drives) * one.map_or(steady, |row| row.steady_gigabytes_per_second);
+        let data_drives = f64::from(drives - spare);
+        let as_many = data_drives * one.map_or(steady, |row| row.steady_gigabytes_per_second);
         let host = |rate: &Rate| {
             let one = one.map_or(Some(rate), |row| row.reference.as_ref())?;
-            rate.ratio_to(one).map(|ratio| ratio / f64::from(drives))
+            rate.ratio_to(one).map(|ratio| ratio / data_drives)
         };
         self.rows.push(Row {
             id: format!("{work}_{drives}"),
