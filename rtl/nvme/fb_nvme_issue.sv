@@ -29,6 +29,7 @@ module fb_nvme_issue
     parameter int unsigned Drives = 1,  // 1 to 8; with QueueDepth at most 1024 places in all
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter bit InHost = 1'b0,  // the buffer is in host memory, in pieces
+    parameter bit ListsInside = 1'b1,  // the data window shows its pages as PRP lists, too
     localparam int unsigned Tags = Drives * QueueDepth,
     localparam int unsigned TagBits = $clog2(Tags)
 ) (
@@ -239,11 +240,15 @@ module fb_nvme_issue
     assign outstanding = all_q;
   end
 
-  // A command that meets a halted queue or a drive that is offline is rejected like one that breaks a rule.
-  logic away, turned_away, reject_q;
+  // A command that meets a halted queue or a drive that is offline is rejected like one that breaks a
+  // rule. A write to the one drive that parity stands for has nothing to do there, and is well.
+  logic away, spared, turned_away, reject_q;
   logic [7:0] extra_pages;
+  logic [CODE_BITS-1:0] verdict;
   assign away = Drives > 1 && cfg.offline[command.drive];
+  assign spared = away && cfg.degraded && wr_go;
   assign turned_away = (halted_q || away) && !command.reject;
+  assign verdict = spared ? ERR_OK : away ? ERR_OFFLINE : ERR_HALTED;
   assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.
   always_ff @(posedge clk) begin
@@ -253,16 +258,11 @@ module fb_nvme_issue
     ledger_page <= command.page;
     ledger_entry <= '{
         drive: command.drive,
-        flush: command.flush && !turned_away,
+        flush: command.flush && (!turned_away || spared),
         loose: command.loose,
         reject: command.reject || turned_away,
         last: command.last,
-        size:
-        turned_away
-        ?
-        {command.size[SIZE_BITS-1:12], 4'd0, away ? ERR_OFFLINE : ERR_HALTED}
-        :
-        command.size
+        size: turned_away ? {command.size[SIZE_BITS-1:12], 4'd0, verdict} : command.size
     };
   end
   assign rejected = reject_q && rejected_code != ERR_OK;
@@ -407,13 +407,15 @@ module fb_nvme_issue
   assign has_list = sqe_q.size[SIZE_BITS-1:12] != 8'd1;
   logic [63:0] unit_address;  // of the command's first page
   assign prp1 = is_data ? unit_address : '0;
-  if (UnitBits == 0) begin : gen_pages
-    // PRP 2 is the second page, or the list that starts at it: bit 22 of the data window shows
-    // every page as the list of its successors.
-    logic [PAGE_BITS-1:0] second_page;
-    assign unit_address = cfg.data_window | (64'(sqe_q.page) << 12);
-    assign second_page = sqe_q.page + 1'b1;
-    assign prp2 = is_long ? cfg.data_window | {41'd0, has_list, second_page, 12'd0} : '0;
+  if (ListsInside) begin : gen_inside
+    // PRP 2 is the second page, or the list that starts at it: the upper half of the data window
+    // shows every page as the list of its successors.
+    localparam int unsigned MemoryBits = PAGE_BITS + UnitBits;
+    logic [MemoryBits-1:0] first_page, second_page;
+    assign first_page = MemoryBits'(sqe_q.page) << UnitBits;
+    assign second_page = first_page + 1'b1;
+    assign unit_address = cfg.data_window | (64'(first_page) << 12);
+    assign prp2 = is_long ? cfg.data_window | (64'({has_list, second_page}) << 12) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     assign prp2 = !is_long ? '0 : has_list ? cfg.prp_lists | (64'(sqe_q.page) << 12) :

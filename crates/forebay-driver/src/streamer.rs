@@ -66,6 +66,8 @@ pub struct Parameters {
     pub reserve_pages: u32,
     /// Most drives.
     pub drives: u32,
+    /// Most 4 KiB pages of a chunk of an array with parity; 0: it has none.
+    pub parity_pages: u32,
 }
 
 /// Where a drive is found.
@@ -182,9 +184,12 @@ impl Streamer {
     }
 
     /// Where its data window stands unless said otherwise, and how many bytes it has.
-    pub(crate) const fn data_window(&self) -> (u64, u64) {
+    pub(crate) const fn data_window(&self, parameters: &Parameters) -> (u64, u64) {
         match self.memory {
-            Memory::OnChip => (bar0::DATA, window::DATA_WINDOW_BYTES),
+            Memory::OnChip => {
+                let bytes = window::data_window_bytes(parameters.unit_shift);
+                (bar0::data(bytes), bytes)
+            }
             Memory::OnBoard => (bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES),
             // The SSD reads its PRP lists there, and nothing else.
             Memory::Host => (bar0::PRP_LISTS, window::PRP_LISTS_BYTES),
@@ -222,6 +227,7 @@ impl Streamer {
                 cq_offset,
                 reserve_pages: 0,
                 drives: 1,
+                parity_pages: 0,
             });
         }
         let version = self.read(bus, regs::version::OFFSET)? as u32;
@@ -240,14 +246,33 @@ impl Streamer {
                 remedy: "driver and bitstream are of different versions: build both anew",
             });
         }
+        let unit_shift = regs::parameters::UNIT_SHIFT.get(bits) as u32;
+        let most = match self.memory {
+            Memory::OnChip => window::ONCHIP_UNIT_SHIFT_MOST,
+            Memory::OnBoard | Memory::Host => window::DRAM_UNIT_SHIFT,
+        };
+        if unit_shift > most {
+            return Err(Error::Refused {
+                field: "the streamer's parameters",
+                value: format!("units of {} pages", 1u32 << unit_shift),
+                limit: format!("at most {} with its memory", 1u32 << most),
+                remedy: "driver and bitstream are of different versions: build both anew",
+            });
+        }
+        let drives = regs::parameters::DRIVES_MOST.get(bits).max(1) as u32;
+        let layout = match drives {
+            1 => 0,
+            _ => self.read(bus, regs::layout::OFFSET)?,
+        };
         Ok(Parameters {
             version,
             queue_depth: depth as u32,
             pages: regs::parameters::PAGES.get(bits) as u32,
-            unit_shift: regs::parameters::UNIT_SHIFT.get(bits) as u32,
+            unit_shift,
             cq_offset,
             reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,
-            drives: regs::parameters::DRIVES_MOST.get(bits).max(1) as u32,
+            drives,
+            parity_pages: regs::layout::PARITY_PAGES.get(layout) as u32,
         })
     }
 
@@ -305,7 +330,9 @@ impl Streamer {
             ]);
         }
         if config.layout.drives() > 1 {
-            writes.push(("layout", regs::layout::OFFSET, config.layout.register()));
+            let layout = self.read(bus, regs::layout::OFFSET)?;
+            let layout = config.layout.register(layout);
+            writes.push(("layout", regs::layout::OFFSET, layout));
             // What an earlier life has left.
             let states = (0..config.layout.drives()).map(regs::drive_state::of);
             writes.extend(states.map(|offset| ("drive_state", offset, 0)));

@@ -130,6 +130,10 @@ impl Session {
         let _progress = Progress::stage("bringing drive and streamer up");
         let mut steps = Vec::new();
         system.bring_up(&mut |step| steps.push(StepReport::from(step)))?;
+        if let Some(drive) = args.array.missing() {
+            let given = system.with_session(|session, bus| session.give_up(bus, drive));
+            given.transpose()?;
+        }
         let mut session = Self {
             system,
             steps,
@@ -173,7 +177,7 @@ impl Session {
     }
 
     /// Which byte lies on which drive.
-    fn layout(&self) -> Layout {
+    pub fn layout(&self) -> Layout {
         let session = self.system.session();
         session.map_or(Layout::ONE, |session| session.facts().layout())
     }

@@ -48,15 +48,15 @@ def random_command(pages: int = 256) -> dict[str, int]:
     }
 
 
-def entry(cid: int, opcode: int, command: dict[str, int]) -> bytes:
+def entry(cid: int, opcode: int, command: dict[str, int], unit: int = 0) -> bytes:
     """Return the submission queue entry of a command (NVM Command Set 1.0c, 3.2.4 and 3.2.6)."""
     bits = opcode | cid << 16 | NSID << spec.SQE_NSID_LSB
     if opcode != spec.OPCODE_FLUSH:
         pages = command["size"] // PAGE + 1
-        prp1 = WINDOW + command["page"] * PAGE
+        prp1 = WINDOW + (command["page"] * PAGE << unit)
         prp2 = 0 if pages == 1 else prp1 + PAGE
         if pages > 2:
-            prp2 |= 1 << 22
+            prp2 |= 1 << 22 + unit
         bits |= prp1 << spec.SQE_PRP1_LSB | prp2 << spec.SQE_PRP2_LSB
         bits |= command["sector"] << spec.SQE_SLBA_LSB
         bits |= (command["size"] // 512) << spec.SQE_NLB_LSB
@@ -213,7 +213,8 @@ async def random_work(dut, entries: int) -> None:
         for (drive, slot), tag in list(core.slots.items())[-8:]:
             if tag in core.in_use and core.retries[tag] == 0:
                 command = core.in_use[tag]
-                assert await issue.fetch(slot, drive) == entry(tag, command["opcode"], command)
+                want = entry(tag, command["opcode"], command, int(dut.UnitBits.value))
+                assert await issue.fetch(slot, drive) == want
     if not entries:
         assert abs(core.writes - core.reads) < 0.3 * core.writes
 
@@ -257,27 +258,36 @@ async def rejects_and_halt(dut) -> None:
 
 
 @cocotb.test()
-async def offline(dut) -> None:
-    """Commands for a drive that is offline are turned away, those of others are not."""
+@cocotb.parametrize(side=["wr", "rd"], degraded=[0, 1])
+async def offline(dut, side: str, degraded: int) -> None:
+    """Commands for a drive that is offline are turned away, those of others are not.
+
+    Writes that parity stands for are well: with their flush, and without an error.
+    """
     issue = await start(dut)
     if issue.core.drives == 1:
         return
-    dut.cfg.value = structs.pack(
-        "cfg_t", queue_entries=issue.core.entries, data_window=WINDOW, offline=0b10
-    )
+    settings = {"queue_entries": issue.core.entries, "data_window": WINDOW}
+    dut.cfg.value = structs.pack("cfg_t", **settings, offline=0b10, degraded=degraded)
     await harness.step(dut.clk, 3)
+    command_port, valid, ready = (
+        getattr(dut, f"{side}_{n}") for n in ("command", "valid", "ready")
+    )
     for drive in (1, 0):
-        command = random_command() | {"drive": drive}
-        dut.wr_command.value = structs.pack("command_t", **command)
-        dut.wr_valid.value = 1
+        command = random_command() | {"drive": drive, "flush": side == "wr", "last": 1}
+        command_port.value, valid.value = structs.pack("command_t", **command), 1
         await FallingEdge(dut.clk)
-        assert dut.wr_ready.value == 1
+        assert ready.value == 1
         await harness.step(dut.clk)
-        dut.wr_valid.value = 0
+        valid.value = 0
         await FallingEdge(dut.clk)
         found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
         assert found["reject"] == drive and dut.issued.value == 1 - drive
-        assert drive == 0 or found["size"] & 0xFF == spec.ERR_OFFLINE
+        spared = degraded and side == "wr"
+        if drive == 1:
+            assert found["size"] & 0xFF == (spec.ERR_OK if spared else spec.ERR_OFFLINE)
+            assert found["size"] >> 12 == command["size"] >> 12
+        assert found["flush"] == (side == "wr" and (drive == 0 or bool(spared)))
         await harness.step(dut.clk, 2)
 
 
@@ -320,8 +330,8 @@ async def reset_in_work(dut) -> None:
         await issue.cycle(1.0, 0.5)
 
 
-@pytest.mark.parametrize(("depth", "drives"), [(4, 1), (64, 1), (8, 3)])
-def test_issue(depth: int, drives: int) -> None:
+@pytest.mark.parametrize(("depth", "drives", "unit"), [(4, 1, 0), (64, 1, 0), (8, 3, 2)])
+def test_issue(depth: int, drives: int, unit: int) -> None:
     """Run all coroutines at this depth, for so many drives."""
-    parameters = {"QueueDepth": depth, "Drives": drives}
+    parameters = {"QueueDepth": depth, "Drives": drives, "UnitBits": unit}
     simulate(__file__, "fb_nvme_issue", parameters, filelist="rtl/top/onchip.f")
