@@ -26,6 +26,30 @@ def resources(name: str) -> list[str]:
     return [*COUNT, "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
 
 
+def channels(dram: str, count: int) -> list[str]:
+    """Look for what so much memory carries, for a drive that never waits."""
+    memory = ["--memory", "dram", "--dram", dram, "--channels", str(count)]
+    return [FOREBAY, "bench", "core", "--profile", "ideal", "--bytes", "16MiB", *memory]
+
+
+CHANNELS = [("ddr4-2400", 1), ("ddr4-2400", 2), ("hbm2-1800", 2), ("hbm2-1800", 4)]
+NET_MODULES = [
+    "fb_net_parse",
+    "fb_net_sum",
+    "fb_net_filter",
+    "fb_net_strip",
+    "fb_net_drop",
+    "fb_net_sequence",
+    "fb_net_pack",
+    "fb_net_pause_in",
+    "fb_net_pause_out",
+    "fb_net_echo",
+    "fb_net_send",
+    "fb_net_transmit",
+    "fb_net_tally",
+]
+NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
+
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
     "latency": [FOREBAY, "bench", "latency"],
@@ -44,12 +68,14 @@ BENCHES = {
     "vm-test": [FOREBAY, "vm", "test", "--full"],
     # Long enough that start and end do not weigh.
     **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},
+    **{f"channels-{dram}-{n}": channels(dram, n) for dram, n in CHANNELS},
     "core-hbm": [*CORE, "--memory", "dram", "--dram", "hbm2-1800"],
     **{f"random-{name}": [*RANDOM, "--memory", name] for name in ("dram", "host")},
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
     "resources": RESOURCES,
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
+    "resources-net": [*COUNT, *NET],
 }
 
 

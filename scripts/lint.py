@@ -27,8 +27,12 @@ TOPS = (
     ("fb_top_snacc_onchip", ""),
     ("fb_top_host", ""),
     ("fb_top_dram", ""),
+    ("fb_top_dram", "Channels=2"),
     ("fb_top_dram", "Drives=8"),
     ("fb_top_hostdram", ""),
+    ("fb_top_host_dram", ""),
+    ("fb_top_host_hostdram", ""),
+    ("fb_net_port", ""),
 )
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"

@@ -144,7 +144,9 @@ def simulate(
             log_file=build_log,
         )
     except RuntimeError as error:
-        raise AssertionError(f"{name} was not built, {build_log} ends so:\n{_tail(build_log)}") from error
+        raise AssertionError(
+            f"{name} was not built, {build_log} ends so:\n{_tail(build_log)}"
+        ) from error
     sys.path.insert(0, str(test_path.parent))
     log = results / "run.log"
     xml = results / "results.xml"

@@ -4,6 +4,8 @@
 
 use forebay_driver::trace::TraceRecord;
 use forebay_driver::{ControllerFacts, Namespace};
+use forebay_spec::net::Pause;
+use forebay_spec::net::header::{self, Header};
 use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace};
 use forebay_spec::nvme::regs::{Aqa, Cap, Cc, Csts};
 use forebay_spec::nvme::{Cqe, Sqe, Status};
@@ -20,6 +22,7 @@ fn head<const N: usize>(data: &[u8]) -> [u8; N] {
 
 fuzz_target!(|data: &[u8]| {
     entries(data);
+    frames(data);
     registers(u64::from_le_bytes(head(data)));
     pages(&head(data));
 });
@@ -35,6 +38,16 @@ fn entries(data: &[u8]) {
     assert_eq!(ReadCommand::decode(&read.encode()), read);
     let write = WriteCommand::decode(&head(data));
     assert_eq!(WriteCommand::decode(&write.encode()), write);
+}
+
+fn frames(data: &[u8]) {
+    if let Ok((found, payload)) = Header::split(data) {
+        assert_eq!(found.to_bytes(), data[..header::BYTES]);
+        assert_eq!(payload, &data[header::BYTES..]);
+    }
+    if let Some(pause) = Pause::from_frame(data) {
+        assert_eq!(Pause::from_frame(&pause.to_frame([0; 6])), Some(pause));
+    }
 }
 
 fn registers(word: u64) {

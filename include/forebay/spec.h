@@ -146,4 +146,63 @@
 #define FB_PCI_DEVICE       0xfb01u
 #define FB_PCI_CLASS_NVME   0x10802u
 
+/* Ethernet, IPv4, UDP; bytes of a frame do not count its check sequence */
+#define FB_ETHERTYPE_IPV4        0x800u
+#define FB_ETHERTYPE_ARP         0x806u
+#define FB_ETHERTYPE_VLAN        0x8100u
+#define FB_ETHERTYPE_MAC_CONTROL 0x8808u
+#define FB_ETHERTYPE_FOREBAY     0x88b5u
+#define FB_ETHERNET_BYTES        0xeu
+#define FB_VLAN_BYTES            0x4u
+#define FB_IPV4_BYTES            0x14u
+#define FB_UDP_BYTES             0x8u
+#define FB_FRAME_LEAST_BYTES     0x3cu
+#define FB_FRAME_WIRE_BYTES      0x18u
+#define FB_PROTOCOL_ICMP         0x1u
+#define FB_PROTOCOL_UDP          0x11u
+#define FB_UDP_PORT              0xfb01u
+
+/* Header in front of the payload of a frame, offsets in bytes */
+#define FB_FRAMING_BYTES       0x20u
+#define FB_FRAMING_MAGIC       0x31594246u
+#define FB_FRAMING_VERSION     0x1u
+#define FB_FRAMING_FIRST       0x1u
+#define FB_FRAMING_LAST        0x2u
+#define FB_FRAMING_FLAGS_AT    0x4u
+#define FB_FRAMING_SESSION_AT  0x5u
+#define FB_FRAMING_STREAM_AT   0x6u
+#define FB_FRAMING_SEQUENCE_AT 0x8u
+#define FB_FRAMING_OBJECT_AT   0x10u
+#define FB_FRAMING_PLACE_AT    0x18u
+
+/* Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36) */
+#define FB_PAUSE_ADDRESS         0x180c2000001ull
+#define FB_PAUSE_OPCODE          0x1u
+#define FB_PAUSE_PRIORITY_OPCODE 0x101u
+#define FB_PAUSE_CYCLES          0x21u
+#define FB_PAUSE_QUANTA          0x14u
+
+/* What the frame filter makes of a frame */
+#define FB_ARRIVAL_DATAGRAM     0x0u
+#define FB_ARRIVAL_DAMAGED      0x1u
+#define FB_ARRIVAL_RUNT         0x2u
+#define FB_ARRIVAL_GIANT        0x3u
+#define FB_ARRIVAL_ALIEN        0x4u
+#define FB_ARRIVAL_PAUSE        0x5u
+#define FB_ARRIVAL_REQUEST      0x6u
+#define FB_ARRIVAL_IP_HEADER    0x7u
+#define FB_ARRIVAL_IP_CHECKSUM  0x8u
+#define FB_ARRIVAL_FRAGMENT     0x9u
+#define FB_ARRIVAL_LENGTH       0xau
+#define FB_ARRIVAL_UDP_CHECKSUM 0xbu
+#define FB_ARRIVAL_OVERFLOW     0xcu
+
+/* What the sequence check makes of a datagram */
+#define FB_PLACE_DELIVERED 0x0u
+#define FB_PLACE_HEADER    0x1u
+#define FB_PLACE_STREAM    0x2u
+#define FB_PLACE_DUPLICATE 0x3u
+#define FB_PLACE_LATE      0x4u
+#define FB_PLACE_OLD       0x5u
+
 #endif

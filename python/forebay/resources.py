@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,17 @@ from forebay.synthesis import (
     measure_hierarchy,
 )
 from forebay.timing import HARNESS, Timing, measure_timing, synthesize
+from forebay.validation import replaced
 
 # SNAcc's published on-chip streamer, through this same flow.
 SNACC = {"lut": 7257, "ff": 8152, "ecp5_mhz": 64.9}
 PAYLOAD_MEMORY = "fb_buffer_onchip"
 SEEDS = (1, 2, 3)
+METHOD = "yosys synth_xilinx -family xcup -noiopad -flatten; no vendor tool, no hardware"
+MARKS = (
+    "<!-- modules: begin (python -m forebay.resources --into writes what follows) -->",
+    "<!-- modules: end -->",
+)
 
 
 def parse_budget(text: str) -> dict[str, int]:
@@ -66,6 +72,8 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--blackbox", action="append", help="module that stands for memory blocks")
     parser.add_argument("--parameter", action="append", type=parse_parameter, default=[])
     parser.add_argument("--hierarchy", action="store_true", help="also count module by module")
+    parser.add_argument("--each", nargs="+", help="count these modules instead, one by one")
+    parser.add_argument("--into", type=Path, help="with --each: write the table into this document")
     parser.add_argument("--timing", action="store_true", help="also place and route on an ECP5-85")
     parser.add_argument("--paths", type=int, default=0, help="estimate so many slowest paths")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
@@ -73,7 +81,10 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--json", nargs="?", const="-", help="JSON to this file, or instead of text"
     )
-    return parser.parse_args(command_line)
+    options = parser.parse_args(command_line)
+    if options.into and not options.each:
+        parser.error("--into: only the table of --each goes into a document")
+    return options
 
 
 def design_of(options: argparse.Namespace) -> Design:
@@ -128,7 +139,7 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
         "top": design.top,
         "parameters": dict(design.parameters),
         "front_end": design.front_end,
-        "method": "yosys synth_xilinx -family xcup -noiopad -flatten; no vendor tool, no hardware",
+        "method": METHOD,
         "resources": as_json(found),
         "snacc": SNACC,
     }
@@ -201,18 +212,46 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def each(options: argparse.Namespace) -> dict[str, Any]:
+    """Count modules one by one, each with all that is in it."""
+    design = design_of(options)
+    rows = []
+    for top in options.each:
+        found = measure(replace(design, top=top))
+        rows.append({"module": top, **as_json(found)})
+        print(f"  {top:24}{found.lut:>8} LUT{found.ff:>8} FF", file=sys.stderr)
+    return {"method": METHOD, "modules": rows}
+
+
+def page_table(result: dict[str, Any]) -> str:
+    """Render the counts of modules for a page."""
+    lines = ["| module | LUT | of these LUT RAM | FF |", "|---|---|---|---|"]
+    lines += [
+        f"| `{row['module']}` | {row['lut']} | {row['lut_ram']} | {row['ff']} |"
+        for row in result["modules"]
+    ]
+    return "\n".join(lines)
+
+
 def main(command_line: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = arguments(command_line)
     try:
-        result = report(options)
-    except SynthesisError as error:
+        # Before the work: a document without a place for the table would waste it.
+        if options.into:
+            replaced(options.into.read_text(), "", MARKS)
+        result = each(options) if options.each else report(options)
+    except (SynthesisError, ValueError) as error:
         print(f"resources: {error}", file=sys.stderr)
         return 1
+    if options.into:
+        page = options.into.read_text()
+        options.into.write_text(replaced(page, page_table(result), MARKS))
     text = json.dumps(result, indent=2)
     if options.json and options.json != "-":
         Path(options.json).write_text(text + "\n")
-    print(text if options.json == "-" else table(result))
+    if options.json == "-" or not options.each:
+        print(text if options.json == "-" else table(result))
     return 0 if result.get("budget", {}).get("met", True) else 3
 
 

@@ -177,6 +177,20 @@ def memory(what: str, bench: str, name: str, asked: float, snacc: str, share: bo
     )
 
 
+def channels(dram: str, count: int, work: str) -> Figure:
+    """Describe a rate with so many channels of on-board DRAM."""
+    command = f"forebay bench core --profile ideal --bytes 16MiB --memory dram --dram {dram}"
+    return Figure(
+        f"sequential {work}, ideal SSD, on-board DRAM, channels of {dram}: {count}",
+        "–",
+        "–",
+        f"{command} --channels {count}",
+        f"channels-{dram}-{count}",
+        rate(f"sequential_{work}"),
+        "{:.2f}",
+    )
+
+
 def resource(what: str, name: str, most: int, top: str = "") -> Figure:
     """Describe a count of `forebay resources`."""
 
@@ -257,6 +271,11 @@ FIGURES = [
             share=True,
         )
         for name in ("dram", "host")
+    ),
+    *(
+        channels(dram, count, work)
+        for dram, count in (("ddr4-2400", 1), ("ddr4-2400", 2), ("hbm2-1800", 2), ("hbm2-1800", 4))
+        for work in ("write", "read")
     ),
     *(added(name, place) for name, place in MEMORIES.items()),
     resource("LUT of the on-chip variant", "lut", 7257),

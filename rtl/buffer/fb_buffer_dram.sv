@@ -5,7 +5,8 @@
 // What:        four parties share one AXI4 master: puts and gets of the streams, the SSD's writes
 //              and reads by the data window. Puts and the SSD's writes are gathered into bursts
 //              (fb_buffer_gather), the SSD's reads are served from pages fetched ahead
-//              (fb_buffer_ahead), and fb_buffer_turns decides when the bus turns around.
+//              (fb_buffer_ahead). With one channel fb_buffer_turns decides when the bus turns around;
+//              with several, reads and writes go at once.
 // Handshake:   the streams' side as in docs/modules/memories.md, with whole pages announced; AXI4
 //              at the data window, INCR, identifiers echoed; AXI4 at the memory, INCR of 64-byte
 //              beats, one identifier, so that answers come in order.
@@ -24,6 +25,7 @@
 module fb_buffer_dram #(
     parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
     parameter int unsigned AxiIdBits = 4,  // of the data window
+    parameter int unsigned Channels = 1,  // of the memory behind the one master, 1 to 32
     parameter int unsigned FifoBeats = 512,  // beats that wait to be written, of either side
     parameter int unsigned Lines = 8,  // pages at hand for the SSD
     parameter int unsigned AheadPages = 2,  // of them fetched before the SSD asks
@@ -123,6 +125,10 @@ module fb_buffer_dram #(
     input  wire          m_axi_dram_rvalid,
     output logic         m_axi_dram_rready
 );
+
+  if (Channels < 1 || Channels > 32) begin : gen_bad_channels
+    $fatal(1, "fb_buffer_dram (%m): Channels=%0d must be from 1 to 32", Channels);
+  end
 
   localparam int unsigned Bursts = 64;  // that wait to be written, of either side
   localparam int unsigned SeenBits = 8;  // counts the SSD's bursts, more than can be under way
@@ -314,19 +320,26 @@ module fb_buffer_dram #(
   assign read_waits = fetch_valid || ask_may;
   assign write_waits = putb_valid || ssdb_valid;
 
-  fb_buffer_turns #(
-      .WriteBatch(WriteBatch)
-  ) u_turns (
-      .clk,
-      .rst,
-      .read_waits,
-      .write_waits,
-      .writes((waiting > 7'd16) ? 5'd16 : 5'(waiting)),
-      .read_goes,
-      .write_goes,
-      .may_read,
-      .may_write
-  );
+  if (Channels == 1) begin : gen_turns
+    fb_buffer_turns #(
+        .WriteBatch(WriteBatch)
+    ) u_turns (
+        .clk,
+        .rst,
+        .read_waits,
+        .write_waits,
+        .writes((waiting > 7'd16) ? 5'd16 : 5'(waiting)),
+        .read_goes,
+        .write_goes,
+        .may_read,
+        .may_write
+    );
+  end else begin : gen_at_once
+    assign may_read  = 1'b1;
+    assign may_write = 1'b1;
+    logic unused_waiting;
+    assign unused_waiting = &{1'b0, waiting, 1'b0};
+  end
 
   // --------------------------------------------------------------------------- what is written
   logic pick_put, last_put_q, write_ready, word_take;

@@ -149,6 +149,65 @@ package fb_spec_pkg;
   localparam logic [15:0] PCI_DEVICE = 16'hfb01;
   localparam logic [23:0] PCI_CLASS_NVME = 24'h10802;
 
+  // Ethernet, IPv4, UDP; bytes of a frame do not count its check sequence
+  localparam logic [15:0] ETHERTYPE_IPV4 = 16'h800;
+  localparam logic [15:0] ETHERTYPE_ARP = 16'h806;
+  localparam logic [15:0] ETHERTYPE_VLAN = 16'h8100;
+  localparam logic [15:0] ETHERTYPE_MAC_CONTROL = 16'h8808;
+  localparam logic [15:0] ETHERTYPE_FOREBAY = 16'h88b5;
+  localparam int unsigned ETHERNET_BYTES = 14;
+  localparam int unsigned VLAN_BYTES = 4;
+  localparam int unsigned IPV4_BYTES = 20;
+  localparam int unsigned UDP_BYTES = 8;
+  localparam int unsigned FRAME_LEAST_BYTES = 60;
+  localparam int unsigned FRAME_WIRE_BYTES = 24;
+  localparam logic [7:0] PROTOCOL_ICMP = 8'h1;
+  localparam logic [7:0] PROTOCOL_UDP = 8'h11;
+  localparam logic [15:0] UDP_PORT = 16'hfb01;
+
+  // Header in front of the payload of a frame, offsets in bytes
+  localparam int unsigned FRAMING_BYTES = 32;
+  localparam logic [31:0] FRAMING_MAGIC = 32'h31594246;
+  localparam logic [3:0] FRAMING_VERSION = 4'h1;
+  localparam logic [3:0] FRAMING_FIRST = 4'h1;
+  localparam logic [3:0] FRAMING_LAST = 4'h2;
+  localparam int unsigned FRAMING_FLAGS_AT = 4;
+  localparam int unsigned FRAMING_SESSION_AT = 5;
+  localparam int unsigned FRAMING_STREAM_AT = 6;
+  localparam int unsigned FRAMING_SEQUENCE_AT = 8;
+  localparam int unsigned FRAMING_OBJECT_AT = 16;
+  localparam int unsigned FRAMING_PLACE_AT = 24;
+
+  // Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36)
+  localparam logic [47:0] PAUSE_ADDRESS = 48'h180c2000001;
+  localparam logic [15:0] PAUSE_OPCODE = 16'h1;
+  localparam logic [15:0] PAUSE_PRIORITY_OPCODE = 16'h101;
+  localparam int unsigned PAUSE_CYCLES = 33;
+  localparam int unsigned PAUSE_QUANTA = 20;
+
+  // What the frame filter makes of a frame
+  localparam logic [3:0] ARRIVAL_DATAGRAM = 4'h0;
+  localparam logic [3:0] ARRIVAL_DAMAGED = 4'h1;
+  localparam logic [3:0] ARRIVAL_RUNT = 4'h2;
+  localparam logic [3:0] ARRIVAL_GIANT = 4'h3;
+  localparam logic [3:0] ARRIVAL_ALIEN = 4'h4;
+  localparam logic [3:0] ARRIVAL_PAUSE = 4'h5;
+  localparam logic [3:0] ARRIVAL_REQUEST = 4'h6;
+  localparam logic [3:0] ARRIVAL_IP_HEADER = 4'h7;
+  localparam logic [3:0] ARRIVAL_IP_CHECKSUM = 4'h8;
+  localparam logic [3:0] ARRIVAL_FRAGMENT = 4'h9;
+  localparam logic [3:0] ARRIVAL_LENGTH = 4'ha;
+  localparam logic [3:0] ARRIVAL_UDP_CHECKSUM = 4'hb;
+  localparam logic [3:0] ARRIVAL_OVERFLOW = 4'hc;
+
+  // What the sequence check makes of a datagram
+  localparam logic [3:0] PLACE_DELIVERED = 4'h0;
+  localparam logic [3:0] PLACE_HEADER = 4'h1;
+  localparam logic [3:0] PLACE_STREAM = 4'h2;
+  localparam logic [3:0] PLACE_DUPLICATE = 4'h3;
+  localparam logic [3:0] PLACE_LATE = 4'h4;
+  localparam logic [3:0] PLACE_OLD = 4'h5;
+
 endpackage
 /* verilator lint_on UNUSEDPARAM */
 

@@ -51,7 +51,7 @@ module fb_nvme_write
     input  wire                  offer_valid,
     input  wire  [PAGE_BITS-1:0] offer_page,
     output logic                 offer_take,
-    output logic                 open,
+    output logic                 open,         // a command is being built, or its data are to land
 
     output logic                 mem_we,
     output logic [ AddrBits-1:0] mem_addr,
@@ -284,7 +284,6 @@ module fb_nvme_write
     end
   end
 
-  assign open = (state_q != ADDRESS) || push_q;
 
   // The one 512-bit register: beats with the bytes after the end set to zero.
   logic mem_we_q;
@@ -308,6 +307,7 @@ module fb_nvme_write
   command_t oldest;
   assign command_valid = queued && landed_any;
   assign leaves = command_valid && command_ready;
+  assign open = (state_q != ADDRESS) || push_q || queued;
   always_comb begin
     command = oldest;
     if (lost && !oldest.reject) begin

@@ -2,4 +2,7 @@
 -f rtl/axis/host.f
 rtl/top/fb_top_host.sv
 rtl/top/fb_top_dram.sv
+rtl/top/fb_top_host_dram.sv
 rtl/top/fb_top_hostdram.sv
+rtl/top/fb_top_host_hostdram.sv
+-f rtl/net/net.f

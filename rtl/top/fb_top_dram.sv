@@ -16,10 +16,13 @@
 module fb_top_dram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
-    parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16
-    parameter int unsigned WritesUnder = 3,  // bursts that the memory has not answered, 1 to 16
+    parameter int unsigned Channels = 1,  // of the memory behind the one master, 1 to 32
+    parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16; with one channel
+    // Bursts that the memory has not answered, 1 to 16.
+    parameter int unsigned WritesUnder = (Channels > 1) ? 4 : 3,
     parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
-    parameter int unsigned ReadBeats = 128,  // beats on their way to the reader, 64 to 1024
+    // Beats on their way to the reader, 64 to 1024.
+    parameter int unsigned ReadBeats = (Channels > 1) ? 1024 : 128,
     parameter int unsigned AxiIdBits = 4,  // of both windows
     localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) + 1,
     localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
@@ -343,6 +346,7 @@ module fb_top_dram #(
       .UnitBits(UnitBits),
       .AxiIdBits(AxiIdBits),
       .AheadPages(AheadPages),
+      .Channels(Channels),
       .WriteBatch(WriteBatch),
       .WritesUnder(WritesUnder)
   ) u_buffer (

@@ -186,34 +186,15 @@ module fb_top_host #(
     input wire s_axil_host_rready
 );
 
-  localparam int unsigned WordBits = $clog2(HostPages) + 6;
-
-  logic wr_tvalid;
-  logic wr_tready;
-  logic [511:0] wr_tdata;
-  logic [63:0] wr_tkeep;
-  logic wr_tlast;
-  logic wrsp_tvalid;
-  logic wrsp_tready;
-  logic [7:0] wrsp_tdata;
-  logic wrsp_tlast;
-  logic rdcmd_tvalid;
-  logic rdcmd_tready;
-  logic [511:0] rdcmd_tdata;
-  logic [63:0] rdcmd_tkeep;
-  logic rdcmd_tlast;
-  logic rd_tvalid;
-  logic rd_tready;
-  logic [511:0] rd_tdata;
-  logic [63:0] rd_tkeep;
-  logic rd_tlast;
-  logic [0:0] rd_tuser;
-  logic [7:0] rd_tid;
-
-  logic a_en, a_we, b_en;
-  logic [WordBits-1:0] a_addr, b_addr;
-  logic [63:0] b_we;
-  logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata;
+  // The streams, named as the streamer names them.
+  logic s_axis_wr_tvalid, s_axis_wr_tready, s_axis_wr_tlast;
+  logic m_axis_wrsp_tvalid, m_axis_wrsp_tready, m_axis_wrsp_tlast;
+  logic s_axis_rdcmd_tvalid, s_axis_rdcmd_tready, s_axis_rdcmd_tlast;
+  logic m_axis_rd_tvalid, m_axis_rd_tready, m_axis_rd_tlast;
+  logic [511:0] s_axis_wr_tdata, s_axis_rdcmd_tdata, m_axis_rd_tdata;
+  logic [63:0] s_axis_wr_tkeep, s_axis_rdcmd_tkeep, m_axis_rd_tkeep;
+  logic [7:0] m_axis_wrsp_tdata, m_axis_rd_tid;
+  logic [0:0] m_axis_rd_tuser;
 
   fb_top_onchip #(
       .QueueDepth(QueueDepth),
@@ -221,244 +202,40 @@ module fb_top_host #(
       .ReservePages(ReservePages),
       .ReadLatency(ReadLatency),
       .AxiIdBits(AxiIdBits)
-  ) u_onchip (
-      .clk,
-      .rst,
-      .s_axis_wr_tvalid(wr_tvalid),
-      .s_axis_wr_tready(wr_tready),
-      .s_axis_wr_tdata(wr_tdata),
-      .s_axis_wr_tkeep(wr_tkeep),
-      .s_axis_wr_tlast(wr_tlast),
-      .m_axis_wrsp_tvalid(wrsp_tvalid),
-      .m_axis_wrsp_tready(wrsp_tready),
-      .m_axis_wrsp_tdata(wrsp_tdata),
-      .m_axis_wrsp_tlast(wrsp_tlast),
-      .s_axis_rdcmd_tvalid(rdcmd_tvalid),
-      .s_axis_rdcmd_tready(rdcmd_tready),
-      .s_axis_rdcmd_tdata(rdcmd_tdata),
-      .s_axis_rdcmd_tkeep(rdcmd_tkeep),
-      .s_axis_rdcmd_tlast(rdcmd_tlast),
-      .m_axis_rd_tvalid(rd_tvalid),
-      .m_axis_rd_tready(rd_tready),
-      .m_axis_rd_tdata(rd_tdata),
-      .m_axis_rd_tkeep(rd_tkeep),
-      .m_axis_rd_tlast(rd_tlast),
-      .m_axis_rd_tuser(rd_tuser),
-      .m_axis_rd_tid(rd_tid),
-      .s_axi_data_awid,
-      .s_axi_data_awaddr,
-      .s_axi_data_awlen,
-      .s_axi_data_awsize,
-      .s_axi_data_awburst,
-      .s_axi_data_awvalid,
-      .s_axi_data_awready,
-      .s_axi_data_wdata,
-      .s_axi_data_wstrb,
-      .s_axi_data_wlast,
-      .s_axi_data_wvalid,
-      .s_axi_data_wready,
-      .s_axi_data_bid,
-      .s_axi_data_bresp,
-      .s_axi_data_bvalid,
-      .s_axi_data_bready,
-      .s_axi_data_arid,
-      .s_axi_data_araddr,
-      .s_axi_data_arlen,
-      .s_axi_data_arsize,
-      .s_axi_data_arburst,
-      .s_axi_data_arvalid,
-      .s_axi_data_arready,
-      .s_axi_data_rid,
-      .s_axi_data_rdata,
-      .s_axi_data_rresp,
-      .s_axi_data_rlast,
-      .s_axi_data_rvalid,
-      .s_axi_data_rready,
-      .s_axi_queue_awid,
-      .s_axi_queue_awaddr,
-      .s_axi_queue_awlen,
-      .s_axi_queue_awsize,
-      .s_axi_queue_awburst,
-      .s_axi_queue_awvalid,
-      .s_axi_queue_awready,
-      .s_axi_queue_wdata,
-      .s_axi_queue_wstrb,
-      .s_axi_queue_wlast,
-      .s_axi_queue_wvalid,
-      .s_axi_queue_wready,
-      .s_axi_queue_bid,
-      .s_axi_queue_bresp,
-      .s_axi_queue_bvalid,
-      .s_axi_queue_bready,
-      .s_axi_queue_arid,
-      .s_axi_queue_araddr,
-      .s_axi_queue_arlen,
-      .s_axi_queue_arsize,
-      .s_axi_queue_arburst,
-      .s_axi_queue_arvalid,
-      .s_axi_queue_arready,
-      .s_axi_queue_rid,
-      .s_axi_queue_rdata,
-      .s_axi_queue_rresp,
-      .s_axi_queue_rlast,
-      .s_axi_queue_rvalid,
-      .s_axi_queue_rready,
-      .m_axil_db_awaddr,
-      .m_axil_db_awprot,
-      .m_axil_db_awvalid,
-      .m_axil_db_awready,
-      .m_axil_db_wdata,
-      .m_axil_db_wstrb,
-      .m_axil_db_wvalid,
-      .m_axil_db_wready,
-      .m_axil_db_bresp,
-      .m_axil_db_bvalid,
-      .m_axil_db_bready,
-      .m_axil_db_araddr,
-      .m_axil_db_arprot,
-      .m_axil_db_arvalid,
-      .m_axil_db_arready,
-      .m_axil_db_rdata,
-      .m_axil_db_rresp,
-      .m_axil_db_rvalid,
-      .m_axil_db_rready,
-      .s_axil_ctrl_awaddr,
-      .s_axil_ctrl_awprot,
-      .s_axil_ctrl_awvalid,
-      .s_axil_ctrl_awready,
-      .s_axil_ctrl_wdata,
-      .s_axil_ctrl_wstrb,
-      .s_axil_ctrl_wvalid,
-      .s_axil_ctrl_wready,
-      .s_axil_ctrl_bresp,
-      .s_axil_ctrl_bvalid,
-      .s_axil_ctrl_bready,
-      .s_axil_ctrl_araddr,
-      .s_axil_ctrl_arprot,
-      .s_axil_ctrl_arvalid,
-      .s_axil_ctrl_arready,
-      .s_axil_ctrl_rdata,
-      .s_axil_ctrl_rresp,
-      .s_axil_ctrl_rvalid,
-      .s_axil_ctrl_rready
+  ) u_streamer (
+      .*
   );
 
-  fb_axis_host #(
+  fb_axis_host_staged #(
       .Pages(HostPages),
-      .ReadLatency(ReadLatency)
+      .ReadLatency(ReadLatency),
+      .AxiIdBits(AxiIdBits)
   ) u_host (
-      .clk,
-      .rst,
-      .m_axis_wr_tvalid(wr_tvalid),
-      .m_axis_wr_tready(wr_tready),
-      .m_axis_wr_tdata(wr_tdata),
-      .m_axis_wr_tkeep(wr_tkeep),
-      .m_axis_wr_tlast(wr_tlast),
-      .s_axis_wrsp_tvalid(wrsp_tvalid),
-      .s_axis_wrsp_tready(wrsp_tready),
-      .s_axis_wrsp_tdata(wrsp_tdata),
-      .m_axis_rdcmd_tvalid(rdcmd_tvalid),
-      .m_axis_rdcmd_tready(rdcmd_tready),
-      .m_axis_rdcmd_tdata(rdcmd_tdata),
-      .m_axis_rdcmd_tkeep(rdcmd_tkeep),
-      .m_axis_rdcmd_tlast(rdcmd_tlast),
-      .s_axis_rd_tvalid(rd_tvalid),
-      .s_axis_rd_tready(rd_tready),
-      .s_axis_rd_tdata(rd_tdata),
-      .s_axis_rd_tkeep(rd_tkeep),
-      .s_axis_rd_tlast(rd_tlast),
-      .s_axis_rd_tuser(rd_tuser),
-      .s_axis_rd_tid(rd_tid),
-      .mem_en(a_en),
-      .mem_we(a_we),
-      .mem_addr(a_addr),
-      .mem_wdata(a_wdata),
-      .mem_rdata(a_rdata),
-      .s_axil_host_awaddr,
-      .s_axil_host_awprot,
-      .s_axil_host_awvalid,
-      .s_axil_host_awready,
-      .s_axil_host_wdata,
-      .s_axil_host_wstrb,
-      .s_axil_host_wvalid,
-      .s_axil_host_wready,
-      .s_axil_host_bresp,
-      .s_axil_host_bvalid,
-      .s_axil_host_bready,
-      .s_axil_host_araddr,
-      .s_axil_host_arprot,
-      .s_axil_host_arvalid,
-      .s_axil_host_arready,
-      .s_axil_host_rdata,
-      .s_axil_host_rresp,
-      .s_axil_host_rvalid,
-      .s_axil_host_rready
-  );
-
-  fb_buffer_onchip #(
-      .Pages(HostPages),
-      .ReadLatency(ReadLatency)
-  ) u_staging (
-      .clk,
-      .a_en,
-      .a_we,
-      .a_addr,
-      .a_wdata,
-      .a_rdata,
-      .b_en,
-      .b_we,
-      .b_addr,
-      .b_wdata,
-      .b_rdata
-  );
-
-  // Of the two views that this window has, the lower one; nobody asks for PRP lists.
-  fb_buffer_window #(
-      .Pages(HostPages),
-      .AxiIdBits(AxiIdBits),
-      .ReadLatency(ReadLatency)
-  ) u_window (
-      .clk,
-      .rst,
-      .data_window_base('0),
-      .s_axi_data_awid(s_axi_host_awid),
-      .s_axi_data_awaddr({1'b0, s_axi_host_awaddr}),
-      .s_axi_data_awlen(s_axi_host_awlen),
-      .s_axi_data_awsize(s_axi_host_awsize),
-      .s_axi_data_awburst(s_axi_host_awburst),
-      .s_axi_data_awvalid(s_axi_host_awvalid),
-      .s_axi_data_awready(s_axi_host_awready),
-      .s_axi_data_wdata(s_axi_host_wdata),
-      .s_axi_data_wstrb(s_axi_host_wstrb),
-      .s_axi_data_wlast(s_axi_host_wlast),
-      .s_axi_data_wvalid(s_axi_host_wvalid),
-      .s_axi_data_wready(s_axi_host_wready),
-      .s_axi_data_bid(s_axi_host_bid),
-      .s_axi_data_bresp(s_axi_host_bresp),
-      .s_axi_data_bvalid(s_axi_host_bvalid),
-      .s_axi_data_bready(s_axi_host_bready),
-      .s_axi_data_arid(s_axi_host_arid),
-      .s_axi_data_araddr({1'b0, s_axi_host_araddr}),
-      .s_axi_data_arlen(s_axi_host_arlen),
-      .s_axi_data_arsize(s_axi_host_arsize),
-      .s_axi_data_arburst(s_axi_host_arburst),
-      .s_axi_data_arvalid(s_axi_host_arvalid),
-      .s_axi_data_arready(s_axi_host_arready),
-      .s_axi_data_rid(s_axi_host_rid),
-      .s_axi_data_rdata(s_axi_host_rdata),
-      .s_axi_data_rresp(s_axi_host_rresp),
-      .s_axi_data_rlast(s_axi_host_rlast),
-      .s_axi_data_rvalid(s_axi_host_rvalid),
-      .s_axi_data_rready(s_axi_host_rready),
-      .b_en,
-      .b_we,
-      .b_addr,
-      .b_wdata,
-      .b_rdata
+      .m_axis_wr_tvalid(s_axis_wr_tvalid),
+      .m_axis_wr_tready(s_axis_wr_tready),
+      .m_axis_wr_tdata(s_axis_wr_tdata),
+      .m_axis_wr_tkeep(s_axis_wr_tkeep),
+      .m_axis_wr_tlast(s_axis_wr_tlast),
+      .s_axis_wrsp_tvalid(m_axis_wrsp_tvalid),
+      .s_axis_wrsp_tready(m_axis_wrsp_tready),
+      .s_axis_wrsp_tdata(m_axis_wrsp_tdata),
+      .m_axis_rdcmd_tvalid(s_axis_rdcmd_tvalid),
+      .m_axis_rdcmd_tready(s_axis_rdcmd_tready),
+      .m_axis_rdcmd_tdata(s_axis_rdcmd_tdata),
+      .m_axis_rdcmd_tkeep(s_axis_rdcmd_tkeep),
+      .m_axis_rdcmd_tlast(s_axis_rdcmd_tlast),
+      .s_axis_rd_tvalid(m_axis_rd_tvalid),
+      .s_axis_rd_tready(m_axis_rd_tready),
+      .s_axis_rd_tdata(m_axis_rd_tdata),
+      .s_axis_rd_tkeep(m_axis_rd_tkeep),
+      .s_axis_rd_tlast(m_axis_rd_tlast),
+      .s_axis_rd_tuser(m_axis_rd_tuser),
+      .s_axis_rd_tid(m_axis_rd_tid),
+      .*
   );
 
   logic unused;
-  assign unused = &{1'b0, wrsp_tlast, 1'b0};
+  assign unused = &{1'b0, m_axis_wrsp_tlast, 1'b0};
 
 endmodule
 

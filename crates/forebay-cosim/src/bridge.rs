@@ -6,10 +6,21 @@ use forebay_rtl::Model;
 use forebay_spec::streamer::{bar0, regs, window};
 
 use crate::config::Stalls;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lite::{ControlPort, DoorbellPort};
 use crate::pins::{self, Pins};
 use crate::window::{Answer, WindowPort};
+
+/// What the registers say of the places of on-board DRAM while others reach it by the data window
+/// that stands for it: writes below, reads above.
+const MAPPED: [(&str, u64, u64); 2] = [
+    ("dram_write", regs::dram_write::OFFSET, 0),
+    (
+        "dram_read",
+        regs::dram_read::OFFSET,
+        window::DRAM_BUFFER_BYTES,
+    ),
+];
 
 /// Staging window and registers of a host port.
 pub(crate) struct HostPort {
@@ -36,6 +47,10 @@ pub(crate) struct Bridge {
     lists_at: Option<u64>,
     /// The streamer was last told to run.
     pub enabled: bool,
+    /// On-board DRAM is reached past the RTL, too.
+    pub mapped: bool,
+    /// The RTL was told other places of it than these have.
+    displaced: Option<Error>,
     /// Answers to the card's own reads, for whoever asked.
     pub answers: Vec<Completion>,
     /// Accesses to BAR 0 that hit none of the ports.
@@ -86,6 +101,8 @@ impl Bridge {
             },
             queue_bytes,
             enabled: false,
+            mapped: false,
+            displaced: None,
             answers: Vec::new(),
             stray: 0,
         }
@@ -150,6 +167,9 @@ impl Bridge {
             (Some(Place::Control(at)), _) => {
                 if at == regs::enable::OFFSET {
                     self.enabled = data.first().is_some_and(|byte| byte & 1 != 0);
+                }
+                if self.mapped {
+                    self.displaced = self.displaced.take().or_else(|| displaced(at, &data));
                 }
                 self.control.write(at, data, 0);
             }
@@ -221,6 +241,9 @@ impl Bridge {
         now: Time,
         fabric: &mut Fabric,
     ) -> Result<bool> {
+        if let Some(error) = self.displaced.take() {
+            return Err(error);
+        }
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
         let mut moved = self.data.sample(model, cycle, &mut answer)?;
         moved |= self.queue.sample(model, cycle, &mut answer)?;
@@ -273,6 +296,25 @@ impl HostPort {
             control: ControlPort::new(pins.control, "host port registers"),
         }
     }
+}
+
+/// A write to the control registers, of a place of on-board DRAM that is not the one it is mapped at.
+fn displaced(at: u64, data: &[u8]) -> Option<Error> {
+    MAPPED.iter().find_map(|(register, offset, place)| {
+        let first = usize::try_from(at.checked_sub(*offset)?).ok()?;
+        let rest = place.to_le_bytes();
+        let mut wanted = rest.get(first..)?.iter();
+        let wrong = data
+            .iter()
+            .any(|byte| wanted.next().is_some_and(|it| it != byte));
+        wrong.then(|| Error::Displaced {
+            register,
+            value: data
+                .iter()
+                .rfold(0, |value, byte| value << 8 | u64::from(*byte)),
+            place: *place,
+        })
+    })
 }
 
 enum Place {

@@ -12,14 +12,15 @@ use forebay_spec::streamer::{self, bar0};
 
 use crate::config::Config;
 use crate::core::{Core, Parts, RESET_CYCLES};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stats::Outcome;
+use crate::target::{Behind, Target};
 use crate::transaction::{Read, Write};
 
 /// Where BAR 0 stands in the card's own fabric: above all addresses of machines.
 const BAR: u64 = 1 << 63;
 
-/// Memories of the RTL that are plain memory in BAR 0, by the end of their names.
+/// Memories in the RTL that are plain memory in BAR 0, by the end of their names.
 const MEMORIES: [(&str, u64); 2] = [
     (".u_buffer.store", bar0::DATA),
     (".u_staging.store", bar0::HOST),
@@ -176,9 +177,10 @@ impl Card {
         self.fabric.complete(self.now, ticket, result);
     }
 
-    /// Lets the RTL's buffers lie in a file that has the layout of BAR 0 and its size: who maps it
-    /// reaches the payload without a request to the card. Returns their places in BAR 0, none
-    /// where the RTL has no memory that can be shared.
+    /// Lets the card's memories lie in a file that has the layout of BAR 0 and its size: who maps it
+    /// reaches them without a request to the card. Returns their places in BAR 0, none where there
+    /// is no memory that can be shared. On-board DRAM then has its buffers where the driver places
+    /// them by itself: writes at 0, reads behind them.
     ///
     /// # Errors
     /// When the file cannot be written or mapped.
@@ -191,6 +193,16 @@ impl Card {
                 model.share(&memory.name, file, *start)?;
                 places.push(*start..*start + memory.bytes);
             }
+        }
+        if let Some(Target {
+            behind: Behind::Board(board),
+            ..
+        }) = &mut self.core.memory
+        {
+            let file = file.try_clone_to_owned().map_err(Error::Memory)?;
+            board.share(file.into(), bar0::DATA_DRAM);
+            places.push(bar0::DATA_DRAM..bar0::DATA_DRAM + board.bytes());
+            self.core.bridge.mapped = true;
         }
         Ok(places)
     }

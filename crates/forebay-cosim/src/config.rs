@@ -202,43 +202,52 @@ pub mod rtl {
     /// Our streamer with on-chip buffer: `root` is the folder that holds `rtl/`.
     #[must_use]
     pub fn onchip(root: &Path, queue_depth: u32, pages: u32) -> Source {
-        ours(root, "onchip", queue_depth, pages)
-    }
-
-    /// The same with a host port in the place of the user's streams, of so many staging pages for
-    /// both directions, 16 to 1024.
-    #[must_use]
-    pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
-        ours(root, "host", queue_depth, pages).parameter("HostPages", host_pages)
+        of_pages(ours(root, "onchip", queue_depth), pages)
     }
 
     /// Our streamer with its payload in on-board DRAM.
     #[must_use]
     pub fn dram(root: &Path, queue_depth: u32) -> Source {
-        Source::new("fb_top_dram")
-            .filelist(root.join("rtl/top/dram.f"))
-            .root(root)
-            .parameter("QueueDepth", queue_depth)
+        ours(root, "dram", queue_depth)
     }
 
     /// Our streamer with its payload in host memory, of which there must be 128 MiB for it.
     #[must_use]
     pub fn hostdram(root: &Path, queue_depth: u32) -> Source {
-        Source::new("fb_top_hostdram")
-            .filelist(root.join("rtl/top/hostdram.f"))
-            .root(root)
-            .parameter("QueueDepth", queue_depth)
+        ours(root, "hostdram", queue_depth)
     }
 
-    fn ours(root: &Path, name: &str, queue_depth: u32, pages: u32) -> Source {
-        // The RTL refuses to keep more than half of its pages for one direction.
-        let reserve = RESERVE.min(pages / 2);
+    /// [`onchip`] with a host port in the place of the user's streams, of so many staging pages for
+    /// both directions, 16 to 1024.
+    #[must_use]
+    pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
+        of_pages(ours(root, "host", queue_depth), pages).parameter("HostPages", host_pages)
+    }
+
+    /// [`dram`] with a host port.
+    #[must_use]
+    pub fn host_dram(root: &Path, queue_depth: u32, host_pages: u32) -> Source {
+        ours(root, "host_dram", queue_depth).parameter("HostPages", host_pages)
+    }
+
+    /// [`hostdram`] with a host port.
+    #[must_use]
+    pub fn host_hostdram(root: &Path, queue_depth: u32, host_pages: u32) -> Source {
+        ours(root, "host_hostdram", queue_depth).parameter("HostPages", host_pages)
+    }
+
+    fn ours(root: &Path, name: &str, queue_depth: u32) -> Source {
         Source::new(format!("fb_top_{name}"))
             .filelist(root.join(format!("rtl/top/{name}.f")))
             .root(root)
             .parameter("QueueDepth", queue_depth)
-            .parameter("Pages", pages)
-            .parameter("ReservePages", reserve)
+    }
+
+    fn of_pages(source: Source, pages: u32) -> Source {
+        // The RTL refuses to keep more than half of its pages for one direction.
+        let reserve = RESERVE.min(pages / 2);
+        let source = source.parameter("Pages", pages);
+        source.parameter("ReservePages", reserve)
     }
 
     /// Any RTL with the pins of ours or of SNAcc's streamer: a filelist (`.f`, paths in it relative

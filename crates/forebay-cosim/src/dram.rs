@@ -5,9 +5,11 @@
 //! visible when its address was accepted: the strictest reading of AXI (A5.1), so that RTL which
 //! counts on more is found out.
 
+use std::fs::File;
+use std::io;
 use std::ops::Range;
 
-use forebay_model::{Dram, DramCounters, DramProfile, Time};
+use forebay_model::{Dram, DramCounters, DramProfile, Medium, Time};
 use forebay_spec::streamer::window;
 
 use crate::config::DramFault;
@@ -15,7 +17,7 @@ use crate::target::{Answer, BEAT, Loaded, Writing};
 
 /// The memory.
 pub(crate) struct Board {
-    contents: Vec<u8>,
+    contents: Medium,
     dram: Dram,
     faults: Vec<DramFault>,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Board {
 impl Board {
     pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64) -> Self {
         Self {
-            contents: vec![0; window::DRAM_WINDOW_BYTES as usize],
+            contents: Medium::in_memory(window::DRAM_WINDOW_BYTES),
             dram: Dram::new(profile, seed),
             faults,
         }
@@ -31,7 +33,13 @@ impl Board {
 
     /// Both buffers.
     pub fn bytes(&self) -> u64 {
-        self.contents.len() as u64
+        self.contents.len()
+    }
+
+    /// Keeps its contents in a file from `start` on, where others reach them, too. They are what
+    /// the file holds.
+    pub fn share(&mut self, file: File, start: u64) {
+        self.contents = Medium::in_part_of(file, start, self.bytes());
     }
 
     /// What the memory has done.
@@ -52,37 +60,39 @@ impl Board {
     }
 
     /// A burst has been answered: it can be read from now on.
-    pub fn store(&mut self, burst: &Writing) {
+    pub fn store(&mut self, burst: &Writing) -> io::Result<()> {
         let end = burst.address + burst.data.len() as u64 * BEAT;
         if refuses(&self.faults, true, burst.address..end) {
-            return;
+            return Ok(());
         }
-        let beats = self.contents[burst.address as usize..end as usize].chunks_mut(BEAT as usize);
-        for (place, (data, strobes)) in beats.zip(&burst.data) {
-            if *strobes == u64::MAX {
-                place.copy_from_slice(data);
-                continue;
-            }
-            for (byte, (to, from)) in place.iter_mut().zip(data).enumerate() {
-                if strobes >> byte & 1 != 0 {
-                    *to = *from;
-                }
+        if burst.data.iter().all(|(_, strobes)| *strobes == u64::MAX) {
+            let data: Vec<u8> = burst.data.iter().flat_map(|(data, _)| *data).collect();
+            return self.contents.write(burst.address, &data);
+        }
+        let places = (burst.address..).step_by(BEAT as usize);
+        for (place, (data, strobes)) in places.zip(&burst.data) {
+            // Only what is strobed: the bytes between may be somebody else's.
+            for byte in (0..BEAT).filter(|byte| strobes >> byte & 1 != 0) {
+                let at = byte as usize;
+                self.contents.write(place + byte, &data[at..=at])?;
             }
         }
+        Ok(())
     }
 
     /// A burst is asked for.
-    pub fn read(&mut self, now: Time, address: u64, beats: u64) -> Vec<Loaded> {
-        let addresses = (address..).step_by(BEAT as usize).take(beats as usize);
-        let load = |at: u64| {
+    pub fn read(&mut self, now: Time, address: u64, beats: u64) -> io::Result<Vec<Loaded>> {
+        let words = self.contents.read(address, (beats * BEAT) as usize)?;
+        let places = (address..).step_by(BEAT as usize);
+        let load = |(word, at): (&[u8], u64)| {
             let mut beat = Loaded::PENDING;
             beat.at = Some(self.dram.access(now, false, at));
             beat.refused = refuses(&self.faults, false, at..at + BEAT);
-            let word = &self.contents[at as usize..(at + BEAT) as usize];
             beat.data.copy_from_slice(word);
             beat
         };
-        addresses.map(load).collect()
+        let words = words.chunks_exact(BEAT as usize);
+        Ok(words.zip(places).map(load).collect())
     }
 }
 

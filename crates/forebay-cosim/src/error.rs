@@ -115,6 +115,22 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The contents of on-board DRAM are in a file, and that fails.
+    #[error("the file that holds the contents of on-board DRAM: {0}")]
+    Memory(std::io::Error),
+    /// Somebody reaches on-board DRAM past the RTL, and the RTL was told other places of it.
+    #[error(
+        "register {register} was set to {value:#x}, but payload that is mapped has its place at \
+         {place:#x}: let the driver choose it, or trap the payload"
+    )]
+    Displaced {
+        /// The register.
+        register: &'static str,
+        /// What was written there.
+        value: u64,
+        /// Where it has to be.
+        place: u64,
+    },
     /// The user wants to stop; statistics up to here are valid.
     #[error("interrupted")]
     Interrupted,

@@ -189,7 +189,7 @@ impl Target {
             if let Some(write) = self.writes.pop_front()
                 && let Behind::Board(board) = &mut self.behind
             {
-                board.store(&write);
+                board.store(&write).map_err(Error::Memory)?;
             }
         }
         if self.valid[1] && model.is_set(pins.rready) {
@@ -222,7 +222,7 @@ impl Target {
             moved = true;
             let (address, beats) = self.burst(model, pins.araddr, pins.arlen, cycle, 2)?;
             let beats = match &mut self.behind {
-                Behind::Board(board) => board.read(now, address, beats),
+                Behind::Board(board) => board.read(now, address, beats).map_err(Error::Memory)?,
                 Behind::Host(dma) => {
                     let number = self.first_read + self.reads.len() as u64;
                     dma.read(now, fabric, number, address, beats)

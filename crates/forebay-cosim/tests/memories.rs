@@ -71,6 +71,24 @@ fn data_go_through_host_memory_and_back() {
 }
 
 #[test]
+fn too_little_host_memory_is_said_and_given_back() {
+    let mut config = host();
+    config.host_memory = 100 << 20;
+    let mut system = System::new(config, &mut |_| {}).expect("builds");
+    for _ in 0..2 {
+        let error = system
+            .bring_up(&mut |_| {})
+            .expect_err("32 pieces do not fit");
+        let text = error.to_string();
+        assert!(
+            text.contains("host memory for the payload is 25 pieces"),
+            "{text}"
+        );
+        assert!(text.contains("32 pieces, 128 MiB"), "{text}");
+    }
+}
+
+#[test]
 fn ports_that_pause_change_nothing() {
     for mut config in [dram(), host()] {
         config.stalls = Stalls::everywhere(Stall::new(0.2, 12));
@@ -174,6 +192,7 @@ fn strain(name: &str, channels: u32, interleave_bytes: Option<u64>) -> (u64, u64
     let profile = profile.with_channels(channels, interleave_bytes);
     let mut config = dram();
     config.dram = Some(profile.expect("can be"));
+    config.rtl = config.rtl.parameter("Channels", channels);
     let mut system = common::system(config);
     let mut cycles = [0; 2];
     for (both, cycles) in [true, false].into_iter().zip(&mut cycles) {
@@ -200,7 +219,7 @@ fn two_channels_carry_more() {
         let apart = strain(name, 2, Some(window::DRAM_BUFFER_BYTES));
         println!("{name}: one {one:?}, alternating {alternating:?}, apart {apart:?}");
         assert!(alternating.0 < one.0 && apart.0 < one.0, "{name}");
-        assert!(alternating.1 < one.1, "{name}");
+        assert!(10 * alternating.1 < 6 * one.1, "{name}");
         assert!(apart.2 >= one.2, "{name}");
     }
 }

@@ -6,7 +6,7 @@ use forebay_spec::streamer::{bar0, window};
 use crate::admin::QueueAt;
 use crate::array::Layout;
 use crate::bring_up::{Parts, place_text};
-use crate::bus::{Bus, DmaBuffer};
+use crate::bus::{Bus, BusError, DmaBuffer};
 use crate::controller::PAGE_BYTES;
 use crate::discover::Function;
 use crate::error::Error;
@@ -119,7 +119,8 @@ fn host_places(
     let mut direction = || -> Result<[u64; window::HOST_PIECES], Error> {
         let mut addresses = [0; window::HOST_PIECES];
         for address in &mut addresses {
-            let piece = bus.dma_alloc(bytes, bytes)?;
+            let piece = bus.dma_alloc(bytes, bytes);
+            let piece = piece.map_err(|error| short(error, pieces.len()))?;
             *address = piece.address;
             pieces.push(piece);
         }
@@ -130,6 +131,20 @@ fn host_places(
         write: direction()?,
         read: direction()?,
     })
+}
+
+/// No more than so many pieces can be had.
+fn short(error: BusError, pieces: usize) -> Error {
+    match error {
+        BusError::OutOfMemory { .. } | BusError::Carrier { .. } => Error::Refused {
+            field: "host memory for the payload",
+            value: format!("{pieces} pieces of 4 MiB ({error})"),
+            limit: "this streamer keeps its payload there: 32 pieces, 128 MiB in all".into(),
+            remedy: "let it lock as much (ulimit -l 262144, or run it as root) where that much is \
+                     free, or load a bitstream with its buffer on the card",
+        },
+        error => error.into(),
+    }
 }
 
 /// Creates the I/O queues of a drive in the streamer's queue window.

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of a page in memory.
 const PAGE: u64 = 4096;
@@ -28,10 +28,8 @@ pub struct Medium {
 enum Store {
     /// A table of blocks of pages: found by two index steps, without hashing.
     Memory(Vec<Option<Block>>),
-    File {
-        file: File,
-        path: PathBuf,
-    },
+    /// From this byte of it on.
+    File { file: File, start: u64 },
 }
 
 impl Medium {
@@ -62,13 +60,7 @@ impl Medium {
         if file.metadata().map_err(wrap)?.len() < len {
             file.set_len(len).map_err(wrap)?;
         }
-        Ok(Self {
-            len,
-            store: Store::File {
-                file,
-                path: path.to_owned(),
-            },
-        })
+        Ok(Self::in_part_of(file, 0, len))
     }
 
     /// A medium in a file without a name, for more data than there is memory.
@@ -83,10 +75,16 @@ impl Medium {
         };
         let file = tempfile::tempfile().map_err(wrap)?;
         file.set_len(len).map_err(wrap)?;
-        Ok(Self {
+        Ok(Self::in_part_of(file, 0, len))
+    }
+
+    /// A medium in a file that is open, in its bytes from `start` on: somebody else may have these
+    /// mapped.
+    pub fn in_part_of(file: File, start: u64, len: u64) -> Self {
+        Self {
             len,
-            store: Store::File { file, path },
-        })
+            store: Store::File { file, start },
+        }
     }
 
     /// Bytes.
@@ -123,9 +121,9 @@ impl Medium {
                 }
                 Ok(data.into())
             }
-            Store::File { file, .. } => {
+            Store::File { file, start } => {
                 let mut data = vec![0; len];
-                file.read_exact_at(&mut data, offset)?;
+                file.read_exact_at(&mut data, start + offset)?;
                 Ok(data.into())
             }
         }
@@ -147,7 +145,7 @@ impl Medium {
                 }
                 Ok(())
             }
-            Store::File { file, .. } => file.write_all_at(data, offset),
+            Store::File { file, start } => file.write_all_at(data, *start + offset),
         }
     }
 
@@ -161,22 +159,15 @@ impl Medium {
         match &mut self.store {
             Store::Memory(blocks) => zero_pages(blocks, range),
             Store::File { .. } if len == 0 => {}
-            Store::File { file, .. } => {
+            Store::File { file, start } => {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                if fallocate(&*file, hole, range.start, len).is_err() {
-                    write_zeros(file, range)?;
+                let first = *start + range.start;
+                if fallocate(&*file, hole, first, len).is_err() {
+                    write_zeros(file, first..first + len)?;
                 }
             }
         }
         Ok(())
-    }
-
-    /// Where the medium is a named file: its path (the temporary folder of a nameless one).
-    pub fn path(&self) -> Option<&Path> {
-        match &self.store {
-            Store::Memory(_) => None,
-            Store::File { path, .. } => Some(path),
-        }
     }
 
     fn check(&self, offset: u64, len: u64) -> io::Result<()> {
@@ -283,6 +274,9 @@ mod tests {
     fn memory_and_file_behave_alike() {
         behaves(Medium::in_memory(1 << 40));
         behaves(Medium::in_temporary_file(1 << 40).unwrap());
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 41).unwrap();
+        behaves(Medium::in_part_of(file, 4096, 1 << 40));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! is rendered from the same constants by [`codegen`], so that no constant is written twice.
 //!
 //! * [`host_port`]: registers of the host port, by which software feeds the streamer.
+//! * [`net`]: frames with payload, pause frames, what becomes of a frame.
 //! * [`nvme`]: the parts of *NVM Express Base 2.0c* and *NVM Command Set 1.0c* that we speak.
 //! * [`pci`]: configuration space as both a model and a driver see it.
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
@@ -15,6 +16,7 @@ mod bytes;
 pub mod codegen;
 mod field;
 pub mod host_port;
+pub mod net;
 pub mod nvme;
 pub mod pci;
 pub mod streamer;

@@ -294,9 +294,10 @@ def run(**options: object) -> None:
     simulate(__file__, "fb_buffer_dram", filelist="rtl/top/dram.f", **options)
 
 
-def test_dram() -> None:
-    """Run all coroutines."""
-    run()
+@pytest.mark.parametrize("channels", [1, 2])
+def test_dram(channels: int) -> None:
+    """Run all coroutines, with turns between reads and writes and without."""
+    run(parameters={"Channels": channels})
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,25 @@ async def random_transactions(dut, block: int, idle: float, hold: float) -> None
 
 
 @cocotb.test()
+async def waits_for_its_data(dut) -> None:
+    """A command that waits for its data to land is not offered, and is still under way."""
+    writer = await start(dut)
+    assert dut.open.value == 0
+    writer.late = 1.0
+    data = random.randbytes(2 * PAGE)
+    await writer.send(0, data)
+    while not dut.mem_end.value == 1:
+        await harness.step(dut.clk)
+    for _ in range(40):
+        await harness.step(dut.clk)
+        assert dut.open.value == 1 and dut.command_valid.value == 0
+    writer.late = 0.0
+    await writer.check(0, data, 0, 0)
+    await harness.step(dut.clk, 3)
+    assert dut.open.value == 0
+
+
+@cocotb.test()
 async def full_rate(dut) -> None:
     """While there are pages, a beat a cycle goes in, across pages, commands and transactions."""
     writer = await start(dut)

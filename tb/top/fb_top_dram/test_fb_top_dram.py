@@ -11,8 +11,8 @@ from runner import simulate
 TESTS = str(ROOT / "tb/top/fb_top_onchip/test_fb_top_onchip.py")
 
 
-@pytest.mark.parametrize(("depth", "batch", "ahead"), [(64, 4, 2), (4, 1, 6)])
-def test_top(depth: int, batch: int, ahead: int) -> None:
+@pytest.mark.parametrize(("depth", "channels", "ahead"), [(64, 1, 2), (4, 2, 6)])
+def test_top(depth: int, channels: int, ahead: int) -> None:
     """Run all coroutines with these parameters."""
-    parameters = {"QueueDepth": depth, "WriteBatch": batch, "AheadPages": ahead}
+    parameters = {"QueueDepth": depth, "Channels": channels, "AheadPages": ahead}
     simulate(TESTS, "fb_top_dram", parameters, filelist="rtl/top/dram.f")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streamer with a host port: software's registers and window on one side, a drive behind."""
+"""The streamer with a host port: software's registers and window on one side, a drive behind.
+
+Also run by ../fb_top_host_dram and ../fb_top_host_hostdram, whose payload is elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ import harness
 from forebay import host_port_regs as port
 from forebay import spec
 from forebay import streamer_regs as regs
+from payload import Payload
 from runner import simulate
-from ssd import CQ_DOORBELL, DATA_WINDOW, NSID, SQ_DOORBELL, Ssd
+from ssd import CQ_DOORBELL, NSID, SQ_DOORBELL, Ssd
 
 SECTORS = 1 << 20
 PATIENCE_US = 400
@@ -34,6 +38,7 @@ class Card:
         self.ctrl = harness.axil_master(dut, "s_axil_ctrl")
         self.port = harness.axil_master(dut, "s_axil_host")
         self.window = harness.axi_master(dut, "s_axi_host")
+        self.payload = Payload(dut, self.ssd)
 
     async def set_up(self) -> None:
         """Write the streamer's registers as the driver does and enable it."""
@@ -41,13 +46,13 @@ class Card:
             "enable": 0,
             "sq_doorbell": SQ_DOORBELL,
             "cq_doorbell": CQ_DOORBELL,
-            "data_window": DATA_WINDOW,
             "nsid": NSID,
             "namespace_sectors": SECTORS,
             "queue_entries": self.entries,
         }
         for name, value in values.items():
             await self.ctrl.write_qword(getattr(regs, name.upper()), value)
+        await self.payload.set_up(self.ctrl)
         self.ssd.forget()
         await self.ctrl.write_qword(regs.ENABLE, 1)
         while not await self.ctrl.read_qword(regs.STATUS) & 1:
@@ -57,6 +62,7 @@ class Card:
         """Pause every channel of every port at random."""
         for master in (self.ssd.queue, self.ssd.data, self.ctrl, self.port, self.window):
             harness.stall_master(master, share, share)
+        self.payload.stall(share)
 
     async def until(self, register: int, mask: int, value: int) -> int:
         """Read a register of the port until its bits under a mask have a value."""

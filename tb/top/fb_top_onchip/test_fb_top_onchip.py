@@ -11,20 +11,14 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import with_timeout
-from cocotbext.axi import (
-    AxiBus,
-    AxiRam,
-    AxiStreamFrame,
-    AxiStreamSink,
-    AxiStreamSource,
-)
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
 from forebay import spec
 from forebay import streamer_regs as regs
-from pieces import Pieces
+from payload import Payload
 from runner import simulate
-from ssd import CQ_DOORBELL, DATA_WINDOW, NSID, PAGE, SQ_DOORBELL, Ssd
+from ssd import CQ_DOORBELL, NSID, PAGE, SQ_DOORBELL, Ssd
 
 SECTORS = 1 << 20  # 512 MiB
 DNR = 1 << spec.STATUS_DNR_BIT
@@ -44,20 +38,7 @@ class System:
         self.rdcmd = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd")
         self.rd = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
         self.ctrl = harness.axil_master(dut, "s_axil_ctrl")
-        self.ram: AxiRam | None = None
-        self.pieces: Pieces | None = None
-        if hasattr(dut, "m_axi_dram_awvalid"):
-            self._memory("m_axi_dram", spec.DRAM_WINDOW_BYTES)
-        elif hasattr(dut, "m_axi_host_awvalid"):
-            self.pieces = Pieces(dut)
-            self._memory("m_axi_host", self.pieces.span)
-            self.ssd.host = self.ram
-
-    def _memory(self, prefix: str, size: int) -> None:
-        bus = AxiBus.from_prefix(self.dut, prefix)
-        self.ram = AxiRam(bus, self.dut.clk, self.dut.rst, size=size)
-        for half in (self.ram.write_if, self.ram.read_if):
-            half.log.setLevel("WARNING")
+        self.payload = Payload(dut, self.ssd)
 
     async def set_up(self, **settings: int) -> None:
         """Write the registers as the driver does, enable, and wait until the streamer is ready."""
@@ -65,11 +46,6 @@ class System:
             "enable": 0,
             "sq_doorbell": SQ_DOORBELL,
             "cq_doorbell": CQ_DOORBELL,
-            "data_window": DATA_WINDOW,
-            "prp_lists": DATA_WINDOW + (0 if self.pieces else spec.DRAM_WINDOW_BYTES),
-            # Not where they would be by chance.
-            "dram_read": 0,
-            "dram_write": spec.DRAM_WINDOW_BYTES // 2,
             "nsid": NSID,
             "block_shift": self.block.bit_length() - 1,
             "namespace_sectors": SECTORS,
@@ -78,9 +54,7 @@ class System:
         }
         for name, value in values.items():
             await self.ctrl.write_qword(getattr(regs, name.upper()), value)
-        for n, address in enumerate(self.pieces.addresses if self.pieces else ()):
-            table = regs.HOST_WRITE if n < 16 else regs.HOST_READ
-            await self.ctrl.write_qword(table + 8 * (n % 16), address)
+        await self.payload.set_up(self.ctrl)
         self.ssd.forget()
         await self.ctrl.write_qword(regs.ENABLE, 1)
         while not await self.ctrl.read_qword(regs.STATUS) & 1:
@@ -96,12 +70,7 @@ class System:
             channel.set_pause_generator(harness.stalls(share))
         for port in (self.wr, self.wrsp, self.rdcmd, self.rd):
             port.set_pause_generator(harness.stalls(share))
-        if self.ram:
-            write, read = self.ram.write_if, self.ram.read_if
-            for channel in (write.aw_channel, write.w_channel, write.b_channel):
-                channel.set_pause_generator(harness.stalls(share))
-            for channel in (read.ar_channel, read.r_channel):
-                channel.set_pause_generator(harness.stalls(share))
+        self.payload.stall(share)
 
     async def write(
         self, address: int, data: bytes, fua: bool = False, flush: bool = False

@@ -2,6 +2,7 @@
 //! Names of the shared constants.
 
 use super::{Constant, Group};
+use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
@@ -39,6 +40,23 @@ const fn kind(name: &'static str, kind: TraceKind) -> Constant {
 
 const fn err(name: &'static str, value: u8) -> Constant {
     code(name, 8, value as u64)
+}
+
+const fn ethertype(name: &'static str, value: u16) -> Constant {
+    code(name, 16, value as u64)
+}
+
+const fn arrival(name: &'static str, arrival: Arrival) -> Constant {
+    code(name, 4, arrival as u64)
+}
+
+const fn place(name: &'static str, place: Place) -> Constant {
+    code(name, 4, place as u64)
+}
+
+/// A MAC address as a number, its first byte on the wire the highest.
+const fn address([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 /// Everything that is shared.
@@ -223,6 +241,84 @@ pub const GROUPS: &[Group] = &[
             code("PCI_VENDOR", 16, streamer::PCI_VENDOR as u64),
             code("PCI_DEVICE", 16, streamer::PCI_DEVICE as u64),
             code("PCI_CLASS_NVME", 24, pci::CLASS_NVME as u64),
+        ],
+    },
+    Group {
+        title: "Ethernet, IPv4, UDP; bytes of a frame do not count its check sequence",
+        constants: &[
+            ethertype("ETHERTYPE_IPV4", ethernet::TYPE_IPV4),
+            ethertype("ETHERTYPE_ARP", ethernet::TYPE_ARP),
+            ethertype("ETHERTYPE_VLAN", ethernet::TYPE_VLAN),
+            ethertype("ETHERTYPE_MAC_CONTROL", ethernet::TYPE_MAC_CONTROL),
+            ethertype("ETHERTYPE_FOREBAY", ethernet::TYPE_FOREBAY),
+            count("ETHERNET_BYTES", ethernet::HEADER_BYTES as u64),
+            count("VLAN_BYTES", ethernet::TAG_BYTES as u64),
+            count("IPV4_BYTES", ethernet::IPV4_BYTES as u64),
+            count("UDP_BYTES", ethernet::UDP_BYTES as u64),
+            count("FRAME_LEAST_BYTES", ethernet::LEAST_BYTES as u64),
+            count("FRAME_WIRE_BYTES", ethernet::WIRE_BYTES as u64),
+            code("PROTOCOL_ICMP", 8, ethernet::PROTOCOL_ICMP as u64),
+            code("PROTOCOL_UDP", 8, ethernet::PROTOCOL_UDP as u64),
+            code("UDP_PORT", 16, ethernet::UDP_PORT as u64),
+        ],
+    },
+    Group {
+        title: "Header in front of the payload of a frame, offsets in bytes",
+        constants: &[
+            count("FRAMING_BYTES", header::BYTES as u64),
+            code(
+                "FRAMING_MAGIC",
+                32,
+                u32::from_le_bytes(header::MAGIC) as u64,
+            ),
+            code("FRAMING_VERSION", 4, header::VERSION as u64),
+            code("FRAMING_FIRST", 4, header::FIRST as u64),
+            code("FRAMING_LAST", 4, header::LAST as u64),
+            count("FRAMING_FLAGS_AT", header::FLAGS_AT as u64),
+            count("FRAMING_SESSION_AT", header::SESSION_AT as u64),
+            count("FRAMING_STREAM_AT", header::STREAM_AT as u64),
+            count("FRAMING_SEQUENCE_AT", header::SEQUENCE_AT as u64),
+            count("FRAMING_OBJECT_AT", header::OBJECT_AT as u64),
+            count("FRAMING_PLACE_AT", header::PLACE_AT as u64),
+        ],
+    },
+    Group {
+        title: "Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36)",
+        constants: &[
+            code("PAUSE_ADDRESS", 48, address(pause::ADDRESS)),
+            code("PAUSE_OPCODE", 16, pause::OPCODE as u64),
+            code("PAUSE_PRIORITY_OPCODE", 16, pause::PRIORITY_OPCODE as u64),
+            count("PAUSE_CYCLES", pause::CYCLES as u64),
+            count("PAUSE_QUANTA", pause::QUANTA as u64),
+        ],
+    },
+    Group {
+        title: "What the frame filter makes of a frame",
+        constants: &[
+            arrival("ARRIVAL_DATAGRAM", Arrival::Datagram),
+            arrival("ARRIVAL_DAMAGED", Arrival::Damaged),
+            arrival("ARRIVAL_RUNT", Arrival::Runt),
+            arrival("ARRIVAL_GIANT", Arrival::Giant),
+            arrival("ARRIVAL_ALIEN", Arrival::Alien),
+            arrival("ARRIVAL_PAUSE", Arrival::Pause),
+            arrival("ARRIVAL_REQUEST", Arrival::Request),
+            arrival("ARRIVAL_IP_HEADER", Arrival::IpHeader),
+            arrival("ARRIVAL_IP_CHECKSUM", Arrival::IpChecksum),
+            arrival("ARRIVAL_FRAGMENT", Arrival::Fragment),
+            arrival("ARRIVAL_LENGTH", Arrival::Length),
+            arrival("ARRIVAL_UDP_CHECKSUM", Arrival::UdpChecksum),
+            arrival("ARRIVAL_OVERFLOW", Arrival::Overflow),
+        ],
+    },
+    Group {
+        title: "What the sequence check makes of a datagram",
+        constants: &[
+            place("PLACE_DELIVERED", Place::Delivered),
+            place("PLACE_HEADER", Place::Header),
+            place("PLACE_STREAM", Place::Stream),
+            place("PLACE_DUPLICATE", Place::Duplicate),
+            place("PLACE_LATE", Place::Late),
+            place("PLACE_OLD", Place::Old),
         ],
     },
 ];

@@ -25,7 +25,7 @@ const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
 /// Windows that the RTL knows, besides being powers of two.
 const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Pages of the host port's staging memory.
-pub const HOST_PAGES: u32 = 64;
+const HOST_PAGES: u32 = 64;
 /// Options that are of a simulated machine alone.
 const SIMULATED: [&str; 14] = [
     "profile",
@@ -64,6 +64,26 @@ impl Memory {
             Self::Dram => "dram",
             Self::Host => "host",
         }
+    }
+
+    /// Our card with its payload there, whose streams software feeds through a host port: in this
+    /// checkout, of this depth, with so many pages on chip.
+    pub fn card(self, root: &Path, depth: u32, pages: u32) -> Source {
+        match self {
+            Self::Onchip => rtl::host(root, depth, pages, HOST_PAGES),
+            Self::Dram => rtl::host_dram(root, depth, HOST_PAGES),
+            Self::Host => rtl::host_hostdram(root, depth, HOST_PAGES),
+        }
+    }
+
+    /// Bytes of that card which can be mapped: payload, and the port's staging memory.
+    pub fn mapped(self, pages: u32) -> u64 {
+        let payload = match self {
+            Self::Onchip => u64::from(pages) * window::PAGE_BYTES,
+            Self::Dram => window::DRAM_WINDOW_BYTES,
+            Self::Host => 0,
+        };
+        payload + u64::from(HOST_PAGES) * window::PAGE_BYTES
     }
 }
 
@@ -224,16 +244,7 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where the RTL or a profile is not found.
     pub fn config_of_card(&self) -> Result<Config> {
-        if self.memory != Memory::Onchip {
-            return Err(Failure::input(
-                "--memory",
-                self.memory.name(),
-                "the card with a host port keeps its payload on chip",
-                "leave it out",
-            ));
-        }
-        let source = self.source_of(|root, depth, pages| rtl::host(root, depth, pages, HOST_PAGES));
-        self.config_of(source?)
+        self.config_of(self.source_of(|root, depth, pages| self.memory.card(root, depth, pages))?)
     }
 
     fn config_of(&self, mut source: Source) -> Result<Config> {
@@ -242,6 +253,11 @@ impl<P> MachineArgs<P> {
         if drives > 1 && self.rtl.is_empty() {
             self.check_depth(drives)?;
             source = source.parameter("Drives", drives);
+        }
+        let dram = self.load_dram()?;
+        let channels = dram.as_ref().map_or(1, |dram| dram.channels);
+        if channels > 1 && self.rtl.is_empty() {
+            source = source.parameter("Channels", channels);
         }
         let mut config = Config::new(source, profile);
         config.driver.array = self.array.options(drives);
@@ -255,7 +271,7 @@ impl<P> MachineArgs<P> {
             from: self.wave_from,
             until: self.wave_until,
         });
-        config.dram = self.load_dram()?;
+        config.dram = dram;
         Ok(config)
     }
 

@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
-pub use machine::{HOST_PAGES, MachineArgs, Memory};
+pub use machine::{MachineArgs, Memory};
 pub use plan::PlanArgs;
 pub use repro::{ReproArgs, What};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};

@@ -7,7 +7,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::steps::{Amounts, BAD_LBA, DATA, DEPTHS, Images, LOAD, MIB, PART, PIECE, TRANSFERS};
+use super::steps::{
+    Amounts, BAD_LBA, DATA, DEPTHS, Images, LOAD, MEMORIES, MIB, PART, PEERS, PIECE, TRANSFERS,
+    TRAPPED,
+};
 use crate::render;
 
 /// What the host finds: what was seen, or what is wrong.
@@ -48,35 +51,47 @@ fn same(share: &Path, name: &str, file: &str, image: &Path, at: u64) -> Result<u
 
 /// Doctor says that the same bytes came, both ways.
 pub fn peers(share: &Path, _: &Images, _: &Amounts) -> Finding {
-    let report = read(share, "peers.json")?;
-    let check = &report["check"];
-    let ways = (&check["drive_to_peer"], &check["peer_to_drive"]);
-    match ways {
-        (Value::Bool(true), Value::Bool(true)) => Ok("same bytes, both ways".into()),
-        ways => Err(format!(
-            "drive to card {}, card to drive {}",
-            ways.0, ways.1
-        )),
+    for card in PEERS {
+        let report = read(share, &format!("peers-{card}.json"))?;
+        let (to, from) = ("drive_to_peer", "peer_to_drive");
+        if let Some(way) = [to, from].iter().find(|way| report["check"][way] != true) {
+            return Err(format!("{card}, {way}: {}", report["check"][way]));
+        }
     }
+    let cards = PEERS.len();
+    Ok(format!("{cards} cards: same bytes, both ways"))
 }
 
 /// The file lies in the image, and came back.
 pub fn stream(share: &Path, images: &Images, _: &Amounts) -> Finding {
-    let bytes = same(share, "stream.json", DATA, &images.small_blocks, 0)?;
-    Ok(format!(
-        "{}, 0 bytes differ, the image is the file",
-        render::bytes(bytes)
-    ))
+    let report = "stream.json".to_owned();
+    moved(share, &[report], DATA, &images.small_blocks, 0)
+}
+
+/// The same of one of the other memories.
+pub fn memory(index: u64, share: &Path, images: &Images, amounts: &Amounts) -> Finding {
+    let at = amounts.memories_at() + index * amounts.memory;
+    let report = format!("{}.json", MEMORIES[index as usize]);
+    moved(share, &[report], "memory.bin", &images.small_blocks, at)
 }
 
 /// The same of what was trapped.
 pub fn trapped(share: &Path, images: &Images, amounts: &Amounts) -> Finding {
-    let (image, at) = (&images.small_blocks, amounts.trapped_at());
-    let bytes = same(share, "trapped.json", "trapped.bin", image, at)?;
-    Ok(format!(
-        "{}, 0 bytes differ, the image is the file",
-        render::bytes(bytes)
-    ))
+    let reports = TRAPPED.map(|name| format!("{name}.json"));
+    let at = amounts.trapped_at();
+    moved(share, &reports, "trapped.bin", &images.small_blocks, at)
+}
+
+/// Each of these runs has moved the file, to places one behind the other.
+fn moved(share: &Path, reports: &[String], file: &str, image: &Path, mut at: u64) -> Finding {
+    let mut seen = Vec::new();
+    for report in reports {
+        let bytes = same(share, report, file, image, at)?;
+        seen.push(render::bytes(bytes));
+        at += bytes;
+    }
+    let seen = seen.join(" and ");
+    Ok(format!("{seen}, 0 bytes differ, the image is the file"))
 }
 
 /// Each run with its size of blocks and commands wrote and read right.

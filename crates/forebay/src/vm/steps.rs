@@ -19,7 +19,8 @@ pub const PIECE: u64 = 4096;
 
 /// What every script begins with. The devices are in the order of the machine.
 pub const COMMON: &str = r#"
-drive=0000:01:00.0 small=0000:02:00.0 card=0000:03:00.0 trapped=0000:04:00.0 model=0000:05:00.0
+drive=0000:01:00.0 small=0000:02:00.0 model=0000:03:00.0
+card=0000:04:00.0 trapped=0000:05:00.0 dram=0000:06:00.0 dram_trapped=0000:07:00.0 host=0000:08:00.0
 run() { forebay run --bus vfio --ssd $drive --fpga $card "$@"; }
 # Commands that fail do so with an exit code of their own.
 expect() { code=$1; shift; found=0; "$@" || found=$?; [ $found = $code ] || exit 1; }
@@ -42,8 +43,10 @@ pub const BAD_LBA: BadLba = BadLba {
 pub struct Amounts {
     /// Bytes streamed with the payload mapped; also under reset and removal.
     pub stream: u64,
-    /// Bytes streamed with all of it trapped.
+    /// Bytes streamed with all of it trapped, by each of two cards.
     pub trapped: u64,
+    /// Bytes streamed with the payload in on-board DRAM, and in host DRAM.
+    pub memory: u64,
     /// Times that each queue goes round.
     pub wraps: u64,
     /// Bytes of the mixed work of fio.
@@ -55,6 +58,7 @@ impl Amounts {
     pub const SHORT: Self = Self {
         stream: 4 << 20,
         trapped: 64 << 10,
+        memory: 1 << 20,
         wraps: 20,
         mixed: 4 << 20,
     };
@@ -62,6 +66,7 @@ impl Amounts {
     pub const FULL: Self = Self {
         stream: 64 << 20,
         trapped: 1 << 20,
+        memory: 64 << 20,
         wraps: 1000,
         mixed: 32 << 20,
     };
@@ -75,7 +80,7 @@ impl Amounts {
 
     /// Of either namespace.
     pub const fn formats_at(&self) -> u64 {
-        self.trapped_at() + self.trapped.next_multiple_of(MIB)
+        self.trapped_at() + (2 * self.trapped).next_multiple_of(MIB)
     }
 
     pub const fn recorder_at(&self) -> u64 {
@@ -96,10 +101,15 @@ impl Amounts {
         self.reset_at() + 2 * LOAD
     }
 
+    /// Of both memories, one behind the other.
+    pub const fn memories_at(&self) -> u64 {
+        let wraps = self.commands(DEPTH as u64) * 4096;
+        self.wraps_at() + wraps.next_multiple_of(MIB)
+    }
+
     /// Bytes of a namespace of the large drive, and of the SSD model.
     pub const fn drive(&self) -> u64 {
-        let wraps = self.commands(DEPTH as u64) * 4096;
-        self.wraps_at() + wraps.next_multiple_of(MIB) + 4 * LOAD
+        self.memories_at() + 2 * self.memory + 4 * LOAD
     }
 
     /// Commands of 4 KiB that make a queue of so many entries go round often enough: half of them
@@ -153,8 +163,8 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
         },
         Step {
             name: "peers",
-            shows: "doctor compares bytes between drive and card, both ways",
-            script: "forebay doctor --check --ssd $drive --fpga $card -o json >peers.json\n".into(),
+            shows: "doctor compares bytes between drive and cards, both ways",
+            script: peers(),
             check: Some(findings::peers),
         },
         Step {
@@ -164,8 +174,20 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
             check: Some(findings::stream),
         },
         Step {
+            name: "dram",
+            shows: "the same with the payload in on-board DRAM",
+            script: memory(0, amounts),
+            check: Some(|share, images, amounts| findings::memory(0, share, images, amounts)),
+        },
+        Step {
+            name: "host",
+            shows: "the same with the payload in the guest's memory",
+            script: memory(1, amounts),
+            check: Some(|share, images, amounts| findings::memory(1, share, images, amounts)),
+        },
+        Step {
             name: "trapped",
-            shows: "the same, every access through the RTL's ports",
+            shows: "payload on chip and in on-board DRAM, every access through the RTL's ports",
             script: trapped(amounts),
             check: Some(findings::trapped),
         },
@@ -259,13 +281,44 @@ echo "$(nvme list | grep -c Forebay) drive bound, no error, no time-out in dmesg
     )
 }
 
+/// Cards whose payload other devices reach, as they are called in [`COMMON`].
+pub const PEERS: [&str; 2] = ["card", "dram"];
+
+fn peers() -> String {
+    let check = |card| {
+        format!("forebay doctor --check --ssd $drive --fpga ${card} -o json >peers-{card}.json\n")
+    };
+    PEERS.iter().map(check).collect()
+}
+
+/// Memories for the payload beside that on chip, as their cards are called in [`COMMON`].
+pub const MEMORIES: [&str; 2] = ["dram", "host"];
+
+fn memory(index: u64, amounts: &Amounts) -> String {
+    let name = MEMORIES[index as usize];
+    let (bytes, at) = (
+        amounts.memory,
+        amounts.memories_at() + index * amounts.memory,
+    );
+    format!(
+        "head -c {bytes} {DATA} >memory.bin\n\
+         card=${name}\n\
+         run --at {at} --write memory.bin --read --json {name}.json\n"
+    )
+}
+
+/// Cards with all of it trapped, as they are called in [`COMMON`].
+pub const TRAPPED: [&str; 2] = ["trapped", "dram_trapped"];
+
 fn trapped(amounts: &Amounts) -> String {
     let (bytes, at) = (amounts.trapped, amounts.trapped_at());
-    format!(
-        "head -c {bytes} {DATA} >trapped.bin\n\
-         card=$trapped\n\
-         run --at {at} --write trapped.bin --read --json trapped.json\n"
-    )
+    let mut script = format!("head -c {bytes} {DATA} >trapped.bin\n");
+    for (name, at) in TRAPPED.iter().zip((at..).step_by(bytes as usize)) {
+        script.push_str(&format!(
+            "card=${name}\nrun --at {at} --write trapped.bin --read --json {name}.json\n"
+        ));
+    }
+    script
 }
 
 /// Greatest commands that are tried.

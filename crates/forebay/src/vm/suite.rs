@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay vm test`: what we made, judged by Linux and QEMU in one guest.
 //!
-//! The guest has two NVMe controllers of QEMU's, the streamer's RTL as a card, once with its payload
-//! mapped and once with all of it trapped, and the SSD model. Steps run one after the other; a step
+//! The guest has two NVMe controllers of QEMU's, the SSD model, and the streamer's RTL as cards with
+//! each of the memories for the payload, mapped, or with all of it trapped. Steps run one after the other; a step
 //! that fails does not keep the others from running. What only the host can see, the raw images and
 //! the reports, is checked at the end.
 
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use forebay_cosim::{Card, Config, rtl};
+use forebay_cosim::{Card, Config};
 use forebay_model::{Medium, Profile};
 use forebay_vm::guest::{self, Access, Inject, Iommu, Job, Machine, Namespace, Ssd};
 use forebay_vm::{Device, Event, SsdDevice, StreamerDevice};
@@ -23,7 +23,7 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::steps::{self, Amounts, BAD_LBA, Images, Step};
-use crate::args::{HOST_PAGES, VmTestArgs};
+use crate::args::{Memory, VmTestArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{self, Grid, Page};
@@ -33,6 +33,14 @@ use crate::{home, interrupt, report, serve};
 const SCHEMA: &str = "forebay.vm-test/1";
 /// Pages of the card's payload buffer.
 const PAGES: u32 = 1024;
+/// The cards: where their payload is, and whether it is mapped.
+const CARDS: [(&str, Memory, bool); 5] = [
+    ("card", Memory::Onchip, true),
+    ("card, trapped", Memory::Onchip, false),
+    ("DRAM card", Memory::Dram, true),
+    ("DRAM card, trapped", Memory::Dram, false),
+    ("host DRAM card", Memory::Host, true),
+];
 /// Before a line of the guest that is for us.
 const MARK: &str = "::";
 
@@ -213,23 +221,13 @@ struct Devices {
 type Served = std::result::Result<String, String>;
 
 impl Devices {
-    /// In the order of [`steps::COMMON`]: the card, the card with all trapped, the SSD model of so
-    /// many bytes.
+    /// In the order of [`steps::COMMON`]: the SSD model of so many bytes, and the cards.
     fn serve(folder: &Path, model: u64, stop: &Arc<AtomicBool>) -> Result<Self> {
         let mut devices = Self {
             sockets: Vec::new(),
             threads: Vec::new(),
             stop: Arc::clone(stop),
         };
-        for (name, mapped) in [("card", true), ("trapped card", false)] {
-            let mut card = StreamerDevice::new(card()?, []);
-            if mapped {
-                check_mapped(card.map_payload()?)?;
-            }
-            devices.add(folder, name, card, |card| {
-                format!("{} cycles", render::count(card.card().cycle()))
-            });
-        }
         let mut profile = Profile::builtin("ideal")?;
         if let Some(namespace) = profile.ssd.namespaces.first_mut() {
             namespace.bytes = model;
@@ -240,6 +238,15 @@ impl Devices {
             let commands = render::count(stats.commands);
             format!("{commands} commands, {} failed", stats.failed)
         });
+        for (name, memory, mapped) in CARDS {
+            let mut card = StreamerDevice::new(card(memory)?, []);
+            if mapped {
+                check_mapped(card.map_payload()?, memory.mapped(PAGES))?;
+            }
+            devices.add(folder, name, card, |card| {
+                format!("{} cycles", render::count(card.card().cycle()))
+            });
+        }
         Ok(devices)
     }
 
@@ -294,8 +301,7 @@ impl Devices {
 }
 
 /// That all of it is mapped hangs on names in the RTL and on what Verilator writes.
-fn check_mapped(bytes: u64) -> Result<()> {
-    let wanted = u64::from(PAGES + HOST_PAGES) * 4096;
+fn check_mapped(bytes: u64, wanted: u64) -> Result<()> {
     if bytes == wanted {
         return Ok(());
     }
@@ -306,8 +312,8 @@ fn check_mapped(bytes: u64) -> Result<()> {
     ))
 }
 
-fn card() -> Result<Card> {
-    let source = rtl::host(&home::find()?, steps::DEPTH, PAGES, HOST_PAGES);
+fn card(memory: Memory) -> Result<Card> {
+    let source = memory.card(&home::find()?, steps::DEPTH, PAGES);
     let config = Config::new(source, Profile::builtin("ideal")?);
     let progress = Progress::stage("looking for the RTL's library");
     Ok(Card::new(config, &mut |step| progress.build(step))?)

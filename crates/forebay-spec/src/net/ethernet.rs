@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Numbers of Ethernet (IEEE 802.3, 802.1Q), ARP (RFC 826), IPv4 (RFC 791), UDP (RFC 768) and ICMP
+//! (RFC 792). A frame is counted without its frame check sequence, as a MAC hands it over.
+
+/// EtherType of IPv4.
+pub const TYPE_IPV4: u16 = 0x0800;
+/// EtherType of ARP.
+pub const TYPE_ARP: u16 = 0x0806;
+/// EtherType of a VLAN tag (802.1Q).
+pub const TYPE_VLAN: u16 = 0x8100;
+/// EtherType of MAC control frames (802.3 clause 31).
+pub const TYPE_MAC_CONTROL: u16 = 0x8808;
+/// EtherType of our header straight on Ethernet: the one that IEEE 802 leaves for local experiments.
+pub const TYPE_FOREBAY: u16 = 0x88b5;
+
+/// Bytes of addresses and EtherType.
+pub const HEADER_BYTES: usize = 14;
+/// Bytes of a VLAN tag.
+pub const TAG_BYTES: usize = 4;
+/// Bytes of an IPv4 header without options; with them it is refused.
+pub const IPV4_BYTES: usize = 20;
+/// Bytes of a UDP header.
+pub const UDP_BYTES: usize = 8;
+/// Bytes of the shortest frame.
+pub const LEAST_BYTES: usize = 60;
+/// Bytes of a frame on the wire that its own bytes do not count: preamble, check sequence, gap.
+pub const WIRE_BYTES: usize = 24;
+
+/// IPv4 protocol number of ICMP.
+pub const PROTOCOL_ICMP: u8 = 1;
+/// IPv4 protocol number of UDP.
+pub const PROTOCOL_UDP: u8 = 17;
+/// UDP port that we listen on where nothing else is said, of the range that nobody registers.
+pub const UDP_PORT: u16 = 0xfb01;
+
+/// Bytes of payload in a UDP frame of at most `mtu` bytes behind the Ethernet header, ours taken off;
+/// `None` where there is room for none.
+pub const fn payload_of_mtu(mtu: usize) -> Option<usize> {
+    match mtu.checked_sub(IPV4_BYTES + UDP_BYTES + super::header::BYTES) {
+        None | Some(0) => None,
+        room => room,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jumbo_frame_carries_most_of_its_bytes() {
+        assert_eq!(payload_of_mtu(9000), Some(8940));
+        assert_eq!(payload_of_mtu(61), Some(1));
+        assert_eq!(payload_of_mtu(60), None);
+        assert_eq!(payload_of_mtu(0), None);
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_filter: one verdict for each frame, at line rate.
+//
+// What:        passes every beat on, and with the last one says what is to become of the frame:
+//              fb_net_parse reads what it is, fb_net_sum its checksums, here its length is counted
+//              and held against what the headers say.
+// Handshake:   no ready on either side: a MAC cannot be stopped. Between the beats of a frame may be
+//              idle cycles.
+// Latency:     7 cycles.
+// Throughput:  a beat in every cycle, a frame in every cycle.
+// Limits:      TKEEP is contiguous. What follows a reset is taken for the beginning of a frame.
+//              512-bit registers: three, and a delay line of four in SRL.
+// Does not implement: the check sequence; the MAC checks it and says so by TUSER.
+
+`default_nettype none
+
+module fb_net_filter
+  import fb_spec_pkg::*;
+  import fb_net_pkg::*;
+(
+    input wire clk,
+    input wire rst,
+
+    input wire [47:0] cfg_mac,       // our addresses
+    input wire [31:0] cfg_ip,
+    input wire [15:0] cfg_port,      // UDP port that is ours
+    input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
+    input wire        cfg_priority,  // priority pause counts, not pause
+    input wire [ 2:0] cfg_class,     // the class that we send in
+
+    input wire                       s_axis_mac_tvalid,
+    input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
+    input wire [USER_BEAT_BYTES-1:0] s_axis_mac_tkeep,
+    input wire                       s_axis_mac_tlast,
+    input wire                       s_axis_mac_tuser,   // with TLAST: damaged
+
+    // The frame, and what is known of it with every beat ...
+    output logic                          m_valid,
+    output logic                          m_first,
+    output logic                          m_last,
+    output logic     [USER_DATA_BITS-1:0] m_data,
+    output logic     [               6:0] m_beat_bytes,  // of this beat, 1 to 64
+    output headers_t                      m_headers,
+    // ... with the last one.
+    output logic     [               3:0] m_arrival,     // ARRIVAL_*, never overflow
+    output logic     [              13:0] m_bytes,       // of the frame, at most 16383
+
+    output pause_t pause  // for one cycle, of a good frame
+);
+
+  localparam int unsigned Delay = 5;  // from the masked beat to the verdict
+  localparam logic [15:0] Framed = 16'(IPV4_BYTES + UDP_BYTES + FRAMING_BYTES);
+
+  typedef struct packed {
+    logic first, last, damaged;
+    logic [6:0] bytes;
+  } beat_t;
+
+  // ------------------------------------------------------------------------- 1: the beat, its kind
+  logic first_q;  // the next beat is the first of its frame
+  logic valid_1q;
+  beat_t beat_1q;
+  logic [USER_DATA_BITS-1:0] data_1q;
+  headers_t headers_1;
+  pause_t pause_1;
+
+  fb_net_parse u_parse (
+      .clk,
+      .cfg_mac,
+      .cfg_ip,
+      .cfg_port,
+      .cfg_priority,
+      .cfg_class,
+      .s_valid(s_axis_mac_tvalid && first_q),
+      .s_data (s_axis_mac_tdata),
+      .headers(headers_1),
+      .pause  (pause_1)
+  );
+
+  always_ff @(posedge clk) begin : take
+    data_1q <= s_axis_mac_tdata;
+    beat_1q <= '{
+        first: first_q,
+        last: s_axis_mac_tlast,
+        damaged: s_axis_mac_tuser,
+        bytes: 7'($countones(s_axis_mac_tkeep))
+    };
+    valid_1q <= s_axis_mac_tvalid && !rst;
+    if (s_axis_mac_tvalid) first_q <= s_axis_mac_tlast;
+    if (rst) first_q <= 1'b1;
+  end
+
+  // ------------------------------------------- 2: what of the beat is summed, how long the frame is
+  logic valid_2q;
+  beat_t beat_2q;
+  logic [USER_DATA_BITS-1:0] data_2q;
+  headers_t headers_2q;
+  pause_t pause_2q;
+  logic [USER_BEAT_BYTES-1:0] keep_2q, ip_keep_2q;
+  logic [13:0] bytes_2q, bytes;  // of the frame so far, saturated
+  logic [14:0] more;
+  logic [16:0] left_q, left;  // bytes from this beat to the end of the IPv4 datagram
+  logic [4:0] head;  // bytes before the IPv4 header
+
+  assign head  = headers_1.vlan ? 5'(ETHERNET_BYTES + VLAN_BYTES) : 5'(ETHERNET_BYTES);
+  assign left  = beat_1q.first ? 17'(headers_1.ip_bytes) + 17'(head) : left_q;
+  assign more  = 15'(beat_1q.first ? '0 : bytes_2q) + 15'(beat_1q.bytes);
+  assign bytes = more[14] ? '1 : more[13:0];
+
+  always_ff @(posedge clk) begin : mask
+    valid_2q <= valid_1q && !rst;
+    if (valid_1q) begin
+      data_2q <= data_1q;
+      beat_2q <= beat_1q;
+      headers_2q <= headers_1;
+      pause_2q <= pause_1;
+      bytes_2q <= bytes;
+      left_q <= left > 17'(USER_BEAT_BYTES) ? left - 17'(USER_BEAT_BYTES) : '0;
+      for (int i = 0; i < int'(USER_BEAT_BYTES); i++) begin
+        // UDP's sum begins with the addresses in the IPv4 header (RFC 768).
+        keep_2q[i] <= 17'(i) < left && 7'(i) < beat_1q.bytes &&
+            (!beat_1q.first || i >= int'(head) + 12);
+        ip_keep_2q[i] <= i >= int'(ETHERNET_BYTES) &&
+            i < int'(ETHERNET_BYTES + VLAN_BYTES + IPV4_BYTES) &&
+            i >= int'(head) && i < int'(head) + int'(IPV4_BYTES);
+      end
+    end
+  end
+
+  // ------------------------------------------------------------------ 3 to 6: sums; the beat waits
+  logic ip_summed, udp_summed;
+  logic [15:0] ip_sum, udp_sum;
+
+  fb_net_sum u_ip_sum (
+      .clk,
+      .rst,
+      .s_valid(valid_2q && beat_2q.first),
+      .s_first(1'b1),
+      .s_last (1'b1),
+      .s_data (data_2q),
+      .s_keep (ip_keep_2q),
+      .s_seed ('0),
+      .m_valid(ip_summed),
+      .m_sum  (ip_sum)
+  );
+
+  fb_net_sum u_udp_sum (
+      .clk,
+      .rst,
+      .s_valid(valid_2q),
+      .s_first(beat_2q.first),
+      .s_last (beat_2q.last),
+      .s_data (data_2q),
+      .s_keep (keep_2q),
+      .s_seed (17'(headers_2q.udp_bytes) + 17'(PROTOCOL_UDP)),
+      .m_valid(udp_summed),
+      .m_sum  (udp_sum)
+  );
+
+  typedef struct packed {
+    beat_t                     beat;
+    headers_t                  headers;
+    pause_t                    pause;
+    logic [13:0]               bytes;
+    logic                      cut;      // the frame ends before its datagram
+    logic [USER_DATA_BITS-1:0] data;
+  } word_t;
+
+  word_t line_q[Delay-1];
+  word_t word_2, word_6;
+  logic [Delay-2:0] valid_q;
+
+  always_comb begin : gather
+    word_2 = '{
+        beat: beat_2q,
+        headers: headers_2q,
+        pause: pause_2q,
+        bytes: bytes_2q,
+        cut:
+        17'(
+        bytes_2q
+        ) < 17'(
+        headers_2q.ip_bytes
+        ) + (
+        headers_2q.vlan ? 17'(ETHERNET_BYTES + VLAN_BYTES) : 17'(ETHERNET_BYTES)
+        ),
+        data: data_2q
+    };
+  end
+  assign word_6 = line_q[Delay-2];
+
+  always_ff @(posedge clk) begin : delay_line
+    line_q[0] <= word_2;
+    for (int i = 1; i < int'(Delay) - 1; i++) line_q[i] <= line_q[i-1];
+    valid_q <= {valid_q[Delay-3:0], valid_2q};
+    if (rst) valid_q <= '0;
+  end
+
+  // -------------------------------------------------------------------------------- 7: the verdict
+  logic ip_wrong_q, ip_wrong;
+  logic [3:0] arrival;
+
+  // The IPv4 header's sum comes with the first beat, the verdict with the last.
+  assign ip_wrong = ip_summed ? ip_sum != '1 : ip_wrong_q;
+
+  always_comb begin : judge
+    automatic headers_t h = word_6.headers;
+    arrival = ARRIVAL_DATAGRAM;
+    if (word_6.beat.damaged) arrival = ARRIVAL_DAMAGED;
+    else if (word_6.bytes < 14'(FRAME_LEAST_BYTES)) arrival = ARRIVAL_RUNT;
+    else if (word_6.bytes > cfg_giant || word_6.bytes == '1) arrival = ARRIVAL_GIANT;
+    else if (h.kind == KIND_ALIEN) arrival = ARRIVAL_ALIEN;
+    else if (h.kind == KIND_PAUSE) arrival = ARRIVAL_PAUSE;
+    else if (h.kind == KIND_ARP) arrival = ARRIVAL_REQUEST;
+    else if (h.ip && h.ip_bad) arrival = ARRIVAL_IP_HEADER;
+    else if (h.ip && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
+    else if (h.ip && h.fragment) arrival = ARRIVAL_FRAGMENT;
+    else if (h.ip && word_6.cut) arrival = ARRIVAL_LENGTH;
+    else if (h.kind == KIND_ECHO) arrival = ARRIVAL_REQUEST;
+    else if (h.kind == KIND_UDP) begin
+      if (h.udp_bytes != h.ip_bytes - 16'(IPV4_BYTES) || h.ip_bytes <= Framed) begin
+        arrival = ARRIVAL_LENGTH;
+      end else if (!h.unsummed && udp_sum != '1) begin
+        arrival = ARRIVAL_UDP_CHECKSUM;
+      end
+    end
+  end
+
+  always_ff @(posedge clk) begin : pass_on
+    m_valid <= valid_q[Delay-2] && !rst;
+    m_first <= word_6.beat.first;
+    m_last <= word_6.beat.last;
+    m_data <= word_6.data;
+    m_beat_bytes <= word_6.beat.bytes;
+    m_headers <= word_6.headers;
+    m_arrival <= arrival;
+    m_bytes <= word_6.bytes;
+    pause <= word_6.pause;
+    pause.valid <= valid_q[Delay-2] && word_6.beat.last && arrival == ARRIVAL_PAUSE &&
+        word_6.pause.valid && !rst;
+    ip_wrong_q <= ip_wrong;
+  end
+
+`ifndef SYNTHESIS
+  // The sum of a frame is there when its last beat is.
+  sum_in_time :
+  assert property (@(posedge clk) disable iff (rst)
+                   valid_q[Delay-2] && word_6.beat.last |-> udp_summed)
+  else $error("fb_net_filter (%m): the verdict comes without its sum");
+`endif
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_pause_out: when the peer must be silent.
+//
+// What:        at XOFF beats in the memory it asks for silence, again when `cfg_refresh` quanta are
+//              left of it, and at XON beats it takes that back with zero quanta. By pause frames, or
+//              by priority pause frames for one class.
+// Handshake:   valid/ready; a frame is one beat, and is what was to be said when TVALID rose.
+// Latency:     2 cycles from `level` to TVALID.
+// Limits:      XON < XOFF; `cfg_quanta` > `cfg_refresh` + the longest frame that may be on its way
+//              out. 512-bit registers: none, a frame is all constants and settings.
+// Does not implement: several classes.
+
+`default_nettype none
+
+module fb_net_pause_out
+  import fb_spec_pkg::*;
+  import fb_net_pkg::*;
+#(
+    parameter int unsigned LevelBits = 12  // of the memory's level, at most 16
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire        cfg_enable,
+    input wire [47:0] cfg_mac,       // our address
+    input wire        cfg_priority,  // priority pause
+    input wire [ 2:0] cfg_class,     // of this class
+    input wire [15:0] cfg_xoff,      // beats
+    input wire [15:0] cfg_xon,
+    input wire [15:0] cfg_quanta,    // how long a frame asks for
+    input wire [15:0] cfg_refresh,   // what is left of it when the next one is sent
+
+    input wire [LevelBits-1:0] level,
+
+    output logic                       m_axis_pause_tvalid,
+    input  wire                        m_axis_pause_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_pause_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_pause_tkeep,
+
+    output logic sent_xoff,  // for one cycle: a frame with a time is out
+    output logic sent_xon    // for one cycle: a frame with zero quanta is out
+);
+
+  logic full_q;  // XOFF was reached, XON not yet
+  logic off_q;  // the frame on offer asks for silence
+  logic asked_q;  // the last frame did
+  logic sent;
+  logic [15:0] left;
+
+  assign sent = m_axis_pause_tvalid && m_axis_pause_tready;
+  assign sent_xoff = sent && off_q;
+  assign sent_xon = sent && !off_q;
+
+  fb_net_quanta u_timer (
+      .clk,
+      .rst,
+      .load  (sent),
+      .quanta(off_q ? cfg_quanta : '0),
+      .left,
+      .tick  ()
+  );
+
+  always_ff @(posedge clk) begin : decide
+    if (16'(level) >= cfg_xoff) full_q <= cfg_enable;
+    else if (16'(level) <= cfg_xon || !cfg_enable) full_q <= 1'b0;
+    if (sent) asked_q <= off_q;
+    if (!m_axis_pause_tvalid) begin
+      off_q <= full_q;
+      m_axis_pause_tvalid <= full_q ? !asked_q || left <= cfg_refresh : asked_q;
+    end else if (m_axis_pause_tready) begin
+      m_axis_pause_tvalid <= 1'b0;
+    end
+    if (rst) begin
+      full_q <= 1'b0;
+      asked_q <= 1'b0;
+      m_axis_pause_tvalid <= 1'b0;
+    end
+  end
+
+  localparam int unsigned FrameBits = 8 * FRAME_LEAST_BYTES;
+  localparam int unsigned BodyBits = FrameBits - 8 * ETHERNET_BYTES;
+  logic [15:0] quanta;
+  logic [BodyBits-1:0] body;
+  logic [FrameBits-1:0] frame;
+
+  assign quanta = off_q ? cfg_quanta : '0;
+
+  always_comb begin : compose
+    body = {PAUSE_OPCODE, quanta, (BodyBits - 32)'(0)};
+    if (cfg_priority) begin
+      body = {PAUSE_PRIORITY_OPCODE, 16'd1 << cfg_class, (BodyBits - 32)'(0)};
+      body[BodyBits-32-16*int'(cfg_class)-1-:16] = quanta;
+    end
+    frame = {PAUSE_ADDRESS, cfg_mac, ETHERTYPE_MAC_CONTROL, body};
+    m_axis_pause_tdata = from_wire(USER_DATA_BITS'(frame), FRAME_LEAST_BYTES);
+  end
+
+  assign m_axis_pause_tkeep = USER_BEAT_BYTES'({FRAME_LEAST_BYTES{1'b1}});
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS),
+      .Name ("m_axis_pause")
+  ) u_check_pause (
+      .clk,
+      .rst,
+      .valid(m_axis_pause_tvalid),
+      .ready(m_axis_pause_tready),
+      .data (m_axis_pause_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

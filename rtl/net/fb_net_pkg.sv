@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_pkg: what the modules of rtl/net tell each other of a frame.
+
+`default_nettype none
+
+package fb_net_pkg;
+
+  // What a frame is, as far as its headers say.
+  typedef enum logic [2:0] {
+    KIND_ALIEN,  // for somebody else
+    KIND_RAW,    // payload straight on Ethernet
+    KIND_UDP,    // payload behind UDP
+    KIND_ARP,    // a request for our address
+    KIND_ECHO,   // an ICMP echo request
+    KIND_PAUSE   // pause, or priority pause
+  } kind_e;
+
+  // The first beat's headers, read.
+  typedef struct packed {
+    kind_e kind;
+    logic vlan;  // there is a VLAN tag
+    logic ip;  // an IPv4 header follows
+    logic ip_bad;  // and it is none, or has options
+    logic fragment;
+    logic [15:0] ip_bytes;  // total length in the IPv4 header
+    logic [15:0] udp_bytes;  // length in the UDP header
+    logic unsummed;  // the UDP checksum is 0: there is none
+  } headers_t;
+
+  // What a pause frame says.
+  typedef struct packed {
+    logic valid;
+    logic [15:0] quanta;
+  } pause_t;
+
+  // The word at a byte of a beat, in wire order.
+  function automatic logic [15:0] be16(input logic [511:0] data, input int unsigned at);
+    return {data[8*at+:8], data[8*at+8+:8]};
+  endfunction
+
+  // The beginning of a beat from a number of so many bytes, whose highest byte is the first one.
+  function automatic logic [511:0] from_wire(input logic [511:0] number, input int unsigned bytes);
+    from_wire = '0;
+    for (int unsigned i = 0; i < bytes; i++) from_wire[8*i+:8] = number[8*(bytes-1-i)+:8];
+  endfunction
+
+endpackage
+
+`default_nettype wire

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_receive: from the MAC to objects.
+//
+// What:        filter and strip at line rate, drop as the memory between the two clocks, sequence
+//              and pack behind it. What became of each frame is told twice, once on each side: as an
+//              arrival, and for datagrams as a place.
+// Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_echo.
+// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 4 cycles of clk.
+// Throughput:  a beat in every cycle on both sides.
+// Limits:      both resets are held together for four cycles of the slower clock. Settings are
+//              stable before the resets end. 512-bit registers: eight.
+// Does not implement: counters (fb_net_tally), pause (fb_net_pause_out looks at `level`).
+
+`default_nettype none
+
+module fb_net_receive
+  import fb_spec_pkg::*;
+  import fb_net_pkg::*;
+#(
+    parameter int unsigned Beats = 2048,  // 64-byte beats of memory, a power of two, 8 to 16384
+    parameter int unsigned Frames = 1024,  // frames in it, a power of two, 4 to 1024, at most Beats
+    localparam int unsigned LevelBits = $clog2(Beats) + 1,
+    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+) (
+    input wire clk_mac,
+    input wire rst_mac,
+
+    input wire [47:0] cfg_mac,       // our addresses
+    input wire [31:0] cfg_ip,
+    input wire [15:0] cfg_port,      // UDP port that is ours
+    input wire [15:0] cfg_stream,    // stream that is taken
+    input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
+    input wire        cfg_priority,  // priority pause counts, not pause
+    input wire [ 2:0] cfg_class,     // the class that we send in
+
+    input wire                       s_axis_mac_tvalid,
+    input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
+    input wire [USER_BEAT_BYTES-1:0] s_axis_mac_tkeep,
+    input wire                       s_axis_mac_tlast,
+    input wire                       s_axis_mac_tuser,   // with TLAST: damaged
+
+    // In clk_mac: what fb_net_echo and the pause modules want to know.
+    output logic                          m_frame_valid,
+    output logic                          m_frame_first,
+    output logic                          m_frame_last,
+    output logic     [USER_DATA_BITS-1:0] m_frame_data,
+    output logic     [               6:0] m_frame_beat_bytes,
+    output headers_t                      m_frame_headers,
+    output logic     [               3:0] m_frame_arrival,
+    output logic     [              13:0] m_frame_bytes,
+    output pause_t                        pause,
+    output logic     [     LevelBits-1:0] level,               // how full the memory is, of Beats
+
+    // In clk_mac: for one cycle, what became of a frame.
+    output logic        arrived,
+    output logic [ 3:0] arrival,       // ARRIVAL_*
+    output logic [13:0] arrived_bytes,
+
+    // In clk: objects, what is to be known of each extent, what became of a datagram.
+    input  wire                        clk,
+    input  wire                        rst,
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+    output logic                       m_axis_object_tuser,
+    output logic                       m_axis_head_tvalid,
+    input  wire                        m_axis_head_tready,
+    output logic [       HeadBits-1:0] m_axis_head_tdata,
+    output logic                       placed,
+    output logic [                3:0] place,                 // PLACE_*
+    output logic [               13:0] placed_bytes
+);
+
+  fb_net_filter u_filter (
+      .clk(clk_mac),
+      .rst(rst_mac),
+      .cfg_mac,
+      .cfg_ip,
+      .cfg_port,
+      .cfg_giant,
+      .cfg_priority,
+      .cfg_class,
+      .s_axis_mac_tvalid,
+      .s_axis_mac_tdata,
+      .s_axis_mac_tkeep,
+      .s_axis_mac_tlast,
+      .s_axis_mac_tuser,
+      .m_valid(m_frame_valid),
+      .m_first(m_frame_first),
+      .m_last(m_frame_last),
+      .m_data(m_frame_data),
+      .m_beat_bytes(m_frame_beat_bytes),
+      .m_headers(m_frame_headers),
+      .m_arrival(m_frame_arrival),
+      .m_bytes(m_frame_bytes),
+      .pause
+  );
+
+  logic strip_valid, strip_raw, lost;
+  logic [USER_DATA_BITS-1:0] strip_data;
+  logic [3:0] strip_arrival;
+  logic [13:0] strip_bytes;
+
+  fb_net_strip u_strip (
+      .clk(clk_mac),
+      .rst(rst_mac),
+      .s_valid(m_frame_valid),
+      .s_first(m_frame_first),
+      .s_last(m_frame_last),
+      .s_data(m_frame_data),
+      .s_beat_bytes(m_frame_beat_bytes),
+      .s_headers(m_frame_headers),
+      .s_arrival(m_frame_arrival),
+      .s_bytes(m_frame_bytes),
+      .m_valid(strip_valid),
+      .m_data(strip_data),
+      .m_end(arrived),
+      .m_raw(strip_raw),
+      .m_arrival(strip_arrival),
+      .m_bytes(strip_bytes),
+      .m_frame(arrived_bytes)
+  );
+
+  logic drop_valid, drop_ready, drop_first, drop_last, drop_raw;
+  logic [USER_DATA_BITS-1:0] drop_data;
+  logic [6:0] drop_bytes;
+  logic [13:0] drop_frame;
+
+  assign arrival = strip_arrival == ARRIVAL_DATAGRAM && lost ? ARRIVAL_OVERFLOW : strip_arrival;
+
+  fb_net_drop #(
+      .Beats(Beats),
+      .Frames(Frames),
+      .InfoBits(15)
+  ) u_drop (
+      .s_clk  (clk_mac),
+      .s_rst  (rst_mac),
+      .s_valid(strip_valid),
+      .s_data (strip_data),
+      .s_end  (arrived),
+      .s_good (strip_arrival == ARRIVAL_DATAGRAM),
+      .s_bytes(strip_bytes),
+      .s_info ({strip_raw, arrived_bytes}),
+      .s_room (),
+      .s_lost (lost),
+      .level,
+      .m_clk  (clk),
+      .m_rst  (rst),
+      .m_valid(drop_valid),
+      .m_ready(drop_ready),
+      .m_data (drop_data),
+      .m_bytes(drop_bytes),
+      .m_first(drop_first),
+      .m_last (drop_last),
+      .m_info ({drop_raw, drop_frame})
+  );
+
+  logic pack_valid, pack_ready, pack_upper, pack_open, pack_close, pack_whole;
+  logic [USER_DATA_BITS-1:0] pack_data;
+  logic [6:0] pack_bytes;
+
+  fb_net_sequence u_sequence (
+      .clk,
+      .rst,
+      .cfg_stream,
+      .s_valid(drop_valid),
+      .s_ready(drop_ready),
+      .s_data (drop_data),
+      .s_bytes(drop_bytes),
+      .s_first(drop_first),
+      .s_last (drop_last),
+      .s_raw  (drop_raw),
+      .s_frame(drop_frame),
+      .m_valid(pack_valid),
+      .m_ready(pack_ready),
+      .m_data (pack_data),
+      .m_upper(pack_upper),
+      .m_bytes(pack_bytes),
+      .m_open (pack_open),
+      .m_close(pack_close),
+      .m_whole(pack_whole),
+      .m_axis_head_tvalid,
+      .m_axis_head_tready,
+      .m_axis_head_tdata,
+      .placed,
+      .place,
+      .placed_bytes
+  );
+
+  fb_net_pack u_pack (
+      .clk,
+      .rst,
+      .s_valid(pack_valid),
+      .s_ready(pack_ready),
+      .s_data (pack_data),
+      .s_upper(pack_upper),
+      .s_bytes(pack_bytes),
+      .s_open (pack_open),
+      .s_close(pack_close),
+      .s_whole(pack_whole),
+      .m_axis_object_tvalid,
+      .m_axis_object_tready,
+      .m_axis_object_tdata,
+      .m_axis_object_tkeep,
+      .m_axis_object_tlast,
+      .m_axis_object_tuser
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_sequence: which frame follows which.
+//
+// What:        reads the header in front of each payload, takes the frames that are due or further,
+//              refuses the others, and says where an extent begins and ends. The rule stands in
+//              docs/modules/net.md. The last 64 numbers are remembered, so that a frame that comes
+//              late is told from one that comes twice.
+// Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
+//              own: a beat that begins an extent waits until the word before has been taken.
+// Latency:     0 cycles; 1 to the head.
+// Throughput:  a beat in every cycle, a frame in every cycle. A refused frame takes its beats' time.
+// Limits:      one stream. `cfg_stream` changes only while no frame is there. 512-bit registers: none.
+// Does not implement: putting frames back into order.
+
+`default_nettype none
+
+module fb_net_sequence
+  import fb_spec_pkg::*;
+#(
+    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [15:0] cfg_stream,
+
+    // Datagrams, as fb_net_drop has them.
+    input  wire                       s_valid,
+    output logic                      s_ready,
+    input  wire  [USER_DATA_BITS-1:0] s_data,
+    input  wire  [               6:0] s_bytes,
+    input  wire                       s_first,
+    input  wire                       s_last,
+    input  wire                       s_raw,    // what goes past the object is filling
+    input  wire  [              13:0] s_frame,  // bytes of the frame that brought it
+
+    // Payload, as fb_net_pack takes it.
+    output logic                      m_valid,
+    input  wire                       m_ready,
+    output logic [USER_DATA_BITS-1:0] m_data,
+    output logic                      m_upper,  // payload begins in the upper half of the beat
+    output logic [               6:0] m_bytes,  // of payload in this beat
+    output logic                      m_open,   // the beat begins an extent
+    output logic                      m_close,  // the beat ends it
+    output logic                      m_whole,  // with m_close: the extent is a whole object
+
+    // One word an extent: header of its first frame, above it the frames missing before.
+    output logic                m_axis_head_tvalid,
+    input  wire                 m_axis_head_tready,
+    output logic [HeadBits-1:0] m_axis_head_tdata,
+
+    // For one cycle, with the last beat of each frame.
+    output logic        placed,
+    output logic [ 3:0] place,        // PLACE_*
+    output logic [13:0] placed_bytes  // of the frame
+);
+
+  localparam int unsigned HeaderBits = 8 * FRAMING_BYTES;
+  localparam int unsigned Window = 64;  // numbers remembered
+
+  // -------------------------------------------------------------------------------------- header
+  logic [HeaderBits-1:0] header;
+  logic [3:0] flags;
+  logic [7:0] session;
+  logic [63:0] sequence_number, object, position;
+  logic first, last, header_good;
+
+  assign header = s_data[HeaderBits-1:0];
+  assign flags = header[8*FRAMING_FLAGS_AT+:4];
+  assign session = header[8*FRAMING_SESSION_AT+:8];
+  assign sequence_number = header[8*FRAMING_SEQUENCE_AT+:64];
+  assign object = header[8*FRAMING_OBJECT_AT+:64];
+  assign position = header[8*FRAMING_PLACE_AT+:64];
+  assign first = (flags & FRAMING_FIRST) != '0;
+  assign last = (flags & FRAMING_LAST) != '0;
+  assign header_good = header[31:0] == FRAMING_MAGIC &&
+      header[8*FRAMING_FLAGS_AT+4+:4] == FRAMING_VERSION &&
+      (flags & ~(FRAMING_FIRST | FRAMING_LAST)) == '0 &&
+      s_bytes > 7'(FRAMING_BYTES) && !(first && position == '0);
+
+  // -------------------------------------------------------------------------------------- number
+  logic known_q;  // there was a frame
+  logic [7:0] session_q;
+  logic [63:0] due_q;
+  logic [Window-1:0] taken_q;  // bit n: the frame of number due - 1 - n was taken
+  logic [63:0] ahead, behind;
+  logic anew;
+  logic [3:0] judged;
+
+  assign anew   = !known_q || session != session_q;
+  assign ahead  = sequence_number - due_q;
+  assign behind = ~ahead;  // due - 1 - number
+
+  always_comb begin : judge
+    if (!header_good) judged = PLACE_HEADER;
+    else if (header[8*FRAMING_STREAM_AT+:16] != cfg_stream) judged = PLACE_STREAM;
+    else if (anew || !ahead[63]) judged = PLACE_DELIVERED;
+    else if (behind >= 64'(Window)) judged = PLACE_OLD;
+    else if (taken_q[behind[5:0]]) judged = PLACE_DUPLICATE;
+    else judged = PLACE_LATE;
+  end
+
+  // -------------------------------------------------------------------------------------- extent
+  logic open_q;
+  logic [63:0] object_q, next_q;  // the object, the offset at which it goes on
+  logic whole_q;  // it has come from its first byte on ...
+  logic [63:0] left_q;  // ... and so many bytes are to come
+  logic ends_q;  // its frame has the flag
+
+  logic opens, ends, whole, trims;
+  logic [63:0] left, offset, missing;
+  logic [6:0] there;
+
+  assign opens = !(open_q && !anew && ahead == '0 && !first && object == object_q &&
+                   position == next_q);
+  assign missing = anew ? '0 : ahead;
+  assign ends = s_first ? last : ends_q;
+  assign whole = s_first && opens ? first : whole_q;
+  assign left = s_first && opens ? position : left_q;
+  assign there = s_first ? s_bytes - 7'(FRAMING_BYTES) : s_bytes;
+  // Only a frame of one beat can have been filled up to the least length.
+  assign trims = s_raw && s_first && s_last && whole && left != '0 && left < 64'(there);
+  assign offset = s_first ? (first ? '0 : position) : next_q;
+
+  // ---------------------------------------------------------------------------------------- beats
+  logic taking_q, taking;  // the frame's payload goes on
+  logic head_free, moves;
+
+  assign taking = s_first ? judged == PLACE_DELIVERED : taking_q;
+  assign head_free = !m_axis_head_tvalid || !(s_first && opens);
+  assign s_ready = !taking || (m_ready && head_free);
+  assign moves = s_valid && s_ready;
+
+  assign m_valid = s_valid && taking && head_free;
+  assign m_data = s_data;
+  assign m_upper = s_first;
+  assign m_bytes = trims ? 7'(left) : there;
+  assign m_open = s_first && opens;
+  assign m_close = s_last && ends;
+  assign m_whole = whole && left == 64'(m_bytes);
+
+  logic [3:0] judged_q;
+  assign placed = moves && s_last;
+  assign place = s_first ? judged : judged_q;
+  assign placed_bytes = s_frame;
+
+  always_ff @(posedge clk) begin : follow
+    if (moves && s_first) begin
+      taking_q <= taking;
+      judged_q <= judged;
+    end
+    if (moves && s_first && taking) begin
+      known_q <= 1'b1;
+      session_q <= session;
+      due_q <= sequence_number + 1'b1;
+      taken_q <= anew || ahead >= 64'(Window - 1) ? Window'(1) :
+          (taken_q << ahead[5:0]) << 1 | Window'(1);
+      object_q <= object;
+      ends_q <= last;
+    end
+    if (moves && taking) begin
+      whole_q <= whole;
+      left_q  <= left - 64'(m_bytes);
+      next_q  <= offset + 64'(m_bytes);
+      open_q  <= !m_close;
+    end
+    if (rst) begin
+      known_q <= 1'b0;
+      open_q  <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk) begin : head
+    if (moves && m_open && taking) m_axis_head_tdata <= {missing, header};
+    m_axis_head_tvalid <= !rst && ((moves && m_open && taking) ||
+                                   (m_axis_head_tvalid && !m_axis_head_tready));
+  end
+
+  fb_axis_check #(
+      .Width(HeadBits),
+      .Name ("m_axis_head")
+  ) u_check_head (
+      .clk,
+      .rst,
+      .valid(m_axis_head_tvalid),
+      .ready(m_axis_head_tready),
+      .data (m_axis_head_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

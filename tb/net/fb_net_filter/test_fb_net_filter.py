@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_net_filter with frames of scapy, at any pace: one verdict each, and the frame as it came."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import cocotb
+from cocotb.triggers import FallingEdge
+from cocotbext.axi import AxiStreamSource
+from scapy.layers.inet import ICMP, IP, UDP, IPOption_RR, fragment
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.packet import Packet, Raw
+
+import frames
+import harness
+from forebay import spec
+from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, ether, raw, udp, wire
+from runner import simulate
+
+LATENCY = 7
+PAUSE_MAC = ":".join(f"{spec.PAUSE_ADDRESS:012x}"[i : i + 2] for i in range(0, 12, 2))
+
+
+def datagram(most: int = 8972) -> bytes:
+    """Return what could be header and payload, of least, greatest, odd or any size."""
+    least = spec.FRAMING_BYTES + 1
+    return random.randbytes(random.choice([least, least + 1, most, random.randrange(least, most)]))
+
+
+def tag() -> int | None:
+    """Return a VLAN or none."""
+    return random.choice([None, None, 0, 7, 4095])
+
+
+def to_us(upper: Packet, **fields: object) -> Packet:
+    """Return a frame with this behind an IPv4 header to us."""
+    return ether(tag()) / IP(**({"src": PEER_IP, "dst": OUR_IP} | fields)) / upper
+
+
+def flipped(packet: Packet, layer: type, at: int) -> bytes:
+    """Return a packet with one bit wrong in a layer, its checksums those of the right one."""
+    frame = bytearray(wire(packet))
+    start = bytes(packet).index(bytes(packet[layer]))
+    frame[start + at] ^= 1 << random.randrange(8)
+    return bytes(frame)
+
+
+def trailing(packet: Packet) -> bytes:
+    """Return a frame that goes on after its datagram."""
+    return wire(packet) + random.randbytes(random.randrange(1, 100))
+
+
+def some_udp(**fields: object) -> Packet:
+    """Return a good UDP frame of any size, with or without a tag."""
+    return udp(datagram(), tag(), **fields)
+
+
+def short(packet: Packet) -> bytes:
+    """Return a frame that ends before its datagram."""
+    frame = bytes(packet)
+    return frame[: random.randrange(60, len(frame))]
+
+
+def arp(**fields: object) -> Packet:
+    """Return an ARP request for our address."""
+    usual = {"op": "who-has", "hwsrc": PEER_MAC, "psrc": PEER_IP, "pdst": OUR_IP}
+    return ether(tag(), dst="ff:ff:ff:ff:ff:ff") / ARP(**(usual | fields))
+
+
+def pause(quanta: int) -> bytes:
+    """Return a pause frame."""
+    body = spec.PAUSE_OPCODE.to_bytes(2, "big") + quanta.to_bytes(2, "big")
+    return wire(Ether(dst=PAUSE_MAC, src=PEER_MAC, type=spec.ETHERTYPE_MAC_CONTROL) / Raw(body))
+
+
+def ping(size: int) -> Packet:
+    """Return an echo request."""
+    return to_us(ICMP(type="echo-request", id=3, seq=9) / Raw(random.randbytes(size)))
+
+
+# What comes, and what is to become of it.
+CASES: list[tuple[Callable[[], bytes], int]] = [
+    (lambda: wire(some_udp()), spec.ARRIVAL_DATAGRAM),
+    (lambda: wire(some_udp(chksum=0)), spec.ARRIVAL_DATAGRAM),
+    (lambda: trailing(udp(datagram(3000), tag())), spec.ARRIVAL_DATAGRAM),
+    (lambda: wire(raw(datagram(), tag())), spec.ARRIVAL_DATAGRAM),
+    (lambda: wire(udp(datagram()) / Raw(b"")), spec.ARRIVAL_DATAGRAM),
+    (lambda: wire(arp()), spec.ARRIVAL_REQUEST),
+    (lambda: wire(ping(random.randrange(1400))), spec.ARRIVAL_REQUEST),
+    (lambda: pause(random.getrandbits(16)), spec.ARRIVAL_PAUSE),
+    (lambda: wire(some_udp())[: random.randrange(1, 60)], spec.ARRIVAL_RUNT),
+    (lambda: wire(udp(bytes(9000))), spec.ARRIVAL_GIANT),
+    (lambda: wire(udp(bytes(17000))), spec.ARRIVAL_GIANT),
+    (lambda: wire(ether(dst="02:00:00:00:00:09") / IP() / UDP()), spec.ARRIVAL_ALIEN),
+    (lambda: wire(some_udp(dport=53)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us(UDP(dport=frames.PORT), dst="10.9.8.8")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us(UDP(dport=frames.PORT), proto=6)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(arp(pdst="10.9.8.8")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(arp(op="is-at")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us(ICMP(type="echo-reply"))), spec.ARRIVAL_ALIEN),
+    (lambda: wire(ether() / IPv6() / UDP(dport=frames.PORT)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(ether(1) / Dot1Q(vlan=2) / udp(datagram())[IP]), spec.ARRIVAL_ALIEN),
+    (lambda: random.randbytes(random.randrange(60, 2000)), spec.ARRIVAL_ALIEN),
+    (lambda: flipped(udp(datagram(), tag()), IP, 0), spec.ARRIVAL_IP_HEADER),
+    (
+        lambda: wire(to_us(ICMP() / Raw(bytes(99)), options=[IPOption_RR(length=7)])),
+        spec.ARRIVAL_ALIEN,
+    ),
+    (
+        lambda: flipped(udp(datagram(), tag()), IP, random.choice([2, 3, 8, 10, 11, 12])),
+        spec.ARRIVAL_IP_CHECKSUM,
+    ),
+    (
+        lambda: wire(random.choice(fragment(udp(random.randbytes(3000)), 1400)[:1])),
+        spec.ARRIVAL_FRAGMENT,
+    ),
+    (lambda: wire(to_us(UDP(dport=frames.PORT), frag=100)), spec.ARRIVAL_FRAGMENT),
+    (lambda: short(udp(datagram(), tag())), spec.ARRIVAL_LENGTH),
+    (lambda: wire(udp(bytes(random.randrange(33)), tag())), spec.ARRIVAL_LENGTH),
+    (lambda: wire(some_udp(len=40)), spec.ARRIVAL_LENGTH),
+    (lambda: wire(some_udp(len=0xFFFF)), spec.ARRIVAL_LENGTH),
+    (lambda: flipped(udp(datagram(), tag()), UDP, 8 + random.randrange(33)), 11),
+    (lambda: flipped(udp(datagram(), tag()), UDP, 0), spec.ARRIVAL_UDP_CHECKSUM),
+    (lambda: wire(some_udp(chksum=0x1234)), spec.ARRIVAL_UDP_CHECKSUM),
+]
+
+
+class Bench:
+    """A MAC's receive side, and what comes out with each last beat."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        # Without our reset: the MAC goes on with its frame.
+        self.mac = harness.axi_stream(AxiStreamSource, dut, "s_axis_mac", clock=dut.clk)
+        self.verdicts: list[tuple[int, int, bytes]] = []
+        self.pauses: list[int] = []
+        self.came: list[int] = []
+        self.left: list[int] = []
+
+    async def start(self, **settings: int) -> None:
+        """Configure, reset, and watch."""
+        frames.configure(self.dut, **settings)
+        await harness.start(self.dut)
+        cocotb.start_soon(self.watch())
+
+    async def watch(self) -> None:
+        """Put frames together and note the verdicts and the cycles of the last beats."""
+        dut, data = self.dut, b""
+        while True:
+            await FallingEdge(dut.clk)
+            if dut.s_axis_mac_tvalid.value == 1 and dut.s_axis_mac_tlast.value == 1:
+                self.came.append(harness.cycle())
+            if dut.rst.value == 1:
+                data = b""
+                continue
+            if dut.pause.value != 0 and int(dut.pause.value) >> 16:
+                self.pauses.append(int(dut.pause.value) & 0xFFFF)
+            if dut.m_valid.value == 1:
+                assert (dut.m_first.value == 1) == (not data)
+                beat = int(dut.m_data.value).to_bytes(spec.USER_BEAT_BYTES, "little")
+                data += beat[: int(dut.m_beat_bytes.value)]
+                if dut.m_last.value == 1:
+                    verdict = int(dut.m_arrival.value), int(dut.m_bytes.value)
+                    self.verdicts.append((*verdict, data))
+                    self.left.append(harness.cycle())
+                    data = b""
+
+    async def send(self, frame: bytes, damaged: bool = False) -> None:
+        """Queue a frame."""
+        await self.mac.send(frames.on_bus(frame, damaged))
+
+    async def settle(self) -> None:
+        """Wait until all that was queued is out."""
+        await self.mac.wait()
+        await harness.step(self.dut.clk, LATENCY + 3)
+
+
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.5])
+async def every_cause(dut, idle: float) -> None:
+    """Each frame has the verdict that its case says, in any order and at any pace."""
+    bench = Bench(dut)
+    await bench.start()
+    if idle:
+        bench.mac.set_pause_generator(harness.stalls(idle))
+    due = []
+    for case, (make, arrival) in random.choices(list(enumerate(CASES)), k=250) + list(
+        enumerate(CASES)
+    ):
+        frame, damaged = make(), random.random() < 0.1
+        await bench.send(frame, damaged)
+        expected = spec.ARRIVAL_DAMAGED if damaged else arrival
+        due.append((case, expected, min(len(frame), 16383), frame))
+    await bench.settle()
+    assert len(bench.verdicts) == len(due)
+    for (case, *expected), found in zip(due, bench.verdicts, strict=True):
+        assert tuple(expected) == found, f"case {case}: {found[:2]} for {expected[:2]}"
+    assert {left - came for came, left in zip(bench.came, bench.left, strict=True)} == {LATENCY}
+
+
+@cocotb.test()
+async def a_frame_a_cycle(dut) -> None:
+    """Frames of 60 bytes in consecutive cycles, more than twice the line rate, are all judged."""
+    bench = Bench(dut)
+    await bench.start()
+    kinds = [wire(udp(bytes(0), dport=9)), wire(raw(datagram(46))), wire(arp()), pause(1)]
+    wanted = [spec.ARRIVAL_ALIEN, spec.ARRIVAL_DATAGRAM, spec.ARRIVAL_REQUEST, spec.ARRIVAL_PAUSE]
+    order = [random.randrange(4) for _ in range(1000)]
+    for kind in order:
+        bench.mac.send_nowait(frames.on_bus(kinds[kind][:64]))
+    await bench.settle()
+    assert [found[0] for found in bench.verdicts] == [wanted[kind] for kind in order]
+    assert bench.left[-1] - bench.left[0] == len(order) - 1
+
+
+@cocotb.test()
+async def reset_in_mid_frame(dut) -> None:
+    """A reset forgets the frame; its rest counts as what it looks like, the next one is whole."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(10):
+        await bench.send(wire(udp(random.randbytes(3000))))
+        await harness.step(dut.clk, random.randrange(3, 30))
+        await harness.reset(dut, 1)
+        await bench.settle()
+        bench.verdicts.clear()
+        frame = wire(some_udp())
+        await bench.send(frame)
+        await bench.settle()
+        assert bench.verdicts[-1] == (spec.ARRIVAL_DATAGRAM, len(frame), frame)
+        assert all(found[0] == spec.ARRIVAL_ALIEN for found in bench.verdicts[:-1])
+
+
+@cocotb.test()
+async def pause_frames(dut) -> None:
+    """Quanta of good pause frames come out, those of damaged, short and foreign ones do not."""
+    bench = Bench(dut)
+    await bench.start()
+    for quanta in (0, 1, 65535):
+        await bench.send(pause(quanta))
+        await bench.send(pause(7), damaged=True)
+        await bench.send(pause(8)[:40])
+        await bench.send(pause(9).replace(spec.PAUSE_ADDRESS.to_bytes(6, "big"), bytes(6)))
+    await bench.send(wire(some_udp()))
+    await bench.settle()
+    assert bench.pauses == [0, 1, 65535]
+
+
+@cocotb.test()
+async def priority_pause(dut) -> None:
+    """Of a priority pause frame the time of our class counts, if its bit is set."""
+    bench = Bench(dut)
+    await bench.start(cfg_priority=1)
+    due = []
+    for ours in [*range(8)] * 4:
+        dut.cfg_class.value = ours
+        enabled, times = random.getrandbits(8), [random.getrandbits(16) for _ in range(8)]
+        body = spec.PAUSE_PRIORITY_OPCODE.to_bytes(2, "big") + enabled.to_bytes(2, "big")
+        body += b"".join(time.to_bytes(2, "big") for time in times)
+        packet = Ether(dst=PAUSE_MAC, src=PEER_MAC, type=spec.ETHERTYPE_MAC_CONTROL) / Raw(body)
+        await bench.send(wire(packet))
+        await bench.send(pause(77))
+        await bench.settle()
+        if enabled >> ours & 1:
+            due.append(times[ours])
+    assert bench.pauses == due and due
+
+
+@harness.provocation
+async def lose_a_sum(dut) -> None:
+    """A sum that does not come in time must be noticed."""
+    bench = Bench(dut)
+    await bench.start()
+    await bench.send(wire(arp()))
+    await harness.until(dut.clk, dut.valid_2q)
+    dut.u_udp_sum.valid_q.value = 0
+    await harness.step(dut.clk)
+    dut.u_udp_sum.valid_q.value = 0
+    await harness.step(dut.clk, 10)
+
+
+def test_filter() -> None:
+    """Run all coroutines."""
+    assert OUR_MAC != PEER_MAC
+    simulate(__file__, "fb_net_filter")
+
+
+def test_sum_in_time_fires() -> None:
+    """The assertion stops the simulation."""
+    simulate(__file__, "fb_net_filter", testcase="lose_a_sum", expect_failure="sum_in_time")

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_net_pause_out: frames that scapy reads, when the level and the time left ask for them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+from scapy.layers.l2 import Ether
+
+import frames
+import harness
+from forebay import spec
+from runner import simulate
+
+XOFF, XON, QUANTA, REFRESH = 900, 500, 2000, 300
+# Cycles between two frames where nothing changes.
+PERIOD = (QUANTA - REFRESH) * spec.PAUSE_CYCLES // spec.PAUSE_QUANTA
+
+
+class Bench:
+    """Sets the level, takes frames, notes cycle and quanta of each."""
+
+    def __init__(self, dut, priority: bool) -> None:
+        self.dut = dut
+        self.priority = priority
+        self.taken: list[tuple[int, int]] = []
+        self.told: list[bool] = []
+
+    async def start(self) -> None:
+        """Configure, reset, and take whatever comes."""
+        harness.clear(self.dut, "level", "m_axis_pause_tready")
+        frames.configure(self.dut, cfg_priority=int(self.priority), cfg_class=5)
+        settings = {"enable": 1, "xoff": XOFF, "xon": XON, "quanta": QUANTA, "refresh": REFRESH}
+        for name, value in settings.items():
+            getattr(self.dut, f"cfg_{name}").value = value
+        await harness.start(self.dut)
+        self.dut.m_axis_pause_tready.value = 1
+        cocotb.start_soon(self.watch())
+
+    async def watch(self) -> None:
+        """Read each frame as it is taken."""
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            if dut.m_axis_pause_tvalid.value == 1 and dut.m_axis_pause_tready.value == 1:
+                assert int(dut.m_axis_pause_tkeep.value) == 2**60 - 1
+                data = int(dut.m_axis_pause_tdata.value).to_bytes(64, "little")
+                self.taken.append((harness.cycle(), self.quanta(data)))
+                self.told.append(dut.sent_xoff.value == 1)
+                assert dut.sent_xoff.value != dut.sent_xon.value
+            else:
+                assert dut.sent_xoff.value == 0 and dut.sent_xon.value == 0
+
+    def quanta(self, data: bytes) -> int:
+        """Read a frame, all of it."""
+        packet = Ether(data[:60])
+        assert packet.dst == "01:80:c2:00:00:01" and packet.src == frames.OUR_MAC
+        assert packet.type == spec.ETHERTYPE_MAC_CONTROL and data[60:] == bytes(4)
+        words = [int.from_bytes(data[at : at + 2], "big") for at in range(14, 60, 2)]
+        place = 7 if self.priority else 1
+        opcode = spec.PAUSE_PRIORITY_OPCODE if self.priority else spec.PAUSE_OPCODE
+        assert words[0] == opcode
+        if self.priority:
+            assert words[1] == 1 << 5
+        rest = [word for at, word in enumerate(words) if at not in {0, place}]
+        assert self.priority is False or not any(words[2:7] + words[8:])
+        assert self.priority or not any(rest)
+        return words[place]
+
+    async def at(self, level: int, cycles: int) -> list[tuple[int, int]]:
+        """Hold a level for some cycles; return the frames taken, by cycles since it was there."""
+        began, before = harness.cycle(), len(self.taken)
+        self.dut.level.value = level
+        await harness.step(self.dut.clk, cycles)
+        return [(cycle - began, quanta) for cycle, quanta in self.taken[before:]]
+
+
+@cocotb.test()
+@cocotb.parametrize(priority=[False, True])
+async def thresholds(dut, priority: bool) -> None:
+    """XOFF at its level, refreshed while it is full, XON at its level, nothing in between."""
+    bench = Bench(dut, priority)
+    await bench.start()
+    assert await bench.at(XOFF - 1, 100) == []
+    assert await bench.at(XOFF, 100) == [(2, QUANTA)]
+    assert await bench.at(XON + 1, 100) == []
+    refreshed = await bench.at(XON + 1, 3 * PERIOD)
+    assert [quanta for _, quanta in refreshed] == [QUANTA] * 3
+    gaps = [b[0] - a[0] for a, b in itertools.pairwise(refreshed)]
+    assert all(abs(gap - PERIOD) <= 4 for gap in gaps), gaps
+    assert await bench.at(XON, 100) == [(2, 0)]
+    assert await bench.at(0, 2 * PERIOD) == []
+    assert await bench.at(XOFF - 1, 100) == []
+    assert bench.told == [True] * 4 + [False]
+
+
+@cocotb.test()
+async def never_runs_out(dut) -> None:
+    """Whatever the level does and however slow the MAC is: above XON the peer stays silent."""
+    bench = Bench(dut, False)
+    await bench.start()
+    for _ in range(60):
+        await bench.at(random.choice([0, XON, XON + 1, XOFF - 1, XOFF, 1500]), 400)
+        dut.m_axis_pause_tready.value = random.random() < 0.7
+    dut.m_axis_pause_tready.value = 1
+    assert (await bench.at(1500, 10_000))[-1][1] == QUANTA
+    times = [cycle for cycle, _ in bench.taken][-3:]
+    most = QUANTA * spec.PAUSE_CYCLES // spec.PAUSE_QUANTA
+    assert all(b - a < most for a, b in itertools.pairwise(times))
+    assert (await bench.at(0, 100))[-1][1] == 0
+
+
+@cocotb.test()
+async def switched_off(dut) -> None:
+    """Without `cfg_enable` nothing is sent; taking it away lets the peer go."""
+    bench = Bench(dut, False)
+    await bench.start()
+    await bench.at(1500, 10)
+    dut.cfg_enable.value = 0
+    assert await bench.at(1500, 100) == [(2, 0)]
+    assert await bench.at(0, 10) + await bench.at(1500, 100) == []
+
+
+@cocotb.test()
+async def reset_forgets(dut) -> None:
+    """After a reset the peer is asked anew."""
+    bench = Bench(dut, False)
+    await bench.start()
+    await bench.at(1500, 10)
+    await harness.reset(dut, 2)
+    assert [quanta for _, quanta in await bench.at(1500, 10)] == [QUANTA]
+
+
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The stream checker is awake."""
+    bench = Bench(dut, False)
+    await bench.start()
+    await harness.withdraw(dut.clk, dut.u_check_pause)
+
+
+@pytest.mark.parametrize("bits", [12])
+def test_pause_out(bits: int) -> None:
+    """Run all coroutines."""
+    simulate(__file__, "fb_net_pause_out", {"LevelBits": bits})
+
+
+def test_checker_fires() -> None:
+    """The stream checker stops the simulation."""
+    message = "m_axis_pause: valid fell"
+    simulate(__file__, "fb_net_pause_out", testcase="withdraw", expect_failure=message)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network side whole, by its registers: between cocotbext-eth's MACs, and connected to itself.
+
+Connected to itself it is its own peer: what it sends it receives, and the pause frames that it
+sends are for its own transmit side. So nothing may be lost, however slow the reader.
+"""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import Timer, with_timeout
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.eth import EthMacRx, EthMacTx
+from cocotbext.eth.eth_mac import AxiStreamBus as EthBus
+from scapy.layers.inet import ICMP, IP
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Raw
+
+import frames
+import harness
+from forebay import net_regs as regs
+from forebay import spec
+from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM, Sender, ether, udp, wire
+from runner import simulate
+
+MAC_PS, CORE_PS = 3104, 3334
+LINE = 100e9
+GAP = 12 + 4
+PATIENCE_US = 400
+BEATS = 1024
+PAYLOAD = 1408
+
+
+class Bench:
+    """Two MACs, the streams of the core's side and the registers."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        core = {"clock": dut.clk, "reset": dut.rst}
+        self.objects = harness.axi_stream(AxiStreamSink, dut, "m_axis_object", **core)
+        self.heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head", **core)
+        self.sent = harness.axi_stream(AxiStreamSource, dut, "s_axis_object", **core)
+        self.sent_heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_head", **core)
+        self.control = harness.axil_master(dut, "s_axil_net", **core)
+        rx, tx = AxiStreamBus.from_prefix(dut, "s_axis_mac"), EthBus.from_prefix(dut, "m_axis_mac")
+        self.rx = EthMacRx(rx, dut.clk_mac, dut.rst_mac, ifg=GAP, speed=LINE)
+        self.tx = EthMacTx(tx, dut.clk_mac, dut.rst_mac, ifg=GAP, speed=LINE)
+        for each in (self.rx, self.tx):
+            each.log.setLevel("WARNING")
+
+    async def start(self, peer: str = PEER_MAC, **others: int) -> None:
+        """Start both clocks, reset, and write the settings."""
+        dut = self.dut
+        Clock(dut.clk_mac, MAC_PS, unit="ps").start()
+        Clock(dut.clk, CORE_PS, unit="ps").start()
+        dut.rst_mac.value = 1
+        dut.rst.value = 1
+        await harness.step(dut.clk_mac, 8)
+        await harness.step(dut.clk, 8)
+        dut.rst_mac.value = 0
+        dut.rst.value = 0
+        ourselves = peer == OUR_MAC
+        peer_ip = frames.number(OUR_IP if ourselves else PEER_IP)
+        settings = {
+            "address": frames.number(OUR_MAC),
+            "filter": frames.number(OUR_IP) | frames.PORT << 32 | STREAM << 48,
+            "limit": frames.GIANT,
+            "peer": frames.number(peer) | frames.PORT << 48,
+            "send": peer_ip | PAYLOAD // 64 << 32 | 7 << 40,
+        }
+        for name, value in (settings | others).items():
+            await self.put(name, value)
+
+    async def put(self, name: str, value: int) -> None:
+        """Write a register."""
+        write = self.control.write_qword(getattr(regs, name.upper()), value)
+        await with_timeout(write, PATIENCE_US, "us")
+
+    async def get(self, name: str, word: int = 0) -> int:
+        """Read a register, or a word of a memory."""
+        read = self.control.read_qword(getattr(regs, name.upper()) + 8 * word)
+        return await with_timeout(read, PATIENCE_US, "us")
+
+    async def tally(self, name: str) -> dict[int, tuple[int, int]]:
+        """Read frames and bytes of all causes that were seen."""
+        rows = {}
+        for cause in range(16):
+            count = await self.get(name, 4 * cause)
+            if count:
+                rows[cause] = count, await self.get(name, 4 * cause + 1)
+                assert 0 < await self.get(name, 4 * cause + 2) <= await self.get("cycles")
+        return rows
+
+    async def loop(self, delay_ns: int) -> None:
+        """Carry what is sent to where it is received, over a cable."""
+        while True:
+            frame = bytes((await self.tx.recv()).data)
+            cocotb.start_soon(self.carry(frame, delay_ns))
+
+    async def carry(self, frame: bytes, delay_ns: int) -> None:
+        """Let one frame arrive after the cable's delay."""
+        await Timer(delay_ns, "ns")
+        self.rx.send_nowait(frame)
+
+    def offer(self, number: int, content: bytes) -> None:
+        """Queue an object to be sent."""
+        head = number.to_bytes(8, "little") + len(content).to_bytes(8, "little")
+        self.sent_heads.send_nowait(AxiStreamFrame(head))
+        self.sent.send_nowait(AxiStreamFrame(content))
+
+    async def object(self) -> tuple[bytes, bool]:
+        """Take the next packet; say whether it is a whole object."""
+        packet = await with_timeout(self.objects.recv(compact=False), PATIENCE_US, "us")
+        count = sum(packet.tkeep or [1] * len(packet.tdata))
+        user = packet.tuser if isinstance(packet.tuser, list) else [packet.tuser]
+        return bytes(packet.tdata[:count]), not user[-1]
+
+
+@cocotb.test()
+@cocotb.parametrize(by_class=[0, 1], metres=[3, 100])
+async def nothing_is_lost(dut, by_class: int, metres: int) -> None:
+    """A reader slower than the line: pause holds the sender, and the room above XOFF suffices."""
+    bench = Bench(dut)
+    xoff, xon = 400, 200
+    await bench.start(
+        OUR_MAC,
+        pause=xoff | xon << 16 | 400 << 32 | 100 << 48,
+        pause_control=1 | by_class << 1 | 3 << 4,
+    )
+    cocotb.start_soon(bench.loop(5 * metres))
+    bench.objects.set_pause_generator(harness.stalls(0.7))
+    sent = [random.randbytes(random.randrange(1, 30_000)) for _ in range(14)]
+    for number, content in enumerate(sent):
+        bench.offer(number, content)
+    for content in sent:
+        assert await bench.object() == (content, True)
+    await Timer(5, "us")
+    arrivals, places = await bench.tally("arrivals"), await bench.tally("places")
+    count = sum(-(-len(content) // PAYLOAD) for content in sent)
+    assert arrivals[spec.ARRIVAL_DATAGRAM][0] == places[spec.PLACE_DELIVERED][0] == count
+    asked = await bench.get("pause_sent")
+    assert set(arrivals) == {spec.ARRIVAL_DATAGRAM, spec.ARRIVAL_PAUSE}
+    assert arrivals[spec.ARRIVAL_PAUSE][0] == (asked & 0xFFFFFFFF) + (asked >> 32)
+    assert asked & 0xFFFFFFFF and asked >> 32 and await bench.get("pause_obeyed") & 0xFFFFFFFF
+    most = await bench.get("memory") >> 16
+    mtu = PAYLOAD + spec.FRAMING_BYTES + spec.UDP_BYTES + spec.IPV4_BYTES
+    # docs/modules/net.md; our peer takes a frame's verdict and a few cycles: at most 16 quanta.
+    room = 2 * metres * 5 * LINE / 8e9 + 2 * (mtu + 38) + 84 + 16 * 64
+    assert xoff < most <= xoff + room / 64, (most, room / 64)
+
+
+@cocotb.test()
+async def all_is_counted(dut) -> None:
+    """Without pause: offered = stored + counted, in the registers, by frame and by byte."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.objects.pause = True
+    sender, offered, size = Sender(), 0, 0
+    for number in range(8):
+        for datagram in sender.datagrams(number, random.randbytes(30_000), PAYLOAD):
+            for frame in (wire(udp(datagram)), wire(udp(datagram, dport=9)), bytes(30)):
+                bench.rx.send_nowait(frame)
+                offered, size = offered + 1, size + len(frame)
+    while not bench.rx.empty():
+        await Timer(1, "us")
+    bench.objects.pause = False
+    await Timer(20, "us")
+    # One more closes what was left open.
+    end = wire(udp(*sender.datagrams(8, b"the end", PAYLOAD)))
+    bench.rx.send_nowait(end)
+    offered, size = offered + 1, size + len(end)
+    await Timer(5, "us")
+    arrivals, places = await bench.tally("arrivals"), await bench.tally("places")
+    wanted = {
+        spec.ARRIVAL_DATAGRAM,
+        spec.ARRIVAL_ALIEN,
+        spec.ARRIVAL_RUNT,
+        spec.ARRIVAL_OVERFLOW,
+    }
+    assert set(arrivals) == wanted
+    assert [sum(column) for column in zip(*arrivals.values(), strict=True)] == [offered, size]
+    assert places == {spec.PLACE_DELIVERED: arrivals[spec.ARRIVAL_DATAGRAM]}
+    stored = 0
+    while not bench.objects.empty():
+        stored += len((await bench.object())[0])
+    assert stored == places[0][1] - places[0][0] * 74
+
+
+@cocotb.test()
+async def answers(dut) -> None:
+    """A Linux host finds us and pings, while data go out."""
+    bench = Bench(dut)
+    await bench.start()
+    content = random.randbytes(20_000)
+    bench.offer(9, content)
+    question = ARP(op="who-has", hwsrc=PEER_MAC, psrc=PEER_IP, pdst=OUR_IP)
+    ping = IP(src=PEER_IP, dst=OUR_IP) / ICMP(id=1, seq=2) / Raw(random.randbytes(56))
+    asked = [ether(dst="ff:ff:ff:ff:ff:ff") / question, ether() / ping]
+    for packet in asked:
+        bench.rx.send_nowait(wire(packet))
+    found = []
+    for _ in range(2 + -(-len(content) // PAYLOAD)):
+        frame = await with_timeout(bench.tx.recv(), PATIENCE_US, "us")
+        found.append(Ether(bytes(frame.data)))
+    told = [packet for packet in found if ARP in packet or ICMP in packet]
+    assert told[0][ARP].hwsrc == OUR_MAC and told[1][IP].answers(asked[1][IP])
+    data = [bytes(packet.payload.payload.payload)[32:] for packet in found if packet not in told]
+    assert b"".join(data) == content
+    assert (await bench.tally("arrivals")).keys() == {spec.ARRIVAL_REQUEST}
+    assert await bench.get("unanswered") == 0
+
+
+@cocotb.test()
+async def parameters(dut) -> None:
+    """Software can tell what it has before it."""
+    bench = Bench(dut)
+    await bench.start()
+    version = await bench.get("version")
+    assert (version >> 32).to_bytes(4, "little") == b"FBN1"
+    found = await bench.get("parameters")
+    assert (found & 0xFFFF, found >> 16) == (BEATS, 256)
+
+
+@harness.provocation
+async def core_stands_still(dut) -> None:
+    """An arrival that cannot be counted must be noticed."""
+    frames.configure(dut)
+    rx = harness.axi_stream(AxiStreamSource, dut, "s_axis_mac", clock=dut.clk_mac)
+    dut.rst.value = 1
+    dut.rst_mac.value = 1
+    Clock(dut.clk_mac, MAC_PS, unit="ps").start()
+    core = Clock(dut.clk, CORE_PS, unit="ps")
+    core.start()
+    await harness.step(dut.clk, 8)
+    dut.rst.value = 0
+    dut.rst_mac.value = 0
+    core.stop()
+    for _ in range(40):
+        await rx.send(frames.on_bus(bytes(60)))
+    await harness.step(dut.clk_mac, 100)
+
+
+@pytest.mark.parametrize("beats", [BEATS])
+def test_port(beats: int) -> None:
+    """Run all coroutines."""
+    simulate(__file__, "fb_net_port", {"ReceiveBeats": beats, "SendBeats": 256})
+
+
+def test_every_arrival_counts_fires() -> None:
+    """The assertion stops the simulation."""
+    simulate(
+        __file__,
+        "fb_net_port",
+        {"ReceiveBeats": BEATS, "SendBeats": 256},
+        testcase="core_stands_still",
+        expect_failure="every_arrival_counts",
+    )

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole receive path: scapy's frames at line rate from cocotbext-eth's MAC, objects at the end.
+
+Offered = stored + counted, by frame and by byte, whatever comes and however slow the reader is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiStreamBus, AxiStreamSink, AxiStreamSource
+from cocotbext.eth import EthMacRx
+
+import frames
+import harness
+from forebay import spec
+from frames import Sender, raw, udp, wire
+from runner import simulate
+
+MAC_PS = 3104  # 322.265625 MHz, to the simulator's even picoseconds
+LINE = 100e9
+GAP = 12 + 4  # the gap between frames, and the check sequence, which the MAC model does not see
+
+
+class Bench:
+    """A MAC, two clocks, a sink for objects and one for heads, and the sums of both verdicts."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        clock = {"clock": dut.clk, "reset": dut.rst}
+        self.objects = harness.axi_stream(AxiStreamSink, dut, "m_axis_object", **clock)
+        self.heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head", **clock)
+        self.arrivals: Counter[int] = Counter()
+        self.arrived_bytes: Counter[int] = Counter()
+        self.places: Counter[int] = Counter()
+        self.placed_bytes: Counter[int] = Counter()
+        self.offered = self.offered_bytes = 0
+        self.most = 0
+        self.mac: EthMacRx | None = None
+        self.source: AxiStreamSource | None = None
+
+    async def start(self, core_ps: int = 3334, at_line_rate: bool = True) -> None:
+        """Start both clocks, reset both sides, and count."""
+        dut = self.dut
+        frames.configure(dut)
+        bus = AxiStreamBus.from_prefix(dut, "s_axis_mac")
+        if at_line_rate:
+            self.mac = EthMacRx(bus, dut.clk_mac, ifg=GAP, speed=LINE)
+            self.mac.log.setLevel("WARNING")
+        else:
+            self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_mac", clock=dut.clk_mac)
+        Clock(dut.clk_mac, MAC_PS, unit="ps").start()
+        Clock(dut.clk, core_ps, unit="ps").start()
+        await self.reset()
+        cocotb.start_soon(self.count("arrived", "arrival", dut.clk_mac))
+        cocotb.start_soon(self.count("placed", "place", dut.clk))
+
+    async def reset(self) -> None:
+        """Reset both sides together."""
+        self.dut.rst_mac.value = 1
+        self.dut.rst.value = 1
+        await harness.step(self.dut.clk_mac, 4)
+        await harness.step(self.dut.clk, 4)
+        self.dut.rst_mac.value = 0
+        self.dut.rst.value = 0
+
+    async def count(self, strobe: str, code: str, clk) -> None:
+        """Add frames and bytes up by what became of them, and find the highest level."""
+        dut = self.dut
+        frames_by, bytes_by = getattr(self, f"{code}s"), getattr(self, f"{strobe}_bytes")
+        handles = getattr(dut, strobe), getattr(dut, code), getattr(dut, f"{strobe}_bytes")
+        while True:
+            await FallingEdge(clk)
+            self.most = max(self.most, int(dut.level.value))
+            if handles[0].value == 1:
+                frames_by[int(handles[1].value)] += 1
+                bytes_by[int(handles[1].value)] += int(handles[2].value)
+
+    async def send(self, frame: bytes, damaged: bool = False) -> None:
+        """Queue a frame."""
+        self.offered += 1
+        self.offered_bytes += len(frame)
+        if self.mac:
+            await self.mac.send(frame)
+        else:
+            await self.source.send(frames.on_bus(frame, damaged))
+
+    async def settle(self) -> None:
+        """Wait until everything offered has a verdict, and every datagram its place."""
+        for _ in range(200_000):
+            await RisingEdge(self.dut.clk)
+            datagrams = self.arrivals[spec.ARRIVAL_DATAGRAM]
+            if self.arrivals.total() >= self.offered and self.places.total() >= datagrams:
+                break
+        await harness.step(self.dut.clk, 40)
+        self.check()
+
+    def check(self) -> None:
+        """Hold the sums against each other."""
+        assert self.arrivals.total() == self.offered
+        assert self.arrived_bytes.total() == self.offered_bytes
+        assert self.places.total() == self.arrivals[spec.ARRIVAL_DATAGRAM]
+        assert self.placed_bytes.total() == self.arrived_bytes[spec.ARRIVAL_DATAGRAM]
+
+    def packets(self) -> list[tuple[bytes, bool]]:
+        """Return all packets that came: bytes, and whether it is a whole object."""
+        found = []
+        while not self.objects.empty():
+            packet = self.objects.recv_nowait(compact=False)
+            kept = sum(packet.tkeep or [1] * len(packet.tdata))
+            user = packet.tuser if isinstance(packet.tuser, list) else [packet.tuser]
+            found.append((bytes(packet.tdata[:kept]), not user[-1]))
+        return found
+
+
+@cocotb.test()
+@cocotb.parametrize(core_ps=[3334, 4000])
+async def objects_at_line_rate(dut, core_ps: int) -> None:
+    """Objects of any size, at MTU 9000, 1500 and less, arrive whole at 100 Gb/s."""
+    bench = Bench(dut)
+    await bench.start(core_ps)
+    sender, sent = Sender(), []
+    for number in range(40):
+        part = random.choice([8940, 1440, 500])
+        content = random.randbytes(random.choice([1, 64, part, random.randrange(1, 40_000)]))
+        sent.append((content, True))
+        pack = random.choice([udp, raw])
+        for datagram in sender.datagrams(number, content, part):
+            await bench.send(wire(pack(datagram, random.choice([None, 9]))))
+    await bench.settle()
+    assert bench.packets() == sent
+    assert bench.heads.count() == len(sent)
+    # A frame is there when it is whole: the longest one, and what comes while it is read.
+    assert bench.most < 142 + 16, "the memory fills although the reader is faster"
+
+
+@cocotb.test()
+async def least_frames_at_line_rate(dut) -> None:
+    """148.8 million frames a second: what is not ours is filtered, what is ours is not lost."""
+    bench = Bench(dut)
+    await bench.start()
+    sender, sent = Sender(), []
+    alien = wire(udp(b"", dport=9))
+    assert len(alien) == spec.FRAME_LEAST_BYTES
+    for number in range(2000):
+        if number % 4:
+            await bench.send(alien)
+        else:
+            sent.append((random.randbytes(14), True))
+            (datagram,) = sender.datagrams(number, sent[-1][0], 14)
+            await bench.send(wire(raw(datagram)))
+    began = cocotb.utils.get_sim_time("ns")
+    await bench.settle()
+    rate = bench.offered / (cocotb.utils.get_sim_time("ns") - began) * 1e3
+    assert bench.packets() == sent
+    assert bench.arrivals[spec.ARRIVAL_ALIEN] == 1500
+    assert rate > 140, f"{rate} million frames a second: the line is not full"
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.3, 0.8])
+async def slow_reader(dut, stall: float) -> None:
+    """A sender that ignores pause: each frame is stored or counted, each gap stands in a head."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.objects.set_pause_generator(harness.stalls(stall))
+    bench.heads.set_pause_generator(harness.stalls(0.2))
+    sender, sent = Sender(), {}
+    for number in range(40):
+        content = random.randbytes(random.randrange(1, 30_000))
+        sent[number] = content
+        for datagram in sender.datagrams(number, content, 1440):
+            await bench.send(wire(udp(datagram)))
+    # The last one is alone, so that the gap before it shows.
+    await harness.step(dut.clk, 40_000)
+    sent[40] = b"the end"
+    await bench.send(wire(udp(*sender.datagrams(40, sent[40], 1440))))
+    bench.objects.set_pause_generator(None)
+    bench.objects.pause = False
+    await bench.settle()
+    lost = bench.arrivals[spec.ARRIVAL_OVERFLOW]
+    assert lost, "nothing was lost: the reader is not slow enough"
+    check_extents(bench, sent, lost)
+    assert bench.places == {spec.PLACE_DELIVERED: sender.sequence - lost}
+
+
+def check_extents(bench: Bench, sent: dict[int, bytes], lost: int) -> None:
+    """Each extent lies where its head says, and the gaps of the heads are what was lost."""
+    packets = bench.packets()
+    missing = due = stored = 0
+    for content, whole in packets:
+        word = bytes(bench.heads.recv_nowait().tdata)
+        number = int.from_bytes(word[spec.FRAMING_OBJECT_AT :][:8], "little")
+        place = int.from_bytes(word[spec.FRAMING_PLACE_AT :][:8], "little")
+        first = word[spec.FRAMING_FLAGS_AT] & spec.FRAMING_FIRST
+        sequence = int.from_bytes(word[spec.FRAMING_SEQUENCE_AT :][:8], "little")
+        gap = int.from_bytes(word[spec.FRAMING_BYTES :], "little")
+        offset = 0 if first else place
+        assert sent[number][offset : offset + len(content)] == content
+        assert whole == (content == sent[number])
+        assert sequence - gap >= due
+        due, missing, stored = sequence + 1, missing + gap, stored + len(content)
+    assert bench.heads.empty() and missing == lost
+    assert stored < sum(map(len, sent.values()))
+
+
+@cocotb.test()
+async def every_fault(dut) -> None:
+    """Good frames among all that the filter refuses: the objects are as if they were alone."""
+    bench = Bench(dut)
+    await bench.start(at_line_rate=False)
+    sender, sent = Sender(), []
+    for number in range(60):
+        content = random.randbytes(random.randrange(1, 5000))
+        sent.append((content, True))
+        for datagram in sender.datagrams(number, content, 1000):
+            good = wire(udp(datagram))
+            for _ in range(random.randrange(3)):
+                bad = bytearray(good)
+                fault = random.randrange(5)
+                if fault == 0:
+                    bad[random.randrange(34, len(good))] ^= 1
+                elif fault == 1:
+                    bad[random.randrange(14, 34)] ^= 1
+                elif fault == 2:
+                    bad = bad[: random.randrange(1, len(good))]
+                elif fault == 3:
+                    bad = bad + bytes(9000)
+                await bench.send(bytes(bad), damaged=fault == 4)
+            await bench.send(good)
+    await bench.settle()
+    assert bench.packets() == sent
+    assert bench.arrivals[spec.ARRIVAL_DATAGRAM] == sender.sequence
+
+
+@cocotb.test()
+async def reset_in_mid_frame(dut) -> None:
+    """After a reset of both sides the next whole frame is the first of all."""
+    bench = Bench(dut)
+    await bench.start(at_line_rate=False)
+    for _ in range(5):
+        await bench.send(wire(udp(*Sender().datagrams(0, bytes(5000), 8000))))
+        await harness.step(dut.clk_mac, random.randrange(5, 70))
+        await bench.reset()
+        await bench.source.wait()
+        await harness.step(dut.clk_mac, 20)
+        for sink in (bench.objects, bench.heads):
+            sink.clear()
+        for sums in (bench.arrivals, bench.arrived_bytes, bench.places, bench.placed_bytes):
+            sums.clear()
+        bench.offered = bench.offered_bytes = 0
+        content = random.randbytes(100)
+        await bench.send(wire(udp(*Sender(session=3).datagrams(1, content, 1000))))
+        await bench.settle()
+        assert bench.packets() == [(content, True)]
+
+
+@pytest.mark.parametrize("beats", [256])
+def test_receive(beats: int) -> None:
+    """Run all coroutines with a memory of 16 KiB, which is soon full."""
+    simulate(__file__, "fb_net_receive", {"Beats": beats, "Frames": beats})

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a top keeps its payload: cocotbext-axi's AxiRam, where that is outside of the RTL."""
+
+from __future__ import annotations
+
+from cocotbext.axi import AxiBus, AxiRam
+
+import harness
+from forebay import spec
+from forebay import streamer_regs as regs
+from pieces import Pieces
+from ssd import DATA_WINDOW, Ssd
+
+
+class Payload:
+    """The memory at a top's AXI4 master, if it has one, and the registers that tell of it."""
+
+    def __init__(self, dut, ssd: Ssd) -> None:
+        self.ram: AxiRam | None = None
+        self.pieces: Pieces | None = None
+        if hasattr(dut, "m_axi_dram_awvalid"):
+            self._place(dut, "m_axi_dram", spec.DRAM_WINDOW_BYTES)
+        elif hasattr(dut, "m_axi_host_awvalid"):
+            self.pieces = Pieces(dut)
+            self._place(dut, "m_axi_host", self.pieces.span)
+            ssd.host = self.ram
+
+    def _place(self, dut, prefix: str, size: int) -> None:
+        self.ram = AxiRam(AxiBus.from_prefix(dut, prefix), dut.clk, dut.rst, size=size)
+        for half in (self.ram.write_if, self.ram.read_if):
+            half.log.setLevel("WARNING")
+
+    async def set_up(self, ctrl) -> None:
+        """Write the registers that say where the payload is."""
+        values = {
+            regs.DATA_WINDOW: DATA_WINDOW,
+            regs.PRP_LISTS: DATA_WINDOW + (0 if self.pieces else spec.DRAM_WINDOW_BYTES),
+            # Not where they would be by chance.
+            regs.DRAM_READ: 0,
+            regs.DRAM_WRITE: spec.DRAM_WINDOW_BYTES // 2,
+        }
+        for n, address in enumerate(self.pieces.addresses if self.pieces else ()):
+            table = regs.HOST_WRITE if n < 16 else regs.HOST_READ
+            values[table + 8 * (n % 16)] = address
+        for register, value in values.items():
+            await ctrl.write_qword(register, value)
+
+    def stall(self, share: float) -> None:
+        """Pause every channel of the memory at random."""
+        if self.ram is None:
+            return
+        write, read = self.ram.write_if, self.ram.read_if
+        for channel in (write.aw_channel, write.w_channel, write.b_channel):
+            channel.set_pause_generator(harness.stalls(share))
+        for channel in (read.ar_channel, read.r_channel):
+            channel.set_pause_generator(harness.stalls(share))
