@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,8 +28,16 @@ GUEST_END = "<!-- guest: end -->"
 GUEST_REPORT = "vm-test"
 DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what follows) -->"
 DRIVES_END = "<!-- drives: end -->"
-DRIVES_REPORTS = {"drives-990pro": "on chip", "drives-990pro-host": "host DRAM"}
+DRIVES_REPORTS = {
+    "drives-990pro": "on chip",
+    "drives-990pro-16mib": "on chip, 16 MiB",
+    "drives-990pro-host": "host DRAM",
+}
 WORKS = {"write": "write", "read": "read", "write_4k": "4 KiB write", "read_4k": "4 KiB read"}
+SCALE_BEGIN = "<!-- scale: begin (python -m forebay.validation writes what follows) -->"
+SCALE_END = "<!-- scale: end -->"
+SCALE_REPORT = "scale"
+PICTURES = ROOT / "docs" / "pictures"
 
 CYCLES_PER_US = 300
 
@@ -415,8 +424,8 @@ def guest_table(reports: Path) -> tuple[str, int] | None:
 def drives_table(reports: Path) -> str | None:
     """Render what `forebay bench drives` found.
 
-    In brackets the share of as many times one drive's rate, and of the host's. None where a
-    report is missing, or was not run to its end.
+    In brackets the share of as many times one drive's rate, that share of an ideal host, and what
+    the streamer has of the host's rate. None where a report is missing, or was not run to its end.
     """
     lines = [["payload", "drives", *(f"{name}, GB/s" for name in WORKS.values()), "LUT", "FF"]]
     lines.append(["---"] * len(lines[0]))
@@ -428,8 +437,8 @@ def drives_table(reports: Path) -> str | None:
         for count in sorted({row["drives"] for row in report["rows"]}):
             found = [row(report, f"{work}_{count}") for work in WORKS]
             rates = (
-                f"{one['streamer']['gigabytes_per_second']:.2f} "
-                f"({one['of_as_many']:.3f}; {one['ratio']:.3f})"
+                f"{one['streamer']['gigabytes_per_second']:.2f} ({one['of_as_many']:.3f}; "
+                f"{one['reference_of_as_many']:.3f}; {one['ratio']:.3f})"
                 for one in found
             )
             counted = cost(reports, count) if place == "on chip" else ["–", "–"]
@@ -444,6 +453,28 @@ def cost(reports: Path, drives: int) -> list[str]:
         return ["–", "–"]
     found = json.loads(path.read_text())["resources"]
     return [str(found["lut"]), str(found["ff"])]
+
+
+def scale_table(reports: Path) -> str | None:
+    """Render what `forebay bench scale` found: cycles of a command.
+
+    None where the report is missing, or was not run to its end.
+    """
+    path = reports / f"{SCALE_REPORT}.json"
+    report = json.loads(path.read_text()) if path.exists() else {"interrupted": True}
+    if report["interrupted"]:
+        return None
+    works = list(dict.fromkeys(row["work"] for row in report["rows"]))
+    steps: dict[tuple[int, int], dict[str, float]] = {}
+    for row in report["rows"]:
+        step = steps.setdefault((row["drives"], row["outstanding"]), {})
+        step[row["work"]] = row["cycles_per_command"]
+    lines = [["drives", "outstanding", *(name.replace("_", " ") for name in works)]]
+    lines.append(["---"] * len(lines[0]))
+    for (drives, outstanding), found in steps.items():
+        cycles = (f"{found[name]:.2f}" for name in works)
+        lines.append([str(drives), str(outstanding), *cycles])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> int:
@@ -470,6 +501,12 @@ def main() -> int:
     drives = drives_table(options.reports)
     if drives:
         new = replaced(new, drives, (DRIVES_BEGIN, DRIVES_END))
+    scale = scale_table(options.reports)
+    if scale:
+        new = replaced(new, scale, (SCALE_BEGIN, SCALE_END))
+        picture = f"{SCALE_REPORT}.svg"
+        if not options.check and (options.reports / picture).exists():
+            shutil.copy(options.reports / picture, PICTURES / picture)
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:
