@@ -50,6 +50,20 @@ NET_MODULES = [
 ]
 NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
 
+# What parity costs: three drives without, and with a fourth for it, whole and with one missing.
+PARITY = {
+    "without": ["--drives", "3"],
+    "whole": ["--drives", "4", "--parity"],
+    "missing": ["--drives", "4", "--parity", "--missing", "1"],
+}
+
+
+def parity(memory: str, options: list[str]) -> list[str]:
+    """Return the bench of an array with its payload there."""
+    work = [FOREBAY, "bench", "core", "--bytes", "128MiB", *DRIVE, "--fpga-link", "gen4x16"]
+    return [*work, "--memory", memory, *options]
+
+
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
     "latency": [FOREBAY, "bench", "latency"],
@@ -59,6 +73,11 @@ BENCHES = {
     "drives": DRIVES,
     "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
     "drives-990pro-host": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--memory", "host"],
+    **{
+        f"parity-{memory}-{name}": parity(memory, options)
+        for memory in ("onchip", "host")
+        for name, options in PARITY.items()
+    },
     "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
@@ -73,6 +92,7 @@ BENCHES = {
     "resources": RESOURCES,
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
+    "resources-parity": [*COUNT, "--parameter", "Drives=4", "--parameter", "ParityPages=16"],
     "resources-net": [*COUNT, *NET],
 }
 

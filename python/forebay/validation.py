@@ -28,6 +28,13 @@ GUEST_REPORT = "vm-test"
 DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what follows) -->"
 DRIVES_END = "<!-- drives: end -->"
 DRIVES_REPORTS = {"drives-990pro": "on chip", "drives-990pro-host": "host DRAM"}
+PARITY_BEGIN = "<!-- parity: begin (python -m forebay.validation writes what follows) -->"
+PARITY_END = "<!-- parity: end -->"
+PARITY_REPORTS = {
+    "without": "3, no parity",
+    "whole": "3 + 1",
+    "missing": "3 + 1, drive 1 missing",
+}
 WORKS = {"write": "write", "read": "read", "write_4k": "4 KiB write", "read_4k": "4 KiB read"}
 
 CYCLES_PER_US = 300
@@ -437,6 +444,21 @@ def drives_table(reports: Path) -> str | None:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def parity_table(reports: Path) -> str | None:
+    """Render what `forebay bench core` found of an array with parity; None where one is missing."""
+    lines = [["payload", "drives", "write, GB/s", "read, GB/s"], ["---"] * 4]
+    for memory, place in (("onchip", "on chip"), ("host", "host DRAM")):
+        for name, drives in PARITY_REPORTS.items():
+            path = reports / f"parity-{memory}-{name}.json"
+            report = json.loads(path.read_text()) if path.exists() else {"interrupted": True}
+            if report["interrupted"]:
+                return None
+            found = (row(report, f"sequential_{way}") for way in ("write", "read"))
+            rates = (f"{one['streamer']['gigabytes_per_second']:.2f}" for one in found)
+            lines.append([place, drives, *rates])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def cost(reports: Path, drives: int) -> list[str]:
     """LUT and FF of the streamer for so many drives, where they were counted."""
     path = reports / f"resources-drives{drives}.json"
@@ -470,6 +492,9 @@ def main() -> int:
     drives = drives_table(options.reports)
     if drives:
         new = replaced(new, drives, (DRIVES_BEGIN, DRIVES_END))
+    parity = parity_table(options.reports)
+    if parity:
+        new = replaced(new, parity, (PARITY_BEGIN, PARITY_END))
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:
