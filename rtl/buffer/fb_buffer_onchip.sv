@@ -17,7 +17,7 @@
 `default_nettype none
 
 module fb_buffer_onchip #(
-    parameter int unsigned Pages = 1024,  // pages of 4 KiB, a power of two, 2 to 1024
+    parameter int unsigned Pages = 1024,  // pages of 4 KiB, a power of two, 2 to 4096
     parameter int unsigned ReadLatency = 3,  // cycles, 1 to 8: array, output register, cascade
     localparam int unsigned Words = Pages * 64,
     localparam int unsigned AddrBits = $clog2(Words)
@@ -37,8 +37,8 @@ module fb_buffer_onchip #(
     output logic [       511:0] b_rdata
 );
 
-  if (Pages < 2 || Pages > 1024 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
-    $fatal(1, "fb_buffer_onchip (%m): Pages=%0d must be a power of two from 2 to 1024", Pages);
+  if (Pages < 2 || Pages > 4096 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
+    $fatal(1, "fb_buffer_onchip (%m): Pages=%0d must be a power of two from 2 to 4096", Pages);
   end
   if (ReadLatency < 1 || ReadLatency > 8) begin : gen_bad_latency
     $fatal(1, "fb_buffer_onchip (%m): ReadLatency=%0d must be from 1 to 8", ReadLatency);

@@ -15,7 +15,8 @@
 
 module fb_buffer_port #(
     parameter int unsigned ReadLatency = 3,  // of the memory, cycles, 1 to 8
-    localparam int unsigned AddrBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + 6
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    localparam int unsigned AddrBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6
 ) (
     input wire clk,
     input wire restart, // answers under way are nobody's

@@ -4,7 +4,7 @@
 //
 // What:        AXI4 target in front of memory port B. The lower half of the addresses is the
 //              buffer. The upper half holds one PRP list a page, computed while it is read: eight
-//              bytes at {1, page p, 8 * n} are data_window_base + ((p + n) mod 1024) * 4096
+//              bytes at {1, page p, 8 * n} are data_window_base + (p + n) * 4096, going round the window
 //              (NVMe Base 2.0c 4.1.1), since a command's pages are neighbours in the ring.
 // Handshake:   AXI4, INCR bursts of any size; narrow beats get the whole 64 B word. Writes and
 //              reads are served independently, each in order, identifiers echoed.
@@ -22,12 +22,13 @@
 `default_nettype none
 
 module fb_buffer_window #(
-    parameter int unsigned Pages = 1024,  // pages of the buffer, a power of two, 16 to 1024
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two, 16 to 1024
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit, 0 to 2
     parameter int unsigned AxiIdBits = 4,  // bits of AXI identifiers, 1 or more
     parameter int unsigned ReadLatency = 3,  // of memory port B in cycles, 1 to 8
     // The window is as large as for the largest buffer, whatever stands behind it.
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES),
-    localparam int unsigned WordBits = $clog2(Pages) + 6,
+    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
+    localparam int unsigned WordBits = $clog2(Pages) + UnitBits + 6,
     localparam int unsigned WindowBits = PageBits + 13
 ) (
     input wire clk,
@@ -74,6 +75,9 @@ module fb_buffer_window #(
 
   if (Pages < 16 || Pages > 1024 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
     $fatal(1, "fb_buffer_window (%m): Pages=%0d must be a power of two from 16 to 1024", Pages);
+  end
+  if (UnitBits > 2) begin : gen_bad_unit
+    $fatal(1, "fb_buffer_window (%m): UnitBits=%0d must be from 0 to 2", UnitBits);
   end
   if (ReadLatency < 1 || ReadLatency > 8) begin : gen_bad_latency
     $fatal(1, "fb_buffer_window (%m): ReadLatency=%0d must be from 1 to 8", ReadLatency);

@@ -400,7 +400,8 @@ module fb_nvme_streamer
       .QueueDepth(QueueDepth),
       .Drives(Drives),
       .UnitBits(UnitBits),
-      .InHost(InHost)
+      .InHost(InHost),
+      .ListsInside(Identity == IDENTITY_ONCHIP)
   ) u_issue (
       .clk,
       .rst(restart),

@@ -18,11 +18,12 @@ module fb_top_onchip #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
-    parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, a power of two
-    parameter int unsigned ReservePages = 64,  // pages that a resting direction keeps
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
+    parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of the buffer memory, cycles
     parameter int unsigned AxiIdBits = 4,  // of both windows
-    localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DATA_WINDOW_BYTES),
+    localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DATA_WINDOW_BYTES) + UnitBits,
     localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
         QueueDepth
     ) + 6 : 12) + 1 + $clog2(
@@ -162,15 +163,15 @@ module fb_top_onchip #(
     input wire s_axil_ctrl_rready
 );
 
-  localparam int unsigned WordBits = $clog2(Pages) + 6;
+  localparam int unsigned WordBits = $clog2(Pages) + UnitBits + 6;
 
   logic a_en, a_we, b_en;
-  logic [15:0] a_addr;
+  logic [15+UnitBits:0] a_addr;
   logic [WordBits-1:0] b_addr;
   logic [63:0] b_we;
   logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata;
   logic put_valid, put_end, put_hold, landed, get_valid, get_ready, got_valid, mem_restart;
-  logic [15:0] put_addr, get_addr;
+  logic [15+UnitBits:0] put_addr, get_addr;
   logic [511:0] put_data, got_data;
   logic [63:0] data_window;
 
@@ -179,6 +180,7 @@ module fb_top_onchip #(
       .Drives(Drives),
       .ParityPages(ParityPages),
       .Pages(Pages),
+      .UnitBits(UnitBits),
       .ReservePages(ReservePages),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
@@ -298,7 +300,8 @@ module fb_top_onchip #(
   assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet of one beat
 
   fb_buffer_port #(
-      .ReadLatency(ReadLatency)
+      .ReadLatency(ReadLatency),
+      .UnitBits(UnitBits)
   ) u_port (
       .clk,
       .restart(mem_restart),
@@ -321,7 +324,7 @@ module fb_top_onchip #(
   );
 
   fb_buffer_onchip #(
-      .Pages(Pages),
+      .Pages(Pages << UnitBits),
       .ReadLatency(ReadLatency)
   ) u_buffer (
       .clk,
@@ -339,6 +342,7 @@ module fb_top_onchip #(
 
   fb_buffer_window #(
       .Pages(Pages),
+      .UnitBits(UnitBits),
       .AxiIdBits(AxiIdBits),
       .ReadLatency(ReadLatency)
   ) u_window (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from driving import IMPOSSIBLE, Run
 
-STEPS = ["linux", "peers", "stream", "trapped", "formats", "wraps", "errors", "recorder"]
-STEPS += ["reset", "removal"]
-DEVICES = ["card", "trapped card", "model"]
+STEPS = ["linux", "peers", "stream", "dram", "host", "trapped", "formats", "wraps", "errors"]
+STEPS += ["recorder", "reset", "removal"]
+DEVICES = ["model", "card", "card, trapped", "DRAM card", "DRAM card, trapped", "host DRAM card"]
 
 
 def test_all_steps_go_through(forebay: Run, tmp_path: Path) -> None:

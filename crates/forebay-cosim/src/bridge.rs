@@ -57,6 +57,15 @@ pub(crate) struct Bridge {
     pub stray: u64,
 }
 
+/// Bytes of an on-chip data window, by the width of its address; other RTL may have more bits than
+/// it looks at.
+fn onchip_window(address_bits: u32) -> u64 {
+    let mut sizes = (0..=window::ONCHIP_UNIT_SHIFT_MOST).map(window::data_window_bytes);
+    sizes
+        .find(|bytes| bytes.trailing_zeros() == address_bits)
+        .unwrap_or(window::DATA_WINDOW_BYTES)
+}
+
 impl Bridge {
     pub fn new(pins: &Pins, stalls: &Stalls, seed: u64) -> Self {
         // The width of its address is the size of the window, and with it the depth of the queue.
@@ -69,7 +78,8 @@ impl Bridge {
         } else if pins.host_dram.is_some() {
             (bar0::BYTES, bar0::DATA, 0, Some(0))
         } else {
-            (bar0::BYTES, bar0::DATA, window::DATA_WINDOW_BYTES, None)
+            let bytes = onchip_window(pins.data.awaddr.width());
+            (bar0::BYTES, bar0::data(bytes), bytes, None)
         };
         let data_names = ["data window writes", "data window reads"];
         let queue_names = ["queue window writes", "queue window reads"];

@@ -28,6 +28,13 @@ fn host() -> Config {
     Config::new(rtl::host(&root, 64, 256, 16), profile("ideal"))
 }
 
+/// Cards with their payload elsewhere.
+fn others() -> [Config; 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let cards = [rtl::host_dram, rtl::host_hostdram];
+    cards.map(|card| Config::new(card(&root, 64, 16), profile("ideal")))
+}
+
 fn attach(system: &mut System) -> HostPort {
     let place = (bar0::HOST_CONTROL, bar0::HOST);
     let port = HostPort::attach(system, FPGA, 0, place.0, place.1).expect("reads");
@@ -66,8 +73,10 @@ fn there_and_back(system: &mut System, port: &HostPort, address: u64, data: &[u8
 
 #[test]
 fn what_the_host_writes_it_reads_back() {
-    for (seed, stalls) in [(1, Stall::NONE), (2, Stall::new(0.2, 8))] {
-        let mut config = host();
+    let [dram, hostdram] = others();
+    let cards = [host(), host(), dram, hostdram].into_iter().zip(1..);
+    let stalls = [Stall::NONE, Stall::new(0.2, 8)].into_iter().cycle();
+    for ((mut config, seed), stalls) in cards.zip(stalls) {
         (config.seed, config.stalls) = (seed, Stalls::everywhere(stalls));
         let mut system = system(config);
         let port = attach(&mut system);

@@ -71,6 +71,24 @@ fn data_go_through_host_memory_and_back() {
 }
 
 #[test]
+fn too_little_host_memory_is_said_and_given_back() {
+    let mut config = host();
+    config.host_memory = 100 << 20;
+    let mut system = System::new(config, &mut |_| {}).expect("builds");
+    for _ in 0..2 {
+        let error = system
+            .bring_up(&mut |_| {})
+            .expect_err("32 pieces do not fit");
+        let text = error.to_string();
+        assert!(
+            text.contains("host memory for the payload is 25 pieces"),
+            "{text}"
+        );
+        assert!(text.contains("32 pieces, 128 MiB"), "{text}");
+    }
+}
+
+#[test]
 fn ports_that_pause_change_nothing() {
     for mut config in [dram(), host()] {
         config.stalls = Stalls::everywhere(Stall::new(0.2, 12));

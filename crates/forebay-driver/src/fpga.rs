@@ -6,7 +6,7 @@ use forebay_spec::streamer::{bar0, window};
 use crate::admin::QueueAt;
 use crate::array::Layout;
 use crate::bring_up::{Parts, place_text};
-use crate::bus::{Bus, DmaBuffer};
+use crate::bus::{Bus, BusError, DmaBuffer};
 use crate::controller::PAGE_BYTES;
 use crate::discover::Function;
 use crate::error::Error;
@@ -72,7 +72,7 @@ pub(crate) fn attach(
                 remedy: "use smaller chunks, or build it with a greater parameter ParityPages",
             });
         }
-        let (usual, bytes) = streamer.data_window();
+        let (usual, bytes) = streamer.data_window(&parameters);
         let data = place.data.unwrap_or(usual);
         check_window(data, bytes, size)?;
         if streamer.memory() != Memory::OnChip {
@@ -92,6 +92,14 @@ pub(crate) fn attach(
             format!("streamer with SNAcc's registers, queue depth {depth}")
         };
         let (queues, data) = (base.wrapping_add(queues), base.wrapping_add(data));
+        if !data.is_multiple_of(bytes) {
+            return Err(Error::Refused {
+                field: "the data window",
+                value: format!("{data:#x}"),
+                limit: format!("a multiple of its {bytes:#x} bytes"),
+                remedy: "align the BAR to its size, or give another offset of the window",
+            });
+        }
         let prp_lists = base.wrapping_add(place.lists);
         let dram = (streamer.memory() == Memory::OnBoard).then_some(DramPlaces {
             prp_lists,
@@ -126,7 +134,8 @@ fn host_places(
     let mut direction = || -> Result<[u64; window::HOST_PIECES], Error> {
         let mut addresses = [0; window::HOST_PIECES];
         for address in &mut addresses {
-            let piece = bus.dma_alloc(bytes, bytes)?;
+            let piece = bus.dma_alloc(bytes, bytes);
+            let piece = piece.map_err(|error| short(error, pieces.len()))?;
             *address = piece.address;
             pieces.push(piece);
         }
@@ -137,6 +146,20 @@ fn host_places(
         write: direction()?,
         read: direction()?,
     })
+}
+
+/// No more than so many pieces can be had.
+fn short(error: BusError, pieces: usize) -> Error {
+    match error {
+        BusError::OutOfMemory { .. } | BusError::Carrier { .. } => Error::Refused {
+            field: "host memory for the payload",
+            value: format!("{pieces} pieces of 4 MiB ({error})"),
+            limit: "this streamer keeps its payload there: 32 pieces, 128 MiB in all".into(),
+            remedy: "let it lock as much (ulimit -l 262144, or run it as root) where that much is \
+                     free, or load a bitstream with its buffer on the card",
+        },
+        error => error.into(),
+    }
 }
 
 /// Creates the I/O queues of a drive in the streamer's queue window.

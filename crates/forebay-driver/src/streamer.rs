@@ -184,9 +184,12 @@ impl Streamer {
     }
 
     /// Where its data window stands unless said otherwise, and how many bytes it has.
-    pub(crate) const fn data_window(&self) -> (u64, u64) {
+    pub(crate) const fn data_window(&self, parameters: &Parameters) -> (u64, u64) {
         match self.memory {
-            Memory::OnChip => (bar0::DATA, window::DATA_WINDOW_BYTES),
+            Memory::OnChip => {
+                let bytes = window::data_window_bytes(parameters.unit_shift);
+                (bar0::data(bytes), bytes)
+            }
             Memory::OnBoard => (bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES),
             // The SSD reads its PRP lists there, and nothing else.
             Memory::Host => (bar0::PRP_LISTS, window::PRP_LISTS_BYTES),
@@ -243,6 +246,19 @@ impl Streamer {
                 remedy: "driver and bitstream are of different versions: build both anew",
             });
         }
+        let unit_shift = regs::parameters::UNIT_SHIFT.get(bits) as u32;
+        let most = match self.memory {
+            Memory::OnChip => window::ONCHIP_UNIT_SHIFT_MOST,
+            Memory::OnBoard | Memory::Host => window::DRAM_UNIT_SHIFT,
+        };
+        if unit_shift > most {
+            return Err(Error::Refused {
+                field: "the streamer's parameters",
+                value: format!("units of {} pages", 1u32 << unit_shift),
+                limit: format!("at most {} with its memory", 1u32 << most),
+                remedy: "driver and bitstream are of different versions: build both anew",
+            });
+        }
         let drives = regs::parameters::DRIVES_MOST.get(bits).max(1) as u32;
         let layout = match drives {
             1 => 0,
@@ -252,7 +268,7 @@ impl Streamer {
             version,
             queue_depth: depth as u32,
             pages: regs::parameters::PAGES.get(bits) as u32,
-            unit_shift: regs::parameters::UNIT_SHIFT.get(bits) as u32,
+            unit_shift,
             cq_offset,
             reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,
             drives,

@@ -28,7 +28,9 @@ pub struct TraceText {
     pub kind: &'static str,
     /// Command identifier, where the event belongs to a command.
     pub cid: Option<u16>,
-    /// Detail as a number.
+    /// The drive, where the event says so.
+    pub drive: Option<u8>,
+    /// Detail as a number, without the drive.
     pub detail: u16,
     /// The event in words.
     pub text: String,
@@ -40,7 +42,8 @@ impl TraceRecord {
         let event = TraceEvent::decode(raw).map(|event| TraceText {
             kind: kind_name(event.kind),
             cid: has_command(event.kind).then_some(event.cid),
-            detail: event.detail,
+            drive: event.drive(),
+            detail: event.value(),
             text: text(event),
         });
         Self {
@@ -94,16 +97,21 @@ const fn has_command(kind: TraceKind) -> bool {
 }
 
 fn text(event: TraceEvent) -> String {
-    let detail = event.detail;
+    let detail = event.value();
+    // A single drive is nothing to be told of.
+    let whose = match event.drive() {
+        None | Some(0) => String::new(),
+        Some(drive) => format!(" of drive {drive}"),
+    };
     match event.kind {
-        TraceKind::Submit => format!("submitted in slot {detail}"),
-        TraceKind::SqDoorbell => format!("submission doorbell rung, tail {detail}"),
-        TraceKind::Fetch => format!("entry in slot {detail} fetched by the SSD"),
-        TraceKind::Complete => format!("completed, submission queue head {detail}"),
+        TraceKind::Submit => format!("submitted in slot {detail}{whose}"),
+        TraceKind::SqDoorbell => format!("submission doorbell{whose} rung, tail {detail}"),
+        TraceKind::Fetch => format!("entry in slot {detail}{whose} fetched by the SSD"),
+        TraceKind::Complete => format!("completed, submission queue head {detail}{whose}"),
         TraceKind::CompleteError => format!("failed: {}", Status::from_bits(detail)),
-        TraceKind::Retry => "sent again".into(),
+        TraceKind::Retry => format!("sent again in slot {detail}{whose}"),
         TraceKind::Rogue => format!("completion ignored: {}", rogue_cause(detail)),
-        TraceKind::CqDoorbell => format!("completion doorbell rung, head {detail}"),
+        TraceKind::CqDoorbell => format!("completion doorbell{whose} rung, head {detail}"),
         TraceKind::Timeout => "not completed in time: the queue is halted".into(),
         TraceKind::Reject => match u8::try_from(detail).ok().and_then(UserError::from_code) {
             Some(error) => format!("transaction refused: {error}"),
@@ -144,6 +152,24 @@ mod tests {
         assert!(shown(10, 3).contains("past the namespace"));
         assert!(shown(10, 0xffff).contains("0xffff"));
         assert!(shown(15, 0).contains("unknown event"));
+    }
+
+    #[test]
+    fn the_drive_is_named() {
+        let shown = |kind| TraceRecord::new(0, word(7, kind, 5, 6 << 13 | 3)).to_string();
+        assert!(shown(1).ends_with("submitted in slot 3 of drive 6"));
+        assert!(shown(2).ends_with("submission doorbell of drive 6 rung, tail 3"));
+        assert!(shown(3).ends_with("entry in slot 3 of drive 6 fetched by the SSD"));
+        assert!(shown(4).ends_with("completed, submission queue head 3 of drive 6"));
+        assert!(shown(6).ends_with("sent again in slot 3 of drive 6"));
+        assert!(shown(8).ends_with("completion doorbell of drive 6 rung, head 3"));
+        // The others have no room for it.
+        assert!(
+            [5, 7, 9, 10]
+                .map(shown)
+                .iter()
+                .all(|text| !text.contains("drive 6"))
+        );
     }
 
     #[test]

@@ -124,6 +124,34 @@ fn the_streamers_side_is_gathered() {
 }
 
 #[test]
+fn places_of_other_drives_are_not_the_firsts() {
+    let (mut fake, mut session) = up(QueuePlacement::Fpga);
+    fill(&mut fake);
+    let head = fake.streamer[&regs::trace_head::OFFSET];
+    let drive = 2 << 13;
+    let others = [
+        word(1, 5, drive | 6),
+        word(2, 0, drive | 7),
+        word(3, 0, drive | 6),
+        word(8, 0, drive | 5),
+    ];
+    for (number, event) in (head..).zip(others) {
+        let offset = regs::trace::OFFSET + 8 * number;
+        fake.streamer.insert(offset, event);
+    }
+    let now = head + others.len() as u64;
+    fake.streamer.insert(regs::trace_head::OFFSET, now);
+    let flight = Flight::take(&mut session, &mut fake, &Ask::default());
+    let host = flight.host.as_ref().expect("there");
+    assert_eq!((host.sq_tail, host.cq_head), (3, 3));
+    assert_eq!(
+        (host.sq_doorbell, host.sq_fetched, host.cq_doorbell),
+        (Some(3), Some(3), Some(3))
+    );
+    assert_eq!(host.open, [1]);
+}
+
+#[test]
 fn a_healthy_streamers_queue_is_left_alone() {
     let (mut fake, mut session) = up(QueuePlacement::Fpga);
     fill(&mut fake);

@@ -17,7 +17,7 @@ use std::time::Duration;
 use forebay_cosim::{Card, Config, Read, Sink, Write, rtl};
 use forebay_driver::{Bus, bring_up};
 use forebay_model::{Medium, Profile};
-use forebay_spec::streamer::{IDENTITY_ONCHIP, bar0, regs};
+use forebay_spec::streamer::{IDENTITY_ONCHIP, bar0, regs, window};
 use forebay_vm::protocol::*;
 use forebay_vm::{Device, End, Options, SsdDevice, StreamerDevice, Transaction};
 use machine::Machine;
@@ -53,21 +53,25 @@ fn card_with(config: impl FnOnce(&Path, Profile) -> Config) -> Card {
 
 #[test]
 fn what_is_streamed_lies_on_the_drive() {
-    streamed(card);
+    streamed(card());
 }
 
 #[test]
 fn payload_in_dram_on_the_card() {
-    streamed(|| card_with(|root, profile| Config::new(rtl::dram(root, 64), profile)));
+    streamed(card_with(|root, profile| {
+        Config::new(rtl::dram(root, 64), profile)
+    }));
 }
 
 /// The card reads and writes the guest's memory by itself.
 #[test]
 fn payload_in_the_guests_memory() {
-    streamed(|| card_with(|root, profile| Config::new(rtl::hostdram(root, 64), profile)));
+    streamed(card_with(|root, profile| {
+        Config::new(rtl::hostdram(root, 64), profile)
+    }));
 }
 
-fn streamed(card: impl FnOnce() -> Card + Send + 'static) {
+fn streamed(card: Card) {
     const BYTES: u64 = 80 << 10;
     let plan = || {
         [
@@ -77,7 +81,7 @@ fn streamed(card: impl FnOnce() -> Card + Send + 'static) {
         ]
     };
     let (fpga, fpga_server) = serve(
-        move || StreamerDevice::new(card(), plan()),
+        move || StreamerDevice::new(card, plan()),
         move |device| {
             let good = device.outcomes().iter().filter(|it| it.is_good()).count();
             assert_eq!((good, device.planned()), (3, 0), "{:?}", device.outcomes());
@@ -113,21 +117,31 @@ fn streamed(card: impl FnOnce() -> Card + Send + 'static) {
     ssd_server.join().unwrap();
 }
 
-/// The card with a host port, and both of its memories mapped.
 #[test]
 fn payload_that_is_mapped_is_the_rtls_own() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let config = Config::new(
-        rtl::host(&root, 64, 256, 16),
-        Profile::load("ideal").unwrap(),
-    );
-    let card = Card::new(config, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let card = card_with(|root, profile| Config::new(rtl::host(root, 64, 256, 16), profile));
+    mapped(card, bar0::DATA, 256 * 4096);
+}
+
+#[test]
+fn payload_in_dram_that_is_mapped_is_the_cards_own() {
+    let card = dram_card();
+    mapped(card, bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES);
+}
+
+fn dram_card() -> Card {
+    card_with(|root, profile| Config::new(rtl::host_dram(root, 64, 16), profile))
+}
+
+/// A card with a host port, and both of its memories mapped: that for payload, at `data`, and the
+/// port's.
+fn mapped(card: Card, data: u64, bytes: u64) {
     let mut device = StreamerDevice::new(card, []);
-    assert_eq!(device.map_payload().unwrap(), (256 + 16) * 4096);
+    assert_eq!(device.map_payload().unwrap(), bytes + 16 * 4096);
     let bar = device.bar(0);
     let (areas, file) = bar.mapped.unwrap();
     let places: Vec<_> = areas.iter().map(|area| (area.offset, area.bytes)).collect();
-    assert!(places.contains(&(bar0::DATA, 256 * 4096)));
+    assert!(places.contains(&(data, bytes)));
     assert!(places.contains(&(bar0::HOST, 16 * 4096)));
     let file = File::from(file.try_clone_to_owned().unwrap());
     assert!(
@@ -138,18 +152,54 @@ fn payload_that_is_mapped_is_the_rtls_own() {
     let (fpga, server) = serve(move || device, |_| {});
     let mut bus = Machine::new(vec![fpga], 1 << 20, true);
     let client = bus.client(0);
-    // The one writes through the RTL's port, the other reads the file; and the other way round.
-    for (place, byte) in [(bar0::DATA + 4096, 0x33), (bar0::HOST + 64, 0x44)] {
+    // The one writes through the RTL's port, the other reads the file; and the other way round. What
+    // is written into DRAM takes some cycles to arrive; of a page that was read there may be a copy.
+    for (place, byte) in [(data + 4096, 0x33), (bar0::HOST + 64, 0x44)] {
         let mut seen = [0; 64];
         client.write(0, place, &[byte; 64]);
-        assert_eq!(client.read(0, place, 64), [byte; 64]);
-        file.read_exact_at(&mut seen, place).unwrap();
+        for _ in 0..1000 {
+            client.read32(0, bar0::CONTROL);
+            file.read_exact_at(&mut seen, place).unwrap();
+            if seen == [byte; 64] {
+                break;
+            }
+        }
         assert_eq!(seen, [byte; 64]);
-        file.write_all_at(&[!byte; 64], place).unwrap();
-        assert_eq!(client.read(0, place, 64), [!byte; 64]);
+        assert_eq!(client.read(0, place, 64), [byte; 64]);
+        file.write_all_at(&[!byte; 64], place + 8192).unwrap();
+        assert_eq!(client.read(0, place + 8192, 64), [!byte; 64]);
     }
     drop(bus);
     server.join().unwrap();
+}
+
+/// Who maps the DRAM would find other bytes than the RTL.
+#[test]
+fn mapped_dram_has_its_place() {
+    let mut device = StreamerDevice::new(dram_card(), []);
+    device.map_payload().unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || {
+        let (stop, options) = (AtomicBool::new(false), Options::default());
+        forebay_vm::serve_client(&mut device, theirs, &options, &stop, &mut |_| {})
+    });
+    let mut bus = Machine::new(vec![ours], 1 << 20, true);
+    let client = bus.client(0);
+    // After the second nobody answers any more.
+    for (place, replied) in [(window::DRAM_BUFFER_BYTES, true), (0, false)] {
+        let write = Request::RegionWrite {
+            region: 0,
+            offset: bar0::CONTROL + regs::dram_read::OFFSET,
+            data: place.to_le_bytes().to_vec(),
+        };
+        let id = client.send(&write, replied, &[]);
+        if replied {
+            client.reply(id);
+        }
+    }
+    let error = server.join().unwrap().unwrap_err().to_string();
+    assert!(error.contains("dram_read was set to 0x0"), "{error}");
+    assert!(error.contains("0x4000000"), "{error}");
 }
 
 #[test]

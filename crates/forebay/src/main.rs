@@ -30,6 +30,7 @@ mod serve;
 mod session;
 mod spec;
 mod ssd;
+mod svg;
 mod traffic;
 mod vm;
 mod workload;

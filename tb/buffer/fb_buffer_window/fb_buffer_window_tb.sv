@@ -6,10 +6,11 @@
 
 module fb_buffer_window_tb #(
     parameter int unsigned Pages = 1024,
+    parameter int unsigned UnitBits = 0,
     parameter int unsigned AxiIdBits = 4,
     parameter int unsigned ReadLatency = 3,
-    localparam int unsigned WordBits = $clog2(Pages) + 6,
-    localparam int unsigned WindowBits = 23
+    localparam int unsigned WordBits = $clog2(Pages) + UnitBits + 6,
+    localparam int unsigned WindowBits = 23 + UnitBits
 ) (
     input wire clk,
     input wire rst,
@@ -60,6 +61,7 @@ module fb_buffer_window_tb #(
 
   fb_buffer_window #(
       .Pages(Pages),
+      .UnitBits(UnitBits),
       .AxiIdBits(AxiIdBits),
       .ReadLatency(ReadLatency)
   ) u_window (
@@ -67,7 +69,7 @@ module fb_buffer_window_tb #(
   );
 
   fb_buffer_onchip #(
-      .Pages(Pages),
+      .Pages(Pages << UnitBits),
       .ReadLatency(ReadLatency)
   ) u_memory (
       .*

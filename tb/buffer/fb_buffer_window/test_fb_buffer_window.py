@@ -14,9 +14,8 @@ from cocotbext.axi import AxiBurstType, AxiMaster, AxiResp
 import harness
 from runner import simulate
 
-BASE = 0x0000_7F3A_9580_0000
+BASE = 0x0000_7F3A_9600_0000
 PAGE = 4096
-LISTS = 1 << 22  # where the PRP lists begin
 
 
 class Window:
@@ -27,6 +26,7 @@ class Window:
         self.master = master
         self.size = 64 << len(dut.a_addr)
         self.pages = self.size // PAGE
+        self.lists = 1 << len(dut.s_axi_data_araddr) - 1  # where the PRP lists begin
         self.port_a = Lock()
 
     async def peek(self, word: int) -> bytes:
@@ -43,7 +43,7 @@ class Window:
 
     def list_page(self, page: int) -> bytes:
         """Return the PRP list that must be found at a page of the upper half."""
-        entries = [BASE + (page + n) % 1024 * PAGE for n in range(PAGE // 8)]
+        entries = [BASE + (page + n) * PAGE % self.lists for n in range(PAGE // 8)]
         return b"".join(entry.to_bytes(8, "little") for entry in entries)
 
 
@@ -97,7 +97,7 @@ async def prp_lists(dut) -> None:
     harness.stall_master(window.master, 0.3, 0.3)
     for page in [0, window.pages - 1, *random.sample(range(window.pages), 4)]:
         want = window.list_page(page)
-        at = LISTS + page * PAGE
+        at = window.lists + page * PAGE
         assert (await window.master.read(at, PAGE)).data == want
         for size, length in ((3, 8), (3, 256), (4, 100), (0, 9)):
             offset = random.randrange(PAGE - length)
@@ -117,13 +117,13 @@ async def refusals(dut) -> None:
         assert answer.resp == AxiResp.SLVERR
         answer = await window.master.read(PAGE, 128, burst=burst)
         assert answer.resp == AxiResp.SLVERR
-    answer = await window.master.write(LISTS + PAGE, bytes(256))
+    answer = await window.master.write(window.lists + PAGE, bytes(256))
     assert answer.resp == AxiResp.SLVERR
-    if window.size < LISTS:
+    if window.size < window.lists:
         answer = await window.master.write(window.size + PAGE, bytes(256))
         assert answer.resp == AxiResp.SLVERR
     assert (await window.master.read(PAGE, 256)).data == before
-    assert (await window.master.read(LISTS + PAGE, PAGE)).data == window.list_page(1)
+    assert (await window.master.read(window.lists + PAGE, PAGE)).data == window.list_page(1)
 
 
 @cocotb.test()
@@ -297,22 +297,22 @@ async def withdraw(dut, channel: str) -> None:
     await harness.withdraw(dut.clk, getattr(dut.u_window, f"u_check_{channel}"))
 
 
-def run(pages: int, latency: int, **options: object) -> None:
+def run(pages: int, latency: int, unit: int = 0, **options: object) -> None:
     """Build the window with its memory and simulate it."""
     simulate(
         __file__,
         "fb_buffer_window_tb",
-        {"Pages": pages, "ReadLatency": latency},
+        {"Pages": pages, "ReadLatency": latency, "UnitBits": unit},
         filelist="rtl/top/onchip.f",
         extra_sources=[Path(__file__).parent / "fb_buffer_window_tb.sv"],
         **options,
     )
 
 
-@pytest.mark.parametrize(("pages", "latency"), [(16, 1), (1024, 3)])
-def test_window(pages: int, latency: int) -> None:
+@pytest.mark.parametrize(("pages", "latency", "unit"), [(16, 1, 0), (1024, 3, 0), (1024, 3, 2)])
+def test_window(pages: int, latency: int, unit: int) -> None:
     """Run all coroutines at this size and latency."""
-    run(pages, latency)
+    run(pages, latency, unit)
 
 
 @pytest.mark.parametrize(

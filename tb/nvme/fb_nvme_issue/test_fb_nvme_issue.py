@@ -48,15 +48,15 @@ def random_command(pages: int = 256) -> dict[str, int]:
     }
 
 
-def entry(cid: int, opcode: int, command: dict[str, int]) -> bytes:
+def entry(cid: int, opcode: int, command: dict[str, int], unit: int = 0) -> bytes:
     """Return the submission queue entry of a command (NVM Command Set 1.0c, 3.2.4 and 3.2.6)."""
     bits = opcode | cid << 16 | NSID << spec.SQE_NSID_LSB
     if opcode != spec.OPCODE_FLUSH:
         pages = command["size"] // PAGE + 1
-        prp1 = WINDOW + command["page"] * PAGE
+        prp1 = WINDOW + (command["page"] * PAGE << unit)
         prp2 = 0 if pages == 1 else prp1 + PAGE
         if pages > 2:
-            prp2 |= 1 << 22
+            prp2 |= 1 << 22 + unit
         bits |= prp1 << spec.SQE_PRP1_LSB | prp2 << spec.SQE_PRP2_LSB
         bits |= command["sector"] << spec.SQE_SLBA_LSB
         bits |= (command["size"] // 512) << spec.SQE_NLB_LSB
@@ -213,7 +213,8 @@ async def random_work(dut, entries: int) -> None:
         for (drive, slot), tag in list(core.slots.items())[-8:]:
             if tag in core.in_use and core.retries[tag] == 0:
                 command = core.in_use[tag]
-                assert await issue.fetch(slot, drive) == entry(tag, command["opcode"], command)
+                want = entry(tag, command["opcode"], command, int(dut.UnitBits.value))
+                assert await issue.fetch(slot, drive) == want
     if not entries:
         assert abs(core.writes - core.reads) < 0.3 * core.writes
 
@@ -329,8 +330,8 @@ async def reset_in_work(dut) -> None:
         await issue.cycle(1.0, 0.5)
 
 
-@pytest.mark.parametrize(("depth", "drives"), [(4, 1), (64, 1), (8, 3)])
-def test_issue(depth: int, drives: int) -> None:
+@pytest.mark.parametrize(("depth", "drives", "unit"), [(4, 1, 0), (64, 1, 0), (8, 3, 2)])
+def test_issue(depth: int, drives: int, unit: int) -> None:
     """Run all coroutines at this depth, for so many drives."""
-    parameters = {"QueueDepth": depth, "Drives": drives}
+    parameters = {"QueueDepth": depth, "Drives": drives, "UnitBits": unit}
     simulate(__file__, "fb_nvme_issue", parameters, filelist="rtl/top/onchip.f")

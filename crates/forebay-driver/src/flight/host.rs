@@ -169,8 +169,12 @@ impl HostSide {
         side
     }
 
+    /// Of several drives the first is followed: places of the others' queues are not its own.
     fn follow(&mut self, event: TraceEvent) {
-        let detail = u32::from(event.detail);
+        if event.drive().is_some_and(|drive| drive != 0) {
+            return;
+        }
+        let detail = u32::from(event.value());
         let next = |place: u32| (place + 1) % self.entries.max(1);
         match event.kind {
             TraceKind::Submit | TraceKind::Retry => {

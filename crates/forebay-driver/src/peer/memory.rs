@@ -52,7 +52,7 @@ impl Memory {
         Ok(Self {
             device,
             bar: place.bar,
-            offset: place.data.unwrap_or(streamer.data_window().0),
+            offset: place.data.unwrap_or(streamer.data_window(&parameters).0),
             bytes: (u64::from(parameters.pages) * PAGE_BYTES) << parameters.unit_shift,
         })
     }

@@ -31,6 +31,15 @@ pub const PRP_LISTS: u64 = 0x80_0000;
 /// Offset of the data window, where the payload is in on-board DRAM.
 pub const DATA_DRAM: u64 = 0x800_0000;
 
+/// Offset of a data window of so many bytes, a multiple of these.
+pub const fn data(window_bytes: u64) -> u64 {
+    if window_bytes > DATA {
+        window_bytes
+    } else {
+        DATA
+    }
+}
+
 /// Offset of the queue window of a streamer built for `depth` entries and so many drives.
 pub const fn queues(depth: u64, drives: u64) -> u64 {
     if window::queue_window_bytes(depth, drives) <= CONTROL - QUEUES {
@@ -43,6 +52,8 @@ pub const fn queues(depth: u64, drives: u64) -> u64 {
 const _: () = {
     assert!(DATA.is_multiple_of(window::DATA_WINDOW_BYTES));
     assert!(DATA + window::DATA_WINDOW_BYTES <= BYTES);
+    assert!(2 * window::data_window_bytes(window::ONCHIP_UNIT_SHIFT_MOST) <= BYTES);
+    assert!(data(window::DATA_WINDOW_BYTES) == DATA);
     assert!(DATA_DRAM.is_multiple_of(window::DRAM_WINDOW_BYTES));
     assert!(DATA_DRAM + window::DRAM_WINDOW_BYTES <= BYTES_DRAM);
     assert!(HOST + HOST_BYTES <= PRP_LISTS);

@@ -9,6 +9,8 @@ pub const KIND_LSB: u32 = 32;
 pub const CID_LSB: u32 = 36;
 /// Lowest bit of the detail in a trace word.
 pub const DETAIL_LSB: u32 = 48;
+/// Lowest bit of the drive in a detail that is a slot, a tail or a head.
+pub const DRIVE_LSB: u32 = 13;
 
 /// Detail of [`TraceKind::Rogue`]: the phase bit was not the expected one.
 pub const ROGUE_PHASE: u16 = 1;
@@ -93,6 +95,30 @@ impl TraceEvent {
             detail: (word >> DETAIL_LSB) as u16,
         })
     }
+
+    /// The drive that it concerns, where the detail says so: with a slot, a tail or a head.
+    pub const fn drive(&self) -> Option<u8> {
+        match self.kind {
+            TraceKind::Submit
+            | TraceKind::SqDoorbell
+            | TraceKind::Fetch
+            | TraceKind::Complete
+            | TraceKind::Retry
+            | TraceKind::CqDoorbell => Some((self.detail >> DRIVE_LSB) as u8),
+            TraceKind::CompleteError
+            | TraceKind::Rogue
+            | TraceKind::Timeout
+            | TraceKind::Reject => None,
+        }
+    }
+
+    /// The detail without the drive.
+    pub const fn value(&self) -> u16 {
+        match self.drive() {
+            Some(_) => self.detail & ((1 << DRIVE_LSB) - 1),
+            None => self.detail,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +130,20 @@ mod tests {
         for (index, kind) in TraceKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, index + 1);
         }
+    }
+
+    #[test]
+    fn slots_tails_and_heads_have_a_drive() {
+        let event = |kind| TraceEvent {
+            cycle: 0,
+            kind,
+            cid: 0,
+            detail: 5 << DRIVE_LSB | 1023,
+        };
+        let fetch = event(TraceKind::Fetch);
+        assert_eq!((fetch.drive(), fetch.value()), (Some(5), 1023));
+        let failed = event(TraceKind::CompleteError);
+        assert_eq!((failed.drive(), failed.value()), (None, failed.detail));
     }
 
     #[test]

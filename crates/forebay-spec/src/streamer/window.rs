@@ -15,6 +15,8 @@ pub const BUFFER_PAGES: u64 = BUFFER_BYTES / PAGE_BYTES;
 pub const PRP_VIEW_BIT: u32 = 22;
 /// Bytes of the data window: payload and PRP-list view. Its bus address is aligned to this.
 pub const DATA_WINDOW_BYTES: u64 = 2 << PRP_VIEW_BIT;
+/// log2 of the pages of a unit of the largest on-chip buffer.
+pub const ONCHIP_UNIT_SHIFT_MOST: u32 = 2;
 /// log2 of the pages of a unit where the payload is in DRAM: a command holds whole units.
 pub const DRAM_UNIT_SHIFT: u32 = 5;
 /// Bytes of the payload buffer of one direction in DRAM.
@@ -36,6 +38,11 @@ pub const QUEUE_DEPTH_LEAST: u64 = 2;
 pub const QUEUE_DEPTH_MOST: u64 = 1024;
 /// Most drives of the streamer.
 pub const DRIVES_MOST: u64 = 8;
+
+/// Bytes of the data window of an on-chip buffer whose units have `1 << unit_shift` pages.
+pub const fn data_window_bytes(unit_shift: u32) -> u64 {
+    DATA_WINDOW_BYTES << unit_shift
+}
 
 /// Offset of the completion queue in the queue window of a streamer built for `depth` entries.
 pub const fn cq_offset(depth: u64) -> u64 {

@@ -3,7 +3,7 @@
 
 use clap::{Args, value_parser};
 use forebay_cosim::Drive;
-use forebay_driver::ArrayOptions;
+use forebay_driver::{ArrayOptions, Layout};
 use forebay_model::Profile;
 
 use super::values;
@@ -22,7 +22,7 @@ pub struct ArrayArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=8))]
     drives: Option<u8>,
     /// Bytes that follow each other on one drive of several: a power of two, 4KiB to 1MiB
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length)]
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = chunk)]
     chunk: u64,
     /// The last drive holds the parity of the others: one of them may fail
     #[arg(long)]
@@ -33,6 +33,14 @@ pub struct ArrayArgs {
     /// Link of the FPGA card in place of the profile's, such as gen4x16
     #[arg(id = "fpga-link", long, value_name = "LINK", value_parser = values::link)]
     fpga_link: Option<u64>,
+}
+
+/// As the driver will have it, whatever the number of drives.
+fn chunk(text: &str) -> std::result::Result<u64, String> {
+    let chunk = values::length(text)?;
+    Layout::new(ArrayOptions::striped(1, chunk))
+        .map(|_| chunk)
+        .map_err(|error| format!("{error}; choose 4KiB, 8KiB … 1MiB"))
 }
 
 impl ArrayArgs {

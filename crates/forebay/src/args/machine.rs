@@ -27,11 +27,12 @@ const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Pages of the host port's staging memory.
 const HOST_PAGES: u32 = 64;
 /// Options that are of a simulated machine alone.
-const SIMULATED: [&str; 13] = [
+const SIMULATED: [&str; 14] = [
     "profile",
     "reorder",
     "seed",
     "memory",
+    "buffer",
     "dram",
     "refresh",
     "channels",
@@ -121,6 +122,8 @@ pub struct MachineArgs<P> {
     pub queue_depth: Option<u32>,
     /// Where the payload is.
     pub memory: Memory,
+    /// Pages of a unit of the on-chip buffer, as their binary logarithm.
+    pub unit_shift: Option<u32>,
     /// Name of a profile of on-board DRAM, or a TOML file.
     pub dram: Option<String>,
     /// When it refreshes.
@@ -192,8 +195,22 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where it is not found.
     pub fn source(&self) -> Result<Source> {
+        if self.unit_shift.is_some() && self.memory != Memory::Onchip {
+            return Err(Failure::input(
+                "--buffer",
+                "given",
+                "it is the size of the buffer on chip",
+                "leave it out, or take --memory onchip",
+            ));
+        }
         match self.memory {
-            Memory::Onchip => self.source_of(rtl::onchip),
+            Memory::Onchip => self.source_of(|root, depth, pages| {
+                let source = rtl::onchip(root, depth, pages);
+                match self.unit_shift {
+                    Some(shift) => source.parameter("UnitBits", shift),
+                    None => source,
+                }
+            }),
             Memory::Dram => self.source_of(|root, depth, _| rtl::dram(root, depth)),
             Memory::Host => self.source_of(|root, depth, _| rtl::hostdram(root, depth)),
         }
@@ -327,6 +344,14 @@ fn window(text: &str) -> std::result::Result<u32, String> {
     }
 }
 
+/// As the binary logarithm of the pages of a unit, of which there are as many as the RTL counts.
+fn buffer(text: &str) -> std::result::Result<u32, String> {
+    let wanted = values::length(text)?;
+    (0..=window::ONCHIP_UNIT_SHIFT_MOST)
+        .find(|shift| window::BUFFER_BYTES << shift == wanted)
+        .ok_or_else(|| format!("{text} cannot be built on chip; choose 4MiB, 8MiB or 16MiB"))
+}
+
 fn channels(text: &str) -> std::result::Result<(u32, Option<u64>), String> {
     let (count, bytes) = match text.split_once(':') {
         Some((count, bytes)) => (count, Some(values::size(bytes)?)),
@@ -366,6 +391,10 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(value_parser!(Memory))
             .conflicts_with_all(["rtl", "reorder"])
             .default_value("onchip");
+        let buffer = arg!(--buffer <SIZE> "On-chip buffer: 4MiB, 8MiB or 16MiB [default: 4MiB]")
+            .value_parser(buffer)
+            .required(false)
+            .conflicts_with("rtl");
         let dram = arg!(--dram <NAME> "On-board DRAM: ddr4-2400, hbm2-1800, or a TOML file")
             .long_help("On-board DRAM: ddr4-2400, hbm2-1800, or a TOML file [default: ddr4-2400]")
             .required(false);
@@ -411,8 +440,8 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .required(false)
             .requires("wave");
         let command = command.next_help_heading("Machine").args([
-            profile, depth, memory, dram, refresh, channels, reorder, seed, rtl, top, param, wave,
-            from, until,
+            profile, depth, memory, buffer, dram, refresh, channels, reorder, seed, rtl, top,
+            param, wave, from, until,
         ]);
         ArrayArgs::augment_args(command.next_help_heading("Several drives")).next_help_heading(None)
     }
@@ -434,6 +463,7 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
             array: ArrayArgs::from_arg_matches(matches)?,
             queue_depth: matches.get_one("queue-depth").copied(),
             memory: matches.get_one("memory").copied().unwrap_or(Memory::Onchip),
+            unit_shift: matches.get_one("buffer").copied(),
             dram: matches.get_one("dram").cloned(),
             refresh: matches.get_one("refresh").copied(),
             channels: matches.get_one("channels").copied(),

@@ -108,6 +108,7 @@ impl Command {
                 | BenchCommand::Latency(args)
                 | BenchCommand::Random(args)
                 | BenchCommand::Speed(args) => &args.report,
+                BenchCommand::Scale(args) => &args.report,
                 BenchCommand::Soak(args) => &args.report,
             },
             Self::Inspect(args) => &args.report,
@@ -268,6 +269,8 @@ pub enum BenchCommand {
     Drives(BenchArgs<DriveIdeal>),
     /// Cycles of one transaction: 4 KiB and 1 MiB, write and read
     Latency(BenchArgs<DriveIdeal>),
+    /// Cycles of a command from 1 to 1023 outstanding, and from 1 to 8 drives
+    Scale(ScaleArgs),
     /// Random: 4 KiB reads, 4 KiB writes, 512 B writes
     Random(BenchArgs<DriveIdeal>),
     /// Simulated cycles per second: streamer busy, and nothing but a clock
@@ -286,6 +289,24 @@ pub struct BenchArgs<P: DefaultProfile> {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<P>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Options of `forebay bench scale`.
+#[derive(Args, Debug)]
+pub struct ScaleArgs {
+    /// Commands of each measurement
+    #[arg(long, value_name = "N", default_value_t = 4_096,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub commands: u64,
+    /// Draw them into this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs<DriveIdeal>,
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The same work on one drive and on several: what each further drive brings, and what it costs.
 
-use forebay_cosim::{Direction, Workload};
+use forebay_cosim::{Direction, Outcome, Workload};
 use forebay_driver::inspect::DriveTally;
 use serde::Serialize;
 
@@ -17,6 +17,8 @@ use crate::workload::{ops, scattered, sequential};
 
 /// Numbers of drives.
 const NUMBERS: [u8; 5] = [1, 2, 3, 4, 8];
+/// Bytes of a transaction of sequential work.
+const PART: u64 = 1 << 20;
 /// Bytes of a transaction of random work, and so of a command.
 const PIECE: u64 = 4096;
 /// Bytes of random work touch so much of the address space.
@@ -41,8 +43,13 @@ struct Row {
     reference: Option<Rate>,
     /// Rate of the streamer over that of the reference.
     ratio: Option<f64>,
-    /// Rate of the streamer over as many times its rate with one drive (and one for the parity).
+    /// Rate of the streamer between the first quarter of the bytes and the last.
+    steady_gigabytes_per_second: f64,
+    /// The same over as many times that with one drive (and one for the parity).
     of_as_many: Option<f64>,
+    /// What the ideal host has of as many times its rate with one drive: the drives wait for one
+    /// another on its link, too.
+    reference_of_as_many: Option<f64>,
     /// Cycles of the run for each transaction.
     cycles_per_transaction: f64,
     /// What the streamer counted of each drive since bring-up; nothing of a single one.
@@ -83,7 +90,14 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             if interrupt::wanted() {
                 ended = Ended::Interrupted;
             }
-            found.add(work, drives, spare, measured.rate, host, session.drives());
+            let outcomes = session.system.take_outcomes();
+            let steady = steady(&outcomes) * 1e3 / session.system.clock_period() as f64;
+            found.add(
+                (work, drives, spare),
+                (measured.rate, steady),
+                host,
+                session.drives(),
+            );
         }
         last = Some(session.header(&ended));
     }
@@ -106,9 +120,25 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     Ok(ended.exit(good))
 }
 
-/// Sequential work in one transaction each way, random work in as many as there are pieces; with
-/// parity the smallest that can be written is a row.
+/// Bytes per cycle between the ends of two transactions, before which a quarter of the bytes had
+/// moved and after which a quarter was left.
+fn steady(outcomes: &[Outcome]) -> f64 {
+    let all: u64 = outcomes.iter().map(|one| one.transferred).sum();
+    let mut moved = 0;
+    let mut ends = outcomes.iter().map(|one| {
+        moved += one.transferred;
+        (moved, one.done)
+    });
+    let mut past = |bytes: u64| ends.find(|(moved, _)| *moved >= bytes).unwrap_or_default();
+    let (from, to) = (past(all / 4), past(all - all / 4));
+    let cycles = to.1.saturating_sub(from.1).max(1);
+    to.0.saturating_sub(from.0) as f64 / cycles as f64
+}
+
+/// Sequential work in large transactions, random work in as many as there are pieces; with parity
+/// the smallest that can be written is a row.
 fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
+    let part = PART.next_multiple_of(least).min(bytes);
     let random = |direction| {
         let size = match direction {
             Direction::Write => least,
@@ -121,8 +151,8 @@ fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
         _ => "write_rows",
     };
     [
-        ("write", sequential(Direction::Write, bytes, bytes)),
-        ("read", sequential(Direction::Read, bytes, bytes)),
+        ("write", sequential(Direction::Write, bytes, part)),
+        ("read", sequential(Direction::Read, bytes, part)),
         (small, random(Direction::Write)),
         ("read_4k", random(Direction::Read)),
     ]
@@ -131,22 +161,26 @@ fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
 impl Found {
     fn add(
         &mut self,
-        work: &'static str,
-        drives: u8,
-        spare: u8,
-        streamer: Rate,
+        (work, drives, spare): (&'static str, u8, u8),
+        (streamer, steady): (Rate, f64),
         reference: Option<Rate>,
         each: Vec<DriveTally>,
     ) {
         let one = self.rows.iter().find(|row| row.work == work);
-        let one = one.map_or(streamer.bytes_per_cycle, |row| row.streamer.bytes_per_cycle);
-        let as_many = f64::from(drives - spare) * one;
+        let data_drives = f64::from(drives - spare);
+        let as_many = data_drives * one.map_or(steady, |row| row.steady_gigabytes_per_second);
+        let host = |rate: &Rate| {
+            let one = one.map_or(Some(rate), |row| row.reference.as_ref())?;
+            rate.ratio_to(one).map(|ratio| ratio / data_drives)
+        };
         self.rows.push(Row {
             id: format!("{work}_{drives}"),
             work,
             drives,
             ratio: reference.as_ref().and_then(|host| streamer.ratio_to(host)),
-            of_as_many: (as_many > 0.0).then(|| streamer.bytes_per_cycle / as_many),
+            steady_gigabytes_per_second: steady,
+            of_as_many: (as_many > 0.0).then(|| steady / as_many),
+            reference_of_as_many: reference.as_ref().and_then(host),
             cycles_per_transaction: streamer.cycles as f64 / streamer.transactions.max(1) as f64,
             streamer,
             reference,
@@ -160,7 +194,9 @@ impl Found {
             ">drives",
             ">B/cycle",
             ">GB/s",
+            ">steady",
             ">of as many",
+            ">host's",
             ">of host",
             ">cycles each",
         ]);
@@ -170,11 +206,42 @@ impl Found {
                 row.drives.to_string(),
                 format!("{:.2}", row.streamer.bytes_per_cycle),
                 format!("{:.2}", row.streamer.gigabytes_per_second),
+                format!("{:.2}", row.steady_gigabytes_per_second),
                 render::ratio(row.of_as_many),
+                render::ratio(row.reference_of_as_many),
                 render::ratio(row.ratio),
                 render::count(row.cycles_per_transaction as u64),
             ]);
         }
         grid
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_steady_leaves_start_and_end_out() {
+        let outcome = |(number, done): (u64, u64)| Outcome {
+            id: number,
+            direction: Direction::Read,
+            address: 0,
+            length: 640,
+            transferred: 640,
+            error: None,
+            first_beat: 0,
+            last_beat: 0,
+            first_answer: 0,
+            done,
+            data: Vec::new(),
+            mismatch: None,
+            aborted: false,
+        };
+        // Slow at first and at last, ten cycles each between.
+        let ends = [500, 900, 910, 920, 930, 940, 950, 1500];
+        let outcomes: Vec<_> = (0..).zip(ends).map(outcome).collect();
+        assert!((steady(&outcomes) - 64.0).abs() < 1e-9);
+        assert!(steady(&[]) == 0.0);
     }
 }

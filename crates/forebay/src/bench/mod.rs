@@ -5,6 +5,8 @@ mod core;
 mod drives;
 mod latency;
 mod random;
+mod scale;
+mod scale_chart;
 mod soak;
 mod speed;
 
@@ -42,6 +44,10 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
             random::run(args)
         }
         BenchCommand::Speed(args) => speed::run(args),
+        BenchCommand::Scale(args) => {
+            small(&args.machine)?;
+            scale::run(args)
+        }
         BenchCommand::Soak(args) => {
             small(&args.machine)?;
             soak::run(args)

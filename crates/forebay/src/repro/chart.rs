@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bars as SVG: one chart a load, one group of bars a design.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::figure::{Figure, Row};
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::Result;
+use crate::svg::{self, Area, BLUE, Drawn, GREEN, GREY, ORANGE};
 
 /// Takes a bar's height out of a row.
 type Height = fn(&Row) -> Option<f64>;
 
-/// What a bar is of, and its colour: told apart without colour vision, too (Okabe and Ito).
+/// What a bar is of, and its colour.
 const SERIES: [(&str, RGBColor, Height); 4] = [
-    ("published", RGBColor(120, 120, 120), |row| {
+    ("published", GREY, |row| {
         row.published.as_ref().map(|published| published.value)
     }),
-    ("model", RGBColor(0, 114, 178), |row| row.model),
-    ("ours (RTL)", RGBColor(230, 159, 0), |row| row.ours),
-    ("their RTL", RGBColor(0, 158, 115), |row| row.rtl),
+    ("model", BLUE, |row| row.model),
+    ("ours (RTL)", ORANGE, |row| row.ours),
+    ("their RTL", GREEN, |row| row.rtl),
 ];
 /// Pixels.
 const HEIGHT: u32 = 300;
@@ -35,20 +35,11 @@ const LABEL: usize = 18;
 /// # Errors
 /// Where the drawing library fails.
 pub fn svg(figure: &Figure, rows: &[&Row]) -> Result<String> {
-    let mut text = String::new();
     let width = MARGIN + GROUP * rows.len() as u32;
-    let root = SVGBackend::with_string(&mut text, (width, HEIGHT)).into_drawing_area();
-    draw(&root, figure, rows).map_err(|error| {
-        let message = format!("drawing {}: {error}", figure.id);
-        Failure::new(Exit::Impossible, message, "report this defect")
-    })?;
-    drop(root);
-    Ok(text)
+    svg::text(&figure.id, (width, HEIGHT), |root| draw(root, figure, rows))
 }
 
-type Drawn = std::result::Result<(), DrawingAreaErrorKind<std::io::Error>>;
-
-fn draw(root: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure, rows: &[&Row]) -> Drawn {
+fn draw(root: &Area<'_>, figure: &Figure, rows: &[&Row]) -> Drawn {
     let used: Vec<_> = SERIES
         .iter()
         .filter(|(_, _, value)| rows.iter().any(|row| value(row).is_some()))
@@ -102,7 +93,7 @@ fn draw(root: &DrawingArea<SVGBackend<'_>, Shift>, figure: &Figure, rows: &[&Row
 }
 
 /// The designs, under their groups.
-fn labels(root: &DrawingArea<SVGBackend<'_>, Shift>, rows: &[&Row]) -> Drawn {
+fn labels(root: &Area<'_>, rows: &[&Row]) -> Drawn {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
     let style = ("sans-serif", 11).into_text_style(root);
     let style = style.pos(Pos::new(HPos::Center, VPos::Top));

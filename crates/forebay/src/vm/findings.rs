@@ -8,7 +8,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::steps::{
-    Amounts, BAD_LBA, DATA, DEPTHS, Images, LOAD, MEMORIES, MIB, PART, PIECE, TRANSFERS, TRAPPED,
+    Amounts, BAD_LBA, DATA, DEPTHS, Images, LOAD, MEMORIES, MIB, PART, PEERS, PIECE, TRANSFERS,
+    TRAPPED,
 };
 use crate::render;
 
@@ -50,16 +51,15 @@ fn same(share: &Path, name: &str, file: &str, image: &Path, at: u64) -> Result<u
 
 /// Doctor says that the same bytes came, both ways.
 pub fn peers(share: &Path, _: &Images, _: &Amounts) -> Finding {
-    let report = read(share, "peers.json")?;
-    let check = &report["check"];
-    let ways = (&check["drive_to_peer"], &check["peer_to_drive"]);
-    match ways {
-        (Value::Bool(true), Value::Bool(true)) => Ok("same bytes, both ways".into()),
-        ways => Err(format!(
-            "drive to card {}, card to drive {}",
-            ways.0, ways.1
-        )),
+    for card in PEERS {
+        let report = read(share, &format!("peers-{card}.json"))?;
+        let (to, from) = ("drive_to_peer", "peer_to_drive");
+        if let Some(way) = [to, from].iter().find(|way| report["check"][way] != true) {
+            return Err(format!("{card}, {way}: {}", report["check"][way]));
+        }
     }
+    let cards = PEERS.len();
+    Ok(format!("{cards} cards: same bytes, both ways"))
 }
 
 /// The file lies in the image, and came back.

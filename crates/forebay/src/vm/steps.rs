@@ -163,8 +163,8 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
         },
         Step {
             name: "peers",
-            shows: "doctor compares bytes between drive and card, both ways",
-            script: "forebay doctor --check --ssd $drive --fpga $card -o json >peers.json\n".into(),
+            shows: "doctor compares bytes between drive and cards, both ways",
+            script: peers(),
             check: Some(findings::peers),
         },
         Step {
@@ -279,6 +279,16 @@ if dmesg | grep -iE 'nvme.*(timeout|error|abort)'; then exit 1; fi
 echo "$(nvme list | grep -c Forebay) drive bound, no error, no time-out in dmesg"
 "#
     )
+}
+
+/// Cards whose payload other devices reach, as they are called in [`COMMON`].
+pub const PEERS: [&str; 2] = ["card", "dram"];
+
+fn peers() -> String {
+    let check = |card| {
+        format!("forebay doctor --check --ssd $drive --fpga ${card} -o json >peers-{card}.json\n")
+    };
+    PEERS.iter().map(check).collect()
 }
 
 /// Memories for the payload beside that on chip, as their cards are called in [`COMMON`].
