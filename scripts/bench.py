@@ -60,7 +60,7 @@ PARITY = {
 
 def parity(memory: str, options: list[str]) -> list[str]:
     """Return the bench of an array with its payload there."""
-    work = [FOREBAY, "bench", "core", "--bytes", "128MiB", *DRIVE, "--fpga-link", "gen4x16"]
+    work = [FOREBAY, "bench", "core", "--bytes", "32MiB", *DRIVE, "--fpga-link", "gen4x16"]
     return [*work, "--memory", memory, *options]
 
 

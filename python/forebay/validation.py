@@ -445,17 +445,22 @@ def drives_table(reports: Path) -> str | None:
 
 
 def parity_table(reports: Path) -> str | None:
-    """Render what `forebay bench core` found of an array with parity; None where one is missing."""
+    """Render what `forebay bench core` found of an array with parity; None where it was not run.
+
+    A memory of which one report is missing, or was not run to its end, has no lines.
+    """
     lines = [["payload", "drives", "write, GB/s", "read, GB/s"], ["---"] * 4]
     for memory, place in (("onchip", "on chip"), ("host", "host DRAM")):
-        for name, drives in PARITY_REPORTS.items():
-            path = reports / f"parity-{memory}-{name}.json"
-            report = json.loads(path.read_text()) if path.exists() else {"interrupted": True}
-            if report["interrupted"]:
-                return None
-            found = (row(report, f"sequential_{way}") for way in ("write", "read"))
-            rates = (f"{one['streamer']['gigabytes_per_second']:.2f}" for one in found)
+        paths = [reports / f"parity-{memory}-{name}.json" for name in PARITY_REPORTS]
+        found = [json.loads(path.read_text()) for path in paths if path.exists()]
+        if len(found) < len(paths) or any(report["interrupted"] for report in found):
+            continue
+        for report, drives in zip(found, PARITY_REPORTS.values(), strict=True):
+            ways = (row(report, f"sequential_{way}") for way in ("write", "read"))
+            rates = (f"{one['streamer']['gigabytes_per_second']:.2f}" for one in ways)
             lines.append([place, drives, *rates])
+    if len(lines) == 2:
+        return None
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -70,7 +70,7 @@ IDEAL = ("--profile", "ideal")
         ("demo --drives 2 --parity --missing 2", "the drives are 0 to 1"),
         ("demo --drives 2 --parity --chunk 128KiB", "up to 64 KiB"),
         ("bench random --drives 2 --parity", "less than a row"),
-        ("vm serve streamer --parity", "one drive"),
+        ("vm serve streamer --socket x.sock --parity", "one drive"),
         ("demo --drives 2 --chunk 48KiB", "choose 4KiB, 8KiB … 1MiB"),
         ("demo --drives 2 --chunk 2MiB", "1048576 (1 MiB)"),
         ("demo --buffer 32MiB", "choose 4MiB, 8MiB or 16MiB"),
