@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 
 import cocotb
-import pytest
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
@@ -110,7 +109,9 @@ async def start(dut, drives: int, pages: int) -> Array:
 
 
 @cocotb.test()
-@cocotb.parametrize(drives=[2, 4, 8], pages=[1, PAGES], idle=[0.0, 0.3])
+@cocotb.parametrize(
+    (("drives", "pages", "idle"), [(2, 1, 0.3), (4, PAGES, 0.0), (4, 1, 0.3), (8, 1, 0.3)])
+)
 async def any_drive_may_go(dut, drives: int, pages: int, idle: float) -> None:
     """Written whole or without a drive, read whole or without it: the bytes are the same."""
     array = await start(dut, drives, pages)
@@ -152,13 +153,7 @@ async def two_are_too_many(dut) -> None:
     assert sum(frame.tkeep) == 100
 
 
-def run(pages: int, **options: object) -> None:
-    """Build the module and simulate it."""
-    parameters = {"Pages": pages, "PiecesMost": 16}
-    simulate(__file__, "fb_nvme_parity", parameters, filelist="rtl/top/onchip.f", **options)
-
-
-@pytest.mark.parametrize("pages", [PAGES])
-def test_parity(pages: int) -> None:
+def test_parity() -> None:
     """Run all coroutines."""
-    run(pages)
+    parameters = {"Pages": PAGES, "PiecesMost": 16}
+    simulate(__file__, "fb_nvme_parity", parameters, filelist="rtl/top/onchip.f")

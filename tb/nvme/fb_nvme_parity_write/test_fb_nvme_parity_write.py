@@ -62,7 +62,12 @@ async def start(dut, drives: int = 4, pages: int = 1, parity: int = 1) -> Writer
 
 
 @cocotb.test()
-@cocotb.parametrize(drives=[2, 3, 5, 8], pages=[1, PAGES], idle=[0.0, 0.3])
+@cocotb.parametrize(
+    (
+        ("drives", "pages", "idle"),
+        [(2, 1, 0.3), (2, PAGES, 0.0), (3, PAGES, 0.3), (5, 1, 0.0), (8, 1, 0.3)],
+    )
+)
 async def rows_have_parity(dut, drives: int, pages: int, idle: float) -> None:
     """Transactions of any length become whole rows, each followed by the sum of its chunks."""
     writer = await start(dut, drives, pages)
