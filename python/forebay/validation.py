@@ -34,8 +34,8 @@ DRIVES_REPORTS = {
     "drives-990pro-host": "host DRAM",
 }
 DRIVES_SAYS = """\
-As many bytes for each drive, start and end included. In brackets the share of as many times the rate
-with one drive; the same of an ideal host; and what the streamer has of that host's rate."""
+As many bytes for each drive, start and end included. In brackets the share of as many times the
+rate with one drive; the same of an ideal host; and what the streamer has of that host's rate."""
 WORKS = {"write": "write", "read": "read", "write_4k": "4 KiB write", "read_4k": "4 KiB read"}
 SCALE_BEGIN = "<!-- scale: begin (python -m forebay.validation writes what follows) -->"
 SCALE_END = "<!-- scale: end -->"
