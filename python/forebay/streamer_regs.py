@@ -227,6 +227,8 @@ FIELDS = {
     "layout": {
         "drives_m1": (2, 0),
         "chunk_m1": (15, 8),
+        "parity": (16, 16),
+        "parity_pages": (32, 24),
     },
 }
 

@@ -36,6 +36,13 @@ DRIVES_REPORTS = {
 DRIVES_SAYS = """\
 As many bytes for each drive, start and end included. In brackets the share of as many times the
 rate with one drive; the same of an ideal host; and what the streamer has of that host's rate."""
+PARITY_BEGIN = "<!-- parity: begin (python -m forebay.validation writes what follows) -->"
+PARITY_END = "<!-- parity: end -->"
+PARITY_REPORTS = {
+    "without": "3, no parity",
+    "whole": "3 + 1",
+    "missing": "3 + 1, drive 1 missing",
+}
 WORKS = {"write": "write", "read": "read", "write_4k": "4 KiB write", "read_4k": "4 KiB read"}
 SCALE_BEGIN = "<!-- scale: begin (python -m forebay.validation writes what follows) -->"
 SCALE_END = "<!-- scale: end -->"
@@ -448,6 +455,26 @@ def drives_table(reports: Path) -> str | None:
     return "\n".join([DRIVES_SAYS, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
+def parity_table(reports: Path) -> str | None:
+    """Render what `forebay bench core` found of an array with parity; None where it was not run.
+
+    A memory of which one report is missing, or was not run to its end, has no lines.
+    """
+    lines = [["payload", "drives", "write, GB/s", "read, GB/s"], ["---"] * 4]
+    for memory, place in (("onchip", "on chip"), ("host", "host DRAM")):
+        paths = [reports / f"parity-{memory}-{name}.json" for name in PARITY_REPORTS]
+        found = [json.loads(path.read_text()) for path in paths if path.exists()]
+        if len(found) < len(paths) or any(report["interrupted"] for report in found):
+            continue
+        for report, drives in zip(found, PARITY_REPORTS.values(), strict=True):
+            ways = (row(report, f"sequential_{way}") for way in ("write", "read"))
+            rates = (f"{one['streamer']['gigabytes_per_second']:.2f}" for one in ways)
+            lines.append([place, drives, *rates])
+    if len(lines) == 2:
+        return None
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def cost(reports: Path, drives: int) -> list[str]:
     """LUT and FF of the streamer for so many drives, where they were counted."""
     path = reports / f"resources-drives{drives}.json"
@@ -509,6 +536,9 @@ def main() -> int:
         picture = f"{SCALE_REPORT}.svg"
         if not options.check and (options.reports / picture).exists():
             shutil.copy(options.reports / picture, PICTURES / picture)
+    parity = parity_table(options.reports)
+    if parity:
+        new = replaced(new, parity, (PARITY_BEGIN, PARITY_END))
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:

@@ -19,7 +19,8 @@
 module fb_nvme_array
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned Drives = 2  // 2 to 8
+    parameter int unsigned Drives = 2,  // 2 to 8
+    parameter int unsigned ParityPages = 0  // of the longest chunk with parity; 0: none
 ) (
     input wire clk,
     input wire rst,
@@ -29,6 +30,8 @@ module fb_nvme_array
     // Settings.
     output logic [ DRIVE_BITS-1:0] drives_m1,
     output logic [            7:0] strip_m1,
+    output logic                   parity,
+    output logic                   degraded,     // with it, one drive and no other is offline
     output logic [DRIVES_MOST-1:0] offline,
     // The same some cycles later, when no completion of the drive is under way any more.
     output logic [DRIVES_MOST-1:0] offline_late,
@@ -143,18 +146,22 @@ module fb_nvme_array
 
   logic [DRIVE_BITS-1:0] drives_m1_q;
   logic [7:0] strip_m1_q;
+  logic parity_q;
   always_ff @(posedge clk) begin
     if (answer && write_q && layout_q) begin
       if (wmask_q[0]) drives_m1_q <= wdata_q[DRIVE_BITS-1:0];
       if (wmask_q[8]) strip_m1_q <= wdata_q[15:8];
+      if (wmask_q[16]) parity_q <= wdata_q[16] && ParityPages > 0;
     end
     if (rst) begin
       drives_m1_q <= '0;
       strip_m1_q  <= 8'd15;
+      parity_q    <= 1'b0;
     end
   end
   assign drives_m1 = drives_m1_q;
   assign strip_m1  = strip_m1_q;
+  assign parity    = parity_q;
 
   logic [Late:0][DRIVES_MOST-1:0] offline_q;
   always_ff @(posedge clk) begin
@@ -164,6 +171,7 @@ module fb_nvme_array
     if (rst) offline_q <= '0;
   end
   assign offline = offline_q[0];
+  assign degraded = parity_q && $onehot(offline_q[0]);
   assign offline_late = offline_q[Late];
 
   // What became of the commands of each drive.
@@ -211,7 +219,7 @@ module fb_nvme_array
       3'd7: shown = 64'(tally.longest);
       default: shown = setting;
     endcase
-    if (layout_q) shown = {48'd0, strip_m1_q, 8'(drives_m1_q)};
+    if (layout_q) shown = {31'd0, 9'(ParityPages), 7'd0, parity_q, strip_m1_q, 8'(drives_m1_q)};
   end
   always_ff @(posedge clk) array_data <= shown;
 

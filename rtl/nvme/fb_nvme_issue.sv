@@ -240,11 +240,15 @@ module fb_nvme_issue
     assign outstanding = all_q;
   end
 
-  // A command that meets a halted queue or a drive that is offline is rejected like one that breaks a rule.
-  logic away, turned_away, reject_q;
+  // A command that meets a halted queue or a drive that is offline is rejected like one that breaks a
+  // rule. A write to the one drive that parity stands for has nothing to do there, and is well.
+  logic away, spared, turned_away, reject_q;
   logic [7:0] extra_pages;
+  logic [CODE_BITS-1:0] verdict;
   assign away = Drives > 1 && cfg.offline[command.drive];
+  assign spared = away && cfg.degraded && wr_go && !halted_q;
   assign turned_away = (halted_q || away) && !command.reject;
+  assign verdict = spared ? ERR_OK : away ? ERR_OFFLINE : ERR_HALTED;
   assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.
   always_ff @(posedge clk) begin
@@ -254,16 +258,11 @@ module fb_nvme_issue
     ledger_page <= command.page;
     ledger_entry <= '{
         drive: command.drive,
-        flush: command.flush && !turned_away,
+        flush: command.flush && (!turned_away || spared),
         loose: command.loose,
         reject: command.reject || turned_away,
         last: command.last,
-        size:
-        turned_away
-        ?
-        {command.size[SIZE_BITS-1:12], 4'd0, away ? ERR_OFFLINE : ERR_HALTED}
-        :
-        command.size
+        size: turned_away ? {command.size[SIZE_BITS-1:12], 4'd0, verdict} : command.size
     };
   end
   assign rejected = reject_q && rejected_code != ERR_OK;

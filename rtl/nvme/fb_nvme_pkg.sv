@@ -48,6 +48,8 @@ package fb_nvme_pkg;
     logic [DRIVE_BITS-1:0] drives_m1;  // drives - 1 of the array
     logic [DRIVES_MOST-1:0] offline;  // drives that are asked for nothing, and not listened to
     logic [7:0] strip_m1;  // pages - 1 of its chunk, a power of two - 1
+    logic parity;  // the last drive holds the parity of the others
+    logic degraded;  // with it, one drive and no other is offline: it is done without
   } cfg_t;
 
   // A command as the write and read paths build it. A rejected one goes no further than the
@@ -121,6 +123,20 @@ package fb_nvme_pkg;
     logic [CODE_BITS-1:0]     code;
     logic [READ_TAG_BITS-1:0] tag;
   } delivery_t;
+
+  // What the user's read was cut into where the array has parity: a packet of its own each.
+  typedef struct packed {
+    logic                     sum;    // one of those that a missing chunk is the sum of
+    logic                     first;  // of them
+    logic                     shown;  // the last of them, or none: its data are the user's
+    logic                     last;   // ends the user's read
+    logic [READ_TAG_BITS-1:0] tag;
+  } piece_t;
+
+  // TKEEP must be full before the last beat, and without holes on it.
+  function automatic logic keep_bad(input logic last, input logic [DATA_BITS/8-1:0] keep);
+    return last ? |(keep[DATA_BITS/8-1:1] & ~keep[DATA_BITS/8-2:0]) : keep != '1;
+  endfunction
 
   // {1, SCT[1:0], SC[7], SC[3:0]}: distinct for every generic and media status of NVM drives.
   function automatic logic [CODE_BITS-1:0] status_code(

@@ -169,6 +169,8 @@ module fb_nvme_regs
     cfg.drives_m1 = '0;
     cfg.offline = '0;
     cfg.strip_m1 = '1;
+    cfg.parity = 1'b0;
+    cfg.degraded = 1'b0;
   end
   assign enable = out.enable.enable.value;
   assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};

@@ -16,7 +16,7 @@
 // is open fails, and so do new commands, until the streamer is disabled. An SSD that has lost one
 // command cannot be trusted with the pages of the others. With several drives it is called lost
 // first: software has as long again to keep it from the bus and to call it offline; then its own
-// commands fail, and those of the others go on.
+// commands fail, and those of the others go on. Its writes are well where parity stands for them.
 //
 // Handshake: tokens and deliveries are AXI4-Stream-like. Latency: one cycle from a noted outcome
 // to the token or delivery. Throughput: a command every four cycles for each ring, the time it
@@ -186,7 +186,7 @@ module fb_nvme_retire
   end
 
   // What became of it.
-  logic open, over, rejected, gone;
+  logic open, over, rejected, gone, spared, failed;
   logic [DRIVE_BITS-1:0] drive;
   logic [ CODE_BITS-1:0] code;
   // A flush that was asked for has an outcome of its own, also where the command had none.
@@ -195,7 +195,10 @@ module fb_nvme_retire
   assign gone = Drives > 1 && offline[drive];
   assign open = !rejected && outcome_q.progress == OPEN;
   assign over = !(open && !halted_q && !gone) && !(outcome_q.progress == DONE_SOON && !look_loose_q);
-  assign code = rejected ? entry_q.size[CODE_BITS-1:0] : outcome_q.code;
+  // What the one drive that parity stands for has not done of a write is no loss.
+  assign spared = open && gone && cfg.degraded && look_side_q;
+  assign failed = !rejected && !spared && outcome_q.error;
+  assign code = rejected ? entry_q.size[CODE_BITS-1:0] : spared ? ERR_OK : outcome_q.code;
 
   // Writes.
   logic [CODE_BITS-1:0] wr_code_q, wr_code;
@@ -203,7 +206,7 @@ module fb_nvme_retire
   logic token_ready, wants_flush;
   assign wr_code = wr_broken_q ? wr_code_q : code;
   assign wants_flush = entry_q.last && entry_q.flush && !(flushing_q && flushed) &&
-      !wr_broken_q && (rejected || !outcome_q.error);
+      !wr_broken_q && !failed;
   assign act_flush = look_q && look_side_q && over && !note_valid && wants_flush;
   assign act_write = look_q && look_side_q && over && !note_valid && !wants_flush &&
       (token_ready || !entry_q.last);

@@ -8,7 +8,7 @@
 //   read command -> read ---/                          \-> doorbell -> SSD
 //
 // Where there are several drives (docs/modules/drives.md), a stripe between write or read and issue
-// finds out which of them a command is for.
+// finds out which of them a command is for; with parity, fb_nvme_parity stands before write and read.
 //
 //   SSD -> queue window -> complete -> retire -> write responses
 //                                            \-> deliver -> read data
@@ -30,6 +30,7 @@ module fb_nvme_streamer
 #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
+    parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned Pages = 1024,  // units of the buffer, power of two
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
@@ -228,6 +229,54 @@ module fb_nvme_streamer
       .rd_held
   );
 
+  // The array's side of the user's streams.
+  logic wr_tvalid, wr_tready, wr_tlast, rdcmd_tvalid, rdcmd_tready;
+  logic rd_tvalid, rd_tready, rd_tlast, rd_tuser, parity_busy;
+  logic [DATA_BITS-1:0] wr_tdata, rd_tdata;
+  logic [DATA_BITS/8-1:0] wr_tkeep, rd_tkeep;
+  logic [255:0] rdcmd_tdata;
+  logic [READ_TAG_BITS-1:0] rd_tid;
+
+  fb_nvme_parity #(
+      .Pages((Drives > 1) ? ParityPages : 0)
+  ) u_parity (
+      .clk,
+      .rst,
+      .restart,
+      .cfg,
+      .s_axis_wr_tvalid,
+      .s_axis_wr_tready,
+      .s_axis_wr_tdata,
+      .s_axis_wr_tkeep,
+      .s_axis_wr_tlast,
+      .s_axis_rdcmd_tvalid,
+      .s_axis_rdcmd_tready,
+      .s_axis_rdcmd_tdata,
+      .m_axis_rd_tvalid,
+      .m_axis_rd_tready,
+      .m_axis_rd_tdata,
+      .m_axis_rd_tkeep,
+      .m_axis_rd_tlast,
+      .m_axis_rd_tuser,
+      .m_axis_rd_tid,
+      .m_axis_wr_tvalid(wr_tvalid),
+      .m_axis_wr_tready(wr_tready),
+      .m_axis_wr_tdata(wr_tdata),
+      .m_axis_wr_tkeep(wr_tkeep),
+      .m_axis_wr_tlast(wr_tlast),
+      .m_axis_rdcmd_tvalid(rdcmd_tvalid),
+      .m_axis_rdcmd_tready(rdcmd_tready),
+      .m_axis_rdcmd_tdata(rdcmd_tdata),
+      .s_axis_rd_tvalid(rd_tvalid),
+      .s_axis_rd_tready(rd_tready),
+      .s_axis_rd_tdata(rd_tdata),
+      .s_axis_rd_tkeep(rd_tkeep),
+      .s_axis_rd_tlast(rd_tlast),
+      .s_axis_rd_tuser(rd_tuser),
+      .s_axis_rd_tid(rd_tid),
+      .busy(parity_busy)
+  );
+
   // From streams to commands.
   logic grow, halted;
   logic wr_valid, wr_ready, rd_valid, rd_ready;
@@ -247,11 +296,11 @@ module fb_nvme_streamer
       .held(wr_held),
       .grow,
       .hold(mem_put_hold),
-      .s_axis_wr_tvalid,
-      .s_axis_wr_tready,
-      .s_axis_wr_tdata,
-      .s_axis_wr_tkeep,
-      .s_axis_wr_tlast,
+      .s_axis_wr_tvalid(wr_tvalid),
+      .s_axis_wr_tready(wr_tready),
+      .s_axis_wr_tdata(wr_tdata),
+      .s_axis_wr_tkeep(wr_tkeep),
+      .s_axis_wr_tlast(wr_tlast),
       .offer_valid(wr_offer_valid),
       .offer_page(wr_offer_page),
       .offer_take(wr_offer_take),
@@ -275,9 +324,9 @@ module fb_nvme_streamer
       .rst(restart),
       .cfg,
       .held(rd_held),
-      .s_axis_rdcmd_tvalid,
-      .s_axis_rdcmd_tready,
-      .s_axis_rdcmd_tdata,
+      .s_axis_rdcmd_tvalid(rdcmd_tvalid),
+      .s_axis_rdcmd_tready(rdcmd_tready),
+      .s_axis_rdcmd_tdata(rdcmd_tdata),
       .offer_valid(rd_offer_valid),
       .offer_page(rd_offer_page),
       .offer_take(rd_offer_take),
@@ -626,13 +675,13 @@ module fb_nvme_streamer
       .got_valid(mem_got_valid),
       .got_error(mem_got_error),
       .got_data(mem_got_data),
-      .m_axis_rd_tvalid,
-      .m_axis_rd_tready,
-      .m_axis_rd_tdata,
-      .m_axis_rd_tkeep,
-      .m_axis_rd_tlast,
-      .m_axis_rd_tuser,
-      .m_axis_rd_tid,
+      .m_axis_rd_tvalid(rd_tvalid),
+      .m_axis_rd_tready(rd_tready),
+      .m_axis_rd_tdata(rd_tdata),
+      .m_axis_rd_tkeep(rd_tkeep),
+      .m_axis_rd_tlast(rd_tlast),
+      .m_axis_rd_tuser(rd_tuser),
+      .m_axis_rd_tid(rd_tid),
       .empty(deliver_empty)
   );
 
@@ -697,7 +746,7 @@ module fb_nvme_streamer
 
   always_ff @(posedge clk)
     idle_q <= !ledger_we && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
-        !rd_waits && retire_empty && deliver_empty && !m_axis_wrsp_tvalid;
+        !rd_waits && retire_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
 
   logic array_req, array_write, array_rd_ack, array_wr_ack;
   logic [6:0] array_addr;
@@ -707,11 +756,13 @@ module fb_nvme_streamer
   if (Drives > 1) begin : gen_array
     logic [DRIVE_BITS-1:0] drives_m1;
     logic [7:0] strip_m1;
+    logic parity, degraded;
     logic [DRIVES_MOST-1:0] offline;
     logic [63:0] other_sq_doorbell, other_cq_doorbell;
     logic [31:0] other_nsid;
     fb_nvme_array #(
-        .Drives(Drives)
+        .Drives(Drives),
+        .ParityPages(ParityPages)
     ) u_array (
         .clk,
         .rst,
@@ -719,6 +770,8 @@ module fb_nvme_streamer
         .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
         .drives_m1,
         .strip_m1,
+        .parity,
+        .degraded,
         .offline,
         .offline_late,
         .ring_drive,
@@ -747,6 +800,8 @@ module fb_nvme_streamer
       cfg.drives_m1 = drives_m1;
       cfg.strip_m1 = strip_m1;
       cfg.offline = offline;
+      cfg.parity = parity;
+      cfg.degraded = degraded;
     end
     assign sq_address = (ring_drive == '0) ? sq_doorbell : other_sq_doorbell;
     assign cq_address = (ring_drive == '0) ? cq_doorbell : other_cq_doorbell;

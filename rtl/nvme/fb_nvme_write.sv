@@ -132,11 +132,8 @@ module fb_nvme_write
   assign take_data = (state_q == DATA) && s_axis_wr_tvalid && s_axis_wr_tready;
   assign put = (take_data && !take_empty) || (state_q == PAD && !hold);
 
-  // TKEEP must be full before the last beat, and without holes on it.
-  logic keep_bad;
-  assign keep_bad = s_axis_wr_tlast ?
-      |(s_axis_wr_tkeep[DATA_BITS/8-1:1] & ~s_axis_wr_tkeep[DATA_BITS/8-2:0]) :
-      (s_axis_wr_tkeep != '1);
+  logic holed;
+  assign holed = keep_bad(s_axis_wr_tlast, s_axis_wr_tkeep);
 
   // The last beat of a logical block, and of a page.
   logic block_end, page_end;
@@ -253,12 +250,12 @@ module fb_nvme_write
         end
         DATA:
         if (take_data) begin
-          if (code_q == ERR_OK && keep_bad) code_q <= ERR_BAD_KEEP;
+          if (code_q == ERR_OK && holed) code_q <= ERR_BAD_KEEP;
           if (ends || ends_before) begin
             state_q <= ADDRESS;
           end else if (take_empty && block_begin) begin
             state_q <= CLOSE;
-            if (empty_q && code_q == ERR_OK && !keep_bad) code_q <= ERR_ZERO_LENGTH;
+            if (empty_q && code_q == ERR_OK && !holed) code_q <= ERR_ZERO_LENGTH;
           end else if (s_axis_wr_tlast) begin
             state_q <= PAD;
           end

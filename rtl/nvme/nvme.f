@@ -5,6 +5,7 @@ rtl/nvme/fb_nvme_doorbell.sv
 rtl/nvme/fb_nvme_queue.sv
 rtl/nvme/fb_nvme_write.sv
 rtl/nvme/fb_nvme_read.sv
+rtl/nvme/fb_nvme_divide.sv
 rtl/nvme/fb_nvme_stripe.sv
 rtl/nvme/fb_nvme_issue.sv
 rtl/nvme/fb_nvme_complete.sv
@@ -12,5 +13,10 @@ rtl/nvme/fb_nvme_retire.sv
 rtl/nvme/fb_nvme_deliver.sv
 rtl/nvme/fb_nvme_monitor.sv
 rtl/nvme/fb_nvme_array.sv
+rtl/nvme/fb_nvme_sum.sv
+rtl/nvme/fb_nvme_parity_write.sv
+rtl/nvme/fb_nvme_parity_split.sv
+rtl/nvme/fb_nvme_parity_join.sv
+rtl/nvme/fb_nvme_parity.sv
 rtl/nvme/fb_nvme_regs.sv
 rtl/nvme/fb_nvme_streamer.sv

@@ -15,6 +15,7 @@
 module fb_top_hostdram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
+    parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
     parameter int unsigned AxiIdBits = 4,  // of both windows
     localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::PRP_LISTS_BYTES),
@@ -214,6 +215,7 @@ module fb_top_hostdram #(
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
+      .ParityPages(ParityPages),
       .Pages(1024),
       .UnitBits(UnitBits),
       .ReservePages(512),

@@ -76,6 +76,19 @@ def test_blocks_of_4096(forebay: Run, data: Callable[[int], Path]) -> None:
     assert "not a multiple of the logical block" in refused.out
 
 
+@pytest.mark.parametrize("options", [(), ("--missing", 0), ("--missing", 2)])
+def test_parity(forebay: Run, data: Callable[[int], Path], options: tuple[str | int, ...]) -> None:
+    """Any drive of three may be missing; a write that is less than a row is refused in words."""
+    array = ("run", *IDEAL, "--drives", 3, "--chunk", "4KiB", "--parity", *options)
+    report = forebay(
+        *(*array, "--write", data(50_000), "--transaction", "16KiB"),
+        *("--at", "24KiB", "--read", "--json", "-"),
+    ).report
+    assert report["differ_bytes"] == 0
+    refused = forebay(*array, "--write", data(5000), "--at", 4096, code=2)
+    assert "a multiple of a row, 8192 bytes" in refused.complaint
+
+
 def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], Path]) -> None:
     """A file in pieces, each forced to the medium, one flush at the end."""
     report = forebay(

@@ -24,7 +24,7 @@ fn array(drives: u8, chunk: u64) -> Config {
     let mut config = Config::new(source, profile("ideal"));
     let ssd = config.profile.ssd.clone();
     config.more_drives = (1..drives).map(|_| Drive::new(ssd.clone())).collect();
-    config.driver.array = Some(ArrayOptions { drives, chunk });
+    config.driver.array = Some(ArrayOptions::striped(drives, chunk));
     config
 }
 
@@ -136,10 +136,7 @@ fn what_cannot_be_an_array_is_refused_in_words() {
             .to_string()
     };
     let said = refused(|config| {
-        config.driver.array = Some(ArrayOptions {
-            drives: 2,
-            chunk: 12345,
-        });
+        config.driver.array = Some(ArrayOptions::striped(2, 12345));
     });
     assert!(
         said.contains("12345") && said.contains("power of two"),
@@ -155,10 +152,7 @@ fn what_cannot_be_an_array_is_refused_in_words() {
     let said = refused(|config| {
         let more = Drive::new(config.profile.ssd.clone());
         config.more_drives.push(more);
-        config.driver.array = Some(ArrayOptions {
-            drives: 3,
-            chunk: 4096,
-        });
+        config.driver.array = Some(ArrayOptions::striped(3, 4096));
     });
     assert!(said.contains("built for 2"), "{said}");
 }
@@ -265,7 +259,7 @@ fn the_reference_uses_all_drives() {
     let rate = |drives: u8| {
         let all = (0..drives).map(|_| Drive::new(one.ssd.clone())).collect();
         let chunk = 65536;
-        let options = (drives > 1).then_some(ArrayOptions { drives, chunk });
+        let options = (drives > 1).then_some(ArrayOptions::striped(drives, chunk));
         let mut fabric = one.fabric.clone();
         fabric.host.bytes_per_second *= 8;
         let mut host = Reference::array(&fabric, all, options, 1, 64, 65536).expect("made");

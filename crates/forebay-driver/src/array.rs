@@ -18,6 +18,7 @@ const CHUNK_MOST: u64 = 1 << 20;
 pub struct Layout {
     drives: u64,
     chunk: u64,
+    parity: bool,
 }
 
 impl Layout {
@@ -25,6 +26,7 @@ impl Layout {
     pub const ONE: Self = Self {
         drives: 1,
         chunk: CHUNK_MOST,
+        parity: false,
     };
 
     /// Checks what was asked for.
@@ -32,7 +34,11 @@ impl Layout {
     /// # Errors
     /// Where there are none or too many drives, or the chunk is none that the streamer can cut.
     pub fn new(options: ArrayOptions) -> Result<Self, Error> {
-        let ArrayOptions { drives, chunk } = options;
+        let ArrayOptions {
+            drives,
+            chunk,
+            parity,
+        } = options;
         let drives = u64::from(drives);
         let parameter = |parameter, value, limit: String| {
             Err(Error::Parameter {
@@ -49,12 +55,39 @@ impl Layout {
             let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed".into();
             return parameter("chunk in bytes", chunk, limit);
         }
-        Ok(Self { drives, chunk })
+        if parity && drives < 2 {
+            let limit = "parity needs a drive of its own: 2 drives or more".into();
+            return parameter("number of drives", drives, limit);
+        }
+        Ok(Self {
+            drives,
+            chunk,
+            parity,
+        })
     }
 
-    /// How many drives.
+    /// How many drives, the one with the parity among them.
     pub const fn drives(&self) -> u64 {
         self.drives
+    }
+
+    /// How many of them hold what is written.
+    const fn data_drives(&self) -> u64 {
+        self.drives - self.parity as u64
+    }
+
+    /// Whether the last drive holds the parity of the others.
+    pub const fn parity(&self) -> bool {
+        self.parity
+    }
+
+    /// Bytes of which a write has to be whole multiples, at a multiple of them; with parity a row, a
+    /// chunk of each of the others.
+    pub const fn row(&self) -> Option<u64> {
+        match self.parity {
+            true => Some(self.data_drives() * self.chunk),
+            false => None,
+        }
     }
 
     /// Bytes of a chunk.
@@ -62,10 +95,11 @@ impl Layout {
         self.chunk
     }
 
-    /// As the streamer's register wants it.
-    pub(crate) const fn register(&self) -> u64 {
+    /// The streamer's register with this in it.
+    pub(crate) const fn register(&self, bits: u64) -> u64 {
         let pages_m1 = self.chunk / window::PAGE_BYTES - 1;
-        let bits = regs::layout::DRIVES_M1.set(0, self.drives - 1);
+        let bits = regs::layout::DRIVES_M1.set(bits, self.drives - 1);
+        let bits = regs::layout::PARITY.set(bits, self.parity as u64);
         regs::layout::CHUNK_M1.set(bits, pages_m1)
     }
 
@@ -75,8 +109,8 @@ impl Layout {
             return (0, address);
         }
         let (number, inside) = (address / self.chunk, address % self.chunk);
-        let drive = (number % self.drives) as usize;
-        (drive, number / self.drives * self.chunk + inside)
+        let drive = (number % self.data_drives()) as usize;
+        (drive, number / self.data_drives() * self.chunk + inside)
     }
 
     /// The pieces of a stretch of the array, none of which crosses a chunk: drive, byte address on
@@ -100,7 +134,12 @@ impl Layout {
         })
     }
 
-    /// Sectors of all drives together: as many chunks of each as the smallest has.
+    /// Sectors of all drives together, the parity among them, of so many that are the user's.
+    pub(crate) const fn stretched(&self, sectors: u64) -> u64 {
+        sectors / self.data_drives() * self.drives
+    }
+
+    /// Sectors that are the user's: as many chunks of each drive as the smallest has.
     ///
     /// # Errors
     /// Where the blocks differ, or the smallest drive has not even one chunk.
@@ -135,7 +174,7 @@ impl Layout {
                 remedy: "choose a smaller chunk, or other drives",
             });
         }
-        Ok(all)
+        Ok(each * self.data_drives())
     }
 }
 
@@ -158,10 +197,12 @@ impl fmt::Display for ArrayFacts {
             unused_bytes,
             ..
         } = self;
-        write!(
-            f,
-            "{drives} drives, chunks of {chunk} KiB, {bytes} bytes, {unused_bytes} unused"
-        )
+        write!(f, "{drives} drives, chunks of {chunk} KiB, ")?;
+        if let Some(row) = self.layout.row() {
+            let row = row >> 10;
+            write!(f, "the last with the parity of each {row} KiB, ")?;
+        }
+        write!(f, "{bytes} bytes, {unused_bytes} unused")
     }
 }
 
@@ -179,7 +220,7 @@ mod tests {
     }
 
     fn layout(drives: u8, chunk: u64) -> Layout {
-        Layout::new(ArrayOptions { drives, chunk }).expect("good")
+        Layout::new(ArrayOptions::striped(drives, chunk)).expect("good")
     }
 
     #[test]
@@ -199,6 +240,27 @@ mod tests {
     }
 
     #[test]
+    fn the_last_drive_holds_the_parity() {
+        let parity = |drives| {
+            let striped = ArrayOptions::striped(drives, 8192);
+            Layout::new(ArrayOptions {
+                parity: true,
+                ..striped
+            })
+        };
+        let three = parity(3).expect("good");
+        assert_eq!(three.row(), Some(16384));
+        assert_eq!(three.place(8192 + 5), (1, 5));
+        assert_eq!(three.place(16384), (0, 8192));
+        // Two chunks of each drive; the parity is none of the user's.
+        let sectors = three.sectors(&[namespace(33), namespace(40), namespace(50)]);
+        assert_eq!(sectors.ok(), Some(64));
+        assert_eq!(three.stretched(64), 96);
+        assert_eq!(parity(2).expect("a mirror").row(), Some(8192));
+        assert!(parity(1).is_err());
+    }
+
+    #[test]
     fn odd_chunks_and_numbers_are_refused() {
         for (drives, chunk) in [
             (0, 4096),
@@ -208,7 +270,7 @@ mod tests {
             (2, 12288),
             (2, 2 << 20),
         ] {
-            let refused = Layout::new(ArrayOptions { drives, chunk });
+            let refused = Layout::new(ArrayOptions::striped(drives, chunk));
             assert!(
                 matches!(refused, Err(Error::Parameter { .. })),
                 "{drives} {chunk}"

@@ -167,7 +167,8 @@ fn array_facts(layout: Layout, members: &[Member]) -> Result<ArrayFacts, Error> 
     Ok(ArrayFacts {
         layout,
         bytes: sectors << 9,
-        unused_bytes: u64::try_from(all - u128::from(sectors << 9)).unwrap_or(u64::MAX),
+        unused_bytes: u64::try_from(all - u128::from(layout.stretched(sectors) << 9))
+            .unwrap_or(u64::MAX),
     })
 }
 

@@ -57,6 +57,21 @@ pub(crate) fn attach(
                 remedy: "use fewer drives, or build it with a greater parameter Drives",
             });
         }
+        let most = u64::from(parameters.parity_pages) * PAGE_BYTES;
+        if let Some(array) = options
+            .array
+            .filter(|array| array.parity && array.chunk > most)
+        {
+            return Err(Error::Refused {
+                field: "the chunk of an array with parity",
+                value: format!("{} bytes", array.chunk),
+                limit: match most {
+                    0 => "the streamer is built without parity".into(),
+                    most => format!("the streamer is built for chunks of up to {most} bytes"),
+                },
+                remedy: "use smaller chunks, or build it with a greater parameter ParityPages",
+            });
+        }
         let (usual, bytes) = streamer.data_window(&parameters);
         let data = place.data.unwrap_or(usual);
         check_window(data, bytes, size)?;
@@ -232,7 +247,7 @@ pub(crate) fn start_streamer(
             namespace_sectors: first
                 .array
                 .as_ref()
-                .map_or(first.namespace.sectors, |a| a.bytes >> 9),
+                .map_or(first.namespace.sectors, |a| layout.stretched(a.bytes >> 9)),
             timeout_cycles: options.timeout_cycles,
             retry_limit: options.retry_limit,
             queue_entries: first.queue_entries,

@@ -88,6 +88,19 @@ pub struct ArrayOptions {
     pub drives: u8,
     /// Bytes that follow each other on one drive: a power of two, 4 KiB to 1 MiB.
     pub chunk: u64,
+    /// The last drive holds the parity of the others: one of them may fail.
+    pub parity: bool,
+}
+
+impl ArrayOptions {
+    /// Chunks go round all drives, and none of them may fail.
+    pub const fn striped(drives: u8, chunk: u64) -> Self {
+        Self {
+            drives,
+            chunk,
+            parity: false,
+        }
+    }
 }
 
 /// Bytes of a chunk unless said otherwise: a command of usual size, so that no drive gets more.

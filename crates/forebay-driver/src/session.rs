@@ -168,16 +168,38 @@ impl Session {
             return Ok(Vec::new());
         };
         let lost = streamer.lost(bus)? & !self.offline;
-        let mut found = Vec::new();
-        for (number, facts) in (0..).zip(self.drives()) {
-            if lost >> number & 1 != 0 {
-                discover::silence(bus, facts.nvme.address)?;
-                streamer.set_offline(bus, number)?;
-                found.push(number as u8);
-            }
+        let found: Vec<_> = (0..self.drives().count() as u8)
+            .filter(|number| lost >> number & 1 != 0)
+            .collect();
+        for number in &found {
+            self.give_up(bus, *number)?;
         }
-        self.offline |= lost;
         Ok(found)
+    }
+
+    /// Does without a drive of an array from now on, as [`Session::watch`] does with one that is lost:
+    /// of one that answers with errors, say. Where the array has parity, what is read of it is rebuilt
+    /// from the others.
+    ///
+    /// # Errors
+    /// Where there is no such drive beside others, or the bus fails.
+    pub fn give_up(&mut self, bus: &mut dyn Bus, number: u8) -> Result<(), Error> {
+        let drive = self.drives().nth(number.into());
+        let (Some(facts), Some(streamer), false) = (drive, &self.streamer, self.others.is_empty())
+        else {
+            return Err(Error::Parameter {
+                parameter: "number of the drive to do without",
+                value: number.into(),
+                limit: format!(
+                    "it must be one of an array at the streamer; there are {} drives",
+                    self.drives().count()
+                ),
+            });
+        };
+        discover::silence(bus, facts.nvme.address)?;
+        streamer.set_offline(bus, number.into())?;
+        self.offline |= 1 << number;
+        Ok(())
     }
 
     /// Identifies another namespace.

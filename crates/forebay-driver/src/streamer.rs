@@ -66,6 +66,8 @@ pub struct Parameters {
     pub reserve_pages: u32,
     /// Most drives.
     pub drives: u32,
+    /// Most 4 KiB pages of a chunk of an array with parity; 0: it has none.
+    pub parity_pages: u32,
 }
 
 /// Where a drive is found.
@@ -225,6 +227,7 @@ impl Streamer {
                 cq_offset,
                 reserve_pages: 0,
                 drives: 1,
+                parity_pages: 0,
             });
         }
         let version = self.read(bus, regs::version::OFFSET)? as u32;
@@ -256,6 +259,11 @@ impl Streamer {
                 remedy: "driver and bitstream are of different versions: build both anew",
             });
         }
+        let drives = regs::parameters::DRIVES_MOST.get(bits).max(1) as u32;
+        let layout = match drives {
+            1 => 0,
+            _ => self.read(bus, regs::layout::OFFSET)?,
+        };
         Ok(Parameters {
             version,
             queue_depth: depth as u32,
@@ -263,7 +271,8 @@ impl Streamer {
             unit_shift,
             cq_offset,
             reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,
-            drives: regs::parameters::DRIVES_MOST.get(bits).max(1) as u32,
+            drives,
+            parity_pages: regs::layout::PARITY_PAGES.get(layout) as u32,
         })
     }
 
@@ -321,7 +330,9 @@ impl Streamer {
             ]);
         }
         if config.layout.drives() > 1 {
-            writes.push(("layout", regs::layout::OFFSET, config.layout.register()));
+            let layout = self.read(bus, regs::layout::OFFSET)?;
+            let layout = config.layout.register(layout);
+            writes.push(("layout", regs::layout::OFFSET, layout));
             // What an earlier life has left.
             let states = (0..config.layout.drives()).map(regs::drive_state::of);
             writes.extend(states.map(|offset| ("drive_state", offset, 0)));

@@ -79,6 +79,8 @@ pub struct Session {
     /// The steps of its bring-up.
     pub steps: Vec<StepReport>,
     header: Header,
+    /// The drive of an array that is done without.
+    missing: Option<usize>,
     /// What had crossed the links when counting began.
     hops_before: Vec<HopCount>,
 }
@@ -130,10 +132,15 @@ impl Session {
         let _progress = Progress::stage("bringing drive and streamer up");
         let mut steps = Vec::new();
         system.bring_up(&mut |step| steps.push(StepReport::from(step)))?;
+        if let Some(drive) = args.array.missing() {
+            let given = system.with_session(|session, bus| session.give_up(bus, drive));
+            given.transpose()?;
+        }
         let mut session = Self {
             system,
             steps,
             header,
+            missing: args.array.missing().map(usize::from),
             hops_before: Vec::new(),
         };
         session.begin();
@@ -173,7 +180,7 @@ impl Session {
     }
 
     /// Which byte lies on which drive.
-    fn layout(&self) -> Layout {
+    pub fn layout(&self) -> Layout {
         let session = self.system.session();
         session.map_or(Layout::ONE, |session| session.facts().layout())
     }
@@ -206,16 +213,21 @@ impl Session {
     pub fn stored(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
         let mut all = Vec::with_capacity(bytes);
         for (drive, at, bytes) in self.layout().pieces(address, bytes as u64) {
-            let Some(ssd) = self.system.ssds().get(drive) else {
-                continue;
-            };
-            let piece = ssd.medium().read(at, bytes as usize).map_err(|error| {
-                Failure::new(
-                    Exit::Impossible,
-                    format!("the simulated medium cannot be read: {error}"),
-                    "check the room for temporary files",
-                )
-            })?;
+            let mut piece = vec![0; bytes as usize];
+            // What a missing drive lacks is the sum of all others.
+            for (number, ssd) in self.system.ssds().iter().enumerate() {
+                if (number == drive) == (self.missing == Some(drive)) {
+                    continue;
+                }
+                let data = ssd.medium().read(at, bytes as usize).map_err(|error| {
+                    Failure::new(
+                        Exit::Impossible,
+                        format!("the simulated medium cannot be read: {error}"),
+                        "check the room for temporary files",
+                    )
+                })?;
+                piece.iter_mut().zip(data.iter()).for_each(|(a, b)| *a ^= b);
+            }
             all.extend_from_slice(&piece);
         }
         Ok(all)

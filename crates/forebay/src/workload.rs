@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is moved in a measurement: lists of transactions.
 
+use std::collections::BTreeSet;
+use std::io;
+
 use forebay_cosim::{Access, Direction, Read, Sink, System, Workload, Write, fill_pattern};
 use forebay_driver::Layout;
 use forebay_model::Ssd;
@@ -92,32 +95,51 @@ pub fn scattered(direction: Direction, bytes: u64, size: u64, span: u64, seed: u
     }
 }
 
-/// Puts the pattern where reads will look for it, past the drives' own ways: what a drive holds
-/// before a measurement is not part of it.
+/// Puts the pattern where reads will look for it, and the parity of it, past the drives' own ways:
+/// what a drive holds before a measurement is not part of it.
 ///
 /// # Errors
 /// Where a medium ends before or its file fails.
 pub fn prepare(ssds: &mut [Ssd], layout: Layout, ops: &[Op], seed: u64) -> Result<()> {
     let mut data = Vec::new();
+    let mut rows = BTreeSet::new();
     for op in ops {
         let mut address = op.address;
         for (drive, at, bytes) in layout.pieces(op.address, op.length) {
             data.resize(bytes as usize, 0);
             fill_pattern(seed, address, &mut data);
             address += bytes;
+            rows.insert(at / layout.chunk());
             let Some(ssd) = ssds.get_mut(drive) else {
                 continue;
             };
-            ssd.medium_mut().write(at, &data).map_err(|error| {
-                Failure::new(
-                    Exit::BadInput,
-                    format!("drive {drive} cannot hold {bytes} bytes at {at:#x}: {error}"),
-                    "choose a smaller --bytes, or a larger drive (--profile)",
-                )
-            })?;
+            let written = ssd.medium_mut().write(at, &data);
+            written.map_err(|error| too_small(drive, at, bytes, &error))?;
         }
     }
+    let Some((last, others)) = ssds.split_last_mut().filter(|_| layout.parity()) else {
+        return Ok(());
+    };
+    for row in rows {
+        let (at, bytes) = (row * layout.chunk(), layout.chunk());
+        let mut sum = vec![0; bytes as usize];
+        for (drive, ssd) in others.iter().enumerate() {
+            let data = ssd.medium().read(at, bytes as usize);
+            let data = data.map_err(|error| too_small(drive, at, bytes, &error))?;
+            sum.iter_mut().zip(data.iter()).for_each(|(a, b)| *a ^= b);
+        }
+        let written = last.medium_mut().write(at, &sum);
+        written.map_err(|error| too_small(others.len(), at, bytes, &error))?;
+    }
     Ok(())
+}
+
+fn too_small(drive: usize, at: u64, bytes: u64, error: &io::Error) -> Failure {
+    Failure::new(
+        Exit::BadInput,
+        format!("drive {drive} cannot hold {bytes} bytes at {at:#x}: {error}"),
+        "choose a smaller --bytes, or a larger drive (--profile)",
+    )
 }
 
 #[cfg(test)]
@@ -149,7 +171,7 @@ mod tests {
         };
         let mut ssds = [ssd(), ssd()];
         let (drives, chunk) = (2, 4096);
-        let layout = Layout::new(ArrayOptions { drives, chunk }).unwrap();
+        let layout = Layout::new(ArrayOptions::striped(drives, chunk)).unwrap();
         let all = ops(&scattered(Direction::Read, 16384, 8192, 1 << 20, 9));
         assert!(prepare(&mut ssds, layout, &all, 5).is_ok());
         let mut expected = vec![0; 8192];

@@ -82,9 +82,12 @@ async def settings(dut) -> None:
         await FallingEdge(dut.clk)
         port = {SQ: dut.sq_doorbell, CQ: dut.cq_doorbell, NSID: dut.nsid}[word]
         assert int(port.value) == shown
-    await array.ask(LAYOUT, 0x0F05)
+    # Parity sticks only where it was built, and that is shown.
+    most = int(dut.ParityPages.value)
+    await array.ask(LAYOUT, 0x1_0F05)
     assert (int(dut.drives_m1.value), int(dut.strip_m1.value)) == (5, 15)
-    assert await array.ask(LAYOUT) == 0x0F05
+    assert int(dut.parity.value) == (most > 0)
+    assert await array.ask(LAYOUT) == 0x0F05 | (most > 0) << 16 | most << 24
 
 
 @cocotb.test()
@@ -127,8 +130,23 @@ async def state(dut) -> None:
     assert structs.constant("DRIVES_MOST") == len(dut.offline)
 
 
-@pytest.mark.parametrize("drives", [2, 8])
-def test_array(drives: int) -> None:
-    """Run all coroutines for so many drives."""
-    parameters = {"Drives": drives}
+@cocotb.test()
+async def degraded(dut) -> None:
+    """With parity, and only with it, one drive and no more may be offline."""
+    array = await start(dut)
+    drives, most = int(dut.Drives.value), int(dut.ParityPages.value)
+    for parity in (0, 1):
+        await harness.reset(dut)
+        await array.ask(LAYOUT, parity << 16 | drives - 1)
+        assert int(dut.degraded.value) == 0
+        await array.ask(8 * (drives - 1) + STATE, 1 << 12)
+        assert int(dut.degraded.value) == (parity and most > 0)
+        await array.ask(STATE, 1 << 12)
+        assert int(dut.degraded.value) == 0
+
+
+@pytest.mark.parametrize(("drives", "pages"), [(2, 0), (8, 16)])
+def test_array(drives: int, pages: int) -> None:
+    """Run all coroutines for so many drives, without parity and with it."""
+    parameters = {"Drives": drives, "ParityPages": pages}
     simulate(__file__, "fb_nvme_array", parameters, filelist="rtl/top/onchip.f")

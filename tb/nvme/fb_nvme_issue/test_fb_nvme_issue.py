@@ -258,27 +258,36 @@ async def rejects_and_halt(dut) -> None:
 
 
 @cocotb.test()
-async def offline(dut) -> None:
-    """Commands for a drive that is offline are turned away, those of others are not."""
+@cocotb.parametrize(side=["wr", "rd"], degraded=[0, 1])
+async def offline(dut, side: str, degraded: int) -> None:
+    """Commands for a drive that is offline are turned away, those of others are not.
+
+    Writes that parity stands for are well: with their flush, and without an error.
+    """
     issue = await start(dut)
     if issue.core.drives == 1:
         return
-    dut.cfg.value = structs.pack(
-        "cfg_t", queue_entries=issue.core.entries, data_window=WINDOW, offline=0b10
-    )
+    settings = {"queue_entries": issue.core.entries, "data_window": WINDOW}
+    dut.cfg.value = structs.pack("cfg_t", **settings, offline=0b10, degraded=degraded)
     await harness.step(dut.clk, 3)
+    command_port, valid, ready = (
+        getattr(dut, f"{side}_{n}") for n in ("command", "valid", "ready")
+    )
     for drive in (1, 0):
-        command = random_command() | {"drive": drive}
-        dut.wr_command.value = structs.pack("command_t", **command)
-        dut.wr_valid.value = 1
+        command = random_command() | {"drive": drive, "flush": side == "wr", "last": 1}
+        command_port.value, valid.value = structs.pack("command_t", **command), 1
         await FallingEdge(dut.clk)
-        assert dut.wr_ready.value == 1
+        assert ready.value == 1
         await harness.step(dut.clk)
-        dut.wr_valid.value = 0
+        valid.value = 0
         await FallingEdge(dut.clk)
         found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
         assert found["reject"] == drive and dut.issued.value == 1 - drive
-        assert drive == 0 or found["size"] & 0xFF == spec.ERR_OFFLINE
+        spared = degraded and side == "wr"
+        if drive == 1:
+            assert found["size"] & 0xFF == (spec.ERR_OK if spared else spec.ERR_OFFLINE)
+            assert found["size"] >> 12 == command["size"] >> 12
+        assert found["flush"] == (side == "wr" and (drive == 0 or bool(spared)))
         await harness.step(dut.clk, 2)
 
 

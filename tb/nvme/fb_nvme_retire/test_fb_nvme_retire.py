@@ -32,8 +32,9 @@ class Command:
     loose: int = 0
     reject: int = 0
     tag: int = 0
+    drive: int = 0
     code: int | None = None  # outcome, once noted
-    flushed: bool = False
+    flushed: int = 0  # drives that were asked for it
     delivered: bool = False
 
     def entry(self) -> int:
@@ -45,6 +46,7 @@ class Command:
             size = self.tag << 12 | self.size
         return structs.pack(
             "ledger_t",
+            drive=self.drive,
             flush=self.flush,
             loose=self.loose,
             reject=bool(self.reject),
@@ -58,6 +60,10 @@ class Retire:
 
     def __init__(self, dut) -> None:
         self.dut = dut
+        self.drives = int(dut.Drives.value)
+        self.gone: set[int] = set()  # drives that are offline
+        self.loss: tuple[int, dict[str, int]] | None = None  # one that is about to be
+        self.spared = False  # parity stands for the one that is
         self.queues: dict[str, deque[Command]] = {"wr": deque(), "rd": deque()}
         self.next_page = {"wr": 0, "rd": 512}
         self.tokens: deque[int] = deque()
@@ -78,6 +84,7 @@ class Retire:
         command = Command(page, pages, pages * PAGE - 1, last)
         if simple:
             return command
+        command.drive = random.randrange(self.drives)
         if random.random() < 0.1:
             command.reject, command.last = spec.ERR_OUT_OF_RANGE, 1
         elif side == "wr":
@@ -89,10 +96,33 @@ class Retire:
             self.inside_read = not command.last
         return command
 
+    def lose(self, drive: int, **settings: int) -> None:
+        """Call a drive offline from the next cycle on: it completes nothing more."""
+        self.loss = (drive, settings)
+
+    def _lose(self) -> None:
+        if self.loss is not None:
+            drive, settings = self.loss
+            self.gone.add(drive)
+            self.spared = bool(settings.get("degraded"))
+            self.dut.offline.value = sum(1 << one for one in self.gone)
+            self.dut.cfg.value = config(self.dut, **settings)
+            self.loss = None
+
+    def verdict(self, command: Command, write: bool) -> int | None:
+        """Return what must become of a command, or of the flush it waits for; nothing if open."""
+        if command.reject:
+            return command.reject
+        drive = command.flushed - 1 if command.flushed else command.drive
+        if command.code is None and drive in self.gone:
+            return 0 if write and self.spared else spec.ERR_TIMEOUT
+        return command.code
+
     async def cycle(self, work: float, note: float, ready: float, fail: float = 0.1) -> None:
         """One cycle: new commands, outcomes in any order, and all that must follow."""
         dut = self.dut
         await harness.step(dut.clk)
+        self._lose()
         for side in ("wr", "rd"):
             queue = self.queues[side]
             getattr(dut, f"{side}_look_valid").value = bool(queue)
@@ -120,8 +150,9 @@ class Retire:
         """Note the outcome of one open command, or of the flush that a write waits for."""
         dut = self.dut
         dut.note_valid.value = dut.loose_valid.value = 0
-        everything = [*self.queues["wr"], *self.queues["rd"]]
-        open_ones = [one for one in everything if one.code is None and not one.reject]
+        queues = ((self.queues["wr"], True), (self.queues["rd"], False))
+        everything = [(one, write) for queue, write in queues for one in queue]
+        open_ones = [one for one, write in everything if self.verdict(one, write) is None]
         if not open_ones or random.random() >= note:
             return None
         command = random.choice(open_ones)
@@ -143,9 +174,10 @@ class Retire:
             self.count["token"] += 1
         if dut.flush_valid.value == 1 and dut.flush_ready.value == 1:
             write = self.queues["wr"][0]
-            assert write.flush and not write.flushed and write.code == 0
+            assert write.flush and self.verdict(write, True) == 0
             assert dut.flush_page.value == write.page
-            write.flushed, write.code = True, None
+            assert dut.flush_drive.value == write.flushed < self.drives
+            write.flushed, write.code = write.flushed + 1, None
             self.count["flush"] += 1
         assert dut.rd_retire.value == (self.handed_over is not None)
         if self.handed_over is not None:  # the hand follows the delivery by a cycle
@@ -158,12 +190,12 @@ class Retire:
     def _retired_write(self) -> None:
         write = self.queues["wr"].popleft()
         assert self.dut.retire_count.value == write.pages
-        assert write.reject or write.code is not None, "retired while open"
-        own = write.reject or write.code
+        own = self.verdict(write, True)
+        assert own is not None, "retired while open"
         self.write_code = self.write_code or own
         if write.last:
             if write.flush and not self.write_code:
-                assert write.flushed, "a token before its flush"
+                assert write.flushed == self.drives, "a token before its flush"
             self.tokens.append(self.write_code)
             self.write_code = 0
 
@@ -182,8 +214,8 @@ class Retire:
         self.handed_over = read.pages
         self.count["delivery"] += 1
         assert found["page"] == read.page
-        assert read.reject or read.code is not None, "delivered while open"
-        code = read.reject or read.code
+        code = self.verdict(read, False)
+        assert code is not None, "delivered while open"
         assert found["mute"] == (read.delivered or self.read_broken)
         if not found["mute"]:
             assert found["fail"] == (code != 0)
@@ -210,6 +242,11 @@ async def sweep(dut) -> None:
     dut.sweep.value = 0
 
 
+def config(dut, **settings: int) -> int:
+    """Return the settings for as many drives as there are."""
+    return structs.pack("cfg_t", drives_m1=int(dut.Drives.value) - 1, **settings)
+
+
 async def start(dut, timeout: int = 0) -> Retire:
     """Reset, sweep, and leave everything idle."""
     harness.clear(
@@ -222,8 +259,9 @@ async def start(dut, timeout: int = 0) -> Retire:
         "flush_ready",
         "m_axis_wrsp_tready",
         "delivery_ready",
+        "offline",
     )
-    dut.cfg.value = structs.pack("cfg_t", timeout=timeout)
+    dut.cfg.value = config(dut, timeout=timeout)
     await harness.start(dut)
     await sweep(dut)
     return Retire(dut)
@@ -275,7 +313,7 @@ async def time_out(dut) -> None:
     retire = await start(dut, timeout=200)
     for _ in range(30):
         await retire.cycle(0.9, 0.0, 1.0)
-    assert dut.halted.value == 0
+    assert dut.halted.value == 0 and dut.lost.value == 0
     wanted = {"wr": len(retire.queues["wr"]), "rd": len(retire.queues["rd"])}
     assert wanted["wr"] and wanted["rd"]
     for side in ("wr", "rd"):
@@ -288,6 +326,65 @@ async def time_out(dut) -> None:
     assert dut.halted.value == 1 and harness.cycle() - begun > 200
     assert not retire.queues["wr"] and not retire.queues["rd"] and not retire.tokens
     assert dut.empty.value == 1
+
+
+async def open_command(dut, retire: Retire, side: str, drive: int) -> Command:
+    """Add a command of a drive that ends its transaction."""
+    command = retire.new(side, simple=True)
+    command.last, command.drive = 1, drive
+    await harness.step(dut.clk)
+    dut.ledger_we.value, dut.ledger_wr_side.value = 1, side == "wr"
+    dut.ledger_page.value, dut.ledger_entry.value = command.page, command.entry()
+    await harness.step(dut.clk)
+    dut.ledger_we.value = 0
+    retire.queues[side].append(command)
+    return command
+
+
+@cocotb.test()
+@cocotb.parametrize(side=["wr", "rd"], saved=[False, True])
+async def a_drive_is_lost(dut, side: str, saved: bool) -> None:
+    """A time-out calls its drive lost; unless it is offline in time, the queue halts after all."""
+    retire = await start(dut, timeout=200)
+    drive = retire.drives - 1
+    command = await open_command(dut, retire, side, drive)
+    # One drive alone is all there is: nothing is left that could go on.
+    alone = retire.drives == 1
+    if alone or not saved:
+        command.code = spec.ERR_TIMEOUT
+    begun = harness.cycle()
+    while dut.lost.value == 0:
+        await retire.cycle(0.0, 0.0, 1.0)
+    assert harness.cycle() - begun > 200
+    assert dut.lost.value == 1 << drive
+    assert dut.halted.value == alone
+    if saved and not alone:
+        retire.lose(drive, timeout=200)
+    for _ in range(600):
+        await retire.cycle(0.0, 0.0, 1.0)
+    assert dut.halted.value == (alone or not saved)
+    assert not retire.queues[side] and not retire.tokens
+
+
+@cocotb.test()
+@cocotb.parametrize(spared=[False, True])
+async def drives_that_are_gone(dut, spared: bool) -> None:
+    """What a drive leaves open fails, but for writes that parity stands for; all else ends."""
+    retire = await start(dut)
+    # The only drive there is is never offline.
+    for drive in range(retire.drives if retire.drives > 1 else 0):
+        for n in range(900):
+            if n == 300:
+                retire.lose(drive, degraded=spared)
+            await retire.cycle(0.6, 0.5, 0.9, fail=0.05)
+        await retire.drain()
+        assert dut.halted.value == 0
+        assert all(number > 10 for number in retire.count.values())
+        # A new life with all of them.
+        dut.offline.value, dut.cfg.value = 0, config(dut)
+        await harness.reset(dut, 2)
+        await sweep(dut)
+        retire = Retire(dut)
 
 
 @cocotb.test()
@@ -312,18 +409,18 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(loose: int, **options: object) -> None:
-    """Build the module and simulate it."""
-    parameters = {"Pages": 1024, "LooseDepth": loose}
+def run(drives: int, **options: object) -> None:
+    """Build the module for so many drives and simulate it."""
+    parameters = {"Pages": 1024, "LooseDepth": 64, "Drives": drives}
     simulate(__file__, "fb_nvme_retire", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize("loose", [64])
-def test_retire(loose: int) -> None:
-    """Run all coroutines."""
-    run(loose)
+@pytest.mark.parametrize("drives", [1, 4])
+def test_retire(drives: int) -> None:
+    """Run all coroutines for one drive and for several."""
+    run(drives)
 
 
 def test_assertion_fires() -> None:
     """The assertion stops the simulation."""
-    run(64, testcase="withdraw", expect_failure="m_axis_wrsp: valid fell")
+    run(1, testcase="withdraw", expect_failure="m_axis_wrsp: valid fell")

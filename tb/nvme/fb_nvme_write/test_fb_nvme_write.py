@@ -128,7 +128,7 @@ async def waits_for_its_data(dut) -> None:
     writer.late = 1.0
     data = random.randbytes(2 * PAGE)
     await writer.send(0, data)
-    while not dut.mem_end.value == 1:
+    while dut.mem_end.value != 1:
         await harness.step(dut.clk)
     for _ in range(40):
         await harness.step(dut.clk)

@@ -618,6 +618,10 @@ pub mod layout {
     pub const DRIVES_M1: Field = Field::new(0, 3);
     /// Chunk: 4 KiB pages - 1 that follow each other on one drive, a power of two - 1.
     pub const CHUNK_M1: Field = Field::new(8, 8);
+    /// Parity: The last drive holds the parity of the others: a write is whole rows, a chunk of each of them, and what one drive lacks is rebuilt while it is read. Always 0 where `parity_pages` is.
+    pub const PARITY: Field = Field::new(16, 1);
+    /// Parity pages: 4 KiB pages of the longest chunk with parity; 0: the RTL was built without.
+    pub const PARITY_PAGES: Field = Field::new(24, 9);
 }
 
 /// Every register and memory: name and offset, by offset.
@@ -760,7 +764,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 72] = [
+pub const FIELDS: [(&str, &str, Field); 74] = [
     ("sq_doorbell", "address", sq_doorbell::ADDRESS),
     ("cq_doorbell", "address", cq_doorbell::ADDRESS),
     ("data_window", "address", data_window::ADDRESS),
@@ -833,4 +837,6 @@ pub const FIELDS: [(&str, &str, Field); 72] = [
     ("drive_longest", "cycles", drive_longest::CYCLES),
     ("layout", "drives_m1", layout::DRIVES_M1),
     ("layout", "chunk_m1", layout::CHUNK_M1),
+    ("layout", "parity", layout::PARITY),
+    ("layout", "parity_pages", layout::PARITY_PAGES),
 ];

@@ -10,7 +10,10 @@ use super::values;
 use crate::failure::{Failure, Result};
 
 /// Their names.
-pub const NAMES: [&str; 3] = ["drives", "chunk", "fpga-link"];
+pub const NAMES: [&str; 5] = ["drives", "chunk", "parity", "missing", "fpga-link"];
+
+/// Most 4 KiB pages of a chunk of an array with parity: so much memory our RTL has for its sums.
+pub const PARITY_PAGES: u64 = 16;
 
 /// How many drives, and how they make one address space.
 #[derive(Args, Clone, Debug)]
@@ -21,6 +24,12 @@ pub struct ArrayArgs {
     /// Bytes that follow each other on one drive of several: a power of two, 4KiB to 1MiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = chunk)]
     chunk: u64,
+    /// The last drive holds the parity of the others: one of them may fail
+    #[arg(long)]
+    parity: bool,
+    /// Do without this drive of an array with parity, 0 upwards
+    #[arg(long, value_name = "DRIVE", requires = "parity")]
+    missing: Option<u8>,
     /// Link of the FPGA card in place of the profile's, such as gen4x16
     #[arg(id = "fpga-link", long, value_name = "LINK", value_parser = values::link)]
     fpga_link: Option<u64>,
@@ -28,8 +37,8 @@ pub struct ArrayArgs {
 
 /// As the driver will have it, whatever the number of drives.
 fn chunk(text: &str) -> std::result::Result<u64, String> {
-    let (drives, chunk) = (1, values::length(text)?);
-    Layout::new(ArrayOptions { drives, chunk })
+    let chunk = values::length(text)?;
+    Layout::new(ArrayOptions::striped(1, chunk))
         .map(|_| chunk)
         .map_err(|error| format!("{error}; choose 4KiB, 8KiB … 1MiB"))
 }
@@ -73,11 +82,57 @@ impl ArrayArgs {
         self.drives = Some(drives);
     }
 
+    /// Whether one of the drives holds the parity of the others.
+    pub const fn parity(&self) -> bool {
+        self.parity
+    }
+
+    /// The drive to do without.
+    pub const fn missing(&self) -> Option<u8> {
+        self.missing
+    }
+
+    /// Whether so many drives can be what is asked for.
+    ///
+    /// # Errors
+    /// Where parity cannot be.
+    pub fn check(&self, drives: usize) -> Result<()> {
+        if !self.parity {
+            return Ok(());
+        }
+        if drives < 2 {
+            return Err(Failure::input(
+                "--parity",
+                format_args!("with {drives} drive"),
+                "parity takes a drive of its own: there must be 2 or more",
+                "add --drives N, or leave it out",
+            ));
+        }
+        if self.chunk > PARITY_PAGES << 12 {
+            return Err(Failure::input(
+                "--chunk",
+                format_args!("{} KiB with --parity", self.chunk >> 10),
+                &format!("our RTL adds chunks of up to {} KiB up", PARITY_PAGES << 2),
+                "choose a smaller chunk, or leave --parity out",
+            ));
+        }
+        if let Some(drive) = self.missing.filter(|drive| usize::from(*drive) >= drives) {
+            return Err(Failure::input(
+                "--missing",
+                drive,
+                &format!("the drives are 0 to {}", drives - 1),
+                "name one of them, or leave it out",
+            ));
+        }
+        Ok(())
+    }
+
     /// What the driver is to make of so many drives; none of one.
     pub fn options(&self, drives: usize) -> Option<ArrayOptions> {
         (drives > 1).then_some(ArrayOptions {
             drives: drives as u8,
             chunk: self.chunk,
+            parity: self.parity,
         })
     }
 }

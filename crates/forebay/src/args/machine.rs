@@ -244,15 +244,27 @@ impl<P> MachineArgs<P> {
     /// # Errors
     /// Where the RTL or a profile is not found.
     pub fn config_of_card(&self) -> Result<Config> {
+        if self.array.parity() {
+            return Err(Failure::input(
+                "--parity",
+                "given",
+                "the card with a host port has one drive",
+                "leave it out",
+            ));
+        }
         self.config_of(self.source_of(|root, depth, pages| self.memory.card(root, depth, pages))?)
     }
 
     fn config_of(&self, mut source: Source) -> Result<Config> {
         let (profile, more) = self.load_profile()?;
         let drives = 1 + more.len();
+        self.array.check(drives)?;
         if drives > 1 && self.rtl.is_empty() {
             self.check_depth(drives)?;
             source = source.parameter("Drives", drives);
+            if self.array.parity() {
+                source = source.parameter("ParityPages", array::PARITY_PAGES);
+            }
         }
         let dram = self.load_dram()?;
         let channels = dram.as_ref().map_or(1, |dram| dram.channels);

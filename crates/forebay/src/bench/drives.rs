@@ -41,7 +41,7 @@ struct Row {
     reference: Option<Rate>,
     /// Rate of the streamer over that of the reference.
     ratio: Option<f64>,
-    /// Rate of the streamer over as many times its rate with one drive.
+    /// Rate of the streamer over as many times its rate with one drive (and one for the parity).
     of_as_many: Option<f64>,
     /// What the ideal host has of as many times its rate with one drive: the drives wait for one
     /// another on its link, too.
@@ -56,7 +56,9 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     let mut found = Found::default();
     let mut ended = Ended::Done;
     let mut last = None;
-    for drives in NUMBERS {
+    // Of those with parity, one is not for data.
+    let spare = u8::from(args.machine.array.parity());
+    for drives in NUMBERS.into_iter().filter(|drives| *drives > spare) {
         if !ended.is_done() {
             break;
         }
@@ -64,10 +66,11 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         machine.array.set_drives(drives);
         let mut session = Session::start(&machine, super::SCHEMA, |_| Ok(()))?;
         let reference = Reference::new(&machine)?;
+        let row = session.layout().row();
         // As many bytes for each: start and end then weigh the same, however many drives.
-        let all = bytes(args, &session)?.saturating_mul(drives.into());
+        let all = bytes(args, &session)?.saturating_mul((drives - spare).into());
         let bytes = all.min(session.namespace()?.bytes());
-        for (work, workload) in works(bytes, machine.seed) {
+        for (work, workload) in works(bytes, row.unwrap_or(PIECE), machine.seed) {
             if !ended.is_done() {
                 break;
             }
@@ -85,7 +88,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             if interrupt::wanted() {
                 ended = Ended::Interrupted;
             }
-            found.add(work, drives, measured.rate, host, session.drives());
+            found.add((work, drives, spare), measured.rate, host, session.drives());
         }
         last = Some(session.header(&ended));
     }
@@ -108,13 +111,24 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     Ok(ended.exit(good))
 }
 
-/// Sequential work in one transaction each way, random work in as many as there are pieces.
-fn works(bytes: u64, seed: u64) -> [(&'static str, Workload); 4] {
-    let random = |direction| scattered(direction, bytes / 8, PIECE, SPREAD.max(bytes), seed);
+/// Sequential work in one transaction each way, random work in as many as there are pieces; with
+/// parity the smallest that can be written is a row.
+fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
+    let random = |direction| {
+        let size = match direction {
+            Direction::Write => least,
+            Direction::Read => PIECE,
+        };
+        scattered(direction, bytes / 8, size, SPREAD.max(bytes), seed)
+    };
+    let small = match least {
+        PIECE => "write_4k",
+        _ => "write_rows",
+    };
     [
         ("write", sequential(Direction::Write, bytes, bytes)),
         ("read", sequential(Direction::Read, bytes, bytes)),
-        ("write_4k", random(Direction::Write)),
+        (small, random(Direction::Write)),
         ("read_4k", random(Direction::Read)),
     ]
 }
@@ -122,8 +136,7 @@ fn works(bytes: u64, seed: u64) -> [(&'static str, Workload); 4] {
 impl Found {
     fn add(
         &mut self,
-        work: &'static str,
-        drives: u8,
+        (work, drives, spare): (&'static str, u8, u8),
         streamer: Rate,
         reference: Option<Rate>,
         each: Vec<DriveTally>,
@@ -131,7 +144,7 @@ impl Found {
         let one = self.rows.iter().find(|row| row.work == work);
         let of_one = |rate: &Rate, one: &Rate| {
             let ratio = rate.ratio_to(one)?;
-            Some(ratio / f64::from(drives))
+            Some(ratio / f64::from(drives - spare))
         };
         let host = |rate: &Rate| {
             let one = one.map_or(Some(rate), |row| row.reference.as_ref())?;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::args::{BenchArgs, BenchCommand, DefaultProfile, MachineArgs, ReportArgs};
 use crate::demo;
-use crate::failure::{Exit, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::reference::Reference;
 use crate::render::{self, Grid, Page};
@@ -35,12 +35,37 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
     match command {
         BenchCommand::Core(args) => core::run(args),
         BenchCommand::Drives(args) => drives::run(args),
-        BenchCommand::Latency(args) => latency::run(args),
-        BenchCommand::Random(args) => random::run(args),
+        BenchCommand::Latency(args) => {
+            small(&args.machine)?;
+            latency::run(args)
+        }
+        BenchCommand::Random(args) => {
+            small(&args.machine)?;
+            random::run(args)
+        }
         BenchCommand::Speed(args) => speed::run(args),
-        BenchCommand::Scale(args) => scale::run(args),
-        BenchCommand::Soak(args) => soak::run(args),
+        BenchCommand::Scale(args) => {
+            small(&args.machine)?;
+            scale::run(args)
+        }
+        BenchCommand::Soak(args) => {
+            small(&args.machine)?;
+            soak::run(args)
+        }
     }
+}
+
+/// Whether pieces smaller than a row can be written.
+fn small<P>(machine: &MachineArgs<P>) -> Result<()> {
+    if !machine.array.parity() {
+        return Ok(());
+    }
+    Err(Failure::input(
+        "--parity",
+        "given",
+        "this bench writes less than a row, a chunk of each drive with data, which parity refuses",
+        "leave it out, or run bench core or bench drives",
+    ))
 }
 
 /// What a bench reports.

@@ -23,6 +23,19 @@ pub(super) fn start(args: &RunArgs) -> Result<Session> {
     let mut session = Session::start(&args.machine, "forebay.run/1", |config| {
         adjust(args, config)
     })?;
+    if let (Some(row), Some(_)) = (session.layout().row(), &args.write) {
+        let transaction = args.transaction.unwrap_or(0);
+        for (option, value) in [("--at", args.at), ("--transaction", transaction)] {
+            if !value.is_multiple_of(row) {
+                return Err(Failure::input(
+                    option,
+                    value,
+                    &format!("with parity a write begins at a multiple of a row, {row} bytes"),
+                    "choose a multiple, or other --drives or --chunk",
+                ));
+            }
+        }
+    }
     session.begin();
     Ok(session)
 }

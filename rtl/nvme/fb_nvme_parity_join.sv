@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_nvme_parity_join: one packet for each of the user's reads, from those of its pieces.
+//
+// What:        pieces follow each other without TLAST between them. Those that a missing chunk is the
+//              sum of are added up, and only the last of them is sent on, as the sum of all. The first
+//              piece that fails ends the user's read with its error; those behind it are swallowed.
+//              Without parity packets go through as they are.
+// Handshake:   AXI4-Stream; TREADY follows the user's within the cycle. `piece` is there before the
+//              first beat of its packet.
+// Latency:     none. Throughput: 64 bytes a cycle, of the pieces as they come.
+// 512-bit registers: none but the output of the memory of the sum.
+//
+// Does not implement: pieces of other drives at the same time.
+
+`default_nettype none
+
+module fb_nvme_parity_join
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned Beats = 1024  // of the longest chunk, a power of two
+) (
+    input wire clk,
+    input wire rst,     // of the whole streamer
+    input wire restart, // a new life of the queue: forget everything but a read half sent
+
+    input wire parity,  // the array has it
+
+    input  wire         piece_valid,
+    output logic        piece_ready,
+    input  wire piece_t piece,
+
+    input  wire                      s_axis_rd_tvalid,
+    output logic                     s_axis_rd_tready,
+    input  wire  [    DATA_BITS-1:0] s_axis_rd_tdata,
+    input  wire  [  DATA_BITS/8-1:0] s_axis_rd_tkeep,
+    input  wire                      s_axis_rd_tlast,
+    input  wire                      s_axis_rd_tuser,
+    input  wire  [READ_TAG_BITS-1:0] s_axis_rd_tid,
+
+    output logic                     m_axis_rd_tvalid,
+    input  wire                      m_axis_rd_tready,
+    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
+    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
+    output logic                     m_axis_rd_tlast,
+    output logic                     m_axis_rd_tuser,
+    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid
+);
+
+  logic swallow_q;  // the user's read has ended with an error
+  logic owed_q;  // it was cut in two by a restart: its end comes from here
+  logic late_q;  // and so was a piece: its end is still to come, and of no use
+
+  logic take, give;  // a beat moves on this side, on the user's
+  assign take = s_axis_rd_tvalid && s_axis_rd_tready;
+  assign give = m_axis_rd_tvalid && m_axis_rd_tready;
+
+  // What the beat on offer is for.
+  logic known, adds, shown, sum_ready;
+  assign known = s_axis_rd_tvalid && !late_q && !owed_q && (!parity || piece_valid) && sum_ready;
+  assign adds = parity && piece.sum && !swallow_q;
+  assign shown = !parity || (!swallow_q && (piece.shown || s_axis_rd_tuser));
+  assign s_axis_rd_tready = late_q || (known && (!shown || m_axis_rd_tready));
+  assign piece_ready = take && !late_q && s_axis_rd_tlast;
+
+  logic [DATA_BITS-1:0] sum;
+  fb_nvme_sum #(
+      .Beats(Beats)
+  ) u_sum (
+      .clk,
+      .rst  (rst || restart),
+      .first(!adds || piece.first || s_axis_rd_tuser),
+      .step (take && !late_q && adds),
+      .last (s_axis_rd_tlast),
+      .data (s_axis_rd_tdata),
+      .ready(sum_ready),
+      .beat (),
+      .sum
+  );
+
+  assign m_axis_rd_tvalid = (known && shown) || owed_q;
+  assign m_axis_rd_tdata = owed_q ? DATA_BITS'(ERR_HALTED) : sum;
+  assign m_axis_rd_tkeep = s_axis_rd_tkeep & {DATA_BITS / 8{!owed_q}};
+  assign m_axis_rd_tuser = s_axis_rd_tuser || owed_q;
+  assign m_axis_rd_tlast = (s_axis_rd_tlast && (!parity || piece.last || s_axis_rd_tuser)) || owed_q;
+  assign m_axis_rd_tid = parity ? piece.tag : s_axis_rd_tid;
+
+  logic inside_q, inside_piece_q;
+  always_ff @(posedge clk) begin
+    if (take) inside_piece_q <= !s_axis_rd_tlast;
+    if (give) inside_q <= !m_axis_rd_tlast;
+    if (take && s_axis_rd_tlast && parity && !late_q)
+      swallow_q <= !piece.last && (swallow_q || s_axis_rd_tuser);
+    if (restart) begin
+      swallow_q <= 1'b0;
+      owed_q <= give ? !m_axis_rd_tlast : inside_q;
+      late_q <= take ? !s_axis_rd_tlast : inside_piece_q;
+    end else begin
+      if (give) owed_q <= 1'b0;
+      if (take) late_q <= 1'b0;
+    end
+    if (rst) begin
+      swallow_q <= 1'b0;
+      owed_q <= 1'b0;
+      late_q <= 1'b0;
+      inside_q <= 1'b0;
+      inside_piece_q <= 1'b0;
+    end
+  end
+
+  fb_axis_check #(
+      .Width(DATA_BITS + DATA_BITS / 8 + 2 + READ_TAG_BITS),
+      .Name ("m_axis_rd")
+  ) u_check (
+      .clk,
+      .rst  (rst || restart),
+      .valid(m_axis_rd_tvalid),
+      .ready(m_axis_rd_tready),
+      .data ({m_axis_rd_tid, m_axis_rd_tuser, m_axis_rd_tlast, m_axis_rd_tkeep, m_axis_rd_tdata})
+  );
+
+`ifndef SYNTHESIS
+  a_piece_known :
+  assert property (@(posedge clk) disable iff (rst || restart)
+                   parity && s_axis_rd_tvalid && !late_q |-> piece_valid)
+  else $error("fb_nvme_parity_join (%m): a beat of a piece that nobody has asked for");
+`endif
+
+endmodule
+
+`default_nettype wire

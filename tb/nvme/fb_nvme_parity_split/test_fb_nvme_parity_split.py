@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_parity_split: the pieces of a read make up its bytes, whichever drive is missing."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSource
+
+import harness
+import structs
+from rows import Rows
+from runner import simulate
+
+PAGE = 4096
+ROWS = 1 << 20  # of the array
+
+
+class Splitter:
+    """The device under test with a command source and somebody who takes the pieces."""
+
+    def __init__(self, dut, rows: Rows) -> None:
+        self.dut, self.rows = dut, rows
+        bus = AxiStreamBus.from_prefix(dut, "s_axis_rdcmd")
+        self.source = AxiStreamSource(bus, dut.clk, dut.rst, byte_lanes=32)
+        self.source.log.setLevel("WARNING")
+        self.idle = 0.0
+        self.parity = True
+        self.found: list[dict[str, int]] = []
+        cocotb.start_soon(self._take())
+
+    async def _take(self) -> None:
+        dut = self.dut
+        while True:
+            await harness.step(dut.clk)
+            dut.m_axis_rdcmd_tready.value = random.random() >= self.idle
+            dut.piece_ready.value = random.random() >= self.idle / 2 or dut.piece_ready.value == 1
+            await FallingEdge(dut.clk)
+            moves = dut.m_axis_rdcmd_tvalid.value == 1 and dut.m_axis_rdcmd_tready.value == 1
+            told = dut.piece_valid.value == 1 and dut.piece_ready.value == 1
+            assert told == (moves and self.parity)
+            if moves:
+                bits = int(dut.m_axis_rdcmd_tdata.value)
+                fields = structs.unpack("piece_t", int(dut.piece.value))
+                fields["address"] = bits & (1 << 64) - 1
+                fields["length"] = bits >> 64 & (1 << 64) - 1
+                fields["loose"] = bits >> 128 & 1
+                fields["cycle"] = harness.cycle()
+                self.found.append(fields)
+
+    async def ask(self, address: int, length: int, tag: int | None = None) -> None:
+        """Queue one read command."""
+        loose = 0 if tag is None else 1 << 128 | tag << 136
+        beat = address | length << 64 | loose
+        await self.source.send(AxiStreamFrame(beat.to_bytes(32, "little")))
+
+    async def pieces(self) -> list[dict[str, int]]:
+        """Return the pieces of the next command."""
+        while not any(one["last"] for one in self.found):
+            await harness.step(self.dut.clk)
+        end = next(n for n, one in enumerate(self.found) if one["last"]) + 1
+        taken, self.found = self.found[:end], self.found[end:]
+        return taken
+
+    def wanted(self, address: int, length: int, hole: int | None) -> list[tuple[int, ...]]:
+        """Return what pieces a read must have: address, bytes, sum, first, shown, last."""
+        rows, found = self.rows, []
+        end = address + length
+        while address < end:
+            part = min(end, (address // rows.chunk + 1) * rows.chunk) - address
+            last = address + part == end
+            at = rows.moved(address)
+            row, drive = at // (rows.chunk * rows.drives), at // rows.chunk % rows.drives
+            if drive == hole:
+                others = [(hole + n) % rows.drives for n in range(1, rows.drives)]
+                for n, other in enumerate(others):
+                    place = (row * rows.drives + other) * rows.chunk + at % rows.chunk
+                    shown = n == rows.drives - 2
+                    found.append((place, part, 1, n == 0, shown, last and shown))
+            else:
+                found.append((at, part, 0, 0, 1, last))
+            address += part
+        return found
+
+
+def config(rows: Rows, hole: int | None = None, parity: int = 1, block: int = 512) -> int:
+    """Return the settings of an array, of which a drive is missing."""
+    return structs.pack(
+        "cfg_t",
+        drives_m1=rows.drives - 1,
+        strip_m1=rows.chunk // PAGE - 1,
+        parity=parity,
+        block_4k=block == PAGE,
+        degraded=hole is not None,
+        offline=0 if hole is None else 1 << hole,
+        namespace_sectors=ROWS * rows.drives * rows.chunk // 512,
+    )
+
+
+async def start(dut, drives: int = 4, pages: int = 2, **settings: int | None) -> Splitter:
+    """Reset with an array."""
+    harness.clear(dut, "m_axis_rdcmd_tready", "piece_ready")
+    rows = Rows(drives, pages * PAGE)
+    dut.cfg.value = config(rows, **settings)
+    splitter = Splitter(dut, rows)
+    splitter.parity = bool(settings.get("parity", 1))
+    await harness.start(dut)
+    return splitter
+
+
+@cocotb.test()
+@cocotb.parametrize(drives=[2, 3, 5, 8], pages=[1, 2, 16], idle=[0.0, 0.4])
+async def pieces_make_the_read(dut, drives: int, pages: int, idle: float) -> None:
+    """Whichever drive is missing, its chunks are asked of the others, and no byte twice."""
+    splitter = await start(dut, drives, pages)
+    splitter.idle = idle
+    splitter.source.set_pause_generator(harness.stalls(idle))
+    rows = splitter.rows
+    for hole in (None, *range(drives)):
+        dut.cfg.value = config(rows, hole)
+        for _ in range(5):
+            length = random.choice([1, 512, PAGE, rows.row, random.randrange(1, 3 * rows.row)])
+            address = random.randrange(ROWS * rows.row - length) // 512 * 512
+            tag = random.getrandbits(8) if length <= PAGE and random.random() < 0.5 else None
+            await splitter.ask(address, length, tag)
+            pieces = await splitter.pieces()
+            names = ("address", "length", "sum", "first", "shown", "last")
+            found = [tuple(one[name] for name in names) for one in pieces]
+            # What is `first` matters only where something is added up.
+            found = [(*one[:3], one[2] and one[3], *one[4:]) for one in found]
+            assert found == splitter.wanted(address, length, hole)
+            assert all(one["tag"] == (tag or 0) and not one["loose"] for one in pieces)
+
+
+@cocotb.test()
+async def the_last_byte_and_no_further(dut) -> None:
+    """A read up to the end of the array is good, one byte more is refused as a whole."""
+    splitter = await start(dut, 4, 2)
+    end = ROWS * splitter.rows.row
+    await splitter.ask(end - 2 * splitter.rows.row, 2 * splitter.rows.row)
+    assert len(await splitter.pieces()) == 6
+    for address, length in (
+        (end - 512, 513),
+        (end, 1),
+        (0, end + 1),
+        (0, (1 << 64) - 1),
+        (512, (1 << 64) - 512),
+        (1 << 57, 1),
+        (1 << 63, 512),
+    ):
+        await splitter.ask(address, length)
+        (piece,) = await splitter.pieces()
+        assert piece["address"] >> 63 and piece["length"] and not piece["sum"], hex(address)
+
+
+@cocotb.test()
+async def broken_rules(dut) -> None:
+    """What fb_nvme_read refuses is passed on so that it does, and with its tag."""
+    for block in (512, PAGE):
+        splitter = await start(dut, 3, 1, block=block)
+        await splitter.ask(block, 0)
+        (piece,) = await splitter.pieces()
+        assert piece["length"] == 0
+        for address in (1, 511, block - 1, block // 2):
+            await splitter.ask(address, 100)
+            (piece,) = await splitter.pieces()
+            assert piece["address"] == address and piece["length"]
+        await splitter.ask(0, PAGE + 1, 0x5A)
+        (piece,) = await splitter.pieces()
+        assert piece["loose"] and piece["length"] > PAGE and piece["tag"] == 0x5A
+        # An unordered read that crosses a chunk is read in order, and so is not too long.
+        await splitter.ask(PAGE - block, block, 0x5B)
+        (piece,) = await splitter.pieces()
+        assert not piece["loose"] and piece["tag"] == 0x5B
+
+
+@cocotb.test()
+async def without_parity(dut) -> None:
+    """Where the array has none, commands go through as they are."""
+    splitter = await start(dut, 4, 1, parity=0)
+    for _ in range(20):
+        address, length, tag = random.getrandbits(60), random.getrandbits(60), random.getrandbits(8)
+        await splitter.ask(address, length, tag)
+        while not splitter.found:
+            await harness.step(dut.clk)
+        piece = splitter.found.pop()
+        assert (piece["address"], piece["length"]) == (address, length) and piece["loose"]
+
+
+@cocotb.test()
+async def latency(dut) -> None:
+    """The first piece comes after 22 cycles, each further one two later."""
+    splitter = await start(dut, 4, 1)
+    taken: list[int] = []
+    signals = (dut.s_axis_rdcmd_tvalid, dut.s_axis_rdcmd_tready)
+    cocotb.start_soon(harness.record(dut.clk, *signals, taken))
+    await splitter.ask(0, 3 * PAGE)
+    await splitter.ask(0, 1)
+    cycles = [one["cycle"] - taken[0] for one in await splitter.pieces()]
+    await splitter.pieces()
+    dut._log.info("pieces after %s cycles, the next command after %d", cycles, taken[1] - taken[0])
+    assert cycles == [22, 24, 26]
+
+
+@cocotb.test()
+async def reset_inside(dut) -> None:
+    """After a reset nothing is left of a command."""
+    splitter = await start(dut, 3, 1)
+    for cycles in range(1, 40, 3):
+        await splitter.ask(0, 5 * PAGE)
+        await harness.step(dut.clk, cycles)
+        await harness.reset(dut, 2)
+        splitter.source.clear()
+        await FallingEdge(dut.clk)
+        assert dut.busy.value == 0
+        splitter.found.clear()
+    await splitter.ask(PAGE, 1)
+    (piece,) = await splitter.pieces()
+    assert piece["address"] == PAGE
+
+
+@harness.provocation
+async def withdraw_in(dut) -> None:
+    """The user's port has its stream checker."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_s_check)
+
+
+@harness.provocation
+async def withdraw_out(dut) -> None:
+    """The array's port has its stream checker."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_m_check)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(__file__, "fb_nvme_parity_split", filelist="rtl/top/onchip.f", **options)
+
+
+def test_parity_split() -> None:
+    """Run all coroutines."""
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [("withdraw_in", "s_axis_rdcmd: valid fell"), ("withdraw_out", "m_axis_rdcmd: valid fell")],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)

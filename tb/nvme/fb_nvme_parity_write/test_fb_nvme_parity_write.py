@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_nvme_parity_write: rows leave with their parity, at the place that is theirs."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
+import harness
+import structs
+from rows import Rows
+from runner import simulate
+
+PAGE = 4096
+PAGES = 2  # of the longest chunk
+
+
+class Writer:
+    """The device under test between a source and a sink."""
+
+    def __init__(self, dut, rows: Rows) -> None:
+        self.dut, self.rows = dut, rows
+        clock = (dut.clk, dut.rst)
+        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis_wr"), *clock)
+        self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_wr"), *clock)
+        for end in (self.source, self.sink):
+            end.log.setLevel("WARNING")
+
+    async def send(self, address: int, data: bytes, keep: list[int] | None = None) -> None:
+        """Queue one transaction, the flags in its beat 0 set."""
+        frame = AxiStreamFrame((address | 3 << 64).to_bytes(64, "little") + data)
+        if keep is not None:
+            frame.tkeep = [1] * 64 + keep
+        await self.source.send(frame)
+
+    async def take(self) -> tuple[int, AxiStreamFrame]:
+        """Return the address and all of the next packet."""
+        frame = await self.sink.recv(compact=False)
+        head = int.from_bytes(bytes(frame.tdata[:64]), "little")
+        assert head >> 64 == 3
+        return head & (1 << 64) - 1, frame
+
+    async def check(self, address: int, data: bytes) -> None:
+        """Compare the next packet with what must come of a good transaction."""
+        found, frame = await self.take()
+        assert found == self.rows.moved(address)
+        assert bytes(frame.tdata[64:]) == self.rows.laid_out(data)
+        assert all(frame.tkeep)
+
+
+async def start(dut, drives: int = 4, pages: int = 1, parity: int = 1) -> Writer:
+    """Reset with an array."""
+    harness.clear(dut, "restart", "m_axis_wr_tready")
+    dut.cfg.value = structs.pack("cfg_t", drives_m1=drives - 1, strip_m1=pages - 1, parity=parity)
+    writer = Writer(dut, Rows(drives, pages * PAGE))
+    await harness.start(dut)
+    return writer
+
+
+@cocotb.test()
+@cocotb.parametrize(
+    (
+        ("drives", "pages", "idle"),
+        [(2, 1, 0.3), (2, PAGES, 0.0), (3, PAGES, 0.3), (5, 1, 0.0), (8, 1, 0.3)],
+    )
+)
+async def rows_have_parity(dut, drives: int, pages: int, idle: float) -> None:
+    """Transactions of any length become whole rows, each followed by the sum of its chunks."""
+    writer = await start(dut, drives, pages)
+    writer.source.set_pause_generator(harness.stalls(idle))
+    writer.sink.set_pause_generator(harness.stalls(idle))
+    row = writer.rows.row
+    sent = []
+    for length in (1, row - 64, row - 1, row, row + 1, 2 * row, random.randrange(1, 2 * row)):
+        address = random.randrange((1 << 56) // row) * row
+        sent.append((address, random.randbytes(length)))
+        await writer.send(*sent[-1])
+    for one in sent:
+        await writer.check(*one)
+
+
+@cocotb.test()
+async def rate(dut) -> None:
+    """A beat a cycle leaves, parity included, but for the nine cycles of beat 0."""
+    writer = await start(dut, 4, PAGES)
+    moved: list[int] = []
+    cocotb.start_soon(harness.record(dut.clk, dut.m_axis_wr_tvalid, dut.m_axis_wr_tready, moved))
+    for _ in range(3):
+        await writer.send(0, bytes(2 * writer.rows.row))
+    for _ in range(3):
+        await writer.check(0, bytes(2 * writer.rows.row))
+    beats = 3 * (1 + 2 * 4 * PAGES * 64)
+    dut._log.info("%d beats in %d cycles", len(moved), moved[-1] - moved[0] + 1)
+    assert len(moved) == beats
+    assert moved[-1] - moved[0] + 1 <= beats + 2 * 9
+
+
+@cocotb.test()
+async def inside_a_row(dut) -> None:
+    """What begins inside a row leaves at an odd address, without parity, to be refused."""
+    writer = await start(dut, 4, PAGES)
+    for address in (1, 512, PAGE, PAGES * PAGE, writer.rows.row + 64):
+        data = random.randbytes(300)
+        await writer.send(address, data)
+        found, frame = await writer.take()
+        assert found & 1 and bytes(frame.tdata[64 : 64 + 300]) == data
+        assert sum(frame.tkeep) == 64 + 300
+
+
+@cocotb.test()
+async def beyond_all_addresses(dut) -> None:
+    """An address that cannot be stays one that cannot be."""
+    writer = await start(dut, 2, 1)
+    for address in ((1 << 57) - PAGE, 1 << 57, 1 << 63):
+        await writer.send(address, b"x")
+        found, _ = await writer.take()
+        assert found >> 57, f"{address:#x} became {found:#x}"
+
+
+@cocotb.test()
+async def broken_rules(dut) -> None:
+    """What breaks a rule of the stream leaves as it is, and spoils nothing behind it."""
+    writer = await start(dut, 3, 1)
+    row = writer.rows.row
+    await writer.send(0, b"")
+    _, frame = await writer.take()
+    assert len(frame.tdata) == 64
+    for before in (0, 64, row, row + 128):
+        for keep in ([0] * 64, [1] * 10 + [0] * 3 + [1] * 51, [0] + [1] * 63):
+            data = random.randbytes(before + 64)
+            await writer.send(0, data, [1] * before + keep)
+            found, frame = await writer.take()
+            assert found == 0
+            if any(keep) or before % row == 0:
+                # The rows before are whole; the beat itself ends the packet as it came.
+                whole = before // row * row
+                wanted = writer.rows.laid_out(data[:whole]) if whole else b""
+                wanted += data[whole:before]
+                assert bytes(frame.tdata[64:-64]) == wanted
+                assert list(frame.tkeep[-64:]) == keep
+            else:
+                assert bytes(frame.tdata[64:]) == writer.rows.laid_out(data[:before])
+                assert all(frame.tkeep)
+            await writer.send(row, b"good")
+            await writer.check(row, b"good")
+
+
+@cocotb.test()
+async def without_parity(dut) -> None:
+    """Where the array has none, packets go through as they are."""
+    writer = await start(dut, 4, 1, parity=0)
+    for length in (1, 64, 5 * PAGE):
+        address, data = random.getrandbits(60), random.randbytes(length)
+        await writer.send(address, data)
+        found, frame = await writer.take()
+        assert found == address and bytes(frame.tdata[64 : 64 + length]) == data
+
+
+@cocotb.test()
+async def restart_in_packet(dut) -> None:
+    """A packet that was half taken is taken to its end; one not begun begins anew."""
+    writer = await start(dut, 3, 1)
+    row = writer.rows.row
+    for cycles in (4, 30, 9 + row // 64 + 20):
+        await writer.send(row, bytes(2 * row))
+        writer.sink.pause = False
+        await harness.step(dut.clk, cycles)
+        # What follows takes nothing meanwhile.
+        writer.sink.pause = True
+        await harness.step(dut.clk, 2)
+        dut.restart.value = 1
+        await harness.step(dut.clk, 3)
+        dut.restart.value = 0
+        writer.sink.pause = False
+        found, _ = await writer.take()
+        assert found == writer.rows.moved(row)
+        await writer.send(0, b"good")
+        await writer.check(0, b"good")
+        await FallingEdge(dut.clk)
+        assert dut.busy.value == 0
+    await writer.send(row, bytes(row))
+    await harness.step(dut.clk, 40)
+    writer.source.clear()
+    await harness.reset(dut, 3)
+    writer.sink.clear()
+    await writer.send(0, b"good")
+    await writer.check(0, b"good")
+
+
+@harness.provocation
+async def withdraw_in(dut) -> None:
+    """The user's port has its stream checker."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_s_check)
+
+
+@harness.provocation
+async def withdraw_out(dut) -> None:
+    """The array's port has its stream checker."""
+    await start(dut)
+    await harness.withdraw(dut.clk, dut.u_m_check)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    parameters = {"Beats": PAGES * 64}
+    simulate(__file__, "fb_nvme_parity_write", parameters, filelist="rtl/top/onchip.f", **options)
+
+
+def test_parity_write() -> None:
+    """Run all coroutines."""
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [("withdraw_in", "s_axis_wr: valid fell"), ("withdraw_out", "m_axis_wr: valid fell")],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)
