@@ -33,6 +33,9 @@ DRIVES_REPORTS = {
     "drives-990pro-16mib": "on chip, 16 MiB",
     "drives-990pro-host": "host DRAM",
 }
+DRIVES_SAYS = """\
+As many bytes for each drive, start and end included. In brackets the share of as many times the
+rate with one drive; the same of an ideal host; and what the streamer has of that host's rate."""
 PARITY_BEGIN = "<!-- parity: begin (python -m forebay.validation writes what follows) -->"
 PARITY_END = "<!-- parity: end -->"
 PARITY_REPORTS = {
@@ -431,8 +434,7 @@ def guest_table(reports: Path) -> tuple[str, int] | None:
 def drives_table(reports: Path) -> str | None:
     """Render what `forebay bench drives` found.
 
-    In brackets the share of as many times one drive's rate, that share of an ideal host, and what
-    the streamer has of the host's rate. None where a report is missing, or was not run to its end.
+    None where a report is missing, or was not run to its end.
     """
     lines = [["payload", "drives", *(f"{name}, GB/s" for name in WORKS.values()), "LUT", "FF"]]
     lines.append(["---"] * len(lines[0]))
@@ -450,7 +452,7 @@ def drives_table(reports: Path) -> str | None:
             )
             counted = cost(reports, count) if place == "on chip" else ["–", "–"]
             lines.append([place, str(count), *rates, *counted])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([DRIVES_SAYS, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
 def parity_table(reports: Path) -> str | None:

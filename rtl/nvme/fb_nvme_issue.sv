@@ -407,15 +407,13 @@ module fb_nvme_issue
   assign has_list = sqe_q.size[SIZE_BITS-1:12] != 8'd1;
   logic [63:0] unit_address;  // of the command's first page
   assign prp1 = is_data ? unit_address : '0;
-  if (ListsInside) begin : gen_inside
+  if (ListsInside) begin : gen_pages
     // PRP 2 is the second page, or the list that starts at it: the upper half of the data window
     // shows every page as the list of its successors.
-    localparam int unsigned MemoryBits = PAGE_BITS + UnitBits;
-    logic [MemoryBits-1:0] first_page, second_page;
-    assign first_page = MemoryBits'(sqe_q.page) << UnitBits;
-    assign second_page = first_page + 1'b1;
-    assign unit_address = cfg.data_window | (64'(first_page) << 12);
-    assign prp2 = is_long ? cfg.data_window | (64'({has_list, second_page}) << 12) : '0;
+    logic [PAGE_BITS+UnitBits-1:0] second_page;
+    assign unit_address = cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits));
+    assign second_page = ((PAGE_BITS + UnitBits)'(sqe_q.page) << UnitBits) + 1'b1;
+    assign prp2 = is_long ? cfg.data_window | 64'({has_list, second_page, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     assign prp2 = !is_long ? '0 : has_list ? cfg.prp_lists | (64'(sqe_q.page) << 12) :

@@ -15,7 +15,6 @@
 module fb_top_hostdram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
-    parameter int unsigned ReservePages = 512,  // units that a resting direction keeps; 512: its half
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
     parameter int unsigned AxiIdBits = 4,  // of both windows
@@ -219,7 +218,7 @@ module fb_top_hostdram #(
       .ParityPages(ParityPages),
       .Pages(1024),
       .UnitBits(UnitBits),
-      .ReservePages(ReservePages),
+      .ReservePages(512),
       .ReadBeats(ReadBeats),
       .WholePages(1'b1),
       .InHost(1'b1),
