@@ -398,10 +398,16 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__ARRAY__LAYOUT__PARITY_PAGES_bp 24
 #define STREAMER__ARRAY__LAYOUT__PARITY_PAGES_bw 9
 
+// reg - streamer::array::region
+#define STREAMER__ARRAY__REGION__SECTORS_bm 0xffffffffffff
+#define STREAMER__ARRAY__REGION__SECTORS_bp 0
+#define STREAMER__ARRAY__REGION__SECTORS_bw 48
+
 // regfile - streamer::array
 typedef struct __attribute__ ((__packed__)) {
     streamer__array__drive_t drive[8];
     uint64_t layout;
+    uint64_t region;
 } streamer__array_t;
 
 // addrmap - streamer
@@ -444,7 +450,7 @@ typedef struct __attribute__ ((__packed__)) {
 } streamer_t;
 
 
-static_assert(sizeof(streamer_t) == 0xe08, "Packing error");
+static_assert(sizeof(streamer_t) == 0xe10, "Packing error");
 
 #ifdef __cplusplus
 }

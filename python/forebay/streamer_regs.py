@@ -53,6 +53,7 @@ DRIVE_SECTORS = 0xC28
 DRIVE_FAILED = 0xC30
 DRIVE_LONGEST = 0xC38
 LAYOUT = 0xE00
+REGION = 0xE08
 
 MEMORIES = {
     "host_read": (0x080, 16),
@@ -229,6 +230,9 @@ FIELDS = {
         "chunk_m1": (15, 8),
         "parity": (16, 16),
         "parity_pages": (32, 24),
+    },
+    "region": {
+        "sectors": (47, 0),
     },
 }
 

@@ -30,8 +30,9 @@ module fb_nvme_array
     // Settings.
     output logic [ DRIVE_BITS-1:0] drives_m1,
     output logic [            7:0] strip_m1,
+    output logic [SECTOR_BITS-1:0] region_sectors,
     output logic                   parity,
-    output logic                   degraded,     // with it, one drive and no other is offline
+    output logic                   degraded,        // with it, one drive and no other is offline
     output logic [DRIVES_MOST-1:0] offline,
     // The same some cycles later, when no completion of the drive is under way any more.
     output logic [DRIVES_MOST-1:0] offline_late,
@@ -146,9 +147,12 @@ module fb_nvme_array
 
   logic [DRIVE_BITS-1:0] drives_m1_q;
   logic [7:0] strip_m1_q;
+  logic [SECTOR_BITS-1:0] region_q;
   logic parity_q;
   always_ff @(posedge clk) begin
-    if (answer && write_q && layout_q) begin
+    if (answer && write_q && layout_q && word_q[0]) begin
+      region_q <= SECTOR_BITS'((wdata_q & wmask_q) | (64'(region_q) & ~wmask_q));
+    end else if (answer && write_q && layout_q) begin
       if (wmask_q[0]) drives_m1_q <= wdata_q[DRIVE_BITS-1:0];
       if (wmask_q[8]) strip_m1_q <= wdata_q[15:8];
       if (wmask_q[16]) parity_q <= wdata_q[16] && ParityPages > 0;
@@ -156,12 +160,14 @@ module fb_nvme_array
     if (rst) begin
       drives_m1_q <= '0;
       strip_m1_q  <= 8'd15;
+      region_q    <= '0;
       parity_q    <= 1'b0;
     end
   end
   assign drives_m1 = drives_m1_q;
   assign strip_m1  = strip_m1_q;
   assign parity    = parity_q;
+  assign region_sectors = region_q;
 
   logic [Late:0][DRIVES_MOST-1:0] offline_q;
   always_ff @(posedge clk) begin
@@ -219,7 +225,9 @@ module fb_nvme_array
       3'd7: shown = 64'(tally.longest);
       default: shown = setting;
     endcase
-    if (layout_q) shown = {31'd0, 9'(ParityPages), 7'd0, parity_q, strip_m1_q, 8'(drives_m1_q)};
+    if (layout_q && word_q[0]) shown = 64'(region_q);
+    else if (layout_q)
+      shown = {31'd0, 9'(ParityPages), 7'd0, parity_q, strip_m1_q, 8'(drives_m1_q)};
   end
   always_ff @(posedge clk) array_data <= shown;
 

@@ -230,9 +230,9 @@ module fb_nvme_csr (
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'hff) & !cpuif_req_is_wr;
         decoded_reg_strb.trace = cpuif_req_masked & (cpuif_addr >= 12'h800) & (cpuif_addr <= 12'h800 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h800) & (cpuif_addr <= 12'h800 + 12'h1ff) & !cpuif_req_is_wr;
-        decoded_reg_strb.array = cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h207);
-        is_external |= cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h207);
-        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h207);
+        decoded_reg_strb.array = cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h20f);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h20f);
+        is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 12'hc00) & (cpuif_addr <= 12'hc00 + 12'h20f);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -1138,7 +1138,7 @@ module fb_nvme_csr (
             readback_data_var = hwif_in.trace.rd_data;
             is_external_block_var = 1'b1;
         end
-        if((rd_mux_addr >= 12'hc00) && (rd_mux_addr <= 12'hc00 + 12'h207)) begin
+        if((rd_mux_addr >= 12'hc00) && (rd_mux_addr <= 12'hc00 + 12'h20f)) begin
             readback_data_var = hwif_in.array.rd_data;
             is_external_block_var = 1'b1;
         end

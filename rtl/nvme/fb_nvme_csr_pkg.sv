@@ -13,7 +13,7 @@ package fb_nvme_csr_pkg;
 
     localparam FB_NVME_CSR_DATA_WIDTH = 64;
     localparam FB_NVME_CSR_MIN_ADDR_WIDTH = 12;
-    localparam FB_NVME_CSR_SIZE = 'he08;
+    localparam FB_NVME_CSR_SIZE = 'he10;
 
     typedef struct packed {
         logic [31:0] next;

@@ -169,6 +169,7 @@ module fb_nvme_regs
     cfg.drives_m1 = '0;
     cfg.offline = '0;
     cfg.strip_m1 = '1;
+    cfg.region_sectors = '0;
     cfg.parity = 1'b0;
     cfg.degraded = 1'b0;
   end

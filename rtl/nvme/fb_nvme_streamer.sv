@@ -756,6 +756,7 @@ module fb_nvme_streamer
   if (Drives > 1) begin : gen_array
     logic [DRIVE_BITS-1:0] drives_m1;
     logic [7:0] strip_m1;
+    logic [SECTOR_BITS-1:0] region_sectors;
     logic parity, degraded;
     logic [DRIVES_MOST-1:0] offline;
     logic [63:0] other_sq_doorbell, other_cq_doorbell;
@@ -770,6 +771,7 @@ module fb_nvme_streamer
         .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
         .drives_m1,
         .strip_m1,
+        .region_sectors,
         .parity,
         .degraded,
         .offline,
@@ -799,6 +801,7 @@ module fb_nvme_streamer
       cfg = settings;
       cfg.drives_m1 = drives_m1;
       cfg.strip_m1 = strip_m1;
+      cfg.region_sectors = region_sectors;
       cfg.offline = offline;
       cfg.parity = parity;
       cfg.degraded = degraded;

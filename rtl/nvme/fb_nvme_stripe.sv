@@ -6,7 +6,8 @@
 //              and the chunk on it c div N. The page number in the array is divided by N bit by bit,
 //              the highest first, and the division stops where the page in the chunk begins: a
 //              quotient bit takes the place of the bit it comes from, so nothing is shifted by the
-//              chunk's size, and the remainder is the drive.
+//              chunk's size, and the remainder is the drive. Where each drive has a region of the
+//              array to itself, a region is taken off in each of these cycles while there is one.
 // Handshake:   valid/ready; a command moves in a cycle in which both are high. It must not cross the
 //              end of a chunk.
 // Latency:     8 cycles.
@@ -38,6 +39,13 @@ module fb_nvme_stripe
   logic [SECTOR_BITS-4:0] page;
   logic [ DRIVE_BITS-1:0] drive;
 
+  // What is left when whole regions are taken off, and how many there were. What lies behind the
+  // last one is refused, and stays with it.
+  logic [SECTOR_BITS-1:0] left_q;
+  logic [ DRIVE_BITS-1:0] regions_q;
+  logic [  SECTOR_BITS:0] less;
+  assign less = {1'b0, left_q} - {1'b0, cfg.region_sectors};
+
   assign busy = busy_q;
   assign m_valid = busy_q && !dividing;
   assign s_ready = !busy_q || (m_valid && m_ready);
@@ -57,6 +65,13 @@ module fb_nvme_stripe
 
   always_ff @(posedge clk) begin
     if (load) command_q <= s_command;
+    if (load) begin
+      left_q <= s_command.sector;
+      regions_q <= '0;
+    end else if (dividing && !less[SECTOR_BITS] && regions_q != cfg.drives_m1) begin
+      left_q <= less[SECTOR_BITS-1:0];
+      regions_q <= regions_q + 1'b1;
+    end
     if (load) busy_q <= 1'b1;
     else if (m_ready && m_valid) busy_q <= 1'b0;
     if (rst) busy_q <= 1'b0;
@@ -64,8 +79,13 @@ module fb_nvme_stripe
 
   always_comb begin
     m_command = command_q;
-    m_command.drive = drive;
-    m_command.sector = {page, command_q.sector[2:0]};
+    if (cfg.region_sectors == '0) begin
+      m_command.drive  = drive;
+      m_command.sector = {page, command_q.sector[2:0]};
+    end else begin
+      m_command.drive  = regions_q;
+      m_command.sector = left_q;
+    end
   end
 
   fb_axis_check #(

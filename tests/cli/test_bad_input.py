@@ -65,6 +65,8 @@ IDEAL = ("--profile", "ideal")
         ("demo --profile ideal --profile ideal --drives 3", "for 3 drives"),
         ("demo --drives 8 --queue-depth 256", "128 entries"),
         ("demo --drives 2 --fpga-link gen9x3", "is no link"),
+        ("demo --apart", "2 or more"),
+        ("demo --drives 2 --apart --parity", "cannot be used with"),
         ("demo --parity", "2 or more"),
         ("demo --drives 2 --missing 1", "--parity"),
         ("demo --drives 2 --parity --missing 2", "the drives are 0 to 1"),

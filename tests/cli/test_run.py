@@ -89,6 +89,18 @@ def test_parity(forebay: Run, data: Callable[[int], Path], options: tuple[str | 
     assert "a multiple of a row, 8192 bytes" in refused.complaint
 
 
+def test_drives_apart(forebay: Run, data: Callable[[int], Path]) -> None:
+    """A file over the edge between two regions: a page on one drive, the rest on the other."""
+    region = 2_000_398_934_016 // 65536 * 65536
+    report = forebay(
+        *("run", *IDEAL, "--drives", 2, "--apart", "--write", data(204_800)),
+        *("--at", region - 4096, "--read", "--json", "-"),
+    ).report
+    assert report["differ_bytes"] == 0
+    # Written and read.
+    assert [drive["bytes"] for drive in report["drives"]] == [2 * 4096, 2 * 200_704]
+
+
 def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], Path]) -> None:
     """A file in pieces, each forced to the medium, one flush at the end."""
     report = forebay(

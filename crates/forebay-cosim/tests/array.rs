@@ -92,6 +92,65 @@ fn every_number_of_drives_holds_every_byte() {
     }
 }
 
+/// Each drive has a region, and what is written there lies on it as it would on a drive alone.
+#[test]
+fn regions_of_their_own() {
+    for (drives, chunk, seed) in [(2, 4096, 1), (8, 65536, 2)] {
+        let mut config = array(drives, chunk);
+        if let Some(array) = &mut config.driver.array {
+            array.apart = true;
+        }
+        config.stalls = Stalls::everywhere(Stall::new(0.1, 6));
+        for drive in 0..usize::from(drives) {
+            let namespaces = match drive {
+                0 => &mut config.profile.ssd.namespaces,
+                other => &mut config.more_drives[other - 1].profile.namespaces,
+            };
+            for namespace in namespaces {
+                namespace.bytes = (3 << 20) + 4096 * drive as u64;
+            }
+        }
+        let mut system = system(config);
+        let layout = system.session().expect("up").facts().layout();
+        let region = layout.region().expect("apart");
+        assert_eq!(region, 3 << 20);
+        for drive in 0..u64::from(drives) {
+            let at = drive * region;
+            system.submit_write(Write::pattern(at + 8192, 100_000, seed));
+            // Over the edge into the next, and behind the last.
+            system.submit_write(Write::pattern(at + region - 4096, 4096 + 512, seed));
+        }
+        system.run().expect("writes");
+        let outcomes = system.take_outcomes();
+        let beyond = outcomes.iter().filter(|o| !o.is_good()).count();
+        assert_eq!(beyond, 1, "{outcomes:?}");
+        for (drive, ssd) in system.ssds().iter().enumerate() {
+            let mut expected = vec![0; 100_000];
+            forebay_cosim::fill_pattern(seed, drive as u64 * region + 8192, &mut expected);
+            let found = ssd.medium().read(8192, 100_000).expect("inside");
+            assert_eq!(*found, *expected, "drive {drive}");
+        }
+        for drive in 0..u64::from(drives) {
+            let sink = Sink::Pattern { seed };
+            system.submit_read(Read::new(drive * region + 8192, 100_000, sink));
+            let end = (drive + 1) * region;
+            if drive + 1 < u64::from(drives) {
+                system.submit_read(Read::new(end - 4096, 4096 + 512, Sink::Pattern { seed }));
+            }
+            system.submit_read(Read::new(u64::from(drives) * region, 512, Sink::Discard));
+        }
+        system.run().expect("reads");
+        for outcome in system.take_outcomes() {
+            let good = outcome.is_good();
+            assert_eq!(
+                good,
+                outcome.address < u64::from(drives) * region,
+                "{outcome:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn drives_that_are_slow_and_out_of_order_hold_every_byte() {
     let mut config = array(4, 32768);

@@ -36,6 +36,7 @@ fn beside(source: Source, drives: u8, chunk: u64) -> Config {
         drives,
         chunk,
         parity: true,
+        apart: false,
     });
     config
 }

@@ -13,12 +13,16 @@ use crate::options::ArrayOptions;
 /// Greatest chunk: the longest command of the streamer.
 const CHUNK_MOST: u64 = 1 << 20;
 
-/// Chunks go round the drives: the first to drive 0, the next to drive 1.
+/// Chunks go round the drives, the first to drive 0, the next to drive 1; or each drive has a region
+/// to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
     drives: u64,
     chunk: u64,
     parity: bool,
+    apart: bool,
+    /// Bytes of a drive's region, known with the drives; 0 where chunks go round.
+    region: u64,
 }
 
 impl Layout {
@@ -27,6 +31,8 @@ impl Layout {
         drives: 1,
         chunk: CHUNK_MOST,
         parity: false,
+        apart: false,
+        region: 0,
     };
 
     /// Checks what was asked for.
@@ -38,6 +44,7 @@ impl Layout {
             drives,
             chunk,
             parity,
+            apart,
         } = options;
         let drives = u64::from(drives);
         let parameter = |parameter, value, limit: String| {
@@ -59,10 +66,16 @@ impl Layout {
             let limit = "parity needs a drive of its own: 2 drives or more".into();
             return parameter("number of drives", drives, limit);
         }
+        if parity && apart {
+            let limit = "parity is that of chunks that go round the drives, not of regions".into();
+            return parameter("number of drives", drives, limit);
+        }
         Ok(Self {
             drives,
             chunk,
             parity,
+            apart,
+            region: 0,
         })
     }
 
@@ -90,6 +103,23 @@ impl Layout {
         }
     }
 
+    /// Bytes of the array that each drive has to itself, one behind the other, where it has.
+    pub const fn region(&self) -> Option<u64> {
+        match self.region {
+            0 => None,
+            bytes => Some(bytes),
+        }
+    }
+
+    /// With the regions of an array of so many sectors, where it has such.
+    pub(crate) const fn measured(self, sectors: u64) -> Self {
+        let region = match self.apart && self.drives > 1 {
+            true => (sectors << 9) / self.drives,
+            false => 0,
+        };
+        Self { region, ..self }
+    }
+
     /// Bytes of a chunk.
     pub const fn chunk(&self) -> u64 {
         self.chunk
@@ -107,6 +137,9 @@ impl Layout {
     pub const fn place(&self, address: u64) -> (usize, u64) {
         if self.drives == 1 {
             return (0, address);
+        }
+        if let Some(region) = self.region() {
+            return ((address / region) as usize, address % region);
         }
         let (number, inside) = (address / self.chunk, address % self.chunk);
         let drive = (number % self.data_drives()) as usize;
@@ -198,6 +231,9 @@ impl fmt::Display for ArrayFacts {
             ..
         } = self;
         write!(f, "{drives} drives, chunks of {chunk} KiB, ")?;
+        if let Some(region) = self.layout.region() {
+            write!(f, "each with {region} bytes to itself, ")?;
+        }
         if let Some(row) = self.layout.row() {
             let row = row >> 10;
             write!(f, "the last with the parity of each {row} KiB, ")?;
@@ -245,6 +281,7 @@ mod tests {
             let striped = ArrayOptions::striped(drives, 8192);
             Layout::new(ArrayOptions {
                 parity: true,
+                apart: false,
                 ..striped
             })
         };
@@ -258,6 +295,31 @@ mod tests {
         assert_eq!(three.stretched(64), 96);
         assert_eq!(parity(2).expect("a mirror").row(), Some(8192));
         assert!(parity(1).is_err());
+    }
+
+    #[test]
+    fn regions_follow_each_other() {
+        let asked = ArrayOptions {
+            apart: true,
+            ..ArrayOptions::striped(3, 8192)
+        };
+        let layout = Layout::new(asked).expect("good");
+        let namespaces = [namespace(100), namespace(50), namespace(60)];
+        // Three chunks of each.
+        let sectors = layout.sectors(&namespaces).expect("fits");
+        assert_eq!(sectors, 3 * 48);
+        let layout = layout.measured(sectors);
+        assert_eq!(layout.region(), Some(24576));
+        assert_eq!(layout.place(24575), (0, 24575));
+        assert_eq!(layout.place(24576), (1, 0));
+        assert_eq!(layout.place(2 * 24576 + 5), (2, 5));
+        let pieces: Vec<_> = layout.pieces(20480, 12288).collect();
+        assert_eq!(pieces, [(0, 20480, 4096), (1, 0, 8192)]);
+        let both = ArrayOptions {
+            parity: true,
+            ..asked
+        };
+        assert!(matches!(Layout::new(both), Err(Error::Parameter { .. })));
     }
 
     #[test]

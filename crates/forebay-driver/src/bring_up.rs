@@ -117,9 +117,8 @@ fn set_up(
     let layout = match options.array {
         None => Layout::ONE,
         Some(array) => recorder.step(StepName::Array, |_| {
-            let layout = Layout::new(array)?;
-            let facts = array_facts(layout, &parts.members)?;
-            let found = facts.to_string();
+            let facts = array_facts(Layout::new(array)?, &parts.members)?;
+            let (layout, found) = (facts.layout, facts.to_string());
             for member in &mut parts.members {
                 member.facts.array = Some(facts.clone());
             }
@@ -165,7 +164,7 @@ fn array_facts(layout: Layout, members: &[Member]) -> Result<ArrayFacts, Error> 
     let sectors = layout.sectors(&namespaces)?;
     let all: u128 = namespaces.iter().map(|n| u128::from(n.bytes())).sum();
     Ok(ArrayFacts {
-        layout,
+        layout: layout.measured(sectors),
         bytes: sectors << 9,
         unused_bytes: u64::try_from(all - u128::from(layout.stretched(sectors) << 9))
             .unwrap_or(u64::MAX),

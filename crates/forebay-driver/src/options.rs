@@ -90,6 +90,8 @@ pub struct ArrayOptions {
     pub chunk: u64,
     /// The last drive holds the parity of the others: one of them may fail.
     pub parity: bool,
+    /// Chunks do not go round: each drive has a region of the array to itself, a stream of its own.
+    pub apart: bool,
 }
 
 impl ArrayOptions {
@@ -99,6 +101,7 @@ impl ArrayOptions {
             drives,
             chunk,
             parity: false,
+            apart: false,
         }
     }
 }

@@ -333,6 +333,8 @@ impl Streamer {
             let layout = self.read(bus, regs::layout::OFFSET)?;
             let layout = config.layout.register(layout);
             writes.push(("layout", regs::layout::OFFSET, layout));
+            let region = config.layout.region().unwrap_or(0) >> 9;
+            writes.push(("region", regs::region::OFFSET, region));
             // What an earlier life has left.
             let states = (0..config.layout.drives()).map(regs::drive_state::of);
             writes.extend(states.map(|offset| ("drive_state", offset, 0)));

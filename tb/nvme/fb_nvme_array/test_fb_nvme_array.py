@@ -14,7 +14,7 @@ import structs
 from runner import simulate
 
 SQ, CQ, NSID, STATE, COMMANDS, SECTORS, FAILED, LONGEST = range(8)
-LAYOUT = 64  # word of the layout
+LAYOUT, REGION = 64, 65  # words of the layout
 ALL = (1 << 64) - 1
 
 
@@ -87,6 +87,12 @@ async def settings(dut) -> None:
     await array.ask(LAYOUT, 0x1_0F05)
     assert (int(dut.drives_m1.value), int(dut.strip_m1.value)) == (5, 15)
     assert int(dut.parity.value) == (most > 0)
+    assert await array.ask(LAYOUT) == 0x0F05 | (most > 0) << 16 | most << 24
+    # A region goes in by parts, and leaves the layout alone.
+    assert int(dut.region_sectors.value) == 0
+    await array.ask(REGION, 0xFFFF_8765_4321_1234, 0xFFFF_FFFF)
+    await array.ask(REGION, 0xFFFF_8765_0000_0000, ALL ^ 0xFFFF_FFFF)
+    assert int(dut.region_sectors.value) == await array.ask(REGION) == 0x8765_4321_1234
     assert await array.ask(LAYOUT) == 0x0F05 | (most > 0) << 16 | most << 24
 
 

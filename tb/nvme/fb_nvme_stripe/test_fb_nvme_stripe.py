@@ -24,10 +24,12 @@ def place(sector: int, drives: int, pages: int) -> tuple[int, int]:
     return drive, row * chunk + rest
 
 
-async def start(dut, drives: int, pages: int) -> None:
-    """Reset with so many drives, and chunks of so many pages."""
+async def start(dut, drives: int, pages: int, region: int = 0) -> None:
+    """Reset with so many drives, and chunks of so many pages, or regions of so many sectors."""
     harness.clear(dut, "s_valid", "s_command", "m_ready")
-    dut.cfg.value = structs.pack("cfg_t", drives_m1=drives - 1, strip_m1=pages - 1)
+    dut.cfg.value = structs.pack(
+        "cfg_t", drives_m1=drives - 1, strip_m1=pages - 1, region_sectors=region
+    )
     await harness.start(dut)
 
 
@@ -77,6 +79,20 @@ async def places(dut, drives: int, pages: int) -> None:
     for number, (sector, command) in enumerate(zip(sectors, found, strict=True)):
         assert (command["drive"], command["sector"]) == place(sector, drives, pages)
         assert (command["page"], command["last"]) == (number % 1024, number % 2)
+
+
+@cocotb.test()
+@cocotb.parametrize(drives=range(1, 9), region=[8, 0x1_0000, 2**45 - 128])
+async def regions(dut, drives: int, region: int) -> None:
+    """Each drive has its region; what lies behind the last one stays with that drive."""
+    await start(dut, drives, 1, region)
+    edges = [n * region + d for n in range(1, drives + 1) for d in (-1, 0)]
+    sectors = [0, 2**48 - 1, *edges, *(random.randrange(drives * region) for _ in range(20))]
+    cocotb.start_soon(feed(dut, sectors, random.choice([0.0, 0.5])))
+    found, _ = await take(dut, len(sectors), random.choice([0.0, 0.5]))
+    for sector, command in zip(sectors, found, strict=True):
+        drive = min(sector // region, drives - 1)
+        assert (command["drive"], command["sector"]) == (drive, sector - drive * region)
 
 
 @cocotb.test()

@@ -624,8 +624,18 @@ pub mod layout {
     pub const PARITY_PAGES: Field = Field::new(24, 9);
 }
 
+/// Region of a drive: Write it while the streamer is disabled.
+pub mod region {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0xe08;
+    /// Sectors: Sectors of the array that each drive has to itself, whole chunks: drive n has those from n times so many on. 0: chunks go round the drives. Must be 0 with parity.
+    pub const SECTORS: Field = Field::new(0, 48);
+}
+
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 51] = [
+pub const ALL: [(&str, u64); 52] = [
     ("sq_doorbell", sq_doorbell::OFFSET),
     ("cq_doorbell", cq_doorbell::OFFSET),
     ("data_window", data_window::OFFSET),
@@ -677,6 +687,7 @@ pub const ALL: [(&str, u64); 51] = [
     ("drive_failed", drive_failed::OFFSET),
     ("drive_longest", drive_longest::OFFSET),
     ("layout", layout::OFFSET),
+    ("region", region::OFFSET),
 ];
 
 /// Registers that count: name, offset and meaning, by offset.
@@ -764,7 +775,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 74] = [
+pub const FIELDS: [(&str, &str, Field); 75] = [
     ("sq_doorbell", "address", sq_doorbell::ADDRESS),
     ("cq_doorbell", "address", cq_doorbell::ADDRESS),
     ("data_window", "address", data_window::ADDRESS),
@@ -839,4 +850,5 @@ pub const FIELDS: [(&str, &str, Field); 74] = [
     ("layout", "chunk_m1", layout::CHUNK_M1),
     ("layout", "parity", layout::PARITY),
     ("layout", "parity_pages", layout::PARITY_PAGES),
+    ("region", "sectors", region::SECTORS),
 ];

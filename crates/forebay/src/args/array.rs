@@ -10,7 +10,7 @@ use super::values;
 use crate::failure::{Failure, Result};
 
 /// Their names.
-pub const NAMES: [&str; 5] = ["drives", "chunk", "parity", "missing", "fpga-link"];
+pub const NAMES: [&str; 6] = ["drives", "chunk", "apart", "parity", "missing", "fpga-link"];
 
 /// Most 4 KiB pages of a chunk of an array with parity: so much memory our RTL has for its sums.
 pub const PARITY_PAGES: u64 = 16;
@@ -24,6 +24,9 @@ pub struct ArrayArgs {
     /// Bytes that follow each other on one drive of several: a power of two, 4KiB to 1MiB
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = chunk)]
     chunk: u64,
+    /// Each drive has a region of the address space to itself, for a stream of its own: no stripes
+    #[arg(long, conflicts_with = "parity")]
+    apart: bool,
     /// The last drive holds the parity of the others: one of them may fail
     #[arg(long)]
     parity: bool,
@@ -97,6 +100,14 @@ impl ArrayArgs {
     /// # Errors
     /// Where parity cannot be.
     pub fn check(&self, drives: usize) -> Result<()> {
+        if self.apart && drives < 2 {
+            return Err(Failure::input(
+                "--apart",
+                format_args!("with {drives} drive"),
+                "there is nothing to keep apart: there must be 2 or more",
+                "add --drives N, or leave it out",
+            ));
+        }
         if !self.parity {
             return Ok(());
         }
@@ -133,6 +144,7 @@ impl ArrayArgs {
             drives: drives as u8,
             chunk: self.chunk,
             parity: self.parity,
+            apart: self.apart,
         })
     }
 }
