@@ -17,6 +17,8 @@ CORE = [FOREBAY, "bench", "core", *DRIVE, "--bytes", "256MiB"]
 RANDOM = [FOREBAY, "bench", "random", *DRIVE]
 LATENCY = [FOREBAY, "bench", "latency", *DRIVE]
 DRIVES = [FOREBAY, "bench", "drives", "--bytes", "128MiB"]
+# What holds several drives: room for what retries hold up, chunks that cost few commands.
+LARGE = ["--buffer", "16MiB", "--chunk", "256KiB"]
 COUNT = [sys.executable, "-m", "forebay.resources"]
 RESOURCES = [*COUNT, "--hierarchy", "--timing"]
 
@@ -73,7 +75,7 @@ BENCHES = {
     "drives": DRIVES,
     "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
     "drives-990pro-host": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--memory", "host"],
-    "drives-990pro-16mib": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--buffer", "16MiB"],
+    "drives-990pro-16mib": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", *LARGE],
     **{
         f"parity-{memory}-{name}": parity(memory, options)
         for memory in ("onchip", "host")
