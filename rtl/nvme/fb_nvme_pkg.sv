@@ -3,10 +3,10 @@
 // What the modules of the streamer say to each other.
 //
 // A *page* is 4 KiB of the payload buffer and a *beat* 64 bytes, so a page has 64 beats. A *unit* is
-// what rings and tables count: one page on chip, 2^UnitBits of them in DRAM; where a signal is called
-// `page` there, it is the index of a unit. A *sector* is 512 bytes whatever the logical block of the namespace is: only the submission queue entry
-// knows about blocks. Byte counts are kept as "count - 1", so that 1 MiB fits in 20 bits and its
-// upper bits are, unchanged, the last page, sector or beat of the transfer.
+// what rings and tables count, 2^UnitBits pages; where a signal is called `page` there, it is the
+// index of a unit. A *sector* is 512 bytes whatever the logical block of the namespace is: only the
+// submission queue entry knows about blocks. Byte counts are kept as "count - 1", so that 1 MiB fits
+// in 20 bits and its upper bits are, unchanged, the last page, sector or beat of the transfer.
 
 `default_nettype none
 

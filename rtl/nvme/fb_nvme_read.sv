@@ -4,8 +4,9 @@
 //
 // A read is cut into chunks, so that the first can be delivered while the others are still on
 // their way, and where the next page on offer is not the neighbour of the last; with several
-// drives first of all at the end of each chunk of the array. Where no page is on offer a command waits for one, unless it holds all there are. Pages are taken from the read
-// ring before a command is issued: data that the SSD returns always has a place.
+// drives first of all at the end of each chunk of the array. Where no page is on offer a command
+// waits for one, unless it holds all there are. Pages are taken from the read ring before a command
+// is issued: data that the SSD returns always has a place.
 //
 // Handshake: AXI4-Stream, one beat a command; TREADY depends on registers only.
 // Latency: two cycles from the handshake to the first page, three a unit after that, and one for

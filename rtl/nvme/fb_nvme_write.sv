@@ -281,7 +281,6 @@ module fb_nvme_write
     end
   end
 
-
   // The one 512-bit register: beats with the bytes after the end set to zero.
   logic mem_we_q;
   logic [AddrBits-1:0] mem_addr_q;
