@@ -34,6 +34,7 @@ TOPS = (
     ("fb_top_host_dram", ""),
     ("fb_top_host_hostdram", ""),
     ("fb_net_port", ""),
+    ("fb_store_recorder", ""),
 )
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"

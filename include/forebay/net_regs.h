@@ -160,6 +160,12 @@ extern "C" {
 #define NET__CYCLES__CYCLES_bp 0
 #define NET__CYCLES__CYCLES_bw 64
 
+// reg - net::idle
+#define NET__IDLE__CYCLES_bm 0xffffffff
+#define NET__IDLE__CYCLES_bp 0
+#define NET__IDLE__CYCLES_bw 32
+#define NET__IDLE__CYCLES_reset 0x0
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -186,7 +192,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t pause_obeyed;
     uint64_t unanswered;
     uint64_t cycles;
-    uint8_t RESERVED_70_1ff[0x190];
+    uint64_t idle;
+    uint8_t RESERVED_78_1ff[0x188];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

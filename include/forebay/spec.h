@@ -107,16 +107,18 @@
 #define FB_QUEUE_DEPTH_MOST  0x400u
 
 /* BAR 0 of the FPGA card */
-#define FB_BAR0_BYTES        0x4000000u
-#define FB_BAR0_QUEUES       0x60000u
-#define FB_BAR0_QUEUES_DEEP  0x80000u
-#define FB_BAR0_CONTROL      0x70000u
-#define FB_BAR0_HOST_CONTROL 0xb0000u
-#define FB_BAR0_HOST         0x400000u
-#define FB_BAR0_DATA         0x1000000u
-#define FB_BAR0_BYTES_DRAM   0x10000000u
-#define FB_BAR0_PRP_LISTS    0x800000u
-#define FB_BAR0_DATA_DRAM    0x8000000u
+#define FB_BAR0_BYTES            0x4000000u
+#define FB_BAR0_QUEUES           0x60000u
+#define FB_BAR0_QUEUES_DEEP      0x80000u
+#define FB_BAR0_CONTROL          0x70000u
+#define FB_BAR0_HOST_CONTROL     0xb0000u
+#define FB_BAR0_NET_CONTROL      0xc0000u
+#define FB_BAR0_RECORDER_CONTROL 0xc1000u
+#define FB_BAR0_HOST             0x400000u
+#define FB_BAR0_DATA             0x1000000u
+#define FB_BAR0_BYTES_DRAM       0x10000000u
+#define FB_BAR0_PRP_LISTS        0x800000u
+#define FB_BAR0_DATA_DRAM        0x8000000u
 
 /* Trace of queue events: kinds, causes, bit positions */
 #define FB_TRACE_SUBMIT         0x1u
@@ -174,6 +176,24 @@
 #define FB_FRAMING_SEQUENCE_AT 0x8u
 #define FB_FRAMING_OBJECT_AT   0x10u
 #define FB_FRAMING_PLACE_AT    0x18u
+
+/* Journal of the recorder: bytes of a block and of a row in it */
+#define FB_JOURNAL_BLOCK_BYTES  0x1000u
+#define FB_JOURNAL_ROW_BYTES    0x40u
+#define FB_JOURNAL_ROWS         0x3fu
+#define FB_JOURNAL_MAGIC        0x314a4246u
+#define FB_JOURNAL_ROWS_AT      0x4u
+#define FB_JOURNAL_RECORDING_AT 0x8u
+#define FB_JOURNAL_NUMBER_AT    0x10u
+#define FB_JOURNAL_MISSING_AT   0x20u
+#define FB_JOURNAL_ADDRESS_AT   0x28u
+#define FB_JOURNAL_LENGTH_AT    0x30u
+#define FB_JOURNAL_TIME_AT      0x38u
+#define FB_JOURNAL_CODE_AT      0x3eu
+#define FB_JOURNAL_FLAGS_AT     0x3fu
+#define FB_JOURNAL_WHOLE        0x1u
+#define FB_JOURNAL_CUT          0x2u
+#define FB_JOURNAL_SKIPPED      0x4u
 
 /* Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36) */
 #define FB_PAUSE_ADDRESS         0x180c2000001ull

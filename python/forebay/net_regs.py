@@ -16,6 +16,7 @@ PAUSE_SENT = 0x050
 PAUSE_OBEYED = 0x058
 UNANSWERED = 0x060
 CYCLES = 0x068
+IDLE = 0x070
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -86,6 +87,9 @@ FIELDS = {
     "cycles": {
         "cycles": (63, 0),
     },
+    "idle": {
+        "cycles": (31, 0),
+    },
 }
 
 RESETS = {
@@ -97,4 +101,5 @@ RESETS = {
     "pause_control": 0x0,
     "peer": 0x0,
     "send": 0x1600000000,
+    "idle": 0x0,
 }

@@ -165,6 +165,7 @@ module fb_net_csr (
         logic pause_obeyed;
         logic unanswered;
         logic cycles;
+        logic idle;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -199,6 +200,7 @@ module fb_net_csr (
         decoded_reg_strb.pause_obeyed = cpuif_req_masked & (cpuif_addr == 12'h58) & !cpuif_req_is_wr;
         decoded_reg_strb.unanswered = cpuif_req_masked & (cpuif_addr == 12'h60) & !cpuif_req_is_wr;
         decoded_reg_strb.cycles = cpuif_req_masked & (cpuif_addr == 12'h68) & !cpuif_req_is_wr;
+        decoded_reg_strb.idle = cpuif_req_masked & (cpuif_addr == 12'h70);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -324,6 +326,12 @@ module fb_net_csr (
                 logic load_next;
             } rate;
         } send;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } cycles;
+        } idle;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -399,6 +407,11 @@ module fb_net_csr (
                 logic [15:0] value;
             } rate;
         } send;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } cycles;
+        } idle;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -866,6 +879,32 @@ module fb_net_csr (
         end
     end
     assign hwif_out.send.rate.value = field_storage.send.rate.value;
+    // Field: net.idle.cycles
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.idle.cycles.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.idle && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.idle.cycles.next = next_c;
+        field_combo.idle.cycles.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.idle.cycles.value <= 32'h0;
+        end else begin
+            if(field_combo.idle.cycles.load_next) begin
+                field_storage.idle.cycles.value <= field_combo.idle.cycles.next;
+            end
+        end
+    end
+    assign hwif_out.idle.cycles.value = field_storage.idle.cycles.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1001,6 +1040,9 @@ module fb_net_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h68)) begin
             readback_data_var[ad_hi(12'h68)][63:0] = hwif_in.cycles.cycles.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h70)) begin
+            readback_data_var[ad_hi(12'h70)][31:0] = field_storage.idle.cycles.value;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -223,6 +223,14 @@ package fb_net_csr_pkg;
     } net__send__out_t;
 
     typedef struct packed {
+        logic [31:0] value;
+    } net__idle__cycles__out_t;
+
+    typedef struct packed {
+        net__idle__cycles__out_t cycles;
+    } net__idle__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -246,6 +254,7 @@ package fb_net_csr_pkg;
         net__pause_control__out_t pause_control;
         net__peer__out_t peer;
         net__send__out_t send;
+        net__idle__out_t idle;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

@@ -4,7 +4,7 @@
 //
 // What:        turns each beat so that its first byte comes behind the last one held, lets a full
 //              beat go when there is a byte after it, and ends an extent's packet when it is closed
-//              or another one begins: with TUSER where it is not a whole object.
+//              or another one begins, or no more is awaited: with TUSER where it is not a whole object.
 // Handshake:   valid/ready; `s_ready` follows `m_axis_object_tready` within the cycle.
 // Latency:     3 cycles from the last byte of a beat to TVALID.
 // Throughput:  a beat in every cycle; an extent takes a cycle more if its end does not fit into the
@@ -28,6 +28,7 @@ module fb_net_pack
     input  wire                       s_open,   // the beat begins an extent
     input  wire                       s_close,  // the beat ends it
     input  wire                       s_whole,  // with s_close: it is a whole object
+    input  wire                       s_within, // low while one is open here: it ended as it stands
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
@@ -57,7 +58,7 @@ module fb_net_pack
   logic [7:0] sum;
   step_t step;
 
-  assign sweep = owed_q || (open_q && s_valid && s_open);
+  assign sweep = owed_q || (open_q && (!s_within || (s_valid && s_open)));
   assign s_ready = advance && !sweep;
   assign take = s_valid && s_ready;
   assign sum = 8'(s_open ? '0 : held_q) + 8'(s_bytes);

@@ -144,6 +144,7 @@ module fb_net_port
       .cfg_ip(out.filter.ip.value),
       .cfg_port(out.filter.port.value),
       .cfg_stream(out.filter.stream.value),
+      .cfg_idle(out.idle.cycles.value),
       .cfg_giant(out.limit.frame.value),
       .cfg_priority(out.pause_control.by_class.value),
       .cfg_class(out.pause_control.which.value),

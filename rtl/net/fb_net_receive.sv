@@ -30,6 +30,7 @@ module fb_net_receive
     input wire [31:0] cfg_ip,
     input wire [15:0] cfg_port,      // UDP port that is ours
     input wire [15:0] cfg_stream,    // stream that is taken
+    input wire [31:0] cfg_idle,      // cycles of clk without a frame that end an extent; 0: none do
     input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
     input wire        cfg_priority,  // priority pause counts, not pause
     input wire [ 2:0] cfg_class,     // the class that we send in
@@ -158,7 +159,7 @@ module fb_net_receive
       .m_info ({drop_raw, drop_frame})
   );
 
-  logic pack_valid, pack_ready, pack_upper, pack_open, pack_close, pack_whole;
+  logic pack_valid, pack_ready, pack_upper, pack_open, pack_close, pack_whole, pack_within;
   logic [USER_DATA_BITS-1:0] pack_data;
   logic [6:0] pack_bytes;
 
@@ -166,22 +167,24 @@ module fb_net_receive
       .clk,
       .rst,
       .cfg_stream,
+      .cfg_idle,
       .s_valid(drop_valid),
       .s_ready(drop_ready),
-      .s_data (drop_data),
+      .s_data(drop_data),
       .s_bytes(drop_bytes),
       .s_first(drop_first),
-      .s_last (drop_last),
-      .s_raw  (drop_raw),
+      .s_last(drop_last),
+      .s_raw(drop_raw),
       .s_frame(drop_frame),
       .m_valid(pack_valid),
       .m_ready(pack_ready),
-      .m_data (pack_data),
+      .m_data(pack_data),
       .m_upper(pack_upper),
       .m_bytes(pack_bytes),
-      .m_open (pack_open),
+      .m_open(pack_open),
       .m_close(pack_close),
       .m_whole(pack_whole),
+      .m_within(pack_within),
       .m_axis_head_tvalid,
       .m_axis_head_tready,
       .m_axis_head_tdata,
@@ -193,14 +196,15 @@ module fb_net_receive
   fb_net_pack u_pack (
       .clk,
       .rst,
-      .s_valid(pack_valid),
-      .s_ready(pack_ready),
-      .s_data (pack_data),
-      .s_upper(pack_upper),
-      .s_bytes(pack_bytes),
-      .s_open (pack_open),
-      .s_close(pack_close),
-      .s_whole(pack_whole),
+      .s_valid (pack_valid),
+      .s_ready (pack_ready),
+      .s_data  (pack_data),
+      .s_upper (pack_upper),
+      .s_bytes (pack_bytes),
+      .s_open  (pack_open),
+      .s_close (pack_close),
+      .s_whole (pack_whole),
+      .s_within(pack_within),
       .m_axis_object_tvalid,
       .m_axis_object_tready,
       .m_axis_object_tdata,

@@ -3,8 +3,8 @@
 // fb_net_sequence: which frame follows which.
 //
 // What:        reads the header in front of each payload, takes the frames that are due or further,
-//              refuses the others, and says where an extent begins and ends. The rule stands in
-//              docs/modules/net.md. The last 64 numbers are remembered, so that a frame that comes
+//              refuses the others, and says where an extent begins and ends: at the latest when no
+//              frame has come for `cfg_idle` cycles. The rule stands in docs/modules/net.md. The last 64 numbers are remembered, so that a frame that comes
 //              late is told from one that comes twice.
 // Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
 //              own: a beat that begins an extent waits until the word before has been taken.
@@ -24,6 +24,7 @@ module fb_net_sequence
     input wire rst,
 
     input wire [15:0] cfg_stream,
+    input wire [31:0] cfg_idle,    // cycles without a frame that end an extent; 0: none do
 
     // Datagrams, as fb_net_drop has them.
     input  wire                       s_valid,
@@ -44,6 +45,7 @@ module fb_net_sequence
     output logic                      m_open,   // the beat begins an extent
     output logic                      m_close,  // the beat ends it
     output logic                      m_whole,  // with m_close: the extent is a whole object
+    output logic                      m_within, // an extent is open, as far as is known here
 
     // One word an extent: header of its first frame, above it the frames missing before.
     output logic                m_axis_head_tvalid,
@@ -107,6 +109,7 @@ module fb_net_sequence
   logic whole_q;  // it has come from its first byte on ...
   logic [63:0] left_q;  // ... and so many bytes are to come
   logic ends_q;  // its frame has the flag
+  logic [31:0] idle_q;  // cycles since the last frame
 
   logic opens, ends, whole, trims;
   logic [63:0] left, offset, missing;
@@ -139,6 +142,7 @@ module fb_net_sequence
   assign m_open = s_first && opens;
   assign m_close = s_last && ends;
   assign m_whole = whole && left == 64'(m_bytes);
+  assign m_within = open_q;
 
   logic [3:0] judged_q;
   assign placed = moves && s_last;
@@ -159,11 +163,14 @@ module fb_net_sequence
       object_q <= object;
       ends_q <= last;
     end
+    idle_q <= s_valid || !open_q ? '0 : idle_q + 1'b1;
     if (moves && taking) begin
       whole_q <= whole;
       left_q  <= left - 64'(m_bytes);
       next_q  <= offset + 64'(m_bytes);
       open_q  <= !m_close;
+    end else if (cfg_idle != '0 && idle_q >= cfg_idle && !s_valid) begin
+      open_q <= 1'b0;
     end
     if (rst) begin
       known_q <= 1'b0;

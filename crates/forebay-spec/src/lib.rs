@@ -8,6 +8,7 @@
 //! * [`net`]: frames with payload, pause frames, what becomes of a frame.
 //! * [`nvme`]: the parts of *NVM Express Base 2.0c* and *NVM Command Set 1.0c* that we speak.
 //! * [`pci`]: configuration space as both a model and a driver see it.
+//! * [`recorder`]: registers of the recorder, and its journal on the SSD.
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -19,4 +20,5 @@ pub mod host_port;
 pub mod net;
 pub mod nvme;
 pub mod pci;
+pub mod recorder;
 pub mod streamer;

@@ -5,6 +5,7 @@ use super::{Constant, Group};
 use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
+use crate::recorder::journal;
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
 
 /// A plain number: count, size or bit position.
@@ -202,6 +203,8 @@ pub const GROUPS: &[Group] = &[
             count("BAR0_QUEUES_DEEP", bar0::QUEUES_DEEP),
             count("BAR0_CONTROL", bar0::CONTROL),
             count("BAR0_HOST_CONTROL", bar0::HOST_CONTROL),
+            count("BAR0_NET_CONTROL", bar0::NET_CONTROL),
+            count("BAR0_RECORDER_CONTROL", bar0::RECORDER_CONTROL),
             count("BAR0_HOST", bar0::HOST),
             count("BAR0_DATA", bar0::DATA),
             count("BAR0_BYTES_DRAM", bar0::BYTES_DRAM),
@@ -280,6 +283,31 @@ pub const GROUPS: &[Group] = &[
             count("FRAMING_SEQUENCE_AT", header::SEQUENCE_AT as u64),
             count("FRAMING_OBJECT_AT", header::OBJECT_AT as u64),
             count("FRAMING_PLACE_AT", header::PLACE_AT as u64),
+        ],
+    },
+    Group {
+        title: "Journal of the recorder: bytes of a block and of a row in it",
+        constants: &[
+            count("JOURNAL_BLOCK_BYTES", journal::BLOCK_BYTES as u64),
+            count("JOURNAL_ROW_BYTES", journal::ROW_BYTES as u64),
+            count("JOURNAL_ROWS", journal::ROWS as u64),
+            code(
+                "JOURNAL_MAGIC",
+                32,
+                u32::from_le_bytes(journal::MAGIC) as u64,
+            ),
+            count("JOURNAL_ROWS_AT", journal::ROWS_AT as u64),
+            count("JOURNAL_RECORDING_AT", journal::RECORDING_AT as u64),
+            count("JOURNAL_NUMBER_AT", journal::NUMBER_AT as u64),
+            count("JOURNAL_MISSING_AT", journal::MISSING_AT as u64),
+            count("JOURNAL_ADDRESS_AT", journal::ADDRESS_AT as u64),
+            count("JOURNAL_LENGTH_AT", journal::LENGTH_AT as u64),
+            count("JOURNAL_TIME_AT", journal::TIME_AT as u64),
+            count("JOURNAL_CODE_AT", journal::CODE_AT as u64),
+            count("JOURNAL_FLAGS_AT", journal::FLAGS_AT as u64),
+            code("JOURNAL_WHOLE", 8, journal::WHOLE as u64),
+            code("JOURNAL_CUT", 8, journal::CUT as u64),
+            code("JOURNAL_SKIPPED", 8, journal::SKIPPED as u64),
         ],
     },
     Group {

@@ -200,6 +200,18 @@ pub mod cycles {
     pub const CYCLES: Field = Field::new(0, 64);
 }
 
+/// Idle.
+pub mod idle {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x070;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Cycles: Cycles of the core's clock without a frame that end an extent as it stands, so that what a sender leaves unfinished is stored all the same; 0: it waits.
+    pub const CYCLES: Field = Field::new(0, 32);
+}
+
 /// Arrivals: What the frame filter made of the frames that the MAC handed over. Four words for each cause: frames, bytes, the time of the last one, 0. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow.
 pub mod arrivals {
     /// Offset in bytes.
@@ -217,7 +229,7 @@ pub mod places {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 16] = [
+pub const ALL: [(&str, u64); 17] = [
     ("version", version::OFFSET),
     ("parameters", parameters::OFFSET),
     ("address", address::OFFSET),
@@ -232,12 +244,13 @@ pub const ALL: [(&str, u64); 16] = [
     ("pause_obeyed", pause_obeyed::OFFSET),
     ("unanswered", unanswered::OFFSET),
     ("cycles", cycles::OFFSET),
+    ("idle", idle::OFFSET),
     ("arrivals", arrivals::OFFSET),
     ("places", places::OFFSET),
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 33] = [
+pub const FIELDS: [(&str, &str, Field); 34] = [
     ("version", "patch", version::PATCH),
     ("version", "minor", version::MINOR),
     ("version", "major", version::MAJOR),
@@ -271,4 +284,5 @@ pub const FIELDS: [(&str, &str, Field); 33] = [
     ("pause_obeyed", "storms", pause_obeyed::STORMS),
     ("unanswered", "requests", unanswered::REQUESTS),
     ("cycles", "cycles", cycles::CYCLES),
+    ("idle", "cycles", idle::CYCLES),
 ];

@@ -19,6 +19,12 @@ pub const QUEUES_DEEP: u64 = 0x8_0000;
 pub const HOST_CONTROL: u64 = 0xb_0000;
 /// Bytes of the host port's control registers.
 pub const HOST_CONTROL_BYTES: u64 = 0x1000;
+/// Offset of the network side's control registers.
+pub const NET_CONTROL: u64 = 0xc_0000;
+/// Offset of the recorder's control registers.
+pub const RECORDER_CONTROL: u64 = 0xc_1000;
+/// Bytes of the control registers of network side and recorder, each.
+pub const NET_CONTROL_BYTES: u64 = 0x1000;
 /// Offset of the host port's staging window.
 pub const HOST: u64 = 0x40_0000;
 /// Bytes of the host port's staging window, for the most pages that it can have.
@@ -60,7 +66,9 @@ const _: () = {
     assert!(PRP_LISTS.is_multiple_of(window::PRP_LISTS_BYTES));
     assert!(PRP_LISTS + window::PRP_LISTS_BYTES <= DATA);
     assert!(HOST.is_multiple_of(HOST_BYTES) && HOST + HOST_BYTES <= DATA);
-    assert!(HOST_CONTROL + HOST_CONTROL_BYTES <= HOST);
+    assert!(HOST_CONTROL + HOST_CONTROL_BYTES <= NET_CONTROL);
+    assert!(NET_CONTROL + NET_CONTROL_BYTES <= RECORDER_CONTROL);
+    assert!(RECORDER_CONTROL + NET_CONTROL_BYTES <= HOST);
     assert!(QUEUES_DEEP + window::queue_window_bytes(1024, 1) <= HOST_CONTROL);
     assert!(QUEUES_DEEP + window::queue_window_bytes(128, 8) <= HOST_CONTROL);
     assert!(queues(512, 1) == QUEUES && queues(1024, 1) == QUEUES_DEEP);

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_fetch: objects from the SSD, one after the other, for who sends them.
+//
+// What:        an order is an address, a length and a number. It becomes a read command of the
+//              streamer, and a word that goes beside the object's data. Orders and commands go ahead
+//              of the data, so that the SSD is kept busy.
+// Handshake:   valid/ready. `m_axis_object_*` follows `s_axis_rd_*` within the cycle.
+// Latency:     1 cycle from an order to its command.
+// Throughput:  64 bytes a cycle.
+// Limits:      an order has a byte or more. A read that fails ends with a byte that is the streamer's
+//              code: whoever gets it sees by the stated length that the object is not whole. 512-bit
+//              registers: none.
+// Does not implement: reading the journal.
+
+`default_nettype none
+
+module fb_store_fetch
+  import fb_spec_pkg::*;
+#(
+    parameter int unsigned Depth = 16  // orders that may wait, and objects under way; a power of two
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire         order_valid,
+    output logic        order_ready,
+    input  wire  [63:0] order_address,  // a multiple of the logical block
+    input  wire  [63:0] order_bytes,    // 1 or more
+    input  wire  [63:0] order_object,   // the number that it is sent with
+
+    // To the streamer, and from it.
+    output logic                       m_axis_rdcmd_tvalid,
+    input  wire                        m_axis_rdcmd_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_rdcmd_tkeep,
+    output logic                       m_axis_rdcmd_tlast,
+    input  wire                        s_axis_rd_tvalid,
+    output logic                       s_axis_rd_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_rd_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_rd_tkeep,
+    input  wire                        s_axis_rd_tlast,
+    input  wire                        s_axis_rd_tuser,      // with TLAST: the read failed
+
+    // Objects, and number and length of each.
+    output logic                       m_axis_head_tvalid,
+    input  wire                        m_axis_head_tready,
+    output logic [              127:0] m_axis_head_tdata,     // object; above it its bytes
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+
+    output logic [7:0] waiting,  // orders that have not begun
+    output logic       busy,     // objects are being read
+    output logic       done,     // for one cycle: an object ended
+    output logic       failed    // with it: the read failed
+);
+
+  typedef struct packed {
+    logic [63:0] address;
+    logic [63:0] bytes;
+    logic [63:0] object;
+  } order_t;
+
+  order_t order;
+  logic valid, begins, room;
+  logic [$clog2(Depth):0] level;
+
+  fb_common_fifo #(
+      .Width($bits(order_t)),
+      .Depth(Depth)
+  ) u_orders (
+      .clk,
+      .rst,
+      .s_valid(order_valid),
+      .s_ready(order_ready),
+      .s_data ({order_address, order_bytes, order_object}),
+      .m_valid(valid),
+      .m_ready(begins),
+      .m_data (order),
+      .level
+  );
+  assign waiting = 8'(level);
+
+  // The word has a place before the command goes out.
+  assign m_axis_rdcmd_tvalid = valid && room;
+  assign begins = m_axis_rdcmd_tvalid && m_axis_rdcmd_tready;
+  assign m_axis_rdcmd_tkeep = '1;
+  assign m_axis_rdcmd_tlast = 1'b1;
+  always_comb begin : command
+    m_axis_rdcmd_tdata = '0;
+    m_axis_rdcmd_tdata[USER_ADDRESS_LSB+:64] = order.address;
+    m_axis_rdcmd_tdata[USER_READ_LENGTH_LSB+:64] = order.bytes;
+  end
+
+  fb_common_fifo #(
+      .Width(128),
+      .Depth(Depth)
+  ) u_heads (
+      .clk,
+      .rst,
+      .s_valid(begins),
+      .s_ready(room),
+      .s_data ({order.bytes, order.object}),
+      .m_valid(m_axis_head_tvalid),
+      .m_ready(m_axis_head_tready),
+      .m_data (m_axis_head_tdata),
+      .level  ()
+  );
+  assign busy = m_axis_head_tvalid;
+
+  // The beat that says that a read failed has no TKEEP.
+  assign m_axis_object_tvalid = s_axis_rd_tvalid;
+  assign s_axis_rd_tready = m_axis_object_tready;
+  assign m_axis_object_tdata = s_axis_rd_tdata;
+  assign m_axis_object_tkeep = s_axis_rd_tkeep == '0 ? USER_BEAT_BYTES'(1) : s_axis_rd_tkeep;
+  assign m_axis_object_tlast = s_axis_rd_tlast;
+  assign done = s_axis_rd_tvalid && s_axis_rd_tready && s_axis_rd_tlast;
+  assign failed = done && s_axis_rd_tuser;
+
+`ifndef SYNTHESIS
+  data_were_ordered :
+  assert property (@(posedge clk) disable iff (rst) s_axis_rd_tvalid |-> m_axis_head_tvalid)
+  else $error("fb_store_fetch (%m): data, and nothing was ordered");
+`endif
+
+endmodule
+
+`default_nettype wire

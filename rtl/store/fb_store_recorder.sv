@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_recorder: between what comes from the network, what goes to it, and the streamer.
+//
+// What:        extents go to the SSD one behind the other, with a journal of what lies where; objects
+//              come back by order of registers (regs/recorder.rdl). The drawing stands in
+//              docs/modules/recorder.md.
+// Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
+// Latency:     as its parts; 3 cycles from an extent's first beat to its write.
+// Throughput:  64 bytes a cycle each way, and three cycles for each extent.
+// Limits:      512-bit registers: two, those of block RAM.
+// Does not implement: processing elements: their settings go out and they stand before it.
+
+`default_nettype none
+
+module fb_store_recorder
+  import fb_spec_pkg::*;
+#(
+    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES,
+    localparam int unsigned Elements = 8  // processing elements that have a setting
+) (
+    input wire clk,
+    input wire rst,
+
+    output logic [Elements-1:0][63:0] element,  // settings of processing elements
+
+    // Extents, and a word of each.
+    input  wire                        s_axis_head_tvalid,
+    output logic                       s_axis_head_tready,
+    input  wire  [       HeadBits-1:0] s_axis_head_tdata,
+    input  wire                        s_axis_object_tvalid,
+    output logic                       s_axis_object_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                        s_axis_object_tlast,
+    input  wire                        s_axis_object_tuser,   // with TLAST: not a whole object
+
+    // Objects read back, and number and length of each.
+    output logic                       m_axis_head_tvalid,
+    input  wire                        m_axis_head_tready,
+    output logic [              127:0] m_axis_head_tdata,
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+
+    // To the streamer, and from it.
+    output logic                       m_axis_wr_tvalid,
+    input  wire                        m_axis_wr_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
+    output logic                       m_axis_wr_tlast,
+    input  wire                        s_axis_wrsp_tvalid,
+    output logic                       s_axis_wrsp_tready,
+    input  wire  [                7:0] s_axis_wrsp_tdata,
+    output logic                       m_axis_rdcmd_tvalid,
+    input  wire                        m_axis_rdcmd_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_rdcmd_tkeep,
+    output logic                       m_axis_rdcmd_tlast,
+    input  wire                        s_axis_rd_tvalid,
+    output logic                       s_axis_rd_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_rd_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_rd_tkeep,
+    input  wire                        s_axis_rd_tlast,
+    input  wire                        s_axis_rd_tuser,
+
+    // Control registers.
+    input  wire  [11:0] s_axil_rec_awaddr,
+    input  wire  [ 2:0] s_axil_rec_awprot,
+    input  wire         s_axil_rec_awvalid,
+    output logic        s_axil_rec_awready,
+    input  wire  [63:0] s_axil_rec_wdata,
+    input  wire  [ 7:0] s_axil_rec_wstrb,
+    input  wire         s_axil_rec_wvalid,
+    output logic        s_axil_rec_wready,
+    output logic [ 1:0] s_axil_rec_bresp,
+    output logic        s_axil_rec_bvalid,
+    input  wire         s_axil_rec_bready,
+    input  wire  [11:0] s_axil_rec_araddr,
+    input  wire  [ 2:0] s_axil_rec_arprot,
+    input  wire         s_axil_rec_arvalid,
+    output logic        s_axil_rec_arready,
+    output logic [63:0] s_axil_rec_rdata,
+    output logic [ 1:0] s_axil_rec_rresp,
+    output logic        s_axil_rec_rvalid,
+    input  wire         s_axil_rec_rready
+);
+
+  // ------------------------------------------------------------------------------------ registers
+  fb_store_csr_pkg::recorder__in_t  in;
+  fb_store_csr_pkg::recorder__out_t out;
+
+  fb_store_csr u_csr (
+      .clk,
+      .rst,
+      .s_axil_awready(s_axil_rec_awready),
+      .s_axil_awvalid(s_axil_rec_awvalid),
+      .s_axil_awaddr(s_axil_rec_awaddr),
+      .s_axil_awprot(s_axil_rec_awprot),
+      .s_axil_wready(s_axil_rec_wready),
+      .s_axil_wvalid(s_axil_rec_wvalid),
+      .s_axil_wdata(s_axil_rec_wdata),
+      .s_axil_wstrb(s_axil_rec_wstrb),
+      .s_axil_bready(s_axil_rec_bready),
+      .s_axil_bvalid(s_axil_rec_bvalid),
+      .s_axil_bresp(s_axil_rec_bresp),
+      .s_axil_arready(s_axil_rec_arready),
+      .s_axil_arvalid(s_axil_rec_arvalid),
+      .s_axil_araddr(s_axil_rec_araddr),
+      .s_axil_arprot(s_axil_rec_arprot),
+      .s_axil_rready(s_axil_rec_rready),
+      .s_axil_rvalid(s_axil_rec_rvalid),
+      .s_axil_rdata(s_axil_rec_rdata),
+      .s_axil_rresp(s_axil_rec_rresp),
+      .hwif_in(in),
+      .hwif_out(out)
+  );
+
+  logic element_written_q, element_read_q;
+  logic [63:0] element_word_q;
+  logic [ 2:0] place;
+  assign place = out.elements.addr[5:3];
+
+  always_ff @(posedge clk) begin : elements
+    element_written_q <= !rst && out.elements.req && out.elements.req_is_wr;
+    element_read_q <= !rst && out.elements.req && !out.elements.req_is_wr;
+    element_word_q <= element[place];
+    for (int i = 0; i < 64; i++) begin
+      if (out.elements.req && out.elements.req_is_wr && out.elements.wr_biten[i]) begin
+        element[place][i] <= out.elements.wr_data[i];
+      end
+    end
+    if (rst) element <= '0;
+  end
+
+  // ------------------------------------------------------------------------------------- recording
+  logic [1:0] wr_valid, wr_ready, wr_last, answer_valid, answer_ready;
+  logic [1:0][USER_DATA_BITS-1:0] wr_data;
+  logic [1:0][USER_BEAT_BYTES-1:0] wr_keep;
+  logic [7:0] answer;
+  logic row_valid, row_ready, open, syncing, restart;
+  logic [8*JOURNAL_ROW_BYTES-1:0] row;
+  logic [15:0] waiting, rows;
+  logic [63:0] position, lost;
+  logic [31:0] blocks, blocks_failed;
+  logic [47:0] now_q;
+
+  // What was recorded can be read until the next recording begins.
+  logic stopped_q;
+  assign restart = stopped_q && out.control.enable.value;
+
+  always_ff @(posedge clk) begin : stop
+    stopped_q <= rst || (!out.control.enable.value &&
+                         (stopped_q || (!open && waiting == '0 && rows == '0 && !syncing)));
+  end
+
+  fb_store_append u_append (
+      .clk,
+      .rst,
+      .restart,
+      .cfg_enable(out.control.enable.value && !stopped_q),
+      .cfg_ring(out.control.data_ring.value),
+      .cfg_base(out.data_address.pages.value),
+      .cfg_bytes(out.data_bytes.pages.value),
+      .now(now_q),
+      .s_axis_head_tvalid,
+      .s_axis_head_tready,
+      .s_axis_head_tdata,
+      .s_axis_object_tvalid,
+      .s_axis_object_tready,
+      .s_axis_object_tdata,
+      .s_axis_object_tkeep,
+      .s_axis_object_tlast,
+      .s_axis_object_tuser,
+      .m_axis_wr_tvalid(wr_valid[0]),
+      .m_axis_wr_tready(wr_ready[0]),
+      .m_axis_wr_tdata(wr_data[0]),
+      .m_axis_wr_tkeep(wr_keep[0]),
+      .m_axis_wr_tlast(wr_last[0]),
+      .s_axis_wrsp_tvalid(answer_valid[0]),
+      .s_axis_wrsp_tready(answer_ready[0]),
+      .s_axis_wrsp_tdata(answer),
+      .m_axis_row_tvalid(row_valid),
+      .m_axis_row_tready(row_ready),
+      .m_axis_row_tdata(row),
+      .open,
+      .waiting,
+      .position
+  );
+
+  fb_store_journal u_journal (
+      .clk,
+      .rst,
+      .restart,
+      .cfg_ring(out.control.journal_ring.value),
+      .cfg_flush(out.control.flush.value),
+      .cfg_wait(out.control.wait_cycles.value),
+      .cfg_base(out.journal_address.pages.value),
+      .cfg_bytes(out.journal_bytes.pages.value),
+      .cfg_recording(out.recording.recording.value),
+      .sync(out.sync.go.value),
+      .s_axis_row_tvalid(row_valid),
+      .s_axis_row_tready(row_ready),
+      .s_axis_row_tdata(row),
+      .m_axis_wr_tvalid(wr_valid[1]),
+      .m_axis_wr_tready(wr_ready[1]),
+      .m_axis_wr_tdata(wr_data[1]),
+      .m_axis_wr_tkeep(wr_keep[1]),
+      .m_axis_wr_tlast(wr_last[1]),
+      .s_axis_wrsp_tvalid(answer_valid[1]),
+      .s_axis_wrsp_tready(answer_ready[1]),
+      .s_axis_wrsp_tdata(answer),
+      .busy(syncing),
+      .rows,
+      .blocks,
+      .failed(blocks_failed),
+      .lost
+  );
+
+  fb_store_turns u_turns (
+      .clk,
+      .rst,
+      .s_axis_wr_tvalid(wr_valid),
+      .s_axis_wr_tready(wr_ready),
+      .s_axis_wr_tdata(wr_data),
+      .s_axis_wr_tkeep(wr_keep),
+      .s_axis_wr_tlast(wr_last),
+      .m_axis_wrsp_tvalid(answer_valid),
+      .m_axis_wrsp_tready(answer_ready),
+      .m_axis_wrsp_tdata(answer),
+      .m_axis_wr_tvalid,
+      .m_axis_wr_tready,
+      .m_axis_wr_tdata,
+      .m_axis_wr_tkeep,
+      .m_axis_wr_tlast,
+      .s_axis_wrsp_tvalid,
+      .s_axis_wrsp_tready,
+      .s_axis_wrsp_tdata
+  );
+
+  // -------------------------------------------------------------------------------------- fetching
+  logic go, order_ready, fetching, fetch_done, fetch_failed;
+  logic [7:0] orders;
+
+  assign go = out.fetch.go.value;
+
+  fb_store_fetch u_fetch (
+      .clk,
+      .rst,
+      .order_valid(go && out.fetch_bytes.bytes.value != '0),
+      .order_ready,
+      .order_address(out.fetch_address.address.value),
+      .order_bytes(out.fetch_bytes.bytes.value),
+      .order_object(out.fetch_object.object.value),
+      .m_axis_rdcmd_tvalid,
+      .m_axis_rdcmd_tready,
+      .m_axis_rdcmd_tdata,
+      .m_axis_rdcmd_tkeep,
+      .m_axis_rdcmd_tlast,
+      .s_axis_rd_tvalid,
+      .s_axis_rd_tready,
+      .s_axis_rd_tdata,
+      .s_axis_rd_tkeep,
+      .s_axis_rd_tlast,
+      .s_axis_rd_tuser,
+      .m_axis_head_tvalid,
+      .m_axis_head_tready,
+      .m_axis_head_tdata,
+      .m_axis_object_tvalid,
+      .m_axis_object_tready,
+      .m_axis_object_tdata,
+      .m_axis_object_tkeep,
+      .m_axis_object_tlast,
+      .waiting(orders),
+      .busy(fetching),
+      .done(fetch_done),
+      .failed(fetch_failed)
+  );
+
+  // -------------------------------------------------------------------------------------- counting
+  typedef enum logic [1:0] {
+    STORED,
+    SKIPPED,
+    FAILED
+  } fate_e;
+
+  fate_e fate;
+  logic [2:0][63:0] extents_q, bytes_q;
+  logic [31:0] fetched_q, fetch_failed_q;
+
+  always_comb begin : judge
+    fate = STORED;
+    if (row[8*JOURNAL_CODE_AT+:8] != ERR_OK) fate = FAILED;
+    if ((row[8*JOURNAL_FLAGS_AT+:8] & JOURNAL_SKIPPED) != '0) fate = SKIPPED;
+  end
+
+  always_ff @(posedge clk) begin : count
+    now_q <= now_q + 1'b1;
+    fetched_q <= fetched_q + 32'(fetch_done);
+    fetch_failed_q <= fetch_failed_q + 32'(fetch_failed);
+    if (row_valid && row_ready) begin
+      extents_q[fate] <= extents_q[fate] + 1'b1;
+      bytes_q[fate]   <= bytes_q[fate] + row[8*JOURNAL_LENGTH_AT+:64];
+    end
+    if (restart) {extents_q, bytes_q} <= '0;
+    if (rst) begin
+      now_q <= '0;
+      {extents_q, bytes_q} <= '0;
+      {fetched_q, fetch_failed_q} <= '0;
+    end
+  end
+
+  always_comb begin : show
+    in = '0;
+    in.elements.wr_ack = element_written_q;
+    in.elements.rd_ack = element_read_q;
+    in.elements.rd_data = element_word_q;
+    in.sync.busy.next = syncing;
+    in.status.open.next = open;
+    in.status.fetching.next = fetching;
+    in.status.waiting.next = waiting;
+    in.status.rows.next = rows;
+    in.status.fetches.next = orders;
+    in.data_position.bytes.next = position;
+    in.stored_extents.extents.next = extents_q[STORED];
+    in.stored_bytes.bytes.next = bytes_q[STORED];
+    in.skipped_extents.extents.next = extents_q[SKIPPED];
+    in.skipped_bytes.bytes.next = bytes_q[SKIPPED];
+    in.failed_extents.extents.next = extents_q[FAILED];
+    in.failed_bytes.bytes.next = bytes_q[FAILED];
+    in.blocks.written.next = blocks;
+    in.blocks.failed.next = blocks_failed;
+    in.rows_lost.rows.next = lost;
+    in.fetch.refused.hwset = go && !(order_ready && out.fetch_bytes.bytes.value != '0);
+    in.fetched.objects.next = fetched_q;
+    in.fetched.failed.next = fetch_failed_q;
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,9 @@
+-f rtl/common/common.f
+-f rtl/axis/axis.f
+rtl/store/fb_store_append.sv
+rtl/store/fb_store_journal.sv
+rtl/store/fb_store_fetch.sv
+rtl/store/fb_store_turns.sv
+rtl/store/fb_store_csr_pkg.sv
+rtl/store/fb_store_csr.sv
+rtl/store/fb_store_recorder.sv
