@@ -34,6 +34,9 @@ TOPS = (
     ("fb_top_host_dram", ""),
     ("fb_top_host_hostdram", ""),
     ("fb_net_port", ""),
+    ("fb_pe_pass", ""),
+    ("fb_pe_add", ""),
+    ("fb_pe_chain", ""),
 )
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"

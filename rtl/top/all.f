@@ -6,3 +6,4 @@ rtl/top/fb_top_host_dram.sv
 rtl/top/fb_top_hostdram.sv
 rtl/top/fb_top_host_hostdram.sv
 -f rtl/net/net.f
+-f rtl/pe/pe.f
