@@ -34,7 +34,12 @@ TOPS = (
     ("fb_top_host_dram", ""),
     ("fb_top_host_hostdram", ""),
     ("fb_net_port", ""),
-    ("fb_store_recorder", ""),
+    ("fb_top_net", "Drives=3"),
+    ("fb_top_net_dram", ""),
+    ("fb_top_net_hostdram", ""),
+    ("fb_pe_pass", ""),
+    ("fb_pe_add", ""),
+    ("fb_pe_chain", ""),
 )
 FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"

@@ -5,5 +5,8 @@ rtl/top/fb_top_dram.sv
 rtl/top/fb_top_host_dram.sv
 rtl/top/fb_top_hostdram.sv
 rtl/top/fb_top_host_hostdram.sv
--f rtl/net/net.f
--f rtl/store/store.f
+-f rtl/pe/pe.f
+-f rtl/top/front.f
+rtl/top/fb_top_net.sv
+rtl/top/fb_top_net_dram.sv
+rtl/top/fb_top_net_hostdram.sv

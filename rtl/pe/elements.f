@@ -1,0 +1,5 @@
+-f rtl/common/common.f
+-f rtl/axis/axis.f
+rtl/pe/fb_pe_check.sv
+rtl/pe/fb_pe_pass.sv
+rtl/pe/fb_pe_add.sv

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_pe_chain: what happens to objects between network and store: nothing.
+//
+// What:        wires: the chain of a pipeline without processing elements. The pipeline's file of
+//              one that has some makes another file, with a module of this name and these ports, to
+//              be built in this one's place: `forebay pipeline check FILE --chain OUT`.
+// Handshake:   valid/ready; both pass through.
+// Latency:     0 cycles; of other chains the sum of its stages.
+// Throughput:  64 bytes a cycle; of other chains the least of its stages.
+// Limits:      8 stages, each with 64 bits of settings.
+// Does not implement: packets that pass beside the chain.
+
+`default_nettype none
+
+module fb_pe_chain
+  import fb_spec_pkg::*;
+(
+    input wire            clk,
+    input wire            rst,
+    input wire [8*64-1:0] cfg,  // of stage i from bit 64 * i on
+
+    input  wire                        s_axis_object_tvalid,
+    output logic                       s_axis_object_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                        s_axis_object_tlast,
+    input  wire                        s_axis_object_tuser,
+
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+    output logic                       m_axis_object_tuser
+);
+
+  assign s_axis_object_tready = m_axis_object_tready;
+  assign m_axis_object_tvalid = s_axis_object_tvalid;
+  assign m_axis_object_tdata  = s_axis_object_tdata;
+  assign m_axis_object_tkeep  = s_axis_object_tkeep;
+  assign m_axis_object_tlast  = s_axis_object_tlast;
+  assign m_axis_object_tuser  = s_axis_object_tuser;
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_pe_check: the one checker of processing elements; each carries one, and a chain one a stage.
+//
+// What:        watches what goes into a PE and what comes out of it. Of packets: one comes out for
+//              each that went in, and not before that one's end; TUSER may be set, but not cleared.
+//              Of beats: TKEEP is all ones before the last one, and there 1 to 64 ones from bit 0;
+//              TUSER stands with TLAST; valid and payload hold.
+// Handshake:   watches only; drives nothing.
+// Limits:      simulation and formal only: the module is empty in synthesis. A PE that has 1024
+//              packets inside is held to swallow them.
+// Does not implement: a look at what the bytes are.
+
+`default_nettype none
+
+module fb_pe_check
+  import fb_spec_pkg::*;
+(
+    input wire clk,
+    input wire rst,
+
+    input wire in_valid,
+    input wire in_ready,
+    input wire in_last,
+    input wire in_user,
+
+    input wire                       out_valid,
+    input wire                       out_ready,
+    input wire [ USER_DATA_BITS-1:0] out_data,
+    input wire [USER_BEAT_BYTES-1:0] out_keep,
+    input wire                       out_last,
+    input wire                       out_user
+);
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 2),
+      .Name ("m_axis_object")
+  ) u_out (
+      .clk,
+      .rst,
+      .valid(out_valid),
+      .ready(out_ready),
+      .data ({out_data, out_keep, out_last, out_user})
+  );
+
+`ifndef SYNTHESIS
+  localparam int unsigned Most = 1024;
+  localparam int unsigned PlaceBits = $clog2(Most);
+
+  logic [31:0] came_q, gone_q;  // packets whose end went in, and came out; modulo 2^32
+  logic [Most-1:0] users_q;  // TUSER of those inside
+  logic enters, leaves, empty;
+
+  assign enters = in_valid && in_ready && in_last;
+  assign leaves = out_valid && out_ready && out_last;
+  assign empty  = came_q == gone_q;
+
+  always_ff @(posedge clk) begin : follow
+    if (enters) begin
+      users_q[came_q[PlaceBits-1:0]] <= in_user;
+      came_q <= came_q + 32'd1;
+    end
+    if (leaves) gone_q <= gone_q + 32'd1;
+    if (rst) begin
+      came_q <= '0;
+      gone_q <= '0;
+    end
+  end
+
+  // A PE of wires has the end of a packet on both sides in the same cycle.
+  always_ff @(posedge clk) begin : watch
+    if (!rst && leaves) begin
+      packet_due :
+      assert (!empty || enters)
+      else $error("fb_pe_check (%m): a packet ends that has not ended on its way in");
+      user_kept :
+      assert (out_user || !(empty ? in_user : users_q[gone_q[PlaceBits-1:0]]))
+      else $error("fb_pe_check (%m): TUSER of the packet was lost");
+    end
+    if (!rst && out_valid) begin
+      keep_exact :
+      assert (out_last ? out_keep[0] && (out_keep & (out_keep + 64'd1)) == '0 : &out_keep)
+      else $error("fb_pe_check (%m): TKEEP is %x with TLAST %b", out_keep, out_last);
+      user_with_last :
+      assert (out_last || !out_user)
+      else $error("fb_pe_check (%m): TUSER without TLAST");
+    end
+    none_swallowed :
+    assert (rst || came_q - gone_q < Most)
+    else $error("fb_pe_check (%m): %0d packets went in since one came out", Most);
+  end
+`endif
+
+endmodule
+
+`default_nettype wire
