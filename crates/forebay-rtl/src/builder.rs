@@ -19,7 +19,7 @@ use crate::source::{Resolved, Source, files_with_extension};
 use crate::toolchain::Toolchain;
 
 /// Version of the C interface between shim and loader; part of every key.
-pub(crate) const ABI: u32 = 4;
+pub(crate) const ABI: u32 = 5;
 
 const SHIM: &str = include_str!("shim/shim.cpp");
 const PRINT: &str = include_str!("shim/print.h");

@@ -36,7 +36,7 @@ mod toolchain;
 pub use builder::{Builder, Library, Progress};
 pub use cache::Cache;
 pub use error::{Error, Result};
-pub use model::{Memory, Model, PortHandle};
+pub use model::{Clock, Memory, Model, PortHandle};
 pub use ports::{Direction, Port};
 pub use source::Source;
 pub use toolchain::Toolchain;

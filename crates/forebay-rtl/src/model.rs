@@ -43,7 +43,7 @@ struct Api {
     free: unsafe extern "C" fn(*mut c_void),
     ports: unsafe extern "C" fn(*mut c_void, *mut RawPort, u32) -> u32,
     eval: unsafe extern "C" fn(*mut c_void) -> c_int,
-    tick: unsafe extern "C" fn(*mut c_void) -> c_int,
+    tick: unsafe extern "C" fn(*mut c_void, u32) -> c_int,
     take_printed: unsafe extern "C" fn(*mut c_void) -> *const c_char,
     has_printed: unsafe extern "C" fn(*mut c_void) -> c_int,
     clear: unsafe extern "C" fn(*mut c_void),
@@ -91,6 +91,10 @@ impl PortHandle {
     }
 }
 
+/// A clock whose rising edge takes one evaluation; of one design.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock(u32);
+
 /// An instance of a built design.
 pub struct Model {
     handle: NonNull<c_void>,
@@ -98,7 +102,8 @@ pub struct Model {
     id: u32,
     top: String,
     trace: bool,
-    has_tick: bool,
+    /// Names of the ports that [`Model::tick`] knows.
+    clocks: Vec<String>,
     ports: Vec<(Port, PortHandle)>,
     // Last, so that the code outlives the handle.
     _library: libloading::Library,
@@ -143,7 +148,7 @@ impl Model {
         let code = unsafe { libloading::Library::new(&library.path) }
             .map_err(|e| refused(e.to_string()))?;
         // SAFETY: the signatures are those in shim.cpp; `fb_abi` tells whether that holds.
-        let (api, new, has_tick) = unsafe {
+        let (api, new, clocks) = unsafe {
             let abi = *symbol::<unsafe extern "C" fn() -> u32>(&code, "fb_abi", library)?;
             if abi() != ABI {
                 return Err(refused(format!(
@@ -168,9 +173,14 @@ impl Model {
                 trace_dump: *symbol(&code, "fb_trace_dump", library)?,
                 trace_close: *symbol(&code, "fb_trace_close", library)?,
             };
-            let has_tick =
-                *symbol::<unsafe extern "C" fn() -> c_int>(&code, "fb_has_tick", library)?;
-            (api, new, has_tick() != 0)
+            let clock =
+                *symbol::<unsafe extern "C" fn(u32) -> *const c_char>(&code, "fb_clock", library)?;
+            let name = |number| match clock(number) {
+                name if name.is_null() => None,
+                name => Some(CStr::from_ptr(name).to_string_lossy().into_owned()),
+            };
+            let clocks: Vec<String> = (0..).map_while(name).collect();
+            (api, new, clocks)
         };
         // Zero would mean "take the time of day" to Verilator.
         let seed = i32::try_from(seed % 0x7fff_fffe).unwrap_or(0) + 1;
@@ -183,7 +193,7 @@ impl Model {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             top: library.top.clone(),
             trace: library.trace,
-            has_tick,
+            clocks,
             ports: Vec::new(),
             _library: code,
         };
@@ -457,23 +467,24 @@ impl Model {
         }
     }
 
-    /// Whether [`Model::tick`] works: the design has one clock, whose rising edge is all that it
-    /// waits for.
+    /// What [`Model::tick`] takes for the clock of this name. None where the design also waits for
+    /// falling edges, or for edges of nets inside: then each half of a cycle needs its evaluation.
     #[must_use]
-    pub fn has_tick(&self) -> bool {
-        self.has_tick
+    pub fn clock(&self, name: &str) -> Option<Clock> {
+        let number = self.clocks.iter().position(|clock| clock == name)?;
+        Some(Clock(number as u32))
     }
 
-    /// A rising edge of the only clock in one evaluation, in place of two with the clock low and
-    /// high. Inputs take effect as if set before the edge; outputs that follow inputs without a
-    /// register between are those of the time after the edge. The clock stays high.
+    /// A rising edge of this clock in one evaluation, in place of two with the clock low and high.
+    /// Inputs take effect as if set before the edge; outputs that follow inputs without a register
+    /// between are those of the time after the edge. All clocks stay high.
     ///
     /// # Errors
-    /// As [`Model::eval`]. Without [`Model::has_tick`] it is the same as that.
+    /// As [`Model::eval`].
     #[inline]
-    pub fn tick(&mut self) -> Result<()> {
+    pub fn tick(&mut self, clock: Clock) -> Result<()> {
         // SAFETY: a live instance, borrowed mutably.
-        if unsafe { (self.api.tick)(self.handle.as_ptr()) } == 0 {
+        if unsafe { (self.api.tick)(self.handle.as_ptr(), clock.0) } == 0 {
             Ok(())
         } else {
             self.failed()

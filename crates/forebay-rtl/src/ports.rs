@@ -144,8 +144,9 @@ pub(crate) fn memories_text(memories: &[Memory<'_>]) -> String {
     text
 }
 
-/// The clock of a design in which nothing but its rising edge is waited for. Verilator keeps the
-/// last value of everything that has an edge, and writes down which edges there are for debugging.
+/// The clocks of a design in which nothing but their rising edges is waited for, as one line
+/// `FB_CLOCK(member, "port", last value)` for each. Verilator keeps the last value of everything that
+/// has an edge, and writes down which edges there are for debugging.
 pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c str>) -> String {
     const LAST: &str = "__Vtrigprevexpr_";
     const EVENT: &str = " is active: @(";
@@ -153,7 +154,7 @@ pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c st
     if !events.all(|event| event.starts_with("posedge ")) {
         return String::new();
     }
-    let mut members = root_header.lines().filter_map(|line| {
+    let members = root_header.lines().filter_map(|line| {
         let member = line
             .trim()
             .strip_suffix(';')?
@@ -161,19 +162,14 @@ pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c st
             .next()?;
         member.starts_with(LAST).then_some(member)
     });
-    let (Some(member), None) = (members.next(), members.next()) else {
-        return String::new();
-    };
-    let clock = member
-        .strip_prefix("__Vtrigprevexpr___TOP__")
-        .and_then(|m| m.strip_suffix("__0"));
-    match clock {
+    let clocks = members.map(|member| {
+        let clock = member.strip_prefix("__Vtrigprevexpr___TOP__")?;
+        let clock = clock.strip_suffix("__0")?;
         // A name with a dot in it would be a net inside the design.
-        Some(clock) if !clock.contains("__DOT__") => {
-            format!("#define FB_TICK_CLOCK {clock}\n#define FB_TICK_LAST {member}\n")
-        }
-        _ => String::new(),
-    }
+        let port = (!clock.contains("__DOT__")).then(|| rtl_name(clock))?;
+        Some(format!("FB_CLOCK({clock}, \"{port}\", {member})\n"))
+    });
+    clocks.collect::<Option<String>>().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -181,20 +177,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_single_clock_can_tick() {
+    fn rising_edges_of_clocks_can_tick() {
         let last = |name: &str| format!("        CData/*0:0*/ __Vtrigprevexpr___TOP__{name}__0;\n");
         let tick = |header: &str, code| tick_text(header, std::iter::once(code));
         let rising = "trigger index 0 is active: @(posedge aclk)\\n";
-        let text = tick(&last("aclk"), rising);
-        assert!(text.contains("FB_TICK_CLOCK aclk\n"), "{text}");
-        assert!(
-            text.contains("FB_TICK_LAST __Vtrigprevexpr___TOP__aclk__0\n"),
-            "{text}"
-        );
+        let line = "FB_CLOCK(aclk, \"aclk\", __Vtrigprevexpr___TOP__aclk__0)\n";
+        assert_eq!(tick(&last("aclk"), rising), line);
+        let two = tick(&(last("aclk") + &last("bclk")), rising);
+        assert_eq!(two, format!("{line}{}", line.replace("aclk", "bclk")));
         let both = "0 is active: @(posedge aclk) 1 is active: @(negedge aclk)";
         assert_eq!(tick(&last("aclk"), both), "");
-        assert_eq!(tick(&(last("clk") + &last("rst")), rising), "");
         assert_eq!(tick(&last("top__DOT__gated"), rising), "");
+        assert_eq!(tick(&(last("aclk") + &last("top__DOT__gated")), rising), "");
         assert_eq!(tick("CData/*0:0*/ clk;\n", rising), "");
     }
 

@@ -144,19 +144,19 @@ fn wide_ports_are_read_and_written_in_place() {
 fn a_tick_is_a_whole_cycle() {
     let bench = Bench::new();
     let mut model = bench.model("counter", COUNTER);
-    assert!(model.has_tick());
+    let clk = model.clock("clk").expect("ticks");
     let (rst, step) = (
         model.port("rst").expect("rst"),
         model.port("step").expect("step"),
     );
     let count = model.port("count").expect("count");
     model.set(rst, 1);
-    model.tick().expect("runs");
+    model.tick(clk).expect("runs");
     model.set(rst, 0);
     for value in 0..199 {
         assert_eq!(model.get(count), value / 2);
         model.set(step, value % 2);
-        model.tick().expect("runs");
+        model.tick(clk).expect("runs");
     }
     // Ticks and half cycles may be mixed.
     clock(&mut model, 1).expect("runs");
@@ -166,7 +166,33 @@ fn a_tick_is_a_whole_cycle() {
       always_ff @(posedge clk) p <= d;
       always_ff @(negedge clk) n <= d;
     endmodule";
-    assert!(!bench.model("both", text).has_tick());
+    assert_eq!(bench.model("both", text).clock("clk"), None);
+}
+
+#[test]
+fn each_clock_ticks_on_its_own() {
+    let text = "module two (input wire clk, input wire clk_b, input wire [7:0] d,
+        output logic [7:0] a, output logic [7:0] b, output logic [7:0] seen);
+      always_ff @(posedge clk) a <= a + d;
+      always_ff @(posedge clk_b) b <= b + 1;
+      always_ff @(posedge clk_b) seen <= a;
+    endmodule";
+    let mut model = Bench::new().model("two", text);
+    let clocks = ["clk", "clk_b"].map(|name| model.clock(name).expect("ticks"));
+    let [d, a, b, seen] = ["d", "a", "b", "seen"].map(|name| model.port(name).expect("there"));
+    let (a_before, b_before) = (model.get(a), model.get(b));
+    let counts = |model: &Model| {
+        [(a, a_before), (b, b_before)].map(|(port, before)| model.get(port).wrapping_sub(before) & 0xff)
+    };
+    model.set(d, 3);
+    model.tick(clocks[1]).expect("runs");
+    assert_eq!(counts(&model), [0, 1], "the first tick is of one clock only");
+    model.tick(clocks[0]).expect("runs");
+    model.tick(clocks[0]).expect("runs");
+    assert_eq!(counts(&model), [6, 1]);
+    model.tick(clocks[1]).expect("runs");
+    assert_eq!(counts(&model), [6, 2]);
+    assert_eq!(model.get(seen), model.get(a));
 }
 
 #[test]

@@ -15,7 +15,6 @@
 
 #include "Vfb.h"
 #include "Vfb___024root.h"
-#include "fb_tick.inc"
 #include "verilated.h"
 #if FB_TRACE
 #include "verilated_fst_c.h"
@@ -210,27 +209,31 @@ FB_API int fb_eval(Shim* shim) {
     return guarded(shim, [](Shim* s) { s->model->eval(); });
 }
 
-// A rising edge of the only clock in one evaluation: what Verilator remembers of the clock's last
-// value is set to low by hand. FB_TICK_* are generated, where the design has one clock and nothing
-// else that waits for an edge.
-FB_API int fb_has_tick() {
-#ifdef FB_TICK_CLOCK
-    return 1;
-#else
-    return 0;
-#endif
+// Clocks of which nothing but the rising edge is waited for; FB_CLOCK lines are generated. With the
+// number of one of them: what Verilator remembers of its last value is set to low by hand, so that a
+// rising edge takes one evaluation.
+FB_API const char* fb_clock(uint32_t number) {
+    static const char* const names[] = {
+#define FB_CLOCK(member, text, last) text,
+#include "fb_tick.inc"
+#undef FB_CLOCK
+        nullptr};
+    return number < sizeof names / sizeof *names ? names[number] : nullptr;
 }
 
-FB_API int fb_tick(Shim* shim) {
-#ifdef FB_TICK_CLOCK
-    return guarded(shim, [](Shim* s) {
-        s->model->rootp->FB_TICK_LAST = 0;
-        s->model->FB_TICK_CLOCK = 1;
-        s->model->eval();
-    });
-#else
+FB_API int fb_tick(Shim* shim, uint32_t number) {
+    if (shim->broken) return fb_eval(shim);
+    uint32_t at = 0;
+    Vfb& top = *shim->model;
+#define FB_CLOCK(member, text, last)   \
+    top.member = 1;                    \
+    top.rootp->last = at++ != number;
+#include "fb_tick.inc"
+#undef FB_CLOCK
+    (void)at;
+    (void)top;
+    (void)number;
     return fb_eval(shim);
-#endif
 }
 
 // What was printed since the last call; valid until the next call on this model.
