@@ -9,7 +9,7 @@
 //
 // Handshake: AXI4-Stream, from the MAC without TREADY; AXI4 (identifiers are echoed, answers stay in
 // order); AXI4-Lite. `rst` and `rst_mac` overlap for four cycles of the slower clock. No path leads
-// from an input to an output without a register, but for m_axis_mac_tready to m_axis_mac_t*.
+// from an input to an output without a register.
 //
 // Does not implement: the MAC; streams for a user beside the network.
 

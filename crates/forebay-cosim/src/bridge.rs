@@ -28,13 +28,21 @@ pub(crate) struct HostPort {
     pub control: ControlPort,
 }
 
-/// Queue window, data window, control registers, doorbells, and the host port where there is one.
+/// Registers of the network side and of the recorder.
+pub(crate) struct NetPort {
+    pub control: ControlPort,
+    pub recorder: ControlPort,
+}
+
+/// Queue window, data window, control registers, doorbells, and host port or network side where there
+/// is one.
 pub(crate) struct Bridge {
     pub data: WindowPort,
     pub queue: WindowPort,
     pub control: ControlPort,
     pub doorbell: DoorbellPort,
     pub host: Option<HostPort>,
+    pub net: Option<NetPort>,
     /// Bus address of BAR 0.
     pub base: u64,
     /// Bytes of BAR 0.
@@ -89,6 +97,7 @@ impl Bridge {
             control: ControlPort::new(pins.control, "control registers"),
             doorbell: DoorbellPort::new(pins, stalls, seed),
             host: pins.host.map(|pins| HostPort::new(&pins, stalls, seed)),
+            net: pins.net.map(|pins| NetPort::new(&pins)),
             base: 0,
             bytes,
             data_offset,
@@ -139,7 +148,14 @@ impl Bridge {
     }
 
     fn read(&mut self, address: u64, len: u32, ticket: Ticket, answer: &mut impl FnMut(Answer)) {
-        match (self.place(address, u64::from(len)), &mut self.host) {
+        let place = self.place(address, u64::from(len));
+        if let (Some(Place::Net(at)), Some(net)) = (&place, &mut self.net) {
+            return net.control.read(*at, len, ticket, 0, answer);
+        }
+        if let (Some(Place::Recorder(at)), Some(net)) = (&place, &mut self.net) {
+            return net.recorder.read(*at, len, ticket, 0, answer);
+        }
+        match (place, &mut self.host) {
             (Some(Place::Data(at)), _) => self.data.read(at, len, ticket, 0),
             (Some(Place::Queue(at)), _) => self.queue.read(at, len, ticket, 0),
             (Some(Place::Control(at)), _) => self.control.read(at, len, ticket, 0, answer),
@@ -159,7 +175,13 @@ impl Bridge {
     }
 
     fn write(&mut self, address: u64, data: Box<[u8]>) {
-        match (self.place(address, data.len() as u64), &mut self.host) {
+        let place = self.place(address, data.len() as u64);
+        match (&place, &mut self.net) {
+            (Some(Place::Net(at)), Some(net)) => return net.control.write(*at, data, 0),
+            (Some(Place::Recorder(at)), Some(net)) => return net.recorder.write(*at, data, 0),
+            _ => {}
+        }
+        match (place, &mut self.host) {
             (Some(Place::Data(at)), _) => self.data.write(at, data, 0),
             // A completion entry must not overtake the data before it: it waits until these are
             // answered. Later data may go ahead meanwhile.
@@ -199,17 +221,22 @@ impl Bridge {
             Some(Place::Control(at))
         } else if let Some(at) = inside(bar0::HOST, bar0::HOST_BYTES) {
             Some(Place::Host(at))
+        } else if let Some(at) = inside(bar0::NET_CONTROL, bar0::NET_CONTROL_BYTES) {
+            Some(Place::Net(at))
+        } else if let Some(at) = inside(bar0::RECORDER_CONTROL, bar0::NET_CONTROL_BYTES) {
+            Some(Place::Recorder(at))
         } else {
             inside(bar0::HOST_CONTROL, bar0::HOST_CONTROL_BYTES).map(Place::HostControl)
         }
     }
 
     pub fn is_idle(&self) -> bool {
-        let host = self.host.as_ref();
+        let (host, net) = (self.host.as_ref(), self.net.as_ref());
         self.data.is_idle()
             && self.queue.is_idle()
             && self.control.is_idle()
             && host.is_none_or(|host| host.window.is_idle() && host.control.is_idle())
+            && net.is_none_or(|net| net.control.is_idle() && net.recorder.is_idle())
     }
 
     pub fn drive(&mut self, model: &mut Model) {
@@ -223,6 +250,10 @@ impl Bridge {
             host.window.drive(model, 0);
             host.control.drive(model, answered);
         }
+        if let Some(net) = &mut self.net {
+            net.control.drive(model, 0);
+            net.recorder.drive(model, 0);
+        }
     }
 
     /// Takes back what was accepted; to be called after the rising edge.
@@ -230,6 +261,10 @@ impl Bridge {
         self.control.settle(model);
         if let Some(host) = &mut self.host {
             host.control.settle(model);
+        }
+        if let Some(net) = &mut self.net {
+            net.control.settle(model);
+            net.recorder.settle(model);
         }
     }
 
@@ -252,6 +287,10 @@ impl Bridge {
             moved |= host.window.sample(model, cycle, &mut answer)?;
             moved |= host.control.sample(model, cycle, &mut answer)?;
         }
+        if let Some(net) = &mut self.net {
+            moved |= net.control.sample(model, cycle, &mut answer)?;
+            moved |= net.recorder.sample(model, cycle, &mut answer)?;
+        }
         moved |= self
             .doorbell
             .sample(model, cycle, &mut |addr, value: u32| {
@@ -271,6 +310,10 @@ impl Bridge {
             host.window.reset(model, &mut answer);
             host.control.reset(model, &mut answer);
         }
+        if let Some(net) = &mut self.net {
+            net.control.reset(model, &mut answer);
+            net.recorder.reset(model, &mut answer);
+        }
         self.doorbell.reset(model);
     }
 
@@ -283,7 +326,10 @@ impl Bridge {
         ];
         let host = self.host.as_ref();
         let more = host.map(|host| [host.window.waiting(model), host.control.waiting()]);
+        let net = self.net.as_ref();
+        let net = net.map(|net| [net.control.waiting(), net.recorder.waiting()]);
         let all = parts.into_iter().chain(more.into_iter().flatten());
+        let all = all.chain(net.into_iter().flatten());
         all.flatten().collect()
     }
 }
@@ -294,6 +340,15 @@ impl HostPort {
         Self {
             window: WindowPort::new(pins.window, names, stalls, seed, 2),
             control: ControlPort::new(pins.control, "host port registers"),
+        }
+    }
+}
+
+impl NetPort {
+    fn new(pins: &pins::Net) -> Self {
+        Self {
+            control: ControlPort::new(pins.control, "network registers"),
+            recorder: ControlPort::new(pins.recorder, "recorder registers"),
         }
     }
 }
@@ -323,4 +378,6 @@ enum Place {
     Control(u64),
     Host(u64),
     HostControl(u64),
+    Net(u64),
+    Recorder(u64),
 }

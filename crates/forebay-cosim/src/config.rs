@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use forebay_driver::Options;
+use forebay_model::net::Network;
 use forebay_model::{DramProfile, FaultPlan, Medium, Profile, SsdProfile, Time};
 use forebay_rtl::Source;
 
@@ -166,6 +167,8 @@ pub struct Config {
     pub dram: Option<DramProfile>,
     /// Where on-board DRAM answers with errors.
     pub dram_faults: Vec<DramFault>,
+    /// What is beyond the MAC's pins, for RTL with a network side; none: no link.
+    pub network: Option<Network>,
 }
 
 impl Config {
@@ -188,6 +191,7 @@ impl Config {
             host_memory: 160 << 20,
             dram: None,
             dram_faults: Vec::new(),
+            network: None,
         }
     }
 }
@@ -234,6 +238,25 @@ pub mod rtl {
     #[must_use]
     pub fn host_hostdram(root: &Path, queue_depth: u32, host_pages: u32) -> Source {
         ours(root, "host_hostdram", queue_depth).parameter("HostPages", host_pages)
+    }
+
+    /// [`onchip`] with the network side in the place of the user's streams; `chain` is the file of its
+    /// processing elements, `rtl/pe/fb_pe_chain.sv` for none.
+    #[must_use]
+    pub fn net(root: &Path, queue_depth: u32, pages: u32, chain: &Path) -> Source {
+        of_pages(ours(root, "net", queue_depth), pages).file(chain)
+    }
+
+    /// [`dram`] with the network side.
+    #[must_use]
+    pub fn net_dram(root: &Path, queue_depth: u32, chain: &Path) -> Source {
+        ours(root, "net_dram", queue_depth).file(chain)
+    }
+
+    /// [`hostdram`] with the network side.
+    #[must_use]
+    pub fn net_hostdram(root: &Path, queue_depth: u32, chain: &Path) -> Source {
+        ours(root, "net_hostdram", queue_depth).file(chain)
     }
 
     fn ours(root: &Path, name: &str, queue_depth: u32) -> Source {

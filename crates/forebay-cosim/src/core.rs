@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use forebay_model::net::Network;
 use forebay_model::{DramProfile, Fabric, Time};
 use forebay_rtl::{Builder, Model, Progress, Source};
 
@@ -12,6 +13,7 @@ use crate::dma::Dma;
 use crate::dram::Board;
 use crate::dut::Dut;
 use crate::error::{Error, Result};
+use crate::mac::Mac;
 use crate::pace::{Fifo, Pace, Paced};
 use crate::pins::Pins;
 use crate::reads::Reads;
@@ -33,6 +35,7 @@ pub(crate) struct Parts {
     pub waves: Option<Waves>,
     pub dram: Option<DramProfile>,
     pub dram_faults: Vec<DramFault>,
+    pub network: Option<Network>,
 }
 
 /// The user's side: both ends of writes and of reads.
@@ -48,7 +51,9 @@ pub(crate) struct Core {
     pub bridge: Bridge,
     /// The memory outside the RTL, where the payload is there.
     pub memory: Option<Target>,
-    /// None where a host port has the streams.
+    /// The MAC, where the RTL has a network side.
+    pub mac: Option<Mac>,
+    /// None where a host port or the network has the streams.
     user: Option<User>,
     /// A transaction was submitted and there are no streams to send it on.
     unsendable: bool,
@@ -88,6 +93,7 @@ impl Core {
             waves,
             dram,
             dram_faults,
+            network,
         } = parts;
         if clock_period == 0 {
             let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
@@ -118,7 +124,15 @@ impl Core {
             }),
             unsendable: false,
             memory,
-            dut: Dut::new(model, pins.clk, clock_period, half_cycles, waves),
+            mac: pins.net.map(|pins| Mac::new(pins, network)),
+            dut: Dut::new(
+                model,
+                pins.clk,
+                pins.net.map(|pins| pins.clk),
+                clock_period,
+                half_cycles,
+                waves,
+            ),
             pins,
             log: Log::default(),
             period: clock_period,
@@ -138,10 +152,15 @@ impl Core {
             user,
             bridge,
             memory,
+            mac,
             log,
             cycle,
             ..
         } = self;
+        let heard = match mac {
+            Some(mac) => mac.run(dut, *cycle, now)?,
+            None => false,
+        };
         let model = &mut dut.model;
         if let Some(User { writes, reads }) = user {
             writes.drive(model)?;
@@ -172,13 +191,16 @@ impl Core {
         })?;
         bridge.settle(&mut dut.model);
         *cycle += 1;
-        Ok(moved)
+        Ok(moved || heard)
     }
 
     /// Nothing but a clock.
     #[inline]
     pub fn bare_cycle(&mut self, now: &mut Time) -> Result<()> {
         *now += self.period;
+        if let Some(mac) = &mut self.mac {
+            mac.run(&mut self.dut, self.cycle, *now)?;
+        }
         self.dut.bare_cycle(self.cycle, *now)?;
         self.cycle += 1;
         Ok(())
@@ -205,12 +227,18 @@ impl Core {
         if let Some(memory) = memory {
             memory.reset(model);
         }
+        if let Some(mac) = &mut self.mac {
+            mac.set_reset(model, *now, true);
+        }
         let (reset, on) = (self.pins.reset, self.pins.reset_on);
         self.dut.model.set(reset, on);
         for _ in 0..cycles {
             self.bare_cycle(now)?;
         }
         self.dut.model.set(reset, on ^ 1);
+        if let Some(mac) = &mut self.mac {
+            mac.set_reset(&mut self.dut.model, *now, false);
+        }
         self.bare_cycle(now)
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The RTL and its clock: one or two evaluations a cycle, waves, faults.
+//! The RTL and its clocks: one or two evaluations a cycle, waves, faults.
 
 use forebay_model::Time;
-use forebay_rtl::{Direction, Model, PortHandle};
+use forebay_rtl::{Clock, Direction, Model, PortHandle};
 
 use crate::config::Waves;
 use crate::error::{Error, Result};
@@ -10,10 +10,25 @@ use crate::error::{Error, Result};
 /// Every so many cycles it is checked that no output follows an input without a register.
 const CHECK_EVERY: u64 = 128;
 
+/// A clock: its pin, and what ticks it in one evaluation.
+#[derive(Clone, Copy)]
+struct Edge {
+    pin: PortHandle,
+    clock: Option<Clock>,
+}
+
+impl Edge {
+    fn find(model: &Model, pin: PortHandle) -> Self {
+        let clock = model.clock(pin);
+        Self { pin, clock }
+    }
+}
+
 /// The design under test.
 pub(crate) struct Dut {
     pub model: Model,
-    clk: PortHandle,
+    core: Edge,
+    mac: Option<Edge>,
     period: Time,
     /// One evaluation a cycle is enough.
     single: bool,
@@ -22,12 +37,15 @@ pub(crate) struct Dut {
     before: Vec<u8>,
     waves: Option<Waves>,
     recording: bool,
+    /// Waves up to here: two clocks may have an edge at once, and time in a file only grows.
+    recorded: Time,
 }
 
 impl Dut {
     pub fn new(
         model: Model,
         clk: PortHandle,
+        mac: Option<PortHandle>,
         period: Time,
         half_cycles: bool,
         waves: Option<Waves>,
@@ -37,15 +55,20 @@ impl Dut {
             .filter(|port| port.direction == Direction::Output)
             .filter_map(|port| model.find_port(&port.name))
             .collect();
+        let core = Edge::find(&model, clk);
+        let mac = mac.map(|pin| Edge::find(&model, pin));
+        let ticks = |edge: Edge| edge.clock.is_some();
         Self {
-            clk,
+            core,
+            mac,
             period,
             // With waves, both edges of the clock are to be seen.
-            single: model.has_tick() && !half_cycles && waves.is_none(),
+            single: ticks(core) && mac.is_none_or(ticks) && !half_cycles && waves.is_none(),
             outputs,
             before: Vec::new(),
             waves,
             recording: false,
+            recorded: 0,
             model,
         }
     }
@@ -58,15 +81,43 @@ impl Dut {
         now: Time,
         sample: impl FnOnce(&Model) -> Result<bool>,
     ) -> Result<bool> {
+        if self.waves.is_some() {
+            self.switch_waves(cycle)?;
+        }
+        self.edge(self.core, cycle, now, sample)
+    }
+
+    /// The same of the MAC's clock, where there is one.
+    #[inline]
+    pub fn mac_cycle(
+        &mut self,
+        cycle: u64,
+        now: Time,
+        sample: impl FnOnce(&Model) -> Result<bool>,
+    ) -> Result<bool> {
+        let Some(mac) = self.mac else {
+            return Ok(false);
+        };
+        self.edge(mac, cycle, now, sample)
+    }
+
+    #[inline]
+    fn edge(
+        &mut self,
+        edge: Edge,
+        cycle: u64,
+        now: Time,
+        sample: impl FnOnce(&Model) -> Result<bool>,
+    ) -> Result<bool> {
         if self.single && !cycle.is_multiple_of(CHECK_EVERY) {
             let moved = sample(&self.model)?;
-            self.tick(cycle, now)?;
+            self.tick(edge, cycle, now)?;
             return Ok(moved);
         }
         if self.single {
             self.copy_outputs();
         }
-        self.low(cycle, now)?;
+        self.half(edge, 0, cycle, now)?;
         if self.single && self.outputs_moved() {
             return Err(Error::Protocol {
                 cycle,
@@ -77,63 +128,62 @@ impl Dut {
             });
         }
         let moved = sample(&self.model)?;
-        self.high(cycle, now)?;
+        self.half(edge, 1, cycle, now)?;
         Ok(moved)
     }
 
     /// A cycle that nobody looks at.
     #[inline]
     pub fn bare_cycle(&mut self, cycle: u64, now: Time) -> Result<()> {
+        let core = self.core;
         if self.single {
-            return self.tick(cycle, now);
+            return self.tick(core, cycle, now);
         }
-        self.low(cycle, now)?;
-        self.high(cycle, now)
+        if self.waves.is_some() {
+            self.switch_waves(cycle)?;
+        }
+        self.half(core, 0, cycle, now)?;
+        self.half(core, 1, cycle, now)
     }
 
     /// A cycle in one evaluation.
     #[inline]
-    fn tick(&mut self, cycle: u64, now: Time) -> Result<()> {
+    fn tick(&mut self, edge: Edge, cycle: u64, now: Time) -> Result<()> {
+        let Some(clock) = edge.clock else {
+            return Ok(());
+        };
         self.model.set_time(now);
-        match self.model.tick() {
+        match self.model.tick(clock) {
             Ok(()) => Ok(()),
             Err(source) => Err(self.fault(cycle, now, source)),
         }
     }
 
-    /// The low half of the clock: inputs have been set, outputs that depend on them follow.
+    /// Half a cycle whose rising edge is at `now`: with the clock low, inputs have been set and
+    /// outputs that depend on them follow; then the edge.
     #[inline]
-    fn low(&mut self, cycle: u64, now: Time) -> Result<()> {
-        if self.waves.is_some() {
-            self.switch_waves(cycle)?;
-        }
-        self.half(0, cycle, now, now - self.period / 2)
-    }
-
-    /// The rising edge.
-    #[inline]
-    fn high(&mut self, cycle: u64, now: Time) -> Result<()> {
-        self.half(1, cycle, now, now)
-    }
-
-    fn half(&mut self, clk: u64, cycle: u64, now: Time, at: Time) -> Result<()> {
-        self.model.set(self.clk, clk);
+    fn half(&mut self, edge: Edge, level: u64, cycle: u64, now: Time) -> Result<()> {
+        let at = if level == 0 { now - self.period / 2 } else { now };
+        self.model.set(edge.pin, level);
         self.model.set_time(at);
         if let Err(source) = self.model.eval() {
             return Err(self.fault(cycle, now, source));
         }
-        if self.recording {
-            self.model.trace_dump(at);
-        }
+        self.record(at);
         Ok(())
+    }
+
+    fn record(&mut self, at: Time) {
+        if self.recording {
+            self.recorded = at.max(self.recorded + 1);
+            self.model.trace_dump(self.recorded);
+        }
     }
 
     #[cold]
     fn fault(&mut self, cycle: u64, now: Time, source: forebay_rtl::Error) -> Error {
         // The waves are to show the moment of the fault.
-        if self.recording {
-            self.model.trace_dump(now);
-        }
+        self.record(now);
         Error::Assertion { cycle, source }
     }
 

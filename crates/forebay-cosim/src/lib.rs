@@ -39,6 +39,7 @@ mod error;
 mod held;
 mod lifecycle;
 mod lite;
+mod mac;
 mod machine;
 pub mod measure;
 mod pace;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// Which set of names the RTL has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PinSet {
-    /// `fb_top_onchip`, `fb_top_host`.
+    /// `fb_top_onchip`, `fb_top_host`, `fb_top_net` and the like.
     Forebay,
     /// SNAcc's published streamer, and our wrapper that takes its place.
     Snacc,
@@ -31,6 +31,11 @@ const HOST: Group = ("s_axi_host_", "s_axi_host_");
 const DRAM: Group = ("m_axi_dram_", "m_axi_dram_");
 const HOST_DRAM: Group = ("m_axi_host_", "m_axi_host_");
 const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
+// Nor has it a network side.
+const MAC_IN: Group = ("s_axis_mac_", "s_axis_mac_");
+const MAC_OUT: Group = ("m_axis_mac_", "m_axis_mac_");
+const NET_CONTROL: Group = ("s_axil_net_", "s_axil_net_");
+const RECORDER_CONTROL: Group = ("s_axil_rec_", "s_axil_rec_");
 
 /// A stream into the RTL, 512 bit.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +130,38 @@ pub(crate) struct Host {
     pub control: Lite,
 }
 
+/// What comes from the MAC: it cannot be stopped, there is no ready.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MacIn {
+    pub valid: PortHandle,
+    pub data: PortHandle,
+    pub keep: PortHandle,
+    pub last: PortHandle,
+    pub user: PortHandle,
+}
+
+/// What goes to the MAC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MacOut {
+    pub valid: PortHandle,
+    pub ready: PortHandle,
+    pub data: PortHandle,
+    pub keep: PortHandle,
+    pub last: PortHandle,
+    pub user: PortHandle,
+}
+
+/// The network side and the recorder.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Net {
+    pub clk: PortHandle,
+    pub reset: PortHandle,
+    pub receive: MacIn,
+    pub transmit: MacOut,
+    pub control: Lite,
+    pub recorder: Lite,
+}
+
 /// All pins of a streamer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pins {
@@ -133,13 +170,14 @@ pub(crate) struct Pins {
     pub reset: PortHandle,
     /// Value of `reset` that resets.
     pub reset_on: u64,
-    /// None where a host port takes their place.
+    /// None where a host port or the network takes their place.
     pub streams: Option<Streams>,
     pub data: Window,
     pub queue: Window,
     pub doorbell: Lite,
     pub control: Lite,
     pub host: Option<Host>,
+    pub net: Option<Net>,
     /// The master for on-board DRAM, where the payload is there.
     pub dram: Option<Window>,
     /// The master to the PCIe bridge, where the payload is in host memory.
@@ -151,7 +189,8 @@ impl Pins {
     pub fn find(model: &Model) -> Result<Self> {
         let there = |pin| model.find_port(pin).is_some();
         let (user, host) = (there("s_axis_wr_tvalid"), there("s_axil_host_awvalid"));
-        let set = if user || host {
+        let net = there("s_axis_mac_tvalid");
+        let set = if user || host || net {
             PinSet::Forebay
         } else {
             PinSet::Snacc
@@ -166,12 +205,13 @@ impl Pins {
             clk: f.check(f.plain(clk)?, clk, Direction::Input, 1)?,
             reset: f.check(f.plain(reset)?, reset, Direction::Input, 1)?,
             reset_on,
-            streams: (user || !host).then(|| f.streams()).transpose()?,
+            streams: (user || !(host || net)).then(|| f.streams()).transpose()?,
             data: f.window(DATA, Direction::Input)?,
             queue: f.window(QUEUE, Direction::Input)?,
             doorbell: f.lite(DOORBELL, Direction::Output, 32)?,
             control: f.lite(CONTROL, Direction::Input, 64)?,
             host: host.then(|| f.host()).transpose()?,
+            net: net.then(|| f.net()).transpose()?,
             dram: there("m_axi_dram_awvalid")
                 .then(|| f.window(DRAM, Direction::Output))
                 .transpose()?,
@@ -273,6 +313,32 @@ impl Finder<'_> {
         Ok(Host {
             window: self.window(HOST, Direction::Input)?,
             control: self.lite(HOST_CONTROL, Direction::Input, 64)?,
+        })
+    }
+
+    fn net(&self) -> Result<Net> {
+        use Direction::{Input, Output};
+        let plain = |name| self.check(self.plain(name)?, name, Input, 1);
+        Ok(Net {
+            clk: plain("clk_mac")?,
+            reset: plain("rst_mac")?,
+            receive: MacIn {
+                valid: self.need(MAC_IN, "tvalid", Input, 1)?,
+                data: self.need(MAC_IN, "tdata", Input, 512)?,
+                keep: self.need(MAC_IN, "tkeep", Input, 64)?,
+                last: self.need(MAC_IN, "tlast", Input, 1)?,
+                user: self.need(MAC_IN, "tuser", Input, 1)?,
+            },
+            transmit: MacOut {
+                valid: self.need(MAC_OUT, "tvalid", Output, 1)?,
+                ready: self.need(MAC_OUT, "tready", Input, 1)?,
+                data: self.need(MAC_OUT, "tdata", Output, 512)?,
+                keep: self.need(MAC_OUT, "tkeep", Output, 64)?,
+                last: self.need(MAC_OUT, "tlast", Output, 1)?,
+                user: self.need(MAC_OUT, "tuser", Output, 1)?,
+            },
+            control: self.lite(NET_CONTROL, Input, 64)?,
+            recorder: self.lite(RECORDER_CONTROL, Input, 64)?,
         })
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forebay_driver::{BusError, DmaBuffer, Options, PciAddress, Session};
+use forebay_model::net::Network;
 use forebay_model::{DramCounters, Fabric, HostMemory, Ssd, Time};
 use forebay_rtl::Progress;
 
@@ -91,6 +92,7 @@ impl System {
             waves: config.waves,
             dram: config.dram,
             dram_faults: config.dram_faults,
+            network: config.network,
         };
         let core = Core::new(parts, progress)?;
         let first = Drive {
@@ -179,6 +181,20 @@ impl System {
         match &self.core.memory.as_ref()?.behind {
             Behind::Board(board) => Some(board.counters()),
             Behind::Host(_) => None,
+        }
+    }
+
+    /// What is beyond the MAC's pins, where there is something.
+    #[must_use]
+    pub fn network(&self) -> Option<&Network> {
+        self.core.mac.as_ref()?.network.as_ref()
+    }
+
+    /// From now on the peer sends.
+    pub fn begin_network(&mut self) {
+        let mac = self.core.mac.as_mut();
+        if let Some(network) = mac.and_then(|mac| mac.network.as_mut()) {
+            network.begin(self.machine.now);
         }
     }
 
@@ -478,6 +494,9 @@ impl Host for System {
                 .next_event()
                 .map_or(limit, |time| time.min(limit));
             self.machine.now = self.machine.now.max(next);
+            if let Some(mac) = &mut self.core.mac {
+                mac.leap(self.machine.now);
+            }
             return self.pass();
         }
         for _ in 0..RELAX_CYCLES {

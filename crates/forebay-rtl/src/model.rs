@@ -467,11 +467,12 @@ impl Model {
         }
     }
 
-    /// What [`Model::tick`] takes for the clock of this name. None where the design also waits for
+    /// What [`Model::tick`] takes for the clock at this port. None where the design also waits for
     /// falling edges, or for edges of nets inside: then each half of a cycle needs its evaluation.
     #[must_use]
-    pub fn clock(&self, name: &str) -> Option<Clock> {
-        let number = self.clocks.iter().position(|clock| clock == name)?;
+    pub fn clock(&self, port: PortHandle) -> Option<Clock> {
+        let (port, _) = self.ports.iter().find(|(_, it)| it.data == port.data)?;
+        let number = self.clocks.iter().position(|clock| *clock == port.name)?;
         Some(Clock(number as u32))
     }
 

@@ -144,7 +144,8 @@ fn wide_ports_are_read_and_written_in_place() {
 fn a_tick_is_a_whole_cycle() {
     let bench = Bench::new();
     let mut model = bench.model("counter", COUNTER);
-    let clk = model.clock("clk").expect("ticks");
+    let clk = model.port("clk").expect("clk");
+    let clk = model.clock(clk).expect("ticks");
     let (rst, step) = (
         model.port("rst").expect("rst"),
         model.port("step").expect("step"),
@@ -166,7 +167,8 @@ fn a_tick_is_a_whole_cycle() {
       always_ff @(posedge clk) p <= d;
       always_ff @(negedge clk) n <= d;
     endmodule";
-    assert_eq!(bench.model("both", text).clock("clk"), None);
+    let model = bench.model("both", text);
+    assert_eq!(model.clock(model.port("clk").expect("clk")), None);
 }
 
 #[test]
@@ -178,8 +180,9 @@ fn each_clock_ticks_on_its_own() {
       always_ff @(posedge clk_b) seen <= a;
     endmodule";
     let mut model = Bench::new().model("two", text);
-    let clocks = ["clk", "clk_b"].map(|name| model.clock(name).expect("ticks"));
-    let [d, a, b, seen] = ["d", "a", "b", "seen"].map(|name| model.port(name).expect("there"));
+    let ports = ["clk", "clk_b", "d", "a", "b", "seen"];
+    let [clk, clk_b, d, a, b, seen] = ports.map(|name| model.port(name).expect("there"));
+    let clocks = [clk, clk_b].map(|port| model.clock(port).expect("ticks"));
     let (a_before, b_before) = (model.get(a), model.get(b));
     let counts = |model: &Model| {
         [(a, a_before), (b, b_before)].map(|(port, before)| model.get(port).wrapping_sub(before) & 0xff)

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The MAC's pins and its clock: what is beyond them is a model of the network.
+
+use forebay_model::Time;
+use forebay_model::net::{Beat, Network, mac_edge};
+use forebay_rtl::Model;
+
+use crate::dut::Dut;
+use crate::error::{Error, Result};
+use crate::held::Held;
+use crate::pins::Net;
+
+const CHANNEL: &str = "frames to the MAC";
+
+/// The MAC, on its own clock.
+pub(crate) struct Mac {
+    pins: Net,
+    /// What it is connected to; none: nothing comes, and what is sent is lost.
+    pub network: Option<Network>,
+    /// Number of the next rising edge.
+    edge: u64,
+    /// A beat stands at the receiving pins.
+    receives: bool,
+    held: Held,
+}
+
+impl Mac {
+    pub fn new(pins: Net, network: Option<Network>) -> Self {
+        let out = pins.transmit;
+        Self {
+            pins,
+            network,
+            edge: 1,
+            receives: false,
+            held: Held::new(CHANNEL, [out.data, out.keep, out.last, out.user]),
+        }
+    }
+
+    /// All rising edges up to `now`; true where something moved.
+    #[inline]
+    pub fn run(&mut self, dut: &mut Dut, cycle: u64, now: Time) -> Result<bool> {
+        let mut moved = false;
+        loop {
+            let at = mac_edge(self.edge);
+            if at > now {
+                return Ok(moved);
+            }
+            self.edge += 1;
+            moved |= self.cycle(dut, cycle, at)?;
+        }
+    }
+
+    /// Time has leapt to `now` while nothing went on: so do the edges.
+    pub fn leap(&mut self, now: Time) {
+        // 33 cycles take 102.4 ns.
+        let edges = now / 102_400 * 33;
+        self.edge = self.edge.max(edges);
+    }
+
+    fn cycle(&mut self, dut: &mut Dut, cycle: u64, at: Time) -> Result<bool> {
+        let (beat, ready) = match &mut self.network {
+            Some(network) => (network.receive(at), network.ready(at)),
+            None => (None, true),
+        };
+        self.drive(&mut dut.model, beat.as_ref(), ready);
+        let out = self.pins.transmit;
+        let (held, mut sent) = (&mut self.held, None);
+        dut.mac_cycle(cycle, at, |model| {
+            let valid = model.is_set(out.valid);
+            held.watch(model, valid, ready, cycle)?;
+            if valid && ready {
+                let keep = model.get(out.keep);
+                let (last, user) = (model.is_set(out.last), model.is_set(out.user));
+                let beat = Beat::from_pins(&model.wide(out.data), keep, last, user);
+                sent = Some(beat);
+            }
+            Ok(valid)
+        })?;
+        let moved = beat.is_some() || sent.is_some();
+        if let Some(taken) = sent {
+            let network = &mut self.network;
+            let taken = taken.and_then(|beat| match network {
+                Some(network) => network.transmit(at, &beat),
+                None => Ok(()),
+            });
+            taken.map_err(|error| Error::Protocol {
+                cycle,
+                channel: CHANNEL,
+                what: error.to_string(),
+            })?;
+        }
+        Ok(moved)
+    }
+
+    fn drive(&mut self, model: &mut Model, beat: Option<&Beat>, ready: bool) {
+        let pins = self.pins.receive;
+        if let Some(beat) = beat {
+            model.set_wide(pins.data, &beat.data);
+            model.set(pins.keep, beat.keep());
+            model.set(pins.last, u64::from(beat.last));
+            model.set(pins.user, u64::from(beat.damaged));
+        }
+        if self.receives || beat.is_some() {
+            self.receives = beat.is_some();
+            model.set(pins.valid, u64::from(self.receives));
+        }
+        model.set(self.pins.transmit.ready, u64::from(ready));
+    }
+
+    /// The reset of this clock.
+    pub fn set_reset(&mut self, model: &mut Model, now: Time, on: bool) {
+        model.set(self.pins.reset, u64::from(on));
+        if on {
+            self.held.reset();
+            if let Some(network) = &mut self.network {
+                network.reset(now);
+            }
+        }
+    }
+}
