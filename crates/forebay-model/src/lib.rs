@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Models of what surrounds the streamer: an NVMe SSD, the PCIe fabric, host memory, DRAM.
+//! Models of what surrounds the streamer: an NVMe SSD, the PCIe fabric, host memory, DRAM, Ethernet.
 //!
 //! A model says what a thing does and how long it takes. Time is a number of picoseconds that the
 //! caller hands in ([`Time`]); nothing here reads a clock, and with the same seed the same calls
@@ -27,6 +27,7 @@ mod error;
 pub mod fabric;
 mod host;
 mod medium;
+pub mod net;
 pub mod pci;
 pub mod profile;
 pub mod ssd;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What went over the wire, and for how long.
+
+use super::frame::{Frame, Kind};
+use crate::Time;
+
+/// Frames and their bytes, without preamble and check sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Frames.
+    pub frames: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, frame: &Frame) {
+        self.frames += 1;
+        self.bytes += frame.len();
+    }
+}
+
+impl std::ops::Add for Tally {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            frames: self.frames + other.frames,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// A tally for each [`Kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ByKind([Tally; Kind::ALL.len()]);
+
+impl ByKind {
+    /// Those of a kind.
+    #[must_use]
+    pub const fn of(&self, kind: Kind) -> Tally {
+        self.0[kind as usize]
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> Tally {
+        self.0.into_iter().fold(Tally::default(), |a, b| a + b)
+    }
+
+    pub(super) fn add(&mut self, frame: &Frame) {
+        self.0[frame.kind() as usize].add(frame);
+    }
+}
+
+/// What a direction of a wire was used for. The sum is the time since [`Network::begin`].
+///
+/// [`Network::begin`]: super::Network::begin
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct WireTime {
+    /// Frames, with preamble, check sequence and gap.
+    pub busy: Time,
+    /// Nothing, because the sender was asked for silence.
+    pub paused: Time,
+    /// Nothing, because there was nothing to be sent.
+    pub idle: Time,
+}
+
+impl WireTime {
+    /// All of it.
+    #[must_use]
+    pub const fn total(&self) -> Time {
+        self.busy + self.paused + self.idle
+    }
+}
+
+/// What a sender was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PauseCounters {
+    /// Pause frames that ask it for silence.
+    pub xoff: u64,
+    /// Those that take it back.
+    pub xon: u64,
+    /// Pause frames of the other kind, or of other classes: not obeyed.
+    pub foreign: u64,
+    /// How long it was to be silent, all in all.
+    pub silence: Time,
+}
+
+/// What a network has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Taken from the source.
+    pub offered: Tally,
+    /// Made by the source and left out on purpose.
+    pub left_out: Tally,
+    /// Begun by the peer, by kind.
+    pub sent: ByKind,
+    /// Come to an end at our MAC, by kind; of these it handed over all but the two that follow.
+    pub delivered: ByKind,
+    /// Dropped by our MAC: shorter than [`LEAST_HANDED_BYTES`](super::LEAST_HANDED_BYTES).
+    pub fragments: Tally,
+    /// Dropped by our MAC: [`Network::receive`](super::Network::receive) was not called in each cycle.
+    pub overrun: Tally,
+    /// Sent by our MAC, by kind: good, damaged or pause.
+    pub transmitted: ByKind,
+    /// Those of them that broke off because the next beat was not there in time.
+    pub underruns: u64,
+    /// Come to an end at the peer, by kind.
+    pub arrived: ByKind,
+    /// What the peer was asked for.
+    pub peer_pause: PauseCounters,
+    /// What our MAC was asked for. It hands pause frames over and obeys none: that is our part.
+    pub our_pause: PauseCounters,
+    /// The wire from the peer.
+    pub peer_wire: WireTime,
+    /// The wire from our MAC. As the MAC does not know what waits, all idle time while pause is asked
+    /// for counts as paused.
+    pub our_wire: WireTime,
+}

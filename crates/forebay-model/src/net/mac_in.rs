@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The receiving half of our MAC: frames become beats, in time or never.
+
+use super::beat::{BEAT_BYTES, Beat};
+use super::cable::Flight;
+use super::frame::{Frame, LEAST_HANDED_BYTES};
+use super::{BYTE, CHECK_BYTES, PREAMBLE_BYTES};
+use crate::Time;
+use std::collections::VecDeque;
+
+/// Whole frames that wait to be handed over; in each cycle a beat is, so there is one at most.
+const MOST_WAITING: usize = 16;
+
+/// The receiving half.
+#[derive(Debug, Default)]
+pub(super) struct MacIn {
+    frames: VecDeque<Flight>,
+    /// Bytes of the first one that have been handed over.
+    handed: usize,
+    /// How many of them have come to their end.
+    whole: usize,
+}
+
+/// What becomes of a frame that has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It is handed over.
+    Handed,
+    /// It is too short for that.
+    Fragment,
+    /// Nobody took those before it.
+    Overrun,
+}
+
+impl MacIn {
+    /// A frame whose first bit has come.
+    pub fn put(&mut self, flight: Flight) {
+        self.frames.push_back(flight);
+    }
+
+    /// When the next frame comes to its end.
+    pub fn ends(&self) -> Option<Time> {
+        self.frames.get(self.whole).map(|flight| flight.end)
+    }
+
+    /// It does: `look` sees it, with what becomes of it.
+    pub fn end(&mut self, look: impl FnOnce(Time, &Frame, Ending)) {
+        let Some(flight) = self.frames.get(self.whole) else {
+            return;
+        };
+        let ending = if flight.frame.len() < LEAST_HANDED_BYTES as u64 {
+            Ending::Fragment
+        } else if self.whole >= MOST_WAITING {
+            Ending::Overrun
+        } else {
+            Ending::Handed
+        };
+        look(flight.end, &flight.frame, ending);
+        if ending == Ending::Handed {
+            self.whole += 1;
+        } else {
+            self.frames.remove(self.whole);
+        }
+    }
+
+    /// When the next beat is there.
+    pub fn beat_at(&self) -> Option<Time> {
+        let flight = self.frames.front()?;
+        let bytes = flight.frame.bytes().len();
+        if bytes < LEAST_HANDED_BYTES {
+            return None;
+        }
+        let end = self.handed + BEAT_BYTES;
+        if end >= bytes {
+            return Some(flight.end);
+        }
+        Some(flight.begin + (PREAMBLE_BYTES + end as u64) * BYTE)
+    }
+
+    /// The next beat, if it is there.
+    pub fn beat(&mut self, now: Time) -> Option<Beat> {
+        if self.beat_at()? > now {
+            return None;
+        }
+        let frame = &self.frames.front()?.frame;
+        let rest = frame.bytes().get(self.handed..)?;
+        let bytes = rest.len().min(BEAT_BYTES);
+        let last = rest.len() == bytes;
+        let mut data = [0; BEAT_BYTES];
+        data[..bytes].copy_from_slice(&rest[..bytes]);
+        let beat = Beat {
+            data,
+            bytes: bytes as u8,
+            last,
+            damaged: last && frame.is_damaged(),
+        };
+        self.handed += bytes;
+        if last {
+            self.handed = 0;
+            self.whole -= 1;
+            self.frames.pop_front();
+        }
+        Some(beat)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+}
+
+const _: () = {
+    // A frame that is handed over in one beat leaves time for a cycle of the MAC's clock, so that the
+    // beats of any frames in a row keep up with the wire.
+    let shortest =
+        (PREAMBLE_BYTES + LEAST_HANDED_BYTES as u64 + CHECK_BYTES + super::GAP_BYTES) * BYTE;
+    assert!(shortest > super::mac_edge(1));
+};

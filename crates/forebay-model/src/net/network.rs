@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! All of it together: what happens, in the order in which it does.
+
+use super::beat::Beat;
+use super::cable::Cable;
+use super::counters::{Counters, Tally};
+use super::error::{BeatError, NetError};
+use super::frame::Frame;
+use super::mac_in::{Ending, MacIn};
+use super::mac_out::MacOut;
+use super::peer::Peer;
+use super::sender::Sender;
+use super::settings::{Settings, response};
+use super::source::Source;
+use crate::Time;
+use std::fmt;
+
+/// Which way a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To us.
+    Received,
+    /// From us.
+    Sent,
+}
+
+/// Sees each frame that passes our MAC, both ways, in order of time: when its check sequence is
+/// over, damaged ones and those that the MAC drops, too.
+pub trait Tap: Send {
+    /// A frame has passed.
+    fn frame(&mut self, at: Time, direction: Direction, frame: &Frame);
+}
+
+/// What happens next. Of things at the same time the first one in this list is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// No beat came in time for the frame that we send.
+    Starve,
+    /// A frame of ours has left.
+    Leave,
+    /// A frame's first bit comes to our MAC.
+    Come,
+    /// A frame has come to its end at our MAC.
+    End,
+    /// What our MAC heard counts.
+    Asked,
+    /// A frame has come to its end at the peer.
+    Arrive,
+    /// A pause frame counts at the peer.
+    Obey,
+    /// The peer asks its source or begins a frame.
+    Act,
+}
+
+/// Everything beyond the pins of our MAC. Times handed in never go back; those that do are taken as
+/// the last one.
+pub struct Network {
+    now: Time,
+    /// Nothing happens before.
+    next: Time,
+    mac_in: MacIn,
+    mac_out: MacOut,
+    to_us: Cable,
+    from_us: Cable,
+    peer: Peer,
+    tap: Option<Box<dyn Tap>>,
+    counters: Counters,
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("now", &self.now)
+            .field("mac_in", &self.mac_in)
+            .field("mac_out", &self.mac_out)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Network {
+    /// A network at rest; the peer sends once it is told to [begin](Self::begin).
+    ///
+    /// # Errors
+    ///
+    /// A setting that cannot be.
+    pub fn new(settings: Settings, source: Box<dyn Source>) -> Result<Self, NetError> {
+        settings.check()?;
+        let delay = settings.link.delay();
+        let obeys = response(settings.peer.response, "peer.response")?;
+        Ok(Self {
+            now: 0,
+            next: Time::MAX,
+            mac_in: MacIn::default(),
+            mac_out: MacOut::new(settings.flow),
+            to_us: Cable::new(delay),
+            from_us: Cable::new(delay),
+            peer: Peer::new(source, Sender::new(settings.flow, obeys)),
+            tap: None,
+            counters: Counters::default(),
+        })
+    }
+
+    /// The same network with somebody who sees each frame.
+    pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
+        self.tap = Some(tap);
+    }
+
+    /// From now on the peer sends, and time on the wires counts.
+    pub fn begin(&mut self, now: Time) {
+        self.advance(now);
+        self.peer.begin(self.now);
+        self.mac_out.sender.begin(self.now);
+        self.plan();
+    }
+
+    /// The beat that the MAC hands over in the cycle with the edge `now`. To be called in each cycle:
+    /// a MAC cannot wait.
+    pub fn receive(&mut self, now: Time) -> Option<Beat> {
+        self.advance(now);
+        self.mac_in.beat(self.now)
+    }
+
+    /// Whether the MAC takes a beat in the cycle with the edge `now`.
+    pub fn ready(&mut self, now: Time) -> bool {
+        self.advance(now);
+        self.mac_out.ready(self.now)
+    }
+
+    /// Takes a beat in the cycle with the edge `now`. A frame that has begun needs its next beat
+    /// before the wire does, else it breaks off and its rest is thrown away.
+    ///
+    /// # Errors
+    ///
+    /// The beat is none that a MAC can take; nothing has changed.
+    pub fn transmit(&mut self, now: Time, beat: &Beat) -> Result<(), BeatError> {
+        self.advance(now);
+        let taken = self.mac_out.take(self.now, beat);
+        self.plan();
+        taken
+    }
+
+    /// The sending half of the MAC is reset: a frame that is open breaks off, and the next beat
+    /// begins another.
+    pub fn reset(&mut self, now: Time) {
+        self.advance(now);
+        self.mac_out.reset();
+        self.plan();
+    }
+
+    /// When something happens next, not before `now`: a beat comes, or anything beyond the pins.
+    /// `None`: nothing will, unless we send.
+    pub fn next_event(&mut self, now: Time) -> Option<Time> {
+        self.advance(now);
+        let happens = Some(self.next).filter(|next| *next != Time::MAX);
+        let beat = self.mac_in.beat_at();
+        let next = [happens, beat].into_iter().flatten().min();
+        next.map(|next| next.max(self.now))
+    }
+
+    /// The source has ended, and nothing is under way in any direction.
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
+        self.peer.is_at_end()
+            && self.mac_in.is_empty()
+            && self.mac_out.is_empty()
+            && self.to_us.is_empty()
+            && self.from_us.is_empty()
+    }
+
+    /// What the source says about having ended early.
+    #[must_use]
+    pub fn source_failure(&self) -> Option<&NetError> {
+        self.peer.source.failure()
+    }
+
+    /// What has been done up to the last time that was handed in.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        Counters {
+            offered: self.peer.offered,
+            left_out: self.peer.source.left_out(),
+            sent: self.peer.sent,
+            arrived: self.peer.arrived,
+            peer_pause: self.peer.sender.pause(self.now),
+            our_pause: self.mac_out.sender.pause(self.now),
+            peer_wire: self.peer.sender.wire(self.now, self.peer.waits()),
+            our_wire: self.mac_out.sender.wire(self.now, true),
+            ..self.counters
+        }
+    }
+
+    /// All that happens until now.
+    fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        while self.next <= self.now {
+            if let Some((at, event)) = self.first() {
+                self.happen(at, event);
+            }
+            self.plan();
+        }
+    }
+
+    fn plan(&mut self) {
+        self.next = self.first().map_or(Time::MAX, |(at, _)| at);
+    }
+
+    fn first(&self) -> Option<(Time, Event)> {
+        let events = [
+            (self.mac_out.starves(), Event::Starve),
+            (self.mac_out.leaves(), Event::Leave),
+            (self.to_us.begins(), Event::Come),
+            (self.mac_in.ends(), Event::End),
+            (self.mac_out.sender.counts(), Event::Asked),
+            (self.from_us.ends(), Event::Arrive),
+            (self.peer.sender.counts(), Event::Obey),
+            (self.peer.acts(), Event::Act),
+        ];
+        let events = events.into_iter();
+        events
+            .filter_map(|(at, event)| Some((at?, event)))
+            .min_by_key(|(at, _)| *at)
+    }
+
+    fn happen(&mut self, at: Time, event: Event) {
+        match event {
+            Event::Starve => self.mac_out.starve(),
+            Event::Leave => self.leave(),
+            Event::Come => {
+                if let Some(flight) = self.to_us.take() {
+                    self.mac_in.put(flight);
+                }
+            }
+            Event::End => self.end(),
+            Event::Asked => self.mac_out.sender.count(true),
+            Event::Arrive => {
+                if let Some(flight) = self.from_us.take() {
+                    self.peer.hear(at, &flight.frame);
+                }
+            }
+            Event::Obey => self.peer.sender.count(self.peer.waits()),
+            Event::Act => {
+                if let Some(frame) = self.peer.act(at) {
+                    self.to_us.put(at, frame);
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        let Some(leaving) = self.mac_out.leave() else {
+            return;
+        };
+        self.counters.transmitted.add(&leaving.frame);
+        self.counters.underruns += u64::from(leaving.underrun);
+        if let Some(tap) = &mut self.tap {
+            tap.frame(leaving.end, Direction::Sent, &leaving.frame);
+        }
+        self.from_us.put(leaving.begin, leaving.frame);
+    }
+
+    fn end(&mut self) {
+        let Self {
+            mac_in,
+            mac_out,
+            tap,
+            counters,
+            ..
+        } = self;
+        mac_in.end(|at, frame, ending| {
+            counters.delivered.add(frame);
+            mac_out.sender.hear(at, frame);
+            match ending {
+                Ending::Handed => {}
+                Ending::Fragment => Tally::add(&mut counters.fragments, frame),
+                Ending::Overrun => counters.overrun.add(frame),
+            }
+            if let Some(tap) = tap {
+                tap.frame(at, Direction::Received, frame);
+            }
+        });
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What precedes a datagram in a frame: Ethernet, a VLAN tag, IPv4 and UDP with their checksums.
+
+use forebay_spec::net::ethernet::{
+    HEADER_BYTES, IPV4_BYTES, PROTOCOL_UDP, TAG_BYTES, TYPE_FOREBAY, TYPE_IPV4, TYPE_VLAN,
+    UDP_BYTES, UDP_PORT,
+};
+
+/// Version 4, five words of header.
+const VERSION_AND_LENGTH: u8 = 0x45;
+/// Flag: may not be cut into fragments.
+const DO_NOT_FRAGMENT: u16 = 0x4000;
+const TIME_TO_LIVE: u8 = 64;
+
+/// Who sends a frame, or whom it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Station {
+    /// MAC address.
+    pub mac: [u8; 6],
+    /// IPv4 address.
+    pub ip: [u8; 4],
+    /// UDP port.
+    pub port: u16,
+}
+
+/// From whom to whom, and in what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Who sends.
+    pub from: Station,
+    /// Whom it is for.
+    pub to: Station,
+    /// VLAN tag: priority in bits 15:13, network in bits 11:0.
+    pub tag: Option<u16>,
+    /// Straight behind EtherType 0x88B5, without IPv4 and UDP.
+    pub raw: bool,
+}
+
+impl Default for Addresses {
+    /// A peer at 192.168.1.1 sends to us at 192.168.1.2, by addresses of local use.
+    fn default() -> Self {
+        let station = |n| Station {
+            mac: [2, 0, 0, 0, 0, n],
+            ip: [192, 168, 1, n],
+            port: UDP_PORT,
+        };
+        Self {
+            from: station(1),
+            to: station(2),
+            tag: None,
+            raw: false,
+        }
+    }
+}
+
+impl Addresses {
+    /// Bytes of Ethernet's MTU that precede a datagram.
+    pub(super) const fn before(&self) -> usize {
+        if self.raw { 0 } else { IPV4_BYTES + UDP_BYTES }
+    }
+
+    /// A frame with a datagram of two parts, which has at most 65507 bytes. `identification`: any
+    /// number, another one each frame.
+    pub(super) fn pack(&self, identification: u16, head: &[u8], payload: &[u8]) -> Vec<u8> {
+        let datagram = head.len() + payload.len();
+        let mut frame = Vec::with_capacity(HEADER_BYTES + TAG_BYTES + self.before() + datagram);
+        frame.extend(self.to.mac);
+        frame.extend(self.from.mac);
+        if let Some(tag) = self.tag {
+            frame.extend(TYPE_VLAN.to_be_bytes());
+            frame.extend(tag.to_be_bytes());
+        }
+        if self.raw {
+            frame.extend(TYPE_FOREBAY.to_be_bytes());
+        } else {
+            frame.extend(TYPE_IPV4.to_be_bytes());
+            let udp = (UDP_BYTES + datagram) as u16;
+            frame.extend(self.ipv4(identification, IPV4_BYTES as u16 + udp));
+            frame.extend(self.udp(udp, head, payload));
+        }
+        frame.extend(head);
+        frame.extend(payload);
+        frame
+    }
+
+    /// The header of IPv4 (RFC 791 3.1).
+    fn ipv4(&self, identification: u16, total: u16) -> [u8; IPV4_BYTES] {
+        let mut header = [0; IPV4_BYTES];
+        header[0] = VERSION_AND_LENGTH;
+        header[2..4].copy_from_slice(&total.to_be_bytes());
+        header[4..6].copy_from_slice(&identification.to_be_bytes());
+        header[6..8].copy_from_slice(&DO_NOT_FRAGMENT.to_be_bytes());
+        header[8] = TIME_TO_LIVE;
+        header[9] = PROTOCOL_UDP;
+        header[12..16].copy_from_slice(&self.from.ip);
+        header[16..20].copy_from_slice(&self.to.ip);
+        let sum = !fold(sum(0, &header));
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+        header
+    }
+
+    /// The header of UDP, its checksum over a header of addresses, itself and the data (RFC 768).
+    fn udp(&self, bytes: u16, head: &[u8], payload: &[u8]) -> [u8; UDP_BYTES] {
+        let mut header = [0; UDP_BYTES];
+        header[..2].copy_from_slice(&self.from.port.to_be_bytes());
+        header[2..4].copy_from_slice(&self.to.port.to_be_bytes());
+        header[4..6].copy_from_slice(&bytes.to_be_bytes());
+        let addresses = sum(sum(0, &self.from.ip), &self.to.ip);
+        let pseudo = addresses + u64::from(PROTOCOL_UDP) + u64::from(bytes);
+        // The header before the payload has an even number of bytes, so the payload goes on in step.
+        let total = fold(sum(sum(sum(pseudo, &header), head), payload));
+        // 0 would say that there is none.
+        let checksum = if total == u16::MAX { total } else { !total };
+        header[6..8].copy_from_slice(&checksum.to_be_bytes());
+        header
+    }
+}
+
+/// Adds 16-bit words, the first byte the higher one, an odd byte at the end as if a zero followed.
+fn sum(start: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let words = words
+        .iter()
+        .map(|word| u64::from(u16::from_be_bytes(*word)));
+    let rest = rest.first().map_or(0, |byte| u64::from(*byte) << 8);
+    start + words.sum::<u64>() + rest
+}
+
+/// Ones' complement sum (RFC 1071).
+const fn fold(mut sum: u64) -> u16 {
+    while sum > u16::MAX as u64 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

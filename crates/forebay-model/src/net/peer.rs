@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who sends to us: a source, and how it takes pause.
+
+use super::counters::{ByKind, Tally};
+use super::frame::{Frame, Kind};
+use super::sender::Sender;
+use super::source::{Next, Source};
+use crate::{MICROSECOND, Time};
+
+/// The peer. Times handed in never go back.
+pub(super) struct Peer {
+    pub source: Box<dyn Source>,
+    pub sender: Sender,
+    /// What it sends next.
+    pending: Option<Frame>,
+    /// When the source is asked again; `None`: it has ended.
+    ask: Option<Time>,
+    pub offered: Tally,
+    pub sent: ByKind,
+    pub arrived: ByKind,
+}
+
+impl Peer {
+    pub fn new(source: Box<dyn Source>, sender: Sender) -> Self {
+        Self {
+            source,
+            sender,
+            pending: None,
+            ask: None,
+            offered: Tally::default(),
+            sent: ByKind::default(),
+            arrived: ByKind::default(),
+        }
+    }
+
+    /// Asks its source from now on.
+    pub fn begin(&mut self, now: Time) {
+        self.sender.begin(now);
+        self.ask = Some(now);
+    }
+
+    /// Something waits to be sent.
+    pub const fn waits(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// When it asks its source or begins a frame.
+    pub fn acts(&self) -> Option<Time> {
+        match &self.pending {
+            Some(frame) if frame.kind() == Kind::Pause => Some(self.sender.free()),
+            Some(_) => Some(self.sender.allowed()),
+            None => self.ask.map(|ask| ask.max(self.sender.free())),
+        }
+    }
+
+    /// It does, at just that time: returns a frame that begins.
+    pub fn act(&mut self, now: Time) -> Option<Frame> {
+        if self.pending.is_none() {
+            let next = self.source.next(now);
+            self.ask = match next {
+                Next::Frame(frame) => {
+                    self.offered.add(&frame);
+                    self.sender.account(now, false);
+                    self.pending = Some(frame);
+                    Some(now)
+                }
+                Next::NotBefore(at) if at > now => Some(at),
+                Next::NotBefore(_) | Next::Waiting => Some(now + MICROSECOND),
+                Next::End => None,
+            };
+        }
+        if self.acts() != Some(now) {
+            return None;
+        }
+        let frame = self.pending.take()?;
+        self.sender.start(now, frame.wire_time(), true);
+        self.sent.add(&frame);
+        Some(frame)
+    }
+
+    /// A frame has come to its end here.
+    pub fn hear(&mut self, now: Time, frame: &Frame) {
+        self.arrived.add(frame);
+        self.sender.hear(now, frame);
+    }
+
+    /// It has nothing to be sent and never will.
+    pub const fn is_at_end(&self) -> bool {
+        self.pending.is_none() && self.ask.is_none()
+    }
+}
