@@ -77,6 +77,7 @@ impl Card {
             waves: config.waves,
             dram: config.dram,
             dram_faults: config.dram_faults,
+            network: config.network,
         };
         let core = Core::new(parts, progress)?;
         // The host is whatever is not the card.

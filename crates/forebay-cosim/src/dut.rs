@@ -163,7 +163,11 @@ impl Dut {
     /// outputs that depend on them follow; then the edge.
     #[inline]
     fn half(&mut self, edge: Edge, level: u64, cycle: u64, now: Time) -> Result<()> {
-        let at = if level == 0 { now - self.period / 2 } else { now };
+        let at = if level == 0 {
+            now - self.period / 2
+        } else {
+            now
+        };
         self.model.set(edge.pin, level);
         self.model.set_time(at);
         if let Err(source) = self.model.eval() {

@@ -71,7 +71,7 @@ impl Mac {
             if valid && ready {
                 let keep = model.get(out.keep);
                 let (last, user) = (model.is_set(out.last), model.is_set(out.user));
-                let beat = Beat::from_pins(&model.wide(out.data), keep, last, user);
+                let beat = Beat::from_pins(model.wide(out.data), keep, last, user);
                 sent = Some(beat);
             }
             Ok(valid)
@@ -95,7 +95,7 @@ impl Mac {
     fn drive(&mut self, model: &mut Model, beat: Option<&Beat>, ready: bool) {
         let pins = self.pins.receive;
         if let Some(beat) = beat {
-            model.set_wide(pins.data, &beat.data);
+            *model.wide_mut(pins.data) = beat.data;
             model.set(pins.keep, beat.keep());
             model.set(pins.last, u64::from(beat.last));
             model.set(pins.user, u64::from(beat.damaged));

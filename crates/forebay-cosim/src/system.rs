@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forebay_driver::{BusError, DmaBuffer, Options, PciAddress, Session};
+use forebay_driver::{BusError, DmaBuffer, Layout, Options, PciAddress, Session};
 use forebay_model::net::Network;
 use forebay_model::{DramCounters, Fabric, HostMemory, Ssd, Time};
 use forebay_rtl::Progress;
@@ -173,6 +173,26 @@ impl System {
     #[must_use]
     pub fn fabric(&self) -> &Fabric {
         &self.machine.fabric
+    }
+
+    /// What lies in the address space of the session, read past everything that takes time; of one
+    /// drive before bring-up.
+    ///
+    /// # Errors
+    /// Where the range ends past a drive, or the file of a medium fails.
+    pub fn stored(&self, address: u64, bytes: usize) -> std::io::Result<Vec<u8>> {
+        let layout = self
+            .session
+            .as_ref()
+            .map(|session| session.facts().layout());
+        let layout = layout.unwrap_or(Layout::ONE);
+        let mut data = Vec::with_capacity(bytes);
+        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+            let ssd = self.machine.ssds.get(drive);
+            let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
+            data.extend_from_slice(&ssd.medium().read(at, bytes as usize)?);
+        }
+        Ok(data)
     }
 
     /// What on-board DRAM has done since the start, where the payload is there.

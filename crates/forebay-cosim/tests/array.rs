@@ -28,22 +28,11 @@ fn array(drives: u8, chunk: u64) -> Config {
     config
 }
 
-/// What lies on the drives.
-fn stored(system: &System, layout: Layout, address: u64, bytes: u64) -> Vec<u8> {
-    let pieces = layout.pieces(address, bytes);
-    let read = |(drive, at, bytes): (usize, u64, u64)| {
-        let medium = system.ssds()[drive].medium();
-        medium.read(at, bytes as usize).expect("inside").to_vec()
-    };
-    pieces.flat_map(read).collect()
-}
-
 /// Random writes and reads at once, against a copy of what should be there. Those of one round are
 /// of stretches of their own, as commands under way have no order among them.
 fn soak(system: &mut System, rounds: u64, seed: u64) {
     const STRETCH: u64 = 192 << 10;
     const STRETCHES: u64 = 6;
-    let layout = system.session().expect("up").facts().layout();
     let mut number = shaken(seed);
     let mut shadow = vec![0; (STRETCH * STRETCHES) as usize];
     for round in 0..rounds {
@@ -75,7 +64,8 @@ fn soak(system: &mut System, rounds: u64, seed: u64) {
     assert_eq!(outcomes.len() as u64, rounds * STRETCHES);
     let bad: Vec<&Outcome> = outcomes.iter().filter(|o| !o.is_good()).collect();
     assert!(bad.is_empty(), "{bad:?}");
-    assert_eq!(stored(system, layout, 0, STRETCH * STRETCHES), shadow);
+    let stored = system.stored(0, (STRETCH * STRETCHES) as usize);
+    assert_eq!(stored.expect("inside"), shadow);
 }
 
 #[test]
@@ -111,7 +101,6 @@ fn regions_of_their_own() {
             }
         }
         let mut system = system(config);
-        let layout = system.session().expect("up").facts().layout();
         let region = layout.region().expect("apart");
         assert_eq!(region, 3 << 20);
         for drive in 0..u64::from(drives) {

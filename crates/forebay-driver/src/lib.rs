@@ -8,6 +8,7 @@
 //! * [`Session`]: what runs then; ends with [`Session::shutdown`] or [`Session::recover`].
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
 //! * [`HostPort`]: writes and reads through the streamer by its BAR alone.
+//! * [`NetPort`] and [`RecorderPort`]: the network side, and what it records on the SSD.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
 //! * [`Flight`]: both sides of a queue pair after a hang, and where it hangs.
 //! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
@@ -31,10 +32,13 @@ pub mod flight;
 mod fpga;
 pub mod host_port;
 pub mod inspect;
+pub mod net_port;
 pub mod options;
 pub mod peer;
 mod poll;
 pub mod queue_pair;
+pub mod recorder_port;
+mod registers;
 pub mod session;
 pub mod steps;
 pub mod streamer;
@@ -47,10 +51,12 @@ pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
 pub use flight::Flight;
 pub use host_port::HostPort;
+pub use net_port::NetPort;
 pub use options::{
     ArrayOptions, CHUNK_BYTES, FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES,
 };
 pub use queue_pair::{Done, QueuePair, Span};
+pub use recorder_port::RecorderPort;
 pub use session::{Facts, Session};
 pub use steps::{Failure, Step, StepName};
 pub use streamer::Streamer;

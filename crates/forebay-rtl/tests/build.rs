@@ -185,11 +185,16 @@ fn each_clock_ticks_on_its_own() {
     let clocks = [clk, clk_b].map(|port| model.clock(port).expect("ticks"));
     let (a_before, b_before) = (model.get(a), model.get(b));
     let counts = |model: &Model| {
-        [(a, a_before), (b, b_before)].map(|(port, before)| model.get(port).wrapping_sub(before) & 0xff)
+        [(a, a_before), (b, b_before)]
+            .map(|(port, before)| model.get(port).wrapping_sub(before) & 0xff)
     };
     model.set(d, 3);
     model.tick(clocks[1]).expect("runs");
-    assert_eq!(counts(&model), [0, 1], "the first tick is of one clock only");
+    assert_eq!(
+        counts(&model),
+        [0, 1],
+        "the first tick is of one clock only"
+    );
     model.tick(clocks[0]).expect("runs");
     model.tick(clocks[0]).expect("runs");
     assert_eq!(counts(&model), [6, 1]);

@@ -31,6 +31,11 @@ impl Field {
         (register >> self.low) & self.max()
     }
 
+    /// A register's value with nothing but this field; bits of `value` that do not fit are dropped.
+    pub const fn put(self, value: u64) -> u64 {
+        self.set(0, value)
+    }
+
     /// A register's value with this field replaced; bits of `value` that do not fit are dropped.
     pub const fn set(self, register: u64, value: u64) -> u64 {
         (register & !self.mask()) | ((value & self.max()) << self.low)

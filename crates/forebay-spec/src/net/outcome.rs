@@ -51,3 +51,80 @@ pub enum Place {
     /// So far behind that it is not known which of the two it is.
     Old = 5,
 }
+
+impl Arrival {
+    /// All of them, by their number.
+    pub const ALL: [Self; 13] = [
+        Self::Datagram,
+        Self::Damaged,
+        Self::Runt,
+        Self::Giant,
+        Self::Alien,
+        Self::Pause,
+        Self::Request,
+        Self::IpHeader,
+        Self::IpChecksum,
+        Self::Fragment,
+        Self::Length,
+        Self::UdpChecksum,
+        Self::Overflow,
+    ];
+
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Datagram => "datagram",
+            Self::Damaged => "damaged",
+            Self::Runt => "runt",
+            Self::Giant => "giant",
+            Self::Alien => "alien",
+            Self::Pause => "pause",
+            Self::Request => "request",
+            Self::IpHeader => "IPv4 header",
+            Self::IpChecksum => "IPv4 checksum",
+            Self::Fragment => "fragment",
+            Self::Length => "length",
+            Self::UdpChecksum => "UDP checksum",
+            Self::Overflow => "overflow",
+        }
+    }
+}
+
+impl Place {
+    /// All of them, by their number.
+    pub const ALL: [Self; 6] = [
+        Self::Delivered,
+        Self::Header,
+        Self::Stream,
+        Self::Duplicate,
+        Self::Late,
+        Self::Old,
+    ];
+
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Header => "header",
+            Self::Stream => "stream",
+            Self::Duplicate => "duplicate",
+            Self::Late => "late",
+            Self::Old => "old",
+        }
+    }
+}
+
+const _: () = {
+    let mut number = 0;
+    while number < Arrival::ALL.len() {
+        assert!(Arrival::ALL[number] as usize == number);
+        number += 1;
+    }
+    let mut number = 0;
+    while number < Place::ALL.len() {
+        assert!(Place::ALL[number] as usize == number);
+        number += 1;
+    }
+};

@@ -109,7 +109,11 @@ impl Row {
         put(&mut bytes, LENGTH_AT, &self.length.to_le_bytes());
         put(&mut bytes, TIME_AT, &self.time.to_le_bytes());
         bytes[CODE_AT] = self.code;
-        let flags = [(self.whole, WHOLE), (self.cut, CUT), (self.skipped, SKIPPED)];
+        let flags = [
+            (self.whole, WHOLE),
+            (self.cut, CUT),
+            (self.skipped, SKIPPED),
+        ];
         bytes[FLAGS_AT] = flags
             .iter()
             .fold(0, |all, (set, flag)| all | if *set { *flag } else { 0 });

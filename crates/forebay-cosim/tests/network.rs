@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From the wire to the SSD and back: the assembled RTL between a network and a drive.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{profile, system};
+use forebay_cosim::{Config, FPGA, System, rtl};
+use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
+use forebay_driver::recorder_port::{RecorderCounters, Recording, Region};
+use forebay_driver::{NetPort, RecorderPort};
+use forebay_model::Time;
+use forebay_model::net::{
+    Addresses, Direction, Frame, Network, Objects, Settings, Source, Tap, objects_of, pattern,
+};
+use forebay_spec::net::{Arrival, Header, Place, header::Position};
+use forebay_spec::recorder::journal::{self, Block, Row};
+use forebay_spec::streamer::bar0;
+
+const LIMIT: Duration = Duration::from_millis(20);
+const SEED: u64 = 7;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn config(settings: Settings, source: impl Source + 'static) -> Config {
+    let chain = root().join("rtl/pe/fb_pe_chain.sv");
+    let mut config = Config::new(rtl::net(&root(), 64, 1024, &chain), profile("ideal"));
+    config.network = Some(Network::new(settings, Box::new(source)).expect("a network"));
+    config
+}
+
+fn ports(system: &mut System) -> (NetPort, RecorderPort) {
+    let net = NetPort::attach(system, FPGA, 0, bar0::NET_CONTROL);
+    let recorder = RecorderPort::attach(system, FPGA, 0, bar0::RECORDER_CONTROL);
+    let (net, recorder) = (net.expect("attaches"), recorder.expect("attaches"));
+    (net.expect("a network side"), recorder.expect("a recorder"))
+}
+
+fn net_settings() -> NetSettings {
+    let to = Addresses::default().to;
+    NetSettings {
+        mac: to.mac,
+        ip: to.ip,
+        port: to.port,
+        stream: 0,
+        frame_bytes: 9018,
+        pause: Some(Thresholds {
+            xoff: 1024,
+            xon: 512,
+            quanta: 0xffff,
+            refresh: 0x4000,
+        }),
+        class: None,
+        watchdog: 0,
+        idle_cycles: 3000,
+    }
+}
+
+const RECORDING: Recording = Recording {
+    number: 0x1234,
+    data: Region {
+        address: 1 << 20,
+        bytes: 512 << 20,
+        ring: false,
+    },
+    journal: Region {
+        address: 0,
+        bytes: 1 << 20,
+        ring: false,
+    },
+    wait_cycles: 0,
+    flush: false,
+};
+
+/// Records until the network has nothing more.
+fn record(system: &mut System, settings: &NetSettings, recording: &Recording) -> RecorderCounters {
+    let (net, recorder) = ports(system);
+    net.configure(system, settings).expect("configures");
+    let capacity = system.session().expect("is up").facts().bytes();
+    recorder.start(system, recording, capacity).expect("starts");
+    system.begin_network();
+    let ended = |system: &System| system.network().is_some_and(Network::is_at_end);
+    if let Err(error) = system.run_until(ended) {
+        panic!("{error}");
+    }
+    net.drain(system, LIMIT).expect("drains");
+    system.run_cycles(10_000).expect("runs");
+    recorder.finish(system, LIMIT).expect("ends")
+}
+
+fn rows(system: &System, recording: &Recording) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for number in 0.. {
+        let at = recording.journal.address + number * journal::BLOCK_BYTES as u64;
+        let bytes = system.stored(at, journal::BLOCK_BYTES).expect("readable");
+        let Ok(block) = Block::parse(&bytes) else {
+            return rows;
+        };
+        assert_eq!((block.recording, block.number), (recording.number, number));
+        rows.extend(block.rows().map(|row| row.expect("a row")));
+    }
+    rows
+}
+
+fn assert_pattern(bytes: &[u8], row: &Row) {
+    let mut expected = vec![0; bytes.len()];
+    pattern(SEED, row.header.object, row.offset(), &mut expected);
+    assert!(bytes == expected, "object {} differs", row.header.object);
+}
+
+#[test]
+fn what_the_wire_brings_lies_on_the_ssd() {
+    let objects = Objects::new(Addresses::default(), 9000, objects_of(5, 3_000_001, SEED));
+    let mut system = system(config(Settings::default(), objects.expect("an MTU")));
+    let counters = record(&mut system, &net_settings(), &RECORDING);
+    assert_eq!(counters.stored.extents, 5);
+    assert_eq!(counters.stored.bytes, 15_000_005);
+    let rows = rows(&system, &RECORDING);
+    assert_eq!(rows.len(), 5);
+    for (number, row) in rows.iter().enumerate() {
+        assert_eq!(row.header.object, number as u64);
+        assert_eq!(row.header.position, Position::First { total: 3_000_001 });
+        assert!(row.whole && row.stored() && !row.cut);
+        let stored = system.stored(row.address, row.length as usize);
+        assert_pattern(&stored.expect("readable"), row);
+    }
+    let (net, _) = ports(&mut system);
+    let found = net.counters(&mut system).expect("readable");
+    let sent = system.network().expect("there").counters().offered;
+    assert_eq!(found.placed(Place::Delivered).frames, sent.frames);
+    assert_eq!(found.placed(Place::Delivered).bytes, sent.bytes);
+    assert_eq!(found.arrived(Arrival::Datagram).frames, sent.frames);
+    system.shutdown(&mut |_| {}).expect("shuts down");
+}
+
+/// Payload that left us.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<(Header, Vec<u8>)>>>);
+
+impl Tap for Listener {
+    fn frame(&mut self, _: Time, direction: Direction, frame: &Frame) {
+        let datagram = frame.bytes().get(42..);
+        if let (Direction::Sent, Some(datagram)) = (direction, datagram)
+            && let Ok((header, payload)) = Header::split(datagram)
+        {
+            self.0
+                .lock()
+                .expect("whole")
+                .push((header, payload.to_vec()));
+        }
+    }
+}
+
+#[test]
+fn what_was_recorded_is_sent_back() {
+    let objects = Objects::new(Addresses::default(), 1500, objects_of(3, 100_000, SEED));
+    let mut config = config(Settings::default(), objects.expect("an MTU"));
+    let listener = Listener::default();
+    if let Some(network) = &mut config.network {
+        network.set_tap(Box::new(listener.clone()));
+    }
+    let mut system = system(config);
+    record(&mut system, &net_settings(), &RECORDING);
+    let (net, recorder) = ports(&mut system);
+    let from = Addresses::default().from;
+    let to = Destination {
+        mac: from.mac,
+        ip: from.ip,
+        port: from.port,
+        payload: 1408,
+        session: 9,
+        rate: 0,
+    };
+    net.set_destination(&mut system, &to).expect("can be");
+    for row in rows(&system, &RECORDING) {
+        let object = row.header.object + 10;
+        let ordered = recorder.fetch(&mut system, row.address, row.length, object, LIMIT);
+        ordered.expect("ordered");
+    }
+    recorder.finish_fetches(&mut system, LIMIT).expect("ends");
+    system.run_cycles(5_000).expect("runs");
+    let sent = listener.0.lock().expect("whole");
+    assert_eq!(sent.len(), 3 * 100_000_usize.div_ceil(1408));
+    let mut at = 0;
+    for (number, (header, payload)) in sent.iter().enumerate() {
+        assert_eq!((header.session, header.sequence), (9, number as u64));
+        let mut expected = vec![0; payload.len()];
+        pattern(SEED, header.object - 10, at, &mut expected);
+        assert!(*payload == expected, "frame {number} differs");
+        at = if header.last {
+            0
+        } else {
+            at + payload.len() as u64
+        };
+    }
+    let counters = recorder.counters(&mut system).expect("readable");
+    assert_eq!((counters.fetched, counters.fetches_failed), (3, 0));
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The network side: addresses, pause, what is sent, and what became of each frame.
+
+use std::time::Duration;
+
+use forebay_spec::net::{Arrival, Place, regs};
+use serde::Serialize;
+
+use crate::bus::{Bus, PciAddress};
+use crate::error::Error;
+use crate::registers::Registers;
+
+/// Handle of a network side.
+#[derive(Clone, Debug)]
+pub struct NetPort {
+    registers: Registers,
+    /// 64-byte beats of memory for frames received.
+    receive_beats: u64,
+}
+
+/// When silence is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Thresholds {
+    /// 64-byte beats in the memory at which it is asked for.
+    pub xoff: u16,
+    /// Beats at which it is taken back; fewer.
+    pub xon: u16,
+    /// Quanta, of 512 bit times, that a frame asks for.
+    pub quanta: u16,
+    /// What is left of them when the next frame is sent; fewer.
+    pub refresh: u16,
+}
+
+/// How the network side receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NetSettings {
+    /// Our MAC address.
+    pub mac: [u8; 6],
+    /// Our IPv4 address.
+    pub ip: [u8; 4],
+    /// The UDP port that is ours.
+    pub port: u16,
+    /// The stream that is taken.
+    pub stream: u16,
+    /// Bytes of the longest frame, without its check sequence.
+    pub frame_bytes: u16,
+    /// When silence is asked for; none: never.
+    pub pause: Option<Thresholds>,
+    /// Priority pause of this class in place of pause, in both directions.
+    pub class: Option<u8>,
+    /// Quanta on end after which a peer that keeps us silent is disobeyed; 0: never.
+    pub watchdog: u32,
+    /// Cycles of the core's clock without a frame after which an unfinished extent ends; 0: never.
+    pub idle_cycles: u32,
+}
+
+/// Where objects that are read back go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Destination {
+    /// Its MAC address.
+    pub mac: [u8; 6],
+    /// Its IPv4 address.
+    pub ip: [u8; 4],
+    /// Its UDP port.
+    pub port: u16,
+    /// Bytes of payload in a frame: a multiple of 64, at most 8896.
+    pub payload: u16,
+    /// Session of what we send.
+    pub session: u8,
+    /// Bytes on the wire in 256 cycles of the MAC's clock; 0: as fast as they come.
+    pub rate: u16,
+}
+
+/// Frames with the same outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// How many.
+    pub frames: u64,
+    /// Their bytes, without check sequences.
+    pub bytes: u64,
+    /// When the last one came, in cycles of the core's clock since reset.
+    pub last: u64,
+}
+
+/// What has happened since reset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NetCounters {
+    /// Outcomes of all frames, in the order of [`Arrival::ALL`].
+    pub arrivals: Vec<Tally>,
+    /// Outcomes of those that were datagrams for us, in the order of [`Place::ALL`].
+    pub places: Vec<Tally>,
+    /// Beats in the memory for frames received.
+    pub held: u64,
+    /// The most there have been.
+    pub most: u64,
+    /// Pause frames that asked for silence, modulo 2^32.
+    pub xoff: u64,
+    /// Pause frames that took it back, modulo 2^32.
+    pub xon: u64,
+    /// Quanta of silence that we kept, modulo 2^32.
+    pub obeyed_quanta: u64,
+    /// Times that the watchdog gave up obeying, modulo 2^32.
+    pub storms: u64,
+    /// Requests for an answer that found no room, modulo 2^32.
+    pub unanswered: u64,
+    /// Cycles of the core's clock since reset.
+    pub cycles: u64,
+}
+
+impl NetCounters {
+    /// Frames with this outcome.
+    #[must_use]
+    pub fn arrived(&self, arrival: Arrival) -> Tally {
+        self.arrivals
+            .get(arrival as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Datagrams with this outcome.
+    #[must_use]
+    pub fn placed(&self, place: Place) -> Tally {
+        self.places.get(place as usize).copied().unwrap_or_default()
+    }
+}
+
+impl NetPort {
+    /// Looks for a network side whose registers stand at `control` of a BAR; none where there is
+    /// another thing, or nothing.
+    ///
+    /// # Errors
+    /// Where the bus fails, or there is one that the driver does not know.
+    pub fn attach(
+        bus: &mut dyn Bus,
+        device: PciAddress,
+        bar: u8,
+        control: u64,
+    ) -> Result<Option<Self>, Error> {
+        let registers = Registers::new(device, bar, control);
+        let reset = regs::version::RESET;
+        if !registers.is_known(bus, "the network side", regs::version::OFFSET, reset)? {
+            return Ok(None);
+        }
+        let parameters = registers.read(bus, regs::parameters::OFFSET)?;
+        Ok(Some(Self {
+            registers,
+            receive_beats: regs::parameters::RECEIVE_BEATS.get(parameters),
+        }))
+    }
+
+    /// 64-byte beats of memory for frames received.
+    #[must_use]
+    pub fn receive_beats(&self) -> u64 {
+        self.receive_beats
+    }
+
+    /// Sets up receiving. To be done while nothing is received or sent.
+    ///
+    /// # Errors
+    /// A setting that cannot be, or a failure of the bus.
+    pub fn configure(&self, bus: &mut dyn Bus, settings: &NetSettings) -> Result<(), Error> {
+        let NetSettings { pause, class, .. } = *settings;
+        let watchdog = u64::from(settings.watchdog);
+        at_most("bytes of the longest frame", settings.frame_bytes, 16_382)?;
+        at_most("the class of priority pause", class.unwrap_or_default(), 7)?;
+        at_most("the pause watchdog in quanta", watchdog, (1 << 24) - 1)?;
+        let thresholds = match pause {
+            Some(thresholds) => self.thresholds(thresholds)?,
+            None => regs::pause::RESET,
+        };
+        let filter = regs::filter::IP.put(u64::from(u32::from_be_bytes(settings.ip)))
+            | regs::filter::PORT.put(settings.port.into())
+            | regs::filter::STREAM.put(settings.stream.into());
+        let control = regs::pause_control::ASK.put(pause.is_some().into())
+            | regs::pause_control::BY_CLASS.put(class.is_some().into())
+            | regs::pause_control::WHICH.put(class.unwrap_or_default().into())
+            | regs::pause_control::WATCHDOG.put(watchdog);
+        let writes = [
+            (regs::address::OFFSET, mac_number(settings.mac)),
+            (regs::filter::OFFSET, filter),
+            (regs::limit::OFFSET, settings.frame_bytes.into()),
+            (regs::pause::OFFSET, thresholds),
+            (regs::idle::OFFSET, settings.idle_cycles.into()),
+            (regs::pause_control::OFFSET, control),
+        ];
+        self.registers.write_all(bus, &writes)
+    }
+
+    /// The register, if the thresholds do not contradict each other.
+    fn thresholds(&self, thresholds: Thresholds) -> Result<u64, Error> {
+        let Thresholds {
+            xoff,
+            xon,
+            quanta,
+            refresh,
+        } = thresholds;
+        let memory = self.receive_beats.saturating_sub(1);
+        at_most("XOFF in beats of 64 bytes", xoff, memory)?;
+        at_most(
+            "XON in beats of 64 bytes",
+            xon,
+            u64::from(xoff).saturating_sub(1),
+        )?;
+        at_most(
+            "the quanta left at a refresh",
+            refresh,
+            u64::from(quanta).saturating_sub(1),
+        )?;
+        Ok(regs::pause::XOFF.put(xoff.into())
+            | regs::pause::XON.put(xon.into())
+            | regs::pause::QUANTA.put(quanta.into())
+            | regs::pause::REFRESH.put(refresh.into()))
+    }
+
+    /// Says where objects that are read back go. To be done while none is on its way.
+    ///
+    /// # Errors
+    /// A setting that cannot be, or a failure of the bus.
+    pub fn set_destination(&self, bus: &mut dyn Bus, to: &Destination) -> Result<(), Error> {
+        let units = u64::from(to.payload / 64);
+        if !to.payload.is_multiple_of(64) || !(1..=139).contains(&units) {
+            return Err(Error::Parameter {
+                parameter: "bytes of payload in a frame",
+                value: to.payload.into(),
+                limit: "multiples of 64 from 64 to 8896 can be".into(),
+            });
+        }
+        let peer = regs::peer::MAC.put(mac_number(to.mac)) | regs::peer::PORT.put(to.port.into());
+        let send = regs::send::IP.put(u64::from(u32::from_be_bytes(to.ip)))
+            | regs::send::PAYLOAD.put(units)
+            | regs::send::SESSION.put(to.session.into())
+            | regs::send::RATE.put(to.rate.into());
+        let writes = [(regs::peer::OFFSET, peer), (regs::send::OFFSET, send)];
+        self.registers.write_all(bus, &writes)
+    }
+
+    /// 64-byte beats in the memory for frames received, and the most there have been.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn memory(&self, bus: &mut dyn Bus) -> Result<(u64, u64), Error> {
+        let memory = self.registers.read(bus, regs::memory::OFFSET)?;
+        Ok((
+            regs::memory::HELD.get(memory),
+            regs::memory::MOST.get(memory),
+        ))
+    }
+
+    /// All counters.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn counters(&self, bus: &mut dyn Bus) -> Result<NetCounters, Error> {
+        let arrivals = self.tallies(bus, regs::arrivals::OFFSET, Arrival::ALL.len())?;
+        let places = self.tallies(bus, regs::places::OFFSET, Place::ALL.len())?;
+        let (held, most) = self.memory(bus)?;
+        let sent = self.registers.read(bus, regs::pause_sent::OFFSET)?;
+        let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
+        let unanswered = self.registers.read(bus, regs::unanswered::OFFSET)?;
+        Ok(NetCounters {
+            arrivals,
+            places,
+            held,
+            most,
+            xoff: regs::pause_sent::XOFF.get(sent),
+            xon: regs::pause_sent::XON.get(sent),
+            obeyed_quanta: regs::pause_obeyed::QUANTA.get(obeyed),
+            storms: regs::pause_obeyed::STORMS.get(obeyed),
+            unanswered: regs::unanswered::REQUESTS.get(unanswered),
+            cycles: self.registers.read(bus, regs::cycles::OFFSET)?,
+        })
+    }
+
+    fn tallies(&self, bus: &mut dyn Bus, at: u64, count: usize) -> Result<Vec<Tally>, Error> {
+        let words = |number: u64| at + 32 * number;
+        let mut tallies = Vec::with_capacity(count);
+        for number in 0..count as u64 {
+            tallies.push(Tally {
+                frames: self.registers.read(bus, words(number))?,
+                bytes: self.registers.read(bus, words(number) + 8)?,
+                last: self.registers.read(bus, words(number) + 16)?,
+            });
+        }
+        Ok(tallies)
+    }
+
+    /// Waits until the memory for frames received is empty, and stays so for a while.
+    ///
+    /// # Errors
+    /// It is not within `limit`, or the bus fails.
+    pub fn drain(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
+        let mut held = 0;
+        let drained = crate::poll::wait(bus, limit, |bus| {
+            held = self.memory(bus)?.0;
+            Ok((held == 0).then_some(()))
+        })?;
+        drained.ok_or_else(|| Error::Timeout {
+            what: "taking the frames received",
+            limit,
+            seen: format!("{held} beats of 64 bytes are still in the memory"),
+            remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
+        })
+    }
+}
+
+fn mac_number([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}
+
+fn at_most(parameter: &'static str, value: impl Into<u64>, most: u64) -> Result<(), Error> {
+    let value = value.into();
+    if value <= most {
+        return Ok(());
+    }
+    let limit = format!("at most {most} can be");
+    Err(Error::Parameter {
+        parameter,
+        value,
+        limit,
+    })
+}
