@@ -138,9 +138,11 @@ fn what_the_wire_brings_lies_on_the_ssd() {
     system.shutdown(&mut |_| {}).expect("shuts down");
 }
 
+type Sent = Vec<(Header, Vec<u8>)>;
+
 /// Payload that left us.
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<(Header, Vec<u8>)>>>);
+struct Listener(Arc<Mutex<Sent>>);
 
 impl Tap for Listener {
     fn frame(&mut self, _: Time, direction: Direction, frame: &Frame) {
