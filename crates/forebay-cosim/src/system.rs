@@ -41,6 +41,8 @@ pub struct Snapshot {
     pub bytes: u64,
     /// Bytes of writes that are still to be sent.
     pub bytes_to_send: u64,
+    /// Bytes of frames that the MAC has handed over.
+    pub network_bytes: u64,
 }
 
 type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
@@ -386,6 +388,9 @@ impl System {
             transactions: writes.transactions + reads.transactions,
             bytes: writes.bytes + reads.bytes,
             bytes_to_send: self.core.bytes_to_send(),
+            network_bytes: self
+                .network()
+                .map_or(0, |network| network.counters().delivered.total().bytes),
         }
     }
 

@@ -19,6 +19,7 @@ mod measure;
 mod plan;
 mod profiles;
 mod progress;
+mod record;
 mod recorded;
 mod reference;
 mod render;

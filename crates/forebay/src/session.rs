@@ -32,7 +32,7 @@ impl Ended {
         matches!(self, Self::Done)
     }
 
-    fn of(result: forebay_cosim::Result<()>) -> Self {
+    pub fn of(result: forebay_cosim::Result<()>) -> Self {
         match result {
             Ok(()) => Self::Done,
             Err(Error::Interrupted) => Self::Interrupted,
@@ -100,6 +100,14 @@ impl Session {
     {
         let mut config = args.config()?;
         adjust(&mut config)?;
+        Self::of(config, args.array.missing(), schema)
+    }
+
+    /// The same of a configuration; `missing` is a drive of an array that is done without.
+    ///
+    /// # Errors
+    /// Where the RTL, the profile or the bring-up fails.
+    pub fn of(config: Config, missing: Option<u8>, schema: &str) -> Result<Self> {
         let header = Header {
             schema: schema.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -132,7 +140,7 @@ impl Session {
         let _progress = Progress::stage("bringing drive and streamer up");
         let mut steps = Vec::new();
         system.bring_up(&mut |step| steps.push(StepReport::from(step)))?;
-        if let Some(drive) = args.array.missing() {
+        if let Some(drive) = missing {
             let given = system.with_session(|session, bus| session.give_up(bus, drive));
             given.transpose()?;
         }
@@ -140,7 +148,7 @@ impl Session {
             system,
             steps,
             header,
-            missing: args.array.missing().map(usize::from),
+            missing: missing.map(usize::from),
             hops_before: Vec::new(),
         };
         session.begin();

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A recording: the network sends, network side and recorder store, and what came of it.
+
+mod rows;
+mod summary;
+
+use std::time::Duration;
+
+use forebay_cosim::{FPGA, System};
+use forebay_driver::net_port::{Destination, NetCounters, NetSettings};
+use forebay_driver::recorder_port::{ELEMENTS, RecorderCounters, Recording};
+use forebay_driver::{NetPort, RecorderPort};
+use forebay_model::Time;
+use forebay_model::net::{Counters, Network};
+use forebay_spec::recorder::Row;
+use forebay_spec::streamer::bar0;
+
+use crate::failure::{Exit, Failure, Result};
+use crate::progress::Progress;
+use crate::session::{Ended, Session};
+
+pub use rows::{Gap, gaps};
+pub use summary::Summary;
+
+/// How long the end of a recording is waited for: drives pause for milliseconds.
+const LIMIT: Duration = Duration::from_millis(500);
+/// Cycles between two looks whether all is quiet.
+const LOOK_CYCLES: u64 = 64;
+/// Cycles from the last beat at the MAC until it shows in the memory's level.
+const PASSING_CYCLES: u64 = 256;
+
+/// What is recorded, where, and how.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How the network side receives.
+    pub net: NetSettings,
+    /// Where it goes.
+    pub recording: Recording,
+    /// Settings of the processing elements.
+    pub elements: [u64; ELEMENTS],
+    /// Where what was recorded is sent afterwards; none: nowhere.
+    pub back: Option<Destination>,
+}
+
+/// What came of a recording.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What network and wire saw.
+    pub wire: Counters,
+    /// What the network side counted.
+    pub net: NetCounters,
+    /// What the recorder counted.
+    pub recorder: RecorderCounters,
+    /// What lies where, as the journal on the SSD says.
+    pub rows: Vec<Row>,
+    /// Blocks and rows of the journal that could not be read.
+    pub unreadable: u64,
+    /// From the first frame that might come to the answer to the last extent.
+    pub duration: Time,
+}
+
+/// A recording under way.
+pub struct Recorder<'s> {
+    session: &'s mut Session,
+    plan: &'s Plan,
+    net: NetPort,
+    port: RecorderPort,
+}
+
+impl<'s> Recorder<'s> {
+    /// Sets everything up; nothing is sent yet.
+    ///
+    /// # Errors
+    /// A setting that cannot be, or RTL without a network side.
+    pub fn new(session: &'s mut Session, plan: &'s Plan) -> Result<Self> {
+        let system = &mut session.system;
+        let net = NetPort::attach(system, FPGA, 0, bar0::NET_CONTROL)?;
+        let port = RecorderPort::attach(system, FPGA, 0, bar0::RECORDER_CONTROL)?;
+        let (Some(net), Some(port)) = (net, port) else {
+            return Err(Failure::new(
+                Exit::Impossible,
+                "the RTL has no network side and recorder",
+                "report this defect",
+            ));
+        };
+        let capacity = session.namespace()?.bytes();
+        let system = &mut session.system;
+        net.configure(system, &plan.net)?;
+        port.set_elements(system, &plan.elements)?;
+        if let Some(back) = &plan.back {
+            net.set_destination(system, back)?;
+        }
+        port.start(system, &plan.recording, capacity)?;
+        Ok(Self {
+            session,
+            plan,
+            net,
+            port,
+        })
+    }
+
+    /// Lets the network send until it has nothing more, of `bytes` as far as that is known.
+    ///
+    /// # Errors
+    /// Where the recorder does not come to rest, or a medium cannot be read.
+    pub fn run(&mut self, label: &str, bytes: Option<u64>) -> Result<(Recorded, Ended)> {
+        let progress = match bytes {
+            Some(bytes) => Progress::bytes(label, bytes),
+            None => Progress::stage(label),
+        };
+        let bar = progress.handle();
+        let system = &mut self.session.system;
+        system.on_progress(move |snapshot| bar.set_position(snapshot.network_bytes));
+        let began = system.now();
+        system.begin_network();
+        let ended = |system: &System| system.network().is_none_or(Network::is_at_end);
+        let ended = Ended::of(system.run_until(ended));
+        if matches!(ended, Ended::Failed(_)) {
+            return Ok((self.recorded(began)?, ended));
+        }
+        // Ctrl-C ends what is sent, not what has been received.
+        system
+            .stop_flag()
+            .store(false, std::sync::atomic::Ordering::Relaxed);
+        let finished = self.finish(began);
+        self.session.system.on_progress(|_| {});
+        Ok((finished?, ended))
+    }
+
+    fn finish(&mut self, began: Time) -> Result<Recorded> {
+        let system = &mut self.session.system;
+        system.run_cycles(PASSING_CYCLES)?;
+        let late = system.now() + LIMIT.as_nanos() as Time * 1000;
+        while !self.is_quiet()? && self.session.system.now() < late {
+            self.session.system.run_cycles(LOOK_CYCLES)?;
+        }
+        let ended = self.session.system.now();
+        self.net.drain(&mut self.session.system, LIMIT)?;
+        self.port.finish(&mut self.session.system, LIMIT)?;
+        let mut recorded = self.recorded(began)?;
+        recorded.duration = ended - began;
+        Ok(recorded)
+    }
+
+    fn is_quiet(&mut self) -> Result<bool> {
+        let system = &mut self.session.system;
+        let status = self.port.status(system)?;
+        let (held, _) = self.net.memory(system)?;
+        Ok(held == 0 && !status.open && status.waiting == 0)
+    }
+
+    fn recorded(&mut self, began: Time) -> Result<Recorded> {
+        let (rows, unreadable) = rows::read(self.session, &self.plan.recording)?;
+        let system = &mut self.session.system;
+        Ok(Recorded {
+            wire: system.network().map(Network::counters).unwrap_or_default(),
+            net: self.net.counters(system)?,
+            recorder: self.port.counters(system)?,
+            rows,
+            unreadable,
+            duration: system.now() - began,
+        })
+    }
+
+    /// Sends back what was recorded, object by object, paced as the plan says.
+    ///
+    /// # Errors
+    /// Where the recorder does not come to rest.
+    pub fn send_back(&mut self, recorded: &mut Recorded) -> Result<()> {
+        let system = &mut self.session.system;
+        let stored = recorded.rows.iter().filter(|row| row.stored());
+        let progress = Progress::count("objects back to the wire", recorded.rows.len() as u64);
+        for (number, row) in stored.enumerate() {
+            let (address, object) = (row.address, row.header.object);
+            self.port
+                .fetch(system, address, row.length, object, LIMIT)?;
+            progress.at(number as u64);
+        }
+        self.port.finish_fetches(system, LIMIT)?;
+        // The last frames leave the memory, and reach the other end of the cable.
+        let sends = |system: &System| system.network().is_none_or(Network::is_at_end);
+        system.run_cycles(PASSING_CYCLES)?;
+        system.run_until(sends)?;
+        recorded.wire = system.network().map(Network::counters).unwrap_or_default();
+        recorded.recorder = self.port.counters(system)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a recording comes to, and whether it adds up.
+
+use forebay_driver::net_port::Tally;
+use forebay_driver::recorder_port::RecorderCounters;
+use forebay_model::Time;
+use forebay_model::net::Kind;
+use forebay_spec::net::{Arrival, Place};
+use serde::Serialize;
+
+use super::{Gap, Recorded, gaps};
+
+/// Most gaps that a report lists; all are counted.
+const GAPS_MOST: usize = 1000;
+
+/// A recording in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Frames that the MAC handed over, without check sequence.
+    pub offered: Count,
+    /// What the network side made of them.
+    pub arrivals: Vec<Named>,
+    /// What it made of those with data for us.
+    pub places: Vec<Named>,
+    /// Payload of frames that were delivered, in extents on the drives.
+    pub stored: Count,
+    /// Extents that found no room.
+    pub skipped: Count,
+    /// Extents that the streamer answered with an error.
+    pub failed: Count,
+    /// Extents that are whole objects.
+    pub whole_objects: u64,
+    /// Frames that gaps lack.
+    pub missing_frames: u64,
+    /// Number of gaps.
+    pub gap_count: u64,
+    /// The first of them.
+    pub gaps: Vec<Gap>,
+    /// From the first frame that might come to the answer to the last extent.
+    pub nanoseconds: u64,
+    /// Payload stored in that time.
+    pub gigabytes_per_second: f64,
+    /// The most that was held in the memory for frames.
+    pub memory_most_bytes: u64,
+    /// Pause, of both sides.
+    pub pause: Pause,
+    /// The wire from the peer: share of time in which it was busy, silent by pause, or without work.
+    pub wire: Shares,
+    /// Blocks of the journal.
+    pub journal_blocks: u64,
+    /// Rows that found no room in it.
+    pub rows_lost: u64,
+    /// Frames that we sent, by kind.
+    pub sent: Vec<Named>,
+    /// Objects read back, and those that could not be.
+    pub fetched: [u64; 2],
+    /// What does not add up; nothing, as it should be.
+    pub wrong: Vec<String>,
+}
+
+/// A number of things, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// How many.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Things of one name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// Its name.
+    pub name: &'static str,
+    /// How many, and when the last one.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// What became of pause.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Pause {
+    /// Frames of ours that asked for silence.
+    pub xoff: u64,
+    /// Frames of ours that took it back.
+    pub xon: u64,
+    /// Quanta that we were silent.
+    pub obeyed_quanta: u64,
+    /// Times that the watchdog gave up.
+    pub storms: u64,
+}
+
+/// Parts of a time.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Shares {
+    /// Frames.
+    pub busy: f64,
+    /// Silence that was asked for.
+    pub paused: f64,
+    /// Nothing to be sent.
+    pub idle: f64,
+}
+
+impl Summary {
+    /// Of a recording.
+    pub fn new(recorded: &Recorded) -> Self {
+        let Recorded {
+            wire,
+            net,
+            recorder,
+            rows,
+            ..
+        } = recorded;
+        let wire_total = wire.peer_wire.total().max(1) as f64;
+        let share = |time: Time| time as f64 / wire_total;
+        let seconds = recorded.duration as f64 * 1e-12;
+        let count = |extents: forebay_driver::recorder_port::Extents| Count {
+            count: extents.extents,
+            bytes: extents.bytes,
+        };
+        let all: Vec<Gap> = gaps(rows).collect();
+        let mut summary = Self {
+            offered: sum(&net.arrivals),
+            arrivals: named(&net.arrivals, Arrival::ALL.map(Arrival::name)),
+            places: named(&net.places, Place::ALL.map(Place::name)),
+            stored: count(recorder.stored),
+            skipped: count(recorder.skipped),
+            failed: count(recorder.failed),
+            whole_objects: rows.iter().filter(|row| row.whole && row.stored()).count() as u64,
+            missing_frames: all.iter().map(|gap| gap.frames).sum(),
+            gap_count: all.len() as u64,
+            gaps: all.into_iter().take(GAPS_MOST).collect(),
+            nanoseconds: recorded.duration / 1000,
+            gigabytes_per_second: recorder.stored.bytes as f64 * 1e-9 / seconds.max(1e-12),
+            memory_most_bytes: net.most * 64,
+            pause: Pause {
+                xoff: net.xoff,
+                xon: net.xon,
+                obeyed_quanta: net.obeyed_quanta,
+                storms: net.storms,
+            },
+            wire: Shares {
+                busy: share(wire.peer_wire.busy),
+                paused: share(wire.peer_wire.paused),
+                idle: share(wire.peer_wire.idle),
+            },
+            journal_blocks: recorder.blocks,
+            rows_lost: recorder.rows_lost,
+            sent: sent(recorded),
+            fetched: [recorder.fetched, recorder.fetches_failed],
+            wrong: Vec::new(),
+        };
+        summary.add_up(recorded);
+        summary
+    }
+
+    /// Frames with this outcome.
+    pub fn arrived(&self, arrival: Arrival) -> Count {
+        count_of(&self.arrivals, arrival as usize)
+    }
+
+    /// Datagrams with this outcome.
+    pub fn placed(&self, place: Place) -> Count {
+        count_of(&self.places, place as usize)
+    }
+
+    /// Frames that were for us and whose payload is not on the drives by our fault: no room.
+    pub fn lost(&self) -> Count {
+        self.arrived(Arrival::Overflow)
+    }
+
+    /// Each count against what it should be the sum of.
+    fn add_up(&mut self, recorded: &Recorded) {
+        let Recorded {
+            wire,
+            net,
+            recorder,
+            rows,
+            unreadable,
+            ..
+        } = recorded;
+        let handed = wire.delivered.total();
+        let dropped = wire.fragments + wire.overrun;
+        self.equal(
+            "frames at the MAC",
+            handed.frames - dropped.frames,
+            "frames counted",
+            self.offered.count,
+        );
+        self.equal(
+            "bytes at the MAC",
+            handed.bytes - dropped.bytes,
+            "bytes counted",
+            self.offered.bytes,
+        );
+        let (datagrams, places) = (net.arrived(Arrival::Datagram), sum(&net.places));
+        self.equal(
+            "datagrams",
+            datagrams.frames,
+            "datagrams placed",
+            places.count,
+        );
+        self.equal(
+            "bytes of datagrams",
+            datagrams.bytes,
+            "bytes placed",
+            places.bytes,
+        );
+        let RecorderCounters {
+            stored,
+            skipped,
+            failed,
+            rows_lost,
+            ..
+        } = *recorder;
+        let extents = stored.extents + skipped.extents + failed.extents;
+        self.equal(
+            "extents",
+            extents,
+            "rows in the journal and lost",
+            rows.len() as u64 + rows_lost,
+        );
+        if *unreadable > 0 {
+            self.wrong
+                .push(format!("{unreadable} rows of the journal cannot be read"));
+        }
+    }
+
+    fn equal(&mut self, what: &str, one: u64, other: &str, two: u64) {
+        if one != two {
+            self.wrong.push(format!("{what}: {one}, {other}: {two}"));
+        }
+    }
+}
+
+fn sum(tallies: &[Tally]) -> Count {
+    tallies.iter().fold(Count::default(), |sum, tally| Count {
+        count: sum.count + tally.frames,
+        bytes: sum.bytes + tally.bytes,
+    })
+}
+
+fn count_of(named: &[Named], number: usize) -> Count {
+    let tally = named
+        .get(number)
+        .map(|named| named.tally)
+        .unwrap_or_default();
+    Count {
+        count: tally.frames,
+        bytes: tally.bytes,
+    }
+}
+
+fn named<const N: usize>(tallies: &[Tally], names: [&'static str; N]) -> Vec<Named> {
+    let pairs = names.into_iter().zip(tallies);
+    pairs
+        .map(|(name, tally)| Named {
+            name,
+            tally: *tally,
+        })
+        .collect()
+}
+
+fn sent(recorded: &Recorded) -> Vec<Named> {
+    let kinds = Kind::ALL.into_iter();
+    kinds
+        .map(|kind| {
+            let of = recorded.wire.transmitted.of(kind);
+            let tally = Tally {
+                frames: of.frames,
+                bytes: of.bytes,
+                last: 0,
+            };
+            Named {
+                name: kind.name(),
+                tally,
+            }
+        })
+        .filter(|named| named.tally.frames > 0)
+        .collect()
+}
