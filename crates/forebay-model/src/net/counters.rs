@@ -87,6 +87,35 @@ pub struct PauseCounters {
     pub silence: Time,
 }
 
+/// What a port of a switch has done. What comes in here leaves at the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PortCounters {
+    /// Come in.
+    pub arrived: Tally,
+    /// Come in and dropped: damaged.
+    pub damaged: Tally,
+    /// Come in and dropped: too short.
+    pub runts: Tally,
+    /// Come in and dropped: too long.
+    pub giants: Tally,
+    /// Come in and not passed on: pause frames.
+    pub pauses: Tally,
+    /// Come in and dropped: no room.
+    pub overflow: Tally,
+    /// Passed on: begun to leave here.
+    pub passed: Tally,
+    /// Most bytes held at a time of what came in here.
+    pub most: u64,
+    /// Frames sent here that ask for silence.
+    pub xoff: u64,
+    /// Frames sent here that take it back.
+    pub xon: u64,
+    /// What this port was asked for.
+    pub pause: PauseCounters,
+    /// The wire on which it sends.
+    pub wire: WireTime,
+}
+
 /// What a network has done so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
@@ -112,9 +141,11 @@ pub struct Counters {
     pub peer_pause: PauseCounters,
     /// What our MAC was asked for. It hands pause frames over and obeys none: that is our part.
     pub our_pause: PauseCounters,
-    /// The wire from the peer.
+    /// The wire from the peer, as far as the switch if there is one.
     pub peer_wire: WireTime,
     /// The wire from our MAC. As the MAC does not know what waits, all idle time while pause is asked
     /// for counts as paused.
     pub our_wire: WireTime,
+    /// The switch's ports: ours, and the peer's.
+    pub switch: Option<[PortCounters; 2]>,
 }

@@ -117,6 +117,19 @@ impl Frame {
         self
     }
 
+    /// The same with one byte changed, and a bad check sequence: [`Kind::Damaged`].
+    pub(super) fn spoilt(mut self, which: u64) -> Self {
+        let at = (which % self.len()) as usize;
+        self.bytes[at] ^= 0xff;
+        self.damage().of_kind(Kind::Damaged)
+    }
+
+    /// Its first bytes, at least one, and a bad check sequence: [`Kind::Truncated`].
+    pub(super) fn truncated(mut self, bytes: usize) -> Self {
+        self.bytes.truncate(bytes.max(1));
+        self.damage().of_kind(Kind::Truncated)
+    }
+
     /// The same, counted as of this kind.
     #[must_use]
     pub fn of_kind(mut self, kind: Kind) -> Self {

@@ -24,26 +24,33 @@
 mod beat;
 mod cable;
 mod counters;
+mod disorder;
 mod error;
 mod frame;
+mod garbage;
 mod mac_in;
 mod mac_out;
 mod network;
 mod objects;
+mod paced;
 mod packet;
 mod peer;
 mod sender;
 mod settings;
 mod source;
+mod switch;
 
 pub use beat::{BEAT_BYTES, Beat};
-pub use counters::{ByKind, Counters, PauseCounters, Tally, WireTime};
+pub use counters::{ByKind, Counters, PauseCounters, PortCounters, Tally, WireTime};
+pub use disorder::{Disorder, Mishap};
 pub use error::{BeatError, NetError};
 pub use frame::{Frame, Kind, LEAST_HANDED_BYTES, MOST_BYTES};
+pub use garbage::Garbage;
 pub use network::{Direction, Network, Tap};
 pub use objects::{Content, Object, Objects, Restart, objects_of, pattern};
+pub use paced::Paced;
 pub use packet::{Addresses, Station};
-pub use settings::{Flow, Link, Peer, Settings};
+pub use settings::{Flow, Link, Peer, Settings, Switch, Thresholds};
 pub use source::{Frames, Next, Source};
 
 use crate::Time;

@@ -12,6 +12,7 @@ use super::peer::Peer;
 use super::sender::Sender;
 use super::settings::{Settings, response};
 use super::source::Source;
+use super::switch::Relay;
 use crate::Time;
 use std::fmt;
 
@@ -50,6 +51,19 @@ enum Event {
     Obey,
     /// The peer asks its source or begins a frame.
     Act,
+    /// A frame has come to its end at this port of the switch.
+    Relay(usize),
+    /// A pause frame counts at this port.
+    Yield(usize),
+    /// A frame begins at this port.
+    Pass(usize),
+}
+
+/// A switch and its cables to the peer.
+struct Between {
+    relay: Relay,
+    to_peer: Cable,
+    from_peer: Cable,
 }
 
 /// Everything beyond the pins of our MAC. Times handed in never go back; those that do are taken as
@@ -62,6 +76,7 @@ pub struct Network {
     mac_out: MacOut,
     to_us: Cable,
     from_us: Cable,
+    between: Option<Between>,
     peer: Peer,
     tap: Option<Box<dyn Tap>>,
     counters: Counters,
@@ -88,6 +103,18 @@ impl Network {
         settings.check()?;
         let delay = settings.link.delay();
         let obeys = response(settings.peer.response, "peer.response")?;
+        let between = match settings.switch {
+            None => None,
+            Some(switch) => {
+                let obeys = response(switch.response, "switch.response")?;
+                let delay = switch.link.delay();
+                Some(Between {
+                    relay: Relay::new(switch, settings.flow, obeys),
+                    to_peer: Cable::new(delay),
+                    from_peer: Cable::new(delay),
+                })
+            }
+        };
         Ok(Self {
             now: 0,
             next: Time::MAX,
@@ -95,6 +122,7 @@ impl Network {
             mac_out: MacOut::new(settings.flow),
             to_us: Cable::new(delay),
             from_us: Cable::new(delay),
+            between,
             peer: Peer::new(source, Sender::new(settings.flow, obeys)),
             tap: None,
             counters: Counters::default(),
@@ -111,6 +139,9 @@ impl Network {
         self.advance(now);
         self.peer.begin(self.now);
         self.mac_out.sender.begin(self.now);
+        if let Some(between) = &mut self.between {
+            between.relay.begin(self.now);
+        }
         self.plan();
     }
 
@@ -166,6 +197,7 @@ impl Network {
             && self.mac_out.is_empty()
             && self.to_us.is_empty()
             && self.from_us.is_empty()
+            && self.between.as_ref().is_none_or(Between::is_empty)
     }
 
     /// What the source says about having ended early.
@@ -186,6 +218,7 @@ impl Network {
             our_pause: self.mac_out.sender.pause(self.now),
             peer_wire: self.peer.sender.wire(self.now, self.peer.waits()),
             our_wire: self.mac_out.sender.wire(self.now, true),
+            switch: (self.between.as_ref()).map(|between| between.relay.counters(self.now)),
             ..self.counters
         }
     }
@@ -206,17 +239,23 @@ impl Network {
     }
 
     fn first(&self) -> Option<(Time, Event)> {
+        let arrive = if self.between.is_some() {
+            Event::Relay(0)
+        } else {
+            Event::Arrive
+        };
         let events = [
             (self.mac_out.starves(), Event::Starve),
             (self.mac_out.leaves(), Event::Leave),
             (self.to_us.begins(), Event::Come),
             (self.mac_in.ends(), Event::End),
             (self.mac_out.sender.counts(), Event::Asked),
-            (self.from_us.ends(), Event::Arrive),
+            (self.from_us.ends(), arrive),
             (self.peer.sender.counts(), Event::Obey),
             (self.peer.acts(), Event::Act),
         ];
-        let events = events.into_iter();
+        let relay = self.between.as_ref().map(Between::events);
+        let events = events.into_iter().chain(relay.into_iter().flatten());
         events
             .filter_map(|(at, event)| Some((at?, event)))
             .min_by_key(|(at, _)| *at)
@@ -233,17 +272,46 @@ impl Network {
             }
             Event::End => self.end(),
             Event::Asked => self.mac_out.sender.count(true),
-            Event::Arrive => {
-                if let Some(flight) = self.from_us.take() {
-                    self.peer.hear(at, &flight.frame);
-                }
-            }
+            Event::Arrive => self.arrive(at),
             Event::Obey => self.peer.sender.count(self.peer.waits()),
             Event::Act => {
                 if let Some(frame) = self.peer.act(at) {
-                    self.to_us.put(at, frame);
+                    let out = self.between.as_mut();
+                    let out = out.map_or(&mut self.to_us, |between| &mut between.from_peer);
+                    out.put(at, frame);
                 }
             }
+            Event::Relay(_) | Event::Yield(_) | Event::Pass(_) => self.relay(at, event),
+        }
+    }
+
+    fn relay(&mut self, at: Time, event: Event) {
+        let Some(between) = &mut self.between else {
+            return;
+        };
+        let cables = [&mut self.to_us, &mut between.to_peer];
+        match event {
+            Event::Relay(port) => {
+                let cables = [&mut self.from_us, &mut between.from_peer];
+                if let Some(flight) = cables[port].take() {
+                    between.relay.arrive(port, flight);
+                }
+            }
+            Event::Yield(port) => between.relay.count(port),
+            Event::Pass(port) => {
+                if let Some(frame) = between.relay.act(port, at) {
+                    cables[port].put(at, frame);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn arrive(&mut self, at: Time) {
+        let cable = self.between.as_mut();
+        let cable = cable.map_or(&mut self.from_us, |between| &mut between.to_peer);
+        if let Some(flight) = cable.take() {
+            self.peer.hear(at, &flight.frame);
         }
     }
 
@@ -279,5 +347,23 @@ impl Network {
                 tap.frame(at, Direction::Received, frame);
             }
         });
+    }
+}
+
+impl Between {
+    fn is_empty(&self) -> bool {
+        self.relay.is_empty() && self.to_peer.is_empty() && self.from_peer.is_empty()
+    }
+
+    fn events(&self) -> [(Option<Time>, Event); 6] {
+        let [ours, theirs] = &self.relay.ports;
+        [
+            (self.from_peer.ends(), Event::Relay(1)),
+            (ours.sender.counts(), Event::Yield(0)),
+            (theirs.sender.counts(), Event::Yield(1)),
+            (self.relay.acts(0), Event::Pass(0)),
+            (self.relay.acts(1), Event::Pass(1)),
+            (self.to_peer.ends(), Event::Arrive),
+        ]
     }
 }

@@ -11,8 +11,8 @@ use crate::{MICROSECOND, Time};
 pub(super) struct Peer {
     pub source: Box<dyn Source>,
     pub sender: Sender,
-    /// What it sends next.
-    pending: Option<Frame>,
+    /// What it sends next, and since when it has it.
+    pending: Option<(Time, Frame)>,
     /// When the source is asked again; `None`: it has ended.
     ask: Option<Time>,
     pub offered: Tally,
@@ -47,8 +47,10 @@ impl Peer {
     /// When it asks its source or begins a frame.
     pub fn acts(&self) -> Option<Time> {
         match &self.pending {
-            Some(frame) if frame.kind() == Kind::Pause => Some(self.sender.free()),
-            Some(_) => Some(self.sender.allowed()),
+            Some((since, frame)) if frame.kind() == Kind::Pause => {
+                Some(self.sender.free().max(*since))
+            }
+            Some((since, _)) => Some(self.sender.allowed().max(*since)),
             None => self.ask.map(|ask| ask.max(self.sender.free())),
         }
     }
@@ -61,7 +63,7 @@ impl Peer {
                 Next::Frame(frame) => {
                     self.offered.add(&frame);
                     self.sender.account(now, false);
-                    self.pending = Some(frame);
+                    self.pending = Some((now, frame));
                     Some(now)
                 }
                 Next::NotBefore(at) if at > now => Some(at),
@@ -72,7 +74,7 @@ impl Peer {
         if self.acts() != Some(now) {
             return None;
         }
-        let frame = self.pending.take()?;
+        let (_, frame) = self.pending.take()?;
         self.sender.start(now, frame.wire_time(), true);
         self.sent.add(&frame);
         Some(frame)

@@ -3,7 +3,7 @@
 
 use super::error::NetError;
 use super::{METRE, QUANTUM};
-use crate::Time;
+use crate::{MILLISECOND, NANOSECOND, Time};
 use forebay_spec::net::Pause;
 use forebay_spec::net::pause::CLASSES;
 
@@ -11,6 +11,9 @@ use forebay_spec::net::pause::CLASSES;
 const MOST_METRES: u32 = 100_000;
 /// Quanta of the longest response.
 const MOST_QUANTA: u32 = 65_535;
+
+/// Longest way through a switch.
+const MOST_LATENCY: Time = MILLISECOND;
 
 /// How sides ask each other for silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -95,6 +98,89 @@ impl Default for Peer {
     }
 }
 
+/// When a switch asks for silence, in bytes of what came in at one port and waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// From here on it does.
+    pub xoff: u64,
+    /// Down here it takes that back.
+    pub xon: u64,
+}
+
+/// A switch between our cable and another to the peer. It has a memory for each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// The cable to the peer.
+    pub link: Link,
+    /// Bytes of memory for each direction, check sequences counted; a frame that finds no room is
+    /// dropped. Room is free when a frame begins to leave.
+    pub buffer_bytes: u64,
+    /// When it asks whoever sends for silence; `None`: never.
+    pub thresholds: Option<Thresholds>,
+    /// From the end of a frame until it can leave.
+    pub latency: Time,
+    /// Bytes of the longest frame that it passes on, without check sequence.
+    pub most_bytes: u64,
+    /// Quanta from the end of a pause frame until it obeys; `None`: never.
+    pub response: Option<u32>,
+}
+
+impl Default for Switch {
+    /// A megabyte for each direction, of which a quarter is room above XOFF; half a microsecond.
+    fn default() -> Self {
+        Self {
+            link: Link::default(),
+            buffer_bytes: 1 << 20,
+            thresholds: Some(Thresholds {
+                xoff: 3 << 18,
+                xon: 1 << 19,
+            }),
+            latency: 500 * NANOSECOND,
+            most_bytes: 9_234,
+            response: Some(394),
+        }
+    }
+}
+
+impl Switch {
+    fn check(&self) -> Result<(), NetError> {
+        self.link.check("switch.link.metres")?;
+        response(self.response, "switch.response")?;
+        let refuse = |field, value: u64, limit: String, remedy| {
+            let value = value.to_string();
+            Err(NetError::Setting {
+                field,
+                value,
+                limit,
+                remedy,
+            })
+        };
+        if self.latency > MOST_LATENCY {
+            let limit = format!("at most {MOST_LATENCY}");
+            return refuse(
+                "switch.latency",
+                self.latency,
+                limit,
+                "It is in picoseconds",
+            );
+        }
+        let Some(Thresholds { xoff, xon }) = self.thresholds else {
+            return Ok(());
+        };
+        if !(1..=self.buffer_bytes).contains(&xoff) {
+            let limit = format!("1 to buffer_bytes, {}", self.buffer_bytes);
+            let remedy = "Leave `headroom` bytes above it, so that nothing is dropped";
+            return refuse("switch.thresholds.xoff", xoff, limit, remedy);
+        }
+        if xon >= xoff {
+            let limit = format!("less than xoff, {xoff}");
+            let remedy = "Who asks for silence must be able to take it back";
+            return refuse("switch.thresholds.xon", xon, limit, remedy);
+        }
+        Ok(())
+    }
+}
+
 pub(super) fn response(quanta: Option<u32>, field: &'static str) -> Result<Option<Time>, NetError> {
     match quanta {
         Some(quanta) if quanta > MOST_QUANTA => Err(NetError::Setting {
@@ -116,6 +202,8 @@ pub struct Settings {
     pub flow: Flow,
     /// Who sends to us.
     pub peer: Peer,
+    /// A switch between the cable and the peer.
+    pub switch: Option<Switch>,
 }
 
 impl Settings {
@@ -123,6 +211,6 @@ impl Settings {
         self.link.check("link.metres")?;
         self.flow.check()?;
         response(self.peer.response, "peer.response")?;
-        Ok(())
+        self.switch.map_or(Ok(()), |switch| switch.check())
     }
 }

@@ -5,3 +5,5 @@ mod line;
 mod objects;
 mod pause;
 mod rig;
+mod sources;
+mod switch;

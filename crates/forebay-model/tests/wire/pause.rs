@@ -16,6 +16,7 @@ fn settings(metres: u32, response: Option<u32>, flow: Flow) -> Settings {
         link: Link { metres },
         flow,
         peer: Peer { response },
+        ..Settings::default()
     }
 }
 
