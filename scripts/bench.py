@@ -51,6 +51,7 @@ NET_MODULES = [
     "fb_net_tally",
 ]
 NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
+PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/modules/pe.md", "--each", "fb_pe_add"]
 
 # What parity costs: three drives without, and with a fourth for it, whole and with one missing.
 PARITY = {
@@ -98,6 +99,7 @@ BENCHES = {
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
     "resources-parity": [*COUNT, "--parameter", "Drives=4", "--parameter", "ParityPages=16"],
     "resources-net": [*COUNT, *NET],
+    "resources-pe": [*COUNT, *PE],
 }
 
 

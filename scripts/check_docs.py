@@ -22,7 +22,9 @@ SKIPPED = {"target", "build", ".venv", ".git", "node_modules"}
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 INLINE = re.compile(r"`([^`\n]+)`")
-PATH_LIKE = re.compile(r"^(rtl|docs|regs|tb|crates|python|scripts|profiles|tests)/[\w./-]+$")
+PATH_LIKE = re.compile(
+    r"^(rtl|docs|regs|tb|crates|python|scripts|pipelines|profiles|tests)/[\w./-]+$"
+)
 
 
 def documents(root: Path = ROOT) -> list[Path]:

@@ -98,7 +98,7 @@ def simulate(
     Parameters
     ----------
     test_file : str
-        `__file__` of the caller, in `tb/<area>/<module>/`.
+        `__file__` of the caller, in `tb/<area>/<module>/`; of an element of one's own anywhere.
     toplevel : str
         Module under test.
     parameters : mapping, optional
@@ -124,7 +124,9 @@ def simulate(
     sources = read_filelist(ROOT / (filelist or f"rtl/{area}/{area}.f")) + list(extra_sources)
     values = dict(parameters or {})
     name = "-".join([toplevel, *(f"{key}{value}" for key, value in values.items())])
-    build = BUILD / area / name
+    # What is not ours is built beside its test bench.
+    ours = test_path.is_relative_to(ROOT / "tb")
+    build = (BUILD / area if ours else test_path.parent / "build") / name
     results = build / test_path.stem
     results.mkdir(parents=True, exist_ok=True)
     # The same every time, so that a change is what makes a test fail; sweep it to look for more.

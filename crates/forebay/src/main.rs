@@ -16,6 +16,8 @@ mod inspect;
 mod inspection;
 mod interrupt;
 mod measure;
+mod new;
+mod pipeline;
 mod plan;
 mod profiles;
 mod progress;
@@ -40,7 +42,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
+use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};
 
 fn main() -> ExitCode {
@@ -65,6 +67,12 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Ssd { ssd } => ssd::run(ssd),
+        Command::Pipeline { pipeline } => pipeline::show::run(pipeline),
+        Command::Pe { pe } => match pe {
+            PeCommand::List(args) => pipeline::list::run(args),
+            PeCommand::Test(args) => new::bench::run(args),
+        },
+        Command::New { new } => new::run(new),
         Command::Spec { language } => spec::run(*language),
     };
     exit.map(|exit| exit as u8)

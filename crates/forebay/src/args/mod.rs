@@ -4,6 +4,7 @@
 mod array;
 mod hardware;
 mod machine;
+mod pipeline;
 mod plan;
 mod repro;
 mod serve;
@@ -19,6 +20,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
 pub use machine::{MachineArgs, Memory};
+pub use pipeline::{
+    NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
+};
 pub use plan::PlanArgs;
 pub use repro::{ReproArgs, What};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
@@ -88,6 +92,24 @@ pub enum Command {
         #[command(subcommand)]
         vm: VmCommand,
     },
+    /// Pipelines as files: what happens between wire and flash
+    Pipeline {
+        /// What to do.
+        #[command(subcommand)]
+        pipeline: PipelineCommand,
+    },
+    /// Processing elements: which there are, and testing your own
+    Pe {
+        /// What to do.
+        #[command(subcommand)]
+        pe: PeCommand,
+    },
+    /// Make something of your own to begin with
+    New {
+        /// What to make.
+        #[command(subcommand)]
+        new: NewCommand,
+    },
     /// Print the constants that hardware and software share
     Spec {
         /// In which language
@@ -124,7 +146,15 @@ impl Command {
             Self::Vm {
                 vm: VmCommand::Test(args),
             } => &args.report,
-            Self::Vm { .. } | Self::Spec { .. } => return None,
+            Self::Pipeline {
+                pipeline: PipelineCommand::Check(args),
+            } => return args.output.json(),
+            Self::Pe {
+                pe: PeCommand::List(args),
+            } => return args.output.json(),
+            Self::Vm { .. } | Self::Spec { .. } | Self::Pe { .. } | Self::New { .. } => {
+                return None;
+            }
         };
         report.json.as_deref()
     }
@@ -477,6 +507,9 @@ mod tests {
             "forebay vm serve streamer --socket s --at 0",
             "forebay vm run --timeout 0 -- true",
             "forebay vm run --iommu maybe -- true",
+            "forebay pipeline check",
+            "forebay pe test",
+            "forebay new pe",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }

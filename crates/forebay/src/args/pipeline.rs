@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `forebay pipeline`, `forebay pe` and `forebay new`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::OutputArgs;
+
+/// What to do with a pipeline's file.
+#[derive(Debug, Subcommand)]
+pub enum PipelineCommand {
+    /// Read a pipeline's file and show all that it says, with what it leaves out
+    Check(PipelineCheckArgs),
+}
+
+/// Where elements are looked for.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PePathArgs {
+    /// Look for processing elements in this folder, too, and there first; again for each further one
+    #[arg(long, value_name = "DIR")]
+    pub pe_path: Vec<PathBuf>,
+}
+
+/// Options of `forebay pipeline check`.
+#[derive(Args, Debug)]
+pub struct PipelineCheckArgs {
+    /// The pipeline, such as pipelines/record.toml
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write the RTL of its elements into this file: a module fb_pe_chain
+    #[arg(long, value_name = "FILE.sv")]
+    pub chain: Option<PathBuf>,
+    /// Folders of elements.
+    #[command(flatten)]
+    pub path: PePathArgs,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What to do with processing elements.
+#[derive(Debug, Subcommand)]
+pub enum PeCommand {
+    /// List the elements there are, and what can be set
+    List(PeListArgs),
+    /// Check the manifest of an element, lint its RTL and run its test bench
+    Test(PeTestArgs),
+}
+
+/// Options of `forebay pe list`.
+#[derive(Args, Debug)]
+pub struct PeListArgs {
+    /// Folders of elements.
+    #[command(flatten)]
+    pub path: PePathArgs,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay pe test`.
+#[derive(Args, Debug)]
+pub struct PeTestArgs {
+    /// The element's folder, as `forebay new pe` makes it
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+/// What to make.
+#[derive(Debug, Subcommand)]
+pub enum NewCommand {
+    /// A processing element that works: RTL, manifest, test bench, pipeline
+    Pe(NewPeArgs),
+}
+
+/// Options of `forebay new pe`.
+#[derive(Args, Debug)]
+pub struct NewPeArgs {
+    /// Its name: small letters, digits and _; its module becomes fb_pe_NAME
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Make its folder NAME in this one
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub into: PathBuf,
+}

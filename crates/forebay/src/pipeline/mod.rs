@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pipelines as files: what happens between wire and flash.
+//!
+//! A file is read and checked as a whole before anything is built or run. Every key has a default,
+//! so that an empty file is a recording: objects from the network, nothing done to them, onto one
+//! drive. What elements there are is not known here: each has a manifest beside its RTL.
+
+mod buffer;
+mod chain;
+mod element;
+mod field;
+pub mod lint;
+pub mod list;
+pub mod show;
+mod sink;
+mod source;
+mod ssd;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::{Spanned, Value};
+
+use crate::failure::Result;
+use field::File;
+
+pub use buffer::Buffer;
+pub use element::{Element, Paths, Stage, name_fault};
+pub use sink::{Region, Sink};
+pub use source::Source;
+pub use ssd::Ssd;
+
+/// Most elements of a pipeline: so many have settings in the recorder's registers.
+pub const STAGES: usize = 8;
+
+/// A pipeline that was checked: it can be built.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pipeline {
+    /// The network's side.
+    pub source: Source,
+    /// What is done to each object, in order.
+    pub pes: Vec<Stage>,
+    /// Where payload waits for the drives.
+    pub buffer: Buffer,
+    /// The drives.
+    pub ssds: Vec<Ssd>,
+    /// Where on them it goes.
+    pub sink: Sink,
+    #[serde(skip)]
+    root: PathBuf,
+}
+
+/// A value with its place in the file.
+type Place = Spanned<Value>;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Raw {
+    source: source::Raw,
+    pe: Vec<BTreeMap<String, Place>>,
+    buffer: buffer::Raw,
+    ssd: Vec<ssd::Raw>,
+    sink: sink::Raw,
+}
+
+impl Pipeline {
+    /// Reads a pipeline's file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or something in it cannot be: which key, on which line, its value,
+    /// what it may be, and what to do.
+    pub fn load(path: &Path, paths: &Paths) -> Result<Self> {
+        Self::of(&File::read(path)?, paths)
+    }
+
+    fn of(file: &File, paths: &Paths) -> Result<Self> {
+        let raw: Raw = file.parse()?;
+        let ssds = ssd::check(file, raw.ssd)?;
+        Ok(Self {
+            source: source::check(file, &raw.source)?,
+            pes: element::check(file, &raw.pe, paths)?,
+            buffer: buffer::check(file, &raw.buffer)?,
+            sink: sink::check(file, &raw.sink, &ssds)?,
+            ssds,
+            root: paths.root().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay pipeline check`: what a pipeline's file says, with all that it leaves out.
+
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Serialize;
+
+use super::chain::ChainSource;
+use super::{Paths, Pipeline, lint};
+use crate::args::{PipelineCheckArgs, PipelineCommand};
+use crate::failure::{Exit, Failure, Result};
+use crate::home;
+use crate::render::{self, Grid, Page};
+use crate::report;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    version: &'static str,
+    pipeline: &'a Pipeline,
+    /// The settings of each element's place, as the RTL has them.
+    cfg: [u64; super::STAGES],
+}
+
+/// Runs a command on pipelines.
+///
+/// # Errors
+/// As [`check`].
+pub fn run(command: &PipelineCommand) -> Result<Exit> {
+    match command {
+        PipelineCommand::Check(args) => check(args),
+    }
+}
+
+/// Reads a file, shows what was read, and writes the chain where that is asked for.
+fn check(args: &PipelineCheckArgs) -> Result<Exit> {
+    let root = home::find()?;
+    let paths = Paths::new(&root, &args.path.pe_path);
+    let pipeline = Pipeline::load(&args.file, &paths)?;
+    let chain = pipeline.chain();
+    elaborate(&root, &chain)?;
+    if let Some(path) = &args.chain {
+        fs::write(path, &chain.text).map_err(|error| Failure::file("writing", path, error))?;
+    }
+    let report = Report {
+        schema: "forebay.pipeline/1",
+        version: env!("CARGO_PKG_VERSION"),
+        cfg: chain.cfg,
+        pipeline: &pipeline,
+    };
+    if report::emit(&report, args.output.json())? {
+        return Ok(Exit::Good);
+    }
+    let mut page = Page::of_hardware(&format!("Pipeline {}", args.file.display()));
+    page.grid(grid(&pipeline));
+    if let Some(path) = &args.chain {
+        page.line(format!(
+            "\n  {} takes the place of rtl/pe/fb_pe_chain.sv; with it:",
+            path.display()
+        ));
+        for file in &chain.files {
+            page.line(format!("    {}", home::short(file)));
+        }
+    }
+    page.verdict(true, "can be built");
+    page.print();
+    Ok(Exit::Good)
+}
+
+/// Whether Verilator takes the chain: an element may have other ports, or none of its name.
+fn elaborate(root: &Path, chain: &ChainSource) -> Result<()> {
+    let failed = |error| Failure::file("making", &env::temp_dir(), error);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let file = folder.path().join("fb_pe_chain.sv");
+    fs::write(&file, &chain.text).map_err(failed)?;
+    let files = chain.replaced(&lint::design(root, "rtl/pe/pe.f")?, &file);
+    lint::run(root, "fb_pe_chain", &files, &[])
+}
+
+fn grid(pipeline: &Pipeline) -> Grid {
+    let mut grid = Grid::new(&["stage", "is", "how"]).wrap(2, 76);
+    for (index, how) in source(pipeline).into_iter().enumerate() {
+        let stage = if index == 0 {
+            ("source", "network")
+        } else {
+            ("", "")
+        };
+        grid.row([stage.0, stage.1, &how]);
+    }
+    for (index, stage) in pipeline.pes.iter().enumerate() {
+        let values: Vec<_> = stage
+            .values
+            .iter()
+            .map(|(name, value)| match stage.element.settings.get(name) {
+                Some(setting) => format!("{name} = {}", setting.show(*value)),
+                None => format!("{name} = {value}"),
+            })
+            .collect();
+        let how = match values.is_empty() {
+            true => stage.element.description.clone(),
+            false => format!("{}; cfg {:#018x}", values.join(", "), stage.cfg),
+        };
+        grid.row([&format!("pe {index}"), &stage.element.name, &how]);
+    }
+    let buffer = &pipeline.buffer;
+    let size = render::bytes(buffer.size);
+    grid.row([
+        "buffer",
+        buffer.memory.name(),
+        &match &buffer.dram {
+            Some(dram) => format!("{size} for each direction, {dram}"),
+            None if buffer.unit_shift().is_some() => size,
+            None => format!("{size} for each direction"),
+        },
+    ]);
+    for (index, ssd) in pipeline.ssds.iter().enumerate() {
+        let keeps = match &ssd.image {
+            Some(image) => format!("kept in {}", image.display()),
+            None => "forgotten at the end".to_owned(),
+        };
+        let how = format!("{}, {keeps}", render::bytes(ssd.bytes));
+        grid.row([&format!("ssd {index}"), &ssd.profile, &how]);
+    }
+    for (index, how) in sink(pipeline).into_iter().enumerate() {
+        let stage = if index == 0 {
+            ("sink", "recorder")
+        } else {
+            ("", "")
+        };
+        grid.row([stage.0, stage.1, &how]);
+    }
+    grid
+}
+
+fn source(pipeline: &Pipeline) -> Vec<String> {
+    let source = &pipeline.source;
+    let whose = match source.class {
+        Some(class) => format!("of class {class}"),
+        None => "of the link".to_owned(),
+    };
+    let pause = match source.pause {
+        Some(pause) => format!(
+            "pause {whose} from {} held, until {}",
+            render::bytes(pause.xoff.into()),
+            render::bytes(pause.xon.into())
+        ),
+        None => "the peer is not asked to pause".to_owned(),
+    };
+    vec![
+        format!(
+            "{} port {}, {}, stream {}",
+            source.address, source.port, source.mac, source.stream
+        ),
+        format!("MTU {}, {} m of cable", source.mtu, source.metres),
+        pause,
+    ]
+}
+
+fn sink(pipeline: &Pipeline) -> Vec<String> {
+    let sink = &pipeline.sink;
+    let region = |name, region: super::Region| {
+        format!(
+            "{name} {} from {:#x} on",
+            render::bytes(region.size),
+            region.base
+        )
+    };
+    let wait = match sink.wait_ps {
+        0 => "when it is full".to_owned(),
+        time => format!("after {}", render::seconds(time as f64 * 1e-12)),
+    };
+    let flush = if sink.flush {
+        "then a flush"
+    } else {
+        "no flush"
+    };
+    let end = match sink.ring {
+        true => "full: the oldest is overwritten",
+        false => "full: it stops, and counts what finds no room",
+    };
+    let mut lines = vec![
+        region("data", sink.data),
+        region("journal", sink.journal),
+        format!("a block of the journal is written {wait}, {flush}"),
+        end.to_owned(),
+    ];
+    if pipeline.ssds.len() > 1 {
+        lines.push(format!(
+            "chunks of {} go round the drives",
+            render::bytes(sink.chunk)
+        ));
+    }
+    lines
+}

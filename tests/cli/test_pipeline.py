@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay pipeline`, `pe` and `new pe`: from nothing to an element in a pipeline."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
+
+BIN = Path(sys.executable).parent
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a pipeline."""
+    path = folder / "x.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_files_that_are_there(forebay: Run) -> None:
+    """Each is good, and all that it leaves out is shown."""
+    for path in sorted((ROOT / "pipelines").glob("*.toml")):
+        answer = forebay("pipeline", "check", path)
+        assert "can be built" in answer.out and not answer.err
+    answer = forebay("pipeline", "check", "pipelines/add.toml")
+    assert "addend = 7, on = true" in answer.out and "990pro-2tb" in answer.out
+
+
+def test_an_empty_pipeline_as_json(forebay: Run, tmp_path: Path) -> None:
+    """Nothing said is a recording."""
+    report = forebay("pipeline", "check", write(tmp_path, ""), "-o", "json").report
+    assert report["schema"] == "forebay.pipeline/1" and report["cfg"] == [0] * 8
+    pipeline = report["pipeline"]
+    assert pipeline["source"]["address"] == "10.77.0.2" and pipeline["pes"] == []
+    assert pipeline["source"]["pause"]["xon"] < pipeline["source"]["pause"]["xoff"] < 128 << 10
+    assert pipeline["buffer"]["memory"] == "onchip"
+    assert [ssd["profile"] for ssd in pipeline["ssds"]] == ["990pro-2tb"]
+    sink = pipeline["sink"]
+    assert sink["data"]["base"] == sink["journal"]["base"] + sink["journal"]["size"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[source]\nmtu = 20\n", "x.toml:2: source.mtu is 20, but it is a whole number from 68"),
+        ("[[pe]]\nname = 'subtract'\n", "there are: add, pass"),
+        ("[[pe]]\nname = 'add'\naddend = 'much'\n", "x.toml:3: pe[0].addend"),
+        ("[source\n", "x.toml"),
+        ("[source]\nspeed = 7\n", "unknown field `speed`"),
+        ("[[ssd]]\nprofile = 'no/such.toml'\n", "no/such.toml"),
+    ],
+)
+def test_refused(forebay: Run, tmp_path: Path, text: str, words: str) -> None:
+    """The complaint names file, line, key and limit."""
+    answer = forebay("pipeline", "check", write(tmp_path, text), code=BAD_INPUT)
+    assert words.replace(" ", "") in answer.complaint.replace(" ", "") and not answer.out
+
+
+@pytest.mark.parametrize("kind", ["nowhere", "folder", "noise", "long"])
+def test_files_that_are_none(forebay: Run, tmp_path: Path, kind: str) -> None:
+    """Whatever is named, the answer is quick and in words."""
+    path = tmp_path / "x.toml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "noise":
+        path.write_bytes(b"\xff\xfe\x00" * 100)
+    elif kind == "long":
+        path.write_bytes(b"#" * (2 << 20))
+    answer = forebay("pipeline", "check", path, code=BAD_INPUT)
+    assert "x.toml" in answer.complaint.replace(" ", "")
+
+
+def test_the_chain_is_written(forebay: Run, tmp_path: Path) -> None:
+    """What it writes is the module, formatted as ours is."""
+    text = "[[pe]]\nname = 'pass'\n[[pe]]\nname = 'add'\n[[pe]]\nname = 'add'\n"
+    chain = tmp_path / "fb_pe_chain.sv"
+    answer = forebay("pipeline", "check", write(tmp_path, text), "--chain", chain)
+    assert "rtl/pe/fb_pe_add.sv" in answer.out
+    golden = ROOT / "tb" / "pe" / "fb_pe_chain" / "pass_add_add.sv"
+    assert chain.read_text() == golden.read_text()
+
+
+def test_elements_are_listed(forebay: Run) -> None:
+    """With their settings."""
+    answer = forebay("pe", "list")
+    assert "addend" in answer.out and "pass" in answer.out
+    elements = forebay("pe", "list", "-o", "json").report["elements"]
+    assert {element["name"] for element in elements} >= {"add", "pass"}
+
+
+def test_an_element_of_ones_own(forebay: Run, tmp_path: Path) -> None:
+    """Made, tested, used in a pipeline, and all of it formatted as ours is."""
+    made = forebay("new", "pe", "turn_2", "--into", tmp_path)
+    folder = tmp_path / "turn_2"
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert names == {
+        "fb_pe_turn_2.sv",
+        "fb_pe_turn_2.toml",
+        "tb/test_fb_pe_turn_2.py",
+        "pipeline.toml",
+        "README.md",
+    }
+    for path in folder.rglob("*.*"):
+        text = path.read_text()
+        assert "NAME" not in text and "SPDX" not in text
+        assert str(path) in made.out
+    source = folder / "fb_pe_turn_2.sv"
+    subprocess.run(
+        [BIN / "verible-verilog-format", "--column_limit=100", "--verify", source], check=True
+    )
+    tested = forebay("pe", "test", folder)
+    assert "lint without a warning" in tested.out and "1 passed" in tested.out
+    assert "turn_2" in forebay("pe", "list", "--pe-path", folder).out
+    report = forebay("pipeline", "check", folder / "pipeline.toml", "-o", "json").report
+    assert report["cfg"][0] == 1
+
+
+def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:
+    """A mistake in the RTL is found by lint, by its test bench, or with the pipeline."""
+    forebay("new", "pe", "wrong", "--into", tmp_path)
+    source = tmp_path / "wrong" / "fb_pe_wrong.sv"
+    right = source.read_text()
+    source.write_text(right.replace("^ {512{invert}}", "^ {512{!invert}}"))
+    answer = forebay("pe", "test", tmp_path / "wrong", code=BAD_RESULT)
+    assert "bytes differ" in answer.out
+    source.write_text(right.replace("logic invert;", "logic [1:0] invert;"))
+    assert "does not pass lint" in forebay("pe", "test", tmp_path / "wrong", code=None).complaint
+    source.write_text(right.replace("s_axis_object_tuser", "s_axis_object_tid"))
+    answer = forebay("pipeline", "check", tmp_path / "wrong" / "pipeline.toml", code=BAD_INPUT)
+    assert "s_axis_object_tuser" in answer.complaint
+
+
+def test_one_that_breaks_the_rules(forebay: Run, tmp_path: Path) -> None:
+    """The checker stops the test bench of an element that lets TUSER fall."""
+    forebay("new", "pe", "rude", "--into", tmp_path)
+    source = tmp_path / "rude" / "fb_pe_rude.sv"
+    kept = "m_axis_object_tuser  <= s_axis_object_tuser;"
+    text = source.read_text()
+    assert kept in text
+    source.write_text(text.replace(kept, "m_axis_object_tuser  <= 1'b0;"))
+    answer = forebay("pe", "test", tmp_path / "rude", code=BAD_RESULT)
+    assert "TUSER of the packet was lost" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Scale", "small letters"),
+        ("2x", "a letter first"),
+        ("a-b", "small letters"),
+        ("../x", "small letters"),
+        ("", "1 to 40"),
+        ("x" * 41, "1 to 40"),
+        ("x__y", "no _ stands"),
+        ("chain", "is another"),
+    ],
+)
+def test_names_that_cannot_be(forebay: Run, tmp_path: Path, name: str, words: str) -> None:
+    """A name is part of that of a module; nothing is made."""
+    answer = forebay("new", "pe", name, "--into", tmp_path, code=BAD_INPUT)
+    assert words in answer.complaint and not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(forebay: Run, tmp_path: Path) -> None:
+    """What exists stays."""
+    (tmp_path / "mine").mkdir()
+    answer = forebay("new", "pe", "mine", "--into", tmp_path, code=BAD_INPUT)
+    assert "exists already" in answer.complaint and not list((tmp_path / "mine").iterdir())
+    (tmp_path / "file").write_text("")
+    forebay("new", "pe", "mine", "--into", tmp_path / "file", code=BAD_INPUT)
+
+
+def test_no_element_to_test(forebay: Run, tmp_path: Path) -> None:
+    """A folder without any is said so."""
+    assert "no manifest" in forebay("pe", "test", tmp_path, code=BAD_INPUT).complaint
