@@ -16,6 +16,15 @@ mod inspect;
 mod inspection;
 mod interrupt;
 mod measure;
+#[cfg_attr(
+    not(test),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "no command takes captures or interfaces yet"
+    )
+)]
+mod net;
 mod plan;
 mod profiles;
 mod progress;
