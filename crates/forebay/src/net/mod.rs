@@ -2,6 +2,7 @@
 //! Real input and output of the network side: captures, and interfaces of this machine.
 
 pub mod pcap;
+pub mod tap;
 
 use forebay_spec::net::ethernet;
 
