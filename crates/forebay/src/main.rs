@@ -35,6 +35,7 @@ mod report;
 mod repro;
 mod resources;
 mod run;
+mod send;
 mod serve;
 mod session;
 mod spec;
@@ -72,6 +73,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Plan(args) => plan::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Send(args) => send::run(args),
         Command::Ssd { ssd } => ssd::run(ssd),
         Command::Spec { language } => spec::run(*language),
     };
