@@ -16,6 +16,7 @@ mod inspect;
 mod inspection;
 mod interrupt;
 mod measure;
+mod net;
 mod new;
 mod pipeline;
 mod plan;
@@ -29,6 +30,7 @@ mod report;
 mod repro;
 mod resources;
 mod run;
+mod send;
 mod serve;
 mod session;
 mod spec;
@@ -66,6 +68,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Plan(args) => plan::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Send(args) => send::run(args),
         Command::Ssd { ssd } => ssd::run(ssd),
         Command::Pipeline { pipeline } => pipeline::show::run(pipeline),
         Command::Pe { pe } => match pe {

@@ -7,6 +7,7 @@ mod machine;
 mod pipeline;
 mod plan;
 mod repro;
+mod send;
 mod serve;
 mod ssd;
 mod third_party;
@@ -25,6 +26,7 @@ pub use pipeline::{
 };
 pub use plan::PlanArgs;
 pub use repro::{ReproArgs, What};
+pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use ssd::{QualifyArgs, SsdCommand};
 use values::{FaultOption, StallOption};
@@ -33,7 +35,7 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
-/// `devices`, `doctor` and `ssd` look at this machine's own hardware, and only `run --bus vfio`,
+/// `devices`, `doctor` and `ssd` look at this machine's own hardware, `send` uses its network, and only `run --bus vfio`,
 /// `ssd qualify --write` and `doctor --check --scratch` write to a drive.
 #[derive(Debug, Parser)]
 #[command(
@@ -76,6 +78,8 @@ pub enum Command {
     Repro(ReproArgs),
     /// Say which buffer and how many drives a recording needs, and simulate that
     Plan(PlanArgs),
+    /// Send files as objects over UDP, paced: to the simulated port, or to a card
+    Send(SendArgs),
     /// List NVMe drives and FPGA cards of this machine
     Devices(DevicesArgs),
     /// Say what will work on this machine, and why the rest will not
@@ -138,6 +142,7 @@ impl Command {
             Self::Profiles(args) => &args.report,
             Self::Repro(args) => &args.report,
             Self::Plan(args) => &args.report,
+            Self::Send(args) => &args.report,
             Self::Devices(args) => &args.output.report,
             Self::Doctor(args) => &args.output.report,
             Self::Ssd {
@@ -496,6 +501,15 @@ mod tests {
             "forebay plan --rate 5GB --drives 9",
             "forebay plan --rate 5GB --memory tape",
             "forebay plan --rate 5GB --mtu 20",
+            "forebay send",
+            "forebay send f",
+            "forebay send --to h",
+            "forebay send f --to h --rate 0",
+            "forebay send f --to h --mtu 60",
+            "forebay send f --to h --mtu 20000",
+            "forebay send f --to h --stream 65536",
+            "forebay send f --to h --session 256",
+            "forebay send f --to h --repeat 0",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
             "forebay doctor --check --fpga 01:00.0",

@@ -68,6 +68,22 @@ pub fn pages(text: &str) -> Read<u64> {
     }
 }
 
+/// Bytes per second: `1GB/s`, `2.5 MiB/s`; in bits: `10Gb/s`, `100Mbit/s`.
+pub fn rate(text: &str) -> Read<u64> {
+    let bad = || format!("`{text}` is no rate; write bytes a second (1GB/s) or bits (10Gb/s)");
+    let each = text.trim();
+    let each = each.strip_suffix("/s").unwrap_or(each).trim_end();
+    let bits = each.strip_suffix("bit").or_else(|| each.strip_suffix('b'));
+    let rate = match bits {
+        Some(bits) => size(&format!("{bits}B")).map_err(|_| bad())? / 8,
+        None => size(each).map_err(|_| bad())?,
+    };
+    match rate {
+        0 => Err("the rate is less than a byte a second".into()),
+        rate => Ok(rate),
+    }
+}
+
 /// Bytes per second of a PCIe link: `gen3x16`, `gen4x8`.
 pub fn link(text: &str) -> Read<u64> {
     // Transfers per second of a lane, of which 128 of 130 bits are data.
@@ -423,6 +439,27 @@ mod tests {
             assert!(size(text).is_err(), "{text}");
         }
         assert!(length("0").unwrap_err().contains("zero"));
+    }
+
+    #[test]
+    fn rates() {
+        for (text, bytes) in [
+            ("1GB/s", 1_000_000_000),
+            ("2.5 MiB/s", 5 << 19),
+            ("12GB", 12_000_000_000),
+            ("4096", 4096),
+            ("10Gb/s", 1_250_000_000),
+            ("100 Mbit/s", 12_500_000),
+            ("12.5Gb", 1_562_500_000),
+            ("9b/s", 1),
+        ] {
+            assert_eq!(rate(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "", "/s", "b", "bit/s", "fast", "0", "7b/s", "-1MB/s", "1GB/h", "1e400b",
+        ] {
+            assert!(rate(text).is_err(), "{text}");
+        }
     }
 
     #[test]
