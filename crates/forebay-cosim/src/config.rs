@@ -240,23 +240,23 @@ pub mod rtl {
         ours(root, "host_hostdram", queue_depth).parameter("HostPages", host_pages)
     }
 
-    /// [`onchip`] with the network side in the place of the user's streams; `chain` is the file of its
-    /// processing elements, `rtl/pe/fb_pe_chain.sv` for none.
+    /// [`onchip`] with the network side in the place of the user's streams. The chain of processing
+    /// elements is still to be added: `rtl/pe/fb_pe_chain.sv` for none.
     #[must_use]
-    pub fn net(root: &Path, queue_depth: u32, pages: u32, chain: &Path) -> Source {
-        of_pages(ours(root, "net", queue_depth), pages).file(chain)
+    pub fn net(root: &Path, queue_depth: u32, pages: u32) -> Source {
+        of_pages(ours(root, "net", queue_depth), pages)
     }
 
-    /// [`dram`] with the network side.
+    /// [`dram`] with the network side, as [`net`].
     #[must_use]
-    pub fn net_dram(root: &Path, queue_depth: u32, chain: &Path) -> Source {
-        ours(root, "net_dram", queue_depth).file(chain)
+    pub fn net_dram(root: &Path, queue_depth: u32) -> Source {
+        ours(root, "net_dram", queue_depth)
     }
 
-    /// [`hostdram`] with the network side.
+    /// [`hostdram`] with the network side, as [`net`].
     #[must_use]
-    pub fn net_hostdram(root: &Path, queue_depth: u32, chain: &Path) -> Source {
-        ours(root, "net_hostdram", queue_depth).file(chain)
+    pub fn net_hostdram(root: &Path, queue_depth: u32) -> Source {
+        ours(root, "net_hostdram", queue_depth)
     }
 
     fn ours(root: &Path, name: &str, queue_depth: u32) -> Source {

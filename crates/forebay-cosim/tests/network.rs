@@ -28,8 +28,8 @@ fn root() -> PathBuf {
 }
 
 fn config(settings: Settings, source: impl Source + 'static) -> Config {
-    let chain = root().join("rtl/pe/fb_pe_chain.sv");
-    let mut config = Config::new(rtl::net(&root(), 64, 1024, &chain), profile("ideal"));
+    let rtl = rtl::net(&root(), 64, 1024).file(root().join("rtl/pe/fb_pe_chain.sv"));
+    let mut config = Config::new(rtl, profile("ideal"));
     config.network = Some(Network::new(settings, Box::new(source)).expect("a network"));
     config
 }

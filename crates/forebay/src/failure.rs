@@ -106,6 +106,17 @@ impl Diagnostic for Failure {
     }
 }
 
+impl From<forebay_model::net::NetError> for Failure {
+    fn from(error: forebay_model::net::NetError) -> Self {
+        let text = error.to_string();
+        // What to do is the last of its sentences.
+        let (what, remedy) = text
+            .rsplit_once(". ")
+            .unwrap_or((&text, "choose another value"));
+        Self::new(Exit::BadInput, what, remedy)
+    }
+}
+
 impl From<forebay_model::ModelError> for Failure {
     fn from(error: forebay_model::ModelError) -> Self {
         Self {

@@ -85,6 +85,11 @@ impl ArrayArgs {
         self.drives = Some(drives);
     }
 
+    /// Another length of what follows on one drive.
+    pub const fn set_chunk(&mut self, chunk: u64) {
+        self.chunk = chunk;
+    }
+
     /// Whether one of the drives holds the parity of the others.
     pub const fn parity(&self) -> bool {
         self.parity

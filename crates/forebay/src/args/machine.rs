@@ -255,6 +255,29 @@ impl<P> MachineArgs<P> {
         self.config_of(self.source_of(|root, depth, pages| self.memory.card(root, depth, pages))?)
     }
 
+    /// The same from the wire to flash: network side, recorder and what `with_chain` adds to the files
+    /// of that design.
+    ///
+    /// # Errors
+    /// Where the RTL or a profile is not found.
+    pub fn config_of_net(
+        &self,
+        with_chain: impl FnOnce(Vec<PathBuf>) -> Vec<PathBuf>,
+    ) -> Result<Config> {
+        let mut source =
+            self.source_of(|root, depth, pages| match (self.memory, self.unit_shift) {
+                (Memory::Onchip, None) => rtl::net(root, depth, pages),
+                (Memory::Onchip, Some(shift)) => {
+                    rtl::net(root, depth, pages).parameter("UnitBits", shift)
+                }
+                (Memory::Dram, _) => rtl::net_dram(root, depth),
+                (Memory::Host, _) => rtl::net_hostdram(root, depth),
+            })?;
+        source.files = with_chain(source.all_files()?);
+        source.filelists.clear();
+        self.config_of(source)
+    }
+
     fn config_of(&self, mut source: Source) -> Result<Config> {
         let (profile, more) = self.load_profile()?;
         let drives = 1 + more.len();

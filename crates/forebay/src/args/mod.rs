@@ -6,6 +6,7 @@ mod hardware;
 mod machine;
 mod pipeline;
 mod plan;
+mod record;
 mod repro;
 mod send;
 mod serve;
@@ -25,6 +26,7 @@ pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
 };
 pub use plan::PlanArgs;
+pub use record::RecordArgs;
 pub use repro::{ReproArgs, What};
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
@@ -212,8 +214,12 @@ impl DefaultProfile for DriveIdeal {
 
 /// Options of `forebay run`.
 #[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("what").args(["write", "read"]).required(true).multiple(true))]
+#[command(group = clap::ArgGroup::new("what")
+    .args(["write", "read", "pipeline", "pcap", "tap", "generate"]).required(true).multiple(true))]
 pub struct RunArgs {
+    /// From the network.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// Write this file to the drive
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,

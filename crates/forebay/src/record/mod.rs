@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording: the network sends, network side and recorder store, and what came of it.
 
+mod command;
 mod rows;
+mod setup;
+mod show;
 mod summary;
+mod wire;
 
 use std::time::Duration;
 
@@ -19,8 +23,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::session::{Ended, Session};
 
+pub use command::run;
 pub use rows::{Gap, gaps};
-pub use summary::Summary;
 
 /// How long the end of a recording is waited for: drives pause for milliseconds.
 const LIMIT: Duration = Duration::from_millis(500);

@@ -164,9 +164,14 @@ impl Summary {
         count_of(&self.places, place as usize)
     }
 
-    /// Frames that were for us and whose payload is not on the drives by our fault: no room.
+    /// Frames that were for us and found no room in the memory.
     pub fn lost(&self) -> Count {
         self.arrived(Arrival::Overflow)
+    }
+
+    /// All that was for us and in order is on the drives.
+    pub fn is_complete(&self) -> bool {
+        self.lost().count + self.skipped.count + self.failed.count == 0
     }
 
     /// Each count against what it should be the sum of.

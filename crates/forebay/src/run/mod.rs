@@ -19,6 +19,7 @@ use crate::args::{BusKind, RunArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::inspect;
 use crate::inspection::Inspection;
+use crate::record;
 use crate::report::{self as json, Header, Rate};
 use crate::session::Ended;
 use report::Report;
@@ -68,6 +69,9 @@ struct Moved {
 /// # Errors
 /// Where a file, the RTL, a device or the bring-up fails.
 pub fn run(args: &RunArgs) -> Result<Exit> {
+    if args.record.is_wanted() {
+        return record::run(args);
+    }
     let data = args.write.as_deref().map(load).transpose()?;
     let length = args
         .length

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of a recording from the network.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::pipeline::PePathArgs;
+use super::values;
+
+/// What the network sends, and what becomes of it beside being stored.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "From the network")]
+pub struct RecordArgs {
+    /// Record what comes from the network, as this pipeline's file says [default of the options
+    /// below: pipelines/record.toml]
+    #[arg(conflicts_with_all = ["write", "read"])]
+    pub pipeline: Option<PathBuf>,
+    /// The network sends the frames of this capture (pcap or pcapng), at its times
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["write", "read", "tap", "generate"])]
+    pub pcap: Option<PathBuf>,
+    /// Send them as fast as the wire takes them
+    #[arg(long, requires = "pcap")]
+    pub flat_out: bool,
+    /// The simulated port is a network interface of this machine with this name, made if need be;
+    /// until Ctrl-C
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["write", "read", "generate"])]
+    pub tap: Option<String>,
+    /// This machine's own address on that interface
+    #[arg(long, value_name = "IP/BITS", value_parser = network, requires = "tap",
+          default_value = "10.77.0.1/24")]
+    pub tap_address: (Ipv4Addr, u8),
+    /// End the recording after so many seconds of this machine
+    #[arg(long = "for", value_name = "SECONDS", requires = "tap",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: Option<u64>,
+    /// A peer sends objects of a pattern, so many bytes in all, at line rate [default without
+    /// another source: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::length,
+          conflicts_with_all = ["write", "read"])]
+    pub generate: Option<u64>,
+    /// Bytes of each of these objects
+    #[arg(long, value_name = "SIZE", value_parser = values::length, default_value = "1MiB")]
+    pub object: u64,
+    /// Quanta from a pause frame until the peer is silent; 394 is the most that 802.3 allows
+    #[arg(long, value_name = "QUANTA", default_value_t = 394,
+          value_parser = clap::value_parser!(u32).range(0..=65_535))]
+    pub peer_response: u32,
+    /// The peer ignores pause
+    #[arg(long, conflicts_with = "peer_response")]
+    pub peer_ignores: bool,
+    /// Send what was recorded back to the peer afterwards, at this rate on the wire
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    pub back: Option<u64>,
+    /// Store every frame that passes the port in this capture (pcapng)
+    #[arg(long, value_name = "FILE")]
+    pub pcap_out: Option<PathBuf>,
+    /// Store each object that was recorded whole as a file of this folder, object-N.bin
+    #[arg(long, value_name = "DIR")]
+    pub extract: Option<PathBuf>,
+    /// Where processing elements are.
+    #[command(flatten)]
+    pub path: PePathArgs,
+}
+
+impl RecordArgs {
+    /// Whether it is a recording at all.
+    pub const fn is_wanted(&self) -> bool {
+        self.pipeline.is_some()
+            || self.pcap.is_some()
+            || self.tap.is_some()
+            || self.generate.is_some()
+    }
+}
+
+fn network(text: &str) -> std::result::Result<(Ipv4Addr, u8), String> {
+    let wrong = || format!("`{text}` is no address; write one such as 10.77.0.1/24");
+    let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
+    let address = address.parse().map_err(|_| wrong())?;
+    let bits = bits.parse().map_err(|_| wrong())?;
+    if bits > 32 {
+        return Err(wrong());
+    }
+    Ok((address, bits))
+}

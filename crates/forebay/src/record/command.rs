@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay run PIPELINE`: what comes from the network onto simulated drives, through the RTL.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use forebay_model::net::{Network, Objects, Source, Tap as Listener, objects_of};
+use serde::Serialize;
+
+use super::setup;
+use super::summary::Summary;
+use super::wire::{Captured, Interface, Listeners, Written};
+use super::{Plan, Recorded, Recorder};
+use crate::args::{RunArgs, values};
+use crate::failure::{Exit, Failure, Result};
+use crate::net::pcap::Seen;
+use crate::net::tap::{Setup, Tap};
+use crate::pipeline::Pipeline;
+use crate::report::{self, Header};
+use crate::session::{Ended, Session};
+
+/// Kind and version of the report.
+const SCHEMA: &str = "forebay.record/1";
+/// Frames that wait in Linux while the simulation is slower than who sends.
+const QUEUE: u32 = 100_000;
+/// Bytes of a pattern where no other source is named.
+const GENERATED: u64 = 64 << 20;
+
+/// What is reported.
+#[derive(Serialize)]
+pub(super) struct Report {
+    #[serde(flatten)]
+    pub header: Header,
+    /// The pipeline, with all defaults.
+    pub pipeline: Pipeline,
+    /// What came of it.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// What was in the capture.
+    pub capture: Option<Seen>,
+    /// Why the source ended before its time.
+    pub source_failure: Option<String>,
+    /// Frames that Linux dropped before they reached the interface.
+    pub dropped_by_linux: Option<u64>,
+    /// Objects stored as files.
+    pub extracted: u64,
+}
+
+/// What stands at the other end, and what is asked of it afterwards.
+struct Beyond {
+    source: Box<dyn Source>,
+    bytes: Option<u64>,
+    capture: Option<Arc<Mutex<Seen>>>,
+    interface: Option<Interface>,
+    written: Option<Written>,
+}
+
+impl Beyond {
+    fn new(args: &RunArgs, pipeline: &Pipeline) -> Result<Self> {
+        let mut beyond = Self {
+            source: Box::new(forebay_model::net::Frames::new([])),
+            bytes: None,
+            capture: None,
+            interface: None,
+            written: args
+                .record
+                .pcap_out
+                .as_deref()
+                .map(Written::create)
+                .transpose()?,
+        };
+        if let Some(path) = &args.record.pcap {
+            let captured = Captured::open(path, args.record.flat_out)?;
+            beyond.capture = Some(captured.seen());
+            beyond.source = Box::new(captured);
+        } else if let Some(name) = &args.record.tap {
+            let tap = Tap::open(&Setup {
+                name: name.clone(),
+                mtu: pipeline.source.mtu as u16,
+                queue: QUEUE,
+                address: Some(args.record.tap_address),
+            })?;
+            let lasts = args.record.seconds.map(Duration::from_secs);
+            let interface = Interface::new(tap, lasts);
+            beyond.source = Box::new(interface.clone());
+            beyond.interface = Some(interface);
+        } else {
+            let bytes = args.record.generate.unwrap_or(GENERATED);
+            let object = args.record.object.min(bytes);
+            let objects = objects_of(bytes.div_ceil(object), object, args.machine.seed);
+            let mtu = pipeline.source.mtu as usize;
+            let sender = Objects::new(setup::addresses(pipeline), mtu, objects)?;
+            beyond.source = Box::new(sender.in_stream(pipeline.source.stream, 0));
+            beyond.bytes = Some(bytes);
+        }
+        Ok(beyond)
+    }
+
+    fn listeners(&self) -> Vec<Box<dyn Listener>> {
+        let interface = self
+            .interface
+            .clone()
+            .map(|it| Box::new(it) as Box<dyn Listener>);
+        let written = self
+            .written
+            .clone()
+            .map(|it| Box::new(it) as Box<dyn Listener>);
+        interface.into_iter().chain(written).collect()
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where a file, the RTL, the pipeline or the bring-up fails.
+pub fn run(args: &RunArgs) -> Result<Exit> {
+    let pipeline = setup::pipeline(args)?;
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
+    let mut config = setup::machine(args, &pipeline, folder.path())?;
+    config.stalls = values::stalls(&args.stall);
+    config.faults = values::faults(&args.fault, 0);
+    for (number, drive) in (1..).zip(&mut config.more_drives) {
+        drive.faults = values::faults(&args.fault, number);
+    }
+    if let Some(folder) = &args.record.extract {
+        fs::create_dir_all(folder).map_err(|error| Failure::file("making", folder, error))?;
+    }
+    let mut beyond = Beyond::new(args, &pipeline)?;
+    let source = std::mem::replace(
+        &mut beyond.source,
+        Box::new(forebay_model::net::Frames::new([])),
+    );
+    let mut network = Network::new(setup::network(args, &pipeline), source)?;
+    network.set_tap(Box::new(Listeners(beyond.listeners())));
+    config.network = Some(network);
+    let plan = setup::plan(args, &pipeline);
+    let mut session = Session::of(config, None, SCHEMA)?;
+    let (recorded, ended) = record(&mut session, &plan, &beyond)?;
+    let mut report = Report {
+        header: session.header(&ended),
+        pipeline,
+        summary: Summary::new(&recorded),
+        capture: beyond
+            .capture
+            .map(|seen| seen.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+        source_failure: session
+            .system
+            .network()
+            .and_then(Network::source_failure)
+            .map(ToString::to_string),
+        dropped_by_linux: beyond
+            .interface
+            .as_ref()
+            .map(Interface::dropped)
+            .transpose()?,
+        extracted: 0,
+    };
+    if let Some(folder) = &args.record.extract {
+        report.extracted = extract(&session, &recorded, folder)?;
+    }
+    if let Some(written) = &beyond.written {
+        written.finish()?;
+    }
+    let good = report.summary.wrong.is_empty() && report.source_failure.is_none();
+    if ended.is_done() && good {
+        session.shut_down()?;
+    }
+    if !report::emit(&report, args.report.json.as_deref())? {
+        super::show::show(&report, args);
+    }
+    Ok(ended.exit(good && report.summary.is_complete()))
+}
+
+fn record(session: &mut Session, plan: &Plan, beyond: &Beyond) -> Result<(Recorded, Ended)> {
+    let label = match (&beyond.interface, &beyond.capture) {
+        (Some(_), _) => "recording from the interface, Ctrl-C ends it",
+        (_, Some(_)) => "capture → drives",
+        _ => "wire → drives",
+    };
+    if beyond.interface.is_some() {
+        eprintln!("listening; Ctrl-C ends the recording");
+    }
+    let mut recorder = Recorder::new(session, plan)?;
+    let (mut recorded, ended) = recorder.run(label, beyond.bytes)?;
+    if plan.back.is_some() && ended.is_done() {
+        recorder.send_back(&mut recorded)?;
+    }
+    Ok((recorded, ended))
+}
+
+/// Stores each whole object as a file.
+fn extract(session: &Session, recorded: &Recorded, folder: &Path) -> Result<u64> {
+    let mut count = 0;
+    for row in recorded.rows.iter().filter(|row| row.whole && row.stored()) {
+        let bytes = session.stored(row.address, row.length as usize)?;
+        let path = folder.join(format!("object-{}.bin", row.header.object));
+        fs::write(&path, bytes).map_err(|error| Failure::file("writing", &path, error))?;
+        count += 1;
+    }
+    Ok(count)
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a pipeline's file and the options to a machine, a network and a plan.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use forebay_cosim::{CLOCK_PERIOD, Config};
+use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
+use forebay_driver::recorder_port::{self, Recording};
+use forebay_model::Medium;
+use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station};
+use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
+use forebay_spec::net::header;
+
+use super::Plan;
+use crate::args::RunArgs;
+use crate::failure::{Failure, Result};
+use crate::home;
+use crate::pipeline::{Paths, Pipeline};
+
+/// Bytes of a beat of the memory for frames.
+const BEAT: u32 = 64;
+/// A pause frame asks for the longest silence, and the next one follows with an eighth of it left:
+/// 42 us, time enough for the longest frames and cable, and for the slowest peer.
+const QUANTA: u16 = u16::MAX;
+const REFRESH: u16 = QUANTA / 8;
+/// Silence on end that a peer may ask for: 5.4 ms, more than any drive pauses.
+const WATCHDOG: u32 = 1 << 20;
+/// Cycles without a frame that end an unfinished extent: 1 ms.
+const IDLE_CYCLES: u32 = 300_000;
+/// Cycles of the MAC's clock in a second.
+const MAC_HZ: u64 = 322_265_625;
+/// Longest payload of a frame that is sent.
+const PAYLOAD_MOST: u32 = 8896;
+/// Options of the machine that the pipeline's file has in its own words.
+const IN_FILE: [&str; 14] = [
+    "profile", "reorder", "memory", "buffer", "dram", "refresh", "channels", "rtl", "top",
+    "drives", "chunk", "apart", "parity", "missing",
+];
+
+/// The pipeline that the options name, or the one that records.
+///
+/// # Errors
+/// Where it cannot be read, or something in it cannot be.
+pub fn pipeline(args: &RunArgs) -> Result<Pipeline> {
+    let root = home::find()?;
+    let paths = Paths::new(&root, &args.record.path.pe_path);
+    let usual = root.join("pipelines/record.toml");
+    Pipeline::load(args.record.pipeline.as_deref().unwrap_or(&usual), &paths)
+}
+
+/// The machine that a pipeline asks for; its chain of elements goes into `folder`.
+///
+/// # Errors
+/// Options that contradict the file, or a machine that cannot be.
+pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) -> Result<Config> {
+    let given = &args.machine.given;
+    let medium = args.medium.is_some().then_some("medium");
+    if let Some(option) = given
+        .iter()
+        .copied()
+        .find(|name| IN_FILE.contains(name))
+        .or(medium)
+    {
+        return Err(Failure::input(
+            &format!("--{option}"),
+            "given",
+            "a pipeline's file says that itself",
+            "change it there, in [buffer], [[ssd]] or [sink]",
+        ));
+    }
+    let mut machine = args.machine.clone();
+    machine.profiles = pipeline
+        .ssds
+        .iter()
+        .map(|ssd| ssd.profile.clone())
+        .collect();
+    machine.memory = pipeline.buffer.memory;
+    machine.unit_shift = pipeline.buffer.unit_shift().filter(|shift| *shift > 0);
+    machine.dram.clone_from(&pipeline.buffer.dram);
+    machine.array.set_chunk(pipeline.sink.chunk);
+    let chain = pipeline.chain();
+    let place = folder.join("fb_pe_chain.sv");
+    fs::write(&place, &chain.text).map_err(|error| Failure::file("writing", &place, error))?;
+    let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
+    let mut config = machine.config_of_net(|mut files| {
+        files.push(own);
+        chain.replaced(&files, &place)
+    })?;
+    for (number, ssd) in pipeline.ssds.iter().enumerate() {
+        let Some(path) = &ssd.image else {
+            continue;
+        };
+        let drive = config.more_drives.get_mut(number.wrapping_sub(1));
+        let (profile, medium) = match drive {
+            Some(drive) => (&drive.profile, &mut drive.medium),
+            None => (&config.profile.ssd, &mut config.medium),
+        };
+        *medium = Some(Medium::in_file(path, profile.bytes())?);
+    }
+    Ok(config)
+}
+
+/// Cable and peer as options and pipeline say.
+pub fn network(args: &RunArgs, pipeline: &Pipeline) -> Settings {
+    Settings {
+        link: Link {
+            metres: pipeline.source.metres,
+        },
+        flow: pipeline.source.class.map_or(Flow::Link, Flow::Class),
+        peer: Peer {
+            response: (!args.record.peer_ignores).then_some(args.record.peer_response),
+        },
+        ..Settings::default()
+    }
+}
+
+/// Who sends to whom, where we make the sender.
+pub fn addresses(pipeline: &Pipeline) -> Addresses {
+    let source = &pipeline.source;
+    let ip = source.address.octets();
+    // A neighbour of ours.
+    let peer_ip = [ip[0], ip[1], ip[2], if ip[3] == 1 { 3 } else { 1 }];
+    Addresses {
+        from: Station {
+            mac: [2, 0, 0, 0, 0, 1],
+            ip: peer_ip,
+            port: source.port,
+        },
+        to: Station {
+            mac: source.mac.0,
+            ip,
+            port: source.port,
+        },
+        tag: None,
+        raw: false,
+    }
+}
+
+/// What is recorded, where, and how.
+pub fn plan(args: &RunArgs, pipeline: &Pipeline) -> Plan {
+    let source = &pipeline.source;
+    let beats = |bytes: u32| (bytes / BEAT) as u16;
+    let net = NetSettings {
+        mac: source.mac.0,
+        ip: source.address.octets(),
+        port: source.port,
+        stream: source.stream,
+        frame_bytes: (source.mtu as usize + HEADER_BYTES + TAG_BYTES) as u16,
+        pause: source.pause.map(|pause| Thresholds {
+            xoff: beats(pause.xoff),
+            xon: beats(pause.xon),
+            quanta: QUANTA,
+            refresh: REFRESH,
+        }),
+        class: source.class,
+        watchdog: WATCHDOG,
+        idle_cycles: IDLE_CYCLES,
+    };
+    let sink = &pipeline.sink;
+    let region = |region: crate::pipeline::Region| recorder_port::Region {
+        address: region.base,
+        bytes: region.size,
+        ring: sink.ring,
+    };
+    let recording = Recording {
+        number: number(args, pipeline),
+        data: region(sink.data),
+        journal: region(sink.journal),
+        wait_cycles: u32::try_from(sink.wait_ps / CLOCK_PERIOD).unwrap_or(u32::MAX),
+        flush: sink.flush,
+    };
+    Plan {
+        net,
+        recording,
+        elements: pipeline.chain().cfg,
+        back: args.record.back.map(|rate| destination(pipeline, rate)),
+    }
+}
+
+/// Tells this recording from older ones on the same drives.
+fn number(args: &RunArgs, pipeline: &Pipeline) -> u64 {
+    if pipeline.ssds.iter().all(|ssd| ssd.image.is_none()) {
+        return args.machine.seed;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(args.machine.seed, |now| now.as_nanos() as u64)
+}
+
+fn destination(pipeline: &Pipeline, rate: u64) -> Destination {
+    let from = addresses(pipeline).from;
+    let before = (IPV4_BYTES + UDP_BYTES + header::BYTES) as u32;
+    let payload = pipeline.source.mtu.saturating_sub(before).min(PAYLOAD_MOST);
+    let each_cycle = rate.saturating_mul(256) / MAC_HZ;
+    Destination {
+        mac: from.mac,
+        ip: from.ip,
+        port: from.port,
+        payload: ((payload / BEAT).max(1) * BEAT) as u16,
+        session: 1,
+        rate: each_cycle.clamp(1, u16::MAX.into()) as u16,
+    }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A recording as a page of text.
+
+use forebay_spec::net::{Arrival, Place};
+
+use super::command::Report;
+use super::summary::Named;
+use crate::args::RunArgs;
+use crate::demo;
+use crate::render::{self, Grid, Page};
+
+/// Gaps listed one by one in the text; JSON has more.
+const LISTED: usize = 8;
+
+/// Prints it.
+pub fn show(report: &Report, args: &RunArgs) {
+    let summary = &report.summary;
+    let mut page = Page::new("Forebay run: from the network to flash");
+    page.field("drives", drives(report));
+    page.field("streamer", demo::streamer(&report.header));
+    page.field("elements", elements(report));
+    page.line("");
+    page.grid(outcomes(report));
+    page.heading("On the drives");
+    let stored = summary.stored;
+    page.field(
+        "stored",
+        format!(
+            "{} in {} extents, {} of them whole objects",
+            render::bytes(stored.bytes),
+            render::count(stored.count),
+            render::count(summary.whole_objects),
+        ),
+    );
+    page.field(
+        "rate",
+        format!(
+            "{:.2} GB/s of payload over {}",
+            summary.gigabytes_per_second,
+            render::seconds(summary.nanoseconds as f64 * 1e-9)
+        ),
+    );
+    for (name, extents) in [
+        ("without room", summary.skipped),
+        ("failed", summary.failed),
+    ] {
+        if extents.count > 0 {
+            let text = format!(
+                "{} extents, {}",
+                extents.count,
+                render::bytes(extents.bytes)
+            );
+            page.field(name, text);
+        }
+    }
+    page.field("wire", wire(report));
+    page.field("pause", pause(report));
+    gaps(&mut page, report);
+    extras(&mut page, report, args);
+    let (good, sentence) = verdict(report);
+    page.verdict(good, sentence);
+    for wrong in &summary.wrong {
+        page.line(format!("  {wrong}"));
+    }
+    page.print();
+}
+
+fn drives(report: &Report) -> String {
+    let names: Vec<&str> = report
+        .pipeline
+        .ssds
+        .iter()
+        .map(|ssd| &*ssd.profile)
+        .collect();
+    let buffer = &report.pipeline.buffer;
+    let memory = buffer.memory.name();
+    format!(
+        "{}, buffer {memory} {}",
+        names.join(" + "),
+        render::bytes(buffer.size)
+    )
+}
+
+fn elements(report: &Report) -> String {
+    let names = report.pipeline.pes.iter().map(|stage| &*stage.element.name);
+    let names: Vec<&str> = names.collect();
+    match names.is_empty() {
+        true => "none: objects are stored as they come".into(),
+        false => names.join(" → "),
+    }
+}
+
+/// What became of the frames: the line of all, and below it what it is the sum of.
+fn outcomes(report: &Report) -> Grid {
+    let summary = &report.summary;
+    let mut grid = Grid::new(&["frames", ">number", ">bytes"]);
+    let count = |number: u64| render::count(number);
+    let offered = summary.offered;
+    grid.row([
+        "offered".to_owned(),
+        count(offered.count),
+        count(offered.bytes),
+    ]);
+    let mut add = |named: &Named, indent: &str| {
+        if named.tally.frames > 0 {
+            grid.row([
+                format!("{indent}{}", named.name),
+                count(named.tally.frames),
+                count(named.tally.bytes),
+            ]);
+        }
+    };
+    for (number, arrival) in summary.arrivals.iter().enumerate() {
+        add(arrival, "  ");
+        if number == Arrival::Datagram as usize {
+            summary.places.iter().for_each(|place| add(place, "    "));
+        }
+    }
+    grid
+}
+
+fn wire(report: &Report) -> String {
+    let shares = report.summary.wire;
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    format!(
+        "{} busy, {} silent by our pause, {} without work",
+        percent(shares.busy),
+        percent(shares.paused),
+        percent(shares.idle)
+    )
+}
+
+fn pause(report: &Report) -> String {
+    let summary = &report.summary;
+    let pause = summary.pause;
+    format!(
+        "{} frames asked for silence, {} took it back; at most {} held",
+        render::count(pause.xoff),
+        render::count(pause.xon),
+        render::bytes(summary.memory_most_bytes)
+    )
+}
+
+fn gaps(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
+    if summary.gap_count == 0 {
+        return;
+    }
+    page.heading(&format!(
+        "Gaps: {}, of {} frames",
+        render::count(summary.gap_count),
+        render::count(summary.missing_frames)
+    ));
+    let mut grid = Grid::new(&[">cycle", ">frames missing", ">before object", ">at offset"]);
+    for gap in summary.gaps.iter().take(LISTED) {
+        grid.row([gap.cycle, gap.frames, gap.object, gap.offset].map(render::count));
+    }
+    page.grid(grid);
+}
+
+fn extras(page: &mut Page, report: &Report, args: &RunArgs) {
+    if let Some(seen) = &report.capture {
+        for complaint in seen.complaints() {
+            page.field("capture", complaint);
+        }
+    }
+    if let Some(dropped) = report.dropped_by_linux.filter(|dropped| *dropped > 0) {
+        page.field(
+            "Linux",
+            format!("dropped {dropped} frames before they reached the interface"),
+        );
+    }
+    let [fetched, failed] = report.summary.fetched;
+    if args.record.back.is_some() {
+        let sent = report.summary.sent.iter().map(|named| {
+            format!(
+                "{} {} frames",
+                render::count(named.tally.frames),
+                named.name
+            )
+        });
+        let sent: Vec<String> = sent.collect();
+        page.field(
+            "sent back",
+            format!(
+                "{fetched} objects, {failed} unreadable; {}",
+                sent.join(", ")
+            ),
+        );
+    }
+    if let Some(folder) = &args.record.extract {
+        page.field(
+            "files",
+            format!("{} in {}", report.extracted, folder.display()),
+        );
+    }
+    if let Some(path) = &args.record.pcap_out {
+        page.field("capture", format!("written to {}", path.display()));
+    }
+}
+
+fn verdict(report: &Report) -> (bool, String) {
+    let summary = &report.summary;
+    if let Some(failure) = &report.source_failure {
+        return (false, failure.clone());
+    }
+    if !summary.wrong.is_empty() {
+        return (false, "the counters do not add up:".into());
+    }
+    let lost = summary.lost();
+    if lost.count > 0 {
+        let text = format!(
+            "{} frames found no room, each counted: offered = stored + counted",
+            render::count(lost.count)
+        );
+        return (false, text);
+    }
+    let delivered = summary.placed(Place::Delivered);
+    if delivered.count == 0 {
+        let address = &report.pipeline.source;
+        let text = format!(
+            "nothing was for us: {} at {}, UDP port {}, stream {}",
+            address.mac, address.address, address.port, address.stream
+        );
+        return (false, text);
+    }
+    if report.header.interrupted {
+        return (true, "ended by Ctrl-C: what had come is stored".into());
+    }
+    (true, "nothing was lost".into())
+}
