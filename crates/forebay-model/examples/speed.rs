@@ -6,8 +6,11 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use forebay_model::net::{
+    Addresses, Frame, Frames, NetError, Network, Objects, Settings, Source, mac_edge, objects_of,
+};
 use forebay_spec::nvme::{IoOpcode, Sqe};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{Rig, load, random};
 
 /// Picoseconds of a cycle at 300 MHz.
@@ -21,6 +24,36 @@ fn cpu_seconds() -> f64 {
         .next()
         .and_then(|word| word.parse::<u64>().ok());
     first.unwrap_or(0) as f64 * 1e-9
+}
+
+/// Cost of a cycle of the MAC's clock while frames come from a source.
+fn wire(name: &str, source: Box<dyn Source>) -> Result<Value, NetError> {
+    let mut network = Network::new(Settings::default(), source)?;
+    network.begin(0);
+    let (begin, cycles) = (cpu_seconds(), 4_000_000);
+    for cycle in 0..cycles {
+        let now = mac_edge(cycle);
+        std::hint::black_box((network.receive(now), network.ready(now)));
+    }
+    let seconds = cpu_seconds() - begin;
+    Ok(json!({
+        "load": name,
+        "ns_per_cycle": (seconds / cycles as f64 * 1e10).round() / 10.0,
+        "frames": network.counters().delivered.total().frames,
+    }))
+}
+
+fn wires() -> Result<Vec<Value>, NetError> {
+    let objects = || objects_of(u64::MAX, 1 << 20, 1);
+    let jumbo = Objects::new(Addresses::default(), 9000, objects())?;
+    let usual = Objects::new(Addresses::default(), 1500, objects())?;
+    let shortest = Frames::repeat(Frame::new([0; 60])?, usize::MAX);
+    Ok(vec![
+        wire("nothing comes", Box::new(Frames::new([])))?,
+        wire("objects, MTU 9000", Box::new(jumbo))?,
+        wire("objects, MTU 1500", Box::new(usual))?,
+        wire("frames of 60 bytes", Box::new(shortest))?,
+    ])
 }
 
 fn main() {
@@ -59,6 +92,9 @@ fn main() {
             "gb_per_s": (count as f64 * bytes as f64 / seconds * 1e-8).round() / 10.0,
         }));
     }
-    let report = json!({ "profile": profile, "idle_ns_per_cycle": idle * 1e9, "rows": rows });
+    let wires = wires().expect("frames and settings that can be");
+    let report = json!({
+        "profile": profile, "idle_ns_per_cycle": idle * 1e9, "rows": rows, "wire": wires,
+    });
     println!("{report:#}");
 }

@@ -15,6 +15,14 @@ pub(super) struct Flight {
     pub frame: Frame,
 }
 
+impl Flight {
+    /// A frame whose first bit is there at `begin`.
+    pub fn new(begin: Time, frame: Frame) -> Self {
+        let end = begin + frame.until_checked();
+        Self { begin, end, frame }
+    }
+}
+
 /// Frames under way, in order. They are as many as the cable is long.
 #[derive(Debug)]
 pub(super) struct Cable {
@@ -32,14 +40,7 @@ impl Cable {
 
     /// A frame whose first bit goes in at `at`.
     pub fn put(&mut self, at: Time, frame: Frame) {
-        let begin = at + self.delay;
-        let end = begin + frame.until_checked();
-        self.flights.push_back(Flight { begin, end, frame });
-    }
-
-    /// When the next frame begins to come out.
-    pub fn begins(&self) -> Option<Time> {
-        self.flights.front().map(|flight| flight.begin)
+        self.flights.push_back(Flight::new(at + self.delay, frame));
     }
 
     /// When the next frame is out.

@@ -11,9 +11,10 @@ use std::collections::VecDeque;
 /// Whole frames that wait to be handed over; in each cycle a beat is, so there is one at most.
 const MOST_WAITING: usize = 16;
 
-/// The receiving half.
-#[derive(Debug, Default)]
+/// The receiving half, with the cable before it.
+#[derive(Debug)]
 pub(super) struct MacIn {
+    delay: Time,
     frames: VecDeque<Flight>,
     /// Bytes of the first one that have been handed over.
     handed: usize,
@@ -33,9 +34,18 @@ pub(super) enum Ending {
 }
 
 impl MacIn {
-    /// A frame whose first bit has come.
-    pub fn put(&mut self, flight: Flight) {
-        self.frames.push_back(flight);
+    pub const fn new(delay: Time) -> Self {
+        Self {
+            delay,
+            frames: VecDeque::new(),
+            handed: 0,
+            whole: 0,
+        }
+    }
+
+    /// A frame whose first bit goes into the cable at `at`.
+    pub fn put(&mut self, at: Time, frame: Frame) {
+        self.frames.push_back(Flight::new(at + self.delay, frame));
     }
 
     /// When the next frame comes to its end.

@@ -32,15 +32,13 @@ pub trait Tap: Send {
     fn frame(&mut self, at: Time, direction: Direction, frame: &Frame);
 }
 
-/// What happens next. Of things at the same time the first one in this list is first.
+/// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// No beat came in time for the frame that we send.
     Starve,
     /// A frame of ours has left.
     Leave,
-    /// A frame's first bit comes to our MAC.
-    Come,
     /// A frame has come to its end at our MAC.
     End,
     /// What our MAC heard counts.
@@ -70,11 +68,10 @@ struct Between {
 /// the last one.
 pub struct Network {
     now: Time,
-    /// Nothing happens before.
-    next: Time,
+    /// What happens next, and when.
+    next: Option<(Time, Event)>,
     mac_in: MacIn,
     mac_out: MacOut,
-    to_us: Cable,
     from_us: Cable,
     between: Option<Between>,
     peer: Peer,
@@ -117,10 +114,9 @@ impl Network {
         };
         Ok(Self {
             now: 0,
-            next: Time::MAX,
-            mac_in: MacIn::default(),
+            next: None,
+            mac_in: MacIn::new(delay),
             mac_out: MacOut::new(settings.flow),
-            to_us: Cable::new(delay),
             from_us: Cable::new(delay),
             between,
             peer: Peer::new(source, Sender::new(settings.flow, obeys)),
@@ -183,9 +179,8 @@ impl Network {
     /// `None`: nothing will, unless we send.
     pub fn next_event(&mut self, now: Time) -> Option<Time> {
         self.advance(now);
-        let happens = Some(self.next).filter(|next| *next != Time::MAX);
-        let beat = self.mac_in.beat_at();
-        let next = [happens, beat].into_iter().flatten().min();
+        let happens = self.next.map(|(at, _)| at);
+        let next = happens.into_iter().chain(self.mac_in.beat_at()).min();
         next.map(|next| next.max(self.now))
     }
 
@@ -195,7 +190,6 @@ impl Network {
         self.peer.is_at_end()
             && self.mac_in.is_empty()
             && self.mac_out.is_empty()
-            && self.to_us.is_empty()
             && self.from_us.is_empty()
             && self.between.as_ref().is_none_or(Between::is_empty)
     }
@@ -226,59 +220,44 @@ impl Network {
     /// All that happens until now.
     fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
-        while self.next <= self.now {
-            if let Some((at, event)) = self.first() {
-                self.happen(at, event);
-            }
+        while let Some((at, event)) = self.next.filter(|(at, _)| *at <= self.now) {
+            self.happen(at, event);
             self.plan();
         }
     }
 
     fn plan(&mut self) {
-        self.next = self.first().map_or(Time::MAX, |(at, _)| at);
-    }
-
-    fn first(&self) -> Option<(Time, Event)> {
-        let arrive = if self.between.is_some() {
-            Event::Relay(0)
-        } else {
-            Event::Arrive
-        };
-        let events = [
-            (self.mac_out.starves(), Event::Starve),
-            (self.mac_out.leaves(), Event::Leave),
-            (self.to_us.begins(), Event::Come),
-            (self.mac_in.ends(), Event::End),
-            (self.mac_out.sender.counts(), Event::Asked),
-            (self.from_us.ends(), arrive),
-            (self.peer.sender.counts(), Event::Obey),
-            (self.peer.acts(), Event::Act),
-        ];
-        let relay = self.between.as_ref().map(Between::events);
-        let events = events.into_iter().chain(relay.into_iter().flatten());
-        events
-            .filter_map(|(at, event)| Some((at?, event)))
-            .min_by_key(|(at, _)| *at)
+        let mut first = First(None);
+        first.or(self.mac_out.starves(), Event::Starve);
+        first.or(self.mac_out.leaves(), Event::Leave);
+        first.or(self.mac_in.ends(), Event::End);
+        first.or(self.mac_out.sender.counts(), Event::Asked);
+        match &self.between {
+            None => first.or(self.from_us.ends(), Event::Arrive),
+            Some(between) => {
+                first.or(self.from_us.ends(), Event::Relay(0));
+                between.plan(&mut first);
+            }
+        }
+        first.or(self.peer.sender.counts(), Event::Obey);
+        first.or(self.peer.acts(), Event::Act);
+        self.next = first.0;
     }
 
     fn happen(&mut self, at: Time, event: Event) {
         match event {
             Event::Starve => self.mac_out.starve(),
             Event::Leave => self.leave(),
-            Event::Come => {
-                if let Some(flight) = self.to_us.take() {
-                    self.mac_in.put(flight);
-                }
-            }
             Event::End => self.end(),
             Event::Asked => self.mac_out.sender.count(true),
             Event::Arrive => self.arrive(at),
             Event::Obey => self.peer.sender.count(self.peer.waits()),
             Event::Act => {
                 if let Some(frame) = self.peer.act(at) {
-                    let out = self.between.as_mut();
-                    let out = out.map_or(&mut self.to_us, |between| &mut between.from_peer);
-                    out.put(at, frame);
+                    match &mut self.between {
+                        None => self.mac_in.put(at, frame),
+                        Some(between) => between.from_peer.put(at, frame),
+                    }
                 }
             }
             Event::Relay(_) | Event::Yield(_) | Event::Pass(_) => self.relay(at, event),
@@ -289,7 +268,6 @@ impl Network {
         let Some(between) = &mut self.between else {
             return;
         };
-        let cables = [&mut self.to_us, &mut between.to_peer];
         match event {
             Event::Relay(port) => {
                 let cables = [&mut self.from_us, &mut between.from_peer];
@@ -299,8 +277,11 @@ impl Network {
             }
             Event::Yield(port) => between.relay.count(port),
             Event::Pass(port) => {
-                if let Some(frame) = between.relay.act(port, at) {
-                    cables[port].put(at, frame);
+                let frame = between.relay.act(port, at);
+                match frame {
+                    Some(frame) if port == 0 => self.mac_in.put(at, frame),
+                    Some(frame) => between.to_peer.put(at, frame),
+                    None => {}
                 }
             }
             _ => {}
@@ -355,15 +336,26 @@ impl Between {
         self.relay.is_empty() && self.to_peer.is_empty() && self.from_peer.is_empty()
     }
 
-    fn events(&self) -> [(Option<Time>, Event); 6] {
+    fn plan(&self, first: &mut First) {
         let [ours, theirs] = &self.relay.ports;
-        [
-            (self.from_peer.ends(), Event::Relay(1)),
-            (ours.sender.counts(), Event::Yield(0)),
-            (theirs.sender.counts(), Event::Yield(1)),
-            (self.relay.acts(0), Event::Pass(0)),
-            (self.relay.acts(1), Event::Pass(1)),
-            (self.to_peer.ends(), Event::Arrive),
-        ]
+        first.or(self.from_peer.ends(), Event::Relay(1));
+        first.or(self.to_peer.ends(), Event::Arrive);
+        first.or(ours.sender.counts(), Event::Yield(0));
+        first.or(theirs.sender.counts(), Event::Yield(1));
+        first.or(self.relay.acts(0), Event::Pass(0));
+        first.or(self.relay.acts(1), Event::Pass(1));
+    }
+}
+
+/// The first of events; of those at the same time the one that was named first.
+struct First(Option<(Time, Event)>);
+
+impl First {
+    fn or(&mut self, at: Option<Time>, event: Event) {
+        if let Some(at) = at
+            && self.0.is_none_or(|(first, _)| at < first)
+        {
+            self.0 = Some((at, event));
+        }
     }
 }
