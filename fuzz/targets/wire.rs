@@ -59,7 +59,10 @@ fn settings(head: &[u8; 8]) -> Settings {
                 metres: head[3].into(),
             },
             buffer_bytes: xoff + u64::from(head[4]) * 16,
-            thresholds: (head[0] & 4 != 0).then_some(Thresholds { xoff, xon: xoff / 2 }),
+            thresholds: (head[0] & 4 != 0).then_some(Thresholds {
+                xoff,
+                xon: xoff / 2,
+            }),
             latency: u64::from(head[6]) * 1000,
             most_bytes: 1518,
             response: quanta(head[7]),
@@ -92,7 +95,24 @@ fn send(network: &mut Network, now: Time, record: &[u8; 4]) {
     if c & 1 != 0 {
         // Nearly a pause frame.
         data[..18].copy_from_slice(&[
-            1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x08, d & 1, 1, b, c,
+            1,
+            0x80,
+            0xc2,
+            0,
+            0,
+            1,
+            2,
+            0,
+            0,
+            0,
+            0,
+            2,
+            0x88,
+            0x08,
+            d & 1,
+            1,
+            b,
+            c,
         ]);
     }
     if let Ok(beat) = Beat::from_pins(&data, keep, c & 2 != 0, c & 4 != 0) {
