@@ -104,6 +104,23 @@ fn a_frame_that_starves_arrives_damaged() {
 }
 
 #[test]
+fn four_beats_wait_in_the_mac() {
+    let mut network = Network::new(settings(0), Box::new(Frames::new([]))).expect("can be");
+    network.begin(0);
+    let beat = Beat::from_pins(&[9; 64], u64::MAX, false, false).expect("no holes");
+    for _ in 0..4 {
+        assert!(network.ready(0));
+        network.transmit(0, &beat).expect("room");
+    }
+    // The wire takes the first one after the preamble, and another each 64 bytes.
+    for taken in [640, 640 + 5_120, 640 + 2 * 5_120] {
+        assert!(!network.ready(taken - 1));
+        assert!(network.ready(taken));
+        network.transmit(taken, &beat).expect("room");
+    }
+}
+
+#[test]
 fn a_reset_breaks_the_open_frame_off() {
     let mut network = Network::new(settings(0), Box::new(Frames::new([]))).expect("can be");
     network.begin(0);

@@ -131,6 +131,22 @@ fn pause_is_local_first_and_then_passed_on() {
 }
 
 #[test]
+fn silence_is_taken_back_at_xon() {
+    let paused = |xon| {
+        let thresholds = Some(Thresholds { xoff: 200_000, xon });
+        let (rig, _) = pressed(Some(0), thresholds, 50_000);
+        rig.network.counters().peer_wire.paused
+    };
+    // The memory empties at the wire's pace, in whole frames.
+    let longer = paused(10_000) - paused(190_000);
+    let expected = 180_000 * BYTE * 1538 / 1518;
+    assert!(
+        longer.abs_diff(expected) <= 2 * 1538 * BYTE,
+        "{longer} {expected}"
+    );
+}
+
+#[test]
 fn what_finds_no_room_is_counted() {
     let cases = [(None, HALF), (Some(394), None)];
     for (response, thresholds) in cases {
