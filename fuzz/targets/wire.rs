@@ -158,7 +158,7 @@ fuzz_target!(|data: &[u8]| {
         }
         Some([ours, theirs]) => {
             let gone = |port: &forebay_model::net::PortCounters| {
-                port.damaged + port.runts + port.giants + port.pauses + port.overflow
+                port.damaged + port.runts + port.giants + port.reserved + port.overflow
             };
             assert_eq!(gone(&theirs) + ours.passed, counters.offered);
             assert_eq!(gone(&ours) + theirs.passed, counters.transmitted.total());

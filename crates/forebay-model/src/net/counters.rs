@@ -98,8 +98,8 @@ pub struct PortCounters {
     pub runts: Tally,
     /// Come in and dropped: too long.
     pub giants: Tally,
-    /// Come in and not passed on: pause frames.
-    pub pauses: Tally,
+    /// Come in and not passed on: to addresses that no bridge passes on, as those of pause frames.
+    pub reserved: Tally,
     /// Come in and dropped: no room.
     pub overflow: Tally,
     /// Passed on: begun to leave here.

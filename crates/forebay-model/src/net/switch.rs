@@ -18,8 +18,16 @@ use std::collections::VecDeque;
 const QUANTA: u16 = u16::MAX;
 /// Quanta left of them when it asks again: longer than any frame that may be in the way.
 const REFRESH: u16 = QUANTA / 2;
+/// Addresses that no bridge passes on, all but the last four bits (802.1Q 8.6.3); that of pause frames
+/// is one of them.
+const RESERVED: [u8; 5] = [0x01, 0x80, 0xc2, 0x00, 0x00];
 /// Its own address, of local use.
 const ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 0xfe];
+
+fn is_reserved(frame: &Frame) -> bool {
+    let last = frame.bytes().strip_prefix(&RESERVED);
+    last.and_then(<[u8]>::first).is_some_and(|last| *last < 16)
+}
 
 /// One of its two ports. What comes in here leaves at the other one.
 #[derive(Debug)]
@@ -148,10 +156,9 @@ impl Relay {
             Some(&mut here.counters.runts)
         } else if frame.len() > self.settings.most_bytes {
             Some(&mut here.counters.giants)
-        } else if Pause::from_frame(frame.bytes()).is_some() {
-            // No bridge passes them on.
+        } else if is_reserved(&frame) {
             here.sender.hear(end, &frame);
-            Some(&mut here.counters.pauses)
+            Some(&mut here.counters.reserved)
         } else if here.held + bytes > self.settings.buffer_bytes {
             Some(&mut here.counters.overflow)
         } else {

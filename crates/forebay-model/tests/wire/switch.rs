@@ -188,7 +188,7 @@ fn a_peer_that_pauses_is_obeyed_by_the_switch_which_pauses_us() {
     rig.finish();
     let counters = rig.network.counters();
     let [ours, theirs] = counters.switch.expect("there is one");
-    assert_eq!((theirs.pause.xoff, theirs.pauses.frames), (20, 20));
+    assert_eq!((theirs.pause.xoff, theirs.reserved.frames), (20, 20));
     assert_eq!(
         counters.delivered.total().frames,
         ours.xoff + ours.xon,
@@ -198,6 +198,24 @@ fn a_peer_that_pauses_is_obeyed_by_the_switch_which_pauses_us() {
     assert_eq!(rig.network.counters().our_pause.xoff, 1);
     assert_eq!(counters.arrived.of(Kind::Good).frames, 30);
     assert!(theirs.wire.paused > 10_000_000 && theirs.wire.paused < 3_000 * QUANTUM + 140_000);
+}
+
+#[test]
+fn what_is_for_bridges_only_is_not_passed_on() {
+    let to = |last: u8| {
+        let mut bytes = numbered(0, 100).bytes().to_vec();
+        bytes[..6].copy_from_slice(&[1, 0x80, 0xc2, 0, 0, last]);
+        Frame::bare(bytes).expect("can be")
+    };
+    let mut rig = Rig::new(
+        settings(Switch::default(), None),
+        Frames::new([0, 1, 15, 16].map(to)),
+    );
+    rig.finish();
+    let [_, theirs] = rig.network.counters().switch.expect("there is one");
+    assert_eq!(theirs.reserved.frames, 3);
+    assert_eq!(rig.got.len(), 1);
+    assert_eq!(rig.got[0].bytes[5], 16);
 }
 
 #[test]
@@ -301,7 +319,7 @@ proptest! {
         let sent = counters.sent.total();
         prop_assert_eq!(counters.offered, sent);
         prop_assert_eq!(theirs.arrived, sent);
-        let refused = theirs.damaged + theirs.runts + theirs.giants + theirs.pauses + theirs.overflow;
+        let refused = theirs.damaged + theirs.runts + theirs.giants + theirs.reserved + theirs.overflow;
         prop_assert_eq!(ours.passed + refused, sent);
         let extra = ours.xoff + ours.xon;
         prop_assert_eq!(counters.delivered.total().frames, ours.passed.frames + extra);
