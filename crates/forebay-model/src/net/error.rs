@@ -27,6 +27,14 @@ pub enum NetError {
         /// Its bytes.
         bytes: usize,
     },
+    /// What frames are read from fails: a file, an interface.
+    #[error("{what}: {reason}. What came before it has been sent; check it, and begin again")]
+    Input {
+        /// Its name.
+        what: String,
+        /// What it says.
+        reason: String,
+    },
     /// What an object is read from fails.
     #[error(
         "object {object}, byte {offset} of {bytes}: {reason}. \

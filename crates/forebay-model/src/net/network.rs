@@ -179,6 +179,12 @@ impl Network {
     /// `None`: nothing will, unless we send.
     pub fn next_event(&mut self, now: Time) -> Option<Time> {
         self.advance(now);
+        self.due()
+    }
+
+    /// The same, as seen from the last time that was handed in.
+    #[must_use]
+    pub fn due(&self) -> Option<Time> {
         let happens = self.next.map(|(at, _)| at);
         let next = happens.into_iter().chain(self.mac_in.beat_at()).min();
         next.map(|next| next.max(self.now))

@@ -204,10 +204,13 @@ impl Object {
             Content::Pattern(seed) => pattern(*seed, self.number, offset, into),
             Content::Bytes(bytes) if bytes.is_empty() => {}
             Content::Bytes(bytes) => {
-                let skip = (offset % bytes.len() as u64) as usize;
-                let bytes = bytes.iter().cycle().skip(skip);
-                for (to, from) in into.iter_mut().zip(bytes) {
-                    *to = *from;
+                let (mut into, mut at) = (into, (offset % bytes.len() as u64) as usize);
+                while !into.is_empty() {
+                    let from = &bytes[at..];
+                    let count = from.len().min(into.len());
+                    let (now, later) = into.split_at_mut(count);
+                    now.copy_from_slice(&from[..count]);
+                    (into, at) = (later, 0);
                 }
             }
             Content::Reader(reader) => {

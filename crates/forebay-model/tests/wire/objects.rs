@@ -159,7 +159,7 @@ fn bytes_go_round_and_readers_are_read() {
         },
     ];
     let addresses = Addresses::default();
-    let source = Objects::new(addresses, 160, list).expect("can be");
+    let source = Objects::new(addresses, 130, list).expect("can be");
     let payloads: Vec<u8> = frames(source)
         .iter()
         .flat_map(|frame| datagram(&addresses, frame)[32..].to_vec())

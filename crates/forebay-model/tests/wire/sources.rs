@@ -299,7 +299,12 @@ fn time_without_frames_is_idle_and_a_source_is_asked_at_the_time_it_names() {
         }
     }
     let mut rig = Rig::new(settings(None), At(vec![10_000, 12_345, 50_000]));
+    assert_eq!(rig.network.due(), Some(0), "it is asked");
+    rig.step();
+    assert_eq!(rig.network.due(), Some(10_000));
+    assert_eq!(rig.network.next_event(11_000), Some(10_000 + 72 * BYTE));
     rig.finish();
+    assert_eq!(rig.network.due(), None);
     let seen = rig.seen.lock().expect("no panic while locked");
     let begins: Vec<_> = seen.iter().map(|(at, _, _)| at - 72 * BYTE).collect();
     assert_eq!(begins, [10_000, 16_720, 50_000]);
