@@ -13,6 +13,9 @@ fuzz_target!(|text: &str| {
         values::stalls(&[stall]);
     }
     if let Ok(fault) = values::fault(text) {
-        values::faults(&[fault]);
+        let faults = [fault];
+        for drive in 0..2 {
+            values::faults(&faults, drive);
+        }
     }
 });
