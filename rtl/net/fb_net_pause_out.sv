@@ -31,7 +31,7 @@ module fb_net_pause_out
     input wire        cfg_priority,  // priority pause
     input wire [ 2:0] cfg_class,     // of this class
     input wire [15:0] cfg_xoff,      // beats
-    input wire [15:0] cfg_xon,     // beats, fewer
+    input wire [15:0] cfg_xon,       // beats, fewer
     input wire [15:0] cfg_quanta,    // how long a frame asks for
     input wire [15:0] cfg_refresh,   // what is left of it when the next one is sent
 
