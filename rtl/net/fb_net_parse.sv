@@ -36,6 +36,7 @@ module fb_net_parse
   localparam logic [47:0] BROADCAST = '1;
   localparam logic [15:0] ARP_ETHERNET = 16'd1, ARP_SIZES = 16'h0604, ARP_REQUEST = 16'd1;
   localparam logic [7:0] ECHO_REQUEST = 8'd8;
+  localparam logic [7:0] IPV4_PLAIN = 8'h45;  // version 4, a header without options
 
   // The beat without tag, from the EtherType on.
   localparam int unsigned RestBytes = USER_BEAT_BYTES - 16;
@@ -50,7 +51,7 @@ module fb_net_parse
 
   logic [47:0] destination;
   logic [15:0] ethertype, opcode;
-  logic ours, known, arp, ip, udp, echo, mac_control;
+  logic ours, known, arp, ip, portless, udp, echo, mac_control;
   headers_t found;
   pause_t   asked;
 
@@ -73,7 +74,9 @@ module fb_net_parse
       28
   )} == cfg_ip;
   assign ip = known && ethertype == ETHERTYPE_IPV4 && {at(18), at(20)} == cfg_ip;
-  assign udp = ip && rest[8*11+:8] == PROTOCOL_UDP && at(24) == cfg_port;
+  // Behind options, and in a later fragment, nobody knows where the port is, or if.
+  assign portless = rest[8*2+:8] != IPV4_PLAIN || (at(8) & 16'h1fff) != '0;
+  assign udp = ip && rest[8*11+:8] == PROTOCOL_UDP && (portless || at(24) == cfg_port);
   assign echo = ip && rest[8*11+:8] == PROTOCOL_ICMP && rest[8*22+:8] == ECHO_REQUEST;
   assign mac_control = (ours || destination == PAUSE_ADDRESS) && ethertype == ETHERTYPE_MAC_CONTROL;
 
@@ -82,7 +85,7 @@ module fb_net_parse
         kind: KIND_ALIEN,
         vlan: vlan,
         ip: 1'b0,
-        ip_bad: rest[8*2+:8] != 8'h45,
+        ip_bad: rest[8*2+:8] != IPV4_PLAIN,
         fragment: (at(8) & 16'h3fff) != '0,  // more fragments, or an offset
         ip_bytes: at(4),
         udp_bytes: at(26),

@@ -7,8 +7,12 @@
 //              by priority pause frames for one class.
 // Handshake:   valid/ready; a frame is one beat, and is what was to be said when TVALID rose.
 // Latency:     2 cycles from `level` to TVALID.
-// Limits:      XON < XOFF; `cfg_quanta` > `cfg_refresh` + the longest frame that may be on its way
-//              out. 512-bit registers: none, a frame is all constants and settings.
+// Limits:      any settings do no harm: XOFF is taken as 1 to 7/8 of the memory, XON as less than
+//              XOFF, the refresh as at most half of `cfg_quanta`; with 0 quanta nothing is asked
+//              for. Behind a frame that asked comes none for 32 quanta, 4 % of the line. So that the
+//              peer never resumes, the refresh covers the longest frame that may be on its way out
+//              and the peer's response: docs/modules/net.md. 512-bit registers: none, a frame is
+//              all constants and settings.
 // Does not implement: several classes.
 
 `default_nettype none
@@ -27,7 +31,7 @@ module fb_net_pause_out
     input wire        cfg_priority,  // priority pause
     input wire [ 2:0] cfg_class,     // of this class
     input wire [15:0] cfg_xoff,      // beats
-    input wire [15:0] cfg_xon,
+    input wire [15:0] cfg_xon,       // beats, fewer
     input wire [15:0] cfg_quanta,    // how long a frame asks for
     input wire [15:0] cfg_refresh,   // what is left of it when the next one is sent
 
@@ -42,6 +46,14 @@ module fb_net_pause_out
     output logic sent_xon    // for one cycle: a frame with zero quanta is out
 );
 
+  localparam logic [15:0] XOFF_MOST = 16'(7 * 2 ** (LevelBits - 1) / 8);
+  // Cycles behind a frame that asked: 32 quanta, so that no settings and no level make a storm.
+  localparam int unsigned REST_CYCLES = 32 * PAUSE_CYCLES / PAUSE_QUANTA;
+  localparam int unsigned RestBits = $clog2(REST_CYCLES + 1);
+
+  logic enable, reached, due;
+  logic [15:0] refresh;
+  logic [RestBits-1:0] rest_q;
   logic full_q;  // XOFF was reached, XON not yet
   logic off_q;  // the frame on offer asks for silence
   logic asked_q;  // the last frame did
@@ -61,19 +73,28 @@ module fb_net_pause_out
       .tick  ()
   );
 
+  assign enable  = cfg_enable && cfg_quanta != '0;
+  assign reached = level != '0 && (16'(level) >= cfg_xoff || 16'(level) >= XOFF_MOST);
+  assign refresh = cfg_refresh < cfg_quanta / 2 ? cfg_refresh : cfg_quanta / 2;
+  // The first frame goes at once: the room above XOFF is for what comes until it works.
+  assign due     = asked_q ? rest_q == '0 && (!full_q || left <= refresh) : full_q;
+
   always_ff @(posedge clk) begin : decide
-    if (16'(level) >= cfg_xoff) full_q <= cfg_enable;
-    else if (16'(level) <= cfg_xon || !cfg_enable) full_q <= 1'b0;
+    if (reached) full_q <= enable;
+    else if (16'(level) <= cfg_xon || level == '0 || !enable) full_q <= 1'b0;
     if (sent) asked_q <= off_q;
+    if (sent) rest_q <= RestBits'(REST_CYCLES);
+    else if (rest_q != '0) rest_q <= rest_q - 1'b1;
     if (!m_axis_pause_tvalid) begin
       off_q <= full_q;
-      m_axis_pause_tvalid <= full_q ? !asked_q || left <= cfg_refresh : asked_q;
+      m_axis_pause_tvalid <= due;
     end else if (m_axis_pause_tready) begin
       m_axis_pause_tvalid <= 1'b0;
     end
     if (rst) begin
       full_q <= 1'b0;
       asked_q <= 1'b0;
+      rest_q <= '0;
       m_axis_pause_tvalid <= 1'b0;
     end
   end

@@ -114,7 +114,13 @@ CASES: list[tuple[Callable[[], bytes], int]] = [
         spec.ARRIVAL_IP_CHECKSUM,
     ),
     (
-        lambda: wire(random.choice(fragment(udp(random.randbytes(3000)), 1400)[:1])),
+        lambda: wire(
+            to_us(UDP(dport=frames.PORT) / Raw(bytes(99)), options=[IPOption_RR(length=7)])
+        ),
+        spec.ARRIVAL_IP_HEADER,
+    ),
+    (
+        lambda: wire(random.choice(fragment(udp(random.randbytes(3000)), 1400))),
         spec.ARRIVAL_FRAGMENT,
     ),
     (lambda: wire(to_us(UDP(dport=frames.PORT), frag=100)), spec.ARRIVAL_FRAGMENT),

@@ -121,8 +121,74 @@ async def switched_off(dut) -> None:
     await bench.start()
     await bench.at(1500, 10)
     dut.cfg_enable.value = 0
-    assert await bench.at(1500, 100) == [(2, 0)]
+    assert [quanta for _, quanta in await bench.at(1500, 100)] == [0]
     assert await bench.at(0, 10) + await bench.at(1500, 100) == []
+
+
+MEMORY = 1 << 11
+"""Beats of the memory whose level is given."""
+
+
+@cocotb.test()
+async def settings_that_contradict(dut) -> None:
+    """XON past XOFF, XOFF past the memory or zero, a refresh past the quanta: it still works."""
+    bench = Bench(dut, False)
+    await bench.start()
+    # XON is less than XOFF, however it is set.
+    dut.cfg_xon.value = XOFF + 500
+    assert await bench.at(XOFF, 200) == [(2, QUANTA)]
+    assert await bench.at(XOFF - 1, 200) == [(2, 0)]
+    # An XOFF that the memory does not reach: at 7/8 of it.
+    dut.cfg_xoff.value = 65535
+    assert await bench.at(MEMORY * 7 // 8 - 1, 200) == []
+    assert await bench.at(MEMORY * 7 // 8, 200) == [(2, QUANTA)]
+    assert await bench.at(0, 200) == [(2, 0)]
+    # XOFF at nothing: an empty memory does not ask for silence for ever.
+    dut.cfg_xoff.value, dut.cfg_xon.value = 0, 0
+    assert await bench.at(0, 200) == []
+    assert await bench.at(1, 200) == [(2, QUANTA)]
+    assert await bench.at(0, 200) == [(2, 0)]
+    # A refresh that is never over: after half of the time.
+    dut.cfg_refresh.value = 65535
+    half = QUANTA // 2 * spec.PAUSE_CYCLES // spec.PAUSE_QUANTA
+    times = [cycle for cycle, _ in await bench.at(MEMORY, 4 * half)]
+    assert len(times) == 4
+    assert all(abs(b - a - half) <= 4 for a, b in itertools.pairwise(times)), times
+    # No quanta: nothing to ask for, and the peer is let go.
+    dut.cfg_quanta.value = 0
+    assert [quanta for _, quanta in await bench.at(MEMORY, 200)] == [0]
+    assert await bench.at(0, 200) + await bench.at(MEMORY, 200) == []
+
+
+REST = 32 * spec.PAUSE_CYCLES // spec.PAUSE_QUANTA
+
+
+@cocotb.test()
+async def no_storm(dut) -> None:
+    """Any settings and any level: a first frame at once, no two others nearer than 32 quanta."""
+    bench = Bench(dut, False)
+    await bench.start()
+    for _ in range(30):
+        # Settings are written while nothing waits to be sent.
+        dut.m_axis_pause_tready.value = 1
+        await harness.until(dut.clk, dut.m_axis_pause_tvalid, 0)
+        await harness.step(dut.clk)
+        for name in ("xoff", "xon", "quanta", "refresh"):
+            handle = getattr(dut, f"cfg_{name}")
+            handle.value = random.choice([0, 1, 2, 63, 500, MEMORY, 65535, random.randrange(1000)])
+        for _ in range(60):
+            level = random.choice([0, 1, 2, 500, 1500, MEMORY, random.randrange(MEMORY)])
+            await bench.at(level, random.randrange(1, 20))
+            dut.m_axis_pause_tready.value = random.random() < 0.9
+    dut.m_axis_pause_tready.value = 1
+    pairs = list(zip(itertools.pairwise(bench.taken), bench.told, strict=False))
+    assert all(b[0] - a[0] > REST for (a, b), asked in pairs if asked)
+    # One that lets go is never said twice.
+    assert all(a or b for a, b in itertools.pairwise(bench.told))
+    assert len(bench.taken) > 100
+    # Whatever was set, the peer is let go in the end.
+    await bench.at(0, 200)
+    assert bench.told[-1] is False
 
 
 @cocotb.test()

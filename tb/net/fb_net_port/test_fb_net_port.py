@@ -13,111 +13,19 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import Timer, with_timeout
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
-from cocotbext.eth import EthMacRx, EthMacTx
-from cocotbext.eth.eth_mac import AxiStreamBus as EthBus
+from cocotbext.axi import AxiStreamSource
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
 import frames
 import harness
-from forebay import net_regs as regs
 from forebay import spec
-from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM, Sender, ether, udp, wire
+from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, Sender, ether, udp, wire
+from netport import CORE_PS, LINE, MAC_PS, PATIENCE_US, PAYLOAD, Bench
 from runner import simulate
 
-MAC_PS, CORE_PS = 3104, 3334
-LINE = 100e9
-GAP = 12 + 4
-PATIENCE_US = 400
 BEATS = 1024
-PAYLOAD = 1408
-
-
-class Bench:
-    """Two MACs, the streams of the core's side and the registers."""
-
-    def __init__(self, dut) -> None:
-        self.dut = dut
-        core = {"clock": dut.clk, "reset": dut.rst}
-        self.objects = harness.axi_stream(AxiStreamSink, dut, "m_axis_object", **core)
-        self.heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head", **core)
-        self.sent = harness.axi_stream(AxiStreamSource, dut, "s_axis_object", **core)
-        self.sent_heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_head", **core)
-        self.control = harness.axil_master(dut, "s_axil_net", **core)
-        rx, tx = AxiStreamBus.from_prefix(dut, "s_axis_mac"), EthBus.from_prefix(dut, "m_axis_mac")
-        self.rx = EthMacRx(rx, dut.clk_mac, dut.rst_mac, ifg=GAP, speed=LINE)
-        self.tx = EthMacTx(tx, dut.clk_mac, dut.rst_mac, ifg=GAP, speed=LINE)
-        for each in (self.rx, self.tx):
-            each.log.setLevel("WARNING")
-
-    async def start(self, peer: str = PEER_MAC, **others: int) -> None:
-        """Start both clocks, reset, and write the settings."""
-        dut = self.dut
-        Clock(dut.clk_mac, MAC_PS, unit="ps").start()
-        Clock(dut.clk, CORE_PS, unit="ps").start()
-        dut.rst_mac.value = 1
-        dut.rst.value = 1
-        await harness.step(dut.clk_mac, 8)
-        await harness.step(dut.clk, 8)
-        dut.rst_mac.value = 0
-        dut.rst.value = 0
-        ourselves = peer == OUR_MAC
-        peer_ip = frames.number(OUR_IP if ourselves else PEER_IP)
-        settings = {
-            "address": frames.number(OUR_MAC),
-            "filter": frames.number(OUR_IP) | frames.PORT << 32 | STREAM << 48,
-            "limit": frames.GIANT,
-            "peer": frames.number(peer) | frames.PORT << 48,
-            "send": peer_ip | PAYLOAD // 64 << 32 | 7 << 40,
-        }
-        for name, value in (settings | others).items():
-            await self.put(name, value)
-
-    async def put(self, name: str, value: int) -> None:
-        """Write a register."""
-        write = self.control.write_qword(getattr(regs, name.upper()), value)
-        await with_timeout(write, PATIENCE_US, "us")
-
-    async def get(self, name: str, word: int = 0) -> int:
-        """Read a register, or a word of a memory."""
-        read = self.control.read_qword(getattr(regs, name.upper()) + 8 * word)
-        return await with_timeout(read, PATIENCE_US, "us")
-
-    async def tally(self, name: str) -> dict[int, tuple[int, int]]:
-        """Read frames and bytes of all causes that were seen."""
-        rows = {}
-        for cause in range(16):
-            count = await self.get(name, 4 * cause)
-            if count:
-                rows[cause] = count, await self.get(name, 4 * cause + 1)
-                assert 0 < await self.get(name, 4 * cause + 2) <= await self.get("cycles")
-        return rows
-
-    async def loop(self, delay_ns: int) -> None:
-        """Carry what is sent to where it is received, over a cable."""
-        while True:
-            frame = bytes((await self.tx.recv()).data)
-            cocotb.start_soon(self.carry(frame, delay_ns))
-
-    async def carry(self, frame: bytes, delay_ns: int) -> None:
-        """Let one frame arrive after the cable's delay."""
-        await Timer(delay_ns, "ns")
-        self.rx.send_nowait(frame)
-
-    def offer(self, number: int, content: bytes) -> None:
-        """Queue an object to be sent."""
-        head = number.to_bytes(8, "little") + len(content).to_bytes(8, "little")
-        self.sent_heads.send_nowait(AxiStreamFrame(head))
-        self.sent.send_nowait(AxiStreamFrame(content))
-
-    async def object(self) -> tuple[bytes, bool]:
-        """Take the next packet; say whether it is a whole object."""
-        packet = await with_timeout(self.objects.recv(compact=False), PATIENCE_US, "us")
-        count = sum(packet.tkeep or [1] * len(packet.tdata))
-        user = packet.tuser if isinstance(packet.tuser, list) else [packet.tuser]
-        return bytes(packet.tdata[:count]), not user[-1]
 
 
 @cocotb.test()

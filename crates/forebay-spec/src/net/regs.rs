@@ -84,13 +84,13 @@ pub mod pause {
     pub const OFFSET: u64 = 0x028;
     /// Value after reset.
     pub const RESET: u64 = 0x1000ffff00000000;
-    /// XOFF: Beats in the memory at which it is asked for.
+    /// XOFF: Beats in the memory at which it is asked for; taken as 1 to 7/8 of the memory.
     pub const XOFF: Field = Field::new(0, 16);
-    /// XON: Beats at which it is taken back; fewer than XOFF.
+    /// XON: Beats at which it is taken back; taken as less than XOFF.
     pub const XON: Field = Field::new(16, 16);
-    /// Quanta: How long a frame asks for.
+    /// Quanta: How long a frame asks for; 0: nothing is asked for.
     pub const QUANTA: Field = Field::new(32, 16);
-    /// Refresh: What is left of it when the next frame is sent.
+    /// Refresh: What is left of it when the next frame is sent; taken as at most half.
     pub const REFRESH: Field = Field::new(48, 16);
 }
 
