@@ -5,17 +5,21 @@
 // What:        watches what goes into a PE and what comes out of it. Of packets: one comes out for
 //              each that went in, and not before that one's end; TUSER may be set, but not cleared.
 //              Of beats: TKEEP is all ones before the last one, and there 1 to 64 ones from bit 0;
-//              TUSER stands with TLAST; valid and payload hold.
+//              TUSER stands with TLAST; valid and payload hold. A packet that is inside as a whole
+//              goes on without another one coming.
 // Handshake:   watches only; drives nothing.
 // Limits:      simulation and formal only: the module is empty in synthesis. A PE that has 1024
-//              packets inside is held to swallow them.
+//              packets inside, or has one and no beat comes out for `Patience` cycles, is held to
+//              swallow them.
 // Does not implement: a look at what the bytes are.
 
 `default_nettype none
 
 module fb_pe_check
   import fb_spec_pkg::*;
-(
+#(
+    parameter int unsigned Patience = 65536  // cycles from a packet's end to a beat
+) (
     input wire clk,
     input wire rst,
 
@@ -49,6 +53,7 @@ module fb_pe_check
 
   logic [31:0] came_q, gone_q;  // packets whose end went in, and came out; modulo 2^32
   logic [Most-1:0] users_q;  // TUSER of those inside
+  logic [31:0] silent_q;  // cycles without a beat
   logic enters, leaves, empty;
 
   assign enters = in_valid && in_ready && in_last;
@@ -61,6 +66,7 @@ module fb_pe_check
       came_q <= came_q + 32'd1;
     end
     if (leaves) gone_q <= gone_q + 32'd1;
+    silent_q <= rst || empty || out_valid ? '0 : silent_q + 32'd1;
     if (rst) begin
       came_q <= '0;
       gone_q <= '0;
@@ -85,6 +91,9 @@ module fb_pe_check
       assert (out_last || !out_user)
       else $error("fb_pe_check (%m): TUSER without TLAST");
     end
+    goes_on :
+    assert (rst || silent_q < Patience)
+    else $error("fb_pe_check (%m): a packet is inside, and no beat comes out");
     none_swallowed :
     assert (rst || came_q - gone_q < Most)
     else $error("fb_pe_check (%m): %0d packets went in since one came out", Most);

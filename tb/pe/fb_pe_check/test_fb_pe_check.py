@@ -7,7 +7,7 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, Timer
 
 import harness
 from forebay import spec
@@ -148,6 +148,15 @@ async def none_comes_out(dut) -> None:
 
 
 @harness.provocation
+async def one_stays(dut) -> None:
+    """A packet goes in, and that is all."""
+    await start(dut)
+    await cycle(dut, ends=True)
+    await cycle(dut)
+    await Timer(70_000 * harness.PERIOD_NS, "ns")
+
+
+@harness.provocation
 async def valid_falls(dut) -> None:
     """A beat is withdrawn."""
     await start(dut)
@@ -174,6 +183,7 @@ def test_check() -> None:
         ("nothing_in_the_last", "keep_exact", "TKEEP is 0000000000000000 with TLAST 1"),
         ("user_too_early", "user_with_last", "TUSER without TLAST"),
         ("none_comes_out", "none_swallowed", "1024 packets went in"),
+        ("one_stays", "goes_on", "a packet is inside, and no beat comes out"),
         ("valid_falls", "valid_holds", "m_axis_object: valid fell"),
     ],
 )

@@ -34,6 +34,7 @@ pub fn run(args: &PeTestArgs) -> Result<Exit> {
     let mut page = Page::of_hardware(&format!("Processing elements in {}", args.folder.display()));
     for name in names.keys() {
         let element = Element::load(&folder, name)?;
+        lint(&root, &element)?;
         let settings = match element.settings.len() {
             1 => "1 setting".to_owned(),
             many => format!("{many} settings"),

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use forebay_spec::net::ethernet::UDP_PORT;
+use forebay_model::net::headroom;
+use forebay_spec::net::ethernet::{self, UDP_PORT};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Value;
 
@@ -16,16 +17,14 @@ use crate::failure::Result;
 const BEAT: u64 = 64;
 /// Bytes of that memory, as `fb_net_port` is built.
 const MEMORY: u64 = 2048 * BEAT;
-/// Bytes of a frame on the wire around what counts for the MTU, with one VLAN tag less.
-const AROUND: u64 = 38;
+/// Bytes of a frame on the wire around what counts for the MTU.
+const AROUND: u64 = (ethernet::HEADER_BYTES + ethernet::WIRE_BYTES) as u64;
 /// Bytes of the shortest frame on the wire.
-const SHORTEST: u64 = 84;
+const SHORTEST: u64 = (ethernet::LEAST_BYTES + ethernet::WIRE_BYTES) as u64;
 /// What the memory counts of a frame at least.
 const COUNTED: u64 = 2 * BEAT;
-/// Quanta of 64 bytes after which the slowest peer is silent.
-const RESPONSE: u64 = 394;
-/// Bytes on a metre of cable, there and back, at 100 Gb/s and 5 ns/m.
-const METRE: u64 = 125;
+/// Quanta after which the slowest peer is silent.
+const RESPONSE: u32 = 394;
 /// Longest MTU: the MAC's longest frame without addresses, type and VLAN tag.
 const MTU: i128 = 16_382 - 18;
 
@@ -77,15 +76,19 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// As much as can be above XOFF until the peer is silent, left free: docs/modules/net.md.
-    fn of(mtu: u64, metres: u64) -> Option<Self> {
-        let until = |frame: u64| METRE * metres + 2 * frame + SHORTEST + RESPONSE * BEAT;
+    /// As much as can come above XOFF until the peer is silent, left free: docs/modules/net.md.
+    fn of(mtu: u32, metres: u32) -> Option<Self> {
         // Of frames that are shorter than two beats the memory counts more than there is.
-        let short = until(SHORTEST) * COUNTED / SHORTEST;
-        let room = until(mtu + AROUND).max(short).next_multiple_of(BEAT);
+        let short = headroom(metres, (SHORTEST - AROUND) as u32, RESPONSE) * COUNTED / SHORTEST;
+        let long = headroom(metres, mtu, RESPONSE);
+        let room = long.max(short).next_multiple_of(BEAT);
         let xoff = MEMORY.checked_sub(room).filter(|xoff| *xoff >= 2 * BEAT)?;
         // Soon taken back, so that memory does not run empty; but not with every frame.
-        let xon = xoff.saturating_sub(2 * (mtu + AROUND)).max(xoff / 2) / BEAT * BEAT;
+        let xon = xoff
+            .saturating_sub(2 * (u64::from(mtu) + AROUND))
+            .max(xoff / 2)
+            / BEAT
+            * BEAT;
         Some(Self {
             xoff: xoff as u32,
             xon: xon as u32,
@@ -133,7 +136,7 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
         stream: number("stream", &raw.stream, 0, 65_535, 0)? as u16,
         mtu,
         metres,
-        pause: pause(file, raw.pause.as_ref(), mtu.into(), metres.into())?,
+        pause: pause(file, raw.pause.as_ref(), mtu, metres)?,
         class,
     })
 }
@@ -173,7 +176,7 @@ fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
         })
 }
 
-fn pause(file: &File, value: Option<&Place>, mtu: u64, metres: u64) -> Result<Option<Pause>> {
+fn pause(file: &File, value: Option<&Place>, mtu: u32, metres: u32) -> Result<Option<Pause>> {
     let Some(value) = value else {
         return auto(mtu, metres).map(Some).map_err(|limit| {
             file.refuse(
@@ -202,7 +205,7 @@ fn pause(file: &File, value: Option<&Place>, mtu: u64, metres: u64) -> Result<Op
     }
 }
 
-fn auto(mtu: u64, metres: u64) -> std::result::Result<Pause, String> {
+fn auto(mtu: u32, metres: u32) -> std::result::Result<Pause, String> {
     Pause::of(mtu, metres).ok_or_else(|| {
         format!(
             "what still comes over {metres} m with an MTU of {mtu} has no room in the memory of \
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn thresholds_are_in_order_or_none() {
-        for mtu in [68, 576, 1500, 9000, MTU as u64] {
+        for mtu in [68, 576, 1500, 9000, MTU as u32] {
             for metres in 0..1000 {
                 if let Some(Pause { xoff, xon }) = Pause::of(mtu, metres) {
                     assert!(xon < xoff && u64::from(xoff) < MEMORY, "{mtu} {metres}");
