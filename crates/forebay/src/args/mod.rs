@@ -136,6 +136,7 @@ impl Command {
                 | BenchCommand::Latency(args)
                 | BenchCommand::Random(args)
                 | BenchCommand::Speed(args) => &args.report,
+                BenchCommand::Net(args) => &args.report,
                 BenchCommand::Scale(args) => &args.report,
                 BenchCommand::Soak(args) => &args.report,
             },
@@ -314,6 +315,9 @@ pub enum BenchCommand {
     Scale(ScaleArgs),
     /// Random: 4 KiB reads, 4 KiB writes, 512 B writes
     Random(BenchArgs<DriveIdeal>),
+    /// From 100G Ethernet onto 1, 2 and 3 drives; room above XOFF; loss where pause is ignored; frames
+    /// of 64 bytes at line rate
+    Net(NetArgs),
     /// Simulated cycles per second: streamer busy, and nothing but a clock
     Speed(BenchArgs<DriveIdeal>),
     /// Random transactions of mixed size, direction and alignment, all ports pausing, each byte
@@ -330,6 +334,20 @@ pub struct BenchArgs<P: DefaultProfile> {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<P>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Options of `forebay bench net`.
+#[derive(Args, Debug)]
+pub struct NetArgs {
+    /// Offer so many bytes in each measurement of a rate
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
+    pub bytes: u64,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,

@@ -4,6 +4,7 @@
 mod core;
 mod drives;
 mod latency;
+mod net;
 mod random;
 mod scale;
 mod scale_chart;
@@ -43,6 +44,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
             small(&args.machine)?;
             random::run(args)
         }
+        BenchCommand::Net(args) => net::run(args),
         BenchCommand::Speed(args) => speed::run(args),
         BenchCommand::Scale(args) => {
             small(&args.machine)?;

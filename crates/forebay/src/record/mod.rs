@@ -25,6 +25,7 @@ use crate::session::{Ended, Session};
 
 pub use command::run;
 pub use rows::{Gap, gaps};
+pub use summary::Summary;
 
 /// How long the end of a recording is waited for: drives pause for milliseconds.
 const LIMIT: Duration = Duration::from_millis(500);
