@@ -75,7 +75,10 @@ module fb_net_parse
   assign ip = known && ethertype == ETHERTYPE_IPV4 && {at(18), at(20)} == cfg_ip;
   assign udp = ip && rest[8*11+:8] == PROTOCOL_UDP && at(24) == cfg_port;
   assign echo = ip && rest[8*11+:8] == PROTOCOL_ICMP && rest[8*22+:8] == ECHO_REQUEST;
-  assign mac_control = (ours || destination == PAUSE_ADDRESS) && ethertype == ETHERTYPE_MAC_CONTROL;
+  // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
+  // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
+  assign mac_control = !vlan && ethertype == ETHERTYPE_MAC_CONTROL &&
+      (destination == PAUSE_ADDRESS || (ours && opcode == PAUSE_OPCODE));
 
   always_comb begin : read_headers
     found = '{

@@ -7,8 +7,10 @@
 //              by priority pause frames for one class.
 // Handshake:   valid/ready; a frame is one beat, and is what was to be said when TVALID rose.
 // Latency:     2 cycles from `level` to TVALID.
-// Limits:      XON < XOFF; `cfg_quanta` > `cfg_refresh` + the longest frame that may be on its way
-//              out. 512-bit registers: none, a frame is all constants and settings.
+// Limits:      XON < XOFF. `cfg_refresh` >= the peer's response (394 quanta at the worst) and the
+//              longest frame that may be on its way out; `cfg_quanta` >= 2 `cfg_refresh`, else the
+//              frames that ask fill our own wire. 512-bit registers: none, a frame is all constants
+//              and settings.
 // Does not implement: several classes.
 
 `default_nettype none
