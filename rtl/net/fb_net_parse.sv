@@ -78,7 +78,10 @@ module fb_net_parse
   assign portless = rest[8*2+:8] != IPV4_PLAIN || (at(8) & 16'h1fff) != '0;
   assign udp = ip && rest[8*11+:8] == PROTOCOL_UDP && (portless || at(24) == cfg_port);
   assign echo = ip && rest[8*11+:8] == PROTOCOL_ICMP && rest[8*22+:8] == ECHO_REQUEST;
-  assign mac_control = (ours || destination == PAUSE_ADDRESS) && ethertype == ETHERTYPE_MAC_CONTROL;
+  // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
+  // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
+  assign mac_control = !vlan && ethertype == ETHERTYPE_MAC_CONTROL &&
+      (destination == PAUSE_ADDRESS || (ours && opcode == PAUSE_OPCODE));
 
   always_comb begin : read_headers
     found = '{

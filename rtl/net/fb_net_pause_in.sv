@@ -13,6 +13,7 @@
 `default_nettype none
 
 module fb_net_pause_in
+  import fb_spec_pkg::*;
   import fb_net_pkg::*;
 (
     input wire clk,
@@ -27,9 +28,14 @@ module fb_net_pause_in
     output logic storm     // for one cycle: the watchdog gave up obeying
 );
 
+  localparam int unsigned PhaseBits = $clog2(PAUSE_CYCLES + PAUSE_QUANTA);
+
   logic [15:0] left;
   logic [23:0] endured_q;  // quanta of silence on end
   logic defiant_q, tick;
+  // 33rds of a quantum since silence began: the timer begins a new quantum with each frame, so
+  // its own would go unseen where frames come close behind each other.
+  logic [PhaseBits-1:0] phase_q, phase;
 
   fb_net_quanta u_timer (
       .clk,
@@ -37,17 +43,21 @@ module fb_net_pause_in
       .load  (pause.valid),
       .quanta(pause.quanta),
       .left,
-      .tick
+      .tick  ()
   );
 
+  assign phase   = phase_q + PhaseBits'(PAUSE_QUANTA);
+  assign tick    = left != '0 && phase >= PhaseBits'(PAUSE_CYCLES);
   assign silent  = left != '0 && !defiant_q;
   assign quantum = tick && !defiant_q;
   assign storm   = silent && cfg_watchdog != '0 && endured_q >= cfg_watchdog;
 
   always_ff @(posedge clk) begin : endure
+    phase_q <= tick ? phase - PhaseBits'(PAUSE_CYCLES) : phase;
     if (quantum && endured_q != '1) endured_q <= endured_q + 1'b1;
     if (storm) defiant_q <= 1'b1;
     if (rst || left == '0) begin
+      phase_q   <= '0;
       endured_q <= '0;
       defiant_q <= 1'b0;
     end

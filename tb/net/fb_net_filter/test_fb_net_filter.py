@@ -250,9 +250,14 @@ async def pause_frames(dut) -> None:
         await bench.send(pause(7), damaged=True)
         await bench.send(pause(8)[:40])
         await bench.send(pause(9).replace(spec.PAUSE_ADDRESS.to_bytes(6, "big"), bytes(6)))
+    ours = bytes.fromhex(OUR_MAC.replace(":", ""))
+    await bench.send(ours + pause(5)[6:])
+    tagged = pause(6)[:12] + bytes.fromhex("8100e001") + pause(6)[12:]
+    await bench.send(tagged)
     await bench.send(wire(some_udp()))
     await bench.settle()
-    assert bench.pauses == [0, 1, 65535]
+    assert bench.pauses == [0, 1, 65535, 5]
+    assert bench.verdicts[-2][:2] == (spec.ARRIVAL_ALIEN, len(tagged))
 
 
 @cocotb.test()
@@ -269,7 +274,9 @@ async def priority_pause(dut) -> None:
         packet = Ether(dst=PAUSE_MAC, src=PEER_MAC, type=spec.ETHERTYPE_MAC_CONTROL) / Raw(body)
         await bench.send(wire(packet))
         await bench.send(pause(77))
+        await bench.send(bytes.fromhex(OUR_MAC.replace(":", "")) + wire(packet)[6:])
         await bench.settle()
+        assert bench.verdicts[-1][0] == spec.ARRIVAL_ALIEN
         if enabled >> ours & 1:
             due.append(times[ours])
     assert bench.pauses == due and due

@@ -95,6 +95,24 @@ async def storm(dut) -> None:
 
 
 @cocotb.test()
+async def a_storm_at_line_rate_is_timed_right(dut) -> None:
+    """Pause frames every 84 bytes, closer than quanta: silence is counted as it is, all of it."""
+    watchdog = 3000
+    await start(dut, watchdog)
+    told = gave_up = 0
+    for cycle in range(2 * cycles(watchdog)):
+        frame = cycle * 12.5e9 // (84 * 322.265625e6)
+        before = (cycle - 1) * 12.5e9 // (84 * 322.265625e6)
+        dut.pause.value = VALID | 1000 if frame != before else 0
+        await FallingEdge(dut.clk)
+        told += int(dut.quantum.value)
+        gave_up = gave_up or (cycle if dut.storm.value == 1 else 0)
+        await harness.step(dut.clk)
+    assert told == watchdog
+    assert abs(gave_up - cycles(watchdog)) <= 3, gave_up
+
+
+@cocotb.test()
 async def reset_ends_it(dut) -> None:
     """A reset forgets the time."""
     await start(dut)
