@@ -4,8 +4,9 @@
 //
 // What:        reads the header in front of each payload, takes the frames that are due or further,
 //              refuses the others, and says where an extent begins and ends: at the latest when no
-//              frame has come for `cfg_idle` cycles. The rule stands in docs/modules/net.md. The last 64 numbers are remembered, so that a frame that comes
-//              late is told from one that comes twice.
+//              frame has come for `cfg_idle` cycles. The rule stands in docs/modules/net.md. The last
+//              64 numbers are remembered, so that a frame that comes late is told from one that comes
+//              twice.
 // Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
 //              own: a beat that begins an extent waits until the word before has been taken.
 // Latency:     0 cycles; 1 to the head.
@@ -110,6 +111,7 @@ module fb_net_sequence
   logic [63:0] left_q;  // ... and so many bytes are to come
   logic ends_q;  // its frame has the flag
   logic [31:0] idle_q;  // cycles since the last frame
+  logic inside_q;  // its end is still to come
 
   logic opens, ends, whole, trims;
   logic [63:0] left, offset, missing;
@@ -163,7 +165,8 @@ module fb_net_sequence
       object_q <= object;
       ends_q <= last;
     end
-    idle_q <= s_valid || !open_q ? '0 : idle_q + 1'b1;
+    if (moves) inside_q <= !s_last;
+    idle_q <= s_valid || inside_q || !open_q ? '0 : idle_q + 1'b1;
     if (moves && taking) begin
       whole_q <= whole;
       left_q  <= left - 64'(m_bytes);
@@ -173,8 +176,9 @@ module fb_net_sequence
       open_q <= 1'b0;
     end
     if (rst) begin
-      known_q <= 1'b0;
-      open_q  <= 1'b0;
+      known_q  <= 1'b0;
+      open_q   <= 1'b0;
+      inside_q <= 1'b0;
     end
   end
 

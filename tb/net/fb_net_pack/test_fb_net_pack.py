@@ -28,6 +28,7 @@ class Bench:
     async def start(self) -> None:
         """Reset with idle inputs."""
         harness.clear(self.dut, "s_*")
+        self.dut.s_within.value = 1
         await harness.start(self.dut)
 
     async def beat(self, data: bytes, upper: bool, opens: bool, closes: bool, whole: bool) -> None:
@@ -105,6 +106,25 @@ async def any_extents(dut, idle: float, stall: float) -> None:
         await bench.expect(*due[number])
     await driver
     await harness.step(dut.clk, 10)
+    assert bench.sink.empty()
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.5])
+async def no_more_is_awaited(dut, stall: float) -> None:
+    """An extent that nobody closes ends as it stands, flagged, once `s_within` is low."""
+    bench = Bench(dut)
+    await bench.start()
+    if stall:
+        bench.sink.set_pause_generator(harness.stalls(stall))
+    for _ in range(30):
+        data = random.randbytes(size())
+        await bench.frame(data, True, False, random.random() < 0.5, 0.2)
+        await harness.step(dut.clk, random.randrange(40))
+        dut.s_within.value = 0
+        await bench.expect(data, False)
+        await harness.step(dut.clk, random.randrange(4))
+        dut.s_within.value = 1
     assert bench.sink.empty()
 
 

@@ -241,6 +241,29 @@ async def a_sender_begins_anew(dut) -> None:
     assert [head[3] for head in heads] == [0, 0, 0]
 
 
+@cocotb.test()
+async def a_sender_stops(dut) -> None:
+    """In mid-object, for good: what came of it comes out after the idle time, marked as a part."""
+    bench = Bench(dut, at_line_rate=False)
+    idle = 900
+    await bench.start(idle=idle)
+    content = random.randbytes(9000)
+    sender = Sender()
+    datagrams = sender.datagrams(3, content, 1000)
+    for datagram in datagrams[:4]:
+        bench.hand(wire(udp(datagram)))
+    await bench.settle()
+    assert await bench.object() == (content[:4000], False)
+    # It only slept: the rest is an extent that begins where the first one ended.
+    for datagram in datagrams[4:]:
+        bench.hand(wire(udp(datagram)))
+    await bench.settle()
+    assert await bench.object() == (content[4000:], False)
+    assert [bench.head()[3] for _ in range(2)] == [0, 0]
+    _, places = await bench.sums()
+    assert set(places) == {spec.PLACE_DELIVERED}
+
+
 async def frames_out(bench: Bench, microseconds: float) -> int:
     """Count the frames that leave in some time."""
     before = bench.tx.count()

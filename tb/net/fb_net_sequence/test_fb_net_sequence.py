@@ -137,11 +137,11 @@ class Bench:
                 if dut.m_close.value == 1:
                     self.extents[-1][1] = bool(dut.m_whole.value)
 
-    async def send(self, frame: Frame, idle: float = 0.0) -> None:
-        """Drive one frame until its last beat is taken."""
+    async def send(self, frame: Frame, idle: float = 0.0, before: bool = True) -> None:
+        """Drive one frame until its last beat is taken, with pauses in it and before it."""
         dut, data = self.dut, frame.head + frame.payload
         for at in range(0, len(data), BEAT):
-            while random.random() < idle:
+            while (at or before) and random.random() < idle:
                 dut.s_valid.value = 0
                 await harness.step(dut.clk)
             beat = data[at : at + BEAT]
@@ -218,6 +218,38 @@ def spoil(sent: list[Frame]) -> list[Frame]:
             )
             found[-1] = Frame(**{**frame.__dict__, **wrong})
     return found
+
+
+@cocotb.test()
+async def silence_ends_an_extent(dut) -> None:
+    """After `cfg_idle` cycles between frames, not before, and never in the middle of one."""
+    bench = Bench(dut)
+    await bench.start()
+    idle = 12
+    dut.cfg_idle.value = idle
+    payload = random.randbytes(200)
+    falls = 0
+
+    async def watch() -> None:
+        nonlocal falls
+        while True:
+            await FallingEdge(dut.m_within)
+            falls += 1
+
+    cocotb.start_soon(watch())
+    for number in range(6):
+        flags, place = (FIRST, 2000) if number == 0 else (0, 200 * number)
+        # With pauses in the middle of it that are longer.
+        await bench.send(Frame(number, 7, place, flags, payload), 0.95, before=False)
+        await harness.step(dut.clk, idle - 2 if number != 2 else idle + 3)
+        assert dut.m_within.value == (number != 2)
+    assert falls == 1
+    assert bench.extents == [[3 * payload, None], [3 * payload, None]]
+    await harness.step(dut.clk, 4)
+    heads = [bytes(bench.heads.recv_nowait().tdata) for _ in bench.extents]
+    # Nothing is missing before the second one, which goes on where the first ended.
+    places = [int.from_bytes(head[spec.FRAMING_PLACE_AT :][:8], "little") for head in heads]
+    assert places == [2000, 600] and not any(head[HEADER:] != bytes(8) for head in heads)
 
 
 @cocotb.test()
