@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay run PIPELINE`: frames that scapy, Linux and we make, through the RTL, onto drives.
+
+What is on the wire is made and judged by others: scapy writes captures, tshark and scapy read ours,
+Linux pings, sends and receives through a TAP interface in a network namespace of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from driving import BAD_INPUT, BAD_RESULT, PROGRAM, ROOT, Run
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import PcapReader, wrpcap
+
+from forebay import spec
+
+HEAD = struct.Struct("<4sBBHQQQ")
+MAC, ADDRESS, PORT = "02:46:42:00:00:01", "10.77.0.2", 0xFB01
+PAYLOAD = 1400
+
+
+def header(number: int, object_: int, at: int, data: bytes, session: int = 7) -> bytes:
+    """Return the header in front of a payload: ten lines, as docs/modules/net.md has them."""
+    flags = 0x10 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
+    return HEAD.pack(b"FBY1", flags, session, 0, number, object_, at or len(data))
+
+
+def udp(payload: bytes, **fields: int | str) -> Packet:
+    """Return a datagram for us."""
+    ether = Ether(src="02:00:00:00:00:01", dst=MAC)
+    return ether / IP(src="10.77.0.1", dst=ADDRESS) / UDP(dport=PORT, **fields) / Raw(payload)
+
+
+def frames(objects: dict[int, bytes]) -> Iterator[Packet]:
+    """Return the frames of some objects."""
+    number = 0
+    for object_, data in objects.items():
+        for at in range(0, len(data), PAYLOAD):
+            yield udp(header(number, object_, at, data) + data[at : at + PAYLOAD], sport=40_000)
+            number += 1
+
+
+def make_objects(count: int, least: int, most: int) -> dict[int, bytes]:
+    """Return objects of random bytes and length."""
+    source = random.Random(4)
+    return {n: source.randbytes(source.randint(least, most)) for n in range(count)}
+
+
+def files(folder: Path) -> dict[int, bytes]:
+    """Read what --extract left."""
+    return {int(path.stem.split("-")[1]): path.read_bytes() for path in folder.glob("object-*.bin")}
+
+
+def named(report: dict, group: str) -> dict[str, int]:
+    """Return the number of frames of each outcome that there was."""
+    return {row["name"]: row["frames"] for row in report[group] if row["frames"]}
+
+
+def test_a_capture_is_recorded_and_sent_back(forebay: Run, tmp_path: Path) -> None:
+    """Scapy's frames become files; what is sent back is the same, and tshark finds no fault."""
+    objects = make_objects(12, 1, 40_000)
+    wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
+    out = tmp_path / "out.pcapng"
+    report = forebay(
+        *("run", "--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"),
+        *("--pcap-out", out, "--back", "5GB/s", "--json", "-"),
+    ).report
+    assert files(tmp_path / "objects") == objects
+    count = sum(-(-len(data) // PAYLOAD) for data in objects.values())
+    assert named(report, "arrivals") == {"datagram": count}
+    assert named(report, "places") == {"delivered": count}
+    assert report["whole_objects"] == 12 and report["gap_count"] == 0 and not report["wrong"]
+    assert report["stored"] == {"count": 12, "bytes": sum(map(len, objects.values()))}
+    assert report["fetched"] == [12, 0]
+    back: dict[int, bytes] = {}
+    with PcapReader(str(out)) as packets:
+        for packet in packets:
+            if packet[IP].src == ADDRESS:
+                payload = bytes(packet[UDP].payload)
+                object_ = HEAD.unpack_from(payload)[5]
+                back[object_] = back.get(object_, b"") + payload[HEAD.size :]
+    assert back == objects
+    assert_sound(out, count + report["sent"][0]["frames"])
+
+
+def assert_sound(capture: Path, frames: int) -> None:
+    """Let tshark decode a capture: all frames, every checksum, not one expert warning."""
+    assert shutil.which("tshark"), "tshark is missing: `scripts/setup test` installs it"
+    fields = ["-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message"]
+    checks = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+    command = ["tshark", "-r", str(capture), *checks, *fields]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = done.stdout.splitlines()
+    assert len(rows) == frames
+    assert not [row for row in rows if row.split("\t")[1:] not in ([], [""])]
+
+
+def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> None:
+    """A capture full of faults: what is good is stored, and each of the others has its counter."""
+    objects = {0: random.Random(5).randbytes(20 * PAYLOAD)}
+    good = list(frames(objects))
+    tagged = good[3].copy()
+    tagged = Ether(src=tagged.src, dst=tagged.dst) / Dot1Q(vlan=5) / tagged.payload
+    wire = [*good[:3], tagged, *good[4:8]]
+    wire.append(good[5])  # again
+    wire += [good[10], good[9]]  # two are missing, and one of them comes late
+    bad_ip = good[11].copy()
+    bad_ip[IP].chksum = 1
+    bad_udp = good[11].copy()
+    bad_udp[UDP].chksum = 1
+    piece = good[11].copy()
+    piece[IP].flags = "MF"
+    long = good[11].copy()
+    long[UDP].len = 9000
+    alien = good[11].copy()
+    alien[UDP].dport = 9
+    wire += [bad_ip, bad_udp, piece, long, alien]
+    wire += [udp(b"FBY0" + bytes(60), sport=1), udp(HEAD.pack(b"FBY1", 0x10, 7, 9, 0, 0, 1) + b"x")]
+    wire += [Ether(dst="ff:ff:ff:ff:ff:ff", type=0x0806) / Raw(bytes(9100))]
+    wire += good[11:]
+    wrpcap(str(tmp_path / "in.pcap"), wire)
+    report = forebay("run", "--pcap", tmp_path / "in.pcap", "--json", "-", code=None).report
+    expected = {"giant": 1, "alien": 1, "IPv4 checksum": 1, "fragment": 1, "length": 1}
+    assert named(report, "arrivals") == {"datagram": 22, "UDP checksum": 1, **expected}
+    places = {"delivered": 18, "header": 1, "stream": 1, "duplicate": 1, "late": 1}
+    assert named(report, "places") == places
+    assert report["offered"]["count"] == len(wire) and not report["wrong"]
+    assert report["stored"]["bytes"] == 18 * PAYLOAD
+    gap = report["gaps"][0]
+    assert (report["gap_count"], gap["frames"]) == (1, 2)
+    assert (gap["object"], gap["offset"], gap["sequence"]) == (0, 10 * PAYLOAD, 10)
+
+
+def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
+    """Another session: whatever number it has is the one that is due, and nothing is missing."""
+    first, second = (random.Random(n).randbytes(5 * PAYLOAD) for n in (1, 2))
+    wire = list(frames({0: first}))[:3]
+    for number, at in enumerate(range(0, len(second), PAYLOAD)):
+        head = header(number, 1, at, second, session=8)
+        wire.append(udp(head + second[at : at + PAYLOAD]))
+    wrpcap(str(tmp_path / "in.pcap"), wire)
+    words = ["run", "--pcap", tmp_path / "in.pcap", "--extract", tmp_path / "objects"]
+    report = forebay(*words, "--json", "-").report
+    assert files(tmp_path / "objects") == {1: second}
+    assert report["gap_count"] == 0 and report["stored"]["count"] == 2
+    assert report["stored"]["bytes"] == 8 * PAYLOAD
+
+
+def test_a_peer_that_ignores_pause(forebay: Run) -> None:
+    """Stored and counted is what was offered, to the frame and the byte, and the user is told."""
+    answer = forebay("run", "--generate", "24MiB", "--peer-ignores", "--json", "-", code=BAD_RESULT)
+    report = answer.report
+    arrivals, places = named(report, "arrivals"), named(report, "places")
+    assert arrivals["overflow"] > 0
+    assert arrivals["datagram"] + arrivals["overflow"] == report["offered"]["count"]
+    rows = {row["name"]: row["bytes"] for row in report["arrivals"] + report["places"]}
+    assert rows["delivered"] + rows["overflow"] == report["offered"]["bytes"]
+    head = 14 + 20 + 8 + HEAD.size
+    assert report["stored"]["bytes"] == rows["delivered"] - head * places["delivered"]
+    # What was lost behind the last frame stored, nobody can number.
+    assert 0 < report["missing_frames"] <= arrivals["overflow"]
+    assert report["gap_count"] == len(report["gaps"]) > 0
+
+
+def test_the_journal_lies_on_the_drive(forebay: Run, tmp_path: Path) -> None:
+    """Python reads the drive's image by the published layout, and finds the objects."""
+    objects = make_objects(70, 100, 9000)
+    wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
+    (tmp_path / "x.toml").write_text('[[ssd]]\nprofile = "990pro-2tb"\nimage = "drive.img"\n')
+    forebay("run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out")
+    found = {}
+    with (tmp_path / "drive.img").open("rb") as image:
+        for block in iter(lambda: image.read(spec.JOURNAL_BLOCK_BYTES), b""):
+            magic, rows = struct.unpack_from("<IH", block)
+            if magic != spec.JOURNAL_MAGIC:
+                break
+            for n in range(1, rows + 1):
+                row = block[n * spec.JOURNAL_ROW_BYTES :][: spec.JOURNAL_ROW_BYTES]
+                object_ = HEAD.unpack_from(row)[5]
+                address, length = struct.unpack_from("<QQ", row, spec.JOURNAL_ADDRESS_AT)
+                assert row[spec.JOURNAL_FLAGS_AT] == spec.JOURNAL_WHOLE
+                found[object_] = (address, length)
+        for object_, (address, length) in found.items():
+            image.seek(address)
+            assert image.read(length) == objects[object_]
+    assert found.keys() == objects.keys()
+
+
+def test_elements_work_on_what_comes(forebay: Run, tmp_path: Path) -> None:
+    """pipelines/add.toml: 7 is added to every whole word, on its way to the drive."""
+    objects = make_objects(3, 4000, 20_000)
+    wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
+    words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"]
+    forebay("run", "pipelines/add.toml", *words)
+    for object_, data in files(tmp_path / "objects").items():
+        whole = len(objects[object_]) // 4 * 4
+        words = struct.unpack(f"<{whole // 4}I", objects[object_][:whole])
+        added = struct.pack(f"<{whole // 4}I", *((word + 7) % 2**32 for word in words))
+        assert data[:whole] == added
+    assert len(files(tmp_path / "objects")) == 3
+
+
+def test_what_cannot_be_is_refused(forebay: Run, tmp_path: Path) -> None:
+    """Before anything is built or run, with a remedy."""
+    answer = forebay("run", "pipelines/record.toml", "--drives", "2", code=BAD_INPUT)
+    assert "--drives" in answer.complaint and "[[ssd]]" in answer.complaint
+    forebay("run", "pipelines/none.toml", code=BAD_INPUT)
+    forebay("run", "--pcap", "Cargo.toml", code=BAD_INPUT)
+    forebay("run", "--pcap", tmp_path / "none.pcap", code=BAD_INPUT)
+    forebay("run", "--tap", "a-name-that-is-too-long", code=BAD_INPUT)
+    forebay("run", "pipelines/record.toml", "--write", "Cargo.toml", code=BAD_INPUT)
+
+
+def in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script in a network namespace of its own."""
+    text = f"set -e\nip link set lo up\ncd {ROOT}\n{script}"
+    command = ["unshare", "-rn", "bash", "-c", text, "bash", str(PROGRAM), str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def namespaces() -> None:
+    """Skip where the system has no TAP interfaces for us."""
+    probe = in_namespace("ip tuntap add fbt mode tap", Path())
+    if probe.returncode:
+        pytest.skip(f"no TAP interface can be made here: {probe.stderr.strip()}")
+
+
+def test_linux_reaches_the_rtl(namespaces: None, tmp_path: Path) -> None:
+    """Linux pings the simulated port, and what it sends to it arrives complete."""
+    (tmp_path / "files").mkdir()
+    data = {n: random.Random(n).randbytes(200_000 + n) for n in range(8)}
+    for number, content in data.items():
+        (tmp_path / "files" / f"{number}").write_bytes(content)
+    # The RTL is in the cache by now, or will be; the interface is there when it listens.
+    done = in_namespace(
+        """
+        "$1" run --tap fb0 --for 40 --extract "$2/objects" --pcap-out "$2/tap.pcapng" \
+            --json "$2/report.json" >"$2/out" 2>&1 &
+        for n in $(seq 100); do grep -q listening "$2/out" && break; sleep 1; done
+        ping -c 5 -i 0.2 -W 20 10.77.0.2
+        "$1" send "$2/files" --to 10.77.0.2:64257 --rate 200Mb/s
+        printf 'not framed' | nc -u -w 1 10.77.0.2 64257
+        wait
+        """,
+        tmp_path,
+    )
+    assert "5 received" in done.stdout, done.stdout + done.stderr
+    assert files(tmp_path / "objects") == data, (tmp_path / "out").read_text()
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert named(report, "arrivals")["request"] >= 6  # five echoes, and ARP
+    assert named(report, "places")["header"] == 1  # netcat's
+    assert report["gap_count"] == 0 and not report["wrong"] and report["dropped_by_linux"] == 0
+    assert_sound(tmp_path / "tap.pcapng", int(count_packets(tmp_path / "tap.pcapng")))
+
+
+def count_packets(capture: Path) -> int:
+    """Count a capture's packets as scapy reads it."""
+    with PcapReader(str(capture)) as packets:
+        return sum(1 for _ in packets)
+
+
+def test_ctrl_c_ends_a_recording_well(namespaces: None, tmp_path: Path) -> None:
+    """What had come is stored, and reported."""
+    done = in_namespace(
+        """
+        "$1" run --tap fb0 --json "$2/report.json" >"$2/out" 2>&1 &
+        for n in $(seq 100); do grep -q listening "$2/out" && break; sleep 1; done
+        "$1" send Cargo.toml --to 10.77.0.2:64257
+        sleep 2
+        kill -INT %1 || true
+        wait %1 || echo "code $?"
+        """,
+        tmp_path,
+    )
+    assert "code 130" in done.stdout, done.stdout + done.stderr + (tmp_path / "out").read_text()
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["stored"] == {"count": 1, "bytes": (ROOT / "Cargo.toml").stat().st_size}
+    assert report["interrupted"]
