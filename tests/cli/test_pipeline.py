@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import wrpcap
+
+from frames import header
 
 BIN = Path(sys.executable).parent
 
@@ -116,6 +123,39 @@ def test_an_element_of_ones_own(forebay: Run, tmp_path: Path) -> None:
     assert "turn_2" in forebay("pe", "list", "--pe-path", folder).out
     report = forebay("pipeline", "check", folder / "pipeline.toml", "-o", "json").report
     assert report["cfg"][0] == 1
+
+
+def capture(data: bytes, part: int = 8940) -> list[Packet]:
+    """Make the frames that carry an object, a microsecond apart."""
+    found = []
+    for number, at in enumerate(range(0, len(data), part)):
+        flags = (at == 0) | (at + part >= len(data)) << 1
+        framing = header(number, 0, at or len(data), flags, stream=0)
+        frame = Ether(dst="02:46:42:00:00:01", src="02:00:00:00:00:01")
+        frame /= IP(src="10.77.0.1", dst="10.77.0.2") / UDP(sport=7, dport=64257)
+        frame /= Raw(framing + data[at : at + part])
+        frame.time = number * 1e-6
+        found.append(frame)
+    return found
+
+
+def test_elements_between_wire_and_flash(forebay: Run, tmp_path: Path) -> None:
+    """An object goes through ours and one's own, and what lands on the drive is right."""
+    forebay("new", "pe", "turned", "--into", tmp_path)
+    own = "[[pe]]\nname = 'turned'\npath = 'turned'\ninvert = true\n"
+    keys = "[[pe]]\nname = 'add'\naddend = 7\n" + own + "[[ssd]]\nimage = 'disk.img'\n"
+    pipeline = write(tmp_path, keys)
+    data = random.Random(5).randbytes(50_001)
+    wrpcap(str(tmp_path / "x.pcap"), capture(data))
+    forebay("run", pipeline, "--pcap", tmp_path / "x.pcap")
+    region = forebay("pipeline", "check", pipeline, "-o", "json").report["pipeline"]["sink"]["data"]
+    with (tmp_path / "disk.img").open("rb") as disk:
+        disk.seek(region["base"])
+        found = disk.read(len(data))
+    words = [data[at : at + 4] for at in range(0, len(data), 4)]
+    sums = ((int.from_bytes(word, "little") + 7) % 2**32 for word in words)
+    added = b"".join(total.to_bytes(4, "little") for total in sums)[: len(data)]
+    assert found == bytes(byte ^ 0xFF for byte in added)
 
 
 def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:
