@@ -357,10 +357,12 @@ impl System {
         }
         let idle = self.core.cycle - self.moved_at;
         // While the drive has something to do by itself (it senses its flash, say), all is well; but
-        // not for ever.
-        let patience = match self.machine.next_event() {
-            None => self.watchdog,
-            Some(_) => self.watchdog.saturating_mul(50),
+        // not for ever. A network may be silent as long as it likes.
+        let network = self.network().and_then(Network::due);
+        let patience = match (self.machine.next_event(), network) {
+            (None, None) => self.watchdog,
+            (_, None) => self.watchdog.saturating_mul(50),
+            (_, Some(_)) => u64::MAX,
         };
         if idle > patience {
             return Err(Error::Stuck {

@@ -27,12 +27,10 @@ fn open<T>(kept: &Kept<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// What a source ended with before its time.
-fn ended(what: impl ToString) -> NetError {
-    NetError::Setting {
-        field: "the network's frames",
-        value: what.to_string(),
-        limit: "readable to the end".into(),
-        remedy: "What came before is recorded",
+fn ended(what: &str, reason: impl ToString) -> NetError {
+    NetError::Input {
+        what: what.to_owned(),
+        reason: reason.to_string(),
     }
 }
 
@@ -74,7 +72,7 @@ impl Captured {
         let packet = match self.capture.next()? {
             Ok(packet) => Some(packet),
             Err(failure) => {
-                self.failure = Some(ended(failure));
+                self.failure = Some(ended("the capture", failure));
                 None
             }
         };
@@ -160,7 +158,7 @@ impl Source for Interface {
                 Next::End
             }
             Err(failure) => {
-                self.failure = Some(ended(failure));
+                self.failure = Some(ended("the interface", failure));
                 Next::End
             }
         }
