@@ -16,6 +16,10 @@ from pathlib import Path
 
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, GOOD, INTERRUPTED, PROGRAM, ROOT, Run
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import wrpcapng
 
 HEAD = struct.Struct("<4sBBHQQQ")
 FIRST, LAST = 1, 2
@@ -163,6 +167,51 @@ def test_sessions_differ(forebay: Run, receiver: Receiver, tmp_path: Path) -> No
     settle(receiver, 2)
     first, second = (datagram[5] for datagram in receiver.datagrams)
     assert first != second
+
+
+def dissected(forebay: Run, folder: Path, packets: list[Packet]) -> list[list[str]]:
+    """Let tshark show frames with our dissector: a row of fields for each."""
+    script, capture = folder / "forebay.lua", folder / "frames.pcapng"
+    script.write_text(forebay("spec", "wireshark").out)
+    wrpcapng(str(capture), packets)
+    names = "protocol sequence object first last total offset missing anew behind gap unknown"
+    fields = ["_ws.col.Protocol", *(f"fby.{name}" for name in names.split()[1:])]
+    line = ["tshark", "-X", f"lua_script:{script}", "-r", str(capture), "-T", "fields"]
+    line += [word for name in fields for word in ("-e", name)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert "Lua" not in done.stderr, done.stderr
+    return [row.split("\t") for row in done.stdout.splitlines()]
+
+
+def test_wireshark_reads_what_is_sent(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
+    """Each field, behind UDP and raw; what is missing, late, or of a new session."""
+    make(tmp_path, {"file": 2500})
+    send(forebay, receiver, tmp_path / "file", "--mtu", 1060, "--object", 7, "--rate", "1MB/s")
+    ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+    ip = ether / IP(src="10.0.0.1", dst="10.0.0.2")
+    sent = receiver.datagrams
+    anew = sent[0][:5] + bytes([sent[0][5] ^ 1]) + sent[0][6:]
+    rows = dissected(
+        forebay,
+        tmp_path,
+        [
+            ip / UDP(sport=5, dport=64257) / Raw(sent[0]),
+            ip / UDP(sport=5, dport=9999) / Raw(sent[2]),
+            ip / UDP(sport=5, dport=64257) / Raw(sent[1]),
+            ip / UDP(sport=5, dport=64257) / Raw(anew),
+            ip / UDP(sport=5, dport=64257) / Raw(b"something else, as long as a header is"),
+            Ether(src="02:00:00:00:00:03", type=0x88B5) / Raw(sent[0]),
+            ip / UDP(sport=6, dport=64257) / Raw(anew[:4] + b"\x2c" + anew[5:]),
+        ],
+    )
+    head = ["FBY1", "0", "7", "1", "0", "2500", ""]
+    assert rows[0] == [*head, "", "1", "", "", ""]
+    assert rows[1][:8] == ["FBY1", "2", "7", "0", "1", "", "2000", "1"] and rows[1][10]
+    assert rows[2][:7] == ["FBY1", "1", "7", "0", "0", "", "1000"] and rows[2][9]
+    assert rows[3] == rows[0]
+    assert rows[4][0] == "UDP"
+    assert rows[5] == rows[0]
+    assert rows[6][11]
 
 
 def test_ctrl_c_says_what_was_sent(receiver: Receiver, tmp_path: Path) -> None:

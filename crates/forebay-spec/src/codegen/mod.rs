@@ -8,11 +8,13 @@ mod c;
 mod python;
 mod systemverilog;
 mod tables;
+mod wireshark;
 
 pub use c::render_c;
 pub use python::render_python;
 pub use systemverilog::render_systemverilog;
 pub use tables::GROUPS;
+pub use wireshark::render_wireshark;
 
 /// A constant as the other languages see it.
 #[derive(Clone, Copy, Debug)]

@@ -466,6 +466,8 @@ pub enum Language {
     C,
     /// A Python module.
     Python,
+    /// A dissector of our frames for Wireshark, in Lua.
+    Wireshark,
 }
 
 #[cfg(test)]

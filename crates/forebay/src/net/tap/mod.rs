@@ -12,7 +12,6 @@ use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 
 use forebay_spec::net::ethernet;
-use serde::{Deserialize, Serialize};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::failure::{Exit, Failure, Result};
@@ -40,24 +39,11 @@ pub struct Setup {
     pub address: Option<(Ipv4Addr, u8)>,
 }
 
-/// What went through an interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Passed {
-    /// Frames that Linux sent, and we read.
-    pub read_frames: u64,
-    /// Their bytes, filled up to 60.
-    pub read_bytes: u64,
-    /// Frames that we wrote, and Linux received.
-    pub written_frames: u64,
-    /// Their bytes.
-    pub written_bytes: u64,
-}
-
 /// A TAP interface; it goes away with this, unless it was there before.
 pub struct Tap {
     device: SyncDevice,
     name: String,
-    passed: Passed,
+    room: Box<[u8]>,
     dropped_before: u64,
 }
 
@@ -104,7 +90,7 @@ impl Tap {
         let mut tap = Self {
             device,
             name: setup.name.clone(),
-            passed: Passed::default(),
+            room: vec![0; MOST_BYTES].into(),
             dropped_before: 0,
         };
         tap.dropped_before = tap.dropped_ever()?;
@@ -116,26 +102,19 @@ impl Tap {
     /// # Errors
     /// If the interface was taken away.
     pub fn read(&mut self, frame: &mut Vec<u8>) -> Result<bool> {
-        frame.resize(MOST_BYTES, 0);
-        let read = loop {
-            match self.device.recv(frame) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
+        frame.clear();
+        // Asked for often, and mostly in vain: the room is cleared once for all.
+        let read = uninterrupted(|| self.device.recv(&mut self.room));
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
             Err(error) => return Err(self.gone("reading from", &error)),
         };
-        frame.truncate(bytes);
-        if bytes == 0 {
-            return Ok(false);
+        if bytes > 0 {
+            frame.extend(&self.room[..bytes]);
+            net::fill(frame);
         }
-        net::fill(frame);
-        self.passed.read_frames += 1;
-        self.passed.read_bytes += frame.len() as u64;
-        Ok(true)
+        Ok(bytes > 0)
     }
 
     /// Hands a frame to Linux; false: it has no room now, offer it again.
@@ -143,26 +122,11 @@ impl Tap {
     /// # Errors
     /// If Linux refuses it, or the interface was taken away.
     pub fn write(&mut self, frame: &[u8]) -> Result<bool> {
-        let written = loop {
-            match self.device.send(frame) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                written => break written,
-            }
-        };
-        match written {
-            Ok(_) => {
-                self.passed.written_frames += 1;
-                self.passed.written_bytes += frame.len() as u64;
-                Ok(true)
-            }
+        match uninterrupted(|| self.device.send(frame)) {
+            Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(self.gone("writing to", &error)),
         }
-    }
-
-    /// What went through it.
-    pub fn passed(&self) -> Passed {
-        self.passed
     }
 
     /// Frames that Linux dropped since it was opened, because its queue was full.
@@ -198,8 +162,17 @@ impl std::fmt::Debug for Tap {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tap")
             .field("name", &self.name)
-            .field("passed", &self.passed)
             .finish_non_exhaustive()
+    }
+}
+
+/// Calls it again where a signal came in between.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
     }
 }
 

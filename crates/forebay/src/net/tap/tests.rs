@@ -174,7 +174,6 @@ fn inside_linux_talks() {
     assert_eq!(&room[..bytes], b"and back");
     assert_eq!(from, SocketAddr::from((PEER, PORT)));
     assert_eq!(tap.dropped().expect("statistics"), 0);
-    assert_eq!(tap.passed().written_frames, 2);
     let twice = Tap::open(&setup("tap7")).expect_err("it is in use");
     assert!(format!("{:?}", miette::Report::new(twice)).contains("another program"));
 }
