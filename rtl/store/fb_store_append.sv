@@ -263,6 +263,17 @@ module fb_store_append
       .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
   );
 
+  fb_axis_check #(
+      .Width(RowBits),
+      .Name ("m_axis_row")
+  ) u_check_row (
+      .clk,
+      .rst,
+      .valid(m_axis_row_tvalid),
+      .ready(m_axis_row_tready),
+      .data (m_axis_row_tdata)
+  );
+
 endmodule
 
 `default_nettype wire
