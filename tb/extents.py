@@ -195,3 +195,56 @@ class Streamer:
         self.writes.clear()
         self.codes.clear()
         self.unanswered = 0
+
+
+class Reader:
+    """Takes read commands of the streamer and sends noise for them, in order.
+
+    A read fails with the probability `fail`: anywhere in it comes a beat without TKEEP whose first
+    byte is the code, with TLAST and TUSER.
+    """
+
+    def __init__(self, dut, fail: float = 0.0) -> None:
+        self.fail = fail
+        self.silent = False
+        self.commands: list[tuple[int, int]] = []
+        self.sent: list[tuple[bytes, int]] = []
+        self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_rdcmd")
+        self.data = harness.axi_stream(AxiStreamSource, dut, "s_axis_rd")
+        cocotb.start_soon(self.take())
+
+    async def take(self) -> None:
+        """Take one command after the other."""
+        while True:
+            packet = await self.sink.recv(compact=False)
+            assert len(packet.tdata) == BEAT and all(packet.tkeep or [1])
+            command = int.from_bytes(packet.tdata, "little")
+            address = command >> spec.USER_ADDRESS_LSB & 2**64 - 1
+            length = command >> spec.USER_READ_LENGTH_LSB & 2**64 - 1
+            assert command == address | length << 64, "a reserved bit is set"
+            self.commands.append((address, length))
+            if not self.silent:
+                self.answer()
+
+    def answer(self) -> None:
+        """Send what was asked for and is not sent yet."""
+        for _, length in self.commands[len(self.sent) :]:
+            code = random.randrange(1, 256) if random.random() < self.fail else spec.ERR_OK
+            whole = random.randrange(-(-length // BEAT)) * BEAT
+            self.send(random.randbytes(whole if code else length), code)
+
+    def send(self, data: bytes, code: int) -> None:
+        """Send the data of one read."""
+        self.sent.append((data, code))
+        keep = [1] * len(data)
+        tail = bytes([code]).ljust(BEAT, b"\x55") if code else b""
+        users = [0] * len(data) + [1] * len(tail)
+        keep += [0] * len(tail)
+        self.data.send_nowait(AxiStreamFrame(data + tail, tkeep=keep, tuser=users))
+
+    def forget(self) -> None:
+        """Do as after a reset."""
+        self.sink.clear()
+        self.data.clear()
+        self.commands.clear()
+        self.sent.clear()
