@@ -8,11 +8,12 @@
 //              the end is the end, and what finds no room is skipped. A row leaves when the streamer
 //              has answered, so that it is never ahead of its data.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_axis_object_*` within the cycle.
-// Latency:     2 cycles to the address, then none.
+// Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
 // Throughput:  64 bytes a cycle, and two cycles for each write.
 // Limits:      `restart` only while `open` is low and `waiting` is 0; settings are steady otherwise.
-//              512-bit registers: one, of the rows that wait for answers, in block RAM.
-// Does not implement: rows in memory (fb_store_journal).
+//              One extent more than Depth may wait for its answer: it rests in the register of the
+//              memory. 512-bit registers: that one.
+// Does not implement: blocks of rows (fb_store_journal); several extents in a page.
 
 `default_nettype none
 
