@@ -51,6 +51,14 @@ NET_MODULES = [
     "fb_net_tally",
 ]
 NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
+STORE_MODULES = [
+    "fb_store_append",
+    "fb_store_journal",
+    "fb_store_turns",
+    "fb_store_fetch",
+    "fb_store_recorder",
+]
+STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/modules/recorder.md"]
 PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/modules/pe.md", "--each", "fb_pe_add"]
 
 # What parity costs: three drives without, and with a fourth for it, whole and with one missing.
@@ -99,6 +107,7 @@ BENCHES = {
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
     "resources-parity": [*COUNT, "--parameter", "Drives=4", "--parameter", "ParityPages=16"],
     "resources-net": [*COUNT, *NET],
+    "resources-store": [*COUNT, *STORE, "--each", *STORE_MODULES],
     "resources-pe": [*COUNT, *PE],
 }
 

@@ -8,11 +8,12 @@
 //              the end is the end, and what finds no room is skipped. A row leaves when the streamer
 //              has answered, so that it is never ahead of its data.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_axis_object_*` within the cycle.
-// Latency:     2 cycles to the address, then none.
+// Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
 // Throughput:  64 bytes a cycle, and two cycles for each write.
 // Limits:      `restart` only while `open` is low and `waiting` is 0; settings are steady otherwise.
-//              512-bit registers: one, of the rows that wait for answers, in block RAM.
-// Does not implement: rows in memory (fb_store_journal).
+//              One extent more than Depth may wait for its answer: it rests in the register of the
+//              memory. 512-bit registers: that one.
+// Does not implement: blocks of rows (fb_store_journal); several extents in a page.
 
 `default_nettype none
 
@@ -261,6 +262,17 @@ module fb_store_append
       .valid(m_axis_wr_tvalid),
       .ready(m_axis_wr_tready),
       .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
+  );
+
+  fb_axis_check #(
+      .Width(RowBits),
+      .Name ("m_axis_row")
+  ) u_check_row (
+      .clk,
+      .rst,
+      .valid(m_axis_row_tvalid),
+      .ready(m_axis_row_tready),
+      .data (m_axis_row_tdata)
   );
 
 endmodule

@@ -66,6 +66,7 @@ module fb_store_fetch
 
   order_t order;
   logic valid, begins, room;
+  logic [15:0] under_way_q;  // objects, from the command to the last beat
   logic [$clog2(Depth):0] level;
 
   fb_common_fifo #(
@@ -109,7 +110,13 @@ module fb_store_fetch
       .m_data (m_axis_head_tdata),
       .level  ()
   );
-  assign busy = m_axis_head_tvalid;
+
+  // The word may be gone before the object: who takes both says when.
+  always_ff @(posedge clk) begin : count
+    if (begins != done) under_way_q <= begins ? under_way_q + 1'b1 : under_way_q - 1'b1;
+    if (rst) under_way_q <= '0;
+  end
+  assign busy = under_way_q != '0;
 
   // The beat that says that a read failed has no TKEEP.
   assign m_axis_object_tvalid = s_axis_rd_tvalid;
@@ -122,9 +129,31 @@ module fb_store_fetch
 
 `ifndef SYNTHESIS
   data_were_ordered :
-  assert property (@(posedge clk) disable iff (rst) s_axis_rd_tvalid |-> m_axis_head_tvalid)
+  assert property (@(posedge clk) disable iff (rst) s_axis_rd_tvalid |-> under_way_q != '0)
   else $error("fb_store_fetch (%m): data, and nothing was ordered");
 `endif
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS),
+      .Name ("m_axis_rdcmd")
+  ) u_check_rdcmd (
+      .clk,
+      .rst,
+      .valid(m_axis_rdcmd_tvalid),
+      .ready(m_axis_rdcmd_tready),
+      .data (m_axis_rdcmd_tdata)
+  );
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Name ("m_axis_object")
+  ) u_check_object (
+      .clk,
+      .rst,
+      .valid(m_axis_object_tvalid),
+      .ready(m_axis_object_tready),
+      .data ({m_axis_object_tdata, m_axis_object_tkeep, m_axis_object_tlast})
+  );
 
 endmodule
 

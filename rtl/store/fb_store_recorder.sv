@@ -6,7 +6,7 @@
 //              come back by order of registers (regs/recorder.rdl). The drawing stands in
 //              docs/modules/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
-// Latency:     as its parts; 3 cycles from an extent's first beat to its write.
+// Latency:     2 cycles from an extent's first beat to its address, 3 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
 // Limits:      512-bit registers: two, those of block RAM.
 // Does not implement: processing elements: their settings go out and they stand before it.

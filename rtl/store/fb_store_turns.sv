@@ -85,6 +85,17 @@ module fb_store_turns
   else $error("fb_store_turns (%m): an answer, and no packet waits for it");
 `endif
 
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Name ("m_axis_wr")
+  ) u_check_wr (
+      .clk,
+      .rst,
+      .valid(m_axis_wr_tvalid),
+      .ready(m_axis_wr_tready),
+      .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
+  );
+
 endmodule
 
 `default_nettype wire

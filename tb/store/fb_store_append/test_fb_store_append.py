@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_store_append between streams of cocotbext-axi, against where extents have to lie."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import with_timeout
+from cocotbext.axi import AxiStreamSink, AxiStreamSource
+
+import harness
+from extents import BEAT, PAGE, PATIENCE_US, Extent, Region, Row, Streamer, extent
+from forebay import spec
+from runner import simulate
+
+DEPTH = 64
+
+
+class Bench:
+    """Extents in, writes and rows out, and the region that both have to agree with."""
+
+    def __init__(self, dut, fail: float = 0.0) -> None:
+        self.dut = dut
+        self.streamer = Streamer(dut, fail)
+        self.objects = harness.axi_stream(AxiStreamSource, dut, "s_axis_object")
+        self.heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_head")
+        self.rows = harness.axi_stream(AxiStreamSink, dut, "m_axis_row")
+        self.region = Region(0, 0, False)
+        self.due: list[Row] = []
+        self.time = 0
+
+    async def start(self, pages: int, ring: bool = False, base: int = 7) -> None:
+        """Reset with a region of so many pages; taking extents is enabled."""
+        dut = self.dut
+        self.region = Region(base * PAGE, pages * PAGE, ring)
+        dut.restart.value = 0
+        dut.cfg_enable.value = 1
+        dut.cfg_ring.value = ring
+        dut.cfg_base.value = base
+        dut.cfg_bytes.value = pages
+        dut.now.value = 0
+        cocotb.start_soon(self.clock())
+        await harness.start(dut)
+
+    async def clock(self) -> None:
+        """Let the time for the rows go on."""
+        while True:
+            await harness.step(self.dut.clk)
+            self.dut.now.value = harness.cycle()
+
+    def stall(self, idle: float, stall: float) -> None:
+        """Pause sources and sinks at random."""
+        for source in (self.objects, self.heads):
+            source.set_pause_generator(harness.stalls(idle))
+        for each in (self.streamer.sink, self.streamer.answers, self.rows):
+            each.set_pause_generator(harness.stalls(stall))
+
+    def send(self, what: Extent) -> None:
+        """Queue an extent, and remember where it has to lie."""
+        self.objects.send_nowait(what.frame())
+        self.heads.send_nowait(what.word())
+        self.due += self.region.place(what)
+
+    async def row(self) -> Row:
+        """Take the next row; its time is not before that of the last one."""
+        found = await with_timeout(self.rows.recv(), PATIENCE_US, "us")
+        row, time = Row.parse(bytes(found.tdata))
+        assert self.time <= time <= harness.cycle()
+        self.time = time
+        return row
+
+    async def check(self) -> list[Row]:
+        """Take all rows; they and the writes are those that are due, and nothing is left."""
+        answered = 0
+        found = []
+        for due in self.due:
+            row = await self.row()
+            code = 0
+            if not due.flags & spec.JOURNAL_SKIPPED:
+                code = self.streamer.codes[answered]
+                answered += 1
+            assert row == due._replace(code=code)
+            found.append(row)
+        assert self.streamer.writes == self.region.writes
+        await harness.step(self.dut.clk, 10)
+        assert self.rows.empty() and self.dut.open.value == 0 and self.dut.waiting.value == 0
+        assert self.dut.position.value == self.region.at
+        self.due = []
+        return found
+
+
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4], ring=[False, True])
+async def any_extents(dut, idle: float, stall: float, ring: bool) -> None:
+    """Each lies where it has to, the region's end included, and its row says so."""
+    bench = Bench(dut, fail=0.3)
+    await bench.start(6 if ring else 30, ring, base=random.getrandbits(40))
+    bench.stall(idle, stall)
+    for _ in range(14):
+        bench.send(extent())
+    # One that goes over the end, and what comes behind it.
+    bench.send(extent(bench.region.size - bench.region.at % bench.region.size + 70))
+    for _ in range(10):
+        bench.send(extent())
+    rows = await bench.check()
+    flags = {row.flags & ~spec.JOURNAL_WHOLE for row in rows}
+    assert flags == {0, spec.JOURNAL_CUT} | (set() if ring else {spec.JOURNAL_SKIPPED})
+    assert any(row.code for row in rows)
+
+
+@cocotb.test()
+@cocotb.parametrize(pages=[0, 1, 2], ring=[False, True])
+async def small_regions(dut, pages: int, ring: bool) -> None:
+    """A region of a page, or of none: what fits exactly is not cut, what does not is."""
+    bench = Bench(dut)
+    await bench.start(pages, ring)
+    for length in (PAGE, PAGE + 1, 1, 2 * PAGE, 3 * PAGE + 7, BEAT):
+        bench.send(extent(length))
+    rows = await bench.check()
+    if not pages:
+        assert all(row.flags & spec.JOURNAL_SKIPPED for row in rows)
+    elif ring:
+        assert not any(row.flags & spec.JOURNAL_SKIPPED for row in rows)
+
+
+@cocotb.test()
+async def whole_and_cut(dut) -> None:
+    """The rows of a cut say where each part begins in its object, and no part is whole."""
+    bench = Bench(dut)
+    await bench.start(1, ring=True)
+    bench.send(extent(2 * PAGE + 5, broken=False, missing=3))
+    first, second, third = await bench.check()
+    assert [row.flags for row in (first, second, third)] == [spec.JOURNAL_CUT] * 2 + [0]
+    assert [row.missing for row in (first, second, third)] == [3, 0, 0]
+    places = [
+        int.from_bytes(row.header[spec.FRAMING_PLACE_AT :], "little") for row in (second, third)
+    ]
+    assert places[1] - places[0] == PAGE
+    bench.send(extent(PAGE, broken=False))
+    assert (await bench.check())[0].flags == spec.JOURNAL_WHOLE
+
+
+@cocotb.test()
+async def nobody_answers(dut) -> None:
+    """As many extents as there are rows for are stored ahead of the answers, then all waits."""
+    bench = Bench(dut)
+    await bench.start(4 * DEPTH)
+    bench.streamer.silent = True
+    for _ in range(2 * DEPTH):
+        bench.send(extent(random.randrange(1, 200)))
+    await harness.step(dut.clk, 20 * DEPTH)
+    # One more than the memory holds rests at its output.
+    assert dut.waiting.value == len(bench.streamer.writes) == DEPTH + 1 and bench.rows.empty()
+    bench.streamer.silent = False
+    bench.streamer.answer()
+    await bench.check()
+
+
+@cocotb.test()
+async def disabled_in_mid_extent(dut) -> None:
+    """An extent that has begun is taken to its end, over the region's too; the next one waits."""
+    bench = Bench(dut)
+    await bench.start(2, ring=True)
+    bench.send(extent(2 * PAGE + 100))
+    await harness.until(dut.clk, dut.open)
+    dut.cfg_enable.value = 0
+    await bench.check()
+    bench.send(extent(100))
+    await harness.step(dut.clk, 100)
+    assert dut.open.value == 0 and len(bench.streamer.writes) == 2
+    dut.cfg_enable.value = 1
+    await bench.check()
+
+
+@cocotb.test()
+async def begins_anew(dut) -> None:
+    """Behind `restart` comes the beginning of whatever region there is then."""
+    bench = Bench(dut)
+    await bench.start(3)
+    for length in (PAGE, 3 * PAGE, 5):
+        bench.send(extent(length))
+    await bench.check()
+    for base in (1000, 2**52 - 5):
+        dut.cfg_enable.value = 0
+        dut.cfg_base.value = base
+        dut.cfg_bytes.value = 4
+        await harness.step(dut.clk)
+        dut.restart.value = 1
+        await harness.step(dut.clk)
+        dut.restart.value = 0
+        dut.cfg_enable.value = 1
+        bench.region = Region(base * PAGE, 4 * PAGE, False)
+        bench.streamer.forget()
+        for length in (2 * PAGE, 1, PAGE + 1):
+            bench.send(extent(length))
+        await bench.check()
+
+
+@cocotb.test()
+async def reset_in_mid_packet(dut) -> None:
+    """A reset forgets extents and rows; what comes then lies at the region's beginning."""
+    bench = Bench(dut)
+    await bench.start(8, ring=True)
+    for turn in range(8):
+        bench.streamer.silent = turn % 2 == 0
+        for _ in range(3):
+            bench.send(extent(random.randrange(1, 5 * PAGE)))
+        await harness.step(dut.clk, random.randrange(1, 250))
+        await harness.reset(dut, 2)
+        for each in (bench.objects, bench.heads, bench.rows):
+            each.clear()
+        bench.streamer.forget()
+        await harness.step(dut.clk, 2)
+        bench.streamer.silent = False
+        bench.region = Region(bench.region.base, bench.region.size, True)
+        bench.due = []
+        bench.send(extent())
+        await bench.check()
+
+
+@cocotb.test()
+async def full_rate(dut) -> None:
+    """The address comes 2 cycles after the extent, then a beat in every cycle."""
+    bench = Bench(dut)
+    await bench.start(64)
+    out: list[int] = []
+    cocotb.start_soon(harness.record(dut.clk, dut.m_axis_wr_tvalid, dut.m_axis_wr_tready, out))
+    count, beats = 20, 9
+    for _ in range(count):
+        bench.send(extent(beats * BEAT))
+    began = await harness.until(dut.clk, dut.s_axis_object_tvalid)
+    await bench.check()
+    each = [
+        began + turn * (beats + 2) + 1 + beat for turn in range(count) for beat in range(beats + 1)
+    ]
+    assert out == each
+
+
+@harness.provocation
+async def no_room(dut) -> None:
+    """A row that finds no room must be noticed."""
+    bench = Bench(dut)
+    await bench.start(4)
+    bench.send(extent(10 * BEAT))
+    await harness.until(dut.clk, dut.m_axis_wr_tlast)
+    dut.u_rows.level_q.value = DEPTH
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def restart_in_mid_extent(dut) -> None:
+    """A restart while an extent is open must be noticed."""
+    bench = Bench(dut)
+    await bench.start(4)
+    bench.send(extent(PAGE))
+    await harness.until(dut.clk, dut.open)
+    dut.restart.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def stray_answer(dut) -> None:
+    """An answer that nobody waits for must be noticed."""
+    bench = Bench(dut)
+    await bench.start(4)
+    bench.streamer.unanswered = 1
+    bench.streamer.answer()
+    await harness.step(dut.clk, 5)
+
+
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The stream checker is awake."""
+    await Bench(dut).start(4)
+    await harness.withdraw(dut.clk, dut.u_check_wr)
+
+
+@harness.provocation
+async def withdraw_row(dut) -> None:
+    """So is that of the rows."""
+    await Bench(dut).start(4)
+    await harness.withdraw(dut.clk, dut.u_check_row)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(__file__, "fb_store_append", {"Depth": DEPTH}, **options)
+
+
+def test_append() -> None:
+    """Run the coroutines above."""
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("no_room", "row_has_room"),
+        ("restart_in_mid_extent", "restarts_at_rest"),
+        ("stray_answer", "answers_are_awaited"),
+        ("withdraw", "m_axis_wr: valid fell"),
+        ("withdraw_row", "m_axis_row: valid fell"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)
