@@ -92,6 +92,7 @@ BENCHES = {
     },
     "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "scale": [FOREBAY, "bench", "scale", "--svg", str(OUT / "scale.svg")],
+    "net": [FOREBAY, "bench", "net"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],

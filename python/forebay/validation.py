@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forebay import validation_net
+
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "build" / "bench"
 DOCUMENT = ROOT / "docs" / "VALIDATION.md"
@@ -539,6 +541,11 @@ def main() -> int:
     parity = parity_table(options.reports)
     if parity:
         new = replaced(new, parity, (PARITY_BEGIN, PARITY_END))
+    network = validation_net.table(options.reports)
+    if network:
+        new = replaced(new, network[0], (validation_net.BEGIN, validation_net.END))
+        print(f"{validation_net.REPORT}: {network[1]} figures are not as asked for")
+        missed += network[1]
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:
