@@ -52,9 +52,11 @@ def headroom_lines(report: dict[str, Any]) -> list[Line]:
 def loss_lines(report: dict[str, Any]) -> list[Line]:
     """Return the lines of a peer that ignores pause, and of the shortest frames."""
     row, short = report["ignored"], report["short"]
-    found = (
-        f"{row['offered_frames']:,} = {row['stored_frames']:,} + {row['overflow_frames']:,} frames, "
-        f"{row['offered_bytes']:,} = {row['stored_frame_bytes']:,} + {row['overflow_bytes']:,} bytes"
+    frames = [row[f"{name}_frames"] for name in ("offered", "stored", "overflow")]
+    octets = [row[name] for name in ("offered_bytes", "stored_frame_bytes", "overflow_bytes")]
+    found = ", ".join(
+        f"{offered:,} = {stored:,} + {lost:,} {unit}"
+        for (offered, stored, lost), unit in ((frames, "frames"), (octets, "bytes"))
     )
     exact = row["unaccounted_frames"] == row["unaccounted_bytes"] == row["differ_bytes"] == 0
     gaps = (
@@ -63,11 +65,11 @@ def loss_lines(report: dict[str, Any]) -> list[Line]:
     )
     together = row["missing_frames"] + row["missing_at_end"] == row["overflow_frames"]
     rate = f"{short['million_frames_per_second']:.1f} million/s"
-    frames = f"{short['lost']} of {short['frames']:,} at {rate}, {short['filtered']:,} filtered"
+    few = f"{short['lost']} of {short['frames']:,} at {rate}, {short['filtered']:,} filtered"
     return [
         ("a peer that ignores pause: offered = stored + counted", "exactly", found, exact),
         ("its gaps, each with its place", "all", gaps, together and not row["wrong"]),
-        ("frames of 64 bytes at line rate, filter on: lost", "0", frames, short["lost"] == 0),
+        ("frames of 64 bytes at line rate, filter on: lost", "0", few, short["lost"] == 0),
     ]
 
 

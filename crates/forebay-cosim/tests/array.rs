@@ -12,7 +12,7 @@ use forebay_cosim::{
     Access, Config, Direction, Drive, Outcome, Payload, Read, Reference, Sink, Stall, Stalls,
     System, Workload, Write, rtl,
 };
-use forebay_driver::{ArrayOptions, Layout};
+use forebay_driver::ArrayOptions;
 use forebay_model::{FaultAction, FaultPlan, Trigger};
 use forebay_spec::nvme::Status;
 use forebay_spec::streamer::UserError;
@@ -101,6 +101,7 @@ fn regions_of_their_own() {
             }
         }
         let mut system = system(config);
+        let layout = system.session().expect("up").facts().layout();
         let region = layout.region().expect("apart");
         assert_eq!(region, 3 << 20);
         for drive in 0..u64::from(drives) {

@@ -284,6 +284,16 @@ impl NetPort {
         Ok(tallies)
     }
 
+    /// Changes after how many cycles of the core's clock without a frame an unfinished extent ends; 0:
+    /// never. To be done while nothing is received.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn set_idle(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
+        let cycles = regs::idle::CYCLES.put(cycles.into());
+        self.registers.write(bus, regs::idle::OFFSET, cycles)
+    }
+
     /// Waits until the memory for frames received is empty, and stays so for a while.
     ///
     /// # Errors

@@ -135,6 +135,8 @@ impl<'s> Recorder<'s> {
     fn finish(&mut self, began: Time) -> Result<Recorded> {
         let system = &mut self.session.system;
         system.run_cycles(PASSING_CYCLES)?;
+        // Nothing comes any more: what a sender left unfinished ends now.
+        self.net.set_idle(system, PASSING_CYCLES as u32)?;
         let late = system.now() + LIMIT.as_nanos() as Time * 1000;
         while !self.is_quiet()? && self.session.system.now() < late {
             self.session.system.run_cycles(LOOK_CYCLES)?;

@@ -26,8 +26,8 @@ const QUANTA: u16 = u16::MAX;
 const REFRESH: u16 = QUANTA / 8;
 /// Silence on end that a peer may ask for: 5.4 ms, more than any drive pauses.
 const WATCHDOG: u32 = 1 << 20;
-/// Cycles without a frame that end an unfinished extent: 1 ms.
-const IDLE_CYCLES: u32 = 300_000;
+/// Cycles without a frame that end an unfinished extent: 1 s.
+const IDLE_CYCLES: u32 = 300_000_000;
 /// Cycles of the MAC's clock in a second.
 const MAC_HZ: u64 = 322_265_625;
 /// Longest payload of a frame that is sent.
