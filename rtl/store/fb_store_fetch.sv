@@ -18,7 +18,7 @@
 module fb_store_fetch
   import fb_spec_pkg::*;
 #(
-    parameter int unsigned Depth = 16  // orders, and words, that may wait; a power of two, 2 to 1024
+    parameter int unsigned Depth = 16  // orders, and words, that may wait, a power of two
 ) (
     input wire clk,
     input wire rst,
