@@ -81,7 +81,7 @@ class Bench:
 @cocotb.parametrize(idle=[0.0, 0.6], stall=[0.0, 0.6])
 async def full_blocks(dut, idle: float, stall: float) -> None:
     """Without a time-out only full blocks leave, over the end of a ring too."""
-    bench = Bench(dut, fail=0.3)
+    bench = Bench(dut, fail=0.5)
     await bench.start(pages=3, ring=1)
     bench.source.set_pause_generator(harness.stalls(idle))
     for each in (bench.streamer.sink, bench.streamer.answers):
@@ -90,7 +90,7 @@ async def full_blocks(dut, idle: float, stall: float) -> None:
     await bench.settle(rows=40)
     bench.check([ROWS] * 7)
     assert dut.lost.value == 0
-    assert dut.failed.value == sum(code != 0 for code in bench.streamer.codes) != 0
+    assert dut.failed.value == sum(code != 0 for code in bench.streamer.codes)
 
 
 @cocotb.test()
