@@ -5,12 +5,12 @@
 // What:        puts an address in front of each packet, which makes a write of the streamer of it,
 //              each at a multiple of 4 KiB. A packet that meets the region's end is cut there: the
 //              rest is a write and a row of its own, at the region's beginning. Without `cfg_ring`
-//              the end is the end, and what finds no room is skipped. A row leaves when the streamer
-//              has answered, so that it is never ahead of its data.
+//              the end is the end, and what finds no room is skipped. A row leaves when the
+//              streamer has answered, so that it is never ahead of its data.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_axis_object_*` within the cycle.
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
 // Throughput:  64 bytes a cycle, and two cycles for each write.
-// Limits:      `restart` only while `open` is low and `waiting` is 0; settings are steady otherwise.
+// Limits:      `restart` only while `open` is low and `waiting` is 0; else settings are steady.
 //              One extent more than Depth may wait for its answer: it rests in the register of the
 //              memory. 512-bit registers: that one.
 // Does not implement: blocks of rows (fb_store_journal); several extents in a page.

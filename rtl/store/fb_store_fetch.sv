@@ -3,14 +3,14 @@
 // fb_store_fetch: objects from the SSD, one after the other, for who sends them.
 //
 // What:        an order is an address, a length and a number. It becomes a read command of the
-//              streamer, and a word that goes beside the object's data. Orders and commands go ahead
-//              of the data, so that the SSD is kept busy.
+//              streamer, and a word that goes beside the object's data. Orders and commands go
+//              ahead of the data, so that the SSD is kept busy.
 // Handshake:   valid/ready. `m_axis_object_*` follows `s_axis_rd_*` within the cycle.
 // Latency:     1 cycle from an order to its command.
 // Throughput:  64 bytes a cycle.
-// Limits:      an order has a byte or more. A read that fails ends with a byte that is the streamer's
-//              code: whoever gets it sees by the stated length that the object is not whole. 512-bit
-//              registers: none.
+// Limits:      an order has a byte or more. A read that fails ends with a byte that is the
+//              streamer's code: whoever gets it sees by the stated length that the object is not
+//              whole. 512-bit registers: none.
 // Does not implement: reading the journal.
 
 `default_nettype none
@@ -18,7 +18,7 @@
 module fb_store_fetch
   import fb_spec_pkg::*;
 #(
-    parameter int unsigned Depth = 16  // orders that may wait, and objects under way; a power of two
+    parameter int unsigned Depth = 16  // orders, and words, that may wait, a power of two
 ) (
     input wire clk,
     input wire rst,

@@ -2,10 +2,10 @@
 //
 // fb_store_journal: rows into blocks of 4 KiB, each a write of the streamer.
 //
-// What:        keeps rows until a block is full, the oldest of them has waited long enough (since it
-//              came or the block before was finished), or `sync` found them. A block goes to the next
-//              place of a region: at its end to the beginning with `cfg_ring`, else its rows are
-//              lost, and counted.
+// What:        keeps rows until a block is full, the oldest of them has waited long enough (since
+//              it came or the block before was finished), or `sync` found them. A block goes to
+//              the next place of a region: at its end to the beginning with `cfg_ring`, else its
+//              rows are lost, and counted.
 // Handshake:   valid/ready.
 // Latency:     a row is in memory 2 cycles after it was taken; a block takes 65 cycles.
 // Throughput:  63 rows in 66 cycles.

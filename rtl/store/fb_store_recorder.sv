@@ -2,8 +2,8 @@
 //
 // fb_store_recorder: between what comes from the network, what goes to it, and the streamer.
 //
-// What:        extents go to the SSD one behind the other, with a journal of what lies where; objects
-//              come back by order of registers (regs/recorder.rdl). The drawing stands in
+// What:        extents go to the SSD one behind the other, with a journal of what lies where;
+//              objects come back by order of registers (regs/recorder.rdl). The drawing stands in
 //              docs/modules/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     2 cycles from an extent's first beat to its address, 3 to itself.

@@ -29,7 +29,7 @@ class Bench:
         self.rows = harness.axi_stream(AxiStreamSink, dut, "m_axis_row")
         self.region = Region(0, 0, False)
         self.due: list[Row] = []
-        self.time = 0
+        self.times = [0]
 
     async def start(self, pages: int, ring: bool = False, base: int = 7) -> None:
         """Reset with a region of so many pages; taking extents is enabled."""
@@ -67,8 +67,8 @@ class Bench:
         """Take the next row; its time is not before that of the last one."""
         found = await with_timeout(self.rows.recv(), PATIENCE_US, "us")
         row, time = Row.parse(bytes(found.tdata))
-        assert self.time <= time <= harness.cycle()
-        self.time = time
+        assert self.times[-1] <= time <= harness.cycle()
+        self.times.append(time)
         return row
 
     async def check(self) -> list[Row]:
@@ -222,7 +222,7 @@ async def reset_in_mid_packet(dut) -> None:
 
 @cocotb.test()
 async def full_rate(dut) -> None:
-    """The address comes 2 cycles after the extent, then a beat in every cycle."""
+    """The address comes a cycle after the extent, then a beat in every cycle, and rows say when."""
     bench = Bench(dut)
     await bench.start(64)
     out: list[int] = []
@@ -236,6 +236,7 @@ async def full_rate(dut) -> None:
         began + turn * (beats + 2) + 1 + beat for turn in range(count) for beat in range(beats + 1)
     ]
     assert out == each
+    assert bench.times[1:] == [began + turn * (beats + 2) for turn in range(count)]
 
 
 @harness.provocation
