@@ -34,6 +34,9 @@ const LOOK_CYCLES: u64 = 64;
 /// Cycles from the last beat at the MAC until it shows in the memory's level.
 const PASSING_CYCLES: u64 = 256;
 
+/// Bytes on the wire of the longest frame that is sent.
+const FRAME_MOST: u64 = 9_038;
+
 /// What is recorded, where, and how.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -184,11 +187,19 @@ impl<'s> Recorder<'s> {
             progress.at(number as u64);
         }
         self.port.finish_fetches(system, LIMIT)?;
-        // The last frames leave the memory, and reach the other end of the cable.
-        let sends = |system: &System| system.network().is_none_or(Network::is_at_end);
-        system.run_cycles(PASSING_CYCLES)?;
-        system.run_until(sends)?;
-        recorded.wire = system.network().map(Network::counters).unwrap_or_default();
+        // The last frames leave the memory one by one, at the pace that was asked for.
+        let rate = self.plan.back.map_or(0, |back| u64::from(back.rate)).max(1);
+        let cycles = PASSING_CYCLES + 2 * FRAME_MOST * 256 / rate;
+        let mut before = None;
+        loop {
+            let wire = system.network().map(Network::counters).unwrap_or_default();
+            recorded.wire = wire;
+            let sent = wire.transmitted.total().frames;
+            if before.replace(sent) == Some(sent) {
+                break;
+            }
+            system.run_cycles(cycles)?;
+        }
         recorded.recorder = self.port.counters(system)?;
         Ok(())
     }
