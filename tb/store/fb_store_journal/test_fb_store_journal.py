@@ -98,7 +98,7 @@ async def full_blocks(dut, idle: float, stall: float) -> None:
 async def any_rows(dut, wait: int, ring: int) -> None:
     """However rows, time-outs and syncs meet, each row is in one block, in order, or is lost."""
     bench = Bench(dut, fail=0.1)
-    pages = random.randrange(3, 9)
+    pages = random.randrange(3, 6)
     await bench.start(pages, wait, ring=ring)
     for each in (bench.source, bench.streamer.sink, bench.streamer.answers):
         each.set_pause_generator(harness.stalls(0.4))
