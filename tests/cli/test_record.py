@@ -177,6 +177,42 @@ def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     assert report["gap_count"] == len(report["gaps"]) > 0
 
 
+def test_mishaps_and_garbage_add_up(forebay: Run) -> None:
+    """Whatever comes between good frames is counted, and the good ones are stored."""
+    words = ["--generate", "8MiB", "--mishaps", "3000", "--garbage", "100", "--json", "-"]
+    report = forebay("run", *words).report
+    arrivals, places = named(report, "arrivals"), named(report, "places")
+    for kind in ("damaged", "runt", "giant", "alien", "pause"):
+        assert arrivals[kind] > 0, kind
+    assert sum(places.values()) == arrivals["datagram"]
+    assert sum(arrivals.values()) == report["offered"]["count"] and not report["wrong"]
+    assert report["stored"]["bytes"] > 7 << 20
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+def test_a_switch_passes_the_pressure_on(forebay: Run, ignores: bool) -> None:
+    """It pauses its sender itself; where that does not listen, the switch loses, and we note it."""
+    words = ["--generate", "12MiB", "--switch", *(["--peer-ignores"] if ignores else [])]
+    report = forebay("run", *words, "--json", "-").report
+    assert report["switch"]["xoff"] > 0 and report["pause"]["xoff"] > 0
+    assert (report["switch"]["overflow"] > 0) == ignores
+    assert named(report, "arrivals").keys() == {"datagram"} and not report["wrong"]
+    assert 0 <= report["switch"]["overflow"] - report["missing_frames"] < 500
+    assert ignores or report["stored"]["bytes"] == 12 << 20
+
+
+@pytest.mark.parametrize("memory", ["dram", "host"])
+def test_payload_may_wait_elsewhere(forebay: Run, tmp_path: Path, memory: str) -> None:
+    """The same with the buffer in on-board DRAM and in host memory, for two drives."""
+    text = f'[buffer]\nmemory = "{memory}"\n[[ssd]]\nprofile = "990pro-2tb"\ncount = 2\n'
+    (tmp_path / "x.toml").write_text(text)
+    objects = make_objects(5, 20_000, 90_000)
+    wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
+    words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"]
+    forebay("run", tmp_path / "x.toml", *words)
+    assert files(tmp_path / "objects") == objects
+
+
 def test_the_journal_lies_on_the_drive(forebay: Run, tmp_path: Path) -> None:
     """Python reads the drive's image by the published layout, and finds the objects."""
     objects = make_objects(70, 100, 9000)

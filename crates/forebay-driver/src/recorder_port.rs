@@ -189,12 +189,13 @@ impl RecorderPort {
     /// # Errors
     /// It does not come to rest within `limit`, or the bus fails.
     pub fn finish(&self, bus: &mut dyn Bus, limit: Duration) -> Result<RecorderCounters, Error> {
-        self.wait(bus, limit, "the end of the last extent", |status| {
-            !status.open && status.waiting == 0
-        })?;
+        let quiet = |status: &RecorderStatus| !status.open && status.waiting == 0;
+        self.wait(bus, limit, "the end of the last extent", quiet)?;
         let control = self.registers.read(bus, regs::control::OFFSET)?;
         let stopped = control & !regs::control::ENABLE.mask();
         self.registers.write(bus, regs::control::OFFSET, stopped)?;
+        // One may have begun in between: its row would come behind the sync, and wait for ever.
+        self.wait(bus, limit, "the end of the last extent", quiet)?;
         self.registers.write(bus, regs::sync::OFFSET, 1)?;
         self.wait(bus, limit, "the writing of the journal's rows", |status| {
             status.rows == 0

@@ -43,6 +43,20 @@ pub struct RecordArgs {
     /// Bytes of each of these objects
     #[arg(long, value_name = "SIZE", value_parser = values::length, default_value = "1MiB")]
     pub object: u64,
+    /// Offer them at this rate on the wire, in place of as fast as it takes them
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    pub offered: Option<u64>,
+    /// Lose, repeat, delay, swap and damage so many of a million of the network's frames
+    #[arg(long, value_name = "PER_MILLION", default_value_t = 0,
+          value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub mishaps: u32,
+    /// Garbage behind so many of a thousand of them: noise, runts, giants, turned bits, pause frames
+    #[arg(long, value_name = "PER_THOUSAND", default_value_t = 0,
+          value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub garbage: u32,
+    /// There is a switch on the way, which pauses its sender itself while we pause it
+    #[arg(long)]
+    pub switch: bool,
     /// Quanta from a pause frame until the peer is silent; 394 is the most that 802.3 allows
     #[arg(long, value_name = "QUANTA", default_value_t = 394,
           value_parser = clap::value_parser!(u32).range(0..=65_535))]

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use forebay_model::net::{Network, Objects, Source, Tap as Listener, objects_of};
+use forebay_model::net::{
+    Disorder, Flow, Garbage, Network, Objects, Paced, Source, Tap as Listener, objects_of,
+};
 use serde::Serialize;
 
 use super::setup;
@@ -95,6 +97,7 @@ impl Beyond {
             beyond.source = Box::new(sender.in_stream(pipeline.source.stream, 0));
             beyond.bytes = Some(bytes);
         }
+        beyond.source = troubled(beyond.source, args, pipeline)?;
         Ok(beyond)
     }
 
@@ -109,6 +112,28 @@ impl Beyond {
             .map(|it| Box::new(it) as Box<dyn Listener>);
         interface.into_iter().chain(written).collect()
     }
+}
+
+/// A source with all that the options do to its frames.
+fn troubled(
+    mut source: Box<dyn Source>,
+    args: &RunArgs,
+    pipeline: &Pipeline,
+) -> Result<Box<dyn Source>> {
+    let (record, seed) = (&args.record, args.machine.seed);
+    if record.mishaps > 0 {
+        source = Box::new(Disorder::by_chance(source, seed, record.mishaps));
+    }
+    if record.garbage > 0 {
+        let limit = setup::plan(args, pipeline).net.frame_bytes;
+        let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
+        let garbage = Garbage::new(source, seed, record.garbage, limit.into())?;
+        source = Box::new(garbage.with_flow(flow));
+    }
+    if let Some(rate) = record.offered {
+        source = Box::new(Paced::new(source, rate)?);
+    }
+    Ok(source)
 }
 
 /// Runs it.

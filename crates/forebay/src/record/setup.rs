@@ -8,7 +8,7 @@ use forebay_cosim::{CLOCK_PERIOD, Config};
 use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
 use forebay_driver::recorder_port::{self, Recording};
 use forebay_model::Medium;
-use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station};
+use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station, Switch};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
 
@@ -111,7 +111,7 @@ pub fn network(args: &RunArgs, pipeline: &Pipeline) -> Settings {
         peer: Peer {
             response: (!args.record.peer_ignores).then_some(args.record.peer_response),
         },
-        ..Settings::default()
+        switch: args.record.switch.then(Switch::default),
     }
 }
 

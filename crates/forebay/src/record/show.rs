@@ -55,6 +55,16 @@ pub fn show(report: &Report, args: &RunArgs) {
     }
     page.field("wire", wire(report));
     page.field("pause", pause(report));
+    if let Some(switch) = summary.switch {
+        let text = format!(
+            "held up to {}, asked the peer {} times for silence; {} frames refused, {} without room",
+            render::bytes(switch.most_bytes),
+            render::count(switch.xoff),
+            render::count(switch.refused),
+            render::count(switch.overflow)
+        );
+        page.field("switch", text);
+    }
     gaps(&mut page, report);
     extras(&mut page, report, args);
     let (good, sentence) = verdict(report);
@@ -226,6 +236,13 @@ fn verdict(report: &Report) -> (bool, String) {
     }
     if report.header.interrupted {
         return (true, "ended by Ctrl-C: what had come is stored".into());
+    }
+    if summary.missing_frames > 0 {
+        let text = format!(
+            "nothing was lost here; {} frames never came to the port",
+            render::count(summary.missing_frames)
+        );
+        return (true, text);
     }
     (true, "nothing was lost".into())
 }
