@@ -10,7 +10,8 @@
 // Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
 //              own: a beat that begins an extent waits until the word before has been taken.
 // Latency:     0 cycles; 1 to the head.
-// Throughput:  a beat in every cycle, a frame in every cycle. A refused frame takes its beats' time.
+// Throughput:  a beat in every cycle, a frame in every cycle, in every second one where each begins an
+//              extent. A refused frame takes its beats' time.
 // Limits:      one stream. `cfg_stream` changes only while no frame is there. 512-bit registers: none.
 // Does not implement: putting frames back into order.
 
