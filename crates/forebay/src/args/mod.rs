@@ -62,7 +62,7 @@ pub struct Cli {
 pub enum Command {
     /// Send a real file through the RTL to the drive and back, compare, report
     Demo(DemoArgs),
-    /// Write a file to the drive, read from it, or both
+    /// Write a file to the drive, read from it, or both; or record what comes from the network
     Run(Box<RunArgs>),
     /// Measure; beside each number an ideal host driver on the same drive
     Bench {
@@ -218,9 +218,6 @@ impl DefaultProfile for DriveIdeal {
 #[command(group = clap::ArgGroup::new("what")
     .args(["write", "read", "pipeline", "pcap", "tap", "generate"]).required(true).multiple(true))]
 pub struct RunArgs {
-    /// From the network.
-    #[command(flatten)]
-    pub record: RecordArgs,
     /// Write this file to the drive
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
@@ -284,6 +281,9 @@ pub struct RunArgs {
     /// The devices of `--bus vfio`.
     #[command(flatten, next_help_heading = "Hardware")]
     pub hardware: HardwareBusArgs,
+    /// From the network.
+    #[command(flatten)]
+    pub record: RecordArgs,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
