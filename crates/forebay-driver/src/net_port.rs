@@ -27,7 +27,8 @@ pub struct Thresholds {
     pub xon: u16,
     /// Quanta, of 512 bit times, that a frame asks for.
     pub quanta: u16,
-    /// What is left of them when the next frame is sent; fewer.
+    /// What is left of them when the next frame is sent: at most half, and 540 or more, so that no
+    /// peer speaks in between.
     pub refresh: u16,
 }
 
@@ -194,8 +195,16 @@ impl NetPort {
             quanta,
             refresh,
         } = thresholds;
-        let memory = self.receive_beats.saturating_sub(1);
+        // What the RTL would take in place of other values: docs/modules/net.md.
+        let memory = self.receive_beats / 8 * 7;
         at_most("XOFF in beats of 64 bytes", xoff, memory)?;
+        if xoff == 0 {
+            return Err(Error::Parameter {
+                parameter: "XOFF in beats of 64 bytes",
+                value: 0,
+                limit: "an empty memory must not ask for silence".into(),
+            });
+        }
         at_most(
             "XON in beats of 64 bytes",
             xon,
@@ -204,7 +213,7 @@ impl NetPort {
         at_most(
             "the quanta left at a refresh",
             refresh,
-            u64::from(quanta).saturating_sub(1),
+            u64::from(quanta) / 2,
         )?;
         Ok(regs::pause::XOFF.put(xoff.into())
             | regs::pause::XON.put(xon.into())
@@ -328,4 +337,56 @@ fn at_most(parameter: &'static str, value: impl Into<u64>, most: u64) -> Result<
         value,
         limit,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port() -> NetPort {
+        NetPort {
+            registers: Registers::new(PciAddress::new(1, 0, 0), 0, 0),
+            receive_beats: 2048,
+        }
+    }
+
+    #[test]
+    fn thresholds_that_contradict_are_refused() {
+        let good = Thresholds {
+            xoff: 1364,
+            xon: 682,
+            quanta: 0xffff,
+            refresh: 0x1fff,
+        };
+        let register = port().thresholds(good).expect("in order");
+        assert_eq!(regs::pause::XOFF.get(register), 1364);
+        assert_eq!(regs::pause::XON.get(register), 682);
+        let bad = [
+            Thresholds {
+                xoff: 0,
+                xon: 0,
+                ..good
+            },
+            Thresholds { xon: 1364, ..good },
+            Thresholds { xoff: 1793, ..good },
+            Thresholds {
+                refresh: 0x8000,
+                ..good
+            },
+            Thresholds {
+                quanta: 0,
+                refresh: 0,
+                ..good
+            },
+        ];
+        for thresholds in &bad[..4] {
+            let refused = port().thresholds(*thresholds);
+            assert!(
+                matches!(refused, Err(Error::Parameter { .. })),
+                "{thresholds:?}"
+            );
+        }
+        // Without quanta nothing is asked for: the RTL's own rule.
+        assert!(port().thresholds(bad[4]).is_ok());
+    }
 }

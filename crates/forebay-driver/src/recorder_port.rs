@@ -349,3 +349,33 @@ impl Region {
         format!("{} bytes from {} on", self.bytes, self.address)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_lies_on_the_drive_in_whole_pages() {
+        let region = |address, bytes| Region {
+            address,
+            bytes,
+            ring: false,
+        };
+        let check = |region: Region| region.check("the region", 1 << 20);
+        assert!(check(region(0, 1 << 20)).is_ok());
+        assert!(check(region((1 << 20) - 4096, 4096)).is_ok());
+        let bad = [
+            region(0, 0),
+            region(512, 4096),
+            region(0, 4097),
+            region(4096, 1 << 20),
+            region(u64::MAX - 4095, 8192),
+        ];
+        for region in bad {
+            assert!(
+                matches!(check(region), Err(Error::Refused { .. })),
+                "{region:?}"
+            );
+        }
+    }
+}

@@ -15,6 +15,8 @@ use crate::failure::Result;
 
 /// Bytes of a beat of the memory for frames, in which thresholds are counted.
 const BEAT: u64 = 64;
+/// The RTL takes no higher XOFF than this.
+const NAMED_MOST: u64 = MEMORY / 8 * 7;
 /// Bytes of that memory, as `fb_net_port` is built.
 const MEMORY: u64 = 2048 * BEAT;
 /// Bytes of a frame on the wire around what counts for the MTU.
@@ -228,7 +230,7 @@ fn named(field: &Field<'_>, levels: &toml::Table) -> Result<Pause> {
         ));
     };
     let whole = xoff.is_multiple_of(BEAT) && xon.is_multiple_of(BEAT);
-    if xon < xoff && xoff <= MEMORY - BEAT && whole {
+    if xon < xoff && xoff <= NAMED_MOST && whole {
         return Ok(Pause {
             xoff: xoff as u32,
             xon: xon as u32,
@@ -236,8 +238,8 @@ fn named(field: &Field<'_>, levels: &toml::Table) -> Result<Pause> {
     }
     Err(field.refuse(
         &format!(
-            "xon is less than xoff, xoff less than the memory of {MEMORY} bytes, and both are \
-             multiples of {BEAT}"
+            "xon is less than xoff, xoff at most {NAMED_MOST}, which leaves an eighth of the memory, \
+             and both are multiples of {BEAT}"
         ),
         "choose such levels, or \"auto\"",
     ))
