@@ -12,7 +12,7 @@ FROM ?= 0
 SECONDS ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz lint format waves resources generate docs setup setup-run \
+.PHONY: help demo test nightly bench fuzz lint format waves resources generate docs setup setup-run \
         setup-test clean distclean build/forebay
 
 help: ## this list
@@ -23,6 +23,9 @@ demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
 
 test: setup-test ## everything: lint, generated files, unit tests, end to end
 	@$(PYTHON) scripts/check.py --jobs $(JOBS)
+
+nightly: setup-test build/forebay ## the tests that take minutes each, beside `make test`
+	@$(PYTHON) -m pytest -q -m nightly tests/cli
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)

@@ -201,6 +201,7 @@ def test_a_switch_passes_the_pressure_on(forebay: Run, ignores: bool) -> None:
     assert ignores or report["stored"]["bytes"] == 12 << 20
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("memory", ["dram", "host"])
 def test_payload_may_wait_elsewhere(forebay: Run, tmp_path: Path, memory: str) -> None:
     """The same with the buffer in on-board DRAM and in host memory."""

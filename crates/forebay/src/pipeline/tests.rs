@@ -119,7 +119,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ),
         (
             "[source]\npause = { xoff = \"1MiB\", xon = 64 }",
-            "131072 bytes",
+            "at most 114688",
         ),
         ("[source]\nspeed = 7", "unknown field `speed`"),
         ("[drain]", "unknown field `drain`"),
