@@ -25,7 +25,7 @@ test: setup-test ## everything: lint, generated files, unit tests, end to end
 	@$(PYTHON) scripts/check.py --jobs $(JOBS)
 
 nightly: setup-test build/forebay ## the tests that take minutes each, beside `make test`
-	@$(PYTHON) -m pytest -q -m nightly tests/cli
+	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import pytest
 from forebay.filelist import ROOT
 from runner import simulate
 
 TESTS = str(ROOT / "tb/top/fb_top_host/test_fb_top_host.py")
 
 
+@pytest.mark.nightly
 def test_top() -> None:
     """Run all coroutines."""
     parameters = {"QueueDepth": 8, "HostPages": 16}
