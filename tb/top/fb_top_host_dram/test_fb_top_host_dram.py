@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+
 from forebay.filelist import ROOT
 from runner import simulate
 
