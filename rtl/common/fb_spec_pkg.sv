@@ -198,6 +198,31 @@ package fb_spec_pkg;
   localparam logic [7:0] JOURNAL_CUT = 8'h2;
   localparam logic [7:0] JOURNAL_SKIPPED = 8'h4;
 
+  // Index of the store: bytes of a block, and bits of a row's flags
+  localparam int unsigned INDEX_ROWS = 64;
+  localparam int unsigned INDEX_SESSION_AT = 624;
+  localparam int unsigned INDEX_NUMBER_AT = 632;
+  localparam int unsigned INDEX_CRC_AT = 636;
+  localparam int unsigned INDEX_OBJECT_AT = 640;
+  localparam int unsigned INDEX_OFFSET_AT = 1152;
+  localparam int unsigned INDEX_ADDRESS_AT = 1664;
+  localparam int unsigned INDEX_TIME_AT = 2176;
+  localparam int unsigned INDEX_LENGTH_AT = 2688;
+  localparam int unsigned INDEX_CRC32C_AT = 2944;
+  localparam int unsigned INDEX_SCORE_AT = 3200;
+  localparam int unsigned INDEX_MISSING_AT = 3456;
+  localparam int unsigned INDEX_STREAM_AT = 3712;
+  localparam int unsigned INDEX_CLASS_AT = 3840;
+  localparam int unsigned INDEX_FLAGS_AT = 3968;
+  localparam logic [15:0] ROW_COUNTS = 16'h1;
+  localparam logic [15:0] ROW_WHOLE = 16'h2;
+  localparam logic [15:0] ROW_CUT = 16'h4;
+  localparam logic [15:0] ROW_SKIPPED = 16'h8;
+  localparam logic [15:0] ROW_FAILED = 16'h10;
+  localparam logic [15:0] ROW_RESULT = 16'h20;
+  localparam logic [15:0] ROW_LATE = 16'h40;
+  localparam int unsigned ROW_CODE_LSB = 8;
+
   // Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36)
   localparam logic [47:0] PAUSE_ADDRESS = 48'h180c2000001;
   localparam logic [15:0] PAUSE_OPCODE = 16'h1;

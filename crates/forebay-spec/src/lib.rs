@@ -9,6 +9,7 @@
 //! * [`nvme`]: the parts of *NVM Express Base 2.0c* and *NVM Command Set 1.0c* that we speak.
 //! * [`pci`]: configuration space as both a model and a driver see it.
 //! * [`recorder`]: registers of the recorder, and its journal on the SSD.
+//! * [`store`]: tar files and their index on the SSD.
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,4 +22,5 @@ pub mod net;
 pub mod nvme;
 pub mod pci;
 pub mod recorder;
+pub mod store;
 pub mod streamer;

@@ -6,12 +6,14 @@
 
 mod c;
 mod python;
+mod rom;
 mod systemverilog;
 mod tables;
 mod wireshark;
 
 pub use c::render_c;
 pub use python::render_python;
+pub use rom::{render_columns, render_rom};
 pub use systemverilog::render_systemverilog;
 pub use tables::GROUPS;
 pub use wireshark::render_wireshark;
@@ -87,6 +89,7 @@ mod tests {
         render_systemverilog(&mut text).unwrap();
         render_c(&mut text).unwrap();
         render_python(&mut text).unwrap();
+        render_rom(&mut text).unwrap();
         for line in text.lines() {
             assert!(line.len() <= 100 && line.trim_end() == line, "{line:?}");
         }

@@ -6,6 +6,7 @@ use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
 use crate::recorder::journal;
+use crate::store::index;
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
 
 /// A plain number: count, size or bit position.
@@ -308,6 +309,34 @@ pub const GROUPS: &[Group] = &[
             code("JOURNAL_WHOLE", 8, journal::WHOLE as u64),
             code("JOURNAL_CUT", 8, journal::CUT as u64),
             code("JOURNAL_SKIPPED", 8, journal::SKIPPED as u64),
+        ],
+    },
+    Group {
+        title: "Index of the store: bytes of a block, and bits of a row's flags",
+        constants: &[
+            count("INDEX_ROWS", index::ROWS as u64),
+            count("INDEX_SESSION_AT", index::SESSION_AT as u64),
+            count("INDEX_NUMBER_AT", index::NUMBER_AT as u64),
+            count("INDEX_CRC_AT", index::CRC_AT as u64),
+            count("INDEX_OBJECT_AT", index::OBJECT.at as u64),
+            count("INDEX_OFFSET_AT", index::OFFSET.at as u64),
+            count("INDEX_ADDRESS_AT", index::ADDRESS.at as u64),
+            count("INDEX_TIME_AT", index::TIME.at as u64),
+            count("INDEX_LENGTH_AT", index::LENGTH.at as u64),
+            count("INDEX_CRC32C_AT", index::CRC.at as u64),
+            count("INDEX_SCORE_AT", index::SCORE.at as u64),
+            count("INDEX_MISSING_AT", index::MISSING.at as u64),
+            count("INDEX_STREAM_AT", index::STREAM.at as u64),
+            count("INDEX_CLASS_AT", index::CLASS.at as u64),
+            count("INDEX_FLAGS_AT", index::FLAGS.at as u64),
+            code("ROW_COUNTS", 16, index::COUNTS as u64),
+            code("ROW_WHOLE", 16, index::WHOLE as u64),
+            code("ROW_CUT", 16, index::CUT as u64),
+            code("ROW_SKIPPED", 16, index::SKIPPED as u64),
+            code("ROW_FAILED", 16, index::FAILED as u64),
+            code("ROW_RESULT", 16, index::RESULT as u64),
+            code("ROW_LATE", 16, index::LATE as u64),
+            count("ROW_CODE_LSB", index::CODE_LSB as u64),
         ],
     },
     Group {

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The page in front of an extent's payload: tar header, JSON, tar header.
+//!
+//! It is a template with holes, each for one character. Hardware has the template as a ROM, and
+//! fills the holes from a memory with the extent's numbers as characters ([`Field`]). So does this
+//! module: what differs is only who counts.
+
+use super::{PAGE_BYTES, Session, tar};
+use crate::bytes::put;
+
+/// Offset of the JSON.
+pub const JSON_AT: usize = tar::BYTES;
+/// Bytes of the JSON.
+pub const JSON_BYTES: usize = PAGE_BYTES - 2 * tar::BYTES;
+/// Offset of the payload's tar header.
+pub const PAYLOAD_AT: usize = PAGE_BYTES - tar::BYTES;
+/// Bytes of the JSON that are more than blanks.
+pub const TEXT_BYTES: usize = 512;
+/// Characters of the template: a header, the JSON's text, a header.
+pub const TEMPLATE_CHARACTERS: usize = 2 * tar::BYTES + TEXT_BYTES;
+/// Bit of a template's character that makes a hole of it: below stands which.
+pub const HOLE: u16 = 1 << 8;
+
+/// Characters of an extent's numbers.
+pub const FIELD_CHARACTERS: usize = 256;
+
+/// Where in the characters a number stands, and in how many of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Index of its first character.
+    pub at: usize,
+    /// Characters.
+    pub len: usize,
+}
+
+macro_rules! fields {
+    ($($constant:ident $len:literal $doc:literal;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Place { $($constant),* }
+        const LENGTHS: &[usize] = &[$($len),*];
+        const fn field(index: usize) -> Field {
+            let (mut at, mut before) = (0, 0);
+            while before < index {
+                at += LENGTHS[before];
+                before += 1;
+            }
+            assert!(at + LENGTHS[index] <= FIELD_CHARACTERS);
+            Field { at, len: LENGTHS[index] }
+        }
+        $(#[doc = $doc] pub const $constant: Field = field(Place::$constant as usize);)*
+        /// All of them, with their names.
+        pub const FIELDS: &[(&str, Field)] = &[$((stringify!($constant), $constant)),*];
+    };
+}
+
+fields! {
+    NAME_STREAM 5 "Stream, with leading zeros.";
+    NAME_OBJECT 20 "Object, with leading zeros.";
+    NAME_OFFSET 20 "Offset, with leading zeros.";
+    SIZE 11 "Length, octal, with leading zeros.";
+    SECONDS 11 "Seconds since 1970, octal, with leading zeros.";
+    SUM 6 "Check sum of the header, octal, with leading zeros.";
+    EXTENSION 4 "File name extension, padded with NUL.";
+    SESSION 32 "Session, hexadecimal.";
+    OBJECT 20 "Object, with leading blanks.";
+    STREAM 5 "Stream, with leading blanks.";
+    OFFSET 20 "Offset, with leading blanks.";
+    LENGTH 10 "Length, with leading blanks.";
+    MISSING 10 "Frames missing before, with leading blanks.";
+    SEQUENCE 20 "Number of the first frame, with leading blanks.";
+    SENDER 3 "The sender's session, with leading blanks.";
+    TIME 20 "Nanoseconds since 1970, with leading blanks.";
+    CRC 8 "CRC32C, hexadecimal.";
+    CLASS 5 "Class or `null`, with leading blanks.";
+    SCORE 15 "Score or `null`, with leading blanks.";
+    WHOLE 5 "`true` or `false`, with leading blanks.";
+}
+
+/// Characters of the template under construction.
+struct Builder {
+    characters: [u16; TEMPLATE_CHARACTERS],
+    at: usize,
+}
+
+impl Builder {
+    const fn text(mut self, text: &str) -> Self {
+        let mut index = 0;
+        while index < text.len() {
+            self.characters[self.at] = text.as_bytes()[index] as u16;
+            self.at += 1;
+            index += 1;
+        }
+        self
+    }
+
+    const fn hole(mut self, field: Field) -> Self {
+        let mut index = 0;
+        while index < field.len {
+            self.characters[self.at] = HOLE | (field.at + index) as u16;
+            self.at += 1;
+            index += 1;
+        }
+        self
+    }
+
+    const fn to(mut self, at: usize) -> Self {
+        self.at = at;
+        self
+    }
+
+    const fn name(self, whole: bool) -> Self {
+        let name = self.hole(NAME_STREAM).text("/").hole(NAME_OBJECT);
+        if whole {
+            name.text(".")
+        } else {
+            name.text("@").hole(NAME_OFFSET).text(".")
+        }
+    }
+
+    /// The header of a file whose name is there, but for its size.
+    const fn header(mut self, at: usize) -> Self {
+        let blank = tar::blank(tar::FILE);
+        let mut index = tar::NAME_BYTES;
+        while index < tar::BYTES {
+            self.characters[at + index] = blank[index] as u16;
+            index += 1;
+        }
+        let header = self.to(at + tar::TIME_AT).hole(SECONDS);
+        let mut header = header
+            .to(at + tar::SUM_AT)
+            .hole(SUM)
+            .text("\0 ")
+            .to(at + tar::PREFIX_AT);
+        let mut digits = 0;
+        while digits < SESSION.len {
+            let len = if digits == 0 {
+                8
+            } else if digits < 20 {
+                4
+            } else {
+                12
+            };
+            if digits > 0 {
+                header = header.text("-");
+            }
+            header = header.hole(Field {
+                at: SESSION.at + digits,
+                len,
+            });
+            digits += len;
+        }
+        header
+    }
+}
+
+const fn template(whole: bool) -> [u16; TEMPLATE_CHARACTERS] {
+    let empty = Builder {
+        characters: [0; TEMPLATE_CHARACTERS],
+        at: 0,
+    };
+    let first = empty.name(whole).text("json").header(0);
+    let json = first.to(tar::SIZE_AT).text("00000006000").to(JSON_AT);
+    let json = json.text("{\n\"object\": ").hole(OBJECT);
+    let json = json.text(",\n\"stream\": ").hole(STREAM);
+    let json = json.text(",\n\"offset\": ").hole(OFFSET);
+    let json = json.text(",\n\"length\": ").hole(LENGTH);
+    let json = json.text(",\n\"whole\": ").hole(WHOLE);
+    let json = json.text(",\n\"missing\": ").hole(MISSING);
+    let json = json.text(",\n\"sequence\": ").hole(SEQUENCE);
+    let json = json.text(",\n\"sender\": ").hole(SENDER);
+    let json = json.text(",\n\"time_ns\": ").hole(TIME);
+    let json = json.text(",\n\"crc32c\": \"").hole(CRC);
+    let json = json.text("\",\n\"class\": ").hole(CLASS);
+    let mut json = json.text(",\n\"score\": ").hole(SCORE).text("\n}");
+    let second = JSON_AT + TEXT_BYTES;
+    while json.at < second {
+        json = json.text(" ");
+    }
+    let last = json.name(whole).hole(EXTENSION).header(second);
+    last.to(second + tar::SIZE_AT).hole(SIZE).characters
+}
+
+/// The page of a whole object.
+pub const TEMPLATE_WHOLE: [u16; TEMPLATE_CHARACTERS] = template(true);
+/// The page of any other extent.
+pub const TEMPLATE_PART: [u16; TEMPLATE_CHARACTERS] = template(false);
+
+/// What a page says of its extent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Facts {
+    /// Which recording.
+    pub session: Session,
+    /// File name extension, padded with NUL.
+    pub extension: [u8; 4],
+    /// Stream.
+    pub stream: u16,
+    /// Number of the object.
+    pub object: u64,
+    /// Where in it the extent begins.
+    pub offset: u64,
+    /// Bytes of payload.
+    pub length: u32,
+    /// A whole object.
+    pub whole: bool,
+    /// Frames that are missing before it; `u32::MAX` stands for more.
+    pub missing: u32,
+    /// Number of its first frame.
+    pub sequence: u64,
+    /// The sender's session, of the header of its frames.
+    pub sender: u8,
+    /// When it began: nanoseconds since 1970.
+    pub time: u64,
+    /// CRC32C of the payload.
+    pub crc32c: u32,
+    /// Class and score.
+    pub result: Option<(u16, f32)>,
+}
+
+/// Decimal digits, with `filler` in place of leading zeros.
+fn decimal(mut value: u64, filler: u8, digits: &mut [u8]) {
+    let mut first = true;
+    for digit in digits.iter_mut().rev() {
+        *digit = if value == 0 && !first {
+            filler
+        } else {
+            b'0' + (value % 10) as u8
+        };
+        value /= 10;
+        first = false;
+    }
+}
+
+fn hexadecimal(bytes: impl Iterator<Item = u8>, digits: &mut [u8]) {
+    let nibbles = bytes.flat_map(|byte| [byte >> 4, byte & 0xf]);
+    for (digit, nibble) in digits.iter_mut().zip(nibbles) {
+        *digit = b"0123456789abcdef"[usize::from(nibble)];
+    }
+}
+
+/// Text at the end of a field.
+fn word(text: &[u8], field: &mut [u8]) {
+    field.fill(b' ');
+    let at = field.len() - text.len();
+    field[at..].copy_from_slice(text);
+}
+
+/// Bits behind the binary point of a score that is about to be written.
+const FRACTION_BITS: u32 = 32;
+/// Half of the last digit that is written, in these.
+const HALF: u64 = 2147;
+/// Digits behind the decimal point.
+const FRACTION_DIGITS: usize = 6;
+/// From here on a score is not written.
+const SCORE_LIMIT: f32 = 1e7;
+
+/// A score with six digits behind the point; `null` where it has more than seven in front of it.
+///
+/// 0.5 of the last digit is added, taken down to a multiple of 2^-32, and the rest is cut off: no
+/// division, no table.
+fn score(value: f32, field: &mut [u8]) {
+    let magnitude = f32::from_bits(value.to_bits() & !(1 << 31));
+    // Also where it is no number.
+    if !(magnitude < SCORE_LIMIT) {
+        return word(b"null", field);
+    }
+    let bits = magnitude.to_bits();
+    let mantissa = u64::from(bits & ((1 << 23) - 1) | u32::from(bits >> 23 != 0) << 23);
+    // A unit of the mantissa is 2^(exponent - 150); subnormal numbers are far below what is seen.
+    let shift = (bits >> 23) as i32 - 150 + FRACTION_BITS as i32;
+    let fixed = match shift {
+        0.. => mantissa << shift,
+        _ => mantissa.checked_shr(shift.unsigned_abs()).unwrap_or(0),
+    } + HALF;
+    let (before, behind) = field.split_at_mut(field.len() - FRACTION_DIGITS - 1);
+    decimal(fixed >> FRACTION_BITS, b' ', before);
+    if value.is_sign_negative()
+        && let Some(place) = before.iter().rposition(|digit| *digit == b' ')
+    {
+        before[place] = b'-';
+    }
+    behind[0] = b'.';
+    let mut rest = fixed & ((1 << FRACTION_BITS) - 1);
+    for digit in &mut behind[1..] {
+        rest *= 10;
+        *digit = b'0' + (rest >> FRACTION_BITS) as u8;
+        rest &= (1 << FRACTION_BITS) - 1;
+    }
+}
+
+impl Facts {
+    /// The numbers as characters; the check sum, which is a header's, is blank.
+    #[must_use]
+    pub fn fields(&self) -> [u8; FIELD_CHARACTERS] {
+        let mut all = [b' '; FIELD_CHARACTERS];
+        let mut set = |field: Field, write: &dyn Fn(&mut [u8])| {
+            write(&mut all[field.at..field.at + field.len]);
+        };
+        set(NAME_STREAM, &|to| decimal(self.stream.into(), b'0', to));
+        set(NAME_OBJECT, &|to| decimal(self.object, b'0', to));
+        set(NAME_OFFSET, &|to| decimal(self.offset, b'0', to));
+        set(SIZE, &|to| tar::octal(self.length.into(), to));
+        set(SECONDS, &|to| tar::octal(self.time / 1_000_000_000, to));
+        set(EXTENSION, &|to| to.copy_from_slice(&self.extension));
+        set(SESSION, &|to| hexadecimal(self.session.0.into_iter(), to));
+        set(OBJECT, &|to| decimal(self.object, b' ', to));
+        set(STREAM, &|to| decimal(self.stream.into(), b' ', to));
+        set(OFFSET, &|to| decimal(self.offset, b' ', to));
+        set(LENGTH, &|to| decimal(self.length.into(), b' ', to));
+        set(MISSING, &|to| decimal(self.missing.into(), b' ', to));
+        set(SEQUENCE, &|to| decimal(self.sequence, b' ', to));
+        set(SENDER, &|to| decimal(self.sender.into(), b' ', to));
+        set(TIME, &|to| decimal(self.time, b' ', to));
+        set(CRC, &|to| {
+            hexadecimal(self.crc32c.to_be_bytes().into_iter(), to)
+        });
+        set(CLASS, &|to| match self.result {
+            Some((class, _)) => decimal(class.into(), b' ', to),
+            None => word(b"null", to),
+        });
+        set(SCORE, &|to| match self.result {
+            Some((_, value)) => score(value, to),
+            None => word(b"null", to),
+        });
+        let whole: &[u8] = if self.whole { b"true" } else { b"false" };
+        set(WHOLE, &|to| word(whole, to));
+        all
+    }
+
+    /// The page.
+    #[must_use]
+    pub fn to_page(&self) -> [u8; PAGE_BYTES] {
+        let fields = self.fields();
+        let template = if self.whole {
+            &TEMPLATE_WHOLE
+        } else {
+            &TEMPLATE_PART
+        };
+        let filled = template.map(|character| match character & HOLE {
+            0 => character as u8,
+            _ => fields[usize::from(character & 0xff)],
+        });
+        let mut page = [b' '; PAGE_BYTES];
+        put(&mut page, 0, &filled[..JSON_AT + TEXT_BYTES]);
+        put(&mut page, PAYLOAD_AT, &filled[JSON_AT + TEXT_BYTES..]);
+        page[PAYLOAD_AT - 1] = b'\n';
+        for at in [0, PAYLOAD_AT] {
+            let sum = page[at..].first_chunk().map_or(0, tar::sum);
+            tar::octal(
+                sum.into(),
+                &mut page[at + tar::SUM_AT..at + tar::SUM_AT + SUM.len],
+            );
+        }
+        page
+    }
+}
+
+/// What stands behind a payload, from the multiple of 512 behind its end up to the page's, as often as
+/// it fits: a global pax header without a word, which all tools pass over.
+pub const FILLER: [u8; tar::BYTES] = {
+    let mut header = tar::blank(tar::GLOBAL);
+    let mut at = 0;
+    while at < 11 {
+        header[tar::SIZE_AT + at] = b'0';
+        header[tar::TIME_AT + at] = b'0';
+        at += 1;
+    }
+    let name = *b"filler";
+    at = 0;
+    while at < name.len() {
+        header[at] = name[at];
+        at += 1;
+    }
+    let mut sum = tar::sum(&header);
+    at = SUM.len;
+    while at > 0 {
+        at -= 1;
+        header[tar::SUM_AT + at] = b'0' + (sum & 7) as u8;
+        sum >>= 3;
+    }
+    header[tar::KIND_AT - 1] = b' ';
+    header
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use proptest::prelude::*;
+    use std::format;
+    use std::string::{String, ToString};
+
+    fn text(value: f32) -> String {
+        let mut field = [0; SCORE.len];
+        score(value, &mut field);
+        String::from_utf8_lossy(&field).trim_start().to_string()
+    }
+
+    #[test]
+    fn scores_are_written() {
+        let cases = [
+            (0.0, "0.000000"),
+            (0.7, "0.700000"),
+            (-0.8125, "-0.812500"),
+            (0.999_999_9, "1.000000"),
+            (1.0, "1.000000"),
+            (1e-9, "0.000000"),
+            (f32::MIN_POSITIVE / 4.0, "0.000000"),
+            (9_999_999.0, "9999999.000000"),
+            (-9_999_999.0, "-9999999.000000"),
+            (1e7, "null"),
+            (f32::NAN, "null"),
+            (f32::NEG_INFINITY, "null"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(text(value), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_as_rust_writes_them(value in -1e7f32..1e7) {
+            let ours: f64 = text(value).parse().expect("a number");
+            prop_assert!((ours - f64::from(value)).abs() <= 0.500_001e-6, "{} {}", ours, value);
+        }
+
+        #[test]
+        fn a_page_has_two_sound_headers(
+            uuid: [u8; 16], stream: u16, object: u64, offset: u64, length: u32, whole: bool,
+            time: u64, result: Option<(u16, f32)>,
+        ) {
+            let facts = Facts {
+                session: Session(uuid), extension: *b"bin\0", stream, object, offset, length, whole,
+                missing: u32::MAX, sequence: u64::MAX, sender: 255, time, crc32c: length, result,
+            };
+            let page = facts.to_page();
+            let first = tar::parse(page.first_chunk().unwrap()).expect("a header");
+            let last = tar::parse(page.last_chunk().unwrap()).expect("a header");
+            let name = match whole {
+                true => format!("{stream:05}/{object:020}"),
+                false => format!("{stream:05}/{object:020}@{offset:020}"),
+            };
+            prop_assert_eq!(String::from_utf8_lossy(first.name), format!("{name}.json"));
+            prop_assert_eq!(String::from_utf8_lossy(last.name), format!("{name}.bin"));
+            prop_assert_eq!((first.size, last.size), (JSON_BYTES as u64, length.into()));
+            prop_assert_eq!((first.session, last.session), (facts.session, facts.session));
+            let json = std::str::from_utf8(&page[JSON_AT..PAYLOAD_AT]).unwrap();
+            let part = format!(
+                "\"object\": {object:20},\n\"stream\": {stream:5},\n\"offset\": {offset:20},\n",
+            );
+            prop_assert!(json.starts_with(&format!("{{\n{part}")), "{}", json);
+            prop_assert!(json.trim_end().ends_with("\n}") && json.ends_with('\n'), "{}", json);
+        }
+    }
+
+    #[test]
+    fn a_filler_is_a_sound_header() {
+        let mut filler = FILLER;
+        assert_eq!(tar::parse(&filler), None, "a reader passes over it");
+        filler[tar::KIND_AT] = tar::FILE;
+        let digits = &FILLER[tar::SUM_AT..tar::SUM_AT + SUM.len];
+        let sum = u32::from_str_radix(std::str::from_utf8(digits).unwrap(), 8);
+        assert_eq!(sum, Ok(tar::sum(&FILLER)));
+    }
+}
