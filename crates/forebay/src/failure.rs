@@ -202,6 +202,19 @@ impl From<forebay_cosim::Error> for Failure {
     }
 }
 
+impl From<forebay_store::Error> for Failure {
+    fn from(error: forebay_store::Error) -> Self {
+        use forebay_store::Error as Store;
+        let exit = match error {
+            Store::Interrupted => return Self::interrupted(),
+            Store::Recording { .. } | Store::Setting { .. } | Store::Source(_) => Exit::BadInput,
+            _ => Exit::Impossible,
+        };
+        let help = error.remedy().to_owned();
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
 impl From<forebay_vm::guest::Error> for Failure {
     fn from(error: forebay_vm::guest::Error) -> Self {
         use forebay_vm::guest::Error as Guest;

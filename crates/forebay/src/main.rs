@@ -35,6 +35,7 @@ mod serve;
 mod session;
 mod spec;
 mod ssd;
+mod store;
 mod svg;
 mod traffic;
 mod vm;
@@ -69,6 +70,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Devices(args) => devices::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Send(args) => send::run(args),
+        Command::Store { store } => store::run(store),
         Command::Ssd { ssd } => ssd::run(ssd),
         Command::Pipeline { pipeline } => pipeline::show::run(pipeline),
         Command::Pe { pe } => match pe {

@@ -11,6 +11,7 @@ mod repro;
 mod send;
 mod serve;
 mod ssd;
+mod store;
 mod third_party;
 pub mod values;
 mod vm;
@@ -31,6 +32,10 @@ pub use repro::{ReproArgs, What};
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use ssd::{QualifyArgs, SsdCommand};
+pub use store::{
+    StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
+    StoreMode, StorePackArgs, StoreTarArgs,
+};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
@@ -92,6 +97,12 @@ pub enum Command {
         #[command(subcommand)]
         ssd: SsdCommand,
     },
+    /// Recordings on images and drives: make, list, check, repair, open them
+    Store {
+        /// What to do.
+        #[command(subcommand)]
+        store: StoreCommand,
+    },
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
         /// What to do.
@@ -151,6 +162,7 @@ impl Command {
             Self::Ssd {
                 ssd: SsdCommand::Qualify(args),
             } => &args.report,
+            Self::Store { store } => return store.json(),
             Self::Vm {
                 vm: VmCommand::Test(args),
             } => &args.report,

@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The superblock: what a recording is and where its parts lie.
+
+use super::{Crc, PAGE_BYTES, Session};
+use crate::bytes::{get_u32, get_u64, put};
+use core::fmt;
+
+/// What it begins with.
+pub const MAGIC: [u8; 8] = *b"FBSTORE\n";
+/// The version that is described here.
+pub const VERSION: u32 = 1;
+/// Offset of the words for people.
+pub const TEXT_AT: usize = 512;
+/// Bytes that the words may have.
+pub const TEXT_BYTES: usize = CRC_AT - TEXT_AT;
+/// Offset of the CRC32C of all before.
+pub const CRC_AT: usize = PAGE_BYTES - 4;
+/// Characters of a file name extension.
+pub const EXTENSION_BYTES: usize = 4;
+
+/// Type of the partition with the superblocks, as a GUID is written.
+pub const SUPER_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A01";
+/// Type of the partition with the index.
+pub const INDEX_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A02";
+/// Type of the partition with the data.
+pub const DATA_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A03";
+/// Partitions begin at multiples of so many bytes; the first is the superblocks'.
+pub const PARTITION_ALIGN: u64 = 1 << 20;
+/// Bytes of the partition with the superblocks.
+pub const SUPER_BYTES: u64 = PARTITION_ALIGN;
+
+const VERSION_AT: usize = 8;
+const MODE_AT: usize = 12;
+const GENERATION_AT: usize = 16;
+const SESSION_AT: usize = 24;
+const FORMATTED_AT: usize = 40;
+const BLOCK_AT: usize = 48;
+const FLAGS_AT: usize = 52;
+const INDEX_AT: usize = 56;
+const DATA_AT: usize = 72;
+const STRIDE_AT: usize = 88;
+const EXTENSION_AT: usize = 96;
+const EXTENSION_FIELD: usize = 8;
+const BLOCKS_AT: usize = 104;
+const END_AT: usize = 112;
+const MODEL_AT: usize = 128;
+const SERIAL_AT: usize = 168;
+const FIRMWARE_AT: usize = 188;
+const NAMESPACE_AT: usize = 196;
+
+const RING: u32 = 1 << 0;
+const INDEX_RING: u32 = 1 << 1;
+const CLOSED: u32 = 1 << 2;
+
+/// How data lie there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// As a tar file.
+    Objects,
+    /// Payload alone, at multiples of a stride.
+    Samples,
+    /// As a capture.
+    Packets,
+}
+
+impl Mode {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::Objects => 0,
+            Self::Samples => 1,
+            Self::Packets => 2,
+        }
+    }
+
+    /// The one of this number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            0 => Self::Objects,
+            1 => Self::Samples,
+            2 => Self::Packets,
+            _ => return None,
+        })
+    }
+
+    /// In a word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Objects => "objects",
+            Self::Samples => "samples",
+            Self::Packets => "packets",
+        }
+    }
+}
+
+/// Bytes of the namespace that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// The first.
+    pub at: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+impl Region {
+    /// The first behind it.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.at.saturating_add(self.bytes)
+    }
+
+    /// Whether all of `bytes` from `at` on lie in it.
+    #[must_use]
+    pub const fn holds(&self, at: u64, bytes: u64) -> bool {
+        match at.checked_add(bytes) {
+            Some(end) => self.at <= at && end <= self.end(),
+            None => false,
+        }
+    }
+}
+
+/// The drive, as Identify says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drive {
+    /// Model, padded with blanks.
+    pub model: [u8; 40],
+    /// Serial number, padded with blanks.
+    pub serial: [u8; 20],
+    /// Firmware, padded with blanks.
+    pub firmware: [u8; 8],
+    /// Bytes of the namespace.
+    pub bytes: u64,
+}
+
+/// Where a recording that was closed ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Blocks of the index that count.
+    pub blocks: u64,
+    /// First byte behind the data.
+    pub end: u64,
+}
+
+/// A superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// How data lie there.
+    pub mode: Mode,
+    /// One more with each change.
+    pub generation: u64,
+    /// Which recording.
+    pub session: Session,
+    /// When it was formatted: nanoseconds since 1970.
+    pub formatted: u64,
+    /// Bytes of the drive's logical block.
+    pub block_bytes: u32,
+    /// Data begin anew at the end of their region.
+    pub ring: bool,
+    /// So does the index.
+    pub index_ring: bool,
+    /// Index.
+    pub index: Region,
+    /// Data.
+    pub data: Region,
+    /// Bytes from one sample to the next; 0 where there are none.
+    pub stride: u64,
+    /// File name extension, padded with NUL.
+    pub extension: [u8; EXTENSION_BYTES],
+    /// Where it ends, if it was closed.
+    pub closed: Option<Closed>,
+    /// The drive.
+    pub drive: Drive,
+}
+
+/// Why a page is no superblock, or one that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuperblockError {
+    /// It does not begin as one.
+    Magic,
+    /// It has another check sum than it says.
+    Crc {
+        /// What it says.
+        says: u32,
+        /// What it has.
+        has: u32,
+    },
+    /// A number that cannot be.
+    Field {
+        /// Which.
+        name: &'static str,
+        /// What it is.
+        value: u64,
+        /// What it may be.
+        limit: &'static str,
+    },
+}
+
+const PAGE: u64 = PAGE_BYTES as u64;
+/// Pages without which an index is none: schema, a block, end mark.
+pub const INDEX_LEAST: u64 = 3 * PAGE;
+/// Pages without which data are none: an extent's page, a payload, the trailer.
+pub const DATA_LEAST: u64 = 3 * PAGE;
+
+/// A file name extension: 1 to 4 letters or digits.
+#[must_use]
+pub fn extension(text: &[u8]) -> Option<[u8; EXTENSION_BYTES]> {
+    let plain = text.iter().all(u8::is_ascii_alphanumeric);
+    if text.is_empty() || !plain {
+        return None;
+    }
+    let mut field = [0; EXTENSION_BYTES];
+    field.get_mut(..text.len())?.copy_from_slice(text);
+    Some(field)
+}
+
+fn read_region(page: &[u8; PAGE_BYTES], at: usize) -> Region {
+    Region {
+        at: get_u64(page, at),
+        bytes: get_u64(page, at + 8),
+    }
+}
+
+fn array<const N: usize>(page: &[u8; PAGE_BYTES], at: usize) -> [u8; N] {
+    core::array::from_fn(|index| page[at + index])
+}
+
+impl Superblock {
+    /// Writes it; of `text` what finds room.
+    #[must_use]
+    pub fn to_bytes(&self, text: &[u8], crc: Crc) -> [u8; PAGE_BYTES] {
+        let mut page = [0; PAGE_BYTES];
+        let flags = [
+            (self.ring, RING),
+            (self.index_ring, INDEX_RING),
+            (self.closed.is_some(), CLOSED),
+        ];
+        let flags = flags.iter().filter(|(set, _)| *set);
+        let flags = flags.fold(0, |all, (_, flag)| all | flag);
+        put(&mut page, 0, &MAGIC);
+        put(&mut page, VERSION_AT, &VERSION.to_le_bytes());
+        put(&mut page, MODE_AT, &self.mode.number().to_le_bytes());
+        put(&mut page, SESSION_AT, &self.session.0);
+        put(&mut page, BLOCK_AT, &self.block_bytes.to_le_bytes());
+        put(&mut page, FLAGS_AT, &flags.to_le_bytes());
+        put(&mut page, EXTENSION_AT, &self.extension);
+        put(&mut page, MODEL_AT, &self.drive.model);
+        put(&mut page, SERIAL_AT, &self.drive.serial);
+        put(&mut page, FIRMWARE_AT, &self.drive.firmware);
+        let closed = self.closed.unwrap_or(Closed { blocks: 0, end: 0 });
+        let longs = [
+            (GENERATION_AT, self.generation),
+            (FORMATTED_AT, self.formatted),
+            (INDEX_AT, self.index.at),
+            (INDEX_AT + 8, self.index.bytes),
+            (DATA_AT, self.data.at),
+            (DATA_AT + 8, self.data.bytes),
+            (STRIDE_AT, self.stride),
+            (BLOCKS_AT, closed.blocks),
+            (END_AT, closed.end),
+            (NAMESPACE_AT, self.drive.bytes),
+        ];
+        for (at, value) in longs {
+            put(&mut page, at, &value.to_le_bytes());
+        }
+        page[TEXT_AT..CRC_AT].fill(b' ');
+        let most = text.len().min(TEXT_BYTES);
+        put(&mut page, TEXT_AT, &text[..most]);
+        let sum = crc(0, &page[..CRC_AT]);
+        put(&mut page, CRC_AT, &sum.to_le_bytes());
+        page
+    }
+
+    /// Reads one, every number checked: what comes out can be used.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn parse(page: &[u8; PAGE_BYTES], crc: Crc) -> Result<Self, SuperblockError> {
+        if page[..MAGIC.len()] != MAGIC {
+            return Err(SuperblockError::Magic);
+        }
+        let (says, has) = (get_u32(page, CRC_AT), crc(0, &page[..CRC_AT]));
+        if says != has {
+            return Err(SuperblockError::Crc { says, has });
+        }
+        let field = |name, value, limit| SuperblockError::Field { name, value, limit };
+        let version = get_u32(page, VERSION_AT);
+        if version != VERSION {
+            let limit = "this program knows version 1";
+            return Err(field("version", version.into(), limit));
+        }
+        let mode = get_u32(page, MODE_AT);
+        let mode = Mode::from_number(mode).ok_or(field(
+            "mode",
+            mode.into(),
+            "there are the modes 0, 1 and 2",
+        ))?;
+        let flags = get_u32(page, FLAGS_AT);
+        if flags & !(RING | INDEX_RING | CLOSED) != 0 {
+            return Err(field("flags", flags.into(), "only bits 0 to 2 are defined"));
+        }
+        let name: [u8; EXTENSION_FIELD] = array(page, EXTENSION_AT);
+        let used = name.iter().position(|c| *c == 0).unwrap_or(name.len());
+        let extension = extension(&name[..used])
+            .filter(|_| name[used..].iter().all(|c| *c == 0))
+            .ok_or(field(
+                "extension",
+                u64::from_le_bytes(name),
+                "it is 1 to 4 letters or digits, padded with NUL",
+            ))?;
+        let superblock = Self {
+            mode,
+            generation: get_u64(page, GENERATION_AT),
+            session: Session(array(page, SESSION_AT)),
+            formatted: get_u64(page, FORMATTED_AT),
+            block_bytes: get_u32(page, BLOCK_AT),
+            ring: flags & RING != 0,
+            index_ring: flags & INDEX_RING != 0,
+            index: read_region(page, INDEX_AT),
+            data: read_region(page, DATA_AT),
+            stride: get_u64(page, STRIDE_AT),
+            extension,
+            closed: (flags & CLOSED != 0).then(|| Closed {
+                blocks: get_u64(page, BLOCKS_AT),
+                end: get_u64(page, END_AT),
+            }),
+            drive: Drive {
+                model: array(page, MODEL_AT),
+                serial: array(page, SERIAL_AT),
+                firmware: array(page, FIRMWARE_AT),
+                bytes: get_u64(page, NAMESPACE_AT),
+            },
+        };
+        superblock.check()?;
+        Ok(superblock)
+    }
+
+    /// Whether its numbers fit each other.
+    ///
+    /// # Errors
+    ///
+    /// The first that does not.
+    pub fn check(&self) -> Result<(), SuperblockError> {
+        let wrong = |name, value, limit| Err(SuperblockError::Field { name, value, limit });
+        if !matches!(self.block_bytes, 512 | 4096) {
+            return wrong(
+                "logical block",
+                self.block_bytes.into(),
+                "it is 512 or 4096 bytes",
+            );
+        }
+        let regions = [
+            (
+                "index's first byte",
+                "index's bytes",
+                self.index,
+                INDEX_LEAST,
+            ),
+            ("data's first byte", "data's bytes", self.data, DATA_LEAST),
+        ];
+        for (at, bytes, region, least) in regions {
+            if !region.at.is_multiple_of(PAGE) {
+                return wrong(at, region.at, "it is a multiple of 4096");
+            }
+            if !region.bytes.is_multiple_of(PAGE) || region.bytes < least {
+                return wrong(
+                    bytes,
+                    region.bytes,
+                    "they are 12288 or more, in pages of 4096",
+                );
+            }
+            let end = region.at.checked_add(region.bytes);
+            if end.is_none_or(|end| end > self.drive.bytes) {
+                return wrong(bytes, region.bytes, "they end within the namespace");
+            }
+        }
+        if self.index.at < self.data.end() && self.data.at < self.index.end() {
+            return wrong(
+                "data's first byte",
+                self.data.at,
+                "data and index lie apart",
+            );
+        }
+        let strided = match self.mode {
+            Mode::Samples => {
+                (PAGE..=self.data.bytes).contains(&self.stride) && self.stride.is_multiple_of(PAGE)
+            }
+            _ => self.stride == 0,
+        };
+        if !strided {
+            let limit =
+                "it is a multiple of 4096 within the data, and 0 where there are no samples";
+            return wrong("stride", self.stride, limit);
+        }
+        self.check_end()
+    }
+
+    fn check_end(&self) -> Result<(), SuperblockError> {
+        let wrong = |name, value, limit| Err(SuperblockError::Field { name, value, limit });
+        let Some(closed) = self.closed else {
+            return Ok(());
+        };
+        if closed.blocks > u64::from(u32::MAX)
+            || (!self.index_ring && closed.blocks > self.index_slots())
+        {
+            return wrong("blocks", closed.blocks, "the index has no room for them");
+        }
+        let within = self.data.at <= closed.end && closed.end <= self.data.end();
+        if !within || !closed.end.is_multiple_of(PAGE) {
+            return wrong(
+                "data's end",
+                closed.end,
+                "it is a page's beginning in the data",
+            );
+        }
+        Ok(())
+    }
+
+    /// Blocks that find room in the index: not the schema's page, nor the last, for the end mark.
+    #[must_use]
+    pub const fn index_slots(&self) -> u64 {
+        (self.index.bytes / PAGE).saturating_sub(2)
+    }
+
+    /// Where block `number` of the index lies.
+    #[must_use]
+    pub const fn block_at(&self, number: u64) -> u64 {
+        let slots = self.index_slots();
+        let slot = if self.index_ring && slots > 0 {
+            number % slots
+        } else {
+            number
+        };
+        self.index
+            .at
+            .saturating_add(slot.saturating_add(1).saturating_mul(PAGE))
+    }
+
+    /// The file name extension.
+    #[must_use]
+    pub fn extension_text(&self) -> &str {
+        let used = self.extension.iter().position(|c| *c == 0);
+        let used = used.unwrap_or(EXTENSION_BYTES);
+        core::str::from_utf8(&self.extension[..used]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for SuperblockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Magic => f.write_str("it does not begin as a superblock does"),
+            Self::Crc { says, has } => {
+                write!(f, "its CRC32C is {has:08x}, and it says {says:08x}")
+            }
+            Self::Field { name, value, limit } => write!(f, "its {name} is {value}, but {limit}"),
+        }
+    }
+}
+
+impl core::error::Error for SuperblockError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use proptest::prelude::*;
+
+    fn crc(before: u32, bytes: &[u8]) -> u32 {
+        bytes
+            .iter()
+            .fold(before, |sum, byte| sum.rotate_left(5) ^ u32::from(*byte))
+    }
+
+    fn superblocks() -> impl Strategy<Value = Superblock> {
+        let numbers = (
+            any::<(u64, u64, [u8; 16])>(),
+            0..3u32,
+            any::<(bool, bool, bool)>(),
+        );
+        let places = (
+            1..1u64 << 40,
+            3..1u64 << 40,
+            3..1u64 << 40,
+            any::<(u64, u64, u64)>(),
+        );
+        (numbers, places, "[a-zA-Z0-9]{1,4}", any::<bool>()).prop_map(
+            |((longs, mode, flags), (at, index, data, more), name, large)| {
+                let index = Region {
+                    at: at * PAGE,
+                    bytes: index * PAGE,
+                };
+                let data = Region {
+                    at: index.end(),
+                    bytes: data * PAGE,
+                };
+                let mode = Mode::from_number(mode).expect("0, 1 or 2");
+                let pages = data.bytes / PAGE;
+                let slots = index.bytes / PAGE - 2;
+                Superblock {
+                    mode,
+                    generation: longs.0,
+                    session: Session(longs.2),
+                    formatted: longs.1,
+                    block_bytes: if large { 4096 } else { 512 },
+                    ring: flags.0,
+                    index_ring: flags.1,
+                    index,
+                    data,
+                    stride: match mode {
+                        Mode::Samples => PAGE * (1 + more.0 % pages),
+                        _ => 0,
+                    },
+                    extension: extension(name.as_bytes()).expect("1 to 4"),
+                    closed: flags.2.then(|| Closed {
+                        blocks: more.1 % (slots + 1) % (1 << 32),
+                        end: data.at + PAGE * (more.2 % (pages + 1)),
+                    }),
+                    drive: Drive {
+                        model: [b'm'; 40],
+                        serial: [b's'; 20],
+                        firmware: [b'f'; 8],
+                        bytes: data.end().saturating_add(more.0 % (1 << 50)),
+                    },
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_the_same(
+            superblock in superblocks(), bit in 0..PAGE_BYTES * 8,
+            text in prop::collection::vec(any::<u8>(), 0..5000),
+        ) {
+            let mut page = superblock.to_bytes(&text, crc);
+            prop_assert_eq!(Superblock::parse(&page, crc), Ok(superblock));
+            page[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(Superblock::parse(&page, crc).is_err(), "bit {} is wrong", bit);
+        }
+
+        #[test]
+        fn whatever_is_read_can_be_used(
+            superblock in superblocks(), at in 8..128usize, bytes: [u8; 8],
+        ) {
+            let mut page = superblock.to_bytes(b"", crc);
+            put(&mut page, at, &bytes);
+            let sum = crc(0, &page[..CRC_AT]);
+            put(&mut page, CRC_AT, &sum.to_le_bytes());
+            if let Ok(read) = Superblock::parse(&page, crc) {
+                prop_assert!(read.index.end() <= read.drive.bytes);
+                prop_assert!(read.data.end() <= read.drive.bytes);
+                prop_assert!(read.index.holds(read.block_at(read.index_slots() - 1), PAGE));
+                prop_assert_eq!(read.check(), Ok(()));
+            }
+        }
+    }
+
+    #[test]
+    fn each_number_is_checked() {
+        let good = Superblock {
+            mode: Mode::Samples,
+            generation: 1,
+            session: Session([7; 16]),
+            formatted: 0,
+            block_bytes: 512,
+            ring: false,
+            index_ring: false,
+            index: Region {
+                at: 2 << 20,
+                bytes: 1 << 20,
+            },
+            data: Region {
+                at: 3 << 20,
+                bytes: 1 << 20,
+            },
+            stride: 8192,
+            extension: *b"raw\0",
+            closed: Some(Closed {
+                blocks: 254,
+                end: 4 << 20,
+            }),
+            drive: Drive {
+                model: [b' '; 40],
+                serial: [b' '; 20],
+                firmware: [b' '; 8],
+                bytes: 5 << 20,
+            },
+        };
+        assert_eq!(good.check(), Ok(()));
+        let closed = |blocks, end| Some(Closed { blocks, end });
+        let region = |at, bytes| Region { at, bytes };
+        let bad = [
+            (
+                "logical block",
+                Superblock {
+                    block_bytes: 1024,
+                    ..good
+                },
+            ),
+            (
+                "index's first byte",
+                Superblock {
+                    index: region(512, 1 << 20),
+                    ..good
+                },
+            ),
+            (
+                "index's bytes",
+                Superblock {
+                    index: region(2 << 20, 8192),
+                    ..good
+                },
+            ),
+            (
+                "data's bytes",
+                Superblock {
+                    data: region(3 << 20, 3 << 20),
+                    ..good
+                },
+            ),
+            (
+                "data's bytes",
+                Superblock {
+                    data: region(u64::MAX - 4095, 1 << 20),
+                    ..good
+                },
+            ),
+            (
+                "data's first byte",
+                Superblock {
+                    data: region(2 << 20, 1 << 20),
+                    ..good
+                },
+            ),
+            ("stride", Superblock { stride: 0, ..good }),
+            (
+                "stride",
+                Superblock {
+                    stride: 4097,
+                    ..good
+                },
+            ),
+            (
+                "stride",
+                Superblock {
+                    stride: 2 << 20,
+                    ..good
+                },
+            ),
+            (
+                "stride",
+                Superblock {
+                    mode: Mode::Objects,
+                    ..good
+                },
+            ),
+            (
+                "blocks",
+                Superblock {
+                    closed: closed(255, 4 << 20),
+                    ..good
+                },
+            ),
+            (
+                "data's end",
+                Superblock {
+                    closed: closed(1, 2 << 20),
+                    ..good
+                },
+            ),
+            (
+                "data's end",
+                Superblock {
+                    closed: closed(1, (3 << 20) + 1),
+                    ..good
+                },
+            ),
+        ];
+        for (field, superblock) in bad {
+            let page = superblock.to_bytes(b"", crc);
+            match Superblock::parse(&page, crc) {
+                Err(SuperblockError::Field { name, .. }) => assert_eq!(name, field),
+                other => panic!("{field}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn extensions_are_short_and_plain() {
+        assert_eq!(extension(b"bin"), Some(*b"bin\0"));
+        assert_eq!(extension(b"jpeg"), Some(*b"jpeg"));
+        for text in [&b""[..], b"tiff2", b"a/b", b"a.b", b"\xc3\xa4"] {
+            assert_eq!(extension(text), None);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where bytes lie: a file, a block device, memory.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::{Error, Result};
+
+/// Bytes that stay. Reads and writes may come from several threads.
+pub trait Disk: Sync {
+    /// How many there are.
+    fn len(&self) -> u64;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `into` with what lies from `at` on.
+    ///
+    /// # Errors
+    /// Past the end, or what the medium says.
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
+
+    /// Puts `bytes` there. They stay only after [`Self::flush`].
+    ///
+    /// # Errors
+    /// Past the end, or what the medium says.
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until all that was written stays, also without power.
+    ///
+    /// # Errors
+    /// What the medium says.
+    fn flush(&self) -> io::Result<()>;
+}
+
+pub(crate) fn read(disk: &(impl Disk + ?Sized), at: u64, into: &mut [u8]) -> Result<()> {
+    disk.read_at(at, into).map_err(|source| Error::Disk {
+        doing: "reading",
+        at,
+        source,
+    })
+}
+
+pub(crate) fn write(disk: &(impl Disk + ?Sized), at: u64, bytes: &[u8]) -> Result<()> {
+    disk.write_at(at, bytes).map_err(|source| Error::Disk {
+        doing: "writing",
+        at,
+        source,
+    })
+}
+
+pub(crate) fn flush(disk: &(impl Disk + ?Sized)) -> Result<()> {
+    disk.flush().map_err(|source| Error::Disk {
+        doing: "flushing",
+        at: 0,
+        source,
+    })
+}
+
+/// A file or a block device.
+#[derive(Debug)]
+pub struct FileDisk {
+    file: File,
+    len: u64,
+}
+
+impl FileDisk {
+    /// On an open file.
+    ///
+    /// # Errors
+    /// Where its length cannot be found out.
+    pub fn new(mut file: File) -> io::Result<Self> {
+        // Of a block device this is the only length that std tells.
+        let len = file.seek(SeekFrom::End(0))?;
+        Ok(Self { file, len })
+    }
+}
+
+impl Disk for FileDisk {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, at)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        within(at, bytes.len(), self.len)?;
+        self.file.write_all_at(bytes, at)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// Bytes in memory.
+pub struct Memory(Mutex<Vec<u8>>);
+
+impl Memory {
+    /// With these bytes.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(Mutex::new(bytes))
+    }
+
+    /// What is there now.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Memory of {} bytes", self.len())
+    }
+}
+
+/// The range of `length` bytes from `at`, if it ends before `end`.
+fn within(at: u64, length: usize, end: u64) -> io::Result<std::ops::Range<usize>> {
+    let past = || io::Error::new(io::ErrorKind::UnexpectedEof, "past the end");
+    let to = at.checked_add(length as u64).filter(|to| *to <= end);
+    let to = to.ok_or_else(past)?;
+    let from = usize::try_from(at).map_err(|_| past())?;
+    Ok(from..usize::try_from(to).map_err(|_| past())?)
+}
+
+impl Disk for Memory {
+    fn len(&self) -> u64 {
+        self.lock().len() as u64
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let bytes = self.lock();
+        let range = within(at, into.len(), bytes.len() as u64)?;
+        into.copy_from_slice(&bytes[range]);
+        Ok(())
+    }
+
+    fn write_at(&self, at: u64, from: &[u8]) -> io::Result<()> {
+        let mut bytes = self.lock();
+        let range = within(at, from.len(), bytes.len() as u64)?;
+        bytes[range].copy_from_slice(from);
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A disk as libraries want it that go through it from place to place.
+pub(crate) struct Cursor<'d, D: ?Sized> {
+    disk: &'d D,
+    at: u64,
+}
+
+impl<'d, D: Disk + ?Sized> Cursor<'d, D> {
+    pub(crate) fn new(disk: &'d D) -> Self {
+        Self { disk, at: 0 }
+    }
+}
+
+impl<D: Disk + ?Sized> fmt::Debug for Cursor<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cursor at {}", self.at)
+    }
+}
+
+impl<D: Disk + ?Sized> Read for Cursor<'_, D> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.disk.len().saturating_sub(self.at);
+        let length = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.disk.read_at(self.at, &mut into[..length])?;
+        self.at += length as u64;
+        Ok(length)
+    }
+}
+
+impl<D: Disk + ?Sized> Write for Cursor<'_, D> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.disk.write_at(self.at, bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.disk.flush()
+    }
+}
+
+impl<D: Disk + ?Sized> Seek for Cursor<'_, D> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.disk.len().checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| io::Error::other("in front of the beginning"))?;
+        Ok(self.at)
+    }
+}

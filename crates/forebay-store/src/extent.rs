@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An extent's bytes, and whether they are what its row says.
+
+use std::fmt;
+use std::io;
+
+use forebay_spec::store::PAGE_BYTES;
+use forebay_spec::store::index::Row;
+use forebay_spec::store::page::Facts;
+use forebay_spec::store::superblock::{Mode, Superblock};
+
+use crate::reader::Recording;
+use crate::{Disk, crc32c};
+
+/// Bytes that are read at once: they stay in a core's own cache until their check sum is known.
+const CHUNK: usize = 256 << 10;
+
+/// What is wrong with an extent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Its row cannot be.
+    Row(String),
+    /// The page in front of it is another than its row says.
+    Page(String),
+    /// Its bytes have another check sum.
+    Crc {
+        /// What the row says.
+        says: u32,
+        /// What the bytes have.
+        has: u32,
+    },
+    /// The disk does not give its bytes.
+    Unreadable(String),
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Row(why) | Self::Page(why) | Self::Unreadable(why) => f.write_str(why),
+            Self::Crc { says, has } => {
+                write!(f, "its CRC32C is {has:08x}, and its row says {says:08x}")
+            }
+        }
+    }
+}
+
+/// Takes a payload, piece by piece.
+pub type Payload<'s> = &'s mut dyn FnMut(&[u8]) -> io::Result<()>;
+
+/// Whether the page is the one that belongs to a row.
+pub(crate) fn check_page(
+    superblock: &Superblock,
+    row: &Row,
+    page: &[u8; PAGE_BYTES],
+) -> Result<Facts, Damage> {
+    let Some(facts) = Facts::parse(page) else {
+        return Err(Damage::Page("the page in front of it is damaged".into()));
+    };
+    if facts.session != superblock.session {
+        let what = format!(
+            "the page in front of it belongs to the recording {}",
+            facts.session
+        );
+        return Err(Damage::Page(what));
+    }
+    let fields = [
+        ("stream", u64::from(facts.stream), u64::from(row.stream)),
+        ("object", facts.object, row.object),
+        ("offset", facts.offset, row.offset),
+        ("length", facts.length.into(), row.length.into()),
+        ("CRC32C", facts.crc32c.into(), row.crc32c.into()),
+        ("whole", facts.whole.into(), row.whole().into()),
+    ];
+    match fields.into_iter().find(|(_, page, row)| page != row) {
+        Some((field, page, row)) => Err(Damage::Page(format!(
+            "its {field} is {page} in the page in front of it, and {row} in its row"
+        ))),
+        None => Ok(facts),
+    }
+}
+
+impl<D: Disk + ?Sized> Recording<'_, D> {
+    /// The page in front of an extent, if it is the one that belongs there.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn facts(&self, row: &Row) -> Result<Option<Facts>, Damage> {
+        if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
+            return Err(Damage::Row(why));
+        }
+        if self.superblock().mode != Mode::Objects {
+            return Ok(None);
+        }
+        let mut page = [0; PAGE_BYTES];
+        self.disk
+            .read_at(self.extent(row).at, &mut page)
+            .map_err(|error| Damage::Unreadable(error.to_string()))?;
+        check_page(self.superblock(), row, &page).map(Some)
+    }
+
+    /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last
+    /// byte is that known of its check sum.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub fn payload(&self, row: &Row, sink: Payload<'_>) -> io::Result<Option<Damage>> {
+        if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
+            return Ok(Some(Damage::Row(why)));
+        }
+        let page = self.facts(row).err();
+        let (mut at, mut left, mut crc) = (row.address, u64::from(row.length), 0);
+        let mut chunk = vec![0; CHUNK.min(left as usize)];
+        while left > 0 {
+            let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
+            if let Err(error) = self.disk.read_at(at, bytes) {
+                return Ok(Some(Damage::Unreadable(format!("at byte {at}: {error}"))));
+            }
+            crc = crc32c(crc, bytes);
+            sink(bytes)?;
+            at += bytes.len() as u64;
+            left -= bytes.len() as u64;
+        }
+        let has = crc;
+        let says = row.crc32c;
+        let wrong = (has != says).then_some(Damage::Crc { says, has });
+        Ok(wrong.or(page))
+    }
+
+    /// Some bytes of a payload, as many as are there; none behind its end.
+    ///
+    /// # Errors
+    /// What the disk says, or that the row cannot be.
+    pub fn bytes(&self, row: &Row, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
+            return Err(io::Error::other(why));
+        }
+        let left = u64::from(row.length).saturating_sub(from);
+        let mut bytes = vec![0; left.min(most as u64) as usize];
+        self.disk
+            .read_at(row.address.saturating_add(from), &mut bytes)?;
+        Ok(bytes)
+    }
+    /// Writes the recording as a tar file, up to where its index goes; returns how many extents and
+    /// blocks of the index are damaged and left out.
+    ///
+    /// # Errors
+    /// Where it has no tar file, or the sink takes no more.
+    pub fn write_tar(&self, to: &mut dyn io::Write) -> crate::Result<u64> {
+        if self.superblock().mode != Mode::Objects {
+            return Err(crate::Error::setting(
+                "the mode",
+                self.superblock().mode.name(),
+                "only objects lie there as a tar file",
+                "`forebay store extract` makes files of it",
+            ));
+        }
+        let failed = crate::Error::Sink;
+        let mut left_out = 0;
+        for entry in self.rows() {
+            let crate::Entry::Row { row, wrong, .. } = entry else {
+                left_out += 1;
+                continue;
+            };
+            if !row.stored() {
+                continue;
+            }
+            if wrong.is_some() || self.facts(&row).is_err() {
+                left_out += 1;
+                continue;
+            }
+            let extent = self.extent(&row);
+            let mut at = extent.at;
+            let mut chunk = vec![0; CHUNK];
+            while at < extent.end {
+                let bytes = &mut chunk[..(extent.end - at).min(CHUNK as u64) as usize];
+                crate::disk::read(self.disk, at, bytes)?;
+                to.write_all(bytes).map_err(failed)?;
+                at += bytes.len() as u64;
+            }
+        }
+        let trailer = crate::text::trailer(self.superblock());
+        to.write_all(&trailer)
+            .and_then(|()| to.flush())
+            .map_err(failed)?;
+        Ok(left_out)
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Makes a recording of an empty disk: partitions, superblocks, an index and data without anything.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use forebay_spec::store::index::{ROWS, SCHEMA_PAGE};
+use forebay_spec::store::superblock::{
+    DATA_LEAST, Drive, INDEX_LEAST, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
+};
+use forebay_spec::store::{PAGE_BYTES, Session};
+
+use crate::disk::{flush, read, write};
+use crate::reader::{Recording, super_places};
+use crate::table::{Table, table_bytes};
+use crate::{Disk, Error, PAGE, Result, pages, text};
+
+/// How much of the disk the index gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IndexSize {
+    /// A share of it, 0 to 1.
+    Share(f64),
+    /// Enough for objects of so many bytes, twice: blocks are also written before they are full.
+    SmallestObject(u64),
+    /// Enough for so many rows, if each block is full.
+    Rows(u64),
+}
+
+/// What a recording is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Format {
+    /// How data lie there.
+    pub mode: Mode,
+    /// Bytes from one sample to the next; 0 where there are none.
+    pub stride: u64,
+    /// File name extension of objects.
+    pub extension: String,
+    /// Bytes of the drive's logical block.
+    pub block_bytes: u32,
+    /// Data begin anew at the end of their region, and so does the index.
+    pub ring: bool,
+    /// How much of the disk the index gets.
+    pub index: IndexSize,
+    /// The drive, as Identify says it; its size is the disk's.
+    pub drive: Drive,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Objects,
+            stride: 0,
+            extension: "bin".into(),
+            block_bytes: 512,
+            ring: false,
+            index: IndexSize::SmallestObject(64 << 10),
+            drive: Drive {
+                model: [b' '; 40],
+                serial: [b' '; 20],
+                firmware: [b' '; 8],
+                bytes: 0,
+            },
+        }
+    }
+}
+
+/// Bytes at the beginning that are looked at for what another program may have put there.
+const LOOK: usize = 1 << 20;
+
+/// Whether nothing is there that anybody would miss: only zeros in front of the first partition.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn is_blank<D: Disk + ?Sized>(disk: &D) -> Result<bool> {
+    let length = disk.len().min(LOOK as u64) as usize;
+    let mut head = vec![0; length];
+    read(disk, 0, &mut head)?;
+    Ok(head.iter().all(|byte| *byte == 0))
+}
+
+impl Format {
+    fn regions(&self, size: u64) -> Result<[Region; 3]> {
+        let superblocks = Region {
+            at: PARTITION_ALIGN,
+            bytes: SUPER_BYTES,
+        };
+        let end = size.saturating_sub(table_bytes(self.block_bytes));
+        let end = end - end % PAGE;
+        let free = end.saturating_sub(superblocks.end());
+        let wanted = match self.index {
+            IndexSize::Share(share) => (free as f64 * share.clamp(0.0, 1.0)) as u64,
+            IndexSize::SmallestObject(bytes) => {
+                // An extent and its row, twice.
+                let extent = match self.mode {
+                    Mode::Samples => self.stride.max(PAGE),
+                    _ => pages(bytes.max(1)).saturating_add(PAGE),
+                };
+                let rows = free / extent + 1;
+                (rows.div_ceil(ROWS as u64) * 2).saturating_mul(PAGE)
+            }
+            IndexSize::Rows(rows) => (rows.div_ceil(ROWS as u64) + 2).saturating_mul(PAGE),
+        };
+        let bytes = wanted.max(INDEX_LEAST).div_ceil(PARTITION_ALIGN);
+        let index = Region {
+            at: superblocks.end(),
+            bytes: bytes.saturating_mul(PARTITION_ALIGN),
+        };
+        let least = DATA_LEAST.max(self.stride);
+        if index.end().saturating_add(least) > end {
+            let share = index.end().saturating_add(least) + table_bytes(self.block_bytes);
+            return Err(Error::setting(
+                "the disk's size",
+                size,
+                format!("tables, index and one extent of data take {share} bytes"),
+                "take a larger image, or a smaller index (--index, --smallest-object)",
+            ));
+        }
+        let data = Region {
+            at: index.end(),
+            bytes: end - index.end(),
+        };
+        Ok([superblocks, index, data])
+    }
+
+    fn superblock(&self, size: u64, session: Session) -> Result<(Superblock, Region)> {
+        let [superblocks, index, data] = self.regions(size)?;
+        let extension = forebay_spec::store::superblock::extension(self.extension.as_bytes());
+        let extension = extension.ok_or_else(|| {
+            Error::setting(
+                "the extension",
+                format!("`{}`", self.extension),
+                "it is 1 to 4 letters or digits",
+                "choose a shorter one, such as bin, raw or jpeg",
+            )
+        })?;
+        let formatted = SystemTime::now().duration_since(UNIX_EPOCH);
+        let formatted = formatted.map_or(0, |since| since.as_nanos() as u64);
+        let superblock = Superblock {
+            mode: self.mode,
+            generation: 1,
+            session,
+            formatted,
+            block_bytes: self.block_bytes,
+            ring: self.ring,
+            index_ring: self.ring,
+            index,
+            data,
+            stride: self.stride,
+            extension,
+            closed: None,
+            drive: Drive {
+                bytes: size,
+                ..self.drive
+            },
+        };
+        superblock.check().map_err(|error| {
+            Error::recording(
+                format!("such a recording cannot be: {error}"),
+                "choose other settings",
+            )
+        })?;
+        Ok((superblock, superblocks))
+    }
+}
+
+/// Makes a recording of a disk. What was there is lost, in whole or in part.
+///
+/// # Errors
+/// Settings that cannot be, a disk that is too small or does not take bytes.
+pub fn format<D: Disk + ?Sized>(disk: &D, settings: &Format) -> Result<Superblock> {
+    let session = Session(*uuid::Uuid::new_v4().as_bytes());
+    let (mut superblock, superblocks) = settings.superblock(disk.len(), session)?;
+    // The older recording's superblocks, wherever they are, must not count any more.
+    let before = Recording::open(disk).map(|old| old.superblock().generation);
+    superblock.generation = before.unwrap_or(0).saturating_add(1);
+    let table = Table {
+        block_bytes: settings.block_bytes,
+        superblocks,
+        index: superblock.index,
+        data: superblock.data,
+        session,
+        mode: Some(settings.mode),
+    };
+    table.write(disk)?;
+    // An empty stream and an empty tar file: readable from the first moment.
+    write(disk, superblock.index.at, &SCHEMA_PAGE)?;
+    for at in [superblock.block_at(0), superblock.index.end() - PAGE] {
+        write(disk, at, text::index_end())?;
+    }
+    if settings.mode == Mode::Objects {
+        write(disk, superblock.data.at, &text::trailer(&superblock))?;
+    }
+    flush(disk)?;
+    write_superblocks(disk, superblocks, &superblock)?;
+    Ok(superblock)
+}
+
+/// Writes both copies, one after the other: at each moment one of them is whole.
+pub(crate) fn write_superblocks<D: Disk + ?Sized>(
+    disk: &D,
+    place: Region,
+    superblock: &Superblock,
+) -> Result<()> {
+    let page: [u8; PAGE_BYTES] = text::superblock_page(superblock);
+    for at in super_places(place) {
+        write(disk, at, &page)?;
+        flush(disk)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The index: how far it goes, and its rows one after the other.
+
+use std::ops::Range;
+
+use forebay_spec::store::PAGE_BYTES;
+use forebay_spec::store::index::{Block, BlockError, ROWS, Row};
+use forebay_spec::store::superblock::{Mode, Superblock};
+
+use crate::disk::read;
+use crate::reader::Recording;
+use crate::voids::Cover;
+use crate::{Disk, PAGE, Result, crc32c, pages};
+
+/// Blocks that are read at once.
+const CHUNK: u64 = 256;
+/// Blocks behind the last good one that are looked at for more. Hardware waits for each block
+/// before it writes the next: more than one can only be missing where the medium lost them.
+const LOOK: u64 = 1024;
+
+/// What an extent takes on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// First byte of its page, or of its payload where there is no page.
+    pub at: u64,
+    /// First byte of its payload.
+    pub payload: u64,
+    /// Bytes of payload.
+    pub length: u64,
+    /// First byte behind it.
+    pub end: u64,
+}
+
+impl Bounds {
+    /// The one of a row.
+    pub(crate) fn of(superblock: &Superblock, row: &Row) -> Self {
+        let front = match superblock.mode {
+            Mode::Objects => PAGE,
+            Mode::Samples | Mode::Packets => 0,
+        };
+        let length = u64::from(row.length);
+        Self {
+            at: row.address.saturating_sub(front),
+            payload: row.address,
+            length,
+            end: row.address.saturating_add(pages(length)),
+        }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub const fn range(&self) -> Range<u64> {
+        self.at..self.end
+    }
+}
+
+/// Why a row cannot be.
+pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Option<String> {
+    if !row.stored() {
+        return None;
+    }
+    let extent = Bounds::of(superblock, row);
+    let data = superblock.data;
+    let wrong = |field: &str, value: u64, limit: String| {
+        Some(format!(
+            "object {} of stream {}: its {field} is {value}, but {limit}",
+            row.object, row.stream
+        ))
+    };
+    let within = format!("data lie from byte {} to {}", data.at, data.end());
+    if !row.address.is_multiple_of(PAGE) {
+        return wrong("address", row.address, "it is a multiple of 4096".into());
+    }
+    if row.address.checked_sub(extent.at).is_none() || extent.at < data.at {
+        return wrong("address", row.address, within);
+    }
+    if extent.end > data.end() {
+        return wrong(
+            "length",
+            extent.length,
+            format!("from byte {} on {within}", row.address),
+        );
+    }
+    if extent.end > length {
+        let limit = format!("the disk ends at byte {length}");
+        return wrong("end", extent.end, limit);
+    }
+    if superblock.mode == Mode::Samples {
+        if extent.length > superblock.stride {
+            let limit = format!("the stride is {}", superblock.stride);
+            return wrong("length", extent.length, limit);
+        }
+        if !(row.address - data.at).is_multiple_of(superblock.stride) {
+            let limit = format!("it is a multiple of the stride, {}", superblock.stride);
+            return wrong("address", row.address, limit);
+        }
+    }
+    if row.whole() && row.offset != 0 {
+        return wrong("offset", row.offset, "it is a whole object".into());
+    }
+    None
+}
+
+/// Reads a block that must have this number.
+pub(crate) fn parse(
+    page: &[u8; PAGE_BYTES],
+    superblock: &Superblock,
+    number: u64,
+) -> std::result::Result<Block, String> {
+    let block = Block::parse(page, superblock.session, crc32c)
+        .map_err(|error: BlockError| error.to_string())?;
+    match u64::from(block.number) == number {
+        true => Ok(block),
+        false => Err(format!(
+            "its number is {}, but it lies where {number} does",
+            block.number
+        )),
+    }
+}
+
+/// Pages of blocks, some at a time; a page that cannot be read is none.
+fn read_blocks<D: Disk + ?Sized>(disk: &D, at: u64, count: u64) -> Vec<u8> {
+    let mut bytes = vec![0; (count * PAGE) as usize];
+    if disk.read_at(at, &mut bytes).is_err() {
+        for (page, at) in bytes
+            .chunks_exact_mut(PAGE_BYTES)
+            .zip((at..).step_by(PAGE_BYTES))
+        {
+            if disk.read_at(at, page).is_err() {
+                page.fill(0);
+            }
+        }
+    }
+    bytes
+}
+
+/// Goes through slots from the first on; `see` says whether to go on.
+fn each_slot<D: Disk + ?Sized>(
+    disk: &D,
+    superblock: &Superblock,
+    mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool,
+) {
+    let slots = superblock.index_slots();
+    let first = superblock.index.at + PAGE;
+    let mut slot = 0;
+    while slot < slots {
+        let count = CHUNK.min(slots - slot);
+        let bytes = read_blocks(disk, first + slot * PAGE, count);
+        for page in bytes.as_chunks::<PAGE_BYTES>().0 {
+            if !see(slot, page) {
+                return;
+            }
+            slot += 1;
+        }
+    }
+}
+
+/// How far an index goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Index {
+    /// Number of the first block that is there.
+    pub first: u64,
+    /// Number behind the last block.
+    pub head: u64,
+    /// In a ring, for each block from the first on: bits of the rows that are void.
+    voids: Option<Vec<u64>>,
+}
+
+impl Index {
+    /// Finds its head.
+    pub fn find<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Result<Self> {
+        let head = match superblock.closed {
+            Some(closed) => closed.blocks,
+            None if superblock.index_ring => ring_head(disk, superblock),
+            None => head(disk, superblock),
+        };
+        let first = match superblock.index_ring {
+            true => head.saturating_sub(superblock.index_slots()),
+            false => 0,
+        };
+        let mut index = Self {
+            first,
+            head,
+            voids: None,
+        };
+        if superblock.ring {
+            index.voids = Some(index.find_voids(disk, superblock)?);
+        }
+        Ok(index)
+    }
+
+    /// From the newest row to the oldest: what lies under a newer one is void.
+    fn find_voids<D: Disk + ?Sized>(&self, disk: &D, superblock: &Superblock) -> Result<Vec<u64>> {
+        let mut voids = vec![0; (self.head - self.first) as usize];
+        let mut cover = Cover::default();
+        for number in (self.first..self.head).rev() {
+            let mut page = [0; PAGE_BYTES];
+            read(disk, superblock.block_at(number), &mut page)?;
+            let Ok(block) = parse(&page, superblock, number) else {
+                continue;
+            };
+            let mask = &mut voids[(number - self.first) as usize];
+            for (bit, row) in block.rows.iter().enumerate().rev() {
+                if !row.stored() || check_row(superblock, row, disk.len()).is_some() {
+                    continue;
+                }
+                let range = Bounds::of(superblock, row).range();
+                // An extent without a byte of payload has its page.
+                if cover.touches(&range) {
+                    *mask |= 1 << bit;
+                }
+                cover.add(range);
+            }
+        }
+        Ok(voids)
+    }
+
+    fn is_void(&self, number: u64, row: usize) -> bool {
+        let at = usize::try_from(number - self.first);
+        let mask = self.voids.as_ref().zip(at.ok());
+        mask.and_then(|(voids, at)| voids.get(at))
+            .is_some_and(|mask| mask >> row & 1 != 0)
+    }
+}
+
+/// Behind the last block of this recording, number by number.
+fn head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
+    let mut head = 0;
+    each_slot(disk, superblock, |slot, page| {
+        if parse(page, superblock, slot).is_ok() {
+            head = slot + 1;
+        }
+        slot < head + LOOK
+    });
+    head
+}
+
+/// Behind the block with the greatest number.
+fn ring_head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
+    let mut head = 0;
+    let slots = superblock.index_slots();
+    each_slot(disk, superblock, |slot, page| {
+        if let Ok(block) = Block::parse(page, superblock.session, crc32c)
+            && u64::from(block.number) % slots == slot
+        {
+            head = head.max(u64::from(block.number) + 1);
+        }
+        true
+    });
+    head
+}
+
+/// Whether blocks are there that only a ring of blocks has, or rows that only a ring of data has.
+pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
+    disk: &D,
+    superblock: &Superblock,
+) -> Result<(bool, bool)> {
+    let (mut ring, mut index_ring, mut last) = (false, false, 0);
+    each_slot(disk, superblock, |slot, page| {
+        let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
+            return slot < LOOK;
+        };
+        index_ring |= u64::from(block.number) != slot;
+        for row in block.rows.iter().filter(|row| row.stored()) {
+            // Rows of streams at once are out of order, but by less than half of all.
+            ring |= row.address < last && last - row.address > superblock.data.bytes / 2;
+            last = row.address;
+        }
+        true
+    });
+    Ok((ring || index_ring, index_ring))
+}
+
+/// The stride that the rows have: the greatest number that all places are a multiple of.
+pub(crate) fn stride_of<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Result<u64> {
+    let mut stride = 0;
+    each_slot(disk, superblock, |slot, page| {
+        let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
+            return slot < LOOK;
+        };
+        for row in block.rows.iter().filter(|row| row.stored()) {
+            let place = row.address.saturating_sub(superblock.data.at);
+            stride = common_divisor(stride, place);
+        }
+        true
+    });
+    let usable = stride.is_multiple_of(PAGE) && stride > 0 && stride <= superblock.data.bytes;
+    // A single sample says nothing of the stride, and needs none.
+    let most = superblock.data.bytes - superblock.data.bytes % PAGE;
+    Ok(if usable { stride } else { most })
+}
+
+const fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// What the index has, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A row that counts and is not void.
+    Row {
+        /// Number of its block.
+        block: u64,
+        /// Which of the block's rows.
+        slot: usize,
+        /// The row.
+        row: Row,
+        /// Why it cannot be; then nothing of it may be read.
+        wrong: Option<String>,
+    },
+    /// A block that cannot be read.
+    Damaged {
+        /// Its number.
+        block: u64,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Goes through the index.
+pub struct Rows<'r, 'd, D: Disk + ?Sized> {
+    recording: &'r Recording<'d, D>,
+    /// Number of the block that is looked at.
+    number: u64,
+    /// Its row that comes next.
+    row: usize,
+    block: Option<Block>,
+    /// Pages that were read, and the number of the first of them.
+    chunk: Vec<u8>,
+    chunk_first: u64,
+}
+
+impl<'d, D: Disk + ?Sized> Recording<'d, D> {
+    /// All rows that count, oldest first.
+    #[must_use]
+    pub fn rows(&self) -> Rows<'_, 'd, D> {
+        Rows {
+            recording: self,
+            number: self.index.first,
+            row: 0,
+            block: None,
+            chunk: Vec::new(),
+            chunk_first: self.index.first,
+        }
+    }
+}
+
+impl<D: Disk + ?Sized> Rows<'_, '_, D> {
+    fn page(&mut self) -> [u8; PAGE_BYTES] {
+        let superblock = &self.recording.superblock();
+        let held = self.chunk.len() as u64 / PAGE;
+        if !(self.chunk_first..self.chunk_first + held).contains(&self.number) {
+            let slots = superblock.index_slots();
+            let slot = if superblock.index_ring {
+                self.number % slots
+            } else {
+                self.number
+            };
+            let left = (self.recording.index.head - self.number).min(slots.saturating_sub(slot));
+            let count = CHUNK.min(left).max(1);
+            let at = superblock.block_at(self.number);
+            self.chunk = read_blocks(self.recording.disk, at, count);
+            self.chunk_first = self.number;
+        }
+        let from = (self.number - self.chunk_first) as usize * PAGE_BYTES;
+        let page = self.chunk[from..].first_chunk();
+        page.copied().unwrap_or([0; PAGE_BYTES])
+    }
+
+    fn step(&mut self) {
+        self.number += 1;
+        self.row = 0;
+        self.block = None;
+    }
+}
+
+impl<D: Disk + ?Sized> Iterator for Rows<'_, '_, D> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        let index = &self.recording.index;
+        while self.number < index.head {
+            let number = self.number;
+            let block = match self.block {
+                Some(block) => block,
+                None => {
+                    let page = self.page();
+                    match parse(&page, self.recording.superblock(), number) {
+                        Ok(block) => *self.block.insert(block),
+                        Err(why) => {
+                            self.step();
+                            return Some(Entry::Damaged { block: number, why });
+                        }
+                    }
+                }
+            };
+            while self.row < ROWS {
+                let slot = self.row;
+                self.row += 1;
+                let row = block.rows[slot];
+                if row.counts() && !index.is_void(number, slot) {
+                    let length = self.recording.disk.len();
+                    let wrong = check_row(self.recording.superblock(), &row, length);
+                    return Some(Entry::Row {
+                        block: number,
+                        slot,
+                        row,
+                        wrong,
+                    });
+                }
+            }
+            self.step();
+        }
+        None
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Recordings on an SSD (docs/modules/store-format.md): formats, writes, reads, checks, repairs them.
+//!
+//! Everything works on a [`Disk`]: an image file, a block device, memory. What lies there is never
+//! trusted: each number is checked before it is used.
+#![forbid(unsafe_code)]
+
+mod disk;
+mod error;
+mod extent;
+mod format;
+mod index;
+mod reader;
+mod table;
+mod text;
+mod voids;
+mod writer;
+
+pub use disk::{Disk, FileDisk, Memory};
+pub use error::{Error, Result};
+pub use extent::{Damage, Payload};
+pub use format::{Format, IndexSize, format, is_blank};
+pub use index::{Bounds, Entry, Rows};
+pub use reader::{Copy, Recording};
+pub use writer::{Extent, Placed, Summary, Writer};
+
+use crc_fast::{CrcAlgorithm, Digest};
+
+/// Bytes of a page.
+pub const PAGE: u64 = forebay_spec::store::PAGE_BYTES as u64;
+
+/// Goes on with a CRC32C (0 begins one).
+#[must_use]
+pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
+    let mut digest = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, (!before).into());
+    digest.update(bytes);
+    digest.finalize() as u32
+}
+
+/// `bytes` in whole pages; `u64::MAX` where that is more than there can be.
+#[must_use]
+pub const fn pages(bytes: u64) -> u64 {
+    match bytes.checked_next_multiple_of(PAGE) {
+        Some(pages) => pages,
+        None => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crc32c;
+
+    #[test]
+    fn the_check_sum_is_that_of_rfc_3720() {
+        assert_eq!(crc32c(0, b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(0, &[0; 32]), 0x8a91_36aa);
+        assert_eq!(crc32c(0, &[0xff; 32]), 0x62a8_ab43);
+        let bytes: Vec<u8> = (0..5000u32).map(|n| (n * 7) as u8).collect();
+        let whole = crc32c(0, &bytes);
+        for at in [0, 1, 7, 64, 255, 4096, 5000] {
+            let (head, tail) = bytes.split_at(at);
+            assert_eq!(crc32c(crc32c(0, head), tail), whole);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A recording as it lies there: which superblock counts, how far the index goes.
+
+use forebay_spec::store::index::Block;
+use forebay_spec::store::page::Facts;
+use forebay_spec::store::superblock::{
+    Drive, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
+};
+use forebay_spec::store::{PAGE_BYTES, Session, superblock};
+
+use crate::disk::read;
+use crate::index::{Bounds, Index};
+use crate::table::Table;
+use crate::{Disk, Error, PAGE, Result, crc32c};
+
+/// A copy of the superblock: what it is, or why it is none.
+pub type Copy = std::result::Result<Superblock, String>;
+
+/// Where the copies lie in their partition.
+pub(crate) const fn super_places(region: Region) -> [u64; 2] {
+    [region.at, region.end().saturating_sub(PAGE)]
+}
+
+/// A recording.
+pub struct Recording<'d, D: Disk + ?Sized> {
+    pub(crate) disk: &'d D,
+    superblock: Superblock,
+    superblocks: Region,
+    copies: [Copy; 2],
+    rebuilt: bool,
+    complaints: Vec<String>,
+    pub(crate) index: Index,
+}
+
+fn page_at<D: Disk + ?Sized>(disk: &D, at: u64) -> Result<[u8; PAGE_BYTES]> {
+    let mut page = [0; PAGE_BYTES];
+    read(disk, at, &mut page)?;
+    Ok(page)
+}
+
+fn copy_at<D: Disk + ?Sized>(disk: &D, at: u64) -> Copy {
+    let page = page_at(disk, at).map_err(|error| error.to_string())?;
+    Superblock::parse(&page, crc32c).map_err(|error| error.to_string())
+}
+
+/// The one of two copies that counts.
+fn choose(copies: &[Copy; 2]) -> Option<Superblock> {
+    let good = copies.iter().flatten();
+    // Of equals the first.
+    good.copied().rev().max_by_key(|copy| copy.generation)
+}
+
+impl<'d, D: Disk + ?Sized> Recording<'d, D> {
+    /// Finds the recording on a disk.
+    ///
+    /// # Errors
+    /// Where there is none, or too little of it is left.
+    pub fn open(disk: &'d D) -> Result<Self> {
+        let table = Table::read(disk);
+        let superblocks = table.map_or(
+            Region {
+                at: PARTITION_ALIGN,
+                bytes: SUPER_BYTES,
+            },
+            |table| table.superblocks,
+        );
+        let copies = super_places(superblocks).map(|at| copy_at(disk, at));
+        let found = choose(&copies);
+        let (superblock, rebuilt) = match (found, &table) {
+            (Some(superblock), _) => (superblock, false),
+            (None, Some(table)) => (rebuild(disk, table, &copies)?, true),
+            (None, None) => return Err(nothing(&copies)),
+        };
+        let mut complaints = complaints(&superblock, &copies, table.as_ref(), disk.len());
+        if rebuilt {
+            complaints.push("geometry and session are the partition table's".into());
+        }
+        if superblock.index.end() > disk.len() {
+            let what = format!(
+                "the index ends at byte {}, but the disk has {}",
+                superblock.index.end(),
+                disk.len()
+            );
+            return Err(Error::recording(what, "take the whole image"));
+        }
+        let index = Index::find(disk, &superblock)?;
+        Ok(Self {
+            disk,
+            superblock,
+            superblocks,
+            copies,
+            rebuilt,
+            complaints,
+            index,
+        })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn superblock(&self) -> &Superblock {
+        &self.superblock
+    }
+
+    /// Where the superblocks lie.
+    #[must_use]
+    pub const fn superblocks(&self) -> Region {
+        self.superblocks
+    }
+
+    /// Both copies of the superblock.
+    pub const fn copies(&self) -> &[Copy; 2] {
+        &self.copies
+    }
+
+    /// Neither copy of the superblock is good: what is known comes from the partition table.
+    #[must_use]
+    pub const fn is_rebuilt(&self) -> bool {
+        self.rebuilt
+    }
+
+    /// What is not as it should be, and did not keep it from being read.
+    #[must_use]
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
+    }
+
+    /// Blocks of the index that were written, also those that a ring has overwritten.
+    #[must_use]
+    pub const fn blocks(&self) -> u64 {
+        self.index.head
+    }
+
+    /// A block of the index, or why it is none.
+    ///
+    /// # Errors
+    /// As a word for people.
+    pub fn block(&self, number: u64) -> std::result::Result<Block, String> {
+        let at = self.superblock.block_at(number);
+        let page = page_at(self.disk, at).map_err(|error| error.to_string())?;
+        crate::index::parse(&page, &self.superblock, number)
+    }
+
+    /// What an extent takes on the disk, page and padding included.
+    #[must_use]
+    pub fn extent(&self, row: &forebay_spec::store::index::Row) -> Bounds {
+        Bounds::of(&self.superblock, row)
+    }
+}
+
+fn nothing(copies: &[Copy; 2]) -> Error {
+    let [first, second] = copies.each_ref().map(|copy| match copy {
+        Ok(_) => "",
+        Err(why) => why.as_str(),
+    });
+    Error::recording(
+        format!(
+            "there is no recording: no partition table of one, and of the superblocks the first \
+             cannot be used ({first}), nor the second ({second})"
+        ),
+        "name the image or the whole drive, not a partition; `forebay store format` makes a \
+         recording",
+    )
+}
+
+fn complaints(
+    superblock: &Superblock,
+    copies: &[Copy; 2],
+    table: Option<&Table>,
+    length: u64,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    for (copy, name) in copies.iter().zip(["first", "second"]) {
+        match copy {
+            Err(why) => all.push(format!(
+                "the {name} copy of the superblock is damaged: {why}"
+            )),
+            Ok(other) if other.session != superblock.session => all.push(format!(
+                "the {name} copy of the superblock belongs to another recording, {}",
+                other.session
+            )),
+            Ok(other) if other != superblock => all.push(format!(
+                "the {name} copy of the superblock is older: generation {}, the other's is {}",
+                other.generation, superblock.generation
+            )),
+            Ok(_) => {}
+        }
+    }
+    match table {
+        None => all.push("the partition table is damaged, in both copies".into()),
+        Some(table) if (table.index, table.data) != (superblock.index, superblock.data) => {
+            all.push("the partition table has other places than the superblock".into());
+        }
+        Some(_) => {}
+    }
+    if superblock.drive.bytes > length {
+        all.push(format!(
+            "the disk has {length} bytes, the recording was made on one of {}: what lay behind is \
+             missing",
+            superblock.drive.bytes
+        ));
+    }
+    all
+}
+
+/// What the superblock must have said, from the partition table and the first pages.
+fn rebuild<D: Disk + ?Sized>(disk: &D, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
+    let page = page_at(disk, table.data.at)
+        .ok()
+        .and_then(|page| Facts::parse(&page));
+    let mode = match (table.mode, page) {
+        (Some(mode), _) => mode,
+        (None, Some(_)) => Mode::Objects,
+        (None, None) => return Err(nothing(copies)),
+    };
+    let base = Superblock {
+        mode,
+        generation: 1,
+        session: table.session,
+        formatted: page.map_or(0, |facts| facts.time),
+        block_bytes: table.block_bytes,
+        ring: false,
+        index_ring: false,
+        index: table.index,
+        data: table.data,
+        stride: if mode == Mode::Samples { PAGE } else { 0 },
+        extension: page.map_or(*b"bin\0", |facts| facts.extension),
+        closed: None,
+        drive: Drive {
+            model: [b' '; 40],
+            serial: [b' '; 20],
+            firmware: [b' '; 8],
+            bytes: disk.len(),
+        },
+    };
+    base.check().map_err(|error| {
+        Error::recording(
+            format!("both superblocks are damaged, and the partition table cannot be: {error}"),
+            "restore the partition table",
+        )
+    })?;
+    let mut found = with_session(disk, base, page.map(|facts| facts.session));
+    (found.ring, found.index_ring) = crate::index::looks_gone_round(disk, &found)?;
+    if mode == Mode::Samples {
+        found.stride = crate::index::stride_of(disk, &found)?;
+    }
+    Ok(found)
+}
+
+/// The session that the index's first block has: the table's, or that of the first page.
+fn with_session<D: Disk + ?Sized>(disk: &D, base: Superblock, page: Option<Session>) -> Superblock {
+    let candidates = [Some(base.session), page];
+    let first = page_at(disk, base.block_at(0)).unwrap_or([0; PAGE_BYTES]);
+    let fits = |session: &Session| Block::parse(&first, *session, crc32c).is_ok();
+    let session = candidates.into_iter().flatten().find(fits);
+    superblock::Superblock {
+        session: session.unwrap_or(base.session),
+        ..base
+    }
+}

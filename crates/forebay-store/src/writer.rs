@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Writes a recording from software: the layout that the recorder's hardware writes, byte for byte.
+
+use std::io::Read;
+
+use forebay_spec::store::index::{
+    Block, CUT, LATE, RESULT, ROWS, Row, SKIPPED, WHOLE as WHOLE_FLAG,
+};
+use forebay_spec::store::superblock::{Closed, Mode, Superblock};
+use forebay_spec::store::{index, page, tar};
+
+use crate::disk::{flush, write};
+use crate::format::write_superblocks;
+use crate::reader::Recording;
+use crate::{Disk, Error, PAGE, Result, crc32c, pages, text};
+
+/// Bytes of an extent where an object is longer: its length has 32 bits.
+const EXTENT_MOST: u64 = 1 << 30;
+/// Bytes that are written at once.
+const CHUNK: usize = 1 << 20;
+
+/// What is known of an object, or of the rest of one, that is to be stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Extent {
+    /// Stream.
+    pub stream: u16,
+    /// Number of the object.
+    pub object: u64,
+    /// Where in it the bytes begin.
+    pub offset: u64,
+    /// The object goes on behind these bytes.
+    pub goes_on: bool,
+    /// Frames that are missing before it; `u32::MAX` stands for more.
+    pub missing: u32,
+    /// Number of its first frame.
+    pub sequence: u64,
+    /// The sender's session.
+    pub sender: u8,
+    /// When it began: nanoseconds since 1970.
+    pub time: u64,
+    /// Class and score.
+    pub result: Option<(u16, f32)>,
+    /// A result was expected and did not come in time.
+    pub late: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// Extents that were stored.
+    pub extents: u64,
+    /// Bytes of payload that were stored.
+    pub bytes: u64,
+    /// Bytes of payload for which there was no room.
+    pub skipped: u64,
+}
+
+/// What was written in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Rows of the index.
+    pub rows: u64,
+    /// Blocks of the index.
+    pub blocks: u64,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Bytes of payload for which there was no room.
+    pub skipped: u64,
+}
+
+/// A recording being written.
+pub struct Writer<'d, D: Disk + ?Sized> {
+    disk: &'d D,
+    recording: Superblock,
+    superblocks: forebay_spec::store::superblock::Region,
+    /// Where the next extent begins.
+    head: u64,
+    /// The ring has been gone round.
+    wrapped: bool,
+    /// Rows that are in no block yet.
+    rows: Vec<Row>,
+    /// Number of the next block.
+    block: u64,
+    most: u64,
+    chunk: Vec<u8>,
+    summary: Summary,
+}
+
+impl<'d, D: Disk + ?Sized> Writer<'d, D> {
+    /// Begins in a recording that was formatted, and has nothing yet.
+    ///
+    /// # Errors
+    /// Where there is no recording, one that is closed, or has rows.
+    pub fn new(disk: &'d D) -> Result<Self> {
+        let recording = Recording::open(disk)?;
+        let superblock = *recording.superblock();
+        let refuse = |what| {
+            Error::recording(
+                what,
+                "make a new recording with `forebay store format --force`",
+            )
+        };
+        if superblock.closed.is_some() {
+            return Err(refuse("the recording is closed"));
+        }
+        if recording.blocks() > 0 {
+            return Err(refuse("the recording has objects already"));
+        }
+        if superblock.mode == Mode::Packets {
+            return Err(refuse("the recording is made for packets"));
+        }
+        Ok(Self {
+            disk,
+            superblocks: recording.superblocks(),
+            recording: superblock,
+            head: superblock.data.at,
+            wrapped: false,
+            rows: Vec::with_capacity(ROWS),
+            block: 0,
+            most: EXTENT_MOST,
+            chunk: Vec::new(),
+            summary: Summary::default(),
+        })
+    }
+
+    /// Cuts objects into extents of at most so many bytes.
+    #[must_use]
+    pub fn with_extents_of(mut self, bytes: u64) -> Self {
+        self.most = bytes.clamp(1, u32::MAX.into());
+        self
+    }
+
+    /// The recording.
+    #[must_use]
+    pub const fn superblock(&self) -> &Superblock {
+        &self.recording
+    }
+
+    /// What was written so far.
+    #[must_use]
+    pub const fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// Stores `length` bytes of `payload`; what finds no room gets a row that says so.
+    ///
+    /// # Errors
+    /// The disk's or the payload's, or an index that is full.
+    pub fn put(&mut self, about: &Extent, payload: &mut dyn Read, length: u64) -> Result<Placed> {
+        let most = match self.recording.mode {
+            Mode::Samples => self.recording.stride.min(u32::MAX as u64 & !(PAGE - 1)),
+            _ => self.most,
+        };
+        let (mut placed, mut done) = (Placed::default(), 0);
+        loop {
+            let bytes = (length - done).min(most);
+            let last = done + bytes == length;
+            let part = Extent {
+                offset: about.offset.saturating_add(done),
+                missing: if done == 0 { about.missing } else { 0 },
+                goes_on: about.goes_on || !last,
+                ..*about
+            };
+            let found = self.extent(&part, payload, bytes as u32)?;
+            placed.extents += found.extents;
+            placed.bytes += found.bytes;
+            placed.skipped += found.skipped;
+            done += bytes;
+            if last {
+                return Ok(placed);
+            }
+        }
+    }
+
+    fn extent(&mut self, about: &Extent, payload: &mut dyn Read, length: u32) -> Result<Placed> {
+        if !self.recording.index_ring && self.block >= self.recording.index_slots() {
+            return Err(Error::setting(
+                "the index",
+                format!("full with {} rows", self.summary.rows),
+                format!("it has {} bytes", self.recording.index.bytes),
+                "format with a larger index (--index, --smallest-object)",
+            ));
+        }
+        let Some(at) = self.room(length) else {
+            let row = self.row(about, 0, length, 0, SKIPPED);
+            // The next extent reads on behind what has no room.
+            let mut rest = payload.take(length.into());
+            std::io::copy(&mut rest, &mut std::io::sink()).map_err(Error::Source)?;
+            self.summary.skipped += u64::from(length);
+            self.push(row)?;
+            return Ok(Placed {
+                skipped: length.into(),
+                ..Placed::default()
+            });
+        };
+        let front = self.front();
+        let crc = self.payload(at + front, payload, length)?;
+        if front > 0 {
+            let facts = self.facts(about, length, crc);
+            write(self.disk, at, &facts.to_page())?;
+        }
+        self.wrapped |= at < self.head;
+        let step = match self.recording.mode {
+            Mode::Samples => self.recording.stride,
+            _ => front + pages(length.into()),
+        };
+        self.head = at + step;
+        self.summary.bytes += u64::from(length);
+        let row = self.row(about, at + front, length, crc, 0);
+        self.push(row)?;
+        Ok(Placed {
+            extents: 1,
+            bytes: length.into(),
+            skipped: 0,
+        })
+    }
+
+    /// Bytes in front of a payload.
+    const fn front(&self) -> u64 {
+        match self.recording.mode {
+            Mode::Samples => 0,
+            _ => PAGE,
+        }
+    }
+
+    /// Where an extent finds room.
+    fn room(&self, length: u32) -> Option<u64> {
+        let data = self.recording.data;
+        let (need, end) = match self.recording.mode {
+            Mode::Samples => (self.recording.stride, data.end()),
+            // The last page is the trailer's.
+            _ => (PAGE + pages(length.into()), data.end() - PAGE),
+        };
+        let fits = |at: u64| at.checked_add(need).is_some_and(|to| to <= end);
+        if fits(self.head) {
+            return Some(self.head);
+        }
+        (self.recording.ring && fits(data.at)).then_some(data.at)
+    }
+
+    fn payload(&mut self, mut at: u64, payload: &mut dyn Read, length: u32) -> Result<u32> {
+        let mut left = u64::from(length);
+        let mut crc = 0;
+        while left > 0 {
+            let bytes = left.min(CHUNK as u64) as usize;
+            self.chunk.resize(pages(bytes as u64) as usize, 0);
+            let (own, padding) = self.chunk.split_at_mut(bytes);
+            payload.read_exact(own).map_err(Error::Source)?;
+            crc = crc32c(crc, own);
+            pad(padding, self.recording.mode);
+            write(self.disk, at, &self.chunk)?;
+            at += self.chunk.len() as u64;
+            left -= bytes as u64;
+        }
+        Ok(crc)
+    }
+
+    const fn facts(&self, about: &Extent, length: u32, crc32c: u32) -> page::Facts {
+        page::Facts {
+            session: self.recording.session,
+            extension: self.recording.extension,
+            stream: about.stream,
+            object: about.object,
+            offset: about.offset,
+            length,
+            whole: about.offset == 0 && !about.goes_on,
+            missing: about.missing,
+            sequence: about.sequence,
+            sender: about.sender,
+            time: about.time,
+            crc32c,
+            result: about.result,
+        }
+    }
+
+    fn row(&self, about: &Extent, address: u64, length: u32, crc32c: u32, flags: u16) -> Row {
+        let stored = flags & SKIPPED == 0;
+        let set = [
+            (stored && about.offset == 0 && !about.goes_on, WHOLE_FLAG),
+            (about.goes_on, CUT),
+            (about.result.is_some(), RESULT),
+            (about.late, LATE),
+        ];
+        let set = set.iter().filter(|(set, _)| *set);
+        let (class, score) = about.result.unwrap_or((0, 0.0));
+        Row {
+            object: about.object,
+            offset: about.offset,
+            address,
+            time: about.time,
+            length,
+            crc32c,
+            score,
+            missing: about.missing,
+            stream: about.stream,
+            class,
+            flags: set.fold(index::COUNTS | flags, |all, (_, flag)| all | flag),
+        }
+    }
+
+    fn push(&mut self, row: Row) -> Result<()> {
+        self.rows.push(row);
+        self.summary.rows += 1;
+        match self.rows.len() {
+            ROWS => self.sync(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a promise of what was stored so far: data first, then their rows.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn sync(&mut self) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        flush(self.disk)?;
+        let mut rows = [Row::default(); ROWS];
+        for (to, from) in rows.iter_mut().zip(&self.rows) {
+            *to = *from;
+        }
+        let number = u32::try_from(self.block).map_err(|_| {
+            let limit = "an index has at most 2^32 blocks";
+            Error::setting(
+                "the block's number",
+                self.block,
+                limit,
+                "close the recording",
+            )
+        })?;
+        let block = Block { number, rows };
+        let page = block.to_bytes(self.recording.session, crc32c);
+        write(self.disk, self.recording.block_at(self.block), &page)?;
+        flush(self.disk)?;
+        self.rows.clear();
+        self.block += 1;
+        self.summary.blocks = self.block;
+        Ok(())
+    }
+
+    /// Ends the recording: end marks, trailer, superblocks.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn close(mut self) -> Result<Summary> {
+        self.sync()?;
+        let closed = Closed {
+            blocks: self.block,
+            end: self.head,
+        };
+        close(
+            self.disk,
+            self.superblocks,
+            &self.recording,
+            closed,
+            self.wrapped,
+        )?;
+        Ok(self.summary)
+    }
+}
+
+/// What stands behind a payload up to its page's end.
+fn pad(padding: &mut [u8], mode: Mode) {
+    padding.fill(0);
+    if mode == Mode::Objects {
+        let from = padding.len() % tar::BYTES;
+        for header in padding[from..].chunks_exact_mut(tar::BYTES) {
+            header.copy_from_slice(&page::FILLER);
+        }
+    }
+}
+
+/// Writes end marks and trailer, and closed superblocks.
+pub(crate) fn close<D: Disk + ?Sized>(
+    disk: &D,
+    superblocks: forebay_spec::store::superblock::Region,
+    recording: &Superblock,
+    closed: Closed,
+    wrapped: bool,
+) -> Result<Superblock> {
+    let superblock = Superblock {
+        generation: recording.generation.saturating_add(1),
+        closed: Some(closed),
+        ..*recording
+    };
+    for (at, page) in end_marks(&superblock, wrapped) {
+        write(disk, at, &page)?;
+    }
+    flush(disk)?;
+    write_superblocks(disk, superblocks, &superblock)?;
+    Ok(superblock)
+}
+
+/// Pages that end a recording, and where.
+pub(crate) fn end_marks(
+    superblock: &Superblock,
+    wrapped: bool,
+) -> Vec<(u64, [u8; forebay_spec::store::PAGE_BYTES])> {
+    let closed = superblock.closed.unwrap_or(Closed {
+        blocks: 0,
+        end: superblock.data.at,
+    });
+    let last = superblock.index.end() - PAGE;
+    let mut marks = vec![(last, *text::index_end())];
+    if closed.blocks < superblock.index_slots() {
+        marks.push((superblock.block_at(closed.blocks), *text::index_end()));
+    }
+    if superblock.mode == Mode::Objects {
+        // In a ring that was gone round, older extents lie behind the newest.
+        let at = match wrapped {
+            true => superblock.data.end() - PAGE,
+            false => closed.end.min(superblock.data.end() - PAGE),
+        };
+        marks.push((at, text::trailer(superblock)));
+    }
+    marks
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `forebay store`: recordings on images and drives.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{OutputArgs, values};
+
+/// What to do with a recording.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Make an empty recording: partitions, superblocks, index
+    ///
+    /// OVERWRITES what is there; refuses where anything is, unless told to --force.
+    Format(StoreFormatArgs),
+    /// Put the files of a folder into a recording, as objects, and close it
+    Pack(StorePackArgs),
+    /// Say what a recording is, and in which state
+    Info(StoreInfoArgs),
+    /// List objects, or all extents
+    Ls(StoreLsArgs),
+    /// Write an object to standard output
+    Cat(StoreCatArgs),
+    /// Write objects as files, with a JSON beside each
+    Extract(StoreExtractArgs),
+    /// Write the recording as a tar file, up to where its index goes
+    Tar(StoreTarArgs),
+}
+
+impl StoreCommand {
+    /// Where its report goes as JSON.
+    pub fn json(&self) -> Option<&Path> {
+        match self {
+            Self::Format(args) => args.output.json(),
+            Self::Pack(args) => args.output.json(),
+            Self::Info(args) => args.output.json(),
+            Self::Ls(args) => args.output.json(),
+            Self::Extract(args) => args.output.json(),
+            Self::Cat(_) | Self::Tar(_) => None,
+        }
+    }
+}
+
+/// How data lie there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoreMode {
+    /// A tar file
+    Objects,
+    /// Samples at multiples of a stride
+    Samples,
+}
+
+/// Options of `forebay store format`.
+#[derive(Args, Debug)]
+pub struct StoreFormatArgs {
+    /// The image or drive, such as /dev/nvme0n1
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Make a new (sparse) image of so many bytes
+    #[arg(long, value_name = "SIZE", value_parser = values::pages)]
+    pub size: Option<u64>,
+    /// How data lie there
+    #[arg(long, value_enum, default_value = "objects")]
+    pub mode: StoreMode,
+    /// Bytes from one sample to the next, a multiple of 4 KiB
+    #[arg(long, value_name = "SIZE", value_parser = values::pages, required_if_eq("mode", "samples"))]
+    pub stride: Option<u64>,
+    /// Give the index this share of the disk, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent,
+          conflicts_with = "smallest_object")]
+    pub index: Option<f64>,
+    /// Give the index room for objects of so many bytes
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length)]
+    pub smallest_object: u64,
+    /// Begin anew at the end of the disk, over the oldest objects
+    #[arg(long)]
+    pub ring: bool,
+    /// File name extension of objects: 1 to 4 letters or digits
+    #[arg(long, value_name = "NAME", default_value = "bin")]
+    pub extension: String,
+    /// Logical block of the drive in bytes [default: the drive's, 512 of an image]
+    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
+    pub block: Option<String>,
+    /// Overwrite what is there
+    #[arg(long)]
+    pub force: bool,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store pack`.
+#[derive(Args, Debug)]
+pub struct StorePackArgs {
+    /// The folder; its files become objects 0, 1, 2 … in the order of their names
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// A recording without objects; where there is no such file, one that fits
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Stream that the objects get
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub stream: u16,
+    /// Cut longer files into extents of so many bytes
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
+    pub extent: u64,
+    /// Leave the recording open, as a loss of power would
+    #[arg(long)]
+    pub leave_open: bool,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store info`.
+#[derive(Args, Debug)]
+pub struct StoreInfoArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store ls`.
+#[derive(Args, Debug)]
+pub struct StoreLsArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// List all extents, not objects
+    #[arg(long)]
+    pub rows: bool,
+    /// Only of this stream
+    #[arg(long, value_name = "N")]
+    pub stream: Option<u16>,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store cat`.
+#[derive(Args, Debug)]
+pub struct StoreCatArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Number of the object
+    #[arg(value_name = "OBJECT")]
+    pub object: u64,
+    /// Its stream [default: the only one that has such an object]
+    #[arg(long, value_name = "N")]
+    pub stream: Option<u16>,
+}
+
+/// Options of `forebay store extract`.
+#[derive(Args, Debug)]
+pub struct StoreExtractArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Where the files go; nothing is overwritten
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Only of this stream
+    #[arg(long, value_name = "N")]
+    pub stream: Option<u16>,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store tar`.
+#[derive(Args, Debug)]
+pub struct StoreTarArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// The tar file; `-`: standard output. Nothing is overwritten
+    #[arg(value_name = "FILE|-", default_value = "-")]
+    pub to: PathBuf,
+}

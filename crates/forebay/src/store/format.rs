@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay store format`: an empty recording.
+
+use forebay_spec::store::superblock::{Drive, Mode};
+use forebay_store::{Disk, Format, IndexSize};
+use serde::Serialize;
+
+use super::info::{Facts, show_geometry};
+use super::open;
+use crate::args::{StoreFormatArgs, StoreMode};
+use crate::failure::{Exit, Failure, Result};
+use crate::render::{self, Page};
+use crate::report;
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    version: &'static str,
+    #[serde(flatten)]
+    facts: Facts,
+}
+
+fn settings(args: &StoreFormatArgs) -> Format {
+    let block = args.block.as_ref().and_then(|block| block.parse().ok());
+    let text = |text: &str, field: &mut [u8]| {
+        field.fill(b' ');
+        let plain = text.bytes().filter(|c| (b' '..=b'~').contains(c));
+        field
+            .iter_mut()
+            .zip(plain)
+            .for_each(|(to, from)| *to = from);
+    };
+    let mut drive = Drive {
+        model: [b' '; 40],
+        serial: [b' '; 20],
+        firmware: [b' '; 8],
+        bytes: 0,
+    };
+    let attributes = attributes(args);
+    let fields = [&mut drive.model[..], &mut drive.serial, &mut drive.firmware];
+    for (field, value) in fields.into_iter().zip(&attributes) {
+        text(value, field);
+    }
+    Format {
+        mode: match args.mode {
+            StoreMode::Objects => Mode::Objects,
+            StoreMode::Samples => Mode::Samples,
+        },
+        stride: match args.mode {
+            StoreMode::Objects => 0,
+            StoreMode::Samples => args.stride.unwrap_or(0),
+        },
+        extension: args.extension.clone(),
+        block_bytes: block.unwrap_or_else(|| open::block_bytes(&args.disk)),
+        ring: args.ring,
+        index: match args.index {
+            Some(percent) => IndexSize::Share(percent / 100.0),
+            None => IndexSize::SmallestObject(args.smallest_object),
+        },
+        drive,
+    }
+}
+
+/// Model, serial number and firmware of an NVMe drive, as Linux says them; an image has none.
+fn attributes(args: &StoreFormatArgs) -> [String; 3] {
+    let name = args.disk.file_name().unwrap_or_default();
+    let folder = std::path::Path::new("/sys/block").join(name).join("device");
+    ["model", "serial", "firmware_rev"].map(|attribute| {
+        let known = open::is_block_device(&args.disk);
+        let text = std::fs::read_to_string(folder.join(attribute)).ok();
+        text.filter(|_| known)
+            .map_or(String::new(), |text| text.trim().into())
+    })
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where something is there, the disk is too small, or it does not take bytes.
+pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
+    let settings = settings(args);
+    let fresh = args.size.filter(|_| !args.disk.exists());
+    if let (Some(size), None) = (args.size, fresh) {
+        return Err(Failure::input(
+            "--size",
+            size,
+            &format!("{} is there already", args.disk.display()),
+            "leave --size out to format what is there, or name another file",
+        ));
+    }
+    let disk = match fresh {
+        Some(size) => open::create(&args.disk, size)?,
+        None => open::write(&args.disk)?,
+    };
+    let made = make(args, &settings, &disk);
+    if made.is_err() && fresh.is_some() {
+        // What could not become a recording is not left behind.
+        let _ = std::fs::remove_file(&args.disk);
+    }
+    made
+}
+
+fn make(args: &StoreFormatArgs, settings: &Format, disk: &impl Disk) -> Result<Exit> {
+    if !args.force && !forebay_store::is_blank(disk)? {
+        return Err(Failure::input(
+            "what lies there",
+            "not blank",
+            "formatting would overwrite it",
+            "look at it with `forebay store info`; --force overwrites it",
+        ));
+    }
+    let superblock = forebay_store::format(disk, settings)?;
+    let report = Report {
+        schema: "forebay.store-format/1",
+        version: env!("CARGO_PKG_VERSION"),
+        facts: Facts::of(&superblock),
+    };
+    if report::emit(&report, args.output.json())? {
+        return Ok(Exit::Good);
+    }
+    let mut page = Page::of_hardware("Forebay store: a new recording");
+    show_geometry(&mut page, &report.facts);
+    let rows = superblock.index_slots() * forebay_spec::store::index::ROWS as u64;
+    let sentence = format!("there is room for up to {} extents", render::count(rows));
+    page.verdict(true, sentence);
+    page.print();
+    Ok(Exit::Good)
+}

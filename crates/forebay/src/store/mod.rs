@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay store`: recordings on images and drives.
+
+mod extract;
+mod format;
+mod info;
+mod ls;
+mod objects;
+mod open;
+mod pack;
+
+use crate::args::StoreCommand;
+use crate::failure::{Exit, Result};
+
+/// Runs it.
+///
+/// # Errors
+/// Where the recording cannot be opened, or nothing can be written.
+pub fn run(store: &StoreCommand) -> Result<Exit> {
+    match store {
+        StoreCommand::Format(args) => format::run(args),
+        StoreCommand::Pack(args) => pack::run(args),
+        StoreCommand::Info(args) => info::run(args),
+        StoreCommand::Ls(args) => ls::run(args),
+        StoreCommand::Cat(args) => extract::cat(args),
+        StoreCommand::Extract(args) => extract::run(args),
+        StoreCommand::Tar(args) => extract::tar(args),
+    }
+}
