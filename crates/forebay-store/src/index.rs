@@ -215,6 +215,12 @@ impl Index {
         Ok(voids)
     }
 
+    /// Blocks with rows that are void, and which.
+    pub fn voided(&self) -> impl Iterator<Item = (u64, u64)> {
+        let masks = self.voids.iter().flatten().copied();
+        (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
+    }
+
     fn is_void(&self, number: u64, row: usize) -> bool {
         let at = usize::try_from(number - self.first);
         let mask = self.voids.as_ref().zip(at.ok());

@@ -10,9 +10,13 @@ mod error;
 mod extent;
 mod format;
 mod index;
+mod mend;
 mod reader;
+mod repair;
+mod scan;
 mod table;
 mod text;
+mod verify;
 mod voids;
 mod writer;
 
@@ -22,6 +26,9 @@ pub use extent::{Damage, Payload};
 pub use format::{Format, IndexSize, format, is_blank};
 pub use index::{Bounds, Entry, Rows};
 pub use reader::{Copy, Recording};
+pub use repair::{Repair, repair};
+pub use scan::{Found, Scan, See};
+pub use verify::{Problem, Verify, read_only, verify};
 pub use writer::{Extent, Placed, Summary, Writer};
 
 use crc_fast::{CrcAlgorithm, Digest};

@@ -32,7 +32,6 @@ impl Cover {
         self.0.insert(from, to);
     }
 
-    #[cfg(test)]
     /// What is not covered between two places.
     pub fn gaps(&self, within: Range<u64>) -> Vec<Range<u64>> {
         let (mut gaps, mut at) = (Vec::new(), within.start);
@@ -48,7 +47,6 @@ impl Cover {
         gaps
     }
 
-    #[cfg(test)]
     /// The first byte behind all that is covered.
     pub fn end(&self) -> Option<u64> {
         self.0.last_key_value().map(|(_, end)| *end)

@@ -361,7 +361,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
 }
 
 /// What stands behind a payload up to its page's end.
-fn pad(padding: &mut [u8], mode: Mode) {
+pub(crate) fn pad(padding: &mut [u8], mode: Mode) {
     padding.fill(0);
     if mode == Mode::Objects {
         let from = padding.len() % tar::BYTES;

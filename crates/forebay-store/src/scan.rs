@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Looks for extents page by page, where no row says where they are.
+
+use std::ops::Range;
+
+use forebay_spec::store::PAGE_BYTES;
+use forebay_spec::store::page::Facts;
+use forebay_spec::store::superblock::Superblock;
+
+use crate::{Disk, Error, PAGE, Result, crc32c, pages};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 20;
+/// Payloads with a wrong check sum are read at most for so many times what is looked through: pages
+/// that claim gigabytes each must not take for ever.
+const PATIENCE: u64 = 2;
+
+/// An extent that lies there whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// First byte of its page.
+    pub at: u64,
+    /// What its page says.
+    pub facts: Facts,
+}
+
+impl Found {
+    /// First byte behind it.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        let payload = self.at.saturating_add(PAGE);
+        payload.saturating_add(pages(self.facts.length as u64))
+    }
+}
+
+/// Told how far it is; says whether to go on.
+pub type See<'s> = &'s mut dyn FnMut(u64) -> bool;
+
+/// Looks through a recording's data.
+pub struct Scan<'d, D: Disk + ?Sized> {
+    disk: &'d D,
+    superblock: &'d Superblock,
+    chunk: Vec<u8>,
+    chunk_at: u64,
+    /// Bytes of payloads that were read for nothing.
+    wasted: u64,
+}
+
+impl<'d, D: Disk + ?Sized> Scan<'d, D> {
+    /// Of this recording.
+    #[must_use]
+    pub const fn new(disk: &'d D, superblock: &'d Superblock) -> Self {
+        Self {
+            disk,
+            superblock,
+            chunk: Vec::new(),
+            chunk_at: 0,
+            wasted: 0,
+        }
+    }
+
+    /// The page there, as far as it can be read.
+    fn page(&mut self, at: u64, end: u64) -> [u8; PAGE_BYTES] {
+        let held = self.chunk_at..self.chunk_at + self.chunk.len() as u64;
+        if !held.contains(&at) {
+            let most = (end - at).min(CHUNK as u64) as usize;
+            self.chunk.resize(most, 0);
+            self.chunk_at = at;
+            if self.disk.read_at(at, &mut self.chunk).is_err() {
+                // A single page then, so that one that cannot be read hides no other.
+                self.chunk.truncate(PAGE_BYTES);
+                if self.disk.read_at(at, &mut self.chunk).is_err() {
+                    self.chunk.fill(0);
+                }
+            }
+        }
+        let from = (at - self.chunk_at) as usize;
+        let page = self.chunk.get(from..).and_then(<[u8]>::first_chunk);
+        page.copied().unwrap_or([0; PAGE_BYTES])
+    }
+
+    /// What the page there says, if it is one of this recording whose payload ends before `end`.
+    fn claim(&mut self, at: u64, end: u64) -> Option<Found> {
+        let facts = Facts::parse(&self.page(at, end))?;
+        let found = Found { at, facts };
+        let ours = facts.session == self.superblock.session
+            && facts.extension == self.superblock.extension;
+        (ours && found.end() <= end).then_some(found)
+    }
+
+    /// The extent that lies whole at a place.
+    pub fn at(&mut self, at: u64, end: u64) -> Option<Found> {
+        self.claim(at, end).filter(|found| self.is_whole(found))
+    }
+
+    fn is_whole(&mut self, found: &Found) -> bool {
+        let (mut at, mut left, mut crc) = (found.at + PAGE, u64::from(found.facts.length), 0);
+        let mut chunk = vec![0; CHUNK.min(left as usize)];
+        while left > 0 {
+            let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
+            if self.disk.read_at(at, bytes).is_err() {
+                break;
+            }
+            crc = crc32c(crc, bytes);
+            at += bytes.len() as u64;
+            left -= bytes.len() as u64;
+        }
+        let whole = left == 0 && crc == found.facts.crc32c;
+        if !whole {
+            self.wasted = self.wasted.saturating_add(found.facts.length.into());
+        }
+        whole
+    }
+
+    /// All extents that lie whole between two places; it ends where for `look` bytes there was
+    /// nothing of this recording.
+    ///
+    /// # Errors
+    /// Where the user wants to stop.
+    pub fn all(&mut self, range: Range<u64>, look: u64, see: See<'_>) -> Result<Vec<Found>> {
+        let mut all = Vec::new();
+        let (mut at, mut until) = (range.start, range.start.saturating_add(look));
+        let patience = (range.end - range.start).saturating_mul(PATIENCE);
+        self.wasted = 0;
+        while at < range.end.min(until) {
+            if (at - range.start).is_multiple_of(CHUNK as u64) && !see(at) {
+                return Err(Error::Interrupted);
+            }
+            let claim = self.claim(at, range.end);
+            if let Some(found) = claim {
+                until = until.max(found.end().saturating_add(look));
+                if self.wasted <= patience && self.is_whole(&found) {
+                    at = found.end();
+                    all.push(found);
+                    continue;
+                }
+            }
+            at += PAGE;
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Computes each check sum again, on many cores.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use forebay_spec::store::PAGE_BYTES;
+use forebay_spec::store::index::Row;
+use forebay_spec::store::superblock::Mode;
+
+use crate::extent::check_page;
+use crate::reader::Recording;
+use crate::{Bounds, Damage, Disk, Entry, Rows, crc32c};
+
+/// Bytes of extents that follow each other and are read together.
+const RUN: u64 = 1 << 20;
+/// Bytes that are read at once of a longer one: they stay in a core's own cache.
+const PIECE: usize = 512 << 10;
+/// Problems that are told one by one.
+const TOLD: usize = 100;
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// An extent.
+    Extent {
+        /// Its stream.
+        stream: u16,
+        /// Its object.
+        object: u64,
+        /// Where in it the extent begins.
+        offset: u64,
+        /// What is wrong.
+        damage: Damage,
+    },
+    /// A block of the index.
+    Block {
+        /// Its number.
+        number: u64,
+        /// Why it cannot be read.
+        why: String,
+    },
+    /// Time runs backwards in a stream.
+    Time {
+        /// The stream.
+        stream: u16,
+        /// The object that began before the one in front of it.
+        object: u64,
+        /// By so many nanoseconds.
+        back: u64,
+    },
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verify {
+    /// Extents that were read.
+    pub extents: u64,
+    /// Bytes of their payload.
+    pub bytes: u64,
+    /// Rows that say that nothing was stored.
+    pub not_stored: u64,
+    /// Extents that are damaged.
+    pub damaged: u64,
+    /// Blocks of the index that are damaged.
+    pub damaged_blocks: u64,
+    /// Rows whose time is before that of the one in front in its stream.
+    pub backwards: u64,
+    /// The first of what is wrong.
+    pub problems: Vec<Problem>,
+    /// It was stopped.
+    pub interrupted: bool,
+}
+
+impl Verify {
+    fn problem(&mut self, problem: Problem) {
+        match problem {
+            Problem::Extent { .. } => self.damaged += 1,
+            Problem::Block { .. } => self.damaged_blocks += 1,
+            Problem::Time { .. } => self.backwards += 1,
+        }
+        if self.problems.len() < TOLD {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Everything is as it should be.
+    #[must_use]
+    pub const fn is_good(&self) -> bool {
+        self.damaged + self.damaged_blocks + self.backwards == 0
+    }
+}
+
+fn extent(row: &Row, damage: Damage) -> Problem {
+    Problem::Extent {
+        stream: row.stream,
+        object: row.object,
+        offset: row.offset,
+        damage,
+    }
+}
+
+/// Rows whose extents follow each other.
+struct Run {
+    rows: Vec<Row>,
+    range: Range<u64>,
+}
+
+/// Gives out runs, in the order of the index.
+struct Source<'r, 'd, D: Disk + ?Sized> {
+    rows: Rows<'r, 'd, D>,
+    recording: &'r Recording<'d, D>,
+    next: Option<Row>,
+    times: BTreeMap<u16, u64>,
+    verify: Verify,
+}
+
+impl<D: Disk + ?Sized> Source<'_, '_, D> {
+    /// The next row with something to read.
+    fn row(&mut self) -> Option<Row> {
+        if let Some(row) = self.next.take() {
+            return Some(row);
+        }
+        loop {
+            match self.rows.next()? {
+                Entry::Damaged { block, why } => {
+                    self.verify.problem(Problem::Block { number: block, why });
+                }
+                Entry::Row { row, wrong, .. } => {
+                    let before = self.times.insert(row.stream, row.time).unwrap_or(0);
+                    if row.time < before {
+                        self.verify.problem(Problem::Time {
+                            stream: row.stream,
+                            object: row.object,
+                            back: before - row.time,
+                        });
+                    }
+                    if !row.stored() {
+                        self.verify.not_stored += 1;
+                        continue;
+                    }
+                    self.verify.extents += 1;
+                    if let Some(why) = wrong {
+                        self.verify.problem(extent(&row, Damage::Row(why)));
+                        continue;
+                    }
+                    self.verify.bytes += u64::from(row.length);
+                    return Some(row);
+                }
+            }
+        }
+    }
+
+    fn run(&mut self) -> Option<Run> {
+        let row = self.row()?;
+        let mut run = Run {
+            range: self.recording.extent(&row).range(),
+            rows: vec![row],
+        };
+        while let Some(row) = self.row() {
+            let next = self.recording.extent(&row).range();
+            let length = next.end.saturating_sub(run.range.start);
+            if next.start != run.range.end || length > RUN {
+                self.next = Some(row);
+                break;
+            }
+            run.range.end = next.end;
+            run.rows.push(row);
+        }
+        Some(run)
+    }
+}
+
+/// A worker's memory.
+struct Worker<'r, 'd, D: Disk + ?Sized> {
+    recording: &'r Recording<'d, D>,
+    buffer: Vec<u8>,
+}
+
+impl<D: Disk + ?Sized> Worker<'_, '_, D> {
+    fn check(&mut self, run: &Run, problems: &mut Vec<Problem>) {
+        let length = run.range.end - run.range.start;
+        if length > RUN {
+            for row in &run.rows {
+                problems.extend(self.long(row).map(|damage| extent(row, damage)));
+            }
+            return;
+        }
+        self.buffer.resize(length as usize, 0);
+        if self
+            .recording
+            .disk
+            .read_at(run.range.start, &mut self.buffer)
+            .is_err()
+        {
+            // One by one, so that one that cannot be read takes no other along.
+            for row in &run.rows {
+                problems.extend(self.long(row).map(|damage| extent(row, damage)));
+            }
+            return;
+        }
+        for row in &run.rows {
+            let bounds = self.recording.extent(row);
+            problems.extend(
+                self.held(run, row, &bounds)
+                    .map(|damage| extent(row, damage)),
+            );
+        }
+    }
+
+    /// An extent that has been read.
+    fn held(&self, run: &Run, row: &Row, bounds: &Bounds) -> Option<Damage> {
+        let from = (bounds.at - run.range.start) as usize;
+        let front = (bounds.payload - bounds.at) as usize;
+        let bytes = self
+            .buffer
+            .get(from + front..)?
+            .get(..bounds.length as usize)?;
+        let (says, has) = (row.crc32c, crc32c(0, bytes));
+        if says != has {
+            return Some(Damage::Crc { says, has });
+        }
+        if self.recording.superblock().mode != Mode::Objects {
+            return None;
+        }
+        let page: &[u8; PAGE_BYTES] = self.buffer[from..].first_chunk()?;
+        check_page(self.recording.superblock(), row, page).err()
+    }
+
+    /// An extent that is read piece by piece.
+    fn long(&mut self, row: &Row) -> Option<Damage> {
+        self.buffer.resize(PIECE, 0);
+        let (mut at, mut left, mut crc) = (row.address, u64::from(row.length), 0);
+        while left > 0 {
+            let piece = &mut self.buffer[..left.min(PIECE as u64) as usize];
+            if let Err(error) = self.recording.disk.read_at(at, piece) {
+                return Some(Damage::Unreadable(format!("at byte {at}: {error}")));
+            }
+            crc = crc32c(crc, piece);
+            at += piece.len() as u64;
+            left -= piece.len() as u64;
+        }
+        let says = row.crc32c;
+        if says != crc {
+            return Some(Damage::Crc { says, has: crc });
+        }
+        self.recording.facts(row).err()
+    }
+}
+
+/// Checks all extents and the page in front of each; `see` is told how many bytes are done, by any
+/// thread, and says whether to go on.
+pub fn verify<D: Disk + ?Sized>(
+    recording: &Recording<'_, D>,
+    threads: usize,
+    see: &(dyn Fn(u64) -> bool + Sync),
+) -> Verify {
+    let source = Mutex::new(Source {
+        rows: recording.rows(),
+        recording,
+        next: None,
+        times: BTreeMap::new(),
+        verify: Verify::default(),
+    });
+    let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                let mut worker = Worker {
+                    recording,
+                    buffer: Vec::new(),
+                };
+                let mut problems = Vec::new();
+                while !stop.load(Ordering::Relaxed) {
+                    let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+                    for problem in problems.drain(..) {
+                        source.verify.problem(problem);
+                    }
+                    let Some(run) = source.run() else {
+                        break;
+                    };
+                    drop(source);
+                    worker.check(&run, &mut problems);
+                    let bytes = run.range.end - run.range.start;
+                    let before = done.fetch_add(bytes, Ordering::Relaxed);
+                    if !see(before + bytes) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+                let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+                for problem in problems {
+                    source.verify.problem(problem);
+                }
+            });
+        }
+    });
+    let mut verify = source
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .verify;
+    verify.interrupted = stop.into_inner();
+    verify
+}
+
+/// The same bytes, read and nothing but their check sums computed: what no verification can beat.
+pub fn read_only<D: Disk + ?Sized>(recording: &Recording<'_, D>, threads: usize) -> u64 {
+    let superblock = recording.superblock();
+    let end = recording.rows().filter_map(|entry| match entry {
+        Entry::Row {
+            row, wrong: None, ..
+        } if row.stored() => Some(recording.extent(&row).end),
+        _ => None,
+    });
+    let end = end.max().unwrap_or(superblock.data.at);
+    let (next, all) = (AtomicU64::new(superblock.data.at), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                let mut buffer = vec![0; PIECE];
+                loop {
+                    let at = next.fetch_add(RUN, Ordering::Relaxed);
+                    let until = end.min(at.saturating_add(RUN));
+                    let mut crc = 0;
+                    for from in (at..until).step_by(PIECE) {
+                        let piece = &mut buffer[..(until - from).min(PIECE as u64) as usize];
+                        if recording.disk.read_at(from, piece).is_ok() {
+                            crc = crc32c(crc, piece);
+                        }
+                    }
+                    all.fetch_xor(crc.into(), Ordering::Relaxed);
+                    if at >= end {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    std::hint::black_box(all.into_inner());
+    end - superblock.data.at.min(end)
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Power is lost while a recording is written, and while it is repaired: what was promised is there,
+//! nothing is invented, and a repair ends in a recording that opens.
+
+mod volatile;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use forebay_spec::store::index::Row;
+use forebay_spec::store::superblock::Mode;
+use forebay_spec::store::tar;
+use forebay_store::{
+    Disk, Entry, Extent, Format, IndexSize, Memory, Recording, Repair, Writer, format, repair,
+};
+use rand_core::{RngCore, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use volatile::Volatile;
+
+const IMAGE: usize = (3 << 20) + (3 << 19);
+
+fn below(random: &mut Pcg64Mcg, limit: u64) -> u64 {
+    random.next_u64() % limit.max(1)
+}
+
+/// What is written: lengths of objects, each in a stream, and after which ones the writer syncs.
+struct Work {
+    ring: bool,
+    samples: bool,
+    objects: Vec<(u16, usize, bool)>,
+    close: bool,
+}
+
+fn payload(object: u64, length: usize) -> Vec<u8> {
+    let mut random = Pcg64Mcg::seed_from_u64(object);
+    let mut bytes = vec![0; length];
+    random.fill_bytes(&mut bytes);
+    bytes
+}
+
+impl Work {
+    fn random(random: &mut Pcg64Mcg) -> Self {
+        let kind = below(random, 5);
+        let largest = [400, 5000, 30_000, 120_000][below(random, 4) as usize];
+        let count = 1 + below(random, 150);
+        let often = 1 + below(random, 40);
+        let objects = (0..count).map(|_| {
+            let length = below(random, largest) as usize;
+            (below(random, 3) as u16, length, below(random, often) == 0)
+        });
+        Self {
+            ring: kind == 0,
+            samples: kind == 1,
+            objects: objects.collect(),
+            close: below(random, 2) == 0,
+        }
+    }
+
+    fn settings(&self) -> Format {
+        let base = Format {
+            ring: self.ring,
+            index: IndexSize::Rows(1000),
+            ..Format::default()
+        };
+        match self.samples {
+            true => Format {
+                mode: Mode::Samples,
+                stride: 8192,
+                ..base
+            },
+            false => base,
+        }
+    }
+
+    /// An image with what an older recording left, formatted for this one.
+    fn image(&self) -> Vec<u8> {
+        let disk = Memory::new(vec![0; IMAGE]);
+        let older = Self {
+            objects: (0..90).map(|n| (1, n * 97, false)).collect(),
+            close: false,
+            ..*self
+        };
+        for work in [&older, self] {
+            format(&disk, &work.settings()).expect("room");
+            if std::ptr::eq(work, &older) {
+                let mut writer = Writer::new(&disk).expect("nothing in it");
+                older.write(&mut writer, |_| {}).expect("memory");
+                writer.close().expect("memory");
+            }
+        }
+        disk.bytes()
+    }
+
+    /// Writes all; returns how many objects are promised.
+    fn write<D: Disk>(
+        &self,
+        writer: &mut Writer<'_, D>,
+        mark: impl Fn(u64),
+    ) -> Result<u64, (u64, forebay_store::Error)> {
+        let (mut promised, mut blocks) = (0, 0);
+        for (number, (stream, length, sync)) in (0u64..).zip(&self.objects) {
+            mark(number);
+            let about = Extent {
+                stream: *stream,
+                object: number,
+                time: number,
+                result: (number % 3 == 0).then_some((number as u16, 0.5)),
+                ..Extent::default()
+            };
+            let bytes = payload(number, *length);
+            let put = writer.put(&about, &mut &bytes[..], *length as u64);
+            // A block that is full was flushed; with samples it may end within an object.
+            let before = writer.summary();
+            put.map_err(|error| (promised, error))?;
+            if before.blocks > blocks && before.rows % 64 == 0 {
+                promised = number + 1;
+            }
+            blocks = before.blocks;
+            if *sync {
+                writer.sync().map_err(|error| (promised, error))?;
+                blocks = writer.summary().blocks;
+                promised = number + 1;
+            }
+        }
+        Ok(promised)
+    }
+}
+
+/// What the index says, each extent checked against what was written.
+fn rows(bytes: &[u8], work: &Work, intact: bool) -> BTreeMap<(u64, u64), Row> {
+    let disk = Memory::new(bytes.to_vec());
+    let recording = Recording::open(&disk).expect("a recording");
+    let mut found = BTreeMap::new();
+    for entry in recording.rows() {
+        let Entry::Row { row, wrong, .. } = entry else {
+            assert!(!intact, "{entry:?}");
+            continue;
+        };
+        assert_eq!(wrong, None);
+        let (stream, length, _) = work.objects[row.object as usize];
+        assert_eq!(row.stream, stream);
+        let all = payload(row.object, length);
+        if row.stored() && (intact || !work.ring) {
+            let mut bytes = Vec::new();
+            let damage = recording.payload(&row, &mut |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            });
+            assert_eq!(damage.expect("a vector"), None, "{row:?}");
+            let from = row.offset as usize;
+            assert_eq!(bytes, all[from..from + row.length as usize], "{row:?}");
+        }
+        assert_eq!(found.insert((row.object, row.offset), row), None, "twice");
+    }
+    found
+}
+
+fn mend(disk: &impl Disk) -> Result<Repair, forebay_store::Error> {
+    repair(disk, false, None, &mut |_| true)
+}
+
+/// What every reader of tar files sees: names of payloads, up to the end.
+fn tar_names(bytes: &[u8]) -> Vec<String> {
+    let disk = Memory::new(bytes.to_vec());
+    let data = Recording::open(&disk)
+        .expect("a recording")
+        .superblock()
+        .data;
+    let mut blocks = bytes[data.at as usize..data.end() as usize].chunks_exact(512);
+    let mut names = Vec::new();
+    loop {
+        let header: &[u8; 512] = blocks.next().expect("an end mark").try_into().expect("512");
+        if header == &[0; 512] {
+            return names;
+        }
+        if header[tar::KIND_AT] == tar::GLOBAL {
+            continue;
+        }
+        let entry = tar::parse(header).expect("a header");
+        names.push(String::from_utf8_lossy(entry.name).into_owned());
+        for _ in 0..entry.size.div_ceil(512) {
+            blocks.next().expect("a file's bytes");
+        }
+    }
+}
+
+/// What GNU tar says of it.
+fn gnu_tar_lists(bytes: &[u8]) -> usize {
+    let disk = Memory::new(bytes.to_vec());
+    let data = Recording::open(&disk)
+        .expect("a recording")
+        .superblock()
+        .data;
+    let mut tar = Command::new("tar")
+        .args(["--list", "--file=-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("GNU tar is there");
+    let mut to = tar.stdin.take().expect("a pipe");
+    let bytes = bytes[data.at as usize..data.end() as usize].to_vec();
+    // It need not read what lies behind the end.
+    let feed = std::thread::spawn(move || to.write_all(&bytes));
+    let out = tar.wait_with_output().expect("it ends");
+    let _ = feed.join();
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    out.stdout.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// Looks at what is left, repairs it, and looks again.
+fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: bool) {
+    let there = |found: &BTreeMap<(u64, u64), Row>| {
+        for object in must {
+            assert!(
+                found.keys().any(|key| key.0 == *object),
+                "object {object} was promised"
+            );
+        }
+    };
+    let before = rows(&left, work, false);
+    there(&before);
+    let mut disk = Memory::new(left.clone());
+    if below(random, 3) == 0 {
+        // Power is lost once more, while it is repaired.
+        let cut = Volatile::new(left, below(random, 12));
+        let _ = mend(&cut);
+        let left = cut.after_the_cut(4096, random);
+        there(&rows(&left, work, false));
+        disk = Memory::new(left);
+    }
+    let report = mend(&disk).expect("a repair ends");
+    let mended = disk.bytes();
+    let after = rows(&mended, work, true);
+    there(&after);
+    if !work.ring {
+        for (key, row) in &before {
+            assert_eq!(after.get(key), Some(row), "a row is gone");
+        }
+    }
+    let recording = Recording::open(&disk).expect("a recording");
+    assert!(recording.superblock().closed.is_some());
+    assert_eq!(recording.complaints(), [] as [String; 0]);
+    if !work.ring && !work.samples {
+        let names = tar_names(&mended);
+        let stored = after.values().filter(|row| row.stored()).count();
+        let lost = names
+            .iter()
+            .filter(|name| name.starts_with("lost/"))
+            .count();
+        assert_eq!(names.len(), 2 * stored + lost + 1, "{names:?}");
+        assert_eq!(names.last().map(String::as_str), Some("recording.json"));
+        if gnu {
+            assert_eq!(gnu_tar_lists(&mended), names.len());
+        }
+    }
+    let again = mend(&disk).expect("a repair ends");
+    assert!(!again.changed, "{report:?}, then {again:?}");
+    assert!(disk.bytes() == mended, "a second repair changed something");
+}
+
+/// Objects that must be there: promised, and nothing was written over them later.
+fn must(work: &Work, disk: &Volatile, promised: u64) -> Vec<u64> {
+    let log = disk.log();
+    let data = 3u64 << 20;
+    let survives = |object: &u64| {
+        let own: Vec<_> = log
+            .iter()
+            .filter(|(mark, at)| mark == object && at.start >= data)
+            .collect();
+        let later = log.iter().filter(|(mark, _)| mark > object);
+        // An object without room has a row all the same; a ring always has room.
+        !work.ring
+            || later.clone().all(|(_, at)| {
+                own.iter()
+                    .all(|(_, o)| at.end <= o.start || o.end <= at.start)
+            })
+    };
+    (0..promised).filter(survives).collect()
+}
+
+fn run(work: &Work, image: Vec<u8>, cut: u64) -> (Volatile, u64) {
+    let disk = Volatile::new(image, cut);
+    let mut writer = Writer::new(&disk).expect("nothing in it");
+    let promised = match work.write(&mut writer, |mark| disk.mark(mark)) {
+        Ok(promised) if !work.close => promised,
+        Ok(promised) => match writer.close() {
+            Ok(_) => work.objects.len() as u64,
+            Err(_) => promised,
+        },
+        Err((promised, _)) => promised,
+    };
+    (disk, promised)
+}
+
+#[test]
+fn power_is_lost_at_random_instants() {
+    let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut instants = 0;
+    while instants < 3000 {
+        let work = Work::random(&mut random);
+        let image = work.image();
+        let (whole, _) = run(&work, image.clone(), u64::MAX);
+        for _ in 0..25 {
+            let cut = below(&mut random, whole.operations() + 1);
+            let (disk, promised) = run(&work, image.clone(), cut);
+            let block = [512, 4096, 4096, 4096][below(&mut random, 4) as usize];
+            let left = disk.after_the_cut(block, &mut random);
+            let must = must(&work, &disk, promised);
+            check(left, &work, &must, &mut random, instants % 100 == 0);
+            instants += 1;
+        }
+    }
+}
+
+#[test]
+fn power_is_lost_at_each_write_of_a_small_recording() {
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    for (ring, samples) in [(false, false), (true, false), (false, true)] {
+        let objects = (0..100)
+            .map(|n| (0, n * 331 % 21_000, n % 9 == 0))
+            .collect();
+        let work = Work {
+            ring,
+            samples,
+            objects,
+            close: true,
+        };
+        let image = work.image();
+        let (whole, _) = run(&work, image.clone(), u64::MAX);
+        for cut in 0..=whole.operations() {
+            let (disk, promised) = run(&work, image.clone(), cut);
+            let left = disk.after_the_cut(4096, &mut random);
+            let must = must(&work, &disk, promised);
+            check(left, &work, &must, &mut random, cut % 50 == 0);
+        }
+    }
+}
