@@ -128,9 +128,8 @@ impl Work {
 }
 
 /// What the index says, each extent checked against what was written.
-fn rows(bytes: &[u8], work: &Work, intact: bool) -> BTreeMap<(u64, u64), Row> {
-    let disk = Memory::new(bytes.to_vec());
-    let recording = Recording::open(&disk).expect("a recording");
+fn rows(disk: &Memory, work: &Work, intact: bool) -> BTreeMap<(u64, u64), Row> {
+    let recording = Recording::open(disk).expect("a recording");
     let mut found = BTreeMap::new();
     for entry in recording.rows() {
         let Entry::Row { row, wrong, .. } = entry else {
@@ -222,20 +221,19 @@ fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: b
             );
         }
     };
-    let before = rows(&left, work, false);
+    let mut disk = Memory::new(left);
+    let before = rows(&disk, work, false);
     there(&before);
-    let mut disk = Memory::new(left.clone());
     if below(random, 3) == 0 {
         // Power is lost once more, while it is repaired.
-        let cut = Volatile::new(left, below(random, 12));
+        let cut = Volatile::new(disk.bytes(), below(random, 12));
         let _ = mend(&cut);
-        let left = cut.after_the_cut(4096, random);
-        there(&rows(&left, work, false));
-        disk = Memory::new(left);
+        disk = Memory::new(cut.after_the_cut(4096, random));
+        there(&rows(&disk, work, false));
     }
     let report = mend(&disk).expect("a repair ends");
     let mended = disk.bytes();
-    let after = rows(&mended, work, true);
+    let after = rows(&disk, work, true);
     there(&after);
     if !work.ring {
         for (key, row) in &before {

@@ -34,7 +34,7 @@ pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
-    StoreMode, StorePackArgs, StoreTarArgs,
+    StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs, StoreTarArgs, StoreVerifyArgs,
 };
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};

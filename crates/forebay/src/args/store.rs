@@ -26,6 +26,12 @@ pub enum StoreCommand {
     Extract(StoreExtractArgs),
     /// Write the recording as a tar file, up to where its index goes
     Tar(StoreTarArgs),
+    /// Check each check sum, on all cores
+    Verify(StoreVerifyArgs),
+    /// Bring back what lies whole behind the index, rebuild what is damaged, and close
+    Repair(StoreRepairArgs),
+    /// Show objects as files, read-only, until Ctrl-C or `umount`
+    Mount(StoreMountArgs),
 }
 
 impl StoreCommand {
@@ -37,7 +43,9 @@ impl StoreCommand {
             Self::Info(args) => args.output.json(),
             Self::Ls(args) => args.output.json(),
             Self::Extract(args) => args.output.json(),
-            Self::Cat(_) | Self::Tar(_) => None,
+            Self::Verify(args) => args.output.json(),
+            Self::Repair(args) => args.output.json(),
+            Self::Cat(_) | Self::Tar(_) | Self::Mount(_) => None,
         }
     }
 }
@@ -181,4 +189,50 @@ pub struct StoreTarArgs {
     /// The tar file; `-`: standard output. Nothing is overwritten
     #[arg(value_name = "FILE|-", default_value = "-")]
     pub to: PathBuf,
+}
+
+/// Options of `forebay store verify`.
+#[derive(Args, Debug)]
+pub struct StoreVerifyArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Then read the same bytes once more and do nothing but compute their CRC32C, on as many
+    /// threads, and compare the times
+    #[arg(long)]
+    pub compare: bool,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store repair`.
+#[derive(Args, Debug)]
+pub struct StoreRepairArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Say what would be done, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Look so far behind the last extent for more [default: 256 MiB, or 128 of the longest extents]
+    #[arg(long, value_name = "SIZE", value_parser = values::pages)]
+    pub look: Option<u64>,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store mount`.
+#[derive(Args, Debug)]
+pub struct StoreMountArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// An empty folder
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }

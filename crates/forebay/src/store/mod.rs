@@ -5,9 +5,13 @@ mod extract;
 mod format;
 mod info;
 mod ls;
+mod mount;
 mod objects;
 mod open;
 mod pack;
+mod repair;
+mod tree;
+mod verify;
 
 use crate::args::StoreCommand;
 use crate::failure::{Exit, Result};
@@ -25,5 +29,8 @@ pub fn run(store: &StoreCommand) -> Result<Exit> {
         StoreCommand::Cat(args) => extract::cat(args),
         StoreCommand::Extract(args) => extract::run(args),
         StoreCommand::Tar(args) => extract::tar(args),
+        StoreCommand::Verify(args) => verify::run(args),
+        StoreCommand::Repair(args) => repair::run(args),
+        StoreCommand::Mount(args) => mount::run(args),
     }
 }

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A recording as folders and files: `STREAM/OBJECT.bin` and `STREAM/OBJECT.json`.
+
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forebay_spec::store::index::{ROWS, Row};
+use forebay_store::{Entry, FileDisk, Recording};
+use fuser::{FileAttr, FileType, INodeNo};
+
+use super::extract;
+
+/// Number of the folder of stream 0; the others follow.
+const STREAMS: u64 = 2;
+/// Number of the first file.
+const FILES: u64 = 1 << 20;
+
+/// A folder or a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// All streams.
+    Root,
+    /// All extents of a stream.
+    Stream(u16),
+    /// A row's payload.
+    Payload(u64),
+    /// What stands beside it.
+    Json(u64),
+}
+
+impl Node {
+    /// The one with a number.
+    pub fn of(inode: u64) -> Option<Self> {
+        match inode {
+            1 => Some(Self::Root),
+            FILES.. => {
+                let row = (inode - FILES) / 2;
+                Some(match (inode - FILES).is_multiple_of(2) {
+                    true => Self::Payload(row),
+                    false => Self::Json(row),
+                })
+            }
+            _ => {
+                let stream = inode.checked_sub(STREAMS)?;
+                u16::try_from(stream).ok().map(Self::Stream)
+            }
+        }
+    }
+
+    /// Its number.
+    pub const fn inode(self) -> u64 {
+        match self {
+            Self::Root => 1,
+            Self::Stream(stream) => STREAMS + stream as u64,
+            Self::Payload(row) => FILES + 2 * row,
+            Self::Json(row) => FILES + 2 * row + 1,
+        }
+    }
+
+    /// What it is.
+    pub const fn kind(self) -> FileType {
+        match self {
+            Self::Root | Self::Stream(_) => FileType::Directory,
+            Self::Payload(_) | Self::Json(_) => FileType::RegularFile,
+        }
+    }
+}
+
+/// What a file is found by, and which row it is: 32 bytes for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    stream: u16,
+    object: u64,
+    offset: u64,
+    /// Number of its block times rows of a block, and which of them.
+    row: u64,
+}
+
+/// The folders.
+pub struct Tree<'r> {
+    recording: &'r Recording<'r, FileDisk>,
+    names: Vec<Name>,
+    streams: Vec<u16>,
+    owner: (u32, u32),
+    extension: &'r str,
+}
+
+impl<'r> Tree<'r> {
+    /// Of a recording, with the owner of its image.
+    pub fn new(recording: &'r Recording<'r, FileDisk>, owner: &Metadata) -> Self {
+        let rows = recording.rows().filter_map(|entry| match entry {
+            Entry::Row {
+                block,
+                slot,
+                row,
+                wrong: None,
+            } if row.stored() => Some(Name {
+                stream: row.stream,
+                object: row.object,
+                offset: row.offset,
+                row: block * ROWS as u64 + slot as u64,
+            }),
+            _ => None,
+        });
+        let mut names: Vec<Name> = rows.collect();
+        names.sort_unstable();
+        // Of two with one name the later row counts.
+        names.reverse();
+        names.dedup_by_key(|name| (name.stream, name.object, name.offset));
+        names.reverse();
+        let mut streams: Vec<u16> = names.iter().map(|name| name.stream).collect();
+        streams.dedup();
+        Self {
+            recording,
+            names,
+            streams,
+            owner: (owner.uid(), owner.gid()),
+            extension: recording.superblock().extension_text(),
+        }
+    }
+
+    /// Payloads.
+    pub const fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    fn of_stream(&self, stream: u16) -> &[Name] {
+        let from = self.names.partition_point(|name| name.stream < stream);
+        let to = self.names.partition_point(|name| name.stream <= stream);
+        &self.names[from..to]
+    }
+
+    fn row(&self, number: u64) -> Option<Row> {
+        let block = self.recording.block(number / ROWS as u64).ok()?;
+        let row = block.rows[(number % ROWS as u64) as usize];
+        row.stored().then_some(row)
+    }
+
+    /// A file's or folder's name within its folder.
+    pub fn find(&self, parent: Node, name: &str) -> Option<Node> {
+        match parent {
+            Node::Root => {
+                let stream = name.parse().ok()?;
+                let there = self.streams.binary_search(&stream).is_ok();
+                (there && name == extract::folder(stream)).then_some(Node::Stream(stream))
+            }
+            Node::Stream(stream) => {
+                let (stem, extension) = name.rsplit_once('.')?;
+                let (object, offset) = stem.split_once('@').unwrap_or((stem, "0"));
+                let key = (object.parse::<u64>().ok()?, offset.parse::<u64>().ok()?);
+                let names = self.of_stream(stream);
+                let at = names.binary_search_by_key(&key, |name| (name.object, name.offset));
+                let number = names[at.ok()?].row;
+                let row = self.row(number)?;
+                if extract::stem(&row) != stem {
+                    return None;
+                }
+                match extension {
+                    "json" => Some(Node::Json(number)),
+                    _ if extension == self.extension => Some(Node::Payload(number)),
+                    _ => None,
+                }
+            }
+            Node::Payload(_) | Node::Json(_) => None,
+        }
+    }
+
+    /// The entry of a folder at a place, from 0; none behind the last.
+    pub fn child(&self, node: Node, at: u64) -> Option<(Node, String)> {
+        match (node, at) {
+            (Node::Root | Node::Stream(_), 0) => Some((node, ".".into())),
+            (Node::Root | Node::Stream(_), 1) => Some((Node::Root, "..".into())),
+            (Node::Root, _) => {
+                let stream = *self.streams.get(usize::try_from(at - 2).ok()?)?;
+                Some((Node::Stream(stream), extract::folder(stream)))
+            }
+            (Node::Stream(stream), _) => {
+                let names = self.of_stream(stream);
+                let name = names.get(usize::try_from((at - 2) / 2).ok()?)?;
+                // A row that cannot be read any more is named all the same.
+                let row = self.row(name.row).unwrap_or(Row {
+                    object: name.object,
+                    offset: name.offset,
+                    ..Row::default()
+                });
+                let stem = extract::stem(&row);
+                Some(match at.is_multiple_of(2) {
+                    true => (
+                        Node::Payload(name.row),
+                        format!("{stem}.{}", self.extension),
+                    ),
+                    false => (Node::Json(name.row), format!("{stem}.json")),
+                })
+            }
+            (Node::Payload(_) | Node::Json(_), _) => None,
+        }
+    }
+
+    fn beside(&self, row: &Row) -> Vec<u8> {
+        extract::beside(row, self.recording.superblock())
+    }
+
+    /// Bytes of a file.
+    pub fn read(&self, node: Node, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        let (Node::Payload(number) | Node::Json(number)) = node else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        let row = self.row(number).ok_or(io::ErrorKind::NotFound)?;
+        if matches!(node, Node::Payload(_)) {
+            return self.recording.bytes(&row, from, most);
+        }
+        let text = self.beside(&row);
+        let from = usize::try_from(from).unwrap_or(usize::MAX).min(text.len());
+        let to = from.saturating_add(most).min(text.len());
+        Ok(text[from..to].to_vec())
+    }
+
+    /// What `stat` says.
+    pub fn attributes(&self, node: Node) -> Option<FileAttr> {
+        let (size, time) = match node {
+            Node::Root | Node::Stream(_) => (0, self.recording.superblock().formatted),
+            Node::Payload(number) => {
+                let row = self.row(number)?;
+                (row.length.into(), row.time)
+            }
+            Node::Json(number) => {
+                let row = self.row(number)?;
+                (self.beside(&row).len() as u64, row.time)
+            }
+        };
+        let time = UNIX_EPOCH.checked_add(Duration::from_nanos(time));
+        let time: SystemTime = time.unwrap_or(UNIX_EPOCH);
+        let is_folder = node.kind() == FileType::Directory;
+        Some(FileAttr {
+            ino: INodeNo(node.inode()),
+            size,
+            blocks: size.div_ceil(512),
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind: node.kind(),
+            perm: if is_folder { 0o555 } else { 0o444 },
+            nlink: if is_folder { 2 } else { 1 },
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+}
