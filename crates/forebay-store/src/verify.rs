@@ -231,6 +231,9 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
 
     /// An extent that is read piece by piece.
     fn long(&mut self, row: &Row) -> Option<Damage> {
+        if let Err(damage) = self.recording.facts(row) {
+            return Some(damage);
+        }
         self.buffer.resize(PIECE, 0);
         let (mut at, mut left, mut crc) = (row.address, u64::from(row.length), 0);
         while left > 0 {
@@ -242,11 +245,8 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
             at += piece.len() as u64;
             left -= piece.len() as u64;
         }
-        let says = row.crc32c;
-        if says != crc {
-            return Some(Damage::Crc { says, has: crc });
-        }
-        self.recording.facts(row).err()
+        let (says, has) = (row.crc32c, crc);
+        (says != has).then_some(Damage::Crc { says, has })
     }
 }
 

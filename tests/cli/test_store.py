@@ -1,0 +1,461 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay store`: recordings on images, as a user makes, reads, damages and repairs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from driving import BAD_INPUT, BAD_RESULT, PROGRAM, Run
+
+PAGE = 4096
+SUPER, INDEX, DATA = 1 << 20, 2 << 20, 3 << 20
+# Where the columns of a row lie in a block of the index, and its check sum.
+ADDRESS_AT, TIME_AT, LENGTH_AT, CRC_AT = 640 + 2 * 512, 640 + 3 * 512, 640 + 4 * 512, 636
+
+
+def fill(folder: Path, count: int, most: int, seed: int = 1) -> dict[int, bytes]:
+    """Make files of random lengths; returns object number → bytes."""
+    source = random.Random(seed)
+    folder.mkdir()
+    made = {n: source.randbytes(source.randrange(most)) for n in range(count)}
+    for number, data in made.items():
+        path = folder / f"{number:06}"
+        path.write_bytes(data)
+        os.utime(path, ns=(10**18 + number, 10**18 + number))
+    return made
+
+
+@pytest.fixture
+def packed(forebay: Run, tmp_path: Path) -> tuple[Path, dict[int, bytes]]:
+    """Return an image with 200 objects, and these."""
+    objects = fill(tmp_path / "in", 200, 20_000)
+    forebay("store", "pack", tmp_path / "in", tmp_path / "a.img")
+    return tmp_path / "a.img", objects
+
+
+def crc32c(data: bytes) -> int:
+    """CRC32C bit by bit, as RFC 3720 has it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def patch(image: Path, at: int, data: bytes) -> None:
+    """Write into the image."""
+    with image.open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def patch_row(image: Path, number: int, column: int, value: int, size: int = 8) -> None:
+    """Change a number of a row, and make the check sum of its block right again."""
+    at = INDEX + PAGE * (1 + number // 64)
+    block = bytearray(image.read_bytes()[at : at + PAGE])
+    place = column + size * (number % 64)
+    block[place : place + size] = value.to_bytes(size, "little")
+    block[CRC_AT : CRC_AT + 4] = bytes(4)
+    block[CRC_AT : CRC_AT + 4] = crc32c(block).to_bytes(4, "little")
+    patch(image, at, block)
+
+
+def rows(forebay: Run, image: Path, code: int | None = 0) -> list[dict]:
+    """List all extents."""
+    return forebay("store", "ls", "--rows", image, "-o", "json", code=code).report["extents"]
+
+
+def same(forebay: Run, image: Path, objects: dict[int, bytes], folder: Path) -> None:
+    """Extract everything, and compare."""
+    forebay("store", "extract", image, folder)
+    found = {int(p.stem): p.read_bytes() for p in (folder / "00000").glob("*.bin")}
+    assert found == objects
+    for path in (folder / "00000").glob("*.json"):
+        beside = json.loads(path.read_text())
+        assert beside["length"] == len(objects[beside["object"]])
+
+
+@pytest.mark.parametrize("block", [512, 4096])
+def test_linux_knows_the_partitions(forebay: Run, tmp_path: Path, block: int) -> None:
+    """What sfdisk says of an image is what the superblock says."""
+    image = tmp_path / "a.img"
+    made = forebay("store", "format", image, "--size", "64MiB", "--block", block, "-o", "json")
+    report = made.report
+    command = ["fdisk", "-b", str(block), "-l", "-o", "Name,Start,Sectors,UUID", image]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True)
+    lines = [line.split() for line in listed.stdout.splitlines() if line.startswith("forebay")]
+    parts = {name: (int(start), int(count), uuid) for name, start, count, uuid in lines}
+    assert list(parts) == ["forebay-super", "forebay-index", "forebay-data"]
+    for name, place in [("forebay-index", report["index"]), ("forebay-data", report["data"])]:
+        start, count, _ = parts[name]
+        assert (start * block, count * block) == (place["first_byte"], place["bytes"])
+        assert place["first_byte"] % (1 << 20) == 0
+    assert parts["forebay-data"][2].lower() == report["session"]
+    assert "corrupt" not in listed.stderr
+    if block == 512:
+        verify = ["sfdisk", "--verify", image]
+        said = subprocess.run(verify, check=True, capture_output=True, text=True).stdout
+        assert "No errors" in said
+
+
+def test_objects_come_back(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """As files, one by one, and through GNU tar and Python's."""
+    image, objects = packed
+    same(forebay, image, objects, tmp_path / "out")
+    one = subprocess.run([PROGRAM, "store", "cat", image, "7"], check=True, capture_output=True)
+    assert one.stdout == objects[7]
+    forebay("store", "tar", image, tmp_path / "a.tar")
+    with tarfile.open(tmp_path / "a.tar") as tar:
+        names = [name for name in tar.getnames() if name.endswith(".bin")]
+        assert [tar.extractfile(name).read() for name in names] == list(objects.values())
+        about = json.load(tar.extractfile(tar.getnames()[-1]))
+    assert about["session"] == forebay("store", "info", image, "-o", "json").report["session"]
+    listed = subprocess.run(
+        ["tar", "--list", "--file", tmp_path / "a.tar"], check=True, capture_output=True
+    )
+    assert len(listed.stdout.splitlines()) == 2 * len(objects) + 1
+    # The partition itself is the same tar file.
+    with image.open("rb") as raw:
+        raw.seek(DATA)
+        with tarfile.open(fileobj=raw, mode="r|") as tar:
+            assert sum(1 for _ in tar) == 2 * len(objects) + 1
+
+
+def test_a_list_says_what_is_there(forebay: Run, packed: tuple) -> None:
+    """Numbers, lengths, times and check sums; text and JSON alike."""
+    image, objects = packed
+    listed = rows(forebay, image)
+    assert [row["length"] for row in listed] == [len(data) for data in objects.values()]
+    assert [row["time_ns"] for row in listed] == [10**18 + n for n in objects]
+    assert all(int(row["crc32c"], 16) == crc32c(objects[row["object"]]) for row in listed[:9])
+    text = forebay("store", "ls", image).out.splitlines()
+    assert len(text) == len(objects) + 1 and text[0].split()[0] == "stream"
+    assert [int(line.split()[2]) for line in text[1:]] == [len(d) for d in objects.values()]
+
+
+def test_long_files_are_cut(forebay: Run, tmp_path: Path) -> None:
+    """An object of several extents comes back as one by cat, as parts by extract."""
+    objects = fill(tmp_path / "in", 3, 50_000)
+    image = tmp_path / "a.img"
+    forebay("store", "pack", tmp_path / "in", image, "--extent", "8KiB", "--stream", 9)
+    found = [row for row in rows(forebay, image) if row["object"] == 0]
+    assert [row["cut"] for row in found] == [True] * (len(found) - 1) + [False]
+    call = [PROGRAM, "store", "cat", image, "0", "--stream", "9"]
+    assert subprocess.run(call, check=True, capture_output=True).stdout == objects[0]
+    forebay("store", "extract", image, tmp_path / "out")
+    parts = sorted((tmp_path / "out" / "00009").glob("00000000000000000000@*.bin"))
+    assert b"".join(part.read_bytes() for part in parts) == objects[0]
+
+
+def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
+    """Raw bytes at multiples of the stride, as numpy.memmap wants them."""
+    objects = fill(tmp_path / "in", 30, 8192)
+    image = tmp_path / "a.img"
+    forebay("store", "format", image, "--size", "8MiB", "--mode", "samples", "--stride", "8KiB")
+    forebay("store", "pack", tmp_path / "in", image)
+    data = forebay("store", "info", image, "-o", "json").report["data"]["first_byte"]
+    raw = image.read_bytes()
+    for number, payload in objects.items():
+        at = data + 8192 * number
+        assert raw[at : at + len(payload)] == payload
+    # Both superblocks lost: mode and session are in the table, the stride in the rows.
+    for at in (SUPER, INDEX - PAGE):
+        patch(image, at, bytes(PAGE))
+    same(forebay, image, objects, tmp_path / "out")
+
+
+def test_a_ring_keeps_the_newest(forebay: Run, tmp_path: Path) -> None:
+    """What newer objects lie on is not shown any more; what is shown is whole."""
+    objects = fill(tmp_path / "in", 300, 40_000)
+    image = tmp_path / "a.img"
+    forebay("store", "format", image, "--size", "6MiB", "--ring")
+    forebay("store", "pack", tmp_path / "in", image)
+    kept = [row["object"] for row in rows(forebay, image)]
+    assert kept == sorted(kept) and kept[-1] == 299 and 30 < len(kept) < 200
+    forebay("store", "verify", image)
+    call = [PROGRAM, "store", "cat", image, "299"]
+    assert subprocess.run(call, check=True, capture_output=True).stdout == objects[299]
+
+
+def test_an_older_recording_is_never_shown(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """Formatted again, the image is empty, though all the old bytes are there."""
+    image, objects = packed
+    refused = forebay("store", "format", image, code=BAD_INPUT)
+    assert "--force" in refused.complaint
+    forebay("store", "format", image, "--force")
+    assert rows(forebay, image) == []
+    repaired = forebay("store", "repair", image, "-o", "json").report
+    assert repaired["recovered"] == 0
+    assert objects[100] in image.read_bytes()
+
+
+def test_one_copy_of_the_superblock_is_enough(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """The other is used, and said to be damaged; repair writes both."""
+    image, objects = packed
+    patch(image, SUPER + 30, b"\xff")
+    told = forebay("store", "info", image, "-o", "json").report["complaints"]
+    assert len(told) == 1 and "first copy" in told[0]
+    same(forebay, image, objects, tmp_path / "out")
+    assert forebay("store", "verify", image, code=BAD_RESULT)
+    forebay("store", "repair", image)
+    assert not forebay("store", "info", image, "-o", "json").report["complaints"]
+
+
+def test_a_wrong_copy_of_the_superblock_is_told(
+    forebay: Run, packed: tuple, tmp_path: Path
+) -> None:
+    """A copy of another recording with a lesser generation does not count."""
+    image, objects = packed
+    other = tmp_path / "other.img"
+    forebay("store", "format", other, "--size", "16MiB")
+    patch(image, INDEX - PAGE, other.read_bytes()[SUPER : SUPER + PAGE])
+    told = forebay("store", "info", image, "-o", "json").report["complaints"]
+    assert len(told) == 1 and "belongs to another recording" in told[0]
+    same(forebay, image, objects, tmp_path / "out")
+    forebay("store", "repair", image)
+    forebay("store", "verify", image)
+
+
+def test_without_superblocks_the_table_is_enough(
+    forebay: Run, packed: tuple, tmp_path: Path
+) -> None:
+    """Both copies are lost: places and session are the table's, and repair writes new ones."""
+    image, objects = packed
+    session = forebay("store", "info", image, "-o", "json").report["session"]
+    for at in (SUPER, INDEX - PAGE):
+        patch(image, at, random.Random(1).randbytes(PAGE))
+    same(forebay, image, objects, tmp_path / "out")
+    forebay("store", "repair", image)
+    report = forebay("store", "info", image, "-o", "json").report
+    assert report["session"] == session and report["closed"] and not report["complaints"]
+    again = forebay("store", "repair", image, "-o", "json").report
+    assert not again["changed"]
+
+
+def test_without_anything_there_is_no_recording(forebay: Run, tmp_path: Path) -> None:
+    """An image of noise, an empty one, one that is not there."""
+    noise = tmp_path / "noise.img"
+    noise.write_bytes(random.Random(1).randbytes(4 << 20))
+    empty = tmp_path / "empty.img"
+    empty.write_bytes(b"")
+    for image in (noise, empty, tmp_path / "none.img"):
+        for command in ("info", "ls", "verify", "repair"):
+            answer = forebay("store", command, image, code=BAD_INPUT)
+            assert "help:" in answer.complaint
+    assert "no recording" in forebay("store", "info", noise, code=BAD_INPUT).complaint
+
+
+def test_a_damaged_index_is_rebuilt(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """A block in the middle is lost: the rest is shown, and repair finds its rows again."""
+    image, objects = packed
+    before = rows(forebay, image)
+    patch(image, INDEX + 2 * PAGE + 700, b"damage")
+    left = forebay("store", "ls", "--rows", image, "-o", "json", code=BAD_RESULT).report
+    assert [block["block"] for block in left["damaged_blocks"]] == [1]
+    assert left["extents"] == before[:64] + before[128:]
+    forebay("store", "verify", image, code=BAD_RESULT)
+    dry = forebay("store", "repair", "--dry-run", image, "-o", "json").report
+    assert dry["changed"] and rows(forebay, image, BAD_RESULT) == left["extents"]
+    report = forebay("store", "repair", image, "-o", "json").report
+    assert (report["blocks_mended"], report["rows_mended"]) == (1, 64)
+    assert rows(forebay, image) == before
+    same(forebay, image, objects, tmp_path / "out")
+    assert not forebay("store", "repair", image, "-o", "json").report["changed"]
+
+
+def test_what_lies_behind_the_index_is_brought_back(
+    forebay: Run, packed: tuple, tmp_path: Path
+) -> None:
+    """As after a loss of power: the last block of the index was never written."""
+    _, objects = packed
+    image = tmp_path / "open.img"
+    forebay("store", "pack", tmp_path / "in", image, "--leave-open")
+    # 200 objects are 3 full blocks and one of 8 rows.
+    patch(image, INDEX + 4 * PAGE, bytes(PAGE))
+    assert len(rows(forebay, image)) == 192
+    # One of those without a row is damaged as well.
+    place = image.read_bytes().index(objects[196]) + 5
+    patch(image, place, b"\0\1\2\3")
+    report = forebay("store", "repair", image, "-o", "json").report
+    assert report["recovered"] == 7 and report["lost"] == 1
+    kept = {n: data for n, data in objects.items() if n != 196}
+    same(forebay, image, kept, tmp_path / "out")
+    with image.open("rb") as raw:
+        raw.seek(DATA)
+        with tarfile.open(fileobj=raw, mode="r|") as tar:
+            names = [member.name for member in tar]
+    assert len(names) == 2 * len(kept) + 2 and names[-1].endswith("/recording.json")
+    assert sum("/lost/" in name for name in names) == 1
+    assert not forebay("store", "repair", image, "-o", "json").report["changed"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "size", "words"),
+    [
+        (LENGTH_AT, 100, 4, "its length is"),
+        (LENGTH_AT, 0xFFFFFFFF, 4, "its length is 4294967295"),
+        (ADDRESS_AT, DATA + 5, 8, "multiple of 4096"),
+        (ADDRESS_AT, PAGE, 8, "data lie from"),
+        (ADDRESS_AT, 2**64 - PAGE, 8, "data lie from"),
+    ],
+)
+def test_a_row_that_lies_is_found_out(
+    forebay: Run, packed: tuple, column: int, value: int, size: int, words: str
+) -> None:
+    """An object longer than its header says, a row beyond its partition: told, and not read."""
+    image, objects = packed
+    patch_row(image, 70, column, value, size)
+    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    assert report["damaged"] == 1 and report["extents"] == 200
+    assert words in " ".join(report["problems"])
+    forebay("store", "repair", image)
+    folder = image.parent / "out"
+    forebay("store", "extract", image, folder, code=None)
+    assert len(list((folder / "00000").glob("*.bin"))) == 199
+    assert objects[71] == (folder / "00000" / f"{71:020}.bin").read_bytes()
+
+
+def test_a_page_that_lies_is_found_out(forebay: Run, packed: tuple) -> None:
+    """The page in front of an object is another object's."""
+    image, objects = packed
+    listed = rows(forebay, image)
+    first, second = (listed[n]["address"] - PAGE for n in (3, 4))
+    patch(image, first, image.read_bytes()[second : second + PAGE])
+    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    assert "object is 4 in the page" in report["problems"][0]
+    # The payload is what its row says, and so it is extracted.
+    folder = image.parent / "out"
+    forebay("store", "extract", image, folder, code=BAD_RESULT)
+    assert (folder / "00000" / f"{3:020}.bin").read_bytes() == objects[3]
+
+
+def test_damage_of_a_payload_is_found(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """One bit: verify names the object, extract leaves it out, cat says it."""
+    image, objects = packed
+    at = image.read_bytes().index(objects[50])
+    patch(image, at, bytes([objects[50][0] ^ 1]))
+    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    assert report["damaged"] == 1 and "object 50 of stream 0" in report["problems"][0]
+    assert "CRC32C" in forebay("store", "extract", image, tmp_path / "x", code=BAD_RESULT).out
+    assert not (tmp_path / "x" / "00000" / f"{50:020}.bin").exists()
+    call = subprocess.run([PROGRAM, "store", "cat", image, "50"], capture_output=True, check=False)
+    assert call.returncode == BAD_RESULT and b"CRC32C" in call.stderr
+
+
+def test_time_that_runs_backwards_is_told(forebay: Run, packed: tuple) -> None:
+    """It harms nothing: the check sums are right."""
+    image, _ = packed
+    patch_row(image, 80, TIME_AT, 10**18 - 5 * 10**9)
+    report = forebay("store", "verify", image, "-o", "json").report
+    assert report["times_backwards"] == 1
+    assert "object 80 of stream 0 began 5.0 s before" in report["problems"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--size", "2MiB"], "size"),
+        (["--size", "3MiB"], "size"),
+        (["--size", "8MiB", "--index", "99"], "size"),
+        (["--size", "8MiB", "--extension", "tiffs"], "1 to 4 letters"),
+        (["--size", "8MiB", "--extension", "a/b"], "1 to 4 letters"),
+        (["--size", "8MiB", "--mode", "samples", "--stride", "64MiB"], "size"),
+        (["--size", "8MiB", "--mode", "samples"], "--stride"),
+        (["--size", "8MiB", "--mode", "samples", "--stride", "5000"], "4096"),
+        (["--size", "5000"], "4096"),
+    ],
+)
+def test_settings_that_cannot_be(
+    forebay: Run, tmp_path: Path, options: list[str], words: str
+) -> None:
+    """Each is refused with field and limit, and leaves no image behind."""
+    image = tmp_path / "a.img"
+    answer = forebay("store", "format", image, *options, code=BAD_INPUT)
+    assert words in answer.complaint
+    assert not image.exists()
+
+
+def test_an_image_without_room_says_so(forebay: Run, tmp_path: Path) -> None:
+    """Objects without room get a row that says it; the index full is an error."""
+    fill(tmp_path / "in", 100, 100_000)
+    image = tmp_path / "a.img"
+    forebay("store", "format", image, "--size", "5MiB")
+    report = forebay("store", "pack", tmp_path / "in", image, "-o", "json", code=BAD_RESULT).report
+    assert report["skipped_bytes"] > 0
+    listed = rows(forebay, image)
+    assert len(listed) == 100
+    assert sum(row["length"] for row in listed if row["skipped"]) == report["skipped_bytes"]
+    forebay("store", "verify", image)
+    again = forebay("store", "pack", tmp_path / "in", image, code=BAD_INPUT)
+    assert "closed" in again.complaint
+
+
+def test_an_image_cut_short_is_told(forebay: Run, packed: tuple) -> None:
+    """What is missing is said; what is there is read."""
+    image, _ = packed
+    os.truncate(image, DATA + (1 << 20))
+    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    assert any("what lay behind is missing" in text for text in report["complaints"])
+    assert 0 < report["damaged"] < report["extents"] == 200
+
+
+def test_no_such_object(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """Exit code and remedy."""
+    image, _ = packed
+    answer = forebay("store", "cat", image, 1000, code=BAD_INPUT)
+    assert "OBJECT is 1000" in answer.complaint and "store ls" in answer.complaint
+    answer = forebay("store", "pack", tmp_path, tmp_path / "x.img", code=None)
+    (tmp_path / "none").mkdir()
+    assert forebay("store", "pack", tmp_path / "none", image, code=BAD_INPUT)
+
+
+def test_verify_compares_itself(forebay: Run, packed: tuple) -> None:
+    """With reading and computing CRC32C alone."""
+    image, objects = packed
+    report = forebay("store", "verify", "--compare", image, "-o", "json").report
+    assert report["bytes"] == sum(map(len, objects.values()))
+    assert report["compare"]["bytes"] >= report["bytes"] and report["compare"]["ratio"] > 0
+
+
+def test_mounted_objects_are_files(forebay: Run, packed: tuple, tmp_path: Path) -> None:
+    """Other programs read them; Ctrl-C ends it."""
+    image, objects = packed
+    if not os.access("/dev/fuse", os.W_OK) or (os.geteuid() and not shutil.which("fusermount3")):
+        pytest.skip("/dev/fuse cannot be used here, or fusermount3 is missing")
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    call = [PROGRAM, "store", "mount", image, folder]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as mount:
+        line = mount.stdout.readline()
+        if "200 payloads" not in line:
+            said = mount.stderr.read()
+            if "Operation not permitted" in said:
+                pytest.skip("mounting is not permitted here")
+            pytest.fail(said)
+        try:
+            copy = tmp_path / "copy"
+            subprocess.run(["cp", "-r", folder / "00000", copy], check=True)
+            found = {int(path.stem): path.read_bytes() for path in copy.glob("*.bin")}
+            assert found == objects
+            assert json.loads((copy / f"{7:020}.json").read_text())["length"] == len(objects[7])
+            with pytest.raises(OSError, match="Read-only"):
+                (folder / "00000" / "new").write_bytes(b"")
+            with pytest.raises(FileNotFoundError):
+                (folder / "00000" / "7.bin").read_bytes()
+        finally:
+            mount.send_signal(signal.SIGINT)
+            assert mount.wait(timeout=20) == 0
+    deadline = time.monotonic() + 5
+    while any(folder.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(folder.iterdir())
