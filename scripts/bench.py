@@ -96,6 +96,8 @@ BENCHES = {
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
+    "store-verify": [sys.executable, "scripts/store_verify.py"],
+    "store-verify-4kib": [sys.executable, "scripts/store_verify.py", "--object", "4096"],
     "vm-test": [FOREBAY, "vm", "test", "--full"],
     # Long enough that start and end do not weigh.
     **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},

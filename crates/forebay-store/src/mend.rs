@@ -92,7 +92,8 @@ impl Ring {
         if let Some(closed) = recording.superblock().closed {
             ring.head = closed.end;
         }
-        ring.wrapped = recording.index.first > 0 || ring.has_older(recording);
+        let beyond = ring.new.iter().any(|found| found.end() > ring.head);
+        ring.wrapped = recording.index.first > 0 || beyond || ring.has_older(recording);
         Ok(ring)
     }
 

@@ -42,8 +42,9 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
-/// `devices`, `doctor` and `ssd` look at this machine's own hardware, `send` uses its network, and only `run --bus vfio`,
-/// `ssd qualify --write` and `doctor --check --scratch` write to a drive.
+/// `devices`, `doctor` and `ssd` look at this machine's own hardware, `send` uses its network, `store` opens
+/// recordings, and only `run --bus vfio`, `ssd qualify --write`, `doctor --check --scratch`, `store format`,
+/// `store pack` and `store repair` write to a drive.
 #[derive(Debug, Parser)]
 #[command(
     version,
