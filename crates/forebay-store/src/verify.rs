@@ -6,9 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::Row;
-use forebay_spec::store::superblock::Mode;
 
 use crate::extent::check_page;
 use crate::reader::Recording;
@@ -214,19 +212,18 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
     fn held(&self, run: &Run, row: &Row, bounds: &Bounds) -> Option<Damage> {
         let from = (bounds.at - run.range.start) as usize;
         let front = (bounds.payload - bounds.at) as usize;
-        let bytes = self
-            .buffer
-            .get(from + front..)?
-            .get(..bounds.length as usize)?;
-        let (says, has) = (row.crc32c, crc32c(0, bytes));
-        if says != has {
-            return Some(Damage::Crc { says, has });
-        }
-        if self.recording.superblock().mode != Mode::Objects {
-            return None;
-        }
-        let page: &[u8; PAGE_BYTES] = self.buffer[from..].first_chunk()?;
-        check_page(self.recording.superblock(), row, page).err()
+        let bytes = self.buffer.get(from..).and_then(|own| {
+            let (page, payload) = own.split_at_checked(front)?;
+            Some((page, payload.get(..bounds.length as usize)?))
+        });
+        let Some((page, payload)) = bytes else {
+            return Some(Damage::Unreadable("it is not where its row says".into()));
+        };
+        // The page says more than a check sum, where the row has another length.
+        let page = page.first_chunk();
+        let lie = page.and_then(|page| check_page(self.recording.superblock(), row, page).err());
+        let (says, has) = (row.crc32c, crc32c(0, payload));
+        lie.or((says != has).then_some(Damage::Crc { says, has }))
     }
 
     /// An extent that is read piece by piece.
