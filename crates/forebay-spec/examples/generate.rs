@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the shared constants: `cargo run -p forebay-spec --example generate -- sv|rom|c|python|columns`.
+//! Prints the shared constants: `cargo run -p forebay-spec --example generate -- sv|rom|c|python|store|columns`.
 
 use forebay_spec::codegen::{
-    render_c, render_columns, render_python, render_rom, render_systemverilog,
+    render_c, render_columns, render_python, render_rom, render_store, render_systemverilog,
 };
 use std::process::ExitCode;
 
@@ -14,8 +14,9 @@ fn main() -> ExitCode {
         Some("columns") => render_columns(&mut text),
         Some("c") => render_c(&mut text),
         Some("python") => render_python(&mut text),
+        Some("store") => render_store(&mut text),
         _ => {
-            eprintln!("usage: generate sv|rom|c|python|columns");
+            eprintln!("usage: generate sv|rom|c|python|store|columns");
             return ExitCode::from(2);
         }
     };

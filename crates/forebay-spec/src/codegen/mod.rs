@@ -7,6 +7,7 @@
 mod c;
 mod python;
 mod rom;
+mod store;
 mod systemverilog;
 mod tables;
 mod wireshark;
@@ -14,6 +15,7 @@ mod wireshark;
 pub use c::render_c;
 pub use python::render_python;
 pub use rom::{render_columns, render_rom};
+pub use store::render_store;
 pub use systemverilog::render_systemverilog;
 pub use tables::GROUPS;
 pub use wireshark::render_wireshark;

@@ -48,9 +48,35 @@ const SERIAL_AT: usize = 168;
 const FIRMWARE_AT: usize = 188;
 const NAMESPACE_AT: usize = 196;
 
-const RING: u32 = 1 << 0;
-const INDEX_RING: u32 = 1 << 1;
-const CLOSED: u32 = 1 << 2;
+/// Flag: data begin anew at the end of their region.
+pub const RING: u32 = 1 << 0;
+/// Flag: so does the index.
+pub const INDEX_RING: u32 = 1 << 1;
+/// Flag: it was closed.
+pub const CLOSED: u32 = 1 << 2;
+
+/// Each number's name, offset and bytes, for other languages.
+pub const FIELDS: &[(&str, usize, usize)] = &[
+    ("version", VERSION_AT, 4),
+    ("mode", MODE_AT, 4),
+    ("generation", GENERATION_AT, 8),
+    ("session", SESSION_AT, 16),
+    ("formatted", FORMATTED_AT, 8),
+    ("block_bytes", BLOCK_AT, 4),
+    ("flags", FLAGS_AT, 4),
+    ("index_at", INDEX_AT, 8),
+    ("index_bytes", INDEX_AT + 8, 8),
+    ("data_at", DATA_AT, 8),
+    ("data_bytes", DATA_AT + 8, 8),
+    ("stride", STRIDE_AT, 8),
+    ("extension", EXTENSION_AT, EXTENSION_FIELD),
+    ("blocks", BLOCKS_AT, 8),
+    ("end", END_AT, 8),
+    ("model", MODEL_AT, 40),
+    ("serial", SERIAL_AT, 20),
+    ("firmware", FIRMWARE_AT, 8),
+    ("drive_bytes", NAMESPACE_AT, 8),
+];
 
 /// How data lie there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The index: which of its blocks count, and their columns where they lie."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+import numpy as np
+
+from forebay import spec
+from forebay.store import layout
+from forebay.store.disk import Disk, crc32c
+from forebay.store.layout import PAGE, ROWS
+from forebay.store.superblock import Superblock
+
+# Blocks that are looked at together.
+CHUNK = 1024
+# Blocks behind the last good one that are looked at for more. Hardware waits for each block before
+# it writes the next: more than one can only be missing where the medium lost them.
+LOOK = 1024
+
+NUMPY = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "f32": "<f4", "time": "<i8"}
+TYPES = {name: np.dtype(NUMPY[kind]) for name, kind, _ in layout.COLUMNS}
+_HEAD = np.frombuffer(layout.HEAD, np.uint8)
+_ZEROS = bytes(layout.COLUMNS_AT - layout.CRC_AT)
+
+Columns = dict[str, np.ndarray]
+
+
+def why_not(page: np.ndarray, session: bytes, number: int) -> str | None:
+    """Why a page is not block `number` of a recording; None if it is."""
+    if len(page) < PAGE:
+        return "the disk ends before it"
+    if not np.array_equal(page[: layout.SESSION_AT], _HEAD):
+        return "it does not begin as a block of an index does"
+    if page[layout.SESSION_AT : layout.NUMBER_AT].tobytes() != session[:8]:
+        return "it belongs to another recording"
+    says = int(page[layout.CRC_AT : layout.COLUMNS_AT].view("<u4")[0])
+    has = crc32c(page[: layout.CRC_AT], _ZEROS, page[layout.COLUMNS_AT :])
+    if says != has:
+        return f"its CRC32C is {has:08x}, and it says {says:08x}"
+    own = int(page[layout.NUMBER_AT : layout.CRC_AT].view("<u4")[0])
+    return None if own == number else f"its number is {own}, but it lies where {number} does"
+
+
+class Index:
+    """The blocks of a recording's index.
+
+    Parameters
+    ----------
+    disk : Disk
+        Where.
+    of : Superblock
+        Which recording.
+
+    Attributes
+    ----------
+    first, head : int
+        Number of the first block that is there, and the one behind the last.
+    numbers : ndarray of int64
+        Numbers of the good blocks, in order.
+    """
+
+    def __init__(self, disk: Disk, of: Superblock) -> None:
+        self._disk, self._of = disk, of
+        slots = self._scan()
+        self.head = int(slots.max(initial=-1)) + 1 if of.blocks is None else of.blocks
+        self.first = max(0, self.head - of.slots) if of.index_ring else 0
+        inside = slots[(slots >= self.first) & (slots < self.head)]
+        self.numbers = np.sort(inside)
+        self.pages = disk.map(of.index.at + PAGE, len(slots) * PAGE)
+        self._voids = self._find_voids() if of.ring else None
+
+    def _scan(self) -> np.ndarray:
+        """Number of the block in each slot; -1 where there is none that counts."""
+        of, found, head = self._of, [], 0
+        most = of.slots if of.blocks is None or of.index_ring else min(of.blocks, of.slots)
+        for slot in range(0, most, CHUNK):
+            count = min(CHUNK, most - slot)
+            pages = np.frombuffer(
+                self._disk.read(of.index.at + (slot + 1) * PAGE, count * PAGE), np.uint8
+            )
+            numbers = self._numbers(pages[: len(pages) // PAGE * PAGE].reshape(-1, PAGE), slot)
+            found.append(numbers)
+            head = max(head, int(numbers.max(initial=-1)) + 1)
+            # In a ring the newest may be anywhere; else nothing counts so far behind the last.
+            stop = not of.index_ring and of.blocks is None and slot + count > head + LOOK
+            if stop or len(numbers) < count:
+                break
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def _numbers(self, pages: np.ndarray, slot: int) -> np.ndarray:
+        own = pages[:, layout.NUMBER_AT : layout.CRC_AT].copy().view("<u4")[:, 0].astype(np.int64)
+        places = np.arange(slot, slot + len(pages))
+        fits = own % self._of.slots == places if self._of.index_ring else own == places
+        session = self._of.session.bytes
+        good = [
+            bool(fit) and why_not(page, session, int(number)) is None
+            for page, fit, number in zip(pages, fits, own, strict=True)
+        ]
+        return np.where(good, own, -1)
+
+    def _page(self, number: int) -> np.ndarray:
+        at = self._of.block_at(number) - self._of.index.at - PAGE
+        return self.pages[at : at + PAGE]
+
+    def damaged(self) -> list[int]:
+        """Numbers of the blocks that ought to be there and are not good."""
+        there = np.arange(self.first, self.head)
+        return np.setdiff1d(there, self.numbers, assume_unique=True).tolist()
+
+    def why(self, number: int) -> str:
+        """Why a block is not good."""
+        return why_not(self._page(number), self._of.session.bytes, number) or "it is good"
+
+    def blocks(self) -> Iterator[Columns]:
+        """Columns of each good block, where they lie: nothing is copied."""
+        for number in self.numbers.tolist():
+            page = self._page(number)
+            yield {
+                name: page[at : at + ROWS * TYPES[name].itemsize].view(TYPES[name])
+                for name, _, at in layout.COLUMNS
+            }
+
+    def rows(self) -> Iterator[tuple[np.ndarray, Columns]]:
+        """Columns of many blocks together, and of each row whether it is void."""
+        for begin in range(0, len(self.numbers), CHUNK):
+            numbers = self.numbers[begin : begin + CHUNK]
+            slots = numbers % self._of.slots if self._of.index_ring else numbers
+            pages = self.pages.reshape(-1, PAGE)[slots]
+            columns = {
+                name: pages[:, at : at + ROWS * TYPES[name].itemsize].copy().view(TYPES[name])
+                for name, _, at in layout.COLUMNS
+            }
+            flat = {name: values.reshape(-1) for name, values in columns.items()}
+            yield self._void(numbers), flat
+
+    def _void(self, numbers: np.ndarray) -> np.ndarray:
+        if self._voids is None:
+            return np.zeros(len(numbers) * ROWS, bool)
+        return self._voids[numbers - self.first].reshape(-1)
+
+    def _find_voids(self) -> np.ndarray:
+        """From the newest row to the oldest: what lies under a newer one is void."""
+        voids = np.zeros((self.head - self.first, ROWS), bool)
+        cover, data = Cover(), self._of.data
+        for number in self.numbers[::-1].tolist():
+            page = self._page(number)
+            columns = {
+                name: page[at : at + ROWS * TYPES[name].itemsize].view(TYPES[name])
+                for name, _, at in layout.COLUMNS
+            }
+            usable = stored(columns["flags"]) & ~wrong(columns, self._of, self._disk.bytes)
+            for row in np.flatnonzero(usable)[::-1].tolist():
+                start, end = span(
+                    int(columns["address"][row]), int(columns["length"][row]), self._of
+                )
+                assert data.at <= start <= end <= data.end
+                voids[number - self.first, row] = cover.touches(start, end)
+                cover.add(start, end)
+        return voids
+
+
+def counts(flags: np.ndarray) -> np.ndarray:
+    """Whether rows describe an extent, and are not there to fill a block."""
+    return flags & spec.ROW_COUNTS != 0
+
+
+def stored(flags: np.ndarray) -> np.ndarray:
+    """Whether payloads are on the disk."""
+    return counts(flags) & (flags & (spec.ROW_SKIPPED | spec.ROW_FAILED) == 0)
+
+
+def front(of: Superblock) -> int:
+    """Bytes in front of a payload."""
+    return PAGE if of.mode == "objects" else 0
+
+
+def span(address: int, length: int, of: Superblock) -> tuple[int, int]:
+    """First byte of an extent, its page included, and the one behind its padding."""
+    return address - front(of), address + (length + PAGE - 1) // PAGE * PAGE
+
+
+def wrong(columns: Columns, of: Superblock, disk_bytes: int) -> np.ndarray:
+    """Whether rows that are stored cannot be: out of the data, or at places that do not fit."""
+    address, length = columns["address"], columns["length"].astype(np.uint64)
+    padded = (length + np.uint64(PAGE - 1)) // np.uint64(PAGE) * np.uint64(PAGE)
+    end = np.uint64(max(0, min(of.data.end, disk_bytes)))
+    bad = (address % np.uint64(PAGE) != 0) | (address < np.uint64(of.data.at + front(of)))
+    # In this order nothing overflows.
+    bad |= (address > end) | (padded > end - np.minimum(address, end))
+    if of.mode == "samples":
+        stride = np.uint64(of.stride)
+        place = address - np.minimum(address, np.uint64(of.data.at))
+        bad |= (length > stride) | (place % stride != 0)
+    whole = columns["flags"] & spec.ROW_WHOLE != 0
+    return stored(columns["flags"]) & (bad | (whole & (columns["offset"] != 0)))
+
+
+class Cover:
+    """Which bytes are spoken for; ranges that touch are one."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether any byte of a range is covered."""
+        before = bisect_left(self._starts, end) - 1
+        return start < end and before >= 0 and self._ends[before] > start
+
+    def add(self, start: int, end: int) -> None:
+        """Cover a range."""
+        if start >= end:
+            return
+        first = bisect_left(self._ends, start)
+        last = bisect_right(self._starts, end)
+        if first < last:
+            start = min(start, self._starts[first])
+            end = max(end, self._ends[last - 1])
+        self._starts[first:last] = [start]
+        self._ends[first:last] = [end]

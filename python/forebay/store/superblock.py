@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The superblock: what a recording is. Every number is checked: what comes out can be used."""
+
+from __future__ import annotations
+
+import re
+import struct
+import uuid
+from dataclasses import dataclass
+
+from forebay.store import layout
+from forebay.store.disk import crc32c
+from forebay.store.layout import PAGE
+from forebay.store.table import Region
+
+MODES = ("objects", "samples", "packets")
+# Schema, a block, end mark; an extent's page, a payload, the trailer.
+REGION_LEAST = 3 * PAGE
+BLOCKS_MOST = 2**32 - 1
+OFFSETS_MOST = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Superblock:
+    """What a recording is and where its parts lie; all places in bytes of the disk.
+
+    Attributes
+    ----------
+    mode : str
+        "objects", "samples" or "packets".
+    generation : int
+        One more with each change.
+    session : UUID
+        Which recording.
+    formatted : int
+        Nanoseconds since 1970.
+    block_bytes : int
+        Bytes of the drive's logical block.
+    ring, index_ring : bool
+        Data, and index, begin anew at the end of their region.
+    index, data : Region
+        Where they lie.
+    stride : int
+        Bytes from one sample to the next; 0 where there are none.
+    extension : str
+        File name extension of objects.
+    blocks : int or None
+        Blocks of the index that count, if it was closed.
+    end : int or None
+        First byte behind the data, if it was closed.
+    model, serial, firmware : str
+        The drive's.
+    drive_bytes : int
+        Bytes of the drive's namespace.
+    """
+
+    mode: str
+    generation: int
+    session: uuid.UUID
+    formatted: int
+    block_bytes: int
+    ring: bool
+    index_ring: bool
+    index: Region
+    data: Region
+    stride: int
+    extension: str
+    blocks: int | None
+    end: int | None
+    model: str
+    serial: str
+    firmware: str
+    drive_bytes: int
+
+    @property
+    def slots(self) -> int:
+        """Blocks that find room in the index: not the schema's page, nor the last."""
+        return self.index.bytes // PAGE - 2
+
+    def block_at(self, number: int) -> int:
+        """Where block `number` of the index lies."""
+        slot = number % self.slots if self.index_ring else number
+        return self.index.at + (slot + 1) * PAGE
+
+
+class BadSuperblockError(ValueError):
+    """Why a page is no superblock."""
+
+
+def _field(page: bytes, name: str) -> bytes:
+    at, length = layout.FIELDS[name]
+    return page[at : at + length]
+
+
+def _number(page: bytes, name: str) -> int:
+    return int.from_bytes(_field(page, name), "little")
+
+
+def _text(page: bytes, name: str) -> str:
+    return _field(page, name).decode("latin-1").rstrip(" \0")
+
+
+def _require(good: bool, name: str, value: object, limit: str) -> None:
+    if not good:
+        raise BadSuperblockError(f"its {name} is {value}, but {limit}")
+
+
+def parse(page: bytes) -> Superblock:
+    """Read a superblock.
+
+    Raises
+    ------
+    BadSuperblockError
+        The first thing that is wrong with it.
+    """
+    if len(page) != PAGE or not page.startswith(layout.MAGIC):
+        raise BadSuperblockError("it does not begin as a superblock does")
+    says = struct.unpack_from("<I", page, layout.SUPER_CRC_AT)[0]
+    has = crc32c(page[: layout.SUPER_CRC_AT])
+    if says != has:
+        raise BadSuperblockError(f"its CRC32C is {has:08x}, and it says {says:08x}")
+    version, mode, flags = (_number(page, name) for name in ("version", "mode", "flags"))
+    _require(version == layout.SUPER_VERSION, "version", version, "this program knows version 1")
+    _require(mode < len(MODES), "mode", mode, "there are the modes 0, 1 and 2")
+    known = layout.RING | layout.INDEX_RING | layout.CLOSED
+    _require(flags & ~known == 0, "flags", flags, "only bits 0 to 2 are defined")
+    extension = _field(page, "extension")
+    _require(
+        re.fullmatch(rb"[A-Za-z0-9]{1,4}\0*", extension) is not None,
+        "extension",
+        extension,
+        "it is 1 to 4 letters or digits, padded with NUL",
+    )
+    closed = bool(flags & layout.CLOSED)
+    found = Superblock(
+        mode=MODES[mode],
+        generation=_number(page, "generation"),
+        session=uuid.UUID(bytes=_field(page, "session")),
+        formatted=_number(page, "formatted"),
+        block_bytes=_number(page, "block_bytes"),
+        ring=bool(flags & layout.RING),
+        index_ring=bool(flags & layout.INDEX_RING),
+        index=Region(_number(page, "index_at"), _number(page, "index_bytes")),
+        data=Region(_number(page, "data_at"), _number(page, "data_bytes")),
+        stride=_number(page, "stride"),
+        extension=extension.rstrip(b"\0").decode("ascii"),
+        blocks=_number(page, "blocks") if closed else None,
+        end=_number(page, "end") if closed else None,
+        model=_text(page, "model"),
+        serial=_text(page, "serial"),
+        firmware=_text(page, "firmware"),
+        drive_bytes=_number(page, "drive_bytes"),
+    )
+    check(found)
+    return found
+
+
+def check(of: Superblock) -> None:
+    """Whether its numbers fit each other.
+
+    Raises
+    ------
+    BadSuperblockError
+        The first that does not.
+    """
+    _require(of.block_bytes in (512, 4096), "logical block", of.block_bytes, "it is 512 or 4096")
+    for name, region in (("index", of.index), ("data", of.data)):
+        _require(region.at % PAGE == 0, f"{name}'s first byte", region.at, "it begins a page")
+        whole = region.bytes % PAGE == 0 and region.bytes >= REGION_LEAST
+        _require(whole, f"{name}'s bytes", region.bytes, "they are 12288 or more, in whole pages")
+        within = region.end <= min(of.drive_bytes, OFFSETS_MOST)
+        _require(within, f"{name}'s bytes", region.bytes, "they end within the namespace")
+    apart = of.index.end <= of.data.at or of.data.end <= of.index.at
+    _require(apart, "data's first byte", of.data.at, "data and index lie apart")
+    if of.mode == "samples":
+        strided = PAGE <= of.stride <= of.data.bytes and of.stride % PAGE == 0
+    else:
+        strided = of.stride == 0
+    limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
+    _require(strided, "stride", of.stride, limit)
+    if of.blocks is not None and of.end is not None:
+        room = BLOCKS_MOST if of.index_ring else min(of.slots, BLOCKS_MOST)
+        _require(of.blocks <= room, "blocks", of.blocks, "the index has no room for them")
+        within = of.data.at <= of.end <= of.data.end and of.end % PAGE == 0
+        _require(within, "data's end", of.end, "it begins a page in the data")

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The extents of a recording as one tar file, wherever they lie."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+
+from forebay.store.disk import Disk
+
+# Bytes of a header; files are padded to a multiple of it (POSIX.1-1988).
+BLOCK = 512
+# Two blocks of zeros end a tar file.
+END = bytes(2 * BLOCK)
+
+
+class TarView(io.RawIOBase):
+    """Reads pieces of a disk as if they followed each other, and behind them the end of a tar file.
+
+    Parameters
+    ----------
+    disk : Disk
+        Where they lie.
+    starts, lengths : ndarray of int64
+        First byte of each piece, and its bytes.
+    """
+
+    def __init__(self, disk: Disk, starts: np.ndarray, lengths: np.ndarray) -> None:
+        super().__init__()
+        self._disk, self._starts = disk, starts
+        # Where each begins in the file; at the end, where all of them end.
+        self._begins = np.concatenate([[0], np.cumsum(lengths)])
+        self._at = 0
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """It can be read from any place on."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place that is read next."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place."""
+        end = int(self._begins[-1]) + len(END)
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: end}[whence]
+        if base + offset < 0:
+            raise ValueError(f"place {base + offset} is before the beginning")
+        self._at = base + offset
+        return self._at
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Read what the buffer takes, or what is left of the piece."""
+        total = int(self._begins[-1])
+        if self._at >= total:
+            piece = END[self._at - total :][: len(buffer)]
+        else:
+            which = int(np.searchsorted(self._begins, self._at, "right")) - 1
+            inside = self._at - int(self._begins[which])
+            left = int(self._begins[which + 1]) - self._at
+            piece = self._disk.read(int(self._starts[which]) + inside, min(left, len(buffer)))
+        buffer[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
