@@ -12,6 +12,7 @@ mod doctor;
 mod failure;
 mod flight;
 mod home;
+mod html;
 mod inspect;
 mod inspection;
 mod interrupt;

@@ -36,7 +36,7 @@ def payload(path: str, address: int, length: int, crc: int) -> bytes:
         Where it cannot be read, or has another check sum.
     """
     disk = _disk(path)
-    fits = 0 <= address and 0 <= length <= LENGTH_MOST and address + length <= disk.bytes
+    fits = address >= 0 and 0 <= length <= LENGTH_MOST and address + length <= disk.bytes
     if not fits:
         raise StoreError(
             f"{path} has {disk.bytes} bytes, but a reference goes from {address} over {length}",

@@ -71,7 +71,7 @@ class Shards:
             self.close()
         if self._file is None:
             path = self._folder / f"recording-{self._shards:0{DIGITS}}.tar"
-            self._file = path.open("xb")  # noqa: SIM115 (closed when it is full)
+            self._file = path.open("xb")
             self._shards += 1
         return self._file
 

@@ -12,6 +12,7 @@ mod send;
 mod serve;
 mod ssd;
 mod store;
+mod store_tools;
 mod third_party;
 pub mod values;
 mod vm;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
-pub use hardware::{DoctorArgs, HardwareBusArgs, OutputArgs};
+pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
 pub use machine::{MachineArgs, Memory};
 pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
@@ -36,6 +37,7 @@ pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
     StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs, StoreTarArgs, StoreVerifyArgs,
 };
+pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 

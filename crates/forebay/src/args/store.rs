@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{OutputArgs, values};
+use super::{OutputArgs, StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
 
 /// What to do with a recording.
 #[derive(Debug, Subcommand)]
@@ -32,6 +32,12 @@ pub enum StoreCommand {
     Repair(StoreRepairArgs),
     /// Show objects as files, read-only, until Ctrl-C or `umount`
     Mount(StoreMountArgs),
+    /// Ask in SQL, of a recording as it lies there
+    Sql(StoreSqlArgs),
+    /// Write rows, and payloads if wanted, for other tools and other machines
+    Export(StoreExportArgs),
+    /// Draw a recording: rates, gaps, classes, sizes
+    Report(StoreReportArgs),
 }
 
 impl StoreCommand {
@@ -45,7 +51,8 @@ impl StoreCommand {
             Self::Extract(args) => args.output.json(),
             Self::Verify(args) => args.output.json(),
             Self::Repair(args) => args.output.json(),
-            Self::Cat(_) | Self::Tar(_) | Self::Mount(_) => None,
+            Self::Report(args) => args.output.json(),
+            Self::Cat(_) | Self::Tar(_) | Self::Mount(_) | Self::Sql(_) | Self::Export(_) => None,
         }
     }
 }

@@ -9,7 +9,12 @@ mod mount;
 mod objects;
 mod open;
 mod pack;
+mod python;
 mod repair;
+mod report;
+mod report_chart;
+mod report_html;
+mod statistics;
 mod tree;
 mod verify;
 
@@ -32,5 +37,8 @@ pub fn run(store: &StoreCommand) -> Result<Exit> {
         StoreCommand::Verify(args) => verify::run(args),
         StoreCommand::Repair(args) => repair::run(args),
         StoreCommand::Mount(args) => mount::run(args),
+        StoreCommand::Sql(args) => python::sql(args),
+        StoreCommand::Export(args) => python::export(args),
+        StoreCommand::Report(args) => report::run(args),
     }
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `forebay store sql`, `export`, `report`: recordings and other tools.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Output, OutputArgs, values};
+
+/// Form of the rows of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Rows {
+    /// A table for people
+    Text,
+    /// A JSON array
+    Json,
+    /// Comma-separated values with a header
+    Csv,
+    /// An Arrow IPC stream
+    Arrow,
+}
+
+/// Options of `forebay store sql`.
+#[derive(Args, Debug)]
+pub struct StoreSqlArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// What to ask of the tables `objects` (stored and whole) and `extents` (every row)
+    #[arg(value_name = "QUERY")]
+    pub query: String,
+    /// Form of the rows
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Rows,
+}
+
+/// What a recording is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoreExport {
+    /// Rows as Parquet, with payloads or with references to them
+    Parquet,
+    /// Tar files with a payload and a JSON a sample
+    Webdataset,
+}
+
+/// What has a folder of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Period {
+    /// Each day (UTC)
+    Date,
+    /// Each hour (UTC)
+    Hour,
+}
+
+/// Options of `forebay store export`.
+#[derive(Args, Debug)]
+pub struct StoreExportArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Where the files go: a folder that is new or empty
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// As what
+    #[arg(long, value_enum)]
+    pub to: StoreExport,
+    /// Parquet: payloads as a column, not references to the recording
+    #[arg(long)]
+    pub payload: bool,
+    /// Parquet: what has a folder of its own, besides each stream
+    #[arg(long, value_enum, default_value = "date")]
+    pub by: Period,
+    /// Parquet: path of the recording on the machines that will follow the references [default: its
+    /// path here]
+    #[arg(long, value_name = "PATH", conflicts_with = "payload")]
+    pub path: Option<PathBuf>,
+    /// Parquet: write references without reading what they refer to
+    #[arg(long, conflicts_with = "payload")]
+    pub unchecked: bool,
+    /// WebDataset: bytes of a shard
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
+    pub shard_size: u64,
+    /// Form of what is printed
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: Output,
+}
+
+/// Options of `forebay store report`.
+#[derive(Args, Debug)]
+pub struct StoreReportArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// Where the page goes; it needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay store sql` and `export`: ask the project's Python side, where DuckDB and Arrow are.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use clap::ValueEnum;
+
+use crate::args::{StoreExport, StoreExportArgs, StoreSqlArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::home;
+use crate::resources::{python, python_path};
+
+const SETUP: &str = "`scripts/setup test` in the checkout makes the Python environment .venv";
+
+/// What an option is called on a command line.
+fn named(value: &impl ValueEnum) -> OsString {
+    let value = value.to_possible_value();
+    value.map_or_else(OsString::new, |value| value.get_name().into())
+}
+
+/// A path that cannot be taken for an option.
+fn plain(path: &Path) -> OsString {
+    let dashed = path.as_os_str().as_encoded_bytes().starts_with(b"-");
+    if dashed {
+        Path::new(".").join(path).into_os_string()
+    } else {
+        path.as_os_str().to_owned()
+    }
+}
+
+/// Answers in SQL.
+///
+/// # Errors
+/// Where no checkout or no Python is found.
+pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
+    let mut words = vec!["--output".into(), named(&args.output)];
+    words.extend(["--".into(), plain(&args.disk), args.query.clone().into()]);
+    run("forebay.store.sql", words)
+}
+
+/// Writes a recording as other files.
+///
+/// # Errors
+/// Where no checkout or no Python is found.
+pub fn export(args: &StoreExportArgs) -> Result<Exit> {
+    let parquet = args.to == StoreExport::Parquet;
+    if args.payload && !parquet {
+        return Err(Failure::input(
+            "--payload",
+            "given",
+            "it is an option of --to parquet",
+            "leave it out: shards of WebDataset always have the payloads",
+        ));
+    }
+    let mut words = vec!["--to".into(), named(&args.to)];
+    words.extend(["--by".into(), named(&args.by)]);
+    let switches = [(args.payload, "--payload"), (args.unchecked, "--unchecked")];
+    words.extend(switches.iter().filter(|one| one.0).map(|one| one.1.into()));
+    if let Some(path) = &args.path {
+        words.extend(["--path".into(), plain(path)]);
+    }
+    words.extend(["--shard-size".into(), args.shard_size.to_string().into()]);
+    words.extend(["--output".into(), named(&args.output)]);
+    words.extend(["--".into(), plain(&args.disk), plain(&args.folder)]);
+    run("forebay.store.export", words)
+}
+
+fn run(module: &str, words: Vec<OsString>) -> Result<Exit> {
+    let root = home::find()?;
+    let python = python(&root);
+    let mut command = Command::new(&python);
+    command.args(["-m", module]).args(words);
+    command.env("PYTHONPATH", python_path(&root));
+    let status = command.status().map_err(|error| {
+        Failure::new(
+            Exit::Impossible,
+            format!("{} cannot be started: {error}", python.display()),
+            SETUP,
+        )
+    })?;
+    match status.code() {
+        Some(0) => Ok(Exit::Good),
+        Some(2) => Ok(Exit::BadInput),
+        Some(3) => Ok(Exit::BadResult),
+        // Ended by a signal, such as that of Ctrl-C.
+        Some(130) | None => Ok(Exit::Interrupted),
+        Some(_) => Ok(Exit::Impossible),
+    }
+}
