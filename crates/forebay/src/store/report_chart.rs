@@ -13,8 +13,9 @@ use crate::svg::{self, Area, BLUE, Drawn, GREEN, ORANGE, PURPLE};
 const WIDE: (u32, u32) = (960, 260);
 const LOW: (u32, u32) = (960, 150);
 const HALF: (u32, u32) = (470, 260);
-/// The axis above the greatest value.
+/// The axis above the greatest value, and where a legend is, too.
 const HEADROOM: f64 = 1.12;
+const LEGEND: f64 = 1.5;
 /// Classes that have a bar.
 const CLASSES: usize = 16;
 /// Share of its place that a bar takes.
@@ -60,6 +61,7 @@ fn time_line(root: &Area<'_>, all: &Statistics, layers: &[Layer], unit: &str, sc
         .collect();
     let height = |bin: &Bin| -> f64 { used.iter().map(|layer| layer.2(bin) as f64 * scale).sum() };
     let most = all.bins.iter().map(height).fold(0.0, f64::max);
+    let headroom = if used.len() > 1 { LEGEND } else { HEADROOM };
     let step = all.bin_ns as f64 * 1e-9;
     let (factor, name) = axis(step * all.bins.len() as f64);
     let mut chart = ChartBuilder::on(root)
@@ -68,7 +70,7 @@ fn time_line(root: &Area<'_>, all: &Statistics, layers: &[Layer], unit: &str, sc
         .y_label_area_size(64)
         .build_cartesian_2d(
             0.0..step * factor * all.bins.len() as f64,
-            0.0..(most * HEADROOM).max(f64::MIN_POSITIVE),
+            0.0..(most * headroom).max(f64::MIN_POSITIVE),
         )?;
     chart
         .configure_mesh()
@@ -128,6 +130,15 @@ fn number(value: f64) -> String {
         1.0.. => format!("{value:.1}"),
         0.01.. => format!("{value:.2}"),
         _ => format!("{value:.0e}"),
+    }
+}
+
+/// A count in at most five characters.
+fn short(count: u64) -> String {
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..10_000_000 => format!("{} k", count / 1000),
+        _ => format!("{} M", count / 1_000_000),
     }
 }
 
@@ -215,6 +226,14 @@ fn columns(root: &Area<'_>, bars: &[(String, u64)], what: &str, colour: RGBColor
             [(left, 0.0), (left + FILLED, bar.1 as f64)],
             colour.filled(),
         )
+    }))?;
+    // Bars that are too low to be seen have a number all the same.
+    let above = ("sans-serif", 10).into_text_style(root);
+    let above = above.pos(Pos::new(HPos::Center, VPos::Bottom));
+    let counted = bars.iter().enumerate().filter(|(_, bar)| bar.1 > 0);
+    chart.draw_series(counted.map(|(at, bar)| {
+        let place = (at as f64 + 0.5, bar.1 as f64);
+        Text::new(short(bar.1), place, above.clone())
     }))?;
     let (width, height) = root.dim_in_pixel();
     let style = ("sans-serif", 11).into_text_style(root);

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings for tests: packed from folders, and changed afterwards as a test wants them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from driving import call
+from google_crc32c import value
+
+from forebay.store import Recording, layout
+from forebay.store.index import TYPES
+from forebay.store.layout import PAGE
+
+
+def folder(path: Path, count: int, most: int = 20000, seed: int = 1) -> list[bytes]:
+    """Make a folder of files with random bytes; returns these."""
+    path.mkdir()
+    rng = random.Random(seed)
+    all_bytes = [
+        rng.randbytes(rng.choice([0, 1, 511, 512, 4096, rng.randrange(most)])) for _ in range(count)
+    ]
+    for number, data in enumerate(all_bytes):
+        (path / f"{number:05}").write_bytes(data)
+    return all_bytes
+
+
+def pack(source: Path, image: Path, *options: object) -> Path:
+    """Pack a folder."""
+    call("store", "pack", source, image, *options, "-o", "json")
+    return image
+
+
+def block_at(image: Path, number: int) -> int:
+    """Where block `number` of an image's index lies."""
+    with Recording(image) as recording:
+        return recording.superblock.block_at(number)
+
+
+def flip(image: Path, at: int) -> None:
+    """Turn a byte of an image around."""
+    with image.open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 0xFF]))
+
+
+def change(image: Path, work: Callable[[dict[str, np.ndarray]], None]) -> None:
+    """Let `work` change the columns of each block of the index; check sums follow."""
+    with Recording(image) as recording:
+        places = [recording.superblock.block_at(int(n)) for n in recording.blocks.numbers]
+    with image.open("r+b") as file:
+        for place in places:
+            file.seek(place)
+            page = np.frombuffer(file.read(PAGE), np.uint8).copy()
+            columns = {
+                name: page[at : at + layout.ROWS * TYPES[name].itemsize].view(TYPES[name])
+                for name, _, at in layout.COLUMNS
+            }
+            work(columns)
+            page[layout.CRC_AT : layout.COLUMNS_AT] = 0
+            page[layout.CRC_AT : layout.COLUMNS_AT].view("<u4")[0] = value(page.tobytes())
+            file.seek(place)
+            file.write(page.tobytes())
