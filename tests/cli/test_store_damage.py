@@ -19,6 +19,7 @@ from google_crc32c import value
 
 from forebay import spec
 from forebay.store import Recording, StoreError, layout, rows_of
+from forebay.store.disk import Disk
 from forebay.store.index import Cover
 
 COUNT = 200
@@ -67,6 +68,21 @@ def test_a_damaged_block_is_passed_over_and_told(
         forebay("store", "report", image, "-o", "json", code=3).report["totals"]["damaged_blocks"]
         == 1
     )
+
+
+def test_a_bad_sector_costs_its_block_alone(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of the index that the medium does not give is a damaged block, and no more."""
+    bad, read = recordings.block_at(image, 2), Disk.read
+
+    def failing(disk: Disk, at: int, length: int) -> bytes:
+        if at < bad + 4096 and bad < at + length:
+            raise StoreError(f"reading at byte {at}: Input/output error", "copy what can be read")
+        return read(disk, at, length)
+
+    monkeypatch.setattr(Disk, "read", failing)
+    with Recording(image) as recording:
+        assert recording.blocks.damaged() == [2]
+        assert recording.objects().num_rows == COUNT - layout.ROWS
 
 
 @pytest.mark.parametrize("to", ["parquet", "payload", "webdataset"])
@@ -173,6 +189,37 @@ def test_any_damage_is_no_surprise(image: Path, packed: tuple[Path, list[bytes]]
     assert len(rows) == COUNT
 
 
+def test_any_rows_stay_within_the_data(image: Path, packed: tuple[Path, list[bytes]]) -> None:
+    """Columns at random, with right check sums: what is to be read lies in the data."""
+    rng = np.random.default_rng(17)
+    with Recording(image) as recording:
+        data = recording.superblock.data
+    edges = [0, 1, 4096, data.at + 4096, data.end, 2**31, 2**63, 2**64 - 1]
+
+    def work(columns: dict[str, np.ndarray]) -> None:
+        for values in columns.values():
+            bits = values.view(f"<u{values.itemsize}")
+            some = rng.random(len(bits)) < 0.3
+            edge = rng.choice(np.array(edges, np.uint64), 64)
+            noise = rng.integers(0, 2**64, 64, np.uint64, endpoint=False)
+            chosen = np.where(rng.random(64) < 0.5, edge, noise)
+            bits[some] = chosen.astype(bits.dtype)[some]
+
+    for _ in range(40):
+        image.write_bytes(packed[0].read_bytes())
+        recordings.change(image, work)
+        with Recording(image) as recording:
+            rows = [row for row in rows_of(recording.table()) if row["stored"]]
+            for row in rows:
+                assert data.at < row["address"] <= row["address"] + row["length"] <= data.end
+                try:
+                    recording.read(row)
+                except StoreError as error:
+                    assert "CRC32C" in str(error)
+            assert recording.objects().num_rows == sum(row["whole"] for row in rows)
+            recording.tar().read(1)
+
+
 def test_superblocks_that_cannot_be_are_refused(image: Path) -> None:
     """Each number, in both copies, with a right check sum."""
     original = image.read_bytes()
@@ -200,6 +247,22 @@ def test_superblocks_that_cannot_be_are_refused(image: Path) -> None:
         image.write_bytes(data)
         with pytest.raises(StoreError, match=r"cannot be used \(its .* is .*, but "):
             Recording(image)
+
+
+def test_a_block_device_opens_as_an_image_does(packed: tuple[Path, list[bytes]]) -> None:
+    """Through the loop driver, where we may use it."""
+    command = ["losetup", "--find", "--show", "--read-only", packed[0]]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no block device can be made: {made.stderr.strip()}")
+    device = made.stdout.strip()
+    try:
+        with Recording(device) as recording:
+            assert not recording.complaints
+            rows = rows_of(recording.objects())
+            assert [recording.read(row) for row in rows] == packed[1]
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
 
 
 def test_one_superblock_is_enough(image: Path) -> None:

@@ -80,10 +80,9 @@ def export(recording: Recording, sink: Sink, report: Report) -> None:
     """Give each extent to the sink, and count."""
     from forebay.store.recording import rows_of
 
-    total = 0
+    pc, total = tell.needed("pyarrow.compute"), 0
     for batch in recording.batches():
-        stored = batch.filter(batch["stored"])
-        total += sum(length.as_py() for length in stored["length"])
+        total += pc.sum(batch.filter(batch["stored"])["length"]).as_py() or 0
     progress = tell.Progress("exporting", total)
     try:
         for batch in recording.batches():

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from forebay import spec
 from forebay.store import layout
-from forebay.store.disk import Disk, crc32c
+from forebay.store.disk import Disk, StoreError, crc32c
 from forebay.store.layout import PAGE, ROWS
 from forebay.store.superblock import Superblock
 
@@ -26,12 +27,11 @@ _HEAD = np.frombuffer(layout.HEAD, np.uint8)
 _ZEROS = bytes(layout.COLUMNS_AT - layout.CRC_AT)
 
 Columns = dict[str, np.ndarray]
+Number = TypeVar("Number", int, np.ndarray)
 
 
 def why_not(page: np.ndarray, session: bytes, number: int) -> str | None:
     """Why a page is not block `number` of a recording; None if it is."""
-    if len(page) < PAGE:
-        return "the disk ends before it"
     if not np.array_equal(page[: layout.SESSION_AT], _HEAD):
         return "it does not begin as a block of an index does"
     if page[layout.SESSION_AT : layout.NUMBER_AT].tobytes() != session[:8]:
@@ -78,15 +78,11 @@ class Index:
         most = of.slots if of.blocks is None or of.index_ring else min(of.blocks, of.slots)
         for slot in range(0, most, CHUNK):
             count = min(CHUNK, most - slot)
-            pages = np.frombuffer(
-                self._disk.read(of.index.at + (slot + 1) * PAGE, count * PAGE), np.uint8
-            )
-            numbers = self._numbers(pages[: len(pages) // PAGE * PAGE].reshape(-1, PAGE), slot)
+            numbers = self._numbers(self._read(slot, count), slot)
             found.append(numbers)
             head = max(head, int(numbers.max(initial=-1)) + 1)
             # In a ring the newest may be anywhere; else nothing counts so far behind the last.
-            stop = not of.index_ring and of.blocks is None and slot + count > head + LOOK
-            if stop or len(numbers) < count:
+            if not of.index_ring and of.blocks is None and slot + count > head + LOOK:
                 break
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
@@ -101,9 +97,22 @@ class Index:
         ]
         return np.where(good, own, -1)
 
+    def _read(self, slot: int, count: int) -> np.ndarray:
+        """Pages of slots; one that the disk does not give is nothing but zeros."""
+        at = self._of.index.at + (slot + 1) * PAGE
+        try:
+            data = self._disk.read(at, count * PAGE)
+        except StoreError:
+            if count > 1:
+                return np.concatenate([self._read(slot + one, 1) for one in range(count)])
+            data = b""
+        return np.frombuffer(data.ljust(count * PAGE, b"\0"), np.uint8).reshape(-1, PAGE)
+
+    def _slot(self, number: Number) -> Number:
+        return number % self._of.slots if self._of.index_ring else number
+
     def _page(self, number: int) -> np.ndarray:
-        at = self._of.block_at(number) - self._of.index.at - PAGE
-        return self.pages[at : at + PAGE]
+        return self._read(self._slot(number), 1)[0]
 
     def damaged(self) -> list[int]:
         """Numbers of the blocks that ought to be there and are not good."""
@@ -117,18 +126,15 @@ class Index:
     def blocks(self) -> Iterator[Columns]:
         """Columns of each good block, where they lie: nothing is copied."""
         for number in self.numbers.tolist():
-            page = self._page(number)
-            yield {
-                name: page[at : at + ROWS * TYPES[name].itemsize].view(TYPES[name])
-                for name, _, at in layout.COLUMNS
-            }
+            yield columns_of(self.pages[self._slot(number) * PAGE :][:PAGE])
 
     def rows(self) -> Iterator[tuple[np.ndarray, Columns]]:
         """Columns of many blocks together, and of each row whether it is void."""
         for begin in range(0, len(self.numbers), CHUNK):
             numbers = self.numbers[begin : begin + CHUNK]
-            slots = numbers % self._of.slots if self._of.index_ring else numbers
-            pages = self.pages.reshape(-1, PAGE)[slots]
+            # Read, not mapped: of a block that can no longer be read only its rows are missing.
+            runs = np.split(numbers, np.flatnonzero(np.diff(self._slot(numbers)) != 1) + 1)
+            pages = np.concatenate([self._read(self._slot(int(r[0])), len(r)) for r in runs])
             columns = {
                 name: pages[:, at : at + ROWS * TYPES[name].itemsize].copy().view(TYPES[name])
                 for name, _, at in layout.COLUMNS
@@ -146,11 +152,7 @@ class Index:
         voids = np.zeros((self.head - self.first, ROWS), bool)
         cover, data = Cover(), self._of.data
         for number in self.numbers[::-1].tolist():
-            page = self._page(number)
-            columns = {
-                name: page[at : at + ROWS * TYPES[name].itemsize].view(TYPES[name])
-                for name, _, at in layout.COLUMNS
-            }
+            columns = columns_of(self._page(number))
             usable = stored(columns["flags"]) & ~wrong(columns, self._of, self._disk.bytes)
             for row in np.flatnonzero(usable)[::-1].tolist():
                 start, end = span(
@@ -160,6 +162,14 @@ class Index:
                 voids[number - self.first, row] = cover.touches(start, end)
                 cover.add(start, end)
         return voids
+
+
+def columns_of(page: np.ndarray) -> Columns:
+    """Columns of a block, where they lie in it."""
+    return {
+        name: page[at : at + ROWS * TYPES[name].itemsize].view(TYPES[name])
+        for name, _, at in layout.COLUMNS
+    }
 
 
 def counts(flags: np.ndarray) -> np.ndarray:

@@ -65,6 +65,13 @@ class Parquet:
     def __init__(self, folder: Path, recording: Recording, options: argparse.Namespace) -> None:
         self._folder, self._options = folder, options
         self._path = options.path or str(recording.disk.path.resolve())
+        try:
+            self._path.encode()
+        except UnicodeEncodeError as error:
+            raise StoreError(
+                f"the path {self._path!a} is no UTF-8, but Parquet's text is",
+                "name the recording by another path, or say one with --path",
+            ) from error
         columns = COLUMNS | (PAYLOAD if options.payload else REFERENCE)
         metadata = {"forebay.session": str(recording.superblock.session)}
         self._schema = pa.schema(list(columns.items()), metadata=metadata)

@@ -24,6 +24,8 @@ from forebay.store.tar import BLOCK, TarView
 
 # Complaints that are told one by one.
 TOLD = 16
+# Rows that are made dictionaries together.
+TOGETHER = 1024
 TIME = pa.timestamp("ns", "UTC")
 # Flags of a row that are columns of a table.
 FLAGS = {
@@ -51,9 +53,8 @@ def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
     """Rows of a table one by one, `time` as nanoseconds since 1970."""
     at = table.schema.get_field_index("time")
     table = table.set_column(at, "time", table["time"].cast(pa.int64()))
-    batches = table.to_batches(layout.ROWS) if isinstance(table, pa.Table) else [table]
-    for batch in batches:
-        yield from batch.to_pylist()
+    for begin in range(0, table.num_rows, TOGETHER):
+        yield from table.slice(begin, TOGETHER).to_pylist()
 
 
 class Recording:
