@@ -305,9 +305,10 @@ def test_sql_that_cannot_be_is_answered_in_words(image: Path, forebay: Run) -> N
     assert forebay("store", "sql", image, "select 1 where false", "-o", "json").report == []
 
 
-def test_a_missing_wheel_is_named(image: Path, tmp_path: Path) -> None:
-    """Without DuckDB: which wheel, and what installs it."""
-    (tmp_path / "duckdb.py").write_text("raise ImportError('not here', name='duckdb')\n")
+@pytest.mark.parametrize("wheel", ["duckdb", "pyarrow", "numpy", "google_crc32c"])
+def test_a_missing_wheel_is_named(wheel: str, image: Path, tmp_path: Path) -> None:
+    """Which one, and what installs it."""
+    (tmp_path / f"{wheel}.py").write_text(f"raise ImportError('not here', name='{wheel}')\n")
     done = subprocess.run(
         [PROGRAM, "store", "sql", image, "select 1"],
         capture_output=True,
@@ -317,7 +318,8 @@ def test_a_missing_wheel_is_named(image: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "cannot import duckdb" in done.stderr and "scripts/setup test" in done.stderr
+    assert f"cannot import {wheel}" in done.stderr and "scripts/setup test" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_report_counts_what_is_there(image: Path, tmp_path: Path, forebay: Run) -> None:

@@ -7,7 +7,20 @@
 ...     payload = recording.read(row)
 """
 
-from forebay.store.disk import StoreError
-from forebay.store.recording import Recording, rows_of
+from typing import TYPE_CHECKING
+
+from forebay.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from forebay.store.recording import Recording, rows_of
 
 __all__ = ["Recording", "StoreError", "rows_of"]
+
+
+def __getattr__(name: str) -> object:
+    """Load what needs wheels when it is used: the command line says which one is missing."""
+    if name in __all__:
+        from forebay.store import recording
+
+        return getattr(recording, name)
+    raise AttributeError(f"module {__name__} has no {name}")

@@ -12,24 +12,10 @@ from pathlib import Path
 import numpy as np
 from google_crc32c import extend
 
+from forebay.store.errors import StoreError
+
 # Bytes that are read at once: they stay in a core's own cache until their check sum is known.
 CHUNK = 1 << 20
-
-
-class StoreError(Exception):
-    """What is wrong with a recording or with what was asked of it.
-
-    Parameters
-    ----------
-    message : str
-        What, with field, value and limit.
-    remedy : str
-        What to do.
-    """
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Disk:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from forebay.store import tell
-from forebay.store.disk import StoreError
+from forebay.store.errors import StoreError
 
 if TYPE_CHECKING:
     from forebay.store.recording import Recording
@@ -174,7 +174,7 @@ def main(command_line: list[str] | None = None) -> int:
     parser.add_argument("--shard-size", type=size, default=2**30, help="WebDataset: bytes a shard")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
     options = parser.parse_args(command_line)
-    for module in ("pyarrow", "numpy", "google_crc32c"):
+    for module in ("numpy", "pyarrow", "google_crc32c"):
         tell.needed(module)
     return tell.guarded(lambda: run(options))
 

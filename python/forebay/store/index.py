@@ -11,7 +11,8 @@ import numpy as np
 
 from forebay import spec
 from forebay.store import layout
-from forebay.store.disk import Disk, StoreError, crc32c
+from forebay.store.disk import Disk, crc32c
+from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE, ROWS
 from forebay.store.superblock import Superblock
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from forebay.store.disk import StoreError
+from forebay.store.errors import StoreError
 
 if TYPE_CHECKING:
     from forebay.store.recording import Recording

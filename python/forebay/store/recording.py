@@ -16,7 +16,8 @@ from google_crc32c import extend
 from forebay import spec
 from forebay.store import index as rows
 from forebay.store import layout
-from forebay.store.disk import CHUNK, Disk, StoreError
+from forebay.store.disk import CHUNK, Disk
+from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
 from forebay.store.superblock import BadSuperblockError, Superblock, parse
 from forebay.store.table import Region, Table, read_table

@@ -14,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from forebay.store.disk import Disk, StoreError, crc32c
+from forebay.store.disk import Disk, crc32c
+from forebay.store.errors import StoreError
 
 # Recordings that a process keeps open.
 OPEN_MOST = 16

@@ -106,8 +106,8 @@ def main(command_line: list[str] | None = None) -> int:
     parser.add_argument("query", help="what to ask")
     parser.add_argument("-o", "--output", choices=WRITERS, default="text", help="form of rows")
     options = parser.parse_args(command_line)
-    tell.needed("pyarrow")
-    tell.needed("google_crc32c")
+    for module in ("numpy", "pyarrow", "google_crc32c", "duckdb"):
+        tell.needed(module)
     return tell.guarded(lambda: ask(options))
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
-from forebay.store.disk import StoreError
+from forebay.store.errors import StoreError
 
 # Exit codes, as docs/guide/cli.md lists them.
 GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, INTERRUPTED = 0, 1, 2, 3, 130
