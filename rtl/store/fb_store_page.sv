@@ -9,10 +9,11 @@
 //              were read for the last time.
 // Handshake:   valid/ready; facts are taken when their last field is written, TVALID does not depend
 //              on TREADY.
-// Latency:     see LATENCY below.
-// Throughput:  see THROUGHPUT below.
+// Latency:     with DigitBits = 4 the first beat comes 135 cycles after the facts, the last one 338.
+// Throughput:  a page in 218 cycles, with DigitBits = 2 in 278, with DigitBits = 1 in 474: of its 64
+//              beats 21 take eight cycles, the others one; then digits are waited for.
 // Limits:      cfg_* is steady while there are facts or a page. 512-bit registers: one, the beat
-//              that is composed and sent.
+//              that is composed and sent. The template is in a block RAM.
 // Does not implement: headers of other kinds; what is behind a payload.
 
 `default_nettype none
@@ -29,14 +30,14 @@ module fb_store_page
     input wire [127:0] cfg_session,   // the UUID's first byte lowest
     input wire [ 31:0] cfg_extension, // the first character lowest, padded with NUL
 
-    input  wire          s_facts_tvalid,
-    output logic         s_facts_tready,
-    input  wire facts_t  s_facts_tdata,
+    input  wire         s_facts_tvalid,
+    output logic        s_facts_tready,
+    input  wire facts_t s_facts_tdata,
 
     output logic         m_axis_page_tvalid,
     input  wire          m_axis_page_tready,
     output logic [511:0] m_axis_page_tdata,
-    output logic [ 63:0] m_axis_page_tkeep,  // all ones
+    output logic [ 63:0] m_axis_page_tkeep,   // all ones
     output logic         m_axis_page_tlast
 );
 
@@ -150,7 +151,8 @@ module fb_store_page
     if (PAGE_WHOLE[word] != {8{1'b0, Blank}}) behind_text = word + 1;
   endfunction
 
-  localparam rom_t [1:0] Rom = {rom_of(PAGE_WHOLE), rom_of(PAGE_PART)};
+  localparam rom_t WholeRom = rom_of(PAGE_WHOLE);
+  localparam rom_t PartRom = rom_of(PAGE_PART);
   localparam logic [1:0][1:0][17:0] SumOf = {
     literals(PAGE_WHOLE, Seconds),
     literals(PAGE_WHOLE, 0),
@@ -163,11 +165,17 @@ module fb_store_page
   localparam int unsigned FeedBeat = 55;  // the last one of the JSON
   localparam int unsigned SecondBeat = 56;
   localparam int unsigned TextEnd = (behind_holes(Texts, Seconds) + 2 + 7) / 8;
-  localparam int unsigned HeadEnd = SecondBeat + (behind_holes(Seconds, Words) + 2 - Seconds + 7) / 8;
+  localparam int unsigned HeadEnd = SecondBeat + (behind_holes(
+      Seconds, Words
+  ) + 2 - Seconds + 7) / 8;
 
   if (BlankBeat >= FeedBeat || TextEnd > BlankBeat || HeadEnd > 63) begin : gen_bad_template
-    $fatal(1, "fb_store_page (%m): the template of fb_store_rom_pkg does not fit: text to %0d, %0d",
-           TextEnd, HeadEnd);
+    $fatal(
+        1,
+        "fb_store_page (%m): the template of fb_store_rom_pkg does not fit: text to %0d, %0d",
+        TextEnd,
+        HeadEnd
+    );
   end
 
   // -------------------------------------------------------------------------------------- characters
@@ -233,6 +241,15 @@ module fb_store_page
     end
   end
 
+  (* rom_style = "block" *)
+  logic [71:0] rom[2*RomWords];
+  initial begin : fill_rom
+    for (int unsigned at = 0; at < RomWords; at++) begin
+      rom[at] = PartRom[at];
+      rom[RomWords+at] = WholeRom[at];
+    end
+  end
+
   // A cycle later: the word is there, its holes are filled.
   logic [71:0] rom_q;
   logic [63:0] filled;
@@ -240,7 +257,7 @@ module fb_store_page
   logic [2:0] put_slice_q;
   always_ff @(posedge clk) begin : look_up
     if (run) begin
-      rom_q <= Rom[whole_q][word];
+      rom_q <= rom[{whole_q, word}];
       step_q <= steps;
       end_q <= beat_ends;
       last_q <= page_ends;
@@ -287,9 +304,9 @@ module fb_store_page
     if (rst) valid_q <= 1'b0;
   end
   assign m_axis_page_tvalid = valid_q;
-  assign m_axis_page_tdata = beat_data_q;
-  assign m_axis_page_tkeep = '1;
-  assign m_axis_page_tlast = page_last_q;
+  assign m_axis_page_tdata  = beat_data_q;
+  assign m_axis_page_tkeep  = '1;
+  assign m_axis_page_tlast  = page_last_q;
 
 `ifndef SYNTHESIS
   page_is_taken :
