@@ -23,7 +23,8 @@ impl Words<'_> {
 
     fn number<T: FromStr>(&mut self, name: &str) -> io::Result<T> {
         let word = self.next(name)?;
-        let bad = |_| io::Error::other(format!("{name} '{word}': write a decimal number that fits"));
+        let bad =
+            |_| io::Error::other(format!("{name} '{word}': write a decimal number that fits"));
         word.parse().map_err(bad)
     }
 }
