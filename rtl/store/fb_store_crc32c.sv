@@ -96,10 +96,13 @@ module fb_store_crc32c (
   logic [Steps-1:0] zeros, zeros_q, zeros1_q, zeros2_q;
   logic [2:0] valid_q, last_q, empty_q;
 
-  // Bytes that are missing at the end, bit by bit.
+  // Bytes that are missing at the end: a bit is set where `keep` ends in an odd stretch of so many,
+  // counted from the last byte.
   always_comb begin : count_zeros
     zeros = '0;
-    for (int k = Steps - 1; k >= 0; k--) zeros[k] = !keep[6'd0-(zeros|6'(1<<k))];
+    for (int k = 0; k < Steps; k++)
+    for (int at = 0; at < 64; at += 2 << k)
+    zeros[k] = zeros[k] || ((at == 0 || keep[at]) && !keep[at+(1<<k)]);
   end
 
   always_ff @(posedge clk) begin : take
