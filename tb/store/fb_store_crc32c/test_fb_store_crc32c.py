@@ -149,14 +149,15 @@ async def holes(dut) -> None:
     await harness.step(dut.clk, 3)
 
 
-def run(**options: object) -> None:
-    """Build the module and simulate it."""
-    simulate(__file__, "fb_store_crc32c", **options)
+def run(group: int = 1, **options: object) -> None:
+    """Build the module for groups of so many rows and simulate it."""
+    simulate(__file__, "fb_store_crc32c", {"Group": group}, **options)
 
 
-def test_crc32c() -> None:
-    """Run all coroutines."""
-    run()
+@pytest.mark.parametrize("group", [1, 6])
+def test_crc32c(group: int) -> None:
+    """Run all coroutines with what simulators take and with what synthesis does."""
+    run(group)
 
 
 @pytest.mark.parametrize(
