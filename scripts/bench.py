@@ -52,6 +52,9 @@ NET_MODULES = [
 ]
 NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
 STORE_MODULES = [
+    "fb_store_crc32c",
+    "fb_store_digits",
+    "fb_store_page",
     "fb_store_append",
     "fb_store_journal",
     "fb_store_turns",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs and unpacks the packed structs of `fb_nvme_pkg`, read from the package itself.
+"""Packs and unpacks the packed structs of the RTL's packages, read from these themselves.
 
 cocotb shows a port that is a packed struct as one vector. The layouts are taken from the source,
 so that a test never holds a second copy of them.
@@ -13,13 +13,20 @@ from pathlib import Path
 
 from forebay import spec
 
-PACKAGE = Path(__file__).resolve().parent.parent / "rtl" / "nvme" / "fb_nvme_pkg.sv"
+RTL = Path(__file__).resolve().parent.parent / "rtl"
+PACKAGES = (RTL / "nvme" / "fb_nvme_pkg.sv", RTL / "store" / "fb_store_pkg.sv")
+
+
+@cache
+def _text() -> str:
+    """Return what stands in the packages, without comments."""
+    return re.sub(r"//.*", "", "\n".join(package.read_text() for package in PACKAGES))
 
 
 @cache
 def _package() -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
     """Return constants, widths of enums, and bodies of structs, by name."""
-    text = re.sub(r"//.*", "", PACKAGE.read_text())
+    text = _text()
     constants = {name: value for name, value in vars(spec).items() if isinstance(value, int)}
     for name, value in re.findall(r"localparam int unsigned (\w+) = (\d+);", text):
         constants[name] = int(value)
@@ -35,9 +42,9 @@ def constant(name: str) -> int:
     constants, _, _ = _package()
     if name in constants:
         return constants[name]
-    found = re.search(rf"\b{name}\s*=\s*\d+'([bd])(\d+)", PACKAGE.read_text())
+    found = re.search(rf"\b{name}\s*=\s*\d+'([bd])(\d+)", _text())
     if found is None:
-        raise KeyError(f"{name} is not in {PACKAGE.name}")
+        raise KeyError(f"{name} is in none of {PACKAGES}")
     return int(found[2], 2 if found[1] == "b" else 10)
 
 

@@ -247,7 +247,7 @@ module fb_nvme_issue
   logic [CODE_BITS-1:0] verdict;
   assign away = Drives > 1 && cfg.offline[command.drive];
   assign spared = away && cfg.degraded && wr_go && !halted_q;
-  assign turned_away = (halted_q || away) && !command.reject;
+  assign turned_away = command.reject ? halted_q && command.flush : halted_q || away;
   assign verdict = spared ? ERR_OK : away ? ERR_OFFLINE : ERR_HALTED;
   assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.

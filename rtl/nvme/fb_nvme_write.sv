@@ -10,7 +10,8 @@
 //   - when the next page on offer is not its neighbour, or it holds all pages there are;
 //   - at the end of a chunk of the array, where there are several drives.
 // The tail is padded with zeros up to the logical block. A transaction that breaks the rules is
-// taken to its end; from where it broke them on, its commands are marked rejected.
+// taken to its end; from where it broke them on, its commands are marked rejected. One of beat 0
+// alone that asks for a flush is a flush and nothing else: its address does not count.
 //
 // Handshake: AXI4-Stream; TREADY depends on registers only and falls while there is no page, no
 // room for a command, or `hold` lends the memory port to the read path.
@@ -244,7 +245,7 @@ module fb_nvme_write
         ADDRESS:
         if (take_address) begin
           state_q <= s_axis_wr_tlast ? CLOSE : DATA;
-          code_q <= s_axis_wr_tlast ? ERR_ZERO_LENGTH :
+          code_q <= s_axis_wr_tlast ? (s_axis_wr_tdata[65] ? ERR_OK : ERR_ZERO_LENGTH) :
               (s_axis_wr_tdata[8:0] != '0 ||
                (cfg.block_4k && s_axis_wr_tdata[11:9] != '0)) ? ERR_MISALIGNED : ERR_OK;
         end

@@ -1,5 +1,10 @@
 -f rtl/common/common.f
 -f rtl/axis/axis.f
+rtl/store/fb_store_pkg.sv
+rtl/store/fb_store_rom_pkg.sv
+rtl/store/fb_store_crc32c.sv
+rtl/store/fb_store_digits.sv
+rtl/store/fb_store_page.sv
 rtl/store/fb_store_append.sv
 rtl/store/fb_store_journal.sv
 rtl/store/fb_store_fetch.sv

@@ -152,6 +152,20 @@ fn drives_that_are_slow_and_out_of_order_hold_every_byte() {
 }
 
 #[test]
+fn a_flush_without_data_goes_to_every_drive() {
+    let mut system = system(array(3, 65536));
+    system.submit_write(Write::pattern(0, 100, 1));
+    system.submit_write(Write::pattern(7, 0, 1).flush());
+    system.run().expect("runs");
+    let outcomes = system.take_outcomes();
+    assert!(outcomes.iter().all(Outcome::is_good), "{outcomes:?}");
+    for ssd in system.ssds() {
+        assert_eq!(ssd.stats().flushes, 1);
+    }
+    assert_eq!(system.ssds()[1].stats().writes, 0);
+}
+
+#[test]
 fn the_smallest_drive_decides_the_capacity() {
     let mut config = array(3, 65536);
     let bytes = 10 * 65536 + 512;

@@ -44,7 +44,10 @@ fn work(config: Config) {
                 system.submit_read(Read::new(address, length, Sink::Discard));
             }
         }
+        // Nothing but a flush, which has no data to wait for.
+        system.submit_write(Write::pattern(0, 0, 0).flush());
         system.run().expect("writes");
+        assert_eq!(system.ssds()[0].stats().flushes, 1 + round);
         for (n, (address, length)) in stretches.into_iter().enumerate() {
             let seed = n as u64 + 7 * round;
             system.submit_read(Read::new(address, length, Sink::Pattern { seed }));
@@ -52,7 +55,7 @@ fn work(config: Config) {
         system.run().expect("reads");
     }
     let outcomes = system.take_outcomes();
-    assert_eq!(outcomes.len(), 20);
+    assert_eq!(outcomes.len(), 22);
     for outcome in outcomes {
         assert_eq!(outcome.error, None, "{outcome:?}");
         assert!(outcome.mismatch.is_none(), "{outcome:?}");

@@ -154,6 +154,25 @@ fn every_row_is_even() {
 }
 
 #[test]
+fn a_flush_without_data_goes_to_every_drive_that_is_there() {
+    let mut system = system(array(4, 8192));
+    for missing in [None, Some(2)] {
+        if let Some(drive) = missing {
+            give_up(&mut system, drive);
+        }
+        let before: Vec<u64> = system.ssds().iter().map(|s| s.stats().flushes).collect();
+        // Inside a row, where no data may begin.
+        system.submit_write(Write::pattern(4096 + 7, 0, 1).flush());
+        system.submit_write(Write::pattern(0, 100, 1));
+        all_good(&mut system);
+        for (drive, ssd) in system.ssds().iter().enumerate() {
+            let asked = u64::from(missing.map(usize::from) != Some(drive));
+            assert_eq!(ssd.stats().flushes - before[drive], asked, "drive {drive}");
+        }
+    }
+}
+
+#[test]
 fn any_drive_may_be_missing_from_the_beginning() {
     for drive in 0..4 {
         let mut config = array(4, 8192);

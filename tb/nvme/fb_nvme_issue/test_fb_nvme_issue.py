@@ -234,9 +234,11 @@ async def issue_latency(dut) -> None:
 async def rejects_and_halt(dut) -> None:
     """Rejected commands go to the ledger alone; a halted queue turns every command away."""
     await start(dut)
-    for halted, reject in ((0, 1), (1, 0), (1, 1)):
+    for halted, reject, flush in ((0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 0), (0, 1, 1), (1, 1, 1)):
         await harness.step(dut.clk)
-        command = random_command() | {"reject": reject, "size": spec.ERR_MISALIGNED}
+        command = random_command() | {"reject": reject, "flush": flush, "last": 1}
+        # A flush without data is no error.
+        command["size"] = spec.ERR_OK if flush else spec.ERR_MISALIGNED
         if not reject:
             command["size"] = 5 * PAGE - 1
         dut.halted.value = halted
@@ -251,8 +253,9 @@ async def rejects_and_halt(dut) -> None:
         await FallingEdge(dut.clk)
         assert dut.ledger_we.value == 1 and dut.issued.value == 0
         found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
-        code = spec.ERR_MISALIGNED if reject else spec.ERR_HALTED
+        code = spec.ERR_HALTED if halted and (flush or not reject) else command["size"] & 0xFF
         assert found["reject"] and found["size"] & 0xFF == code
+        assert found["flush"] == (flush and not halted)
         assert reject or found["size"] >> 12 == 4
     assert int(dut.sq_tail.value) == 0
 

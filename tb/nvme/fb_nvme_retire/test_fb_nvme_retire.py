@@ -31,6 +31,7 @@ class Command:
     flush: int = 0
     loose: int = 0
     reject: int = 0
+    empty: bool = False  # a write without data of its own, which is well
     tag: int = 0
     drive: int = 0
     code: int | None = None  # outcome, once noted
@@ -40,7 +41,7 @@ class Command:
     def entry(self) -> int:
         """Return what the ledger keeps."""
         size = self.size
-        if self.reject:
+        if self.reject or self.empty:
             size = (self.pages - 1) << 12 | self.reject
         elif self.loose:
             size = self.tag << 12 | self.size
@@ -49,7 +50,7 @@ class Command:
             drive=self.drive,
             flush=self.flush,
             loose=self.loose,
-            reject=bool(self.reject),
+            reject=bool(self.reject) or self.empty,
             last=self.last,
             size=size,
         )
@@ -63,6 +64,7 @@ class Retire:
         self.drives = int(dut.Drives.value)
         self.gone: set[int] = set()  # drives that are offline
         self.loss: tuple[int, dict[str, int]] | None = None  # one that is about to be
+        self.empties = 0.1  # share of writes without data of their own
         self.spared = False  # parity stands for the one that is
         self.queues: dict[str, deque[Command]] = {"wr": deque(), "rd": deque()}
         self.next_page = {"wr": 0, "rd": 512}
@@ -87,6 +89,8 @@ class Retire:
         command.drive = random.randrange(self.drives)
         if random.random() < 0.1:
             command.reject, command.last = spec.ERR_OUT_OF_RANGE, 1
+        elif side == "wr" and random.random() < self.empties:
+            command.empty, command.last, command.flush = True, 1, random.getrandbits(1)
         elif side == "wr":
             command.flush = int(last and random.random() < 0.3)
         elif random.random() < 0.3 and not self.inside_read:
@@ -111,7 +115,7 @@ class Retire:
 
     def verdict(self, command: Command, write: bool) -> int | None:
         """Return what must become of a command, or of the flush it waits for; nothing if open."""
-        if command.reject:
+        if command.reject or (command.empty and not command.flushed):
             return command.reject
         drive = command.flushed - 1 if command.flushed else command.drive
         if command.code is None and drive in self.gone:
@@ -311,6 +315,7 @@ async def latency_and_rate(dut) -> None:
 async def time_out(dut) -> None:
     """What stays open too long halts the queue: all that is open then fails, the rest ends."""
     retire = await start(dut, timeout=200)
+    retire.empties = 0.0
     for _ in range(30):
         await retire.cycle(0.9, 0.0, 1.0)
     assert dut.halted.value == 0 and dut.lost.value == 0

@@ -190,6 +190,19 @@ async def broken_rules(dut) -> None:
 
 
 @cocotb.test()
+async def flush_alone(dut) -> None:
+    """Beat 0 alone that asks for a flush is one, wherever it points; it stores nothing."""
+    writer = await start(dut)
+    for address in (0, 5, SECTORS * 512, (1 << 64) - 1):
+        await writer.send(address, b"", fua=random.getrandbits(1), flush=1)
+        (built,) = await writer.pages.transaction()
+        assert (built.reject, built.flush, built.last, built.size) == (1, 1, 1, spec.ERR_OK)
+        assert not writer.memory
+    await writer.send(PAGE, b"data", flush=1)
+    await writer.check(PAGE, b"data", 0, 1)
+
+
+@cocotb.test()
 async def empty_last_beat(dut) -> None:
     """A last beat without bytes ends the transaction with the beat before it."""
     writer = await start(dut)

@@ -220,6 +220,31 @@ async def flags(dut) -> None:
 
 
 @cocotb.test()
+async def flush_alone(dut) -> None:
+    """Beat 0 alone that asks for a flush is one, and answered behind it, also if it fails."""
+    system = await start(dut, delay=100, timeout_cycles=4000)
+    for address in (0, 7, SECTORS * 512):
+        await system.write(0, bytes(100))
+        await system.write(address, b"", flush=True)
+        await system.write(0, bytes(100))
+        assert [await system.token() for _ in range(3)] == [spec.ERR_OK] * 3
+    opcodes = [command.opcode for command in system.ssd.commands]
+    assert opcodes.count(spec.OPCODE_FLUSH) == 3 and len(opcodes) == 9
+    assert await system.count("rejected") == 0
+    system.ssd.faults.status = {9: spec.STATUS_WRITE_FAULT | DNR}
+    await system.write(0, b"", flush=True)
+    assert await system.token() & spec.ERR_NVME
+    # The SSD does not answer; then the queue is halted.
+    system.ssd.faults.silent = {10}
+    for code in (spec.ERR_TIMEOUT, spec.ERR_HALTED):
+        await system.write(0, b"", flush=True)
+        assert await system.token() == code
+    assert len(system.ssd.commands) == 11
+    await system.set_up()
+    await work(system, 8)
+
+
+@cocotb.test()
 async def loose_reads(dut) -> None:
     """Unordered reads come each once with its tag, and ordered ones among them in their order."""
     system = await start(dut, delay=300)
