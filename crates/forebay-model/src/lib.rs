@@ -40,7 +40,7 @@ pub use fabric::{
 pub use host::HostMemory;
 pub use medium::Medium;
 pub use profile::{FabricProfile, Profile, SsdProfile};
-pub use ssd::{Fault, FaultAction, FaultPlan, Ssd, Trigger};
+pub use ssd::{Fault, FaultAction, FaultPlan, History, Pages, Ssd, Trigger};
 
 /// A point in simulated time, or a span of it: picoseconds.
 pub type Time = u64;

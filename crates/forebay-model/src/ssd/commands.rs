@@ -6,10 +6,21 @@ use super::prp::{PrpWalker, Segment};
 use forebay_spec::nvme::{Sqe, Status};
 
 /// Names a command; it goes stale when the command ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CommandRef {
     index: u32,
     generation: u32,
+}
+
+#[cfg(test)]
+impl CommandRef {
+    /// Any one.
+    pub(super) const fn of(index: u32) -> Self {
+        Self {
+            index,
+            generation: 0,
+        }
+    }
 }
 
 /// Where a command's data come from or go to.

@@ -22,6 +22,10 @@ impl Ssd {
             return;
         };
         command.status = status;
+        let is_flush = command.queue != 0 && command.sqe.opcode == IoOpcode::Flush.number();
+        if let (Some(history), true, true) = (&mut self.history, is_flush, status.is_success()) {
+            history.flush_began(at);
+        }
         let delay = match (&self.flash, &command.transfer) {
             (Some(flash), Transfer::FromMedium(_)) => flash.timing.read.after,
             (Some(flash), Transfer::ToMedium(_)) => {
@@ -33,13 +37,7 @@ impl Ssd {
                         false => 0,
                     }
             }
-            (Some(flash), Transfer::None)
-                if command.queue != 0
-                    && status.is_success()
-                    && command.sqe.opcode == IoOpcode::Flush.number() =>
-            {
-                flash.flush(now)
-            }
+            (Some(flash), Transfer::None) if is_flush && status.is_success() => flash.flush(now),
             _ => 0,
         };
         if delay == 0 {
@@ -57,6 +55,10 @@ impl Ssd {
         let (queue, sqe) = (command.queue, command.sqe);
         let (status, result) = (command.status, command.result);
         let (fault, conflict) = (command.fault, command.conflict);
+        if let (Some(history), true) = (&mut self.history, status.is_success()) {
+            let through = sqe.fua() || !self.features.is_write_cache_on();
+            history.ended(at, sqe.opcode == IoOpcode::Flush.number(), through);
+        }
         self.commands.remove(at);
         self.count(queue, sqe.opcode, status);
         if !status.is_success() {

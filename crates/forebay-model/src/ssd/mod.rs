@@ -28,6 +28,7 @@ mod feature;
 mod flash;
 mod format;
 mod heat;
+mod history;
 mod io;
 mod log_page;
 mod msix;
@@ -41,6 +42,7 @@ mod store;
 mod transfer;
 
 pub use fault::{Fault, FaultAction, FaultPlan, Trigger};
+pub use history::{History, Pages};
 pub use record::{QueueState, RECORD_EVENTS, Record, RecordEntry, RecordEvent, Verdict};
 
 use crate::pci::{ConfigSpace, Identity, MsixTable};
@@ -138,6 +140,7 @@ pub struct Ssd {
     faults: FaultPlan,
     stats: SsdStats,
     record: Record,
+    history: Option<History>,
 }
 
 impl Ssd {
@@ -207,6 +210,7 @@ impl Ssd {
             faults: FaultPlan::none(),
             stats: SsdStats::default(),
             record: Record::default(),
+            history: None,
             // 13 digits are left of the field's 20 characters.
             serial: format!("FOREBAY{:04}", seed % 10_000_000_000_000),
             profile: profile.clone(),
@@ -323,6 +327,16 @@ impl Ssd {
     /// What is stored, to prepare or damage it.
     pub const fn medium_mut(&mut self) -> &mut Medium {
         &mut self.medium
+    }
+
+    /// From now on keeps all that it is given to store, for [`Self::history`]: memory for each byte.
+    pub fn keep_history(&mut self) {
+        self.history = Some(History::default());
+    }
+
+    /// What it was given to store since [`Self::keep_history`].
+    pub const fn history(&self) -> Option<&History> {
+        self.history.as_ref()
     }
 
     /// I/O commands fetched and not yet completed.

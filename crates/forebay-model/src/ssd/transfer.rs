@@ -271,6 +271,12 @@ impl Ssd {
         let stored = match (result, &mut command.transfer) {
             (Ok(data), Transfer::ToMedium(start)) => {
                 let start = *start + offset as u64;
+                if let Some(history) = &mut self.history {
+                    let medium = &self.medium;
+                    history.bytes(at, start, &data, |page| {
+                        medium.read(page, 4096).unwrap_or_default()
+                    });
+                }
                 self.medium
                     .write(start, &data)
                     .map_err(|_| Status::WRITE_FAULT)
