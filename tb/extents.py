@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import cocotb
+import google_crc32c
+import pyarrow as pa
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import frames
@@ -17,29 +19,90 @@ import harness
 from forebay import spec
 
 BEAT, PAGE = spec.USER_BEAT_BYTES, spec.PAGE_BYTES
+BLOCK = 512  # of a tar file
 PATIENCE_US = 400
+
+# A row between modules (fb_store_pkg::row_t): names and bits, the highest first.
+ROW_BITS = (
+    ("flags", 16),
+    ("address", 64),
+    ("stream", 16),
+    ("object", 64),
+    ("offset", 64),
+    ("length", 32),
+    ("whole", 1),
+    ("missing", 32),
+    ("sequence", 64),
+    ("sender", 8),
+    ("time", 64),
+    ("seconds", 34),
+    ("crc32c", 32),
+    ("has_result", 1),
+    ("class_", 16),
+    ("score", 32),
+)
+ROW_WIDTH = sum(bits for _, bits in ROW_BITS)
 
 
 class Row(NamedTuple):
-    """A row of the journal, but for its time."""
+    """A row as modules hand it on; `score` is the bits of an IEEE single."""
 
-    header: bytes
-    missing: int
-    address: int
-    length: int
-    code: int
     flags: int
+    address: int
+    stream: int
+    object: int
+    offset: int
+    length: int
+    whole: int
+    missing: int
+    sequence: int
+    sender: int
+    time: int
+    seconds: int
+    crc32c: int
+    has_result: int
+    class_: int
+    score: int
 
     @classmethod
-    def parse(cls, row: bytes) -> tuple[Row, int]:
-        """Read a row; returns its time, too."""
-        missing, address, length, last = struct.unpack_from("<QQQQ", row, spec.JOURNAL_MISSING_AT)
-        time, code, flags = last & 2**48 - 1, last >> 48 & 0xFF, last >> 56
-        return cls(row[: spec.FRAMING_BYTES], missing, address, length, code, flags), time
+    def unpack(cls, word: int) -> Row:
+        """Read a row from the bits of a port."""
+        found, low = {}, ROW_WIDTH
+        for name, bits in ROW_BITS:
+            low -= bits
+            found[name] = word >> low & (1 << bits) - 1
+        return cls(**found)
+
+    def pack(self) -> int:
+        """Return the bits for a port."""
+        word = 0
+        for value, (_, bits) in zip(self, ROW_BITS, strict=True):
+            word = word << bits | value
+        return word
+
+    @classmethod
+    def any(cls, **others: int) -> Row:
+        """Make any row; `others` are fields that it has to have."""
+        return cls(**({name: random.getrandbits(bits) for name, bits in ROW_BITS} | others))
+
+    def untimed(self) -> Row:
+        """Return the row without its time."""
+        return self._replace(time=0, seconds=0)
+
+    def columns(self) -> dict[str, int]:
+        """Return what of it stands in the index."""
+        names = ("object", "offset", "address", "time", "length", "crc32c", "score", "missing")
+        found = {name: getattr(self, name) for name in (*names, "stream", "flags")}
+        return found | {"class": self.class_}
+
+
+def word_stream(kind: type, dut, prefix: str) -> AxiStreamSource | AxiStreamSink:
+    """Return a source or sink whose words are numbers: a row has no whole number of bytes."""
+    return harness.axi_stream(kind, dut, prefix, clock=dut.clk, reset=dut.rst, byte_lanes=1)
 
 
 class Write(NamedTuple):
-    """A write of the streamer."""
+    """A write of the streamer; without data it is a flush."""
 
     address: int
     flush: bool
@@ -69,23 +132,58 @@ class Extent:
 
 
 class Block(NamedTuple):
-    """A block of the journal."""
+    """A block of the index: its number, and the columns of the rows that count."""
 
-    recording: int
     number: int
-    rows: list[bytes]
+    rows: list[dict[str, int]]
 
 
-def blocks_of(writes: list[Write]) -> Iterator[Block]:
-    """Read blocks: nothing stands where nothing is said to."""
-    step = spec.JOURNAL_ROW_BYTES
+SCHEMA = pa.schema(
+    [
+        ("object", pa.uint64()),
+        ("offset", pa.uint64()),
+        ("address", pa.uint64()),
+        ("time", pa.timestamp("ns", "UTC")),
+        ("length", pa.uint32()),
+        ("crc32c", pa.uint32()),
+        ("score", pa.float32()),
+        ("missing", pa.uint32()),
+        ("stream", pa.uint16()),
+        ("class", pa.uint16()),
+        ("flags", pa.uint16()),
+    ]
+)
+
+
+def columns_of(page: bytes) -> list[dict[str, int]]:
+    """Let Arrow's own library read a block; scores and times come as their bits."""
+    stream = SCHEMA.serialize().to_pybytes() + page
+    (batch,) = pa.ipc.open_stream(pa.py_buffer(stream))
+    batch.validate(full=True)
+    kinds = {"score": pa.uint32(), "time": pa.uint64()}
+    names = batch.schema.names
+    lists = [batch.column(name).view(kinds.get(name, batch[name].type)) for name in names]
+    return [
+        dict(zip(names, row, strict=True))
+        for row in zip(*(each.to_pylist() for each in lists), strict=True)
+    ]
+
+
+def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
+    """Read blocks: sums hold, and what fills them up is zero."""
     for write in writes:
-        assert len(write.data) == spec.JOURNAL_BLOCK_BYTES
-        magic, count, recording, number = struct.unpack_from("<IIQQ", write.data)
-        assert magic == spec.JOURNAL_MAGIC and 0 < count <= spec.JOURNAL_ROWS
-        assert not any(write.data[24:step]) and not any(write.data[(count + 1) * step :])
-        rows = [write.data[at : at + step] for at in range(step, (count + 1) * step, step)]
-        yield Block(recording, number, rows)
+        page = bytearray(write.data)
+        assert len(page) == PAGE
+        place = slice(spec.INDEX_SESSION_AT, spec.INDEX_SESSION_AT + 16)
+        found, number, sum_ = struct.unpack("<QII", page[place])
+        assert found == session
+        page[spec.INDEX_CRC_AT : spec.INDEX_CRC_AT + 4] = bytes(4)
+        assert sum_ == google_crc32c.value(bytes(page))
+        rows = columns_of(write.data)
+        count = sum(row["flags"] & 1 for row in rows)
+        assert 0 < count <= spec.INDEX_ROWS == len(rows)
+        assert not any(value for row in rows[count:] for value in row.values())
+        yield Block(number, rows[:count])
 
 
 def size(most: int = 3 * PAGE) -> int:
@@ -100,50 +198,92 @@ def extent(length: int | None = None, **others: object) -> Extent:
     place = random.getrandbits(40)
     flags = (spec.FRAMING_FIRST if first else 0) | random.choice([0, spec.FRAMING_LAST])
     number, object_ = random.getrandbits(64), random.getrandbits(64)
-    header = frames.header(number, object_, place, flags, session=random.getrandbits(8))
-    missing = random.choice([0, 0, random.getrandbits(64)])
+    session, stream = random.getrandbits(8), random.getrandbits(16)
+    header = frames.header(number, object_, place, flags, session=session, stream=stream)
+    missing = random.choice([0, 0, random.getrandbits(32), random.getrandbits(64)])
     data = random.randbytes(size() if length is None else length)
     usual = {"missing": missing, "broken": random.random() < 0.2}
     return Extent(data, header, **(usual | others))
 
 
-def moved(header: bytes, done: int) -> bytes:
-    """Return the header of what follows a cut: no first frame, and `done` bytes further on."""
-    flags, place = header[spec.FRAMING_FLAGS_AT], struct.unpack_from("<Q", header, 24)[0]
-    offset = 0 if flags & spec.FRAMING_FIRST else place
-    flags &= ~spec.FRAMING_FIRST
-    return header[:4] + bytes([flags]) + header[5:24] + struct.pack("<Q", offset + done & 2**64 - 1)
+def filled(data: bytes) -> bytes:
+    """Return the last pages of a tar member: zeros, then fillers up to the page's end."""
+    data += bytes(-len(data) % BLOCK)
+    while len(data) % PAGE:
+        data += FILLER
+    return data
+
+
+def _filler() -> bytes:
+    """Return an empty global pax header, as the page on the format says it."""
+    header = bytearray(BLOCK)
+    fields = {0: b"filler", 100: b"0000644\0", 108: b"0000000\0", 116: b"0000000\0"}
+    fields |= {124: b"0" * 11, 136: b"0" * 11, 156: b"g", 257: b"ustar\x0000"}
+    fields |= {265: b"forebay", 297: b"forebay"}
+    for at, text in fields.items():
+        header[at : at + len(text)] = text
+    header[148:156] = b"%06o\0 " % (sum(header) + 8 * ord(" "))
+    return bytes(header)
+
+
+FILLER = _filler()
 
 
 @dataclass
 class Region:
-    """Where extents have to lie, by the rules of docs/modules/recorder.md; sizes in bytes."""
+    """Where extents have to lie, by docs/modules/store-format.md; sizes in bytes."""
 
     base: int
     size: int
     ring: bool
+    page: bool = False
+    stride: int = 0
+    longest: int = 2**32 - PAGE
     at: int = 0
     writes: list[Write] = field(default_factory=list)
 
     def place(self, what: Extent) -> Iterator[Row]:
         """Give an extent its places, and yield a row of code 0 for each."""
-        done, length = 0, len(what.data)
+        done, length, over = 0, len(what.data), False
+        need = self.stride or (2 * PAGE if self.page else PAGE)
         while done < length:
-            header = moved(what.header, done) if done else what.header
-            missing = 0 if done else what.missing
-            whole = 0 if done or what.broken else spec.JOURNAL_WHOLE
-            if self.at == self.size and self.ring:
+            if self.size - self.at < need and self.ring and self.size >= need:
                 self.at = 0
-            if self.at == self.size:
-                yield Row(header, missing, 0, length - done, 0, whole | spec.JOURNAL_SKIPPED)
+            if over or self.size - self.at < need:
+                flags = 0 if done or what.broken else spec.ROW_WHOLE
+                yield self.row(what, done, length - done, 0, flags | spec.ROW_SKIPPED)
                 return
-            count = min(length - done, self.size - self.at)
-            address = self.base + self.at
-            self.writes.append(Write(address, False, what.data[done : done + count]))
-            self.at += -(-count // PAGE) * PAGE
+            begin = self.at + (PAGE if self.page else 0)
+            count = min(length - done, self.stride or self.size - begin, self.longest)
+            data = what.data[done : done + count]
+            self.writes.append(Write(self.base + begin, False, filled(data) if self.page else data))
+            end = begin + -(-count // PAGE) * PAGE
+            self.at = self.at + self.stride if self.stride else end
+            row = self.row(what, done, count, self.base + begin, spec.ROW_CUT)
+            if done + count == length:
+                row = row._replace(flags=0 if done or what.broken else spec.ROW_WHOLE)
             done += count
-            flags = whole if done == length else spec.JOURNAL_CUT
-            yield Row(header, missing, address, count, 0, flags)
+            over = bool(self.stride)
+            whole = int(bool(row.flags & spec.ROW_WHOLE))
+            sum_ = google_crc32c.value(data)
+            yield row._replace(flags=row.flags | spec.ROW_COUNTS, whole=whole, crc32c=sum_)
+
+    def row(self, what: Extent, done: int, length: int, address: int, flags: int) -> Row:
+        """Return the row of a part that begins so many bytes behind the extent's beginning."""
+        _, sender, stream, sequence, number, place = struct.unpack("<IxBHQQQ", what.header)
+        first = what.header[spec.FRAMING_FLAGS_AT] & spec.FRAMING_FIRST
+        whole = int(bool(flags & spec.ROW_WHOLE))
+        offset = (0 if first else place) + done & 2**64 - 1
+        missing = 0 if done else min(what.missing, 2**32 - 1)
+        rest = (missing, sequence, sender, 0, 0, 0, 0, 0, 0)
+        flags |= spec.ROW_COUNTS
+        return Row(flags, address, stream, number, offset, length, whole, *rest)
+
+
+def failed(row: Row, code: int) -> Row:
+    """Return a row with the streamer's answer."""
+    wrong = spec.ROW_FAILED | code << spec.ROW_CODE_LSB
+    return row._replace(flags=row.flags | wrong) if code else row
 
 
 class Streamer:
@@ -169,12 +309,12 @@ class Streamer:
             kept = list(packet.tkeep or [1] * len(packet.tdata))
             count = sum(kept)
             assert kept == [1] * count + [0] * (len(kept) - count), "TKEEP has a gap"
-            assert count > BEAT, "a write without data"
             command = int.from_bytes(packet.tdata[:BEAT], "little")
             address = command >> spec.USER_ADDRESS_LSB & 2**64 - 1
             flush = command >> spec.USER_WRITE_FLUSH_BIT & 1
             others = ~(2**64 - 1 << spec.USER_ADDRESS_LSB | 1 << spec.USER_WRITE_FLUSH_BIT)
             assert command & others == 0, "a reserved bit is set"
+            assert count > BEAT or flush, "a write without data"
             self.writes.append(Write(address, bool(flush), bytes(packet.tdata[BEAT:count])))
             self.unanswered += 1
             if not self.silent:
@@ -187,6 +327,10 @@ class Streamer:
             self.codes.append(code)
             self.answers.send_nowait(AxiStreamFrame([code]))
         self.unanswered = 0
+
+    def answered(self) -> list[tuple[Write, int]]:
+        """Return all writes with their answers."""
+        return list(zip(self.writes, self.codes, strict=True))
 
     def forget(self) -> None:
         """Do as after a reset."""

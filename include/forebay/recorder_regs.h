@@ -18,11 +18,11 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x1
+#define RECORDER__VERSION__MINOR_reset 0x0
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
-#define RECORDER__VERSION__MAJOR_reset 0x0
+#define RECORDER__VERSION__MAJOR_reset 0x1
 #define RECORDER__VERSION__MAGIC_bm 0xffffffff00000000
 #define RECORDER__VERSION__MAGIC_bp 32
 #define RECORDER__VERSION__MAGIC_bw 32
@@ -37,24 +37,36 @@ extern "C" {
 #define RECORDER__CONTROL__DATA_RING_bp 1
 #define RECORDER__CONTROL__DATA_RING_bw 1
 #define RECORDER__CONTROL__DATA_RING_reset 0x0
-#define RECORDER__CONTROL__JOURNAL_RING_bm 0x4
-#define RECORDER__CONTROL__JOURNAL_RING_bp 2
-#define RECORDER__CONTROL__JOURNAL_RING_bw 1
-#define RECORDER__CONTROL__JOURNAL_RING_reset 0x0
+#define RECORDER__CONTROL__INDEX_RING_bm 0x4
+#define RECORDER__CONTROL__INDEX_RING_bp 2
+#define RECORDER__CONTROL__INDEX_RING_bw 1
+#define RECORDER__CONTROL__INDEX_RING_reset 0x0
 #define RECORDER__CONTROL__FLUSH_bm 0x8
 #define RECORDER__CONTROL__FLUSH_bp 3
 #define RECORDER__CONTROL__FLUSH_bw 1
 #define RECORDER__CONTROL__FLUSH_reset 0x0
+#define RECORDER__CONTROL__PAGES_bm 0x10
+#define RECORDER__CONTROL__PAGES_bp 4
+#define RECORDER__CONTROL__PAGES_bw 1
+#define RECORDER__CONTROL__PAGES_reset 0x0
+#define RECORDER__CONTROL__RESULTS_bm 0x20
+#define RECORDER__CONTROL__RESULTS_bp 5
+#define RECORDER__CONTROL__RESULTS_bw 1
+#define RECORDER__CONTROL__RESULTS_reset 0x0
 #define RECORDER__CONTROL__WAIT_CYCLES_bm 0xffffffff00000000
 #define RECORDER__CONTROL__WAIT_CYCLES_bp 32
 #define RECORDER__CONTROL__WAIT_CYCLES_bw 32
 #define RECORDER__CONTROL__WAIT_CYCLES_reset 0x0
 
-// reg - recorder::recording
-#define RECORDER__RECORDING__RECORDING_bm 0xffffffffffffffff
-#define RECORDER__RECORDING__RECORDING_bp 0
-#define RECORDER__RECORDING__RECORDING_bw 64
-#define RECORDER__RECORDING__RECORDING_reset 0x0
+// reg - recorder::stride
+#define RECORDER__STRIDE__PAGES_bm 0xfffff000
+#define RECORDER__STRIDE__PAGES_bp 12
+#define RECORDER__STRIDE__PAGES_bw 20
+#define RECORDER__STRIDE__PAGES_reset 0x0
+#define RECORDER__STRIDE__RESULT_WAIT_bm 0xffffffff00000000
+#define RECORDER__STRIDE__RESULT_WAIT_bp 32
+#define RECORDER__STRIDE__RESULT_WAIT_bw 32
+#define RECORDER__STRIDE__RESULT_WAIT_reset 0x0
 
 // reg - recorder::data_address
 #define RECORDER__DATA_ADDRESS__PAGES_bm 0xfffffffffffff000
@@ -68,17 +80,17 @@ extern "C" {
 #define RECORDER__DATA_BYTES__PAGES_bw 52
 #define RECORDER__DATA_BYTES__PAGES_reset 0x0
 
-// reg - recorder::journal_address
-#define RECORDER__JOURNAL_ADDRESS__PAGES_bm 0xfffffffffffff000
-#define RECORDER__JOURNAL_ADDRESS__PAGES_bp 12
-#define RECORDER__JOURNAL_ADDRESS__PAGES_bw 52
-#define RECORDER__JOURNAL_ADDRESS__PAGES_reset 0x0
+// reg - recorder::index_address
+#define RECORDER__INDEX_ADDRESS__PAGES_bm 0xfffffffffffff000
+#define RECORDER__INDEX_ADDRESS__PAGES_bp 12
+#define RECORDER__INDEX_ADDRESS__PAGES_bw 52
+#define RECORDER__INDEX_ADDRESS__PAGES_reset 0x0
 
-// reg - recorder::journal_bytes
-#define RECORDER__JOURNAL_BYTES__PAGES_bm 0xfffffffffffff000
-#define RECORDER__JOURNAL_BYTES__PAGES_bp 12
-#define RECORDER__JOURNAL_BYTES__PAGES_bw 52
-#define RECORDER__JOURNAL_BYTES__PAGES_reset 0x0
+// reg - recorder::index_bytes
+#define RECORDER__INDEX_BYTES__PAGES_bm 0xfffffffffffff000
+#define RECORDER__INDEX_BYTES__PAGES_bp 12
+#define RECORDER__INDEX_BYTES__PAGES_bw 52
+#define RECORDER__INDEX_BYTES__PAGES_reset 0x0
 
 // reg - recorder::sync
 #define RECORDER__SYNC__GO_bm 0x1
@@ -190,6 +202,52 @@ extern "C" {
 #define RECORDER__FETCHED__FAILED_bp 32
 #define RECORDER__FETCHED__FAILED_bw 32
 
+// reg - recorder::session_low
+#define RECORDER__SESSION_LOW__LOW_bm 0xffffffffffffffff
+#define RECORDER__SESSION_LOW__LOW_bp 0
+#define RECORDER__SESSION_LOW__LOW_bw 64
+#define RECORDER__SESSION_LOW__LOW_reset 0x0
+
+// reg - recorder::session_high
+#define RECORDER__SESSION_HIGH__HIGH_bm 0xffffffffffffffff
+#define RECORDER__SESSION_HIGH__HIGH_bp 0
+#define RECORDER__SESSION_HIGH__HIGH_bw 64
+#define RECORDER__SESSION_HIGH__HIGH_reset 0x0
+
+// reg - recorder::extension
+#define RECORDER__EXTENSION__CHARACTERS_bm 0xffffffff
+#define RECORDER__EXTENSION__CHARACTERS_bp 0
+#define RECORDER__EXTENSION__CHARACTERS_bw 32
+#define RECORDER__EXTENSION__CHARACTERS_reset 0x6e6962
+#define RECORDER__EXTENSION__TICK_bm 0xffffffff00000000
+#define RECORDER__EXTENSION__TICK_bp 32
+#define RECORDER__EXTENSION__TICK_bw 32
+#define RECORDER__EXTENSION__TICK_reset 0x0
+
+// reg - recorder::time_ns
+#define RECORDER__TIME_NS__NANOSECONDS_bm 0xffffffffffffffff
+#define RECORDER__TIME_NS__NANOSECONDS_bp 0
+#define RECORDER__TIME_NS__NANOSECONDS_bw 64
+#define RECORDER__TIME_NS__NANOSECONDS_reset 0x0
+
+// reg - recorder::time_seconds
+#define RECORDER__TIME_SECONDS__SECONDS_bm 0x3ffffffff
+#define RECORDER__TIME_SECONDS__SECONDS_bp 0
+#define RECORDER__TIME_SECONDS__SECONDS_bw 34
+#define RECORDER__TIME_SECONDS__SECONDS_reset 0x0
+#define RECORDER__TIME_SECONDS__NANOSECONDS_bm 0xfffffffc00000000
+#define RECORDER__TIME_SECONDS__NANOSECONDS_bp 34
+#define RECORDER__TIME_SECONDS__NANOSECONDS_bw 30
+#define RECORDER__TIME_SECONDS__NANOSECONDS_reset 0x0
+
+// reg - recorder::results
+#define RECORDER__RESULTS__LATE_bm 0xffffffff
+#define RECORDER__RESULTS__LATE_bp 0
+#define RECORDER__RESULTS__LATE_bw 32
+#define RECORDER__RESULTS__STRAY_bm 0xffffffff00000000
+#define RECORDER__RESULTS__STRAY_bp 32
+#define RECORDER__RESULTS__STRAY_bw 32
+
 // mem - recorder::elements
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
@@ -199,11 +257,11 @@ typedef struct __attribute__ ((__packed__)) {
 typedef struct __attribute__ ((__packed__)) {
     uint64_t version;
     uint64_t control;
-    uint64_t recording;
+    uint64_t stride;
     uint64_t data_address;
     uint64_t data_bytes;
-    uint64_t journal_address;
-    uint64_t journal_bytes;
+    uint64_t index_address;
+    uint64_t index_bytes;
     uint64_t sync;
     uint64_t status;
     uint64_t data_position;
@@ -220,7 +278,13 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t fetch_object;
     uint64_t fetch;
     uint64_t fetched;
-    uint8_t RESERVED_b8_ff[0x48];
+    uint64_t session_low;
+    uint64_t session_high;
+    uint64_t extension;
+    uint64_t time_ns;
+    uint64_t time_seconds;
+    uint64_t results;
+    uint8_t RESERVED_e8_ff[0x18];
     recorder__elements_t elements;
 } recorder_t;
 

@@ -177,24 +177,6 @@
 #define FB_FRAMING_OBJECT_AT   0x10u
 #define FB_FRAMING_PLACE_AT    0x18u
 
-/* Journal of the recorder: bytes of a block and of a row in it */
-#define FB_JOURNAL_BLOCK_BYTES  0x1000u
-#define FB_JOURNAL_ROW_BYTES    0x40u
-#define FB_JOURNAL_ROWS         0x3fu
-#define FB_JOURNAL_MAGIC        0x314a4246u
-#define FB_JOURNAL_ROWS_AT      0x4u
-#define FB_JOURNAL_RECORDING_AT 0x8u
-#define FB_JOURNAL_NUMBER_AT    0x10u
-#define FB_JOURNAL_MISSING_AT   0x20u
-#define FB_JOURNAL_ADDRESS_AT   0x28u
-#define FB_JOURNAL_LENGTH_AT    0x30u
-#define FB_JOURNAL_TIME_AT      0x38u
-#define FB_JOURNAL_CODE_AT      0x3eu
-#define FB_JOURNAL_FLAGS_AT     0x3fu
-#define FB_JOURNAL_WHOLE        0x1u
-#define FB_JOURNAL_CUT          0x2u
-#define FB_JOURNAL_SKIPPED      0x4u
-
 /* Index of the store: bytes of a block, and bits of a row's flags */
 #define FB_INDEX_ROWS       0x40u
 #define FB_INDEX_SESSION_AT 0x270u

@@ -4,11 +4,11 @@
 
 VERSION = 0x000
 CONTROL = 0x008
-RECORDING = 0x010
+STRIDE = 0x010
 DATA_ADDRESS = 0x018
 DATA_BYTES = 0x020
-JOURNAL_ADDRESS = 0x028
-JOURNAL_BYTES = 0x030
+INDEX_ADDRESS = 0x028
+INDEX_BYTES = 0x030
 SYNC = 0x038
 STATUS = 0x040
 DATA_POSITION = 0x048
@@ -25,6 +25,12 @@ FETCH_BYTES = 0x098
 FETCH_OBJECT = 0x0A0
 FETCH = 0x0A8
 FETCHED = 0x0B0
+SESSION_LOW = 0x0B8
+SESSION_HIGH = 0x0C0
+EXTENSION = 0x0C8
+TIME_NS = 0x0D0
+TIME_SECONDS = 0x0D8
+RESULTS = 0x0E0
 ELEMENTS = 0x100
 
 MEMORIES = {
@@ -41,12 +47,15 @@ FIELDS = {
     "control": {
         "enable": (0, 0),
         "data_ring": (1, 1),
-        "journal_ring": (2, 2),
+        "index_ring": (2, 2),
         "flush": (3, 3),
+        "pages": (4, 4),
+        "results": (5, 5),
         "wait_cycles": (63, 32),
     },
-    "recording": {
-        "recording": (63, 0),
+    "stride": {
+        "pages": (31, 12),
+        "result_wait": (63, 32),
     },
     "data_address": {
         "pages": (63, 12),
@@ -54,10 +63,10 @@ FIELDS = {
     "data_bytes": {
         "pages": (63, 12),
     },
-    "journal_address": {
+    "index_address": {
         "pages": (63, 12),
     },
-    "journal_bytes": {
+    "index_bytes": {
         "pages": (63, 12),
     },
     "sync": {
@@ -116,18 +125,44 @@ FIELDS = {
         "objects": (31, 0),
         "failed": (63, 32),
     },
+    "session_low": {
+        "low": (63, 0),
+    },
+    "session_high": {
+        "high": (63, 0),
+    },
+    "extension": {
+        "characters": (31, 0),
+        "tick": (63, 32),
+    },
+    "time_ns": {
+        "nanoseconds": (63, 0),
+    },
+    "time_seconds": {
+        "seconds": (33, 0),
+        "nanoseconds": (63, 34),
+    },
+    "results": {
+        "late": (31, 0),
+        "stray": (63, 32),
+    },
 }
 
 RESETS = {
-    "version": 0x3152424600000100,
+    "version": 0x3152424600010000,
     "control": 0x0,
-    "recording": 0x0,
+    "stride": 0x0,
     "data_address": 0x0,
     "data_bytes": 0x0,
-    "journal_address": 0x0,
-    "journal_bytes": 0x0,
+    "index_address": 0x0,
+    "index_bytes": 0x0,
     "fetch_address": 0x0,
     "fetch_bytes": 0x0,
     "fetch_object": 0x0,
     "fetch": 0x0,
+    "session_low": 0x0,
+    "session_high": 0x0,
+    "extension": 0x6E6962,
+    "time_ns": 0x0,
+    "time_seconds": 0x0,
 }

@@ -180,24 +180,6 @@ package fb_spec_pkg;
   localparam int unsigned FRAMING_OBJECT_AT = 16;
   localparam int unsigned FRAMING_PLACE_AT = 24;
 
-  // Journal of the recorder: bytes of a block and of a row in it
-  localparam int unsigned JOURNAL_BLOCK_BYTES = 'h1000;
-  localparam int unsigned JOURNAL_ROW_BYTES = 64;
-  localparam int unsigned JOURNAL_ROWS = 63;
-  localparam logic [31:0] JOURNAL_MAGIC = 32'h314a4246;
-  localparam int unsigned JOURNAL_ROWS_AT = 4;
-  localparam int unsigned JOURNAL_RECORDING_AT = 8;
-  localparam int unsigned JOURNAL_NUMBER_AT = 16;
-  localparam int unsigned JOURNAL_MISSING_AT = 32;
-  localparam int unsigned JOURNAL_ADDRESS_AT = 40;
-  localparam int unsigned JOURNAL_LENGTH_AT = 48;
-  localparam int unsigned JOURNAL_TIME_AT = 56;
-  localparam int unsigned JOURNAL_CODE_AT = 62;
-  localparam int unsigned JOURNAL_FLAGS_AT = 63;
-  localparam logic [7:0] JOURNAL_WHOLE = 8'h1;
-  localparam logic [7:0] JOURNAL_CUT = 8'h2;
-  localparam logic [7:0] JOURNAL_SKIPPED = 8'h4;
-
   // Index of the store: bytes of a block, and bits of a row's flags
   localparam int unsigned INDEX_ROWS = 64;
   localparam int unsigned INDEX_SESSION_AT = 624;

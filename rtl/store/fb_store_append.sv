@@ -3,26 +3,31 @@
 // fb_store_append: each extent to the next free place of a region, and a row that says where it is.
 //
 // What:        puts an address in front of each packet, which makes a write of the streamer of it,
-//              each at a multiple of 4 KiB. A packet that meets the region's end is cut there: the
-//              rest is a write and a row of its own, at the region's beginning. Without `cfg_ring`
+//              each at a multiple of 4 KiB. With `cfg_page` a page is left free in front of it, and
+//              the last page of the payload is filled up as a tar file wants it. With a stride extents
+//              begin at multiples of it, and end there. A packet that meets the region's end is cut:
+//              the rest is a write and a row of its own, at the region's beginning. Without `cfg_ring`
 //              the end is the end, and what finds no room is skipped. A row leaves when the
 //              streamer has answered, so that it is never ahead of its data.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_axis_object_*` within the cycle.
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
-// Throughput:  64 bytes a cycle, and two cycles for each write.
+// Throughput:  64 bytes a cycle, and two cycles for each write; with `cfg_page` the cycles of the beats
+//              that fill up a page.
 // Limits:      `restart` only while `open` is low and `waiting` is 0; else settings are steady.
+//              An extent has less than 4 GiB: a longer one is cut.
 //              One extent more than Depth may wait for its answer: it rests in the register of the
 //              memory. 512-bit registers: that one.
-// Does not implement: blocks of rows (fb_store_journal); several extents in a page.
+// Does not implement: pages (fb_store_page); the index; several extents in a page.
 
 `default_nettype none
 
 module fb_store_append
   import fb_spec_pkg::*;
+  import fb_store_pkg::*;
 #(
     parameter int unsigned Depth = 512,  // extents without an answer, a power of two, 4 to 4096
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES,
-    localparam int unsigned RowBits = 8 * JOURNAL_ROW_BYTES
+    parameter int unsigned MaxBeats = (1 << 26) - 64,  // of an extent, a multiple of 64
+    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
 ) (
     input wire clk,
     input wire rst,
@@ -30,9 +35,12 @@ module fb_store_append
     input wire                 restart,     // begin the region anew
     input wire                 cfg_enable,  // take extents
     input wire                 cfg_ring,    // behind the region's end comes its beginning
+    input wire                 cfg_page,    // leave a page in front of each extent; no stride then
+    input wire [31:PAGE_SHIFT] cfg_stride,  // from an extent to the next; 0: as they come
     input wire [63:PAGE_SHIFT] cfg_base,    // first byte of the region
     input wire [63:PAGE_SHIFT] cfg_bytes,   // its size
-    input wire [         47:0] now,         // cycles, for the rows
+    input wire [         63:0] now,         // ns since 1970, for the rows
+    input wire [         33:0] now_seconds, // the same in seconds
 
     // Extents, and a word of each: header of its first frame, above it the frames missing before.
     input  wire                        s_axis_head_tvalid,
@@ -55,10 +63,10 @@ module fb_store_append
     output logic                       s_axis_wrsp_tready,
     input  wire  [                7:0] s_axis_wrsp_tdata,
 
-    // Rows of the journal.
-    output logic               m_axis_row_tvalid,
-    input  wire                m_axis_row_tready,
-    output logic [RowBits-1:0] m_axis_row_tdata,
+    // Rows of the index.
+    output logic m_axis_row_tvalid,
+    input  wire  m_axis_row_tready,
+    output row_t m_axis_row_tdata,
 
     output logic        open,     // an extent has begun and not ended
     output logic [15:0] waiting,  // extents without an answer
@@ -69,64 +77,100 @@ module fb_store_append
   localparam int unsigned BeatBits = 64 - BeatShift;
   localparam int unsigned PageShift = PAGE_SHIFT - BeatShift;
   localparam int unsigned PageBeats = PAGE_BYTES / USER_BEAT_BYTES;
+  localparam int unsigned SpanBits = 32 - BeatShift;
 
-  typedef enum logic [1:0] {
+  if (MaxBeats < PageBeats || MaxBeats % PageBeats != 0 || (MaxBeats >> SpanBits) != 0) begin : gen_bad
+    $fatal(1, "fb_store_append (%m): MaxBeats=%0d must be a multiple of %0d below 2^%0d", MaxBeats,
+           PageBeats, SpanBits);
+  end
+
+  typedef enum logic [2:0] {
     REST,
     ADDRESS,
     DATA,
+    FILL,
     SKIP
   } state_e;
 
-  // A row but for the answer.
+  // What is known of an extent when its last beat has passed.
   typedef struct packed {
-    logic [7:0] flags;
-    logic [47:0] time_;
-    logic [63:0] bytes;
+    logic whole, cut, skipped;
+    logic [63:0] time_;
+    logic [33:0] seconds;
+    logic [31:0] bytes;
     logic [63:0] address;
-    logic [63:0] missing;
-    logic [8*FRAMING_BYTES-1:0] header;
-  } row_t;
+    logic [31:0] missing;
+    logic [7:0] sender;
+    logic [15:0] stream;
+    logic [63:0] sequence_, object, offset;
+  } extent_t;
 
   state_e state_q;
   logic [BeatBits-1:0] left_q;  // beats from here to the region's end
   logic [BeatBits-1:0] at_q, start_q;  // address of the next beat, of the write, in beats
-  logic [BeatBits-1:0] beats_q;  // of the write or what is skipped, so far
+  logic [SpanBits-1:0] span_q;  // beats that the write may still have
+  logic [SpanBits-1:0] beats_q;  // of the write or what is skipped, so far
   logic [63:0] done_q;  // bytes of the extent that earlier rows have
-  logic [47:0] time_q;
+  logic [63:0] time_q;
+  logic [33:0] seconds_q;
+  logic over_q;  // the extent has met the end of its stride
+  logic [2:0] block_q;  // in the page: the last 512 bytes that have payload
 
-  logic begins, takes, ends, cut, full, none, room;
-  logic [63:0] bytes;
-  row_t row, row_out;
+  logic begins, takes, ends, cut, full, none, room, strided, page_ends;
+  logic [31:0] bytes;
+  logic [BeatBits-1:0] need, front, begin_at, begin_left;
+  extent_t extent, extent_out;
 
-  // ---------------------------------------------------------------------------------------- beats
-  assign full = left_q == '0;
-  assign none = full && !(cfg_ring && cfg_bytes != '0);
+  // ---------------------------------------------------------------------------------------- places
+  assign strided = cfg_stride != '0;
+  assign front = cfg_page ? BeatBits'(PageBeats) : '0;
+  assign need = strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + BeatBits'(PageBeats);
+  assign full = left_q < need;
+  assign none = over_q || (full && !(cfg_ring && {cfg_bytes, PageShift'(0)} >= need));
+  assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
+  assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
+
+  // Beats of a write that begins where so many are left.
+  function automatic logic [SpanBits-1:0] span_of(input logic [BeatBits-1:0] left);
+    return left > BeatBits'(MaxBeats) ? SpanBits'(MaxBeats) : SpanBits'(left);
+  endfunction
+
+  // The beat behind, if the write ends with this one: the next page, or the next stride.
+  function automatic logic [BeatBits-1:0] behind(input logic [BeatBits-1:0] beat);
+    return strided ? start_q + need : (beat | BeatBits'(PageBeats - 1)) + 1'b1;
+  endfunction
+
+  // ----------------------------------------------------------------------------------------- beats
   assign begins = room && s_axis_head_tvalid &&
       ((cfg_enable && s_axis_object_tvalid) || done_q != '0);
-  assign ends = s_axis_object_tlast || (state_q == DATA && left_q == BeatBits'(1));
+  assign ends = s_axis_object_tlast || span_q == SpanBits'(1);
   assign cut = !s_axis_object_tlast;
   assign takes = s_axis_object_tvalid && s_axis_object_tready;
+  assign page_ends = at_q[PageShift-1:0] == '1;
 
   assign s_axis_object_tready = state_q == SKIP || (state_q == DATA && m_axis_wr_tready);
   assign s_axis_head_tready = takes && s_axis_object_tlast;
 
-  assign m_axis_wr_tvalid = state_q == ADDRESS || (state_q == DATA && s_axis_object_tvalid);
-  assign m_axis_wr_tlast = state_q == DATA && ends;
+  assign m_axis_wr_tvalid = state_q == ADDRESS || (state_q == DATA && s_axis_object_tvalid) ||
+      state_q == FILL;
+  assign m_axis_wr_tlast = (state_q == DATA && ends && (!cfg_page || page_ends)) ||
+      (state_q == FILL && page_ends);
 
   always_comb begin : compose
-    m_axis_wr_tdata = s_axis_object_tdata;
-    m_axis_wr_tkeep = s_axis_object_tkeep;
+    for (int i = 0; i < USER_BEAT_BYTES; i++) begin
+      m_axis_wr_tdata[8*i+:8] = s_axis_object_tdata[8*i+:8] & {8{s_axis_object_tkeep[i]}};
+    end
+    m_axis_wr_tkeep = cfg_page ? '1 : s_axis_object_tkeep;
+    if (state_q == FILL) begin
+      m_axis_wr_tdata = at_q[PageShift-1-:3] == block_q ? '0 :
+          fb_store_rom_pkg::FILLER[{at_q[2:0], 3'b0}+:8];
+    end
     if (state_q == ADDRESS) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = {at_q, BeatShift'(0)};
-      m_axis_wr_tkeep = '1;
     end
+    if (state_q != DATA) m_axis_wr_tkeep = '1;
   end
-
-  // The beat behind, if the write ends with this one: the next page.
-  function automatic logic [BeatBits-1:0] page_after(input logic [BeatBits-1:0] beat);
-    return (beat | BeatBits'(PageBeats - 1)) + 1'b1;
-  endfunction
 
   always_ff @(posedge clk) begin : follow
     unique case (state_q)
@@ -134,10 +178,13 @@ module fb_store_append
       if (begins) begin
         state_q <= none ? SKIP : ADDRESS;
         beats_q <= '0;
-        time_q  <= now;
-        if (full && !none) begin
-          at_q   <= {cfg_base, PageShift'(0)};
-          left_q <= {cfg_bytes, PageShift'(0)};
+        time_q <= now;
+        seconds_q <= now_seconds;
+        span_q <= SpanBits'(MaxBeats);
+        if (!none) begin
+          at_q   <= begin_at + front;
+          left_q <= begin_left - front;
+          span_q <= span_of(strided ? need : begin_left - front);
         end
       end
       ADDRESS:
@@ -145,16 +192,29 @@ module fb_store_append
         state_q <= DATA;
         start_q <= at_q;
       end
+      FILL:
+      if (m_axis_wr_tready) begin
+        at_q   <= at_q + 1'b1;
+        left_q <= left_q - 1'b1;
+        if (page_ends) state_q <= REST;
+      end
       default:
       if (takes) begin
         beats_q <= beats_q + 1'b1;
+        span_q  <= span_q - 1'b1;
+        block_q <= at_q[PageShift-1-:3];
         if (state_q == DATA) begin
-          at_q   <= ends ? page_after(at_q) : at_q + 1'b1;
-          left_q <= ends ? (left_q - 1'b1) & ~BeatBits'(PageBeats - 1) : left_q - 1'b1;
+          at_q   <= at_q + 1'b1;
+          left_q <= left_q - 1'b1;
+          if (ends && !cfg_page) begin
+            at_q   <= behind(at_q);
+            left_q <= left_q - (behind(at_q) - at_q);
+          end
         end
         if (ends) begin
-          state_q <= REST;
-          done_q  <= cut ? done_q + bytes : '0;
+          state_q <= state_q == DATA && cfg_page && !page_ends ? FILL : REST;
+          done_q  <= cut ? done_q + 64'(bytes) : '0;
+          over_q  <= cut && (over_q || (strided && state_q == DATA));
         end
       end
     endcase
@@ -165,78 +225,131 @@ module fb_store_append
     if (rst) begin
       state_q <= REST;
       done_q  <= '0;
+      over_q  <= 1'b0;
     end
   end
 
   assign open = state_q != REST || done_q != '0;
   assign position = {cfg_bytes, PAGE_SHIFT'(0)} - {left_q, BeatShift'(0)};
 
-  // ----------------------------------------------------------------------------------------- rows
-  logic first, push, out_valid, out_ready, skipped;
-  logic [7:0] code;
+  // ------------------------------------------------------------------------------------------ rows
+  logic first, push, out_valid, out_ready, sum_valid, sum_there, skipped, answered;
+  logic [ 7:0] code;
+  logic [31:0] sum, sum_out;
+  logic [63:0] missing, place;
 
-  assign bytes = {beats_q, BeatShift'(0)} + 64'($countones(s_axis_object_tkeep));
+  assign bytes = {beats_q, BeatShift'(0)} + 32'($countones(s_axis_object_tkeep));
   assign first = (s_axis_head_tdata[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
-  assign push  = takes && ends;
+  assign missing = s_axis_head_tdata[8*FRAMING_BYTES+:64];
+  assign place = first ? '0 : s_axis_head_tdata[8*FRAMING_PLACE_AT+:64];
+  assign push = takes && ends;
 
-  always_comb begin : describe
-    row = '{
-        flags:
-        (
-        !cut && !s_axis_object_tuser && done_q == '0 ? JOURNAL_WHOLE : '0
-        ) | (
-        cut ? JOURNAL_CUT : '0
-        ) | (
-        state_q == SKIP ? JOURNAL_SKIPPED : '0
-        ),
-        time_: time_q,
-        bytes: bytes,
-        address: state_q == SKIP ? '0 : {start_q, BeatShift'(0)},
-        missing: done_q == '0 ? s_axis_head_tdata[8*FRAMING_BYTES+:64] : '0,
-        header: s_axis_head_tdata[8*FRAMING_BYTES-1:0]
-    };
-    // What follows a cut is no beginning any more.
-    if (done_q != '0) begin
-      row.header[8*FRAMING_FLAGS_AT+:8] = row.header[8*FRAMING_FLAGS_AT+:8] & ~8'(FRAMING_FIRST);
-      row.header[8*FRAMING_PLACE_AT+:64] = done_q +
-          (first ? '0 : s_axis_head_tdata[8*FRAMING_PLACE_AT+:64]);
-    end
-  end
+  assign extent = '{
+          whole: !cut && !s_axis_object_tuser && done_q == '0,
+          cut: cut,
+          skipped: state_q == SKIP,
+          time_: time_q,
+          seconds: seconds_q,
+          bytes: bytes,
+          address: state_q == SKIP ? '0 : {start_q, BeatShift'(0)},
+          missing: done_q != '0 ? '0 : missing[63:32] != '0 ? '1 : missing[31:0],
+          sender: s_axis_head_tdata[8*FRAMING_SESSION_AT+:8],
+          stream: s_axis_head_tdata[8*FRAMING_STREAM_AT+:16],
+          sequence_: s_axis_head_tdata[8*FRAMING_SEQUENCE_AT+:64],
+          object: s_axis_head_tdata[8*FRAMING_OBJECT_AT+:64],
+          offset: place + done_q
+      };
 
   fb_common_deep #(
-      .Width($bits(row_t)),
+      .Width($bits(extent_t)),
       .Depth(Depth)
-  ) u_rows (
+  ) u_extents (
       .clk,
       .rst,
       .s_valid(push),
       .s_ready(room),
-      .s_data (row),
+      .s_data (extent),
       .m_valid(out_valid),
       .m_ready(out_ready),
-      .m_data (row_out),
+      .m_data (extent_out),
       .level  ()
   );
 
-  assign skipped = (row_out.flags & JOURNAL_SKIPPED) != '0;
-  assign m_axis_row_tvalid = out_valid && (skipped || s_axis_wrsp_tvalid);
-  assign s_axis_wrsp_tready = out_valid && !skipped && m_axis_row_tready;
+  fb_store_crc32c u_crc (
+      .clk,
+      .rst,
+      .valid(takes && state_q == DATA),
+      .data(s_axis_object_tdata),
+      .keep(s_axis_object_tkeep),
+      .last(ends),
+      .sum_valid,
+      .sum
+  );
+
+  fb_common_deep #(
+      .Width(32),
+      .Depth(Depth)
+  ) u_sums (
+      .clk,
+      .rst,
+      .s_valid(sum_valid),
+      .s_ready(),
+      .s_data (sum),
+      .m_valid(sum_there),
+      .m_ready(out_ready && !skipped),
+      .m_data (sum_out),
+      .level  ()
+  );
+
+  // Answers are taken at once: that of somebody else, for whom rows here wait, may be behind them.
+  fb_common_deep #(
+      .Width(8),
+      .Depth(Depth)
+  ) u_answers (
+      .clk,
+      .rst,
+      .s_valid(s_axis_wrsp_tvalid),
+      .s_ready(s_axis_wrsp_tready),
+      .s_data (s_axis_wrsp_tdata),
+      .m_valid(answered),
+      .m_ready(out_ready && !skipped),
+      .m_data (code),
+      .level  ()
+  );
+
+  assign skipped = extent_out.skipped;
+  assign m_axis_row_tvalid = out_valid && (skipped || (answered && sum_there));
   assign out_ready = m_axis_row_tvalid && m_axis_row_tready;
-  assign code = skipped ? '0 : s_axis_wrsp_tdata;
-  assign m_axis_row_tdata = {
-    row_out.flags,
-    code,
-    row_out.time_,
-    row_out.bytes,
-    row_out.address,
-    row_out.missing,
-    row_out.header
-  };
+
+  always_comb begin : describe
+    m_axis_row_tdata = '0;
+    m_axis_row_tdata.address = extent_out.address;
+    m_axis_row_tdata.flags = ROW_COUNTS | (extent_out.whole ? ROW_WHOLE : '0) |
+        (extent_out.cut ? ROW_CUT : '0) | (skipped ? ROW_SKIPPED : '0);
+    if (!skipped && code != ERR_OK) begin
+      m_axis_row_tdata.flags |= ROW_FAILED | 16'(code) << ROW_CODE_LSB;
+    end
+    m_axis_row_tdata.facts.stream = extent_out.stream;
+    m_axis_row_tdata.facts.object = extent_out.object;
+    m_axis_row_tdata.facts.offset = extent_out.offset;
+    m_axis_row_tdata.facts.length = extent_out.bytes;
+    m_axis_row_tdata.facts.whole = extent_out.whole;
+    m_axis_row_tdata.facts.missing = extent_out.missing;
+    m_axis_row_tdata.facts.sequence_ = extent_out.sequence_;
+    m_axis_row_tdata.facts.sender = extent_out.sender;
+    m_axis_row_tdata.facts.time_ = extent_out.time_;
+    m_axis_row_tdata.facts.seconds = extent_out.seconds;
+    m_axis_row_tdata.facts.crc32c = skipped ? '0 : sum_out;
+  end
 
   always_ff @(posedge clk) begin : count
     if (push != out_ready) waiting <= push ? waiting + 1'b1 : waiting - 1'b1;
     if (rst) waiting <= '0;
   end
+
+  // The magic of the header, which the network side has checked.
+  logic unused;
+  assign unused = &{1'b0, s_axis_head_tdata[8*FRAMING_FLAGS_AT-1:0], 1'b0};
 
 `ifndef SYNTHESIS
   // There was room when the extent began, and nobody else puts rows in.
@@ -251,6 +364,10 @@ module fb_store_append
   answers_are_awaited :
   assert property (@(posedge clk) disable iff (rst) s_axis_wrsp_tvalid |-> waiting != '0)
   else $error("fb_store_append (%m): an answer, and nothing waits for it");
+
+  page_or_stride :
+  assert property (@(posedge clk) disable iff (rst) cfg_enable |-> !(cfg_page && strided))
+  else $error("fb_store_append (%m): a page in front of each extent, and a stride");
 `endif
 
   fb_axis_check #(
@@ -265,7 +382,7 @@ module fb_store_append
   );
 
   fb_axis_check #(
-      .Width(RowBits),
+      .Width($bits(row_t)),
       .Name ("m_axis_row")
   ) u_check_row (
       .clk,

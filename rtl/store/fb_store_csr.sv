@@ -153,11 +153,11 @@ module fb_store_csr (
     typedef struct packed {
         logic version;
         logic control;
-        logic recording;
+        logic stride;
         logic data_address;
         logic data_bytes;
-        logic journal_address;
-        logic journal_bytes;
+        logic index_address;
+        logic index_bytes;
         logic sync;
         logic status;
         logic data_position;
@@ -174,6 +174,12 @@ module fb_store_csr (
         logic fetch_object;
         logic fetch;
         logic fetched;
+        logic session_low;
+        logic session_high;
+        logic extension;
+        logic time_ns;
+        logic time_seconds;
+        logic results;
         logic elements;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -195,11 +201,11 @@ module fb_store_csr (
         is_valid_rw = '1; // No valid RW check
         decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 12'h0) & !cpuif_req_is_wr;
         decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 12'h8);
-        decoded_reg_strb.recording = cpuif_req_masked & (cpuif_addr == 12'h10);
+        decoded_reg_strb.stride = cpuif_req_masked & (cpuif_addr == 12'h10);
         decoded_reg_strb.data_address = cpuif_req_masked & (cpuif_addr == 12'h18);
         decoded_reg_strb.data_bytes = cpuif_req_masked & (cpuif_addr == 12'h20);
-        decoded_reg_strb.journal_address = cpuif_req_masked & (cpuif_addr == 12'h28);
-        decoded_reg_strb.journal_bytes = cpuif_req_masked & (cpuif_addr == 12'h30);
+        decoded_reg_strb.index_address = cpuif_req_masked & (cpuif_addr == 12'h28);
+        decoded_reg_strb.index_bytes = cpuif_req_masked & (cpuif_addr == 12'h30);
         decoded_reg_strb.sync = cpuif_req_masked & (cpuif_addr == 12'h38);
         decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 12'h40) & !cpuif_req_is_wr;
         decoded_reg_strb.data_position = cpuif_req_masked & (cpuif_addr == 12'h48) & !cpuif_req_is_wr;
@@ -216,6 +222,12 @@ module fb_store_csr (
         decoded_reg_strb.fetch_object = cpuif_req_masked & (cpuif_addr == 12'ha0);
         decoded_reg_strb.fetch = cpuif_req_masked & (cpuif_addr == 12'ha8);
         decoded_reg_strb.fetched = cpuif_req_masked & (cpuif_addr == 12'hb0) & !cpuif_req_is_wr;
+        decoded_reg_strb.session_low = cpuif_req_masked & (cpuif_addr == 12'hb8);
+        decoded_reg_strb.session_high = cpuif_req_masked & (cpuif_addr == 12'hc0);
+        decoded_reg_strb.extension = cpuif_req_masked & (cpuif_addr == 12'hc8);
+        decoded_reg_strb.time_ns = cpuif_req_masked & (cpuif_addr == 12'hd0);
+        decoded_reg_strb.time_seconds = cpuif_req_masked & (cpuif_addr == 12'hd8);
+        decoded_reg_strb.results = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
         decoded_reg_strb.elements = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         decoded_err = '0;
@@ -261,11 +273,19 @@ module fb_store_csr (
             struct packed {
                 logic next;
                 logic load_next;
-            } journal_ring;
+            } index_ring;
             struct packed {
                 logic next;
                 logic load_next;
             } flush;
+            struct packed {
+                logic next;
+                logic load_next;
+            } pages;
+            struct packed {
+                logic next;
+                logic load_next;
+            } results;
             struct packed {
                 logic [31:0] next;
                 logic load_next;
@@ -273,10 +293,14 @@ module fb_store_csr (
         } control;
         struct packed {
             struct packed {
-                logic [63:0] next;
+                logic [19:0] next;
                 logic load_next;
-            } recording;
-        } recording;
+            } pages;
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } result_wait;
+        } stride;
         struct packed {
             struct packed {
                 logic [51:0] next;
@@ -294,13 +318,13 @@ module fb_store_csr (
                 logic [51:0] next;
                 logic load_next;
             } pages;
-        } journal_address;
+        } index_address;
         struct packed {
             struct packed {
                 logic [51:0] next;
                 logic load_next;
             } pages;
-        } journal_bytes;
+        } index_bytes;
         struct packed {
             struct packed {
                 logic next;
@@ -335,6 +359,44 @@ module fb_store_csr (
                 logic load_next;
             } refused;
         } fetch;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } low;
+        } session_low;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } high;
+        } session_high;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } characters;
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } tick;
+        } extension;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } nanoseconds;
+        } time_ns;
+        struct packed {
+            struct packed {
+                logic [33:0] next;
+                logic load_next;
+            } seconds;
+            struct packed {
+                logic [29:0] next;
+                logic load_next;
+            } nanoseconds;
+        } time_seconds;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -348,19 +410,28 @@ module fb_store_csr (
             } data_ring;
             struct packed {
                 logic value;
-            } journal_ring;
+            } index_ring;
             struct packed {
                 logic value;
             } flush;
+            struct packed {
+                logic value;
+            } pages;
+            struct packed {
+                logic value;
+            } results;
             struct packed {
                 logic [31:0] value;
             } wait_cycles;
         } control;
         struct packed {
             struct packed {
-                logic [63:0] value;
-            } recording;
-        } recording;
+                logic [19:0] value;
+            } pages;
+            struct packed {
+                logic [31:0] value;
+            } result_wait;
+        } stride;
         struct packed {
             struct packed {
                 logic [51:0] value;
@@ -375,12 +446,12 @@ module fb_store_csr (
             struct packed {
                 logic [51:0] value;
             } pages;
-        } journal_address;
+        } index_address;
         struct packed {
             struct packed {
                 logic [51:0] value;
             } pages;
-        } journal_bytes;
+        } index_bytes;
         struct packed {
             struct packed {
                 logic value;
@@ -409,6 +480,37 @@ module fb_store_csr (
                 logic value;
             } refused;
         } fetch;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } low;
+        } session_low;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } high;
+        } session_high;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } characters;
+            struct packed {
+                logic [31:0] value;
+            } tick;
+        } extension;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } nanoseconds;
+        } time_ns;
+        struct packed {
+            struct packed {
+                logic [33:0] value;
+            } seconds;
+            struct packed {
+                logic [29:0] value;
+            } nanoseconds;
+        } time_seconds;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -458,29 +560,29 @@ module fb_store_csr (
         end
     end
     assign hwif_out.control.data_ring.value = field_storage.control.data_ring.value;
-    // Field: recorder.control.journal_ring
+    // Field: recorder.control.index_ring
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.control.journal_ring.value;
+        next_c = field_storage.control.index_ring.value;
         load_next_c = '0;
         if(decoded_reg_strb.control && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
             if(decoded_wr_biten[2]) next_c = decoded_wr_data[2:2];
         end
-        field_combo.control.journal_ring.next = next_c;
-        field_combo.control.journal_ring.load_next = load_next_c;
+        field_combo.control.index_ring.next = next_c;
+        field_combo.control.index_ring.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.control.journal_ring.value <= 1'h0;
+            field_storage.control.index_ring.value <= 1'h0;
         end else begin
-            if(field_combo.control.journal_ring.load_next) begin
-                field_storage.control.journal_ring.value <= field_combo.control.journal_ring.next;
+            if(field_combo.control.index_ring.load_next) begin
+                field_storage.control.index_ring.value <= field_combo.control.index_ring.next;
             end
         end
     end
-    assign hwif_out.control.journal_ring.value = field_storage.control.journal_ring.value;
+    assign hwif_out.control.index_ring.value = field_storage.control.index_ring.value;
     // Field: recorder.control.flush
     always_comb begin
         automatic logic [0:0] next_c;
@@ -504,6 +606,52 @@ module fb_store_csr (
         end
     end
     assign hwif_out.control.flush.value = field_storage.control.flush.value;
+    // Field: recorder.control.pages
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.control.pages.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.control && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[4]) next_c = decoded_wr_data[4:4];
+        end
+        field_combo.control.pages.next = next_c;
+        field_combo.control.pages.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.control.pages.value <= 1'h0;
+        end else begin
+            if(field_combo.control.pages.load_next) begin
+                field_storage.control.pages.value <= field_combo.control.pages.next;
+            end
+        end
+    end
+    assign hwif_out.control.pages.value = field_storage.control.pages.value;
+    // Field: recorder.control.results
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.control.results.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.control && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[5]) next_c = decoded_wr_data[5:5];
+        end
+        field_combo.control.results.next = next_c;
+        field_combo.control.results.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.control.results.value <= 1'h0;
+        end else begin
+            if(field_combo.control.results.load_next) begin
+                field_storage.control.results.value <= field_combo.control.results.next;
+            end
+        end
+    end
+    assign hwif_out.control.results.value = field_storage.control.results.value;
     // Field: recorder.control.wait_cycles
     always_comb begin
         automatic logic [31:0] next_c;
@@ -530,36 +678,57 @@ module fb_store_csr (
         end
     end
     assign hwif_out.control.wait_cycles.value = field_storage.control.wait_cycles.value;
-    // Field: recorder.recording.recording
+    // Field: recorder.stride.pages
     always_comb begin
-        automatic logic [63:0] next_c;
+        automatic logic [19:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.recording.recording.value;
+        next_c = field_storage.stride.pages.value;
         load_next_c = '0;
-        if(decoded_reg_strb.recording && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.stride && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
-            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
-            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
-            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
-            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
-            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
-            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
-            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
-            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+            if(decoded_wr_biten[12]) next_c[3:0] = decoded_wr_data[15:12];
+            if(decoded_wr_biten[16]) next_c[11:4] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[19:12] = decoded_wr_data[31:24];
         end
-        field_combo.recording.recording.next = next_c;
-        field_combo.recording.recording.load_next = load_next_c;
+        field_combo.stride.pages.next = next_c;
+        field_combo.stride.pages.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.recording.recording.value <= 64'h0;
+            field_storage.stride.pages.value <= 20'h0;
         end else begin
-            if(field_combo.recording.recording.load_next) begin
-                field_storage.recording.recording.value <= field_combo.recording.recording.next;
+            if(field_combo.stride.pages.load_next) begin
+                field_storage.stride.pages.value <= field_combo.stride.pages.next;
             end
         end
     end
-    assign hwif_out.recording.recording.value = field_storage.recording.recording.value;
+    assign hwif_out.stride.pages.value = field_storage.stride.pages.value;
+    // Field: recorder.stride.result_wait
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.stride.result_wait.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.stride && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c[7:0] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[15:8] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[23:16] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[31:24] = decoded_wr_data[63:56];
+        end
+        field_combo.stride.result_wait.next = next_c;
+        field_combo.stride.result_wait.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.stride.result_wait.value <= 32'h0;
+        end else begin
+            if(field_combo.stride.result_wait.load_next) begin
+                field_storage.stride.result_wait.value <= field_combo.stride.result_wait.next;
+            end
+        end
+    end
+    assign hwif_out.stride.result_wait.value = field_storage.stride.result_wait.value;
     // Field: recorder.data_address.pages
     always_comb begin
         automatic logic [51:0] next_c;
@@ -618,13 +787,13 @@ module fb_store_csr (
         end
     end
     assign hwif_out.data_bytes.pages.value = field_storage.data_bytes.pages.value;
-    // Field: recorder.journal_address.pages
+    // Field: recorder.index_address.pages
     always_comb begin
         automatic logic [51:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.journal_address.pages.value;
+        next_c = field_storage.index_address.pages.value;
         load_next_c = '0;
-        if(decoded_reg_strb.journal_address && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.index_address && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
             if(decoded_wr_biten[12]) next_c[3:0] = decoded_wr_data[15:12];
             if(decoded_wr_biten[16]) next_c[11:4] = decoded_wr_data[23:16];
@@ -634,26 +803,26 @@ module fb_store_csr (
             if(decoded_wr_biten[48]) next_c[43:36] = decoded_wr_data[55:48];
             if(decoded_wr_biten[56]) next_c[51:44] = decoded_wr_data[63:56];
         end
-        field_combo.journal_address.pages.next = next_c;
-        field_combo.journal_address.pages.load_next = load_next_c;
+        field_combo.index_address.pages.next = next_c;
+        field_combo.index_address.pages.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.journal_address.pages.value <= 52'h0;
+            field_storage.index_address.pages.value <= 52'h0;
         end else begin
-            if(field_combo.journal_address.pages.load_next) begin
-                field_storage.journal_address.pages.value <= field_combo.journal_address.pages.next;
+            if(field_combo.index_address.pages.load_next) begin
+                field_storage.index_address.pages.value <= field_combo.index_address.pages.next;
             end
         end
     end
-    assign hwif_out.journal_address.pages.value = field_storage.journal_address.pages.value;
-    // Field: recorder.journal_bytes.pages
+    assign hwif_out.index_address.pages.value = field_storage.index_address.pages.value;
+    // Field: recorder.index_bytes.pages
     always_comb begin
         automatic logic [51:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.journal_bytes.pages.value;
+        next_c = field_storage.index_bytes.pages.value;
         load_next_c = '0;
-        if(decoded_reg_strb.journal_bytes && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.index_bytes && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
             if(decoded_wr_biten[12]) next_c[3:0] = decoded_wr_data[15:12];
             if(decoded_wr_biten[16]) next_c[11:4] = decoded_wr_data[23:16];
@@ -663,19 +832,19 @@ module fb_store_csr (
             if(decoded_wr_biten[48]) next_c[43:36] = decoded_wr_data[55:48];
             if(decoded_wr_biten[56]) next_c[51:44] = decoded_wr_data[63:56];
         end
-        field_combo.journal_bytes.pages.next = next_c;
-        field_combo.journal_bytes.pages.load_next = load_next_c;
+        field_combo.index_bytes.pages.next = next_c;
+        field_combo.index_bytes.pages.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.journal_bytes.pages.value <= 52'h0;
+            field_storage.index_bytes.pages.value <= 52'h0;
         end else begin
-            if(field_combo.journal_bytes.pages.load_next) begin
-                field_storage.journal_bytes.pages.value <= field_combo.journal_bytes.pages.next;
+            if(field_combo.index_bytes.pages.load_next) begin
+                field_storage.index_bytes.pages.value <= field_combo.index_bytes.pages.next;
             end
         end
     end
-    assign hwif_out.journal_bytes.pages.value = field_storage.journal_bytes.pages.value;
+    assign hwif_out.index_bytes.pages.value = field_storage.index_bytes.pages.value;
     // Field: recorder.sync.go
     always_comb begin
         automatic logic [0:0] next_c;
@@ -844,6 +1013,210 @@ module fb_store_csr (
         end
     end
     assign hwif_out.fetch.refused.value = field_storage.fetch.refused.value;
+    // Field: recorder.session_low.low
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.session_low.low.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.session_low && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.session_low.low.next = next_c;
+        field_combo.session_low.low.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.session_low.low.value <= 64'h0;
+        end else begin
+            if(field_combo.session_low.low.load_next) begin
+                field_storage.session_low.low.value <= field_combo.session_low.low.next;
+            end
+        end
+    end
+    assign hwif_out.session_low.low.value = field_storage.session_low.low.value;
+    // Field: recorder.session_high.high
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.session_high.high.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.session_high && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.session_high.high.next = next_c;
+        field_combo.session_high.high.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.session_high.high.value <= 64'h0;
+        end else begin
+            if(field_combo.session_high.high.load_next) begin
+                field_storage.session_high.high.value <= field_combo.session_high.high.next;
+            end
+        end
+    end
+    assign hwif_out.session_high.high.value = field_storage.session_high.high.value;
+    // Field: recorder.extension.characters
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.extension.characters.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.extension && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.extension.characters.next = next_c;
+        field_combo.extension.characters.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.extension.characters.value <= 32'h6e6962;
+        end else begin
+            if(field_combo.extension.characters.load_next) begin
+                field_storage.extension.characters.value <= field_combo.extension.characters.next;
+            end
+        end
+    end
+    assign hwif_out.extension.characters.value = field_storage.extension.characters.value;
+    // Field: recorder.extension.tick
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.extension.tick.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.extension && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c[7:0] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[15:8] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[23:16] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[31:24] = decoded_wr_data[63:56];
+        end
+        field_combo.extension.tick.next = next_c;
+        field_combo.extension.tick.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.extension.tick.value <= 32'h0;
+        end else begin
+            if(field_combo.extension.tick.load_next) begin
+                field_storage.extension.tick.value <= field_combo.extension.tick.next;
+            end
+        end
+    end
+    assign hwif_out.extension.tick.value = field_storage.extension.tick.value;
+    // Field: recorder.time_ns.nanoseconds
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.time_ns.nanoseconds.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.time_ns && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end else if(hwif_in.time_ns.nanoseconds.we) begin // HW Write - we
+            next_c = hwif_in.time_ns.nanoseconds.next;
+            load_next_c = '1;
+        end
+        field_combo.time_ns.nanoseconds.next = next_c;
+        field_combo.time_ns.nanoseconds.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.time_ns.nanoseconds.value <= 64'h0;
+        end else begin
+            if(field_combo.time_ns.nanoseconds.load_next) begin
+                field_storage.time_ns.nanoseconds.value <= field_combo.time_ns.nanoseconds.next;
+            end
+        end
+    end
+    assign hwif_out.time_ns.nanoseconds.value = field_storage.time_ns.nanoseconds.value;
+    // Field: recorder.time_seconds.seconds
+    always_comb begin
+        automatic logic [33:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.time_seconds.seconds.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.time_seconds && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[33:32] = decoded_wr_data[33:32];
+        end else if(hwif_in.time_seconds.seconds.we) begin // HW Write - we
+            next_c = hwif_in.time_seconds.seconds.next;
+            load_next_c = '1;
+        end
+        field_combo.time_seconds.seconds.next = next_c;
+        field_combo.time_seconds.seconds.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.time_seconds.seconds.value <= 34'h0;
+        end else begin
+            if(field_combo.time_seconds.seconds.load_next) begin
+                field_storage.time_seconds.seconds.value <= field_combo.time_seconds.seconds.next;
+            end
+        end
+    end
+    assign hwif_out.time_seconds.seconds.value = field_storage.time_seconds.seconds.value;
+    // Field: recorder.time_seconds.nanoseconds
+    always_comb begin
+        automatic logic [29:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.time_seconds.nanoseconds.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.time_seconds && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[34]) next_c[5:0] = decoded_wr_data[39:34];
+            if(decoded_wr_biten[40]) next_c[13:6] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[21:14] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[29:22] = decoded_wr_data[63:56];
+        end else if(hwif_in.time_seconds.nanoseconds.we) begin // HW Write - we
+            next_c = hwif_in.time_seconds.nanoseconds.next;
+            load_next_c = '1;
+        end
+        field_combo.time_seconds.nanoseconds.next = next_c;
+        field_combo.time_seconds.nanoseconds.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.time_seconds.nanoseconds.value <= 30'h0;
+        end else begin
+            if(field_combo.time_seconds.nanoseconds.load_next) begin
+                field_storage.time_seconds.nanoseconds.value <= field_combo.time_seconds.nanoseconds.next;
+            end
+        end
+    end
+    assign hwif_out.time_seconds.nanoseconds.value = field_storage.time_seconds.nanoseconds.value;
     // External region: recorder.elements
     assign hwif_out.elements.req = decoded_reg_strb.elements;
     assign hwif_out.elements.addr = decoded_addr[5:0];
@@ -913,19 +1286,22 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
-            readback_data_var[ad_hi(12'h0)][31:16] = 16'h0;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h0;
+            readback_data_var[ad_hi(12'h0)][31:16] = 16'h1;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h8)) begin
             readback_data_var[ad_hi(12'h8)][0] = field_storage.control.enable.value;
             readback_data_var[ad_hi(12'h8)][1] = field_storage.control.data_ring.value;
-            readback_data_var[ad_hi(12'h8)][2] = field_storage.control.journal_ring.value;
+            readback_data_var[ad_hi(12'h8)][2] = field_storage.control.index_ring.value;
             readback_data_var[ad_hi(12'h8)][3] = field_storage.control.flush.value;
+            readback_data_var[ad_hi(12'h8)][4] = field_storage.control.pages.value;
+            readback_data_var[ad_hi(12'h8)][5] = field_storage.control.results.value;
             readback_data_var[ad_hi(12'h8)][63:32] = field_storage.control.wait_cycles.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h10)) begin
-            readback_data_var[ad_hi(12'h10)][63:0] = field_storage.recording.recording.value;
+            readback_data_var[ad_hi(12'h10)][31:12] = field_storage.stride.pages.value;
+            readback_data_var[ad_hi(12'h10)][63:32] = field_storage.stride.result_wait.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h18)) begin
             readback_data_var[ad_hi(12'h18)][63:12] = field_storage.data_address.pages.value;
@@ -934,10 +1310,10 @@ module fb_store_csr (
             readback_data_var[ad_hi(12'h20)][63:12] = field_storage.data_bytes.pages.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h28)) begin
-            readback_data_var[ad_hi(12'h28)][63:12] = field_storage.journal_address.pages.value;
+            readback_data_var[ad_hi(12'h28)][63:12] = field_storage.index_address.pages.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h30)) begin
-            readback_data_var[ad_hi(12'h30)][63:12] = field_storage.journal_bytes.pages.value;
+            readback_data_var[ad_hi(12'h30)][63:12] = field_storage.index_bytes.pages.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h38)) begin
             readback_data_var[ad_hi(12'h38)][0] = field_storage.sync.go.value;
@@ -994,6 +1370,27 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'hb0)) begin
             readback_data_var[ad_hi(12'hb0)][31:0] = hwif_in.fetched.objects.next;
             readback_data_var[ad_hi(12'hb0)][63:32] = hwif_in.fetched.failed.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hb8)) begin
+            readback_data_var[ad_hi(12'hb8)][63:0] = field_storage.session_low.low.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hc0)) begin
+            readback_data_var[ad_hi(12'hc0)][63:0] = field_storage.session_high.high.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hc8)) begin
+            readback_data_var[ad_hi(12'hc8)][31:0] = field_storage.extension.characters.value;
+            readback_data_var[ad_hi(12'hc8)][63:32] = field_storage.extension.tick.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hd0)) begin
+            readback_data_var[ad_hi(12'hd0)][63:0] = field_storage.time_ns.nanoseconds.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hd8)) begin
+            readback_data_var[ad_hi(12'hd8)][33:0] = field_storage.time_seconds.seconds.value;
+            readback_data_var[ad_hi(12'hd8)][63:34] = field_storage.time_seconds.nanoseconds.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'he0)) begin
+            readback_data_var[ad_hi(12'he0)][31:0] = hwif_in.results.late.next;
+            readback_data_var[ad_hi(12'he0)][63:32] = hwif_in.results.stray.next;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -150,6 +150,43 @@ package fb_store_csr_pkg;
     } recorder__fetched__in_t;
 
     typedef struct packed {
+        logic [63:0] next;
+        logic we;
+    } recorder__time_ns__nanoseconds__in_t;
+
+    typedef struct packed {
+        recorder__time_ns__nanoseconds__in_t nanoseconds;
+    } recorder__time_ns__in_t;
+
+    typedef struct packed {
+        logic [33:0] next;
+        logic we;
+    } recorder__time_seconds__seconds__in_t;
+
+    typedef struct packed {
+        logic [29:0] next;
+        logic we;
+    } recorder__time_seconds__nanoseconds__in_t;
+
+    typedef struct packed {
+        recorder__time_seconds__seconds__in_t seconds;
+        recorder__time_seconds__nanoseconds__in_t nanoseconds;
+    } recorder__time_seconds__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } recorder__results__late__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } recorder__results__stray__in_t;
+
+    typedef struct packed {
+        recorder__results__late__in_t late;
+        recorder__results__stray__in_t stray;
+    } recorder__results__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -169,6 +206,9 @@ package fb_store_csr_pkg;
         recorder__rows_lost__in_t rows_lost;
         recorder__fetch__in_t fetch;
         recorder__fetched__in_t fetched;
+        recorder__time_ns__in_t time_ns;
+        recorder__time_seconds__in_t time_seconds;
+        recorder__results__in_t results;
         recorder__elements__in_t elements;
     } recorder__in_t;
 
@@ -182,11 +222,19 @@ package fb_store_csr_pkg;
 
     typedef struct packed {
         logic value;
-    } recorder__control__journal_ring__out_t;
+    } recorder__control__index_ring__out_t;
 
     typedef struct packed {
         logic value;
     } recorder__control__flush__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__control__pages__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__control__results__out_t;
 
     typedef struct packed {
         logic [31:0] value;
@@ -195,18 +243,25 @@ package fb_store_csr_pkg;
     typedef struct packed {
         recorder__control__enable__out_t enable;
         recorder__control__data_ring__out_t data_ring;
-        recorder__control__journal_ring__out_t journal_ring;
+        recorder__control__index_ring__out_t index_ring;
         recorder__control__flush__out_t flush;
+        recorder__control__pages__out_t pages;
+        recorder__control__results__out_t results;
         recorder__control__wait_cycles__out_t wait_cycles;
     } recorder__control__out_t;
 
     typedef struct packed {
-        logic [63:0] value;
-    } recorder__recording__recording__out_t;
+        logic [19:0] value;
+    } recorder__stride__pages__out_t;
 
     typedef struct packed {
-        recorder__recording__recording__out_t recording;
-    } recorder__recording__out_t;
+        logic [31:0] value;
+    } recorder__stride__result_wait__out_t;
+
+    typedef struct packed {
+        recorder__stride__pages__out_t pages;
+        recorder__stride__result_wait__out_t result_wait;
+    } recorder__stride__out_t;
 
     typedef struct packed {
         logic [51:0] value;
@@ -226,19 +281,19 @@ package fb_store_csr_pkg;
 
     typedef struct packed {
         logic [51:0] value;
-    } recorder__journal_address__pages__out_t;
+    } recorder__index_address__pages__out_t;
 
     typedef struct packed {
-        recorder__journal_address__pages__out_t pages;
-    } recorder__journal_address__out_t;
+        recorder__index_address__pages__out_t pages;
+    } recorder__index_address__out_t;
 
     typedef struct packed {
         logic [51:0] value;
-    } recorder__journal_bytes__pages__out_t;
+    } recorder__index_bytes__pages__out_t;
 
     typedef struct packed {
-        recorder__journal_bytes__pages__out_t pages;
-    } recorder__journal_bytes__out_t;
+        recorder__index_bytes__pages__out_t pages;
+    } recorder__index_bytes__out_t;
 
     typedef struct packed {
         logic value;
@@ -286,6 +341,56 @@ package fb_store_csr_pkg;
     } recorder__fetch__out_t;
 
     typedef struct packed {
+        logic [63:0] value;
+    } recorder__session_low__low__out_t;
+
+    typedef struct packed {
+        recorder__session_low__low__out_t low;
+    } recorder__session_low__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } recorder__session_high__high__out_t;
+
+    typedef struct packed {
+        recorder__session_high__high__out_t high;
+    } recorder__session_high__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } recorder__extension__characters__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } recorder__extension__tick__out_t;
+
+    typedef struct packed {
+        recorder__extension__characters__out_t characters;
+        recorder__extension__tick__out_t tick;
+    } recorder__extension__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } recorder__time_ns__nanoseconds__out_t;
+
+    typedef struct packed {
+        recorder__time_ns__nanoseconds__out_t nanoseconds;
+    } recorder__time_ns__out_t;
+
+    typedef struct packed {
+        logic [33:0] value;
+    } recorder__time_seconds__seconds__out_t;
+
+    typedef struct packed {
+        logic [29:0] value;
+    } recorder__time_seconds__nanoseconds__out_t;
+
+    typedef struct packed {
+        recorder__time_seconds__seconds__out_t seconds;
+        recorder__time_seconds__nanoseconds__out_t nanoseconds;
+    } recorder__time_seconds__out_t;
+
+    typedef struct packed {
         logic req;
         logic [5:0] addr;
         logic req_is_wr;
@@ -295,16 +400,21 @@ package fb_store_csr_pkg;
 
     typedef struct packed {
         recorder__control__out_t control;
-        recorder__recording__out_t recording;
+        recorder__stride__out_t stride;
         recorder__data_address__out_t data_address;
         recorder__data_bytes__out_t data_bytes;
-        recorder__journal_address__out_t journal_address;
-        recorder__journal_bytes__out_t journal_bytes;
+        recorder__index_address__out_t index_address;
+        recorder__index_bytes__out_t index_bytes;
         recorder__sync__out_t sync;
         recorder__fetch_address__out_t fetch_address;
         recorder__fetch_bytes__out_t fetch_bytes;
         recorder__fetch_object__out_t fetch_object;
         recorder__fetch__out_t fetch;
+        recorder__session_low__out_t session_low;
+        recorder__session_high__out_t session_high;
+        recorder__extension__out_t extension;
+        recorder__time_ns__out_t time_ns;
+        recorder__time_seconds__out_t time_seconds;
         recorder__elements__out_t elements;
     } recorder__out_t;
 endpackage

@@ -24,6 +24,21 @@ package fb_store_pkg;
     logic [31:0] score;  // an IEEE single
   } facts_t;
 
+  // A row of the index (forebay_spec::store::index::Row); what of it is no column is for the page.
+  typedef struct packed {
+    logic [15:0] flags;
+    logic [63:0] address;
+    facts_t facts;
+  } row_t;
+
+  // What became of an object, from a processing element.
+  typedef struct packed {
+    logic [31:0] score;  // an IEEE single
+    logic [15:0] class_;
+    logic [15:0] stream;
+    logic [63:0] object;
+  } result_t;
+
 endpackage
 
 `default_nettype wire

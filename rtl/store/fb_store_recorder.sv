@@ -2,9 +2,9 @@
 //
 // fb_store_recorder: between what comes from the network, what goes to it, and the streamer.
 //
-// What:        extents go to the SSD one behind the other, with a journal of what lies where;
-//              objects come back by order of registers (regs/recorder.rdl). The drawing stands in
-//              docs/modules/recorder.md.
+// What:        extents go to the SSD one behind the other, each with a page in front of it, and an
+//              index says what lies where; objects come back by order of registers
+//              (regs/recorder.rdl). The drawing stands in docs/modules/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     2 cycles from an extent's first beat to its address, 3 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
@@ -15,6 +15,7 @@
 
 module fb_store_recorder
   import fb_spec_pkg::*;
+  import fb_store_pkg::*;
 #(
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES,
     localparam int unsigned Elements = 8  // processing elements that have a setting
@@ -34,6 +35,11 @@ module fb_store_recorder
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
     input  wire                        s_axis_object_tlast,
     input  wire                        s_axis_object_tuser,   // with TLAST: not a whole object
+
+    // What became of objects.
+    input  wire     s_axis_result_tvalid,
+    output logic    s_axis_result_tready,
+    input  result_t s_axis_result_tdata,
 
     // Objects read back, and number and length of each.
     output logic                       m_axis_head_tvalid,
@@ -135,25 +141,46 @@ module fb_store_recorder
     if (rst) element <= '0;
   end
 
+  // ----------------------------------------------------------------------------------------- clock
+  // Nanoseconds of a cycle with a fraction; seconds are counted beside, so that nobody divides.
+  localparam int unsigned SECOND = 1_000_000_000;
+
+  logic [23:0] fraction_q;
+  logic [ 7:0] step_q;  // nanoseconds that have passed
+  logic [29:0] part;
+  logic [33:0] seconds;
+  logic second;
+
+  assign part = out.time_seconds.nanoseconds.value + 30'(step_q);
+  assign second = part >= 30'(SECOND);
+  assign seconds = out.time_seconds.seconds.value + 34'(second);
+
+  always_ff @(posedge clk) begin : tick
+    {step_q, fraction_q} <= 32'(fraction_q) + out.extension.tick.value;
+    if (rst) {step_q, fraction_q} <= '0;
+  end
+
   // ------------------------------------------------------------------------------------- recording
-  logic [1:0] wr_valid, wr_ready, wr_last, answer_valid, answer_ready;
-  logic [1:0][USER_DATA_BITS-1:0] wr_data;
-  logic [1:0][USER_BEAT_BYTES-1:0] wr_keep;
+  localparam int unsigned Sources = 3;  // of writes: payload, pages, blocks of the index
+
+  logic [Sources-1:0] wr_valid, wr_ready, wr_last, answer_valid, answer_ready;
+  logic [Sources-1:0][USER_DATA_BITS-1:0] wr_data;
+  logic [Sources-1:0][USER_BEAT_BYTES-1:0] wr_keep;
   logic [7:0] answer;
-  logic row_valid, row_ready, open, syncing, restart;
-  logic [8*JOURNAL_ROW_BYTES-1:0] row;
-  logic [15:0] waiting, rows;
+  logic stored_valid, stored_ready, joined_valid, joined_ready, row_valid, row_ready;
+  row_t stored, joined, row;
+  logic open, syncing, restart, late, stray;
+  logic [15:0] waiting, paging, rows;
   logic [63:0] position, lost;
   logic [31:0] blocks, blocks_failed;
-  logic [47:0] now_q;
 
   // What was recorded can be read until the next recording begins.
   logic stopped_q;
   assign restart = stopped_q && out.control.enable.value;
 
   always_ff @(posedge clk) begin : stop
-    stopped_q <= rst || (!out.control.enable.value &&
-                         (stopped_q || (!open && waiting == '0 && rows == '0 && !syncing)));
+    stopped_q <= rst || (!out.control.enable.value && (stopped_q ||
+        (!open && waiting == '0 && paging == '0 && rows == '0 && !syncing)));
   end
 
   fb_store_append u_append (
@@ -162,9 +189,12 @@ module fb_store_recorder
       .restart,
       .cfg_enable(out.control.enable.value && !stopped_q),
       .cfg_ring(out.control.data_ring.value),
+      .cfg_page(out.control.pages.value),
+      .cfg_stride(out.control.pages.value ? '0 : out.stride.pages.value),
       .cfg_base(out.data_address.pages.value),
       .cfg_bytes(out.data_bytes.pages.value),
-      .now(now_q),
+      .now(out.time_ns.nanoseconds.value),
+      .now_seconds(out.time_seconds.seconds.value),
       .s_axis_head_tvalid,
       .s_axis_head_tready,
       .s_axis_head_tdata,
@@ -182,28 +212,44 @@ module fb_store_recorder
       .s_axis_wrsp_tvalid(answer_valid[0]),
       .s_axis_wrsp_tready(answer_ready[0]),
       .s_axis_wrsp_tdata(answer),
-      .m_axis_row_tvalid(row_valid),
-      .m_axis_row_tready(row_ready),
-      .m_axis_row_tdata(row),
+      .m_axis_row_tvalid(stored_valid),
+      .m_axis_row_tready(stored_ready),
+      .m_axis_row_tdata(stored),
       .open,
       .waiting,
       .position
   );
 
-  fb_store_journal u_journal (
+  fb_store_results u_results (
       .clk,
       .rst,
-      .restart,
-      .cfg_ring(out.control.journal_ring.value),
-      .cfg_flush(out.control.flush.value),
-      .cfg_wait(out.control.wait_cycles.value),
-      .cfg_base(out.journal_address.pages.value),
-      .cfg_bytes(out.journal_bytes.pages.value),
-      .cfg_recording(out.recording.recording.value),
-      .sync(out.sync.go.value),
-      .s_axis_row_tvalid(row_valid),
-      .s_axis_row_tready(row_ready),
-      .s_axis_row_tdata(row),
+      .cfg_enable(out.control.results.value),
+      .cfg_wait(out.stride.result_wait.value),
+      .s_axis_result_tvalid,
+      .s_axis_result_tready,
+      .s_axis_result_tdata,
+      .s_axis_row_tvalid(stored_valid),
+      .s_axis_row_tready(stored_ready),
+      .s_axis_row_tdata(stored),
+      .m_axis_row_tvalid(joined_valid),
+      .m_axis_row_tready(joined_ready),
+      .m_axis_row_tdata(joined),
+      .late,
+      .stray
+  );
+
+  fb_store_pages u_pages (
+      .clk,
+      .rst,
+      .cfg_page(out.control.pages.value),
+      .cfg_session({out.session_high.high.value, out.session_low.low.value}),
+      .cfg_extension(out.extension.characters.value),
+      .s_axis_row_tvalid(joined_valid),
+      .s_axis_row_tready(joined_ready),
+      .s_axis_row_tdata(joined),
+      .m_axis_row_tvalid(row_valid),
+      .m_axis_row_tready(row_ready),
+      .m_axis_row_tdata(row),
       .m_axis_wr_tvalid(wr_valid[1]),
       .m_axis_wr_tready(wr_ready[1]),
       .m_axis_wr_tdata(wr_data[1]),
@@ -212,6 +258,31 @@ module fb_store_recorder
       .s_axis_wrsp_tvalid(answer_valid[1]),
       .s_axis_wrsp_tready(answer_ready[1]),
       .s_axis_wrsp_tdata(answer),
+      .waiting(paging)
+  );
+
+  fb_store_index u_index (
+      .clk,
+      .rst,
+      .restart,
+      .cfg_ring(out.control.index_ring.value),
+      .cfg_flush(out.control.flush.value),
+      .cfg_wait(out.control.wait_cycles.value),
+      .cfg_base(out.index_address.pages.value),
+      .cfg_bytes(out.index_bytes.pages.value),
+      .cfg_session(out.session_low.low.value),
+      .sync(out.sync.go.value),
+      .s_axis_row_tvalid(row_valid),
+      .s_axis_row_tready(row_ready),
+      .s_axis_row_tdata(row),
+      .m_axis_wr_tvalid(wr_valid[2]),
+      .m_axis_wr_tready(wr_ready[2]),
+      .m_axis_wr_tdata(wr_data[2]),
+      .m_axis_wr_tkeep(wr_keep[2]),
+      .m_axis_wr_tlast(wr_last[2]),
+      .s_axis_wrsp_tvalid(answer_valid[2]),
+      .s_axis_wrsp_tready(answer_ready[2]),
+      .s_axis_wrsp_tdata(answer),
       .busy(syncing),
       .rows,
       .blocks,
@@ -219,7 +290,9 @@ module fb_store_recorder
       .lost
   );
 
-  fb_store_turns u_turns (
+  fb_store_turns #(
+      .Sources(Sources)
+  ) u_turns (
       .clk,
       .rst,
       .s_axis_wr_tvalid(wr_valid),
@@ -288,26 +361,28 @@ module fb_store_recorder
 
   fate_e fate;
   logic [2:0][63:0] extents_q, bytes_q;
-  logic [31:0] fetched_q, fetch_failed_q;
+  logic [31:0] fetched_q, fetch_failed_q, late_q, stray_q;
 
   always_comb begin : judge
     fate = STORED;
-    if (row[8*JOURNAL_CODE_AT+:8] != ERR_OK) fate = FAILED;
-    if ((row[8*JOURNAL_FLAGS_AT+:8] & JOURNAL_SKIPPED) != '0) fate = SKIPPED;
+    if ((row.flags & ROW_FAILED) != '0) fate = FAILED;
+    if ((row.flags & ROW_SKIPPED) != '0) fate = SKIPPED;
   end
 
   always_ff @(posedge clk) begin : count
-    now_q <= now_q + 1'b1;
+    late_q <= late_q + 32'(late);
+    stray_q <= stray_q + 32'(stray);
     fetched_q <= fetched_q + 32'(fetch_done);
     fetch_failed_q <= fetch_failed_q + 32'(fetch_failed);
     if (row_valid && row_ready) begin
       extents_q[fate] <= extents_q[fate] + 1'b1;
-      bytes_q[fate]   <= bytes_q[fate] + row[8*JOURNAL_LENGTH_AT+:64];
+      bytes_q[fate]   <= bytes_q[fate] + 64'(row.facts.length);
     end
-    if (restart) {extents_q, bytes_q} <= '0;
-    if (rst) begin
-      now_q <= '0;
+    if (restart || rst) begin
       {extents_q, bytes_q} <= '0;
+      {late_q, stray_q} <= '0;
+    end
+    if (rst) begin
       {fetched_q, fetch_failed_q} <= '0;
     end
   end
@@ -320,7 +395,7 @@ module fb_store_recorder
     in.sync.busy.next = syncing;
     in.status.open.next = open;
     in.status.fetching.next = fetching;
-    in.status.waiting.next = waiting;
+    in.status.waiting.next = waiting + paging;
     in.status.rows.next = rows;
     in.status.fetches.next = orders;
     in.data_position.bytes.next = position;
@@ -333,6 +408,14 @@ module fb_store_recorder
     in.blocks.written.next = blocks;
     in.blocks.failed.next = blocks_failed;
     in.rows_lost.rows.next = lost;
+    in.time_ns.nanoseconds.next = out.time_ns.nanoseconds.value + 64'(step_q);
+    in.time_ns.nanoseconds.we = 1'b1;
+    in.time_seconds.nanoseconds.next = second ? part - 30'(SECOND) : part;
+    in.time_seconds.nanoseconds.we = 1'b1;
+    in.time_seconds.seconds.next = seconds;
+    in.time_seconds.seconds.we = 1'b1;
+    in.results.late.next = late_q;
+    in.results.stray.next = stray_q;
     in.fetch.refused.hwset = go && !(order_ready && out.fetch_bytes.bytes.value != '0);
     in.fetched.objects.next = fetched_q;
     in.fetched.failed.next = fetch_failed_q;

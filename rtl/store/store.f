@@ -6,7 +6,9 @@ rtl/store/fb_store_crc32c.sv
 rtl/store/fb_store_digits.sv
 rtl/store/fb_store_page.sv
 rtl/store/fb_store_append.sv
-rtl/store/fb_store_journal.sv
+rtl/store/fb_store_results.sv
+rtl/store/fb_store_pages.sv
+rtl/store/fb_store_index.sv
 rtl/store/fb_store_fetch.sv
 rtl/store/fb_store_turns.sv
 rtl/store/fb_store_csr_pkg.sv

@@ -45,8 +45,7 @@ def test_an_empty_pipeline_as_json(forebay: Run, tmp_path: Path) -> None:
     assert pipeline["source"]["pause"]["xon"] < pipeline["source"]["pause"]["xoff"] < 128 << 10
     assert pipeline["buffer"]["memory"] == "onchip"
     assert [ssd["profile"] for ssd in pipeline["ssds"]] == ["990pro-2tb"]
-    sink = pipeline["sink"]
-    assert sink["data"]["base"] == sink["journal"]["base"] + sink["journal"]["size"]
+    assert (pipeline["sink"]["layout"], pipeline["sink"]["extension"]) == ("objects", "bin")
 
 
 @pytest.mark.parametrize(

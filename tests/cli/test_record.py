@@ -22,8 +22,6 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapReader, wrpcap
 
-from forebay import spec
-
 HEAD = struct.Struct("<4sBBHQQQ")
 MAC, ADDRESS, PORT = "02:46:42:00:00:01", "10.77.0.2", 0xFB01
 PAYLOAD = 1400
@@ -212,30 +210,6 @@ def test_payload_may_wait_elsewhere(forebay: Run, tmp_path: Path, memory: str) -
     words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"]
     forebay("run", tmp_path / "x.toml", *words)
     assert files(tmp_path / "objects") == objects
-
-
-def test_the_journal_lies_on_the_drive(forebay: Run, tmp_path: Path) -> None:
-    """Python reads the drive's image by the published layout, and finds the objects."""
-    objects = make_objects(70, 100, 9000)
-    wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
-    (tmp_path / "x.toml").write_text('[[ssd]]\nprofile = "990pro-2tb"\nimage = "drive.img"\n')
-    forebay("run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out")
-    found = {}
-    with (tmp_path / "drive.img").open("rb") as image:
-        for block in iter(lambda: image.read(spec.JOURNAL_BLOCK_BYTES), b""):
-            magic, rows = struct.unpack_from("<IH", block)
-            if magic != spec.JOURNAL_MAGIC:
-                break
-            for n in range(1, rows + 1):
-                row = block[n * spec.JOURNAL_ROW_BYTES :][: spec.JOURNAL_ROW_BYTES]
-                object_ = HEAD.unpack_from(row)[5]
-                address, length = struct.unpack_from("<QQ", row, spec.JOURNAL_ADDRESS_AT)
-                assert row[spec.JOURNAL_FLAGS_AT] == spec.JOURNAL_WHOLE
-                found[object_] = (address, length)
-        for object_, (address, length) in found.items():
-            image.seek(address)
-            assert image.read(length) == objects[object_]
-    assert found.keys() == objects.keys()
 
 
 def test_elements_work_on_what_comes(forebay: Run, tmp_path: Path) -> None:

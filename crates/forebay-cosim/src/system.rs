@@ -197,6 +197,26 @@ impl System {
         Ok(data)
     }
 
+    /// Puts bytes into the address space of the session as if they had always been there.
+    ///
+    /// # Errors
+    /// Where the range ends past a drive, or the file of a medium fails.
+    pub fn store(&mut self, address: u64, mut bytes: &[u8]) -> std::io::Result<()> {
+        let layout = self
+            .session
+            .as_ref()
+            .map(|session| session.facts().layout());
+        let layout = layout.unwrap_or(Layout::ONE);
+        for (drive, at, count) in layout.pieces(address, bytes.len() as u64) {
+            let ssd = self.machine.ssds.get_mut(drive);
+            let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
+            let (piece, rest) = bytes.split_at(count as usize);
+            ssd.medium_mut().write(at, piece)?;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
     /// What on-board DRAM has done since the start, where the payload is there.
     #[must_use]
     pub fn dram_counters(&self) -> Option<DramCounters> {

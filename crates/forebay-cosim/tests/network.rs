@@ -10,15 +10,18 @@ use std::time::Duration;
 use common::{profile, system};
 use forebay_cosim::{Config, FPGA, System, rtl};
 use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
-use forebay_driver::recorder_port::{RecorderCounters, Recording, Region};
+use forebay_driver::recorder_port::{Layout, RecorderCounters, Recording, Region};
 use forebay_driver::{NetPort, RecorderPort};
 use forebay_model::Time;
 use forebay_model::net::{
     Addresses, Direction, Frame, Network, Objects, Settings, Source, Tap, objects_of, pattern,
 };
-use forebay_spec::net::{Arrival, Header, Place, header::Position};
-use forebay_spec::recorder::journal::{self, Block, Row};
+use forebay_spec::net::{Arrival, Header, Place};
+use forebay_spec::store::index::{Block, Row};
+use forebay_spec::store::page::Facts;
+use forebay_spec::store::{PAGE_BYTES, Session};
 use forebay_spec::streamer::bar0;
+use forebay_store::crc32c;
 
 const LIMIT: Duration = Duration::from_millis(20);
 const SEED: u64 = 7;
@@ -61,20 +64,27 @@ fn net_settings() -> NetSettings {
     }
 }
 
+const SESSION: Session = Session(*b"forebay network.");
 const RECORDING: Recording = Recording {
-    number: 0x1234,
+    session: SESSION.0,
+    layout: Layout::Objects {
+        extension: *b"bin\0",
+    },
     data: Region {
         address: 1 << 20,
         bytes: 512 << 20,
         ring: false,
     },
-    journal: Region {
+    index: Region {
         address: 0,
         bytes: 1 << 20,
         ring: false,
     },
     wait_cycles: 0,
-    flush: false,
+    flush: true,
+    result_wait: None,
+    time: 1_700_000_000_123_456_789,
+    cycle_ps: 3333,
 };
 
 /// Records until the network has nothing more.
@@ -93,24 +103,55 @@ fn record(system: &mut System, settings: &NetSettings, recording: &Recording) ->
     recorder.finish(system, LIMIT).expect("ends")
 }
 
+fn page(system: &System, at: u64) -> [u8; PAGE_BYTES] {
+    let bytes = system.stored(at, PAGE_BYTES).expect("readable");
+    bytes.try_into().expect("a page")
+}
+
 fn rows(system: &System, recording: &Recording) -> Vec<Row> {
     let mut rows = Vec::new();
     for number in 0.. {
-        let at = recording.journal.address + number * journal::BLOCK_BYTES as u64;
-        let bytes = system.stored(at, journal::BLOCK_BYTES).expect("readable");
-        let Ok(block) = Block::parse(&bytes) else {
+        let page = page(system, recording.index.address + number * PAGE_BYTES as u64);
+        let Ok(block) = Block::parse(&page, SESSION, crc32c) else {
             return rows;
         };
-        assert_eq!((block.recording, block.number), (recording.number, number));
-        rows.extend(block.rows().map(|row| row.expect("a row")));
+        assert_eq!(u64::from(block.number), number);
+        rows.extend(block.rows.into_iter().filter(Row::counts));
     }
     rows
 }
 
 fn assert_pattern(bytes: &[u8], row: &Row) {
     let mut expected = vec![0; bytes.len()];
-    pattern(SEED, row.header.object, row.offset(), &mut expected);
-    assert!(bytes == expected, "object {} differs", row.header.object);
+    pattern(SEED, row.object, row.offset, &mut expected);
+    assert!(bytes == expected, "object {} differs", row.object);
+    assert_eq!(row.crc32c, crc32c(0, bytes));
+}
+
+/// The page in front of an extent is the one that software writes, byte by byte.
+fn assert_page(system: &System, row: &Row, sequence: u64) {
+    let facts = Facts {
+        session: SESSION,
+        extension: *b"bin\0",
+        stream: row.stream,
+        object: row.object,
+        offset: row.offset,
+        length: row.length,
+        whole: row.whole(),
+        missing: row.missing,
+        sequence,
+        sender: 0,
+        time: row.time,
+        crc32c: row.crc32c,
+        result: None,
+    };
+    let found = page(system, row.address - PAGE_BYTES as u64);
+    assert!(found == facts.to_page(), "{}", found.escape_ascii());
+    let behind = row.address + u64::from(row.length).next_multiple_of(512);
+    let left = behind.next_multiple_of(PAGE_BYTES as u64) - behind;
+    let filled = system.stored(behind, left as usize).expect("readable");
+    let filler = forebay_spec::store::page::FILLER;
+    assert!(filled.chunks(512).all(|piece| piece == filler));
 }
 
 #[test]
@@ -123,9 +164,11 @@ fn what_the_wire_brings_lies_on_the_ssd() {
     let rows = rows(&system, &RECORDING);
     assert_eq!(rows.len(), 5);
     for (number, row) in rows.iter().enumerate() {
-        assert_eq!(row.header.object, number as u64);
-        assert_eq!(row.header.position, Position::First { total: 3_000_001 });
-        assert!(row.whole && row.stored() && !row.cut);
+        assert_eq!(row.object, number as u64);
+        assert_eq!((row.offset, row.length), (0, 3_000_001));
+        assert!(row.whole() && row.stored());
+        assert!(row.time > RECORDING.time && row.time < RECORDING.time + 10_000_000);
+        assert_page(&system, row, number as u64 * 3_000_001_u64.div_ceil(8940));
         let stored = system.stored(row.address, row.length as usize);
         assert_pattern(&stored.expect("readable"), row);
     }
@@ -180,8 +223,8 @@ fn what_was_recorded_is_sent_back() {
     };
     net.set_destination(&mut system, &to).expect("can be");
     for row in rows(&system, &RECORDING) {
-        let object = row.header.object + 10;
-        let ordered = recorder.fetch(&mut system, row.address, row.length, object, LIMIT);
+        let (bytes, object) = (row.length.into(), row.object + 10);
+        let ordered = recorder.fetch(&mut system, row.address, bytes, object, LIMIT);
         ordered.expect("ordered");
     }
     recorder.finish_fetches(&mut system, LIMIT).expect("ends");

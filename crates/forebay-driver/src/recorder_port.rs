@@ -12,6 +12,9 @@ use crate::error::Error;
 use crate::poll;
 use crate::registers::Registers;
 
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+
 /// Processing elements that have a setting.
 pub const ELEMENTS: usize = 8;
 
@@ -32,19 +35,43 @@ pub struct Region {
     pub ring: bool,
 }
 
+/// How extents lie in their region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// Each with a page in front of it: a tar file.
+    Objects {
+        /// File name extension, padded with NUL.
+        extension: [u8; 4],
+    },
+    /// Payload alone.
+    Samples {
+        /// Bytes from the beginning of one to that of the next, a multiple of 4096; 0: as they come.
+        stride: u32,
+    },
+}
+
 /// Where and how to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Recording {
-    /// Stands in each block of the journal.
-    pub number: u64,
-    /// Where payload goes.
+    /// Tells it from others, in all that is written: a UUID.
+    pub session: [u8; 16],
+    /// How extents lie in their region.
+    pub layout: Layout,
+    /// Where they go.
     pub data: Region,
-    /// Where rows go that say what lies where.
-    pub journal: Region,
-    /// Cycles that a row waits for others to fill a block of the journal; 0: until there are enough.
+    /// Where blocks of the index go that say what lies where.
+    pub index: Region,
+    /// Cycles that a row waits for others to fill a block of the index; 0: until there are enough.
     pub wait_cycles: u32,
-    /// A flush of the SSD after each block of the journal.
+    /// A flush of the SSD before and after each block of the index.
     pub flush: bool,
+    /// Cycles that the row of a whole object waits for its result; none: there are no results.
+    pub result_wait: Option<u32>,
+    /// What time it is: nanoseconds since 1970.
+    pub time: u64,
+    /// How long a cycle of the core's clock takes, in picoseconds, below 256 ns.
+    pub cycle_ps: u32,
 }
 
 /// Extents with the same fate.
@@ -65,12 +92,16 @@ pub struct RecorderCounters {
     pub skipped: Extents,
     /// Answered with an error by the streamer.
     pub failed: Extents,
-    /// Blocks of the journal, begun.
+    /// Blocks of the index that have their answer.
     pub blocks: u64,
-    /// Blocks that the streamer answered with an error.
+    /// Blocks, or flushes before them, that the streamer answered with an error.
     pub blocks_failed: u64,
-    /// Rows without room in the journal.
+    /// Rows without room in the index, or of a block that failed.
     pub rows_lost: u64,
+    /// Whole objects that went without their result.
+    pub results_late: u64,
+    /// Results without an object.
+    pub results_stray: u64,
     /// Bytes of the region for data that are taken, up to its end where it is a ring.
     pub position: u64,
     /// Objects read back, since reset.
@@ -84,7 +115,7 @@ pub struct RecorderCounters {
 pub struct RecorderStatus {
     /// An extent has begun and not ended.
     pub open: bool,
-    /// Extents without an answer of the streamer.
+    /// Extents on their way to the index.
     pub waiting: u64,
     /// Rows that are not in a block yet.
     pub rows: u64,
@@ -135,19 +166,19 @@ impl RecorderPort {
         recording: &Recording,
         capacity: u64,
     ) -> Result<(), Error> {
-        let Recording { data, journal, .. } = *recording;
+        let Recording { data, index, .. } = *recording;
         data.check("the region for data", capacity)?;
-        journal.check("the region for the journal", capacity)?;
-        if data.address < journal.address + journal.bytes
-            && journal.address < data.address + data.bytes
-        {
+        index.check("the region for the index", capacity)?;
+        if data.address < index.address + index.bytes && index.address < data.address + data.bytes {
             return Err(Error::Refused {
-                field: "the region for the journal",
-                value: journal.text(),
+                field: "the region for the index",
+                value: index.text(),
                 limit: format!("the region for data is {}", data.text()),
                 remedy: "let one end where the other begins",
             });
         }
+        let tick = recording.tick()?;
+        let (extension, stride) = recording.layout.check()?;
         if self.status(bus)?.is_busy() {
             return Err(Error::Refused {
                 field: "the recorder's status",
@@ -156,13 +187,25 @@ impl RecorderPort {
                 remedy: "wait until it has ended, or reset the card",
             });
         }
+        let [low, high] = recording.session_words();
+        let second = regs::time_seconds::SECONDS.put(recording.time / SECOND)
+            | regs::time_seconds::NANOSECONDS.put(recording.time % SECOND);
+        let stride = regs::stride::PAGES.put(stride >> PAGE_BYTES.trailing_zeros())
+            | regs::stride::RESULT_WAIT.put(recording.result_wait.unwrap_or(0).into());
+        let extension =
+            regs::extension::CHARACTERS.put(extension) | regs::extension::TICK.put(tick);
         let writes = [
             (regs::control::OFFSET, 0),
-            (regs::recording::OFFSET, recording.number),
+            (regs::session_low::OFFSET, low),
+            (regs::session_high::OFFSET, high),
+            (regs::extension::OFFSET, extension),
+            (regs::stride::OFFSET, stride),
             (regs::data_address::OFFSET, data.address),
             (regs::data_bytes::OFFSET, data.bytes),
-            (regs::journal_address::OFFSET, journal.address),
-            (regs::journal_bytes::OFFSET, journal.bytes),
+            (regs::index_address::OFFSET, index.address),
+            (regs::index_bytes::OFFSET, index.bytes),
+            (regs::time_seconds::OFFSET, second),
+            (regs::time_ns::OFFSET, recording.time),
             (regs::control::OFFSET, recording.control()),
         ];
         self.registers.write_all(bus, &writes)
@@ -197,14 +240,14 @@ impl RecorderPort {
         // One may have begun in between: its row would come behind the sync, and wait for ever.
         self.wait(bus, limit, "the end of the last extent", quiet)?;
         self.registers.write(bus, regs::sync::OFFSET, 1)?;
-        self.wait(bus, limit, "the writing of the journal's rows", |status| {
+        self.wait(bus, limit, "the writing of the index's rows", |status| {
             status.rows == 0
         })?;
         let synced = poll::wait(bus, limit, |bus| {
             let sync = self.registers.read(bus, regs::sync::OFFSET)?;
             Ok((regs::sync::BUSY.get(sync) == 0).then_some(()))
         })?;
-        synced.ok_or_else(|| late("the answer to the journal's last block", limit, "none"))?;
+        synced.ok_or_else(|| late("the answer to the index's last block", limit, "none"))?;
         self.counters(bus)
     }
 
@@ -259,6 +302,7 @@ impl RecorderPort {
         let mut read = |offset| self.registers.read(bus, offset);
         let blocks = read(regs::blocks::OFFSET)?;
         let fetched = read(regs::fetched::OFFSET)?;
+        let results = read(regs::results::OFFSET)?;
         Ok(RecorderCounters {
             stored: Extents {
                 extents: read(regs::stored_extents::OFFSET)?,
@@ -275,6 +319,8 @@ impl RecorderPort {
             blocks: regs::blocks::WRITTEN.get(blocks),
             blocks_failed: regs::blocks::FAILED.get(blocks),
             rows_lost: read(regs::rows_lost::OFFSET)?,
+            results_late: regs::results::LATE.get(results),
+            results_stray: regs::results::STRAY.get(results),
             position: read(regs::data_position::OFFSET)?,
             fetched: regs::fetched::OBJECTS.get(fetched),
             fetches_failed: regs::fetched::FAILED.get(fetched),
@@ -313,12 +359,68 @@ impl RecorderStatus {
     }
 }
 
+impl Layout {
+    /// Contents of the registers for extension and stride.
+    fn check(&self) -> Result<(u64, u64), Error> {
+        match *self {
+            Self::Objects { extension } => {
+                let text = extension.iter().position(|byte| *byte == 0);
+                let (text, padding) = extension.split_at(text.unwrap_or(extension.len()));
+                let plain = text.iter().all(u8::is_ascii_alphanumeric) && !text.is_empty();
+                if !plain || padding.iter().any(|byte| *byte != 0) {
+                    return Err(Error::Refused {
+                        field: "the file name extension",
+                        value: format!("{:?}", String::from_utf8_lossy(&extension)),
+                        limit: "one to four letters or digits".into(),
+                        remedy: "take another one, such as bin",
+                    });
+                }
+                Ok((u32::from_le_bytes(extension).into(), 0))
+            }
+            Self::Samples { stride } if u64::from(stride).is_multiple_of(PAGE_BYTES) => {
+                Ok((0, stride.into()))
+            }
+            Self::Samples { stride } => Err(Error::Refused {
+                field: "the stride of samples",
+                value: stride.to_string(),
+                limit: "a multiple of 4096".into(),
+                remedy: "round it up",
+            }),
+        }
+    }
+}
+
 impl Recording {
+    fn session_words(&self) -> [u64; 2] {
+        let (words, _) = self.session.as_chunks::<8>();
+        [0, 1].map(|word| {
+            words
+                .get(word)
+                .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        })
+    }
+
+    /// Nanoseconds of a cycle in 2^-24.
+    fn tick(&self) -> Result<u64, Error> {
+        let tick = (u64::from(self.cycle_ps) << 24) / 1000;
+        if u32::try_from(tick).is_ok() && tick > 0 {
+            return Ok(tick);
+        }
+        Err(Error::Parameter {
+            parameter: "picoseconds of a cycle",
+            value: self.cycle_ps.into(),
+            limit: "above 0 and below 256 ns".into(),
+        })
+    }
+
     fn control(&self) -> u64 {
+        let objects = matches!(self.layout, Layout::Objects { .. });
         regs::control::ENABLE.put(1)
             | regs::control::DATA_RING.put(self.data.ring.into())
-            | regs::control::JOURNAL_RING.put(self.journal.ring.into())
+            | regs::control::INDEX_RING.put(self.index.ring.into())
             | regs::control::FLUSH.put(self.flush.into())
+            | regs::control::PAGES.put(objects.into())
+            | regs::control::RESULTS.put(self.result_wait.is_some().into())
             | regs::control::WAIT_CYCLES.put(self.wait_cycles.into())
     }
 }

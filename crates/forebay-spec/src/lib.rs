@@ -8,7 +8,7 @@
 //! * [`net`]: frames with payload, pause frames, what becomes of a frame.
 //! * [`nvme`]: the parts of *NVM Express Base 2.0c* and *NVM Command Set 1.0c* that we speak.
 //! * [`pci`]: configuration space as both a model and a driver see it.
-//! * [`recorder`]: registers of the recorder, and its journal on the SSD.
+//! * [`recorder`]: registers of the recorder.
 //! * [`store`]: tar files and their index on the SSD.
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
 #![no_std]

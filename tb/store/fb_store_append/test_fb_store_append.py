@@ -11,11 +11,24 @@ from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamSink, AxiStreamSource
 
 import harness
-from extents import BEAT, PAGE, PATIENCE_US, Extent, Region, Row, Streamer, extent
+from extents import (
+    BEAT,
+    PAGE,
+    PATIENCE_US,
+    Extent,
+    Region,
+    Row,
+    Streamer,
+    extent,
+    failed,
+    word_stream,
+)
 from forebay import spec
 from runner import simulate
 
 DEPTH = 64
+LONGEST = 64 * PAGE  # of an extent
+SECONDS = 1 << 33  # the second clock is so much ahead: nobody takes one for the other
 
 
 class Bench:
@@ -26,21 +39,26 @@ class Bench:
         self.streamer = Streamer(dut, fail)
         self.objects = harness.axi_stream(AxiStreamSource, dut, "s_axis_object")
         self.heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_head")
-        self.rows = harness.axi_stream(AxiStreamSink, dut, "m_axis_row")
+        self.rows = word_stream(AxiStreamSink, dut, "m_axis_row")
         self.region = Region(0, 0, False)
         self.due: list[Row] = []
         self.times = [0]
 
-    async def start(self, pages: int, ring: bool = False, base: int = 7) -> None:
-        """Reset with a region of so many pages; taking extents is enabled."""
+    async def start(self, pages: int, ring: bool = False, base: int = 7, **layout: int) -> None:
+        """Reset with a region of so many pages; taking extents is enabled.
+
+        `layout` is `page` or `stride`, the latter in bytes.
+        """
         dut = self.dut
-        self.region = Region(base * PAGE, pages * PAGE, ring)
+        self.region = Region(base * PAGE, pages * PAGE, ring, longest=LONGEST, **layout)
+        dut.cfg_page.value = layout.get("page", 0)
+        dut.cfg_stride.value = layout.get("stride", 0) // PAGE
         dut.restart.value = 0
         dut.cfg_enable.value = 1
         dut.cfg_ring.value = ring
         dut.cfg_base.value = base
         dut.cfg_bytes.value = pages
-        dut.now.value = 0
+        dut.now.value = dut.now_seconds.value = 0
         cocotb.start_soon(self.clock())
         await harness.start(dut)
 
@@ -49,6 +67,7 @@ class Bench:
         while True:
             await harness.step(self.dut.clk)
             self.dut.now.value = harness.cycle()
+            self.dut.now_seconds.value = harness.cycle() + SECONDS
 
     def stall(self, idle: float, stall: float) -> None:
         """Pause sources and sinks at random."""
@@ -66,10 +85,11 @@ class Bench:
     async def row(self) -> Row:
         """Take the next row; its time is not before that of the last one."""
         found = await with_timeout(self.rows.recv(), PATIENCE_US, "us")
-        row, time = Row.parse(bytes(found.tdata))
-        assert self.times[-1] <= time <= harness.cycle()
-        self.times.append(time)
-        return row
+        row = Row.unpack(found.tdata[0])
+        assert self.times[-1] <= row.time <= harness.cycle()
+        assert row.seconds == row.time + SECONDS
+        self.times.append(row.time)
+        return row.untimed()
 
     async def check(self) -> list[Row]:
         """Take all rows; they and the writes are those that are due, and nothing is left."""
@@ -78,10 +98,10 @@ class Bench:
         for due in self.due:
             row = await self.row()
             code = 0
-            if not due.flags & spec.JOURNAL_SKIPPED:
+            if not due.flags & spec.ROW_SKIPPED:
                 code = self.streamer.codes[answered]
                 answered += 1
-            assert row == due._replace(code=code)
+            assert row == failed(due, code)
             found.append(row)
         assert self.streamer.writes == self.region.writes
         await harness.step(self.dut.clk, 10)
@@ -91,38 +111,42 @@ class Bench:
         return found
 
 
+LAYOUTS = ({}, {"page": 1}, {"stride": 2 * PAGE})
+
+
 @cocotb.test()
-@cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4], ring=[False, True])
-async def any_extents(dut, idle: float, stall: float, ring: bool) -> None:
+@cocotb.parametrize(stall=[0.0, 0.4], ring=[False, True], layout=LAYOUTS)
+async def any_extents(dut, stall: float, ring: bool, layout: dict[str, int]) -> None:
     """Each lies where it has to, the region's end included, and its row says so."""
     bench = Bench(dut, fail=0.3)
-    await bench.start(6 if ring else 30, ring, base=random.getrandbits(40))
-    bench.stall(idle, stall)
+    await bench.start(8 if ring else 40, ring, random.getrandbits(40), **layout)
+    bench.stall(stall, stall)
     for _ in range(14):
         bench.send(extent())
     # One that goes over the end, and what comes behind it.
     bench.send(extent(bench.region.size - bench.region.at % bench.region.size + 70))
-    for _ in range(10):
+    for _ in range(20):
         bench.send(extent())
     rows = await bench.check()
-    flags = {row.flags & ~spec.JOURNAL_WHOLE for row in rows}
-    assert flags == {0, spec.JOURNAL_CUT} | (set() if ring else {spec.JOURNAL_SKIPPED})
-    assert any(row.code for row in rows)
+    flags = {row.flags & (spec.ROW_CUT | spec.ROW_SKIPPED) for row in rows}
+    skips = not ring or "stride" in layout
+    assert flags == {0, spec.ROW_CUT} | ({spec.ROW_SKIPPED} if skips else set())
+    assert any(row.flags & spec.ROW_FAILED for row in rows)
 
 
 @cocotb.test()
-@cocotb.parametrize(pages=[0, 1, 2], ring=[False, True])
-async def small_regions(dut, pages: int, ring: bool) -> None:
+@cocotb.parametrize(pages=[0, 1, 2, 3], ring=[False, True], layout=LAYOUTS)
+async def small_regions(dut, pages: int, ring: bool, layout: dict[str, int]) -> None:
     """A region of a page, or of none: what fits exactly is not cut, what does not is."""
     bench = Bench(dut)
-    await bench.start(pages, ring)
+    await bench.start(pages, ring, **layout)
     for length in (PAGE, PAGE + 1, 1, 2 * PAGE, 3 * PAGE + 7, BEAT):
         bench.send(extent(length))
     rows = await bench.check()
-    if not pages:
-        assert all(row.flags & spec.JOURNAL_SKIPPED for row in rows)
-    elif ring:
-        assert not any(row.flags & spec.JOURNAL_SKIPPED for row in rows)
+    if pages < (2 if layout else 1):
+        assert all(row.flags & spec.ROW_SKIPPED for row in rows)
+    elif ring and "stride" not in layout:
+        assert not any(row.flags & spec.ROW_SKIPPED for row in rows)
 
 
 @cocotb.test()
@@ -131,15 +155,24 @@ async def whole_and_cut(dut) -> None:
     bench = Bench(dut)
     await bench.start(1, ring=True)
     bench.send(extent(2 * PAGE + 5, broken=False, missing=3))
-    first, second, third = await bench.check()
-    assert [row.flags for row in (first, second, third)] == [spec.JOURNAL_CUT] * 2 + [0]
-    assert [row.missing for row in (first, second, third)] == [3, 0, 0]
-    places = [
-        int.from_bytes(row.header[spec.FRAMING_PLACE_AT :], "little") for row in (second, third)
-    ]
-    assert places[1] - places[0] == PAGE
+    rows = await bench.check()
+    cut = spec.ROW_CUT | spec.ROW_COUNTS
+    assert [row.flags for row in rows] == [cut, cut, spec.ROW_COUNTS]
+    assert [row.missing for row in rows] == [3, 0, 0]
+    assert [row.offset - rows[0].offset for row in rows] == [0, PAGE, 2 * PAGE]
     bench.send(extent(PAGE, broken=False))
-    assert (await bench.check())[0].flags == spec.JOURNAL_WHOLE
+    assert (await bench.check())[0].flags == spec.ROW_WHOLE | spec.ROW_COUNTS
+
+
+@cocotb.test()
+async def longest(dut) -> None:
+    """What is longer than a row can say is cut, with a page in front of each part."""
+    bench = Bench(dut)
+    await bench.start(2 * LONGEST // PAGE + 8, page=1)
+    bench.send(extent(LONGEST + 1, broken=False))
+    bench.send(extent(LONGEST, broken=False))
+    rows = await bench.check()
+    assert [row.length for row in rows] == [LONGEST, 1, LONGEST]
 
 
 @cocotb.test()
@@ -246,7 +279,7 @@ async def no_room(dut) -> None:
     await bench.start(4)
     bench.send(extent(10 * BEAT))
     await harness.until(dut.clk, dut.m_axis_wr_tlast)
-    dut.u_rows.level_q.value = DEPTH
+    dut.u_extents.level_q.value = DEPTH
     await harness.step(dut.clk, 3)
 
 
@@ -258,6 +291,13 @@ async def restart_in_mid_extent(dut) -> None:
     bench.send(extent(PAGE))
     await harness.until(dut.clk, dut.open)
     dut.restart.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def page_and_stride(dut) -> None:
+    """Two layouts at once must be noticed."""
+    await Bench(dut).start(4, page=1, stride=PAGE)
     await harness.step(dut.clk, 3)
 
 
@@ -287,7 +327,7 @@ async def withdraw_row(dut) -> None:
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_store_append", {"Depth": DEPTH}, **options)
+    simulate(__file__, "fb_store_append", {"Depth": DEPTH, "MaxBeats": LONGEST // BEAT}, **options)
 
 
 def test_append() -> None:
@@ -300,6 +340,7 @@ def test_append() -> None:
     [
         ("no_room", "row_has_room"),
         ("restart_in_mid_extent", "restarts_at_rest"),
+        ("page_and_stride", "page_or_stride"),
         ("stray_answer", "answers_are_awaited"),
         ("withdraw", "m_axis_wr: valid fell"),
         ("withdraw_row", "m_axis_row: valid fell"),

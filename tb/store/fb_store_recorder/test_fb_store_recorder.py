@@ -3,22 +3,41 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import struct
+import tarfile
+import uuid
 
 import cocotb
 from cocotb.triggers import with_timeout
-from cocotbext.axi import AxiStreamSink, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
-from extents import PAGE, PATIENCE_US, Extent, Reader, Region, Row, Streamer, blocks_of, extent
+from extents import (
+    PAGE,
+    PATIENCE_US,
+    Extent,
+    Reader,
+    Region,
+    Row,
+    Streamer,
+    Write,
+    blocks_of,
+    extent,
+    failed,
+    word_stream,
+)
 from forebay import recorder_regs as regs
 from forebay import spec
 from runner import simulate
 
-ENABLE, DATA_RING, JOURNAL_RING, FLUSH = (1 << bit for bit in range(4))
-JOURNAL = 1 << 40  # above all data
+ENABLE, DATA_RING, INDEX_RING, FLUSH, PAGES, RESULTS = (1 << bit for bit in range(6))
+INDEX = 1 << 40  # above all data
 ORDERS = 16
+TIME = 1_700_000_000_999_999_000  # a thousand nanoseconds later the second is over
+TICK = 3.3333  # nanoseconds of a cycle
 
 
 class Bench:
@@ -30,11 +49,12 @@ class Bench:
         self.control = harness.axil_master(dut, "s_axil_rec")
         self.objects = harness.axi_stream(AxiStreamSource, dut, "s_axis_object")
         self.heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_head")
+        self.results = word_stream(AxiStreamSource, dut, "s_axis_result")
         self.fetched = harness.axi_stream(AxiStreamSink, dut, "m_axis_object")
         self.fetched_heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head")
         self.region = Region(0, 0, False)
         self.due: list[Row] = []
-        self.number = 0
+        self.session = uuid.UUID(int=0)
 
     def stall(self, idle: float, stall: float) -> None:
         """Pause sources and sinks at random."""
@@ -58,17 +78,27 @@ class Bench:
         high, low = regs.FIELDS[name][field]
         return value >> low & (1 << high - low + 1) - 1
 
-    async def begin(self, pages: int, journal_pages: int = 100, control: int = 0) -> None:
+    async def begin(
+        self, pages: int, index_pages: int = 100, control: int = 0, stride: int = 0
+    ) -> None:
         """Begin a recording into regions of so many pages."""
-        self.number = random.getrandbits(64)
-        self.region = Region(random.getrandbits(20) * PAGE, pages * PAGE, bool(control & DATA_RING))
+        self.session = uuid.UUID(bytes=random.randbytes(16), version=4)
+        base = random.getrandbits(20) * PAGE
+        ring, page = bool(control & DATA_RING), bool(control & PAGES)
+        self.region = Region(base, pages * PAGE, ring, page, stride)
         self.due = []
+        low, high = struct.unpack("<QQ", self.session.bytes)
         settings = {
-            "recording": self.number,
+            "session_low": low,
+            "session_high": high,
+            "extension": int.from_bytes(b"raw", "little") | int(TICK * 2**24) << 32,
+            "stride": stride | 500 << 32,
             "data_address": self.region.base,
             "data_bytes": self.region.size,
-            "journal_address": JOURNAL,
-            "journal_bytes": journal_pages * PAGE,
+            "index_address": INDEX,
+            "index_bytes": index_pages * PAGE,
+            "time_seconds": TIME // 10**9 | TIME % 10**9 << 34,
+            "time_ns": TIME,
             "control": control | ENABLE,
         }
         for name, value in settings.items():
@@ -82,7 +112,7 @@ class Bench:
 
     async def until(self, name: str, field: str, value: int = 0) -> None:
         """Read a field until it has this value."""
-        for _ in range(2000):
+        for _ in range(4000):
             if await self.get(name, field) == value:
                 return
         raise TimeoutError(f"{name}.{field} is not {value}")
@@ -98,53 +128,195 @@ class Bench:
         await self.until("sync", "busy")
         assert await self.get("status", "rows") == 0
 
-    async def check(self, rows_lost: int = 0) -> list[int]:
-        """Compare data, rows and counters with what has to be; returns the rows' flags."""
-        answered = list(zip(self.streamer.writes, self.streamer.codes, strict=True))
-        data = [(write, code) for write, code in answered if write.address < JOURNAL]
-        journal = [(write, code) for write, code in answered if write.address >= JOURNAL]
+    def answered(self) -> tuple[list, list, list]:
+        """Return writes with their answers: of payload, of pages, of blocks."""
+        data, pages, blocks = [], [], []
+        for write, code in self.streamer.answered():
+            if not write.data:
+                continue
+            page = self.region.page and write.data[257:262] == b"ustar"
+            kind = blocks if write.address >= INDEX else pages if page else data
+            kind.append((write, code))
+        return data, pages, blocks
+
+    def rows(self) -> list[Row]:
+        """Return what has to stand in the index, answers included."""
+        data, pages, _ = self.answered()
         assert [write for write, _ in data] == self.region.writes
-        codes = iter([code for _, code in data])
-        skipped = spec.JOURNAL_SKIPPED
-        due = [row if row.flags & skipped else row._replace(code=next(codes)) for row in self.due]
-        blocks = list(blocks_of([write for write, _ in journal]))
+        codes, page_codes = iter(data), iter(pages)
+        rows = []
+        for row in self.due:
+            if not row.flags & spec.ROW_SKIPPED:
+                row = failed(row, next(codes)[1])
+            if self.region.page and not row.flags & (spec.ROW_SKIPPED | spec.ROW_FAILED):
+                page, code = next(page_codes)
+                assert page.address == row.address - PAGE
+                row = failed(row, code)
+            rows.append(row)
+        return rows
+
+    async def check(self, rows_lost: int = 0) -> list[Row]:
+        """Compare data, rows and counters with what has to be; returns the rows."""
+        due = self.rows()
+        written = self.answered()[2]
+        low = struct.unpack("<QQ", self.session.bytes)[0]
+        blocks = list(blocks_of((write for write, _ in written), low))
         assert [block.number for block in blocks] == list(range(len(blocks)))
-        assert all(block.recording == self.number for block in blocks)
-        rows = [Row.parse(row) for block in blocks for row in block.rows]
-        assert [row for row, _ in rows] == due[: len(due) - rows_lost]
-        times = [time for _, time in rows]
-        assert times == sorted(times)
-        failed = [row for row in due if row.code]
-        skips = [row for row in due if row.flags & skipped]
-        stored = [row for row in due if not row.code and not row.flags & skipped]
-        for name, those in {"stored": stored, "skipped": skips, "failed": failed}.items():
+        found = [row for block in blocks for row in block.rows]
+        times = [row["time"] for row in found]
+        assert times == sorted(times) and (not times or times[0] > TIME)
+        # Flags of results are looked at elsewhere.
+        expected = [row.columns() | {"time": time} for row, time in zip(due, times, strict=False)]
+        assert found == expected
+        assert len(due) - len(found) == rows_lost
+        skips = [row for row in due if row.flags & spec.ROW_SKIPPED]
+        fails = [row for row in due if row.flags & spec.ROW_FAILED]
+        stored = [row for row in due if not row.flags & (spec.ROW_SKIPPED | spec.ROW_FAILED)]
+        for name, those in {"stored": stored, "skipped": skips, "failed": fails}.items():
             assert await self.get(f"{name}_extents") == len(those)
             assert await self.get(f"{name}_bytes") == sum(row.length for row in those)
         assert await self.get("blocks", "written") == len(blocks)
-        assert await self.get("blocks", "failed") == sum(code != 0 for _, code in journal)
         assert await self.get("rows_lost") == rows_lost
         assert await self.get("data_position") == self.region.at
         self.streamer.writes.clear()
         self.streamer.codes.clear()
-        return [row.flags for row in due]
+        return due
+
+
+LAYOUTS = {"samples": (0, 0), "stride": (0, 2 * PAGE), "objects": (PAGES, 0)}
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.4], control=[0, DATA_RING | FLUSH | 300 << 32])
-async def any_recordings(dut, stall: float, control: int) -> None:
-    """Data, journal and counters agree, and each recording begins anew."""
+@cocotb.parametrize(stall=[0.0, 0.4], ring=[0, DATA_RING], layout=list(LAYOUTS))
+async def any_recordings(dut, stall: float, ring: int, layout: str) -> None:
+    """Data, index and counters agree, and each recording begins anew."""
     bench = Bench(dut, fail=0.2)
     bench.stall(stall, stall)
     await harness.start(dut)
-    for count in (25, 1, 90):
-        await bench.begin(6 if control & DATA_RING else 10, control=control)
+    control, stride = LAYOUTS[layout]
+    for count in (25, 1, 70):
+        await bench.begin(8 if ring else 30, 100, control | ring | 2000 << 32, stride)
         for _ in range(count):
             length = random.randrange(1, 100) if count > 30 else None
             bench.send(extent(length))
         await bench.end()
-        flushes = {write.flush for write in bench.streamer.writes if write.address >= JOURNAL}
-        assert flushes == {bool(control & FLUSH)}
-        await bench.check()
+        # A block whose write failed is counted; its rows are lost.
+        _, _, blocks = bench.answered()
+        low = struct.unpack("<QQ", bench.session.bytes)[0]
+        lost = [len(each.rows) for each in blocks_of((write for write, _ in blocks), low)]
+        broken = sum(rows for rows, (_, code) in zip(lost, blocks, strict=True) if code)
+        assert await bench.get("rows_lost") == broken
+        rows = bench.rows()
+        assert sum(lost) == len(rows)
+        assert await bench.get("blocks", "failed") == sum(code != 0 for _, code in blocks)
+        fails = [row for row in rows if row.flags & spec.ROW_FAILED]
+        assert await bench.get("failed_extents") == len(fails)
+        bench.streamer.forget()
+
+
+def tar_of(writes: list[Write], region: Region) -> bytes:
+    """Return the data region with the end of a tar file behind it."""
+    image = bytearray(region.at)
+    for write in writes:
+        if write.data and write.address < INDEX:
+            at = write.address - region.base
+            image[at : at + len(write.data)] = write.data
+    end = io.BytesIO()
+    with tarfile.open(fileobj=end, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("recording.json"))
+    return bytes(image) + end.getvalue()
+
+
+def opened(bench: Bench) -> tarfile.TarFile:
+    """Return it as Python's own library sees it."""
+    return tarfile.TarFile(fileobj=io.BytesIO(tar_of(bench.streamer.writes, bench.region)))
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.4])
+async def a_tar_file(dut, stall: float) -> None:
+    """Python's tar library finds each extent, whole, and beside it what the index says of it."""
+    bench = Bench(dut)
+    bench.stall(stall, stall)
+    await harness.start(dut)
+    await bench.begin(100, control=PAGES | FLUSH | RESULTS)
+    sent = [extent(missing=random.choice([0, 7, 2**40])) for _ in range(20)]
+    for what in sent:
+        bench.send(what)
+    await bench.end()
+    archive = opened(bench)
+    *members, end = archive.getmembers()
+    assert end.name == "recording.json" and len(members) == 2 * len(sent)
+    for what, row, beside, member in zip(sent, bench.due, members[::2], members[1::2], strict=True):
+        name = f"{bench.session}/{row.stream:05}/{row.object:020}"
+        name += "" if row.whole else f"@{row.offset:020}"
+        assert (beside.name, member.name) == (f"{name}.json", f"{name}.raw")
+        assert archive.extractfile(member).read() == what.data
+        assert member.mtime - TIME // 10**9 in (0, 1)
+        said = json.load(archive.extractfile(beside))
+        numbers = ("object", "stream", "offset", "length", "missing", "sequence", "sender")
+        assert {name: said[name] for name in numbers} == {
+            name: getattr(row, name) for name in numbers
+        }
+        assert said["whole"] is bool(row.whole) and said["crc32c"] == f"{row.crc32c:08x}"
+        assert said["time_ns"] // 10**9 == member.mtime
+        assert said["class"] is None and said["score"] is None
+    # A flush lies between all data of a block's rows and the block.
+    kinds = [
+        "flush" if not write.data else "block" if write.address >= INDEX else "data"
+        for write in bench.streamer.writes
+    ]
+    assert kinds == ["data"] * (2 * len(sent)) + ["flush", "block"]
+
+
+@cocotb.test()
+async def results(dut) -> None:
+    """Class and score of a whole object stand in its page and its row."""
+    bench = Bench(dut)
+    await harness.start(dut)
+    await bench.begin(100, control=PAGES | RESULTS)
+    expected = []
+    for number in range(6):
+        what = extent(200, broken=False)
+        bench.send(what)
+        row = bench.due[-1]
+        score = random.choice([0.5, -1.25, 1e6 + 0.5])
+        bits = struct.unpack("<I", struct.pack("<f", score))[0]
+        if number % 3:
+            word = bits << 96 | number << 80 | row.stream << 64 | row.object
+            bench.results.send_nowait(AxiStreamFrame([word]))
+            expected.append((number, score))
+        else:
+            expected.append((None, None))
+            # Numbers of streams are any here: the next one must not be taken for a later object.
+            await bench.until("status", "waiting")
+    await bench.end()
+    archive = opened(bench)
+    texts = [json.load(archive.extractfile(each)) for each in archive.getmembers()[:-1:2]]
+    assert [(text["class"], text["score"]) for text in texts] == expected
+    low = struct.unpack("<QQ", bench.session.bytes)[0]
+    written = bench.answered()[2]
+    rows = [row for block in blocks_of((write for write, _ in written), low) for row in block.rows]
+    flags = [row["flags"] & (spec.ROW_RESULT | spec.ROW_LATE) for row in rows]
+    assert flags == [spec.ROW_RESULT if each[0] else spec.ROW_LATE for each in expected]
+    assert await bench.get("results", "late") == 2
+
+
+@cocotb.test()
+async def clock(dut) -> None:
+    """Time goes on with the cycles, over the end of a second too."""
+    bench = Bench(dut)
+    await harness.start(dut)
+    await bench.begin(4)
+    began = harness.cycle()
+    assert abs(await bench.get("time_ns") - TIME) < 100 * TICK
+    await harness.step(dut.clk, 600)
+    passed = await bench.get("time_ns") - TIME
+    assert abs(passed - (harness.cycle() - began) * TICK) < 100
+    seconds = await bench.get("time_seconds", "seconds")
+    within = await bench.get("time_seconds", "nanoseconds")
+    assert seconds == TIME // 10**9 + 1 and 0 <= within < 3000
+    assert abs(seconds * 10**9 + within - await bench.get("time_ns")) < 200
 
 
 @cocotb.test()
@@ -167,12 +339,12 @@ async def waits_while_disabled(dut) -> None:
 
 
 @cocotb.test()
-async def journal_without_room(dut) -> None:
+async def index_without_room(dut) -> None:
     """Rows that find no room are counted; the data are stored, and the counters say so."""
     bench = Bench(dut)
     await harness.start(dut)
-    await bench.begin(200, journal_pages=1)
-    for _ in range(spec.JOURNAL_ROWS + 20):
+    await bench.begin(200, index_pages=1)
+    for _ in range(spec.INDEX_ROWS + 20):
         bench.send(extent(random.randrange(1, 70)))
     await bench.end()
     await bench.check(rows_lost=20)

@@ -5,7 +5,6 @@ use super::{Constant, Group};
 use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
-use crate::recorder::journal;
 use crate::store::index;
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
 
@@ -284,31 +283,6 @@ pub const GROUPS: &[Group] = &[
             count("FRAMING_SEQUENCE_AT", header::SEQUENCE_AT as u64),
             count("FRAMING_OBJECT_AT", header::OBJECT_AT as u64),
             count("FRAMING_PLACE_AT", header::PLACE_AT as u64),
-        ],
-    },
-    Group {
-        title: "Journal of the recorder: bytes of a block and of a row in it",
-        constants: &[
-            count("JOURNAL_BLOCK_BYTES", journal::BLOCK_BYTES as u64),
-            count("JOURNAL_ROW_BYTES", journal::ROW_BYTES as u64),
-            count("JOURNAL_ROWS", journal::ROWS as u64),
-            code(
-                "JOURNAL_MAGIC",
-                32,
-                u32::from_le_bytes(journal::MAGIC) as u64,
-            ),
-            count("JOURNAL_ROWS_AT", journal::ROWS_AT as u64),
-            count("JOURNAL_RECORDING_AT", journal::RECORDING_AT as u64),
-            count("JOURNAL_NUMBER_AT", journal::NUMBER_AT as u64),
-            count("JOURNAL_MISSING_AT", journal::MISSING_AT as u64),
-            count("JOURNAL_ADDRESS_AT", journal::ADDRESS_AT as u64),
-            count("JOURNAL_LENGTH_AT", journal::LENGTH_AT as u64),
-            count("JOURNAL_TIME_AT", journal::TIME_AT as u64),
-            count("JOURNAL_CODE_AT", journal::CODE_AT as u64),
-            count("JOURNAL_FLAGS_AT", journal::FLAGS_AT as u64),
-            code("JOURNAL_WHOLE", 8, journal::WHOLE as u64),
-            code("JOURNAL_CUT", 8, journal::CUT as u64),
-            code("JOURNAL_SKIPPED", 8, journal::SKIPPED as u64),
         ],
     },
     Group {

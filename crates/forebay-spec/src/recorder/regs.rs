@@ -13,7 +13,7 @@ pub mod version {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x000;
     /// Value after reset.
-    pub const RESET: u64 = 0x3152424600000100;
+    pub const RESET: u64 = 0x3152424600010000;
     /// Patch: Changes nothing for software.
     pub const PATCH: Field = Field::new(0, 8);
     /// Minor: Adds to the map.
@@ -36,24 +36,30 @@ pub mod control {
     pub const ENABLE: Field = Field::new(0, 1);
     /// Data ring: At the region's end the data go on at its beginning; else what finds no room is skipped, and counted.
     pub const DATA_RING: Field = Field::new(1, 1);
-    /// Journal ring: The same for the journal; else rows without room are lost, and counted.
-    pub const JOURNAL_RING: Field = Field::new(2, 1);
-    /// Flush: Each block of the journal is followed by a flush of the SSD.
+    /// Index ring: The same for the index; else rows without room are lost, and counted.
+    pub const INDEX_RING: Field = Field::new(2, 1);
+    /// Flush: The SSD is flushed before each block of the index is written, and after it.
     pub const FLUSH: Field = Field::new(3, 1);
-    /// Wait: Cycles after which a block of the journal is written with the rows that there are, counted from the oldest of them; 0: only full ones, and by `sync`.
+    /// Pages: Each extent has a page in front of it: objects. Else payload lies alone: samples.
+    pub const PAGES: Field = Field::new(4, 1);
+    /// Results: Whole objects have a result, for which their rows wait.
+    pub const RESULTS: Field = Field::new(5, 1);
+    /// Wait: Cycles after which a block of the index is written with the rows that there are, counted from the oldest of them; 0: only full ones, and by `sync`.
     pub const WAIT_CYCLES: Field = Field::new(32, 32);
 }
 
-/// Recording.
-pub mod recording {
+/// Stride.
+pub mod stride {
     use super::Field;
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x010;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Recording: Stands in each block of the journal, so that blocks of older recordings are told from it.
-    pub const RECORDING: Field = Field::new(0, 64);
+    /// Pages: Without pages in front: bytes from the beginning of an extent to that of the next, in 4 KiB; what is longer is cut there. 0: as they come.
+    pub const PAGES: Field = Field::new(12, 20);
+    /// Result wait: Cycles that a row waits for its result.
+    pub const RESULT_WAIT: Field = Field::new(32, 32);
 }
 
 /// Data.
@@ -80,27 +86,27 @@ pub mod data_bytes {
     pub const PAGES: Field = Field::new(12, 52);
 }
 
-/// Journal.
-pub mod journal_address {
+/// Index.
+pub mod index_address {
     use super::Field;
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x028;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Pages: First byte of the region for the journal, in 4 KiB.
+    /// Pages: First byte of the region for the index, in 4 KiB.
     pub const PAGES: Field = Field::new(12, 52);
 }
 
-/// Journal bytes.
-pub mod journal_bytes {
+/// Index bytes.
+pub mod index_bytes {
     use super::Field;
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x030;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Pages: Size of the region for the journal, in 4 KiB.
+    /// Pages: Size of the region for the index, in 4 KiB.
     pub const PAGES: Field = Field::new(12, 52);
 }
 
@@ -126,7 +132,7 @@ pub mod status {
     pub const OPEN: Field = Field::new(0, 1);
     /// Fetching: Objects are being read.
     pub const FETCHING: Field = Field::new(1, 1);
-    /// Waiting: Extents that the streamer has not answered.
+    /// Waiting: Extents that are on their way to the index.
     pub const WAITING: Field = Field::new(16, 16);
     /// Rows: Rows that are not in a block yet.
     pub const ROWS: Field = Field::new(32, 16);
@@ -210,9 +216,9 @@ pub mod blocks {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x080;
-    /// Written: Blocks of the journal, begun.
+    /// Written: Blocks of the index that have their answer.
     pub const WRITTEN: Field = Field::new(0, 32);
-    /// Failed: Blocks of the journal that the streamer answered with an error.
+    /// Failed: Blocks of the index, or flushes before them, that the streamer answered with an error.
     pub const FAILED: Field = Field::new(32, 32);
 }
 
@@ -222,7 +228,7 @@ pub mod rows_lost {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x088;
-    /// Rows: Rows without room in the journal.
+    /// Rows: Rows without room in the index, or of a block that failed.
     pub const ROWS: Field = Field::new(0, 64);
 }
 
@@ -288,6 +294,82 @@ pub mod fetched {
     pub const FAILED: Field = Field::new(32, 32);
 }
 
+/// Session.
+pub mod session_low {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0b8;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Low: Bytes 0 to 7 of the recording's UUID, in the order in which it is written, byte 0 lowest. They stand in each block of the index.
+    pub const LOW: Field = Field::new(0, 64);
+}
+
+/// Session, rest.
+pub mod session_high {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0c0;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// High: Bytes 8 to 15.
+    pub const HIGH: Field = Field::new(0, 64);
+}
+
+/// Extension.
+pub mod extension {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0c8;
+    /// Value after reset.
+    pub const RESET: u64 = 0x6e6962;
+    /// Characters: File name extension of objects, first character lowest, padded with NUL.
+    pub const CHARACTERS: Field = Field::new(0, 32);
+    /// Tick: Nanoseconds of a cycle of the core's clock, in 2^-24.
+    pub const TICK: Field = Field::new(32, 32);
+}
+
+/// Time: The clock for the times of extents. It runs; writing sets it.
+pub mod time_ns {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0d0;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Nanoseconds: Since 1970.
+    pub const NANOSECONDS: Field = Field::new(0, 64);
+}
+
+/// Time in seconds: The same time; write both.
+pub mod time_seconds {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0d8;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Seconds: Since 1970.
+    pub const SECONDS: Field = Field::new(0, 34);
+    /// Nanoseconds: Of this second.
+    pub const NANOSECONDS: Field = Field::new(34, 30);
+}
+
+/// Results.
+pub mod results {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0e0;
+    /// Late: Whole objects that went without their result.
+    pub const LATE: Field = Field::new(0, 32);
+    /// Stray: Results without an object.
+    pub const STRAY: Field = Field::new(32, 32);
+}
+
 /// Elements: Settings of the processing elements: the word for the first one of the chain, and so on. Its page says what an element makes of it. 0 after reset.
 pub mod elements {
     /// Offset in bytes.
@@ -297,14 +379,14 @@ pub mod elements {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 24] = [
+pub const ALL: [(&str, u64); 30] = [
     ("version", version::OFFSET),
     ("control", control::OFFSET),
-    ("recording", recording::OFFSET),
+    ("stride", stride::OFFSET),
     ("data_address", data_address::OFFSET),
     ("data_bytes", data_bytes::OFFSET),
-    ("journal_address", journal_address::OFFSET),
-    ("journal_bytes", journal_bytes::OFFSET),
+    ("index_address", index_address::OFFSET),
+    ("index_bytes", index_bytes::OFFSET),
     ("sync", sync::OFFSET),
     ("status", status::OFFSET),
     ("data_position", data_position::OFFSET),
@@ -321,25 +403,34 @@ pub const ALL: [(&str, u64); 24] = [
     ("fetch_object", fetch_object::OFFSET),
     ("fetch", fetch::OFFSET),
     ("fetched", fetched::OFFSET),
+    ("session_low", session_low::OFFSET),
+    ("session_high", session_high::OFFSET),
+    ("extension", extension::OFFSET),
+    ("time_ns", time_ns::OFFSET),
+    ("time_seconds", time_seconds::OFFSET),
+    ("results", results::OFFSET),
     ("elements", elements::OFFSET),
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 38] = [
+pub const FIELDS: [(&str, &str, Field); 50] = [
     ("version", "patch", version::PATCH),
     ("version", "minor", version::MINOR),
     ("version", "major", version::MAJOR),
     ("version", "magic", version::MAGIC),
     ("control", "enable", control::ENABLE),
     ("control", "data_ring", control::DATA_RING),
-    ("control", "journal_ring", control::JOURNAL_RING),
+    ("control", "index_ring", control::INDEX_RING),
     ("control", "flush", control::FLUSH),
+    ("control", "pages", control::PAGES),
+    ("control", "results", control::RESULTS),
     ("control", "wait_cycles", control::WAIT_CYCLES),
-    ("recording", "recording", recording::RECORDING),
+    ("stride", "pages", stride::PAGES),
+    ("stride", "result_wait", stride::RESULT_WAIT),
     ("data_address", "pages", data_address::PAGES),
     ("data_bytes", "pages", data_bytes::PAGES),
-    ("journal_address", "pages", journal_address::PAGES),
-    ("journal_bytes", "pages", journal_bytes::PAGES),
+    ("index_address", "pages", index_address::PAGES),
+    ("index_bytes", "pages", index_bytes::PAGES),
     ("sync", "go", sync::GO),
     ("sync", "busy", sync::BUSY),
     ("status", "open", status::OPEN),
@@ -364,4 +455,13 @@ pub const FIELDS: [(&str, &str, Field); 38] = [
     ("fetch", "refused", fetch::REFUSED),
     ("fetched", "objects", fetched::OBJECTS),
     ("fetched", "failed", fetched::FAILED),
+    ("session_low", "low", session_low::LOW),
+    ("session_high", "high", session_high::HIGH),
+    ("extension", "characters", extension::CHARACTERS),
+    ("extension", "tick", extension::TICK),
+    ("time_ns", "nanoseconds", time_ns::NANOSECONDS),
+    ("time_seconds", "seconds", time_seconds::SECONDS),
+    ("time_seconds", "nanoseconds", time_seconds::NANOSECONDS),
+    ("results", "late", results::LATE),
+    ("results", "stray", results::STRAY),
 ];

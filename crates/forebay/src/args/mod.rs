@@ -151,6 +151,7 @@ impl Command {
                 | BenchCommand::Random(args)
                 | BenchCommand::Speed(args) => &args.report,
                 BenchCommand::Net(args) => &args.report,
+                BenchCommand::Store(args) => &args.report,
                 BenchCommand::Scale(args) => &args.report,
                 BenchCommand::Soak(args) => &args.report,
             },
@@ -333,6 +334,9 @@ pub enum BenchCommand {
     /// From 100G Ethernet onto 1, 2 and 3 drives; room above XOFF; loss where pause is ignored; frames
     /// of 64 bytes at line rate
     Net(NetArgs),
+    /// Recordings: objects of 9 MB and of 4 KiB beside the bare streamer, and what a loss of power
+    /// at any instant leaves of one
+    Store(StoreBenchArgs),
     /// Simulated cycles per second: streamer busy, and nothing but a clock
     Speed(BenchArgs<DriveIdeal>),
     /// Random transactions of mixed size, direction and alignment, all ports pausing, each byte
@@ -360,6 +364,26 @@ pub struct NetArgs {
     /// Offer so many bytes in each measurement of a rate
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
     pub bytes: u64,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Options of `forebay bench store`.
+#[derive(Args, Debug)]
+pub struct StoreBenchArgs {
+    /// Record so many bytes for a rate
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
+    pub bytes: u64,
+    /// Lose power so often; at each instant that there is, if that is enough; 0: not at all
+    #[arg(long, value_name = "N", default_value_t = 3_000)]
+    pub cuts: u32,
+    /// Keep the first images, repaired, in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

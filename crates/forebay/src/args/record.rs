@@ -73,6 +73,9 @@ pub struct RecordArgs {
     /// Store each object that was recorded whole as a file of this folder, object-N.bin
     #[arg(long, value_name = "DIR")]
     pub extract: Option<PathBuf>,
+    /// Destroy what is on the drives' images
+    #[arg(long)]
+    pub overwrite: bool,
     /// Where processing elements are.
     #[command(flatten)]
     pub path: PePathArgs,

@@ -2,6 +2,7 @@
 //! `forebay bench`: measurements, each beside an ideal polling host on the same drive and fabric.
 
 mod core;
+mod cuts;
 mod drives;
 mod latency;
 mod net;
@@ -10,6 +11,7 @@ mod scale;
 mod scale_chart;
 mod soak;
 mod speed;
+mod store;
 
 use forebay_cosim::Workload;
 use serde::Serialize;
@@ -45,6 +47,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
             random::run(args)
         }
         BenchCommand::Net(args) => net::run(args),
+        BenchCommand::Store(args) => store::run(args),
         BenchCommand::Speed(args) => speed::run(args),
         BenchCommand::Scale(args) => {
             small(&args.machine)?;

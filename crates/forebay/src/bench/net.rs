@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use forebay_cosim::{CLOCK_PERIOD, Direction};
 use forebay_driver::net_port::{NetSettings, Thresholds};
-use forebay_driver::recorder_port::{ELEMENTS, Recording, Region};
+use forebay_driver::recorder_port::ELEMENTS;
 use forebay_model::net::{
     Addresses, Frame, Frames, Link, Network, Objects, Peer, Settings, Source, headroom, objects_of,
     pattern,
@@ -14,14 +14,15 @@ use forebay_model::profile::PauseTiming;
 use forebay_model::{MICROSECOND, Time};
 use forebay_spec::net::ethernet::{HEADER_BYTES, TYPE_FOREBAY};
 use forebay_spec::net::{Arrival, Header as FrameHeader, Place, header};
-use forebay_spec::recorder::Row;
+use forebay_spec::store::index::Row;
 use serde::Serialize;
 
 use super::{Report, page};
 use crate::args::{Drive990Pro, MachineArgs, NetArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::record::{Plan, Recorded, Recorder, Summary};
+use crate::pipeline::Sink;
+use crate::record::{Plan, Recorded, Recorder, Summary, prepare, recording};
 use crate::render::{self, Grid};
 use crate::report;
 use crate::session::{Ended, Session};
@@ -178,26 +179,43 @@ impl Wire {
     }
 }
 
-impl Bench<'_> {
-    /// A machine of so many drives, with what holds several: large chunks, and room for what
-    /// retries hold up.
-    fn machine(&self, drives: u8) -> Result<MachineArgs<Drive990Pro>> {
-        let words = [
-            "--buffer",
-            "16MiB",
-            "--chunk",
-            "256KiB",
-            "--fpga-link",
-            "gen4x16",
-        ];
-        let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        words.push("--seed".into());
-        words.push(self.args.seed.to_string().into());
-        let mut machine = MachineArgs::of(&words)?;
-        machine.array.set_drives(drives);
-        Ok(machine)
-    }
+/// A machine of so many drives, with what holds several: large chunks, and room for what retries
+/// hold up.
+pub(super) fn machine(seed: u64, drives: u8) -> Result<MachineArgs<Drive990Pro>> {
+    let words = [
+        "--buffer",
+        "16MiB",
+        "--chunk",
+        "256KiB",
+        "--fpga-link",
+        "gen4x16",
+    ];
+    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    words.push("--seed".into());
+    words.push(seed.to_string().into());
+    let mut machine = MachineArgs::of(&words)?;
+    machine.array.set_drives(drives);
+    Ok(machine)
+}
 
+/// Its configuration with a network side and the chain of the checkout.
+pub(super) fn config_of(machine: &MachineArgs<Drive990Pro>) -> Result<forebay_cosim::Config> {
+    let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
+    machine.config_of_net(|mut files| {
+        files.push(own);
+        files
+    })
+}
+
+/// Bytes per second of the bare streamer: one large write after the other.
+pub(super) fn bare(session: &mut Session, bytes: u64) -> f64 {
+    let bytes = bytes.div_ceil(OBJECT) * OBJECT;
+    let ops = ops(&sequential(Direction::Write, bytes, OBJECT));
+    let measured = session.measure("the same drives, bare streamer", &ops);
+    measured.rate.gigabytes_per_second
+}
+
+impl Bench<'_> {
     /// Records; none once a run was interrupted.
     fn record(
         &mut self,
@@ -208,16 +226,12 @@ impl Bench<'_> {
         if !self.ended.is_done() {
             return Ok(None);
         }
-        let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
-        let mut config = self.machine(drives)?.config_of_net(|mut files| {
-            files.push(own);
-            files
-        })?;
+        let mut config = config_of(&machine(self.args.seed, drives)?)?;
         set_pauses(&mut config, pauses);
         config.network = Some(Network::new(wire.settings, wire.source)?);
         let mut session = Session::of(config, None, super::SCHEMA)?;
         align(&mut session, pauses)?;
-        let plan = plan(wire.net, session.namespace()?.bytes());
+        let plan = plan(wire.net, &Sink::default(), &mut session)?;
         let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(label, Some(wire.bytes))?;
         self.ended = ended;
         self.header = Some(session.header(&self.ended));
@@ -226,15 +240,13 @@ impl Bench<'_> {
 
     /// The bare streamer on the same drives.
     fn bare(&self, drives: u8, pauses: Option<PauseTiming>) -> Result<f64> {
-        let mut session = Session::start(&self.machine(drives)?, super::SCHEMA, |config| {
-            set_pauses(config, pauses);
-            Ok(())
-        })?;
+        let mut session =
+            Session::start(&machine(self.args.seed, drives)?, super::SCHEMA, |config| {
+                set_pauses(config, pauses);
+                Ok(())
+            })?;
         align(&mut session, pauses)?;
-        let bytes = self.args.bytes.div_ceil(OBJECT) * OBJECT;
-        let ops = ops(&sequential(Direction::Write, bytes, OBJECT));
-        let measured = session.measure("the same drives, bare streamer", &ops);
-        Ok(measured.rate.gigabytes_per_second)
+        Ok(bare(&mut session, self.args.bytes))
     }
 
     fn rate(&mut self, drives: u8, pauses: bool) -> Result<()> {
@@ -475,7 +487,7 @@ impl Found {
 }
 
 /// Thresholds that leave the room of the formula, and little more.
-fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
+pub(super) fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
     let room = headroom(metres, mtu, SLOWEST).div_ceil(64);
     let xoff = BEATS.checked_sub(room).filter(|beats| *beats > 64);
     let xoff = xoff.ok_or_else(|| {
@@ -505,30 +517,15 @@ fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
     })
 }
 
-/// The journal first, and behind it data as far as the drives go.
-fn plan(net: NetSettings, capacity: u64) -> Plan {
-    let journal = Region {
-        address: 0,
-        bytes: 16 << 20,
-        ring: false,
-    };
-    let data = Region {
-        address: journal.bytes,
-        bytes: (capacity - journal.bytes) & !4095,
-        ring: false,
-    };
-    Plan {
+/// What the sink says, as far as the drives go, over whatever is there.
+pub(super) fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Result<Plan> {
+    let superblock = prepare(session, sink, true)?;
+    Ok(Plan {
         net,
-        recording: Recording {
-            number: 1,
-            data,
-            journal,
-            wait_cycles: 0,
-            flush: false,
-        },
+        recording: recording(&superblock, sink, superblock.formatted),
         elements: [0; ELEMENTS],
         back: None,
-    }
+    })
 }
 
 fn set_pauses(config: &mut forebay_cosim::Config, pauses: Option<PauseTiming>) {
@@ -549,12 +546,12 @@ fn align(session: &mut Session, pauses: Option<PauseTiming>) -> Result<()> {
 }
 
 /// Bytes on the drives that are not those of their place in their object.
-fn differ(session: &Session, rows: &[Row], seed: u64) -> Result<u64> {
+pub(super) fn differ(session: &Session, rows: &[Row], seed: u64) -> Result<u64> {
     let mut differ = 0;
     for row in rows.iter().filter(|row| row.stored()) {
         let stored = session.stored(row.address, row.length as usize)?;
         let mut expected = vec![0; stored.len()];
-        pattern(seed, row.header.object, row.offset(), &mut expected);
+        pattern(seed, row.object, row.offset, &mut expected);
         let pairs = stored.iter().zip(&expected);
         differ += pairs.filter(|(one, other)| one != other).count() as u64;
     }

@@ -29,7 +29,7 @@ use field::File;
 
 pub use buffer::Buffer;
 pub use element::{Element, Paths, Stage, name_fault};
-pub use sink::{Region, Sink};
+pub use sink::{Kind, Sink, extension_bytes};
 pub use source::Source;
 pub use ssd::Ssd;
 
@@ -83,7 +83,7 @@ impl Pipeline {
             source: source::check(file, &raw.source)?,
             pes: element::check(file, &raw.pe, paths)?,
             buffer: buffer::check(file, &raw.buffer)?,
-            sink: sink::check(file, &raw.sink, &ssds)?,
+            sink: sink::check(file, &raw.sink)?,
             ssds,
             root: paths.root().to_owned(),
         })

@@ -159,19 +159,17 @@ fn source(pipeline: &Pipeline) -> Vec<String> {
 
 fn sink(pipeline: &Pipeline) -> Vec<String> {
     let sink = &pipeline.sink;
-    let region = |name, region: super::Region| {
-        format!(
-            "{name} {} from {:#x} on",
-            render::bytes(region.size),
-            region.base
-        )
+    let layout = match &sink.layout {
+        super::Kind::Objects { extension } => format!("a tar file of objects, *.{extension}"),
+        super::Kind::Samples { stride: 0 } => "samples, as they come".to_owned(),
+        super::Kind::Samples { stride } => format!("samples, one in {}", render::bytes(*stride)),
     };
     let wait = match sink.wait_ps {
         0 => "when it is full".to_owned(),
         time => format!("after {}", render::seconds(time as f64 * 1e-12)),
     };
     let flush = if sink.flush {
-        "then a flush"
+        "with a flush before and after"
     } else {
         "no flush"
     };
@@ -180,9 +178,12 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
         false => "full: it stops, and counts what finds no room",
     };
     let mut lines = vec![
-        region("data", sink.data),
-        region("journal", sink.journal),
-        format!("a block of the journal is written {wait}, {flush}"),
+        layout,
+        format!(
+            "an index for objects of {} and more",
+            render::bytes(sink.smallest)
+        ),
+        format!("a block of it is written {wait}, {flush}"),
         end.to_owned(),
     ];
     if pipeline.ssds.len() > 1 {

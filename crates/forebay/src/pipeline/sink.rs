@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `[sink]`: where on the drives it goes.
+//! `[sink]`: how it is stored on the drives.
 
 use forebay_driver::{ArrayOptions, Layout};
 use forebay_model::{MICROSECOND, Time};
@@ -9,25 +9,29 @@ use toml::Value;
 
 use super::Place;
 use super::field::File;
-use super::ssd::Ssd;
 use crate::args::values;
 use crate::failure::Result;
 
-/// The journal's part of it all: twice what full blocks need where every extent is the smallest one.
-const SHARE: u64 = 32;
+/// Smallest objects for which the index has room, where nothing else is said.
+const SMALLEST: u64 = 64 << 10;
+/// How long rows wait for a full block.
+const WAIT: Time = 1_000 * MICROSECOND;
+/// Bytes that follow each other on one of several drives.
+const CHUNK: u64 = 64 << 10;
 /// Longest time that a row may wait: what the register can count of any clock in use.
 const WAIT_MOST: Time = 4_000_000 * MICROSECOND;
 
-/// Where data and journal go.
+/// How and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sink {
-    /// For rows that say what lies where.
-    pub journal: Region,
-    /// For the data, behind it.
-    pub data: Region,
+    /// How data lie there.
+    #[serde(flatten)]
+    pub layout: Kind,
+    /// Bytes of the smallest objects that the index has room for, if they fill the drives.
+    pub smallest: u64,
     /// At the end they go on at the beginning; else what finds no room is counted.
     pub ring: bool,
-    /// Each block of the journal is followed by a flush.
+    /// The drives are flushed before and after each block of the index.
     pub flush: bool,
     /// Picoseconds that rows wait for a full block; 0: as long as it takes.
     pub wait_ps: Time,
@@ -35,61 +39,152 @@ pub struct Sink {
     pub chunk: u64,
 }
 
-/// Bytes that follow each other, in whole pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Region {
-    /// The first one's address.
-    pub base: u64,
-    /// How many.
-    pub size: u64,
+impl Default for Sink {
+    fn default() -> Self {
+        Self {
+            layout: Kind::Objects {
+                extension: "bin".into(),
+            },
+            smallest: SMALLEST,
+            ring: false,
+            flush: true,
+            wait_ps: WAIT,
+            chunk: CHUNK,
+        }
+    }
+}
+
+/// How data lie on the drives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "layout", rename_all = "lowercase")]
+pub enum Kind {
+    /// As a tar file.
+    Objects {
+        /// File name extension.
+        extension: String,
+    },
+    /// Payload alone.
+    Samples {
+        /// Bytes from one to the next; 0: as they come.
+        stride: u64,
+    },
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
-    base: Option<Place>,
-    size: Option<Place>,
-    journal: Option<Place>,
+    layout: Option<Place>,
+    extension: Option<Place>,
+    stride: Option<Place>,
+    smallest: Option<Place>,
     policy: Option<Place>,
     flush: Option<Place>,
     wait: Option<Place>,
     chunk: Option<Place>,
 }
 
-pub(super) fn check(file: &File, raw: &Raw, ssds: &[Ssd]) -> Result<Sink> {
-    let chunk = chunk(file, raw.chunk.as_ref())?;
-    let (journal, data) = regions(file, raw, room(ssds, chunk))?;
+pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
+    let usual = Sink::default();
     let policies = [("stop", false), ("ring", true)];
     Ok(Sink {
-        journal,
-        data,
+        layout: layout(file, raw)?,
+        smallest: match &raw.smallest {
+            Some(value) => smallest(file, value)?,
+            None => usual.smallest,
+        },
         ring: match &raw.policy {
             Some(value) => file.field("sink.policy", value).word(&policies)?,
-            None => false,
+            None => usual.ring,
         },
         flush: match &raw.flush {
             Some(value) => file.field("sink.flush", value).flag()?,
-            None => true,
+            None => usual.flush,
         },
-        wait_ps: wait(file, raw.wait.as_ref())?,
-        chunk,
+        wait_ps: match &raw.wait {
+            Some(value) => wait(file, value)?,
+            None => usual.wait_ps,
+        },
+        chunk: match &raw.chunk {
+            Some(value) => chunk(file, value)?,
+            None => usual.chunk,
+        },
     })
 }
 
-/// Bytes of all drives together, as far as all of them go.
-fn room(ssds: &[Ssd], chunk: u64) -> u64 {
-    let least = ssds.iter().map(|ssd| ssd.bytes).min().unwrap_or(0);
-    match ssds.len() as u64 {
-        1 => least / PAGE_BYTES * PAGE_BYTES,
-        drives => (least / chunk * chunk).saturating_mul(drives),
+fn layout(file: &File, raw: &Raw) -> Result<Kind> {
+    let samples = match &raw.layout {
+        Some(value) => {
+            let words = [("objects", false), ("samples", true)];
+            file.field("sink.layout", value).word(&words)?
+        }
+        None => false,
+    };
+    match (samples, &raw.extension, &raw.stride) {
+        (false, extension, None) => {
+            let Some(value) = extension else {
+                let extension = "bin".into();
+                return Ok(Kind::Objects { extension });
+            };
+            let field = file.field("sink.extension", value);
+            let extension = field.text()?;
+            if extension_bytes(extension).is_none() {
+                return Err(field.refuse(
+                    "it is 1 to 4 letters or digits",
+                    "choose for example \"bin\" or \"jpg\"",
+                ));
+            }
+            Ok(Kind::Objects {
+                extension: extension.to_owned(),
+            })
+        }
+        (true, None, stride) => {
+            let read = |value| file.field("sink.stride", value).whole_bytes(PAGE_BYTES);
+            let stride = stride.as_ref().map(read).transpose()?.unwrap_or(0);
+            if u32::try_from(stride).is_err() {
+                return Err(file.refuse(
+                    0,
+                    "sink.stride",
+                    stride,
+                    "it is less than 4 GiB",
+                    "record longer samples as objects",
+                ));
+            }
+            Ok(Kind::Samples { stride })
+        }
+        (false, _, Some(value)) => Err(file.field("sink.stride", value).refuse(
+            "objects have no stride",
+            "leave it out, or write layout = \"samples\"",
+        )),
+        (true, Some(value), _) => Err(file
+            .field("sink.extension", value)
+            .refuse("samples have no names", "leave it out")),
+    }
+}
+
+/// A file name extension as it stands in a register, padded with NUL.
+pub fn extension_bytes(text: &str) -> Option<[u8; 4]> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let mut bytes = [0; 4];
+    let room = bytes
+        .get_mut(..text.len())
+        .filter(|_| plain && !text.is_empty())?;
+    room.copy_from_slice(text.as_bytes());
+    Some(bytes)
+}
+
+fn smallest(file: &File, value: &Place) -> Result<u64> {
+    let field = file.field("sink.smallest", value);
+    match field.bytes()? {
+        0 => Err(field.refuse(
+            "an object has a byte or more",
+            "choose for example \"4KiB\"",
+        )),
+        bytes => Ok(bytes),
     }
 }
 
 /// As the driver will have it, whatever the number of drives.
-fn chunk(file: &File, value: Option<&Place>) -> Result<u64> {
-    let Some(value) = value else {
-        return Ok(64 << 10);
-    };
+fn chunk(file: &File, value: &Place) -> Result<u64> {
     let field = file.field("sink.chunk", value);
     let chunk = field.bytes()?;
     match Layout::new(ArrayOptions::striped(1, chunk)) {
@@ -101,57 +196,7 @@ fn chunk(file: &File, value: Option<&Place>) -> Result<u64> {
     }
 }
 
-/// The journal's region, and behind it that of the data.
-fn regions(file: &File, raw: &Raw, room: u64) -> Result<(Region, Region)> {
-    let pages = |name: &str, value: &Option<Place>| {
-        let read = |value| {
-            file.field(format!("sink.{name}"), value)
-                .whole_bytes(PAGE_BYTES)
-        };
-        value.as_ref().map(read).transpose()
-    };
-    let base = pages("base", &raw.base)?.unwrap_or(0);
-    let rest = room.saturating_sub(base);
-    if rest < 2 * PAGE_BYTES {
-        let limit = format!("the drives have {room} bytes together, and 8192 of them are needed");
-        let remedy = "begin further to the front, or take larger drives";
-        return Err(match &raw.base {
-            Some(value) => file.field("sink.base", value).refuse(&limit, remedy),
-            None => file.refuse(0, "sink.base", base, &limit, remedy),
-        });
-    }
-    let size = pages("size", &raw.size)?.unwrap_or(rest);
-    if let (Some(value), false) = (&raw.size, (2 * PAGE_BYTES..=rest).contains(&size)) {
-        return Err(file.field("sink.size", value).refuse(
-            &format!("from {base} on there is room for 8192 to {rest} bytes"),
-            "choose less, another base, or more drives; without size it is all there is",
-        ));
-    }
-    let journal_size = match (&raw.journal, pages("journal", &raw.journal)?) {
-        (Some(value), Some(journal)) if !(PAGE_BYTES..size).contains(&journal) => {
-            return Err(file.field("sink.journal", value).refuse(
-                &format!("journal and data share {size} bytes, and each has 4096 or more"),
-                "choose such a size; without it, a 32nd part is the journal's",
-            ));
-        }
-        (_, Some(journal)) => journal,
-        (_, None) => (size / SHARE).next_multiple_of(PAGE_BYTES).max(PAGE_BYTES),
-    };
-    let journal = Region {
-        base,
-        size: journal_size,
-    };
-    let data = Region {
-        base: base + journal_size,
-        size: size - journal_size,
-    };
-    Ok((journal, data))
-}
-
-fn wait(file: &File, value: Option<&Place>) -> Result<Time> {
-    let Some(value) = value else {
-        return Ok(1_000 * MICROSECOND);
-    };
+fn wait(file: &File, value: &Place) -> Result<Time> {
     let field = file.field("sink.wait", value);
     let time = match field.value() {
         Value::String(text) => values::time(text).ok(),

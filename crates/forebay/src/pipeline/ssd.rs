@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use forebay_model::Profile;
-use forebay_spec::streamer::window;
+use forebay_spec::streamer::window::{self, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::Place;
@@ -13,6 +13,9 @@ use crate::failure::Result;
 
 /// Where nothing else is said.
 const PROFILE: &str = "990pro-2tb";
+
+/// What a recording needs at least.
+const LEAST: u64 = 8 << 20;
 
 /// One drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +34,7 @@ pub(super) struct Raw {
     profile: Option<Place>,
     image: Option<Place>,
     count: Option<Place>,
+    size: Option<Place>,
 }
 
 pub(super) fn check(file: &File, raw: Vec<Raw>) -> Result<Vec<Ssd>> {
@@ -91,13 +95,25 @@ fn drive(file: &File, raw: &Raw, key: impl Fn(&str) -> String) -> Result<Ssd> {
         Some(value) => Some(file.folder().join(file.field(key("image"), value).text()?)),
         None => None,
     };
+    let bytes = profile.ssd.namespaces.first();
+    let bytes = bytes.map_or(0, |first| first.bytes);
+    let size = match &raw.size {
+        Some(value) => {
+            let field = file.field(key("size"), value);
+            let size = field.whole_bytes(PAGE_BYTES)?;
+            if !(LEAST..=bytes).contains(&size) {
+                return Err(field.refuse(
+                    &format!("this drive has {LEAST} to {bytes} bytes"),
+                    "choose another size; without it, it is the profile's",
+                ));
+            }
+            size
+        }
+        None => bytes,
+    };
     Ok(Ssd {
         profile: name,
         image,
-        bytes: profile
-            .ssd
-            .namespaces
-            .first()
-            .map_or(0, |first| first.bytes),
+        bytes: size,
     })
 }

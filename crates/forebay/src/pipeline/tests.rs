@@ -44,9 +44,7 @@ fn an_empty_file_is_a_recording() {
     assert_eq!(found.buffer.size, 4 << 20);
     assert_eq!(found.ssds.len(), 1);
     assert!(!found.sink.ring);
-    assert_eq!(found.sink.data.base, found.sink.journal.size);
-    let used = found.sink.data.base + found.sink.data.size;
-    assert!(used <= found.ssds[0].bytes && used + 4096 > found.ssds[0].bytes);
+    assert_eq!(found.sink, Sink::default());
     assert_eq!(found.chain().cfg, [0; STAGES]);
 }
 
@@ -145,18 +143,28 @@ fn what_is_wrong_is_named_with_its_line() {
             "[[ssd]]\nimage = \"x\"\n[[ssd]]\nimage = \"x\"",
             "x.toml:4: ssd[1].image",
         ),
-        ("[sink]\nbase = 100", "multiple of 4096"),
+        ("[[ssd]]\nsize = 100", "multiple of 4096"),
+        ("[[ssd]]\nsize = \"4KiB\"", "8388608 to 2000398934016 bytes"),
+        ("[[ssd]]\nsize = \"3TiB\"", "8388608 to 2000398934016 bytes"),
+        ("[sink]\nbase = 100", "unknown field `base`"),
+        ("[sink]\nlayout = \"files\"", "\"objects\", \"samples\""),
+        ("[sink]\nextension = \"jpeg2\"", "1 to 4 letters or digits"),
+        ("[sink]\nextension = \"a/b\"", "1 to 4 letters or digits"),
+        ("[sink]\nextension = \"\"", "1 to 4 letters or digits"),
+        ("[sink]\nstride = 4096", "objects have no stride"),
         (
-            "[sink]\nbase = \"3TiB\"",
-            "the drives have 2000398934016 bytes together",
+            "[sink]\nlayout = \"samples\"\nextension = \"bin\"",
+            "samples have no names",
         ),
-        ("[sink]\nsize = \"4KiB\"", "room for 8192 to"),
-        ("[sink]\nsize = \"3TiB\"", "room for 8192 to"),
         (
-            "[sink]\nsize = \"8KiB\"\njournal = \"8KiB\"",
-            "share 8192 bytes",
+            "[sink]\nlayout = \"samples\"\nstride = 4097",
+            "multiple of 4096",
         ),
-        ("[sink]\njournal = 0", "each has 4096 or more"),
+        (
+            "[sink]\nlayout = \"samples\"\nstride = \"4GiB\"",
+            "less than 4 GiB",
+        ),
+        ("[sink]\nsmallest = 0", "a byte or more"),
         ("[sink]\npolicy = \"drop\"", "\"stop\", \"ring\""),
         ("[sink]\nflush = 1", "true or false"),
         ("[sink]\nwait = \"5s\"", "up to 4 s"),
@@ -208,20 +216,18 @@ fn settings_reach_their_bits() {
 }
 
 #[test]
-fn drives_share_what_they_have() {
-    let two = good("[[ssd]]\ncount = 2\n[[ssd]]\nprofile = \"pm953-480\"");
-    assert_eq!(two.ssds.len(), 3);
-    let room = two.sink.journal.size + two.sink.data.size;
-    assert_eq!(room, two.ssds[2].bytes / 65536 * 65536 * 3);
-    let part = good("[sink]\nbase = \"1GiB\"\nsize = \"1MiB\"\njournal = \"64KiB\"\nwait = 0");
-    assert_eq!(
-        (part.sink.journal.base, part.sink.data.base),
-        (1 << 30, (1 << 30) + 65536)
-    );
-    assert_eq!(
-        (part.sink.data.size, part.sink.wait_ps),
-        ((1 << 20) - 65536, 0)
-    );
+fn how_it_is_stored() {
+    let two = good("[[ssd]]\ncount = 2\nsize = \"1GiB\"\n[[ssd]]\nprofile = \"pm953-480\"");
+    let sizes: Vec<u64> = two.ssds.iter().map(|ssd| ssd.bytes).collect();
+    assert_eq!(sizes[..2], [1 << 30, 1 << 30]);
+    assert!(sizes[2] > 1 << 38);
+    let samples = good("[sink]\nlayout = \"samples\"\nstride = \"8KiB\"\nwait = 0");
+    let stride = 8192;
+    assert_eq!(samples.sink.layout, Kind::Samples { stride });
+    assert_eq!(samples.sink.wait_ps, 0);
+    let objects = good("[sink]\nextension = \"jpg\"\nsmallest = \"4KiB\"").sink;
+    assert_eq!(objects.smallest, 4096);
+    assert!(matches!(objects.layout, Kind::Objects { extension } if extension == "jpg"));
 }
 
 #[test]
@@ -397,8 +403,7 @@ fn names_are_parts_of_modules() {
 
 /// Texts that are nearly pipelines.
 fn nearly() -> impl Strategy<Value = String> {
-    let word =
-        "[a-z_]{1,6}|mtu|metres|pause|name|path|addend|bits|size|base|journal|count|image|memory";
+    let word = "[a-z_]{1,6}|mtu|metres|pause|name|path|addend|bits|size|layout|stride|extension|smallest|count|image|memory";
     let value = "-?[0-9]{1,20}|\"[ -~&&[^\"\\\\]]{0,12}\"|true|\\[[0-9, ]{0,8}\\]|\\{ ?\\}|1.5|nan";
     let table = "\\[(source|buffer|sink)\\]|\\[\\[(pe|ssd)\\]\\]";
     let line = prop_oneof![

@@ -125,7 +125,7 @@ fn troubled(
         source = Box::new(Disorder::by_chance(source, seed, record.mishaps));
     }
     if record.garbage > 0 {
-        let limit = setup::plan(args, pipeline).net.frame_bytes;
+        let limit = setup::net(pipeline).frame_bytes;
         let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
         let garbage = Garbage::new(source, seed, record.garbage, limit.into())?;
         source = Box::new(garbage.with_flow(flow));
@@ -161,8 +161,9 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let mut network = Network::new(setup::network(args, &pipeline), source)?;
     network.set_tap(Box::new(Listeners(beyond.listeners())));
     config.network = Some(network);
-    let plan = setup::plan(args, &pipeline);
     let mut session = Session::of(config, None, SCHEMA)?;
+    let superblock = super::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
+    let plan = setup::plan(args, &pipeline, &superblock);
     let (recorded, ended) = record(&mut session, &plan, &beyond)?;
     let mut report = Report {
         header: session.header(&ended),
@@ -186,6 +187,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     if let Some(folder) = &args.record.extract {
         report.extracted = extract(&session, &recorded, folder)?;
     }
+    super::drives::close(&mut session)?;
     if let Some(written) = &beyond.written {
         written.finish()?;
     }
@@ -219,9 +221,13 @@ fn record(session: &mut Session, plan: &Plan, beyond: &Beyond) -> Result<(Record
 /// Stores each whole object as a file.
 fn extract(session: &Session, recorded: &Recorded, folder: &Path) -> Result<u64> {
     let mut count = 0;
-    for row in recorded.rows.iter().filter(|row| row.whole && row.stored()) {
+    for row in recorded
+        .rows
+        .iter()
+        .filter(|row| row.whole() && row.stored())
+    {
         let bytes = session.stored(row.address, row.length as usize)?;
-        let path = folder.join(format!("object-{}.bin", row.header.object));
+        let path = folder.join(format!("object-{}.bin", row.object));
         fs::write(&path, bytes).map_err(|error| Failure::file("writing", &path, error))?;
         count += 1;
     }

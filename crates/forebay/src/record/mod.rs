@@ -2,7 +2,8 @@
 //! A recording: the network sends, network side and recorder store, and what came of it.
 
 mod command;
-mod rows;
+mod drives;
+mod gaps;
 mod setup;
 mod show;
 mod summary;
@@ -16,7 +17,7 @@ use forebay_driver::recorder_port::{ELEMENTS, RecorderCounters, Recording};
 use forebay_driver::{NetPort, RecorderPort};
 use forebay_model::Time;
 use forebay_model::net::{Counters, Network};
-use forebay_spec::recorder::Row;
+use forebay_spec::store::index::Row;
 use forebay_spec::streamer::bar0;
 
 use crate::failure::{Exit, Failure, Result};
@@ -24,7 +25,8 @@ use crate::progress::Progress;
 use crate::session::{Ended, Session};
 
 pub use command::run;
-pub use rows::{Gap, gaps};
+pub use drives::{Drives, prepare, recording};
+pub use gaps::{Gap, gaps};
 pub use summary::Summary;
 
 /// How long the end of a recording is waited for: drives pause for milliseconds.
@@ -59,10 +61,12 @@ pub struct Recorded {
     pub net: NetCounters,
     /// What the recorder counted.
     pub recorder: RecorderCounters,
-    /// What lies where, as the journal on the SSD says.
+    /// What lies where, as the index on the SSD says.
     pub rows: Vec<Row>,
-    /// Blocks and rows of the journal that could not be read.
-    pub unreadable: u64,
+    /// What of the index cannot be read.
+    pub unreadable: Vec<String>,
+    /// When it began: nanoseconds since 1970.
+    pub began: u64,
     /// From the first frame that might come to the answer to the last extent.
     pub duration: Time,
 }
@@ -160,7 +164,7 @@ impl<'s> Recorder<'s> {
     }
 
     fn recorded(&mut self, began: Time) -> Result<Recorded> {
-        let (rows, unreadable) = rows::read(self.session, &self.plan.recording)?;
+        let (rows, unreadable) = drives::rows(self.session)?;
         let system = &mut self.session.system;
         Ok(Recorded {
             wire: system.network().map(Network::counters).unwrap_or_default(),
@@ -168,6 +172,7 @@ impl<'s> Recorder<'s> {
             recorder: self.port.counters(system)?,
             rows,
             unreadable,
+            began: self.plan.recording.time,
             duration: system.now() - began,
         })
     }
@@ -181,9 +186,8 @@ impl<'s> Recorder<'s> {
         let stored = recorded.rows.iter().filter(|row| row.stored());
         let progress = Progress::count("objects back to the wire", recorded.rows.len() as u64);
         for (number, row) in stored.enumerate() {
-            let (address, object) = (row.address, row.header.object);
-            self.port
-                .fetch(system, address, row.length, object, LIMIT)?;
+            let (address, bytes) = (row.address, u64::from(row.length));
+            self.port.fetch(system, address, bytes, row.object, LIMIT)?;
             progress.at(number as u64);
         }
         self.port.finish_fetches(system, LIMIT)?;

@@ -2,15 +2,14 @@
 //! From a pipeline's file and the options to a machine, a network and a plan.
 
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use forebay_cosim::{CLOCK_PERIOD, Config};
+use forebay_cosim::Config;
 use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
-use forebay_driver::recorder_port::{self, Recording};
 use forebay_model::Medium;
 use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station, Switch};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
+use forebay_spec::store::superblock::Superblock;
 
 use super::Plan;
 use crate::args::RunArgs;
@@ -88,15 +87,17 @@ pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) ->
         chain.replaced(&files, &place)
     })?;
     for (number, ssd) in pipeline.ssds.iter().enumerate() {
-        let Some(path) = &ssd.image else {
-            continue;
-        };
         let drive = config.more_drives.get_mut(number.wrapping_sub(1));
         let (profile, medium) = match drive {
-            Some(drive) => (&drive.profile, &mut drive.medium),
-            None => (&config.profile.ssd, &mut config.medium),
+            Some(drive) => (&mut drive.profile, &mut drive.medium),
+            None => (&mut config.profile.ssd, &mut config.medium),
         };
-        *medium = Some(Medium::in_file(path, profile.bytes())?);
+        if let Some(namespace) = profile.namespaces.first_mut() {
+            namespace.bytes = ssd.bytes;
+        }
+        if let Some(path) = &ssd.image {
+            *medium = Some(Medium::in_file(path, profile.bytes())?);
+        }
     }
     Ok(config)
 }
@@ -137,11 +138,11 @@ pub fn addresses(pipeline: &Pipeline) -> Addresses {
     }
 }
 
-/// What is recorded, where, and how.
-pub fn plan(args: &RunArgs, pipeline: &Pipeline) -> Plan {
+/// How the network side receives.
+pub fn net(pipeline: &Pipeline) -> NetSettings {
     let source = &pipeline.source;
     let beats = |bytes: u32| (bytes / BEAT) as u16;
-    let net = NetSettings {
+    NetSettings {
         mac: source.mac.0,
         ip: source.address.octets(),
         port: source.port,
@@ -156,35 +157,17 @@ pub fn plan(args: &RunArgs, pipeline: &Pipeline) -> Plan {
         class: source.class,
         watchdog: WATCHDOG,
         idle_cycles: IDLE_CYCLES,
-    };
-    let sink = &pipeline.sink;
-    let region = |region: crate::pipeline::Region| recorder_port::Region {
-        address: region.base,
-        bytes: region.size,
-        ring: sink.ring,
-    };
-    let recording = Recording {
-        number: number(args, pipeline),
-        data: region(sink.data),
-        journal: region(sink.journal),
-        wait_cycles: u32::try_from(sink.wait_ps / CLOCK_PERIOD).unwrap_or(u32::MAX),
-        flush: sink.flush,
-    };
-    Plan {
-        net,
-        recording,
-        elements: pipeline.chain().cfg,
-        back: args.record.back.map(|rate| destination(pipeline, rate)),
     }
 }
 
-/// Tells this recording from older ones on the same drives.
-fn number(args: &RunArgs, pipeline: &Pipeline) -> u64 {
-    if pipeline.ssds.iter().all(|ssd| ssd.image.is_none()) {
-        return args.machine.seed;
+/// What is recorded, where, and how.
+pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Plan {
+    Plan {
+        net: net(pipeline),
+        recording: super::recording(superblock, &pipeline.sink, superblock.formatted),
+        elements: pipeline.chain().cfg,
+        back: args.record.back.map(|rate| destination(pipeline, rate)),
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(args.machine.seed, |now| now.as_nanos() as u64)
 }
 
 fn destination(pipeline: &Pipeline, rate: u64) -> Destination {

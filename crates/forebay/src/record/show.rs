@@ -161,9 +161,14 @@ fn gaps(page: &mut Page, report: &Report) {
         render::count(summary.gap_count),
         render::count(summary.missing_frames)
     ));
-    let mut grid = Grid::new(&[">cycle", ">frames missing", ">before object", ">at offset"]);
+    let mut grid = Grid::new(&[
+        ">after ns",
+        ">frames missing",
+        ">before object",
+        ">at offset",
+    ]);
     for gap in summary.gaps.iter().take(LISTED) {
-        grid.row([gap.cycle, gap.frames, gap.object, gap.offset].map(render::count));
+        grid.row([gap.nanoseconds, gap.frames, gap.object, gap.offset].map(render::count));
     }
     page.grid(grid);
 }

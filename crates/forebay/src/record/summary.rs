@@ -48,8 +48,8 @@ pub struct Summary {
     pub wire: Shares,
     /// The switch on the way, if there is one.
     pub switch: Option<Switch>,
-    /// Blocks of the journal.
-    pub journal_blocks: u64,
+    /// Blocks of the index.
+    pub index_blocks: u64,
     /// Rows that found no room in it.
     pub rows_lost: u64,
     /// Frames that we sent, by kind.
@@ -135,7 +135,7 @@ impl Summary {
             count: extents.extents,
             bytes: extents.bytes,
         };
-        let all: Vec<Gap> = gaps(rows).collect();
+        let all: Vec<Gap> = gaps(rows, recorded.began).collect();
         let mut summary = Self {
             offered: sum(&net.arrivals),
             arrivals: named(&net.arrivals, Arrival::ALL.map(Arrival::name)),
@@ -143,7 +143,10 @@ impl Summary {
             stored: count(recorder.stored),
             skipped: count(recorder.skipped),
             failed: count(recorder.failed),
-            whole_objects: rows.iter().filter(|row| row.whole && row.stored()).count() as u64,
+            whole_objects: rows
+                .iter()
+                .filter(|row| row.whole() && row.stored())
+                .count() as u64,
             missing_frames: all.iter().map(|gap| gap.frames).sum(),
             gap_count: all.len() as u64,
             gaps: all.into_iter().take(GAPS_MOST).collect(),
@@ -170,7 +173,7 @@ impl Summary {
                 most_bytes: from_peer.most,
                 xoff: from_peer.xoff,
             }),
-            journal_blocks: recorder.blocks,
+            index_blocks: recorder.blocks,
             rows_lost: recorder.rows_lost,
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
@@ -253,13 +256,10 @@ impl Summary {
         self.equal(
             "extents",
             extents,
-            "rows in the journal and lost",
+            "rows in the index and lost",
             rows.len() as u64 + rows_lost,
         );
-        if *unreadable > 0 {
-            self.wrong
-                .push(format!("{unreadable} rows of the journal cannot be read"));
-        }
+        self.wrong.extend_from_slice(unreadable);
     }
 
     fn equal(&mut self, what: &str, one: u64, other: &str, two: u64) {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Recordings: what pages and index cost, and what a loss of power leaves.
+
+use forebay_model::net::{Addresses, Network, Objects, Settings, objects_of};
+use serde::Serialize;
+
+use super::cuts::{self, Cuts};
+use super::{Report, net, page};
+use crate::args::StoreBenchArgs;
+use crate::failure::{Exit, Result};
+use crate::pipeline::{Kind, Sink};
+use crate::record::{Plan, Recorded, Recorder, Summary};
+use crate::render::{self, Grid, Page};
+use crate::report::{self, Header};
+use crate::session::{Ended, Session};
+
+/// As in most networks with storage.
+const MTU: u32 = 9000;
+/// Metres of cable.
+const METRES: u32 = 3;
+/// Bytes of a camera's picture, as SNAcc stores them.
+const PICTURE: u64 = 9_000_000;
+/// Bytes of the smallest objects that are measured.
+const SMALL: u64 = 4096;
+/// Most bytes in objects of this size.
+const SMALL_BYTES: u64 = 32 << 20;
+
+/// What the bench found.
+#[derive(Default, Serialize)]
+struct Found {
+    rates: Vec<RateRow>,
+    cuts: Option<Cuts>,
+}
+
+/// One kind of recording.
+#[derive(Serialize)]
+struct RateRow {
+    /// Name that stays the same over versions.
+    id: &'static str,
+    layout: &'static str,
+    object_bytes: u64,
+    bytes: u64,
+    /// Payload, from the first frame to the answer to the last extent.
+    stored_gigabytes_per_second: f64,
+    /// The bare streamer on the same drive: writes of 16 MiB.
+    bare_gigabytes_per_second: f64,
+    ratio: f64,
+    /// Of all that was written, pages and index included, what is payload.
+    payload_share: f64,
+    objects: u64,
+    index_blocks: u64,
+    lost_frames: u64,
+    differ_bytes: u64,
+    wrong: Vec<String>,
+}
+
+/// # Errors
+/// Where the RTL, the profile or the bring-up fails.
+pub fn run(args: &StoreBenchArgs) -> Result<Exit> {
+    let mut bench = Bench {
+        args,
+        found: Found::default(),
+        ended: Ended::Done,
+        header: None,
+    };
+    let objects = || Kind::Objects {
+        extension: "bin".into(),
+    };
+    let samples = Kind::Samples { stride: SMALL };
+    bench.rate("objects_9mb", objects(), PICTURE)?;
+    bench.rate("objects_4kib", objects(), SMALL)?;
+    bench.rate("samples_4kib", samples, SMALL)?;
+    if args.cuts > 0 && bench.ended.is_done() {
+        let (cuts, header) = cuts::run(args)?;
+        bench.found.cuts = Some(cuts);
+        bench.header = Some(header);
+    }
+    bench.report()
+}
+
+struct Bench<'a> {
+    args: &'a StoreBenchArgs,
+    found: Found,
+    ended: Ended,
+    header: Option<Header>,
+}
+
+impl Bench<'_> {
+    fn record(&mut self, sink: &Sink, object: u64, count: u64) -> Result<(Session, Recorded)> {
+        let objects = objects_of(count, object, self.args.seed);
+        let source = Objects::new(Addresses::default(), MTU as usize, objects)?;
+        let mut config = net::config_of(&net::machine(self.args.seed, 1)?)?;
+        config.network = Some(Network::new(Settings::default(), Box::new(source))?);
+        let mut session = Session::of(config, None, super::SCHEMA)?;
+        let plan: Plan = net::plan(net::net_settings(METRES, MTU)?, sink, &mut session)?;
+        let label = format!("objects of {}", render::bytes(object));
+        let bytes = Some(count * object);
+        let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(&label, bytes)?;
+        self.ended = ended;
+        self.header = Some(session.header(&self.ended));
+        Ok((session, recorded))
+    }
+
+    fn rate(&mut self, id: &'static str, layout: Kind, object: u64) -> Result<()> {
+        if !self.ended.is_done() {
+            return Ok(());
+        }
+        let objects = matches!(layout, Kind::Objects { .. });
+        let sink = Sink {
+            layout,
+            smallest: object,
+            ..Sink::default()
+        };
+        let most = if object == SMALL {
+            SMALL_BYTES
+        } else {
+            u64::MAX
+        };
+        let count = self.args.bytes.min(most).div_ceil(object);
+        let (session, recorded) = self.record(&sink, object, count)?;
+        let summary = Summary::new(&recorded);
+        let mut bare =
+            Session::start(&net::machine(self.args.seed, 1)?, super::SCHEMA, |_| Ok(()))?;
+        let bare = net::bare(&mut bare, self.args.bytes);
+        let padded = object.next_multiple_of(4096) * count;
+        let pages = if objects { count * 4096 } else { 0 };
+        let written = padded + pages + summary.index_blocks * 4096;
+        self.found.rates.push(RateRow {
+            id,
+            layout: if objects { "objects" } else { "samples" },
+            object_bytes: object,
+            bytes: count * object,
+            stored_gigabytes_per_second: summary.gigabytes_per_second,
+            bare_gigabytes_per_second: bare,
+            ratio: summary.gigabytes_per_second / bare,
+            payload_share: (count * object) as f64 / written as f64,
+            objects: summary.whole_objects,
+            index_blocks: summary.index_blocks,
+            lost_frames: summary.lost().count,
+            differ_bytes: net::differ(&session, &recorded.rows, self.args.seed)?,
+            wrong: summary.wrong,
+        });
+        Ok(())
+    }
+
+    fn report(self) -> Result<Exit> {
+        let Self {
+            args,
+            found,
+            ended,
+            header,
+        } = self;
+        let Some(header) = header else {
+            return Ok(ended.exit(false));
+        };
+        let good = found.is_good();
+        let report = Report {
+            header,
+            bench: "store",
+            found,
+        };
+        if !report::emit(&report, args.report.json.as_deref())? {
+            let mut page = page("store", &report.header);
+            report.found.show(&mut page);
+            match good {
+                true => page.verdict(true, "nothing was lost, invented or changed"),
+                false => page.verdict(false, "see above, or --json"),
+            };
+            page.print();
+        }
+        Ok(ended.exit(good))
+    }
+}
+
+impl Found {
+    fn is_good(&self) -> bool {
+        let kept = |row: &RateRow| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty();
+        self.rates.iter().all(kept) && self.cuts.as_ref().is_none_or(Cuts::is_good)
+    }
+
+    fn show(&self, page: &mut Page) {
+        page.heading("Recorded beside the bare streamer");
+        let names = [
+            "objects of",
+            "as",
+            ">GB/s",
+            ">bare",
+            ">ratio",
+            ">payload of all",
+        ];
+        let mut grid = Grid::new(&names);
+        for row in &self.rates {
+            grid.row([
+                render::bytes(row.object_bytes),
+                row.layout.to_owned(),
+                format!("{:.3}", row.stored_gigabytes_per_second),
+                format!("{:.3}", row.bare_gigabytes_per_second),
+                format!("{:.4}", row.ratio),
+                format!("{:.4}", row.payload_share),
+            ]);
+        }
+        page.grid(grid);
+        if let Some(cuts) = &self.cuts {
+            cuts.show(page);
+        }
+    }
+}

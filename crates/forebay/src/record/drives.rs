@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The simulated drives as a disk, past everything that takes time: what a host does before and after.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use forebay_cosim::System;
+use forebay_driver::recorder_port::{Layout, Recording, Region};
+use forebay_spec::store::index::Row;
+use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_store::{Disk, Entry, Format, IndexSize, format, is_blank, repair};
+
+use crate::failure::{Exit, Failure, Result};
+use crate::pipeline::{Kind, Sink, extension_bytes};
+use crate::session::Session;
+
+/// The drives of a system, in the order of their addresses.
+pub struct Drives<'s> {
+    system: Mutex<&'s mut System>,
+    bytes: u64,
+}
+
+impl<'s> Drives<'s> {
+    /// Those of a session that was brought up.
+    ///
+    /// # Errors
+    /// Where it was not.
+    pub fn of(session: &'s mut Session) -> Result<Self> {
+        let bytes = session.namespace()?.bytes();
+        Ok(Self {
+            system: Mutex::new(&mut session.system),
+            bytes,
+        })
+    }
+
+    fn system(&self) -> MutexGuard<'_, &'s mut System> {
+        self.system.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk for Drives<'_> {
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let bytes = self.system().stored(at, into.len())?;
+        into.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.system().store(at, bytes)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Makes room for a recording: on drives that are blank, or that may be overwritten.
+///
+/// # Errors
+/// Where something is there, or the drives are too small.
+pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Superblock> {
+    let block_bytes = 1 << session.namespace()?.block_shift;
+    let drives = Drives::of(session)?;
+    if !overwrite && !is_blank(&drives)? {
+        return Err(occupied(&drives));
+    }
+    let (mode, stride, extension) = match &sink.layout {
+        Kind::Objects { extension } => (Mode::Objects, 0, extension.clone()),
+        Kind::Samples { stride } => (Mode::Samples, *stride, Format::default().extension),
+    };
+    let settings = Format {
+        mode,
+        stride,
+        extension,
+        block_bytes,
+        ring: sink.ring,
+        index: IndexSize::SmallestObject(sink.smallest),
+        ..Format::default()
+    };
+    Ok(format(&drives, &settings)?)
+}
+
+fn occupied(drives: &Drives<'_>) -> Failure {
+    let what = match forebay_store::Recording::open(drives) {
+        Ok(recording) => format!("the recording {}", recording.superblock().session),
+        Err(_) => "something that is no recording".into(),
+    };
+    Failure::new(
+        Exit::BadInput,
+        format!("on the drives there is {what}"),
+        "take another image, or add --overwrite, which destroys it",
+    )
+}
+
+/// Where a recorder puts what a superblock has room for. The first page of the index is the schema,
+/// the last one of both is kept free for their ends.
+pub fn recording(superblock: &Superblock, sink: &Sink, time: u64) -> Recording {
+    let page = forebay_store::PAGE;
+    let layout = match &sink.layout {
+        Kind::Objects { extension } => Layout::Objects {
+            extension: extension_bytes(extension).unwrap_or(*b"bin\0"),
+        },
+        Kind::Samples { stride } => Layout::Samples {
+            stride: u32::try_from(*stride).unwrap_or(u32::MAX),
+        },
+    };
+    let (data, index) = (superblock.data, superblock.index);
+    Recording {
+        session: superblock.session.0,
+        layout,
+        data: Region {
+            address: data.at,
+            bytes: data.bytes - page,
+            ring: sink.ring,
+        },
+        index: Region {
+            address: index.at + page,
+            bytes: index.bytes - 2 * page,
+            ring: sink.ring,
+        },
+        wait_cycles: u32::try_from(sink.wait_ps / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX),
+        flush: sink.flush,
+        result_wait: None,
+        time,
+        cycle_ps: forebay_cosim::CLOCK_PERIOD as u32,
+    }
+}
+
+/// Rows of a recording in order, and what of its index cannot be read.
+///
+/// # Errors
+/// Where there is no recording, or a medium cannot be read.
+pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
+    let drives = Drives::of(session)?;
+    let recording = forebay_store::Recording::open(&drives)?;
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    for entry in recording.rows() {
+        match entry {
+            Entry::Row {
+                row, wrong: None, ..
+            } => rows.push(row),
+            Entry::Row {
+                block,
+                slot,
+                wrong: Some(why),
+                ..
+            } => wrong.push(format!("row {slot} of block {block} of the index: {why}")),
+            Entry::Damaged { block, why } => {
+                wrong.push(format!("block {block} of the index: {why}"));
+            }
+        }
+    }
+    Ok((rows, wrong))
+}
+
+/// Writes the ends of tar file and index, so that others' tools find them.
+///
+/// # Errors
+/// As [`rows`].
+pub fn close(session: &mut Session) -> Result<()> {
+    let drives = Drives::of(session)?;
+    repair(&drives, false, None, &mut |_| true)?;
+    Ok(())
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_index: rows into blocks of an Arrow stream, each a page of the SSD.
+//
+// What:        puts each row into columns, until there are 64, the oldest of them has waited long
+//              enough, or `sync` found them; rows that do not count fill the block up. Then the SSD is
+//              flushed, so that all data of the rows are there, and only then the block is written, and
+//              the SSD flushed once more. A block goes to the next page of a region: at its end to
+//              the beginning with `cfg_ring`, else its rows are lost, and counted.
+// Handshake:   valid/ready.
+// Latency:     a row is in its columns after 12 cycles; a block takes 66 cycles to the check sum, two
+//              answers of the SSD, and 66 cycles to be written.
+// Throughput:  a row in 12 cycles; the next block fills while one is written.
+// Limits:      `restart` only while `busy` is low and `rows` is 0; settings are steady otherwise.
+//              512-bit registers: one, the block RAM's.
+// Does not implement: the first page of the stream and its end, which the host writes.
+
+`default_nettype none
+
+module fb_store_index
+  import fb_spec_pkg::*;
+  import fb_store_pkg::*;
+(
+    input wire clk,
+    input wire rst,
+
+    input wire restart,  // begin the region anew
+    input wire cfg_ring,  // behind the region's end comes its beginning
+    input wire cfg_flush,  // flush the SSD before and after each block
+    input wire [31:0] cfg_wait,  // cycles that a row waits for more; 0: until there are enough
+    input wire [63:PAGE_SHIFT] cfg_base,  // first byte of the region
+    input wire [63:PAGE_SHIFT] cfg_bytes,  // its size
+    input wire [63:0] cfg_session,  // first eight bytes of the recording's, the first one lowest
+    input wire sync,  // write the rows that there are
+
+    input  wire  s_axis_row_tvalid,
+    output logic s_axis_row_tready,
+    input  row_t s_axis_row_tdata,
+
+    // Writes of the streamer, and its answers to them.
+    output logic                       m_axis_wr_tvalid,
+    input  wire                        m_axis_wr_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
+    output logic                       m_axis_wr_tlast,
+    input  wire                        s_axis_wrsp_tvalid,
+    output logic                       s_axis_wrsp_tready,
+    input  wire  [                7:0] s_axis_wrsp_tdata,
+
+    output logic        busy,    // a sync goes on, or a block is on its way
+    output logic [15:0] rows,    // that are in no block yet
+    output logic [31:0] blocks,  // written since `restart`
+    output logic [31:0] failed,  // that the streamer answered with an error
+    output logic [63:0] lost     // rows that found no room, or whose block failed
+);
+
+  localparam int unsigned PageBits = 64 - PAGE_SHIFT;
+  localparam int unsigned BeatBits = PAGE_SHIFT - $clog2(USER_BEAT_BYTES);
+  localparam int unsigned RowBits = $clog2(INDEX_ROWS);
+  localparam int unsigned HeadBeats = INDEX_OBJECT_AT / USER_BEAT_BYTES;
+  localparam int unsigned HeadWords = USER_BEAT_BYTES / 8;
+  localparam int unsigned Columns = 11;
+
+  // ----------------------------------------------------------------------------------------- filling
+  // One column of one row a cycle. What fills a block up is zero.
+  typedef enum logic [1:0] {
+    TAKE,
+    COLUMN,
+    FULL
+  } fill_e;
+
+  fill_e fill_q;
+  logic side_q;  // half of the memory that is filled
+  logic [$clog2(Columns)-1:0] column_q;
+  logic [RowBits:0] count_q;  // rows in it that count
+  logic [RowBits-1:0] row_q;  // the one being written
+  logic filler_q;  // it does not count
+  logic [31:0] waited_q;
+  logic owed_q;  // `sync` found rows here
+
+  logic hand_over, due;
+  logic [63:0] value;
+  logic [PAGE_SHIFT-1:0] place;
+  logic [USER_BEAT_BYTES-1:0] lanes;
+
+  assign due = count_q != '0 && (owed_q || (cfg_wait != '0 && waited_q >= cfg_wait));
+  assign s_axis_row_tready = fill_q == COLUMN && !filler_q && column_q == '0;
+
+  // The value repeated all over a beat, and in which bytes it counts.
+  function automatic logic [PAGE_SHIFT-1:0] at(input logic [PAGE_SHIFT-1:0] first,
+                                               input logic [3:0] bytes);
+    return first + PAGE_SHIFT'(bytes) * PAGE_SHIFT'(row_q);
+  endfunction
+
+  always_comb begin : choose
+    unique case (column_q)
+      4'd10: {value, place} = {s_axis_row_tdata.facts.object, at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8)};
+      4'd9: {value, place} = {s_axis_row_tdata.facts.offset, at(PAGE_SHIFT'(INDEX_OFFSET_AT), 4'd8)};
+      4'd8: {value, place} = {s_axis_row_tdata.address, at(PAGE_SHIFT'(INDEX_ADDRESS_AT), 4'd8)};
+      4'd7: {value, place} = {s_axis_row_tdata.facts.time_, at(PAGE_SHIFT'(INDEX_TIME_AT), 4'd8)};
+      4'd6: {value, place} = {{2{s_axis_row_tdata.facts.length}}, at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4)};
+      4'd5: {value, place} = {{2{s_axis_row_tdata.facts.crc32c}}, at(PAGE_SHIFT'(INDEX_CRC32C_AT), 4'd4)};
+      4'd4: {value, place} = {{2{s_axis_row_tdata.facts.score}}, at(PAGE_SHIFT'(INDEX_SCORE_AT), 4'd4)};
+      4'd3: {value, place} = {{2{s_axis_row_tdata.facts.missing}}, at(PAGE_SHIFT'(INDEX_MISSING_AT), 4'd4)};
+      4'd2: {value, place} = {{4{s_axis_row_tdata.facts.stream}}, at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2)};
+      4'd1: {value, place} = {{4{s_axis_row_tdata.facts.class_}}, at(PAGE_SHIFT'(INDEX_CLASS_AT), 4'd2)};
+      default: {value, place} = {{4{s_axis_row_tdata.flags}}, at(PAGE_SHIFT'(INDEX_FLAGS_AT), 4'd2)};
+    endcase
+    lanes = column_q >= 4'd7 ? USER_BEAT_BYTES'('hff) :
+        column_q >= 4'd3 ? USER_BEAT_BYTES'('hf) : USER_BEAT_BYTES'('h3);
+    lanes = lanes << place[$clog2(USER_BEAT_BYTES)-1:0];
+    if (filler_q) value = '0;
+    if (fill_q != COLUMN) lanes = '0;
+  end
+
+  always_ff @(posedge clk) begin : fill
+    waited_q <= count_q == '0 ? '0 : waited_q + 32'(waited_q < cfg_wait);
+    unique case (fill_q)
+      TAKE:
+      if (s_axis_row_tvalid || due) begin
+        fill_q   <= COLUMN;
+        column_q <= 4'(Columns - 1);
+        filler_q <= due;
+        row_q    <= RowBits'(count_q);
+        if (!due) count_q <= count_q + 1'b1;
+      end
+      COLUMN: begin
+        column_q <= column_q - 1'b1;
+        if (column_q == '0) begin
+          row_q <= row_q + 1'b1;
+          column_q <= 4'(Columns - 1);
+          if (row_q == '1) fill_q <= FULL;
+          else if (!filler_q) fill_q <= TAKE;
+        end
+      end
+      default:
+      if (hand_over) begin
+        fill_q  <= TAKE;
+        side_q  <= !side_q;
+        count_q <= '0;
+        owed_q  <= 1'b0;
+      end
+    endcase
+    if (sync && rows != '0 && !hand_over) owed_q <= 1'b1;
+    if (rst) begin
+      fill_q  <= TAKE;
+      side_q  <= 1'b0;
+      count_q <= '0;
+      owed_q  <= 1'b0;
+    end
+  end
+
+  // ----------------------------------------------------------------------------------------- memory
+  logic [USER_DATA_BITS-1:0] beat;
+  logic [BeatBits-1:0] read_q, read;
+  logic sending_q;  // half of the memory that is sent
+
+  (* ram_style = "block" *)
+  logic [USER_DATA_BITS-1:0] store[2<<BeatBits];
+
+  always_ff @(posedge clk) begin : memory
+    for (int i = 0; i < USER_BEAT_BYTES; i++) begin
+      if (lanes[i])
+        store[{side_q, place[PAGE_SHIFT-1-:BeatBits]}][8*i+:8] <= value[8*(i%8)+:8];
+    end
+    beat <= store[{sending_q, read}];
+  end
+
+  // ---------------------------------------------------------------------------------------- sending
+  typedef enum logic [2:0] {
+    REST,
+    SUM,      // over the block, before its beat with the sum can leave
+    AWAIT,    // the sum, and the answer to the flush
+    ADDRESS,
+    BLOCK,
+    ANSWER
+  } send_e;
+
+  send_e send_q;
+  logic [PageBits-1:0] at_q, left_q;  // page of the next block; pages from there to the end
+  logic [RowBits:0] sent_q;  // rows of the block that is sent
+  logic flush_q, flushed_q;  // a flush is to be sent; it has its answer
+  logic bad_q;  // and that was an error
+  logic sum_valid, summed_q, full, none, moves, last;
+  logic [31:0] sum, sum_q;
+  logic [USER_DATA_BITS-1:0] composed;
+
+  assign full = left_q == '0;
+  assign none = full && !(cfg_ring && cfg_bytes != '0);
+  assign hand_over = fill_q == FULL && send_q == REST;
+  assign last = read_q == '1;
+
+  // The beat that is looked at comes out of the memory a cycle after it was asked for.
+  assign read = (send_q == SUM || moves) && (send_q == SUM || send_q == BLOCK) ? read_q + 1'b1 :
+      read_q;
+
+  always_comb begin : compose
+    composed = beat;
+    if (read_q < BeatBits'(HeadBeats)) begin
+      composed = fb_store_rom_pkg::INDEX_HEAD[HeadWords*32'(read_q)+:HeadWords];
+    end
+    if (read_q == BeatBits'(HeadBeats - 1)) begin
+      composed[8*(INDEX_SESSION_AT%USER_BEAT_BYTES)+:64] = cfg_session;
+      composed[8*(INDEX_NUMBER_AT%USER_BEAT_BYTES)+:32] = blocks;
+      composed[8*(INDEX_CRC_AT%USER_BEAT_BYTES)+:32] = send_q == SUM ? '0 : sum_q;
+    end
+  end
+
+  fb_store_crc32c u_crc (
+      .clk,
+      .rst,
+      .valid(send_q == SUM),
+      .data(composed),
+      .keep('1),
+      .last(last),
+      .sum_valid,
+      .sum
+  );
+
+  always_comb begin : offer
+    m_axis_wr_tvalid = flush_q || send_q == ADDRESS || send_q == BLOCK;
+    m_axis_wr_tlast = flush_q || (send_q == BLOCK && last);
+    m_axis_wr_tdata = composed;
+    if (send_q != BLOCK) begin
+      m_axis_wr_tdata = '0;
+      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = flush_q ? '0 : {at_q, PAGE_SHIFT'(0)};
+      m_axis_wr_tdata[USER_WRITE_FLUSH_BIT] = cfg_flush;
+    end
+  end
+  assign m_axis_wr_tkeep = '1;
+  assign moves = m_axis_wr_tvalid && m_axis_wr_tready;
+
+  always_ff @(posedge clk) begin : send
+    if (moves) flush_q <= 1'b0;
+    if (s_axis_wrsp_tvalid) begin
+      flushed_q <= 1'b1;
+      bad_q <= s_axis_wrsp_tdata != ERR_OK;
+    end
+    if (sum_valid) {summed_q, sum_q} <= {1'b1, sum};
+    unique case (send_q)
+      REST:
+      if (hand_over) begin
+        sending_q <= side_q;
+        sent_q <= count_q;
+        read_q <= '0;
+        summed_q <= 1'b0;
+        if (none) begin
+          lost <= lost + 64'(count_q);
+        end else begin
+          send_q <= SUM;
+          flush_q <= cfg_flush;
+          flushed_q <= !cfg_flush;
+          bad_q <= 1'b0;
+          if (full) {at_q, left_q} <= {cfg_base, cfg_bytes};
+        end
+      end
+      SUM: begin
+        read_q <= read_q + 1'b1;
+        if (last) send_q <= AWAIT;
+      end
+      AWAIT:
+      if (summed_q && flushed_q) begin
+        send_q <= bad_q ? REST : ADDRESS;
+        // What is not known to be on the SSD gets no row.
+        if (bad_q) begin
+          lost   <= lost + 64'(sent_q);
+          failed <= failed + 1'b1;
+        end
+      end
+      ADDRESS: if (moves) send_q <= BLOCK;
+      BLOCK:
+      if (moves) begin
+        read_q <= read_q + 1'b1;
+        if (last) begin
+          send_q <= ANSWER;
+          flushed_q <= 1'b0;
+        end
+      end
+      default:
+      if (flushed_q) begin
+        send_q <= REST;
+        at_q   <= at_q + 1'b1;
+        left_q <= left_q - 1'b1;
+        blocks <= blocks + 1'b1;
+        if (bad_q) begin
+          lost   <= lost + 64'(sent_q);
+          failed <= failed + 1'b1;
+        end
+      end
+    endcase
+    if (restart || rst) begin
+      {at_q, left_q} <= {cfg_base, cfg_bytes};
+      blocks <= '0;
+      failed <= '0;
+      lost   <= '0;
+    end
+    if (rst) begin
+      send_q  <= REST;
+      flush_q <= 1'b0;
+    end
+  end
+
+  assign s_axis_wrsp_tready = 1'b1;
+  assign busy = owed_q || fill_q == FULL || send_q != REST;
+  assign rows = 16'(count_q);
+
+`ifndef SYNTHESIS
+  restarts_at_rest :
+  assert property (@(posedge clk) disable iff (rst) restart |-> !busy && rows == '0)
+  else $error("fb_store_index (%m): restart while busy=%0b, %0d rows wait", busy, rows);
+
+  answers_are_awaited :
+  assert property (@(posedge clk) disable iff (rst)
+                   s_axis_wrsp_tvalid |-> !flush_q && !flushed_q && send_q != REST)
+  else $error("fb_store_index (%m): an answer, and nothing waits for it");
+`endif
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Name ("m_axis_wr")
+  ) u_check_wr (
+      .clk,
+      .rst,
+      .valid(m_axis_wr_tvalid),
+      .ready(m_axis_wr_tready),
+      .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
+  );
+
+endmodule
+
+`default_nettype wire

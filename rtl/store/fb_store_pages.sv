@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_pages: has a page written in front of each extent, and lets its row go on when it is there.
+//
+// What:        rows of stored extents give their facts to fb_store_page, whose pages become writes of
+//              the streamer; all rows wait in order, those with a page for its answer. Without
+//              `cfg_page` they go through.
+// Handshake:   valid/ready.
+// Latency:     that of fb_store_page, and of the SSD. Throughput: as fb_store_page.
+// Limits:      Depth rows, and one more, may wait for answers.
+//              512-bit registers: none of its own.
+// Does not implement: anything that knows what stands in a page.
+
+`default_nettype none
+
+module fb_store_pages
+  import fb_spec_pkg::*;
+  import fb_store_pkg::*;
+#(
+    parameter int unsigned Depth = 64  // rows that wait for their page, a power of two, 4 to 4096
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire         cfg_page,      // extents have a page
+    input wire [127:0] cfg_session,   // byte 0 of the UUID lowest
+    input wire [ 31:0] cfg_extension, // of file names, first character lowest
+
+    input  wire  s_axis_row_tvalid,
+    output logic s_axis_row_tready,
+    input  row_t s_axis_row_tdata,
+    output logic m_axis_row_tvalid,
+    input  wire  m_axis_row_tready,
+    output row_t m_axis_row_tdata,
+
+    // Writes of the streamer, and its answers to them.
+    output logic                       m_axis_wr_tvalid,
+    input  wire                        m_axis_wr_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
+    output logic                       m_axis_wr_tlast,
+    input  wire                        s_axis_wrsp_tvalid,
+    output logic                       s_axis_wrsp_tready,
+    input  wire  [                7:0] s_axis_wrsp_tdata,
+
+    output logic [15:0] waiting  // rows inside
+);
+
+  logic paged, room, out_valid, out_paged, takes, leaves, answered;
+  logic [7:0] code;
+  logic facts_valid, facts_ready, places_ready, place_valid, page_valid, page_ready, page_last;
+  logic [63:0] place;
+  logic [USER_DATA_BITS-1:0] page;
+  row_t row;
+  logic inside_q;  // the address of a page has gone out
+
+  assign paged = cfg_page && (s_axis_row_tdata.flags & (ROW_SKIPPED | ROW_FAILED)) == '0;
+  assign facts_valid = s_axis_row_tvalid && paged && room && places_ready;
+  assign s_axis_row_tready = room && (!paged || (facts_ready && places_ready));
+  assign takes = s_axis_row_tvalid && s_axis_row_tready;
+
+  fb_common_deep #(
+      .Width($bits(row_t) + 1),
+      .Depth(Depth)
+  ) u_rows (
+      .clk,
+      .rst,
+      .s_valid(takes),
+      .s_ready(room),
+      .s_data ({paged, s_axis_row_tdata}),
+      .m_valid(out_valid),
+      .m_ready(leaves),
+      .m_data ({out_paged, row}),
+      .level  ()
+  );
+
+  // Pages stand in front of their extents.
+  fb_common_fifo #(
+      .Width(64),
+      .Depth(4)
+  ) u_places (
+      .clk,
+      .rst,
+      .s_valid(takes && paged),
+      .s_ready(places_ready),
+      .s_data (s_axis_row_tdata.address - 64'(PAGE_BYTES)),
+      .m_valid(place_valid),
+      .m_ready(m_axis_wr_tready && m_axis_wr_tvalid && !inside_q),
+      .m_data (place),
+      .level  ()
+  );
+
+  fb_store_page u_page (
+      .clk,
+      .rst,
+      .cfg_session,
+      .cfg_extension,
+      .s_facts_tvalid(facts_valid),
+      .s_facts_tready(facts_ready),
+      .s_facts_tdata(s_axis_row_tdata.facts),
+      .m_axis_page_tvalid(page_valid),
+      .m_axis_page_tready(page_ready),
+      .m_axis_page_tdata(page),
+      .m_axis_page_tkeep(),
+      .m_axis_page_tlast(page_last)
+  );
+
+  assign m_axis_wr_tvalid = page_valid && (inside_q || place_valid);
+  assign m_axis_wr_tkeep = '1;
+  assign m_axis_wr_tlast = inside_q && page_last;
+  assign page_ready = inside_q && m_axis_wr_tready;
+
+  always_comb begin : compose
+    m_axis_wr_tdata = page;
+    if (!inside_q) begin
+      m_axis_wr_tdata = '0;
+      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = place;
+    end
+  end
+
+  // Answers are taken at once: that of somebody else, for whom rows here wait, may be behind them.
+  fb_common_deep #(
+      .Width(8),
+      .Depth(Depth)
+  ) u_answers (
+      .clk,
+      .rst,
+      .s_valid(s_axis_wrsp_tvalid),
+      .s_ready(s_axis_wrsp_tready),
+      .s_data (s_axis_wrsp_tdata),
+      .m_valid(answered),
+      .m_ready(leaves && out_paged),
+      .m_data (code),
+      .level  ()
+  );
+
+  assign m_axis_row_tvalid = out_valid && (!out_paged || answered);
+  assign leaves = m_axis_row_tvalid && m_axis_row_tready;
+
+  always_comb begin : judge
+    m_axis_row_tdata = row;
+    if (out_paged && code != ERR_OK) begin
+      m_axis_row_tdata.flags |= ROW_FAILED | 16'(code) << ROW_CODE_LSB;
+    end
+  end
+
+  always_ff @(posedge clk) begin : follow
+    if (m_axis_wr_tvalid && m_axis_wr_tready) inside_q <= !m_axis_wr_tlast;
+    if (takes != leaves) waiting <= takes ? waiting + 1'b1 : waiting - 1'b1;
+    if (rst) begin
+      inside_q <= 1'b0;
+      waiting  <= '0;
+    end
+  end
+
+`ifndef SYNTHESIS
+  answers_are_awaited :
+  assert property (@(posedge clk) disable iff (rst) s_axis_wrsp_tvalid |-> waiting != '0)
+  else $error("fb_store_pages (%m): an answer, and nothing waits for it");
+`endif
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Name ("m_axis_wr")
+  ) u_check_wr (
+      .clk,
+      .rst,
+      .valid(m_axis_wr_tvalid),
+      .ready(m_axis_wr_tready),
+      .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
+  );
+
+  fb_axis_check #(
+      .Width($bits(row_t)),
+      .Name ("m_axis_row")
+  ) u_check_row (
+      .clk,
+      .rst,
+      .valid(m_axis_row_tvalid),
+      .ready(m_axis_row_tready),
+      .data (m_axis_row_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `forebay run PIPELINE` leaves on a drive, read by others' tools as it is."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import subprocess
+import tarfile
+from pathlib import Path
+
+import google_crc32c
+import numpy as np
+import pyarrow as pa
+from driving import BAD_INPUT, Run
+from scapy.utils import wrpcap
+from test_record import frames, make_objects
+
+SMALL = '[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n'
+
+
+def partitions(image: Path) -> dict[str, slice]:
+    """Return the bytes of each partition, as util-linux sees them."""
+    command = ["sfdisk", "--json", str(image)]
+    table = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    table = table["partitiontable"]
+    sector = table.get("sectorsize", 512)
+    return {
+        each["name"]: slice(each["start"] * sector, (each["start"] + each["size"]) * sector)
+        for each in table["partitions"]
+    }
+
+
+def record_image(forebay: Run, folder: Path, objects: dict[int, bytes], sink: str = "") -> Path:
+    """Record objects onto the image of a small drive."""
+    wrpcap(str(folder / "in.pcap"), list(frames(objects)))
+    (folder / "x.toml").write_text(SMALL + sink)
+    forebay("run", folder / "x.toml", "--pcap", folder / "in.pcap", "--flat-out", "--overwrite")
+    return folder / "drive.img"
+
+
+def test_the_image_is_a_recording(forebay: Run, tmp_path: Path) -> None:
+    """Partitions, index and tar file are what any tool reads; nothing here is ours."""
+    objects = make_objects(70, 100, 9000)
+    image = record_image(forebay, tmp_path, objects, '[sink]\nextension = "raw"\n')
+    places = partitions(image)
+    data = image.read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(data[places["forebay-data"]])) as archive:
+        *members, end = archive.getmembers()
+        assert end.name.endswith("/recording.json")
+        found = {Path(member.name).name: archive.extractfile(member).read() for member in members}
+    assert {f"{n:020}.raw": content for n, content in objects.items()} == {
+        name: content for name, content in found.items() if name.endswith(".raw")
+    }
+    assert len(found) == 2 * len(objects)
+    table = pa.ipc.open_stream(data[places["forebay-index"]]).read_all()
+    rows = [row for row in table.drop_columns("time").to_pylist() if row["flags"] & 1]
+    assert [row["object"] for row in rows] == list(objects)
+    for row in rows:
+        content = data[row["address"] :][: row["length"]]
+        assert content == objects[row["object"]]
+        assert google_crc32c.value(content) == row["crc32c"]
+        said = json.loads(found[f"{row['object']:020}.json"])
+        assert said["crc32c"] == f"{row['crc32c']:08x}" and said["length"] == len(content)
+
+
+def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
+    """Numpy maps samples as they lie on the drive."""
+    objects = {n: random.Random(n).randbytes(8192) for n in range(20)}
+    sink = '[sink]\nlayout = "samples"\nstride = "12KiB"\n'
+    image = record_image(forebay, tmp_path, objects, sink)
+    place = partitions(image)["forebay-data"]
+    mapped = np.memmap(image, np.uint8, "r", place.start, (len(objects), 12288))
+    assert all(mapped[n, :8192].tobytes() == objects[n] for n in objects)
+
+
+def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) -> None:
+    """What lies on an image stays, unless its owner says otherwise; then nothing of it is seen."""
+    first, second = make_objects(60, 4000, 9000), make_objects(3, 5000, 6000)
+    image = record_image(forebay, tmp_path, first)
+    before = image.read_bytes()
+    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    answer = forebay(*words, code=BAD_INPUT)
+    assert "--overwrite" in answer.complaint and image.read_bytes() == before
+    image = record_image(forebay, tmp_path, second)
+    data = image.read_bytes()[partitions(image)["forebay-data"]]
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        assert len(archive.getnames()) == 2 * len(second) + 1
