@@ -25,7 +25,7 @@ def columns(root: Path) -> list[tuple[str, str]]:
 
 def messages(of: list[tuple[str, str]], rows: int) -> tuple[bytes, bytes]:
     """Flatbuffers of the schema and of a batch of `rows` rows, without their length in front."""
-    import pyarrow as pa  # noqa: PLC0415 (only generation needs it)
+    import pyarrow as pa
 
     kinds = [pa.timestamp("ns", "UTC") if kind == "time" else TYPES[kind] for _, kind in of]
     fields = [

@@ -80,8 +80,13 @@ module fb_store_append
   localparam int unsigned SpanBits = 32 - BeatShift;
 
   if (MaxBeats < PageBeats || MaxBeats % PageBeats != 0 || (MaxBeats >> SpanBits) != 0) begin : gen_bad
-    $fatal(1, "fb_store_append (%m): MaxBeats=%0d must be a multiple of %0d below 2^%0d", MaxBeats,
-           PageBeats, SpanBits);
+    $fatal(
+        1,
+        "fb_store_append (%m): MaxBeats=%0d must be a multiple of %0d below 2^%0d",
+        MaxBeats,
+        PageBeats,
+        SpanBits
+    );
   end
 
   typedef enum logic [2:0] {
@@ -234,7 +239,7 @@ module fb_store_append
 
   // ------------------------------------------------------------------------------------------ rows
   logic first, push, out_valid, out_ready, sum_valid, sum_there, skipped, answered;
-  logic [ 7:0] code;
+  logic [7:0] code;
   logic [31:0] sum, sum_out;
   logic [63:0] missing, place;
 
@@ -279,9 +284,9 @@ module fb_store_append
       .clk,
       .rst,
       .valid(takes && state_q == DATA),
-      .data(s_axis_object_tdata),
-      .keep(s_axis_object_tkeep),
-      .last(ends),
+      .data (s_axis_object_tdata),
+      .keep (s_axis_object_tkeep),
+      .last (ends),
       .sum_valid,
       .sum
   );

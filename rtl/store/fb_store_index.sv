@@ -94,17 +94,28 @@ module fb_store_index
 
   always_comb begin : choose
     unique case (column_q)
-      4'd10: {value, place} = {s_axis_row_tdata.facts.object, at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8)};
-      4'd9: {value, place} = {s_axis_row_tdata.facts.offset, at(PAGE_SHIFT'(INDEX_OFFSET_AT), 4'd8)};
+      4'd10:
+      {value, place} = {s_axis_row_tdata.facts.object, at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8)};
+      4'd9:
+      {value, place} = {s_axis_row_tdata.facts.offset, at(PAGE_SHIFT'(INDEX_OFFSET_AT), 4'd8)};
       4'd8: {value, place} = {s_axis_row_tdata.address, at(PAGE_SHIFT'(INDEX_ADDRESS_AT), 4'd8)};
       4'd7: {value, place} = {s_axis_row_tdata.facts.time_, at(PAGE_SHIFT'(INDEX_TIME_AT), 4'd8)};
-      4'd6: {value, place} = {{2{s_axis_row_tdata.facts.length}}, at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4)};
-      4'd5: {value, place} = {{2{s_axis_row_tdata.facts.crc32c}}, at(PAGE_SHIFT'(INDEX_CRC32C_AT), 4'd4)};
-      4'd4: {value, place} = {{2{s_axis_row_tdata.facts.score}}, at(PAGE_SHIFT'(INDEX_SCORE_AT), 4'd4)};
-      4'd3: {value, place} = {{2{s_axis_row_tdata.facts.missing}}, at(PAGE_SHIFT'(INDEX_MISSING_AT), 4'd4)};
-      4'd2: {value, place} = {{4{s_axis_row_tdata.facts.stream}}, at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2)};
-      4'd1: {value, place} = {{4{s_axis_row_tdata.facts.class_}}, at(PAGE_SHIFT'(INDEX_CLASS_AT), 4'd2)};
-      default: {value, place} = {{4{s_axis_row_tdata.flags}}, at(PAGE_SHIFT'(INDEX_FLAGS_AT), 4'd2)};
+      4'd6:
+      {value, place} = {{2{s_axis_row_tdata.facts.length}}, at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4)};
+      4'd5:
+      {value, place} = {{2{s_axis_row_tdata.facts.crc32c}}, at(PAGE_SHIFT'(INDEX_CRC32C_AT), 4'd4)};
+      4'd4:
+      {value, place} = {{2{s_axis_row_tdata.facts.score}}, at(PAGE_SHIFT'(INDEX_SCORE_AT), 4'd4)};
+      4'd3:
+      {value, place} = {
+        {2{s_axis_row_tdata.facts.missing}}, at(PAGE_SHIFT'(INDEX_MISSING_AT), 4'd4)
+      };
+      4'd2:
+      {value, place} = {{4{s_axis_row_tdata.facts.stream}}, at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2)};
+      4'd1:
+      {value, place} = {{4{s_axis_row_tdata.facts.class_}}, at(PAGE_SHIFT'(INDEX_CLASS_AT), 4'd2)};
+      default:
+      {value, place} = {{4{s_axis_row_tdata.flags}}, at(PAGE_SHIFT'(INDEX_FLAGS_AT), 4'd2)};
     endcase
     lanes = column_q >= 4'd7 ? USER_BEAT_BYTES'('hff) :
         column_q >= 4'd3 ? USER_BEAT_BYTES'('hf) : USER_BEAT_BYTES'('h3);
@@ -160,8 +171,7 @@ module fb_store_index
 
   always_ff @(posedge clk) begin : memory
     for (int i = 0; i < USER_BEAT_BYTES; i++) begin
-      if (lanes[i])
-        store[{side_q, place[PAGE_SHIFT-1-:BeatBits]}][8*i+:8] <= value[8*(i%8)+:8];
+      if (lanes[i]) store[{side_q, place[PAGE_SHIFT-1-:BeatBits]}][8*i+:8] <= value[8*(i%8)+:8];
     end
     beat <= store[{sending_q, read}];
   end
@@ -210,17 +220,17 @@ module fb_store_index
       .clk,
       .rst,
       .valid(send_q == SUM),
-      .data(composed),
-      .keep('1),
-      .last(last),
+      .data (composed),
+      .keep ('1),
+      .last (last),
       .sum_valid,
       .sum
   );
 
   always_comb begin : offer
     m_axis_wr_tvalid = flush_q || send_q == ADDRESS || send_q == BLOCK;
-    m_axis_wr_tlast = flush_q || (send_q == BLOCK && last);
-    m_axis_wr_tdata = composed;
+    m_axis_wr_tlast  = flush_q || (send_q == BLOCK && last);
+    m_axis_wr_tdata  = composed;
     if (send_q != BLOCK) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = flush_q ? '0 : {at_q, PAGE_SHIFT'(0)};
@@ -292,7 +302,7 @@ module fb_store_index
       {at_q, left_q} <= {cfg_base, cfg_bytes};
       blocks <= '0;
       failed <= '0;
-      lost   <= '0;
+      lost <= '0;
     end
     if (rst) begin
       send_q  <= REST;

@@ -33,7 +33,7 @@ package fb_store_pkg;
 
   // What became of an object, from a processing element.
   typedef struct packed {
-    logic [31:0] score;  // an IEEE single
+    logic [31:0] score;   // an IEEE single
     logic [15:0] class_;
     logic [15:0] stream;
     logic [63:0] object;

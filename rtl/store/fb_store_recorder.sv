@@ -146,7 +146,7 @@ module fb_store_recorder
   localparam int unsigned SECOND = 1_000_000_000;
 
   logic [23:0] fraction_q;
-  logic [ 7:0] step_q;  // nanoseconds that have passed
+  logic [7:0] step_q;  // nanoseconds that have passed
   logic [29:0] part;
   logic [33:0] seconds;
   logic second;

@@ -29,7 +29,7 @@ module fb_store_turns
     input  wire  [Sources-1:0]                      s_axis_wr_tlast,
     output logic [Sources-1:0]                      m_axis_wrsp_tvalid,
     input  wire  [Sources-1:0]                      m_axis_wrsp_tready,
-    output logic [7:0]                      m_axis_wrsp_tdata,
+    output logic [        7:0]                      m_axis_wrsp_tdata,
 
     output logic                       m_axis_wr_tvalid,
     input  wire                        m_axis_wr_tready,

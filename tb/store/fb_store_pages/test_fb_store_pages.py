@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_store_pages between streams of cocotbext-axi: rows wait for their pages, and only those."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import with_timeout
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
+import harness
+from extents import PAGE, PATIENCE_US, Row, Streamer, failed, word_stream
+from forebay import spec
+from runner import simulate
+
+DEPTH = 8
+JSON = slice(512, PAGE - 512)
+
+
+class Bench:
+    """Rows in and out, and a streamer that takes pages."""
+
+    def __init__(self, dut, fail: float = 0.0) -> None:
+        self.dut = dut
+        self.streamer = Streamer(dut, fail)
+        self.rows = word_stream(AxiStreamSource, dut, "s_axis_row")
+        self.out = word_stream(AxiStreamSink, dut, "m_axis_row")
+        self.due: list[Row] = []
+
+    async def start(self, page: int = 1) -> None:
+        """Reset."""
+        self.dut.cfg_page.value = page
+        self.dut.cfg_session.value = random.getrandbits(128)
+        self.dut.cfg_extension.value = int.from_bytes(b"bin", "little")
+        await harness.start(self.dut)
+
+    def send(self, count: int, stored: float = 0.8) -> None:
+        """Queue rows, some of them of extents that were not stored."""
+        for _ in range(count):
+            wrong = random.choice([spec.ROW_SKIPPED, spec.ROW_FAILED])
+            flags = spec.ROW_COUNTS | (0 if random.random() < stored else wrong)
+            address = random.randrange(1, 2**40) * PAGE
+            self.due.append(Row.any(flags=flags, address=address))
+            self.rows.send_nowait(AxiStreamFrame([self.due[-1].pack()]))
+
+    async def check(self) -> None:
+        """Take all rows: in order, with what was answered to their pages, which lie in front."""
+        found = []
+        for _ in self.due:
+            frame = await with_timeout(self.out.recv(), PATIENCE_US, "us")
+            found.append(Row.unpack(frame.tdata[0]))
+        pages = iter(self.streamer.answered())
+        for row, due in zip(found, self.due, strict=True):
+            if not self.dut.cfg_page.value or due.flags != spec.ROW_COUNTS:
+                assert row == due
+                continue
+            write, code = next(pages)
+            assert write.address == due.address - PAGE and len(write.data) == PAGE
+            assert json.loads(write.data[JSON])["object"] == due.object
+            assert row == failed(due, code)
+        assert next(pages, None) is None
+        await harness.step(self.dut.clk, 3)
+        assert self.dut.waiting.value == 0 and self.out.empty()
+        self.due = []
+        self.streamer.forget()
+
+
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.5], stall=[0.0, 0.5], page=[0, 1])
+async def any_rows(dut, idle: float, stall: float, page: int) -> None:
+    """Rows with and without pages keep their order; answers that are errors stand in them."""
+    bench = Bench(dut, fail=0.3)
+    await bench.start(page)
+    bench.rows.set_pause_generator(harness.stalls(idle))
+    for each in (bench.streamer.sink, bench.streamer.answers, bench.out):
+        each.set_pause_generator(harness.stalls(stall))
+    bench.send(40)
+    await bench.check()
+
+
+@cocotb.test()
+async def nobody_takes_rows(dut) -> None:
+    """Answers are taken all the same: what is behind them may be what lets rows go on."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.out.pause = True
+    bench.send(DEPTH + 1, stored=1.0)
+    await harness.step(dut.clk, 500 * DEPTH)
+    assert len(bench.streamer.codes) == DEPTH + 1
+    assert bench.streamer.answers.empty() and bench.streamer.answers.idle()
+    bench.out.pause = False
+    await bench.check()
+
+
+@cocotb.test()
+async def nobody_answers(dut) -> None:
+    """As many rows as there is room for go ahead of the answers, then all waits."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.streamer.silent = True
+    bench.send(3 * DEPTH, stored=1.0)
+    await harness.step(dut.clk, 500 * 2 * DEPTH)
+    assert dut.waiting.value == len(bench.streamer.writes) == DEPTH + 1
+    bench.streamer.silent = False
+    bench.streamer.answer()
+    await bench.check()
+
+
+@cocotb.test()
+async def reset_in_mid_page(dut) -> None:
+    """A reset forgets rows and pages."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(6):
+        bench.send(5)
+        await harness.step(dut.clk, random.randrange(1, 900))
+        await harness.reset(dut, 2)
+        for each in (bench.rows, bench.out):
+            each.clear()
+        bench.streamer.forget()
+        bench.due = []
+        await harness.step(dut.clk, 2)
+        bench.send(2)
+        await bench.check()
+
+
+@harness.provocation
+async def stray_answer(dut) -> None:
+    """An answer that nobody waits for must be noticed."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.streamer.unanswered = 1
+    bench.streamer.answer()
+    await harness.step(dut.clk, 5)
+
+
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The stream checker is awake."""
+    await Bench(dut).start()
+    await harness.withdraw(dut.clk, dut.u_check_wr)
+
+
+@harness.provocation
+async def withdraw_row(dut) -> None:
+    """The stream checker is awake."""
+    await Bench(dut).start()
+    await harness.withdraw(dut.clk, dut.u_check_row)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(__file__, "fb_store_pages", {"Depth": DEPTH}, **options)
+
+
+def test_pages() -> None:
+    """Run the coroutines above."""
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("stray_answer", "answers_are_awaited"),
+        ("withdraw", "m_axis_wr: valid fell"),
+        ("withdraw_row", "m_axis_row: valid fell"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)
