@@ -11,7 +11,7 @@
 // Limits:      an order has a byte or more. A read that fails ends with a byte that is the
 //              streamer's code: whoever gets it sees by the stated length that the object is not
 //              whole. 512-bit registers: none.
-// Does not implement: reading the journal.
+// Does not implement: reading the index.
 
 `default_nettype none
 
