@@ -32,14 +32,20 @@ fn pages(data: &[u8]) {
     }
     let _ = page.first_chunk().map(tar::parse);
     // Any check sum is right here: what lies behind it must be checked, too.
-    let (superblock, block) = (sealed(page, superblock::CRC_AT), sealed(page, index::CRC_AT));
+    let (superblock, block) = (
+        sealed(page, superblock::CRC_AT),
+        sealed(page, index::CRC_AT),
+    );
     if let Ok(read) = Superblock::parse(&superblock, |_, _| 0) {
         assert_eq!(read.check(), Ok(()));
         assert!(read.index.end() <= read.drive.bytes && read.data.end() <= read.drive.bytes);
     }
     let session = Session([0; 16]);
     if let Ok(read) = Block::parse(&block, session, |_, _| 0) {
-        assert_eq!(read.to_bytes(session, |_, _| 0)[..index::CRC_AT], block[..index::CRC_AT]);
+        assert_eq!(
+            read.to_bytes(session, |_, _| 0)[..index::CRC_AT],
+            block[..index::CRC_AT]
+        );
     }
 }
 
@@ -53,13 +59,23 @@ fn base(closed: bool, ring: bool) -> &'static [u8] {
     static BASES: [OnceLock<Vec<u8>>; 4] = [const { OnceLock::new() }; 4];
     BASES[usize::from(closed) * 2 + usize::from(ring)].get_or_init(|| {
         let disk = Memory::new(vec![0; IMAGE]);
-        let settings = Format { ring, index: IndexSize::Rows(1), ..Format::default() };
+        let settings = Format {
+            ring,
+            index: IndexSize::Rows(1),
+            ..Format::default()
+        };
         format(&disk, &settings).expect("room");
         let mut writer = Writer::new(&disk).expect("nothing in it");
         for object in 0..70u64 {
-            let about = Extent { object, result: Some((1, 0.5)), ..Extent::default() };
+            let about = Extent {
+                object,
+                result: Some((1, 0.5)),
+                ..Extent::default()
+            };
             let bytes = vec![object as u8; 10 * object as usize];
-            writer.put(&about, &mut &bytes[..], bytes.len() as u64).expect("a ring or room");
+            writer
+                .put(&about, &mut &bytes[..], bytes.len() as u64)
+                .expect("a ring or room");
         }
         match closed {
             true => drop(writer.close().expect("memory")),

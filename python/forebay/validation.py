@@ -330,6 +330,22 @@ FIGURES = [
         "speed",
         lambda report: report["ratio_busy_to_clock_only"],
     ),
+    *(
+        Figure(
+            f"store verify of {size}, two cores, of reading and CRC32C alone",
+            asked,
+            "–",
+            f"scripts/bench.py {report}",
+            report,
+            lambda report: report["compare"]["ratio"],
+            "{:.3f}",
+            at_least(least),
+        )
+        for size, report, asked, least in (
+            ("1 GiB in objects of 9 MB", "store-verify", "≥ 0.8", 0.8),
+            ("128 MiB in objects of 4 KiB", "store-verify-4kib", "–", 0.0),
+        )
+    ),
     Figure("fresh clone to the end of the demo, two cores", "≤ 6 min", "–", "make demo"),
     Figure("demo the second time", "≤ 30 s", "–", "make demo"),
     Figure("all tests from a fresh clone, two cores", "≤ 25 min", "–", "make test"),
