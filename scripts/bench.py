@@ -67,6 +67,8 @@ STORE_MODULES = [
 STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/modules/recorder.md"]
 PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/modules/pe.md", "--each", "fb_pe_add"]
 
+STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
+
 # What parity costs: three drives without, and with a fourth for it, whole and with one missing.
 PARITY = {
     "without": ["--drives", "3"],
@@ -99,11 +101,12 @@ BENCHES = {
     "drives-gen5": [*DRIVES, "--profile", "gen5-2tb", "--fpga-link", "gen5x16"],
     "scale": [FOREBAY, "bench", "scale", "--svg", str(OUT / "scale.svg")],
     "net": [FOREBAY, "bench", "net"],
+    "store": [FOREBAY, "bench", "store"],
     "speed": [FOREBAY, "bench", "speed"],
     "soak": [FOREBAY, "bench", "soak", "--transactions", "100000"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
-    "store-verify": [sys.executable, "scripts/store_verify.py"],
-    "store-verify-4kib": [sys.executable, "scripts/store_verify.py", "--object", "4096"],
+    "store-verify": STORE_VERIFY,
+    "store-verify-4kib": [*STORE_VERIFY, "--object", "4096", "--bytes", str(128 << 20)],
     "vm-test": [FOREBAY, "vm", "test", "--full"],
     # Long enough that start and end do not weigh.
     **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},

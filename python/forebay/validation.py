@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import validation_net
+from forebay import validation_net, validation_store
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "build" / "bench"
@@ -330,6 +330,22 @@ FIGURES = [
         "speed",
         lambda report: report["ratio_busy_to_clock_only"],
     ),
+    *(
+        Figure(
+            f"store verify of {size}, two cores, of reading and CRC32C alone",
+            asked,
+            "–",
+            f"scripts/bench.py {report}",
+            report,
+            lambda report: report["compare"]["ratio"],
+            "{:.3f}",
+            at_least(least),
+        )
+        for size, report, asked, least in (
+            ("1 GiB in objects of 9 MB", "store-verify", "≥ 0.8", 0.8),
+            ("128 MiB in objects of 4 KiB", "store-verify-4kib", "–", 0.0),
+        )
+    ),
     Figure("fresh clone to the end of the demo, two cores", "≤ 6 min", "–", "make demo"),
     Figure("demo the second time", "≤ 30 s", "–", "make demo"),
     Figure("all tests from a fresh clone, two cores", "≤ 25 min", "–", "make test"),
@@ -541,11 +557,12 @@ def main() -> int:
     parity = parity_table(options.reports)
     if parity:
         new = replaced(new, parity, (PARITY_BEGIN, PARITY_END))
-    network = validation_net.table(options.reports)
-    if network:
-        new = replaced(new, network[0], (validation_net.BEGIN, validation_net.END))
-        print(f"{validation_net.REPORT}: {network[1]} figures are not as asked for")
-        missed += network[1]
+    for part in (validation_net, validation_store):
+        lines = part.table(options.reports)
+        if lines:
+            new = replaced(new, lines[0], (part.BEGIN, part.END))
+            print(f"{part.REPORT}: {lines[1]} figures are not as asked for")
+            missed += lines[1]
     count = sum(one.met is not None for one in found)
     print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
     if options.check:

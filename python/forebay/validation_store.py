@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recordings' table of docs/VALIDATION.md, out of the report of `forebay bench store`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from forebay.validation_net import HEAD, Line
+
+BEGIN = "<!-- store: begin (python -m forebay.validation writes what follows) -->"
+END = "<!-- store: end -->"
+REPORT = "store"
+LEAST = {"objects_9mb": 0.995, "objects_4kib": 0.5, "samples_4kib": 0.5}
+NAMES = {
+    "objects_9mb": "objects of 9 MB",
+    "objects_4kib": "objects of 4 KiB",
+    "samples_4kib": "samples of 4 KiB",
+}
+
+
+def rate_lines(report: dict[str, Any]) -> list[Line]:
+    """Return the lines of recordings beside the bare streamer."""
+    lines = []
+    for row in report["rates"]:
+        name, least = NAMES[row["id"]], LEAST[row["id"]]
+        found = (
+            f"{row['ratio']:.4f}: {row['stored_gigabytes_per_second']:.2f} GB/s of "
+            f"{row['bare_gigabytes_per_second']:.2f}; "
+            f"{100 * row['payload_share']:.2f} % of what is written is payload"
+        )
+        asked = f"≥ {least:g} of the bare streamer"
+        lines.append((f"recorded, {name}, index included", asked, found, row["ratio"] >= least))
+        wrong = row["lost_frames"] + row["differ_bytes"] + len(row["wrong"])
+        text = f"{row['lost_frames']} frames lost, {row['differ_bytes']} bytes differ"
+        lines.append((f"lost, {name}", "0", text, wrong == 0))
+    return lines
+
+
+def cut_lines(cuts: dict[str, Any]) -> list[Line]:
+    """Return the lines of losses of power."""
+    tried = f"{cuts['cuts']:,} at {cuts['instants']:,} instants, each of them at least once"
+    every = cuts["cuts"] >= max(3000, cuts["instants"])
+    whole = f"{cuts['broken']} of {cuts['promised_rows']:,}"
+    bad = cuts["unreadable"] + cuts["not_settled"]
+    mended = f"{bad} images not; {cuts['repaired_rows'] - cuts['rows']:,} rows brought back"
+    return [
+        ("losses of power, unflushed blocks of 512 bytes kept or not", "≥ 3,000", tried, every),
+        ("rows that were flushed and are not there or not whole", "0", whole, not cuts["broken"]),
+        (
+            "rows that nobody wrote, or an older recording did",
+            "0",
+            f"{cuts['invented']} of {cuts['rows']:,}",
+            not cuts["invented"],
+        ),
+        ("`repair` ends in a readable recording", "always", mended, bad == 0),
+    ]
+
+
+def table(reports: Path) -> tuple[str, int] | None:
+    """Render what `forebay bench store` found, and count what is not as asked for.
+
+    None where there is no such report, or it was not run to its end.
+    """
+    path = reports / f"{REPORT}.json"
+    report = json.loads(path.read_text()) if path.exists() else {"interrupted": True}
+    if report["interrupted"] or not report["cuts"]:
+        return None
+    rows = [HEAD, ["---"] * 3]
+    lines = rate_lines(report) + cut_lines(report["cuts"])
+    for what, asked, found, good in lines:
+        rows.append([what, asked, found if good else f"**{found}**"])
+    text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return text, sum(not good for *_, good in lines)
