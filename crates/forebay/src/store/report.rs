@@ -80,8 +80,10 @@ fn show(report: &Report<'_>, args: &StoreReportArgs) {
     page.field("session", &report.session);
     page.field("extents", render::count(totals.rows));
     page.field("stored", render::bytes(totals.bytes));
-    let span = all.bin_ns.saturating_mul(all.bins.len() as u64);
-    page.field("spans", render::seconds(span as f64 * 1e-9));
+    if let (Some(first), Some(last)) = (totals.first_ns, totals.last_ns) {
+        let span = render::seconds(last.saturating_sub(first) as f64 * 1e-9);
+        page.field("spans", span);
+    }
     page.field("streams", all.streams.len());
     page.field("classes", all.classes.len());
     page.field("gaps", render::count(all.gap_count));
