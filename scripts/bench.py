@@ -57,7 +57,6 @@ STORE_MODULES = [
     "fb_store_page",
     "fb_store_append",
     "fb_store_results",
-    "fb_store_page",
     "fb_store_pages",
     "fb_store_index",
     "fb_store_turns",
