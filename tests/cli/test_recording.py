@@ -87,3 +87,24 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
     data = image.read_bytes()[partitions(image)["forebay-data"]]
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         assert len(archive.getnames()) == 2 * len(second) + 1
+
+
+def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
+    """Nothing that was promised is lost, nothing invented, and others read what was repaired."""
+    words = ["bench", "store", "--bytes", "1MiB", "--cuts", "40", "--keep", tmp_path]
+    report = forebay(*words, "--json", "-").report
+    cuts = report["cuts"]
+    assert cuts["cuts"] == 40 and cuts["promised_rows"] > 0
+    assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == cuts["not_settled"] == 0
+    images = sorted(tmp_path.glob("cut-*.img"))
+    assert len(images) == 8
+    for image in images:
+        places = partitions(image)
+        data = image.read_bytes()
+        listed = subprocess.run(
+            ["tar", "t"], input=data[places["forebay-data"]], capture_output=True, check=True
+        )
+        table = pa.ipc.open_stream(data[places["forebay-index"]]).read_all()
+        rows = sum(flags & 1 for flags in table["flags"].to_pylist())
+        files = [name for name in listed.stdout.decode().split() if "/lost/" not in name]
+        assert len(files) == 2 * rows + 1 and not listed.stderr
