@@ -307,9 +307,15 @@ def run(bits: int, **options: object) -> None:
     simulate(__file__, "fb_store_page", {"DigitBits": bits}, **options)
 
 
-@pytest.mark.parametrize("bits", [1, 2, 4])
-def test_page(bits: int) -> None:
+def test_page() -> None:
     """Run all coroutines."""
+    run(4)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("bits", [1, 2])
+def test_slower_digits(bits: int) -> None:
+    """The same with fewer bits of a number in a cycle."""
     run(bits)
 
 

@@ -291,8 +291,9 @@ fn run(work: &Work, image: Vec<u8>, cut: u64) -> (Volatile, u64) {
 fn power_is_lost_at_random_instants() {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("a number"));
     let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let cuts = std::env::var("CUTS").map_or(1000, |cuts| cuts.parse().expect("a number"));
     let mut instants = 0;
-    while instants < 3000 {
+    while instants < cuts {
         let work = Work::random(&mut random);
         let image = work.image();
         let (whole, _) = run(&work, image.clone(), u64::MAX);
