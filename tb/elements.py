@@ -7,6 +7,7 @@ An element is described by a Python function: the packet that comes out, from th
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable
 
 import cocotb
@@ -14,6 +15,7 @@ from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
+from extents import word_stream
 from forebay import spec
 
 BEAT = spec.USER_BEAT_BYTES
@@ -26,6 +28,11 @@ def size() -> int:
     return random.choice([near, random.randrange(1, 1500)])
 
 
+def results(dut) -> AxiStreamSink:
+    """Make what takes an element's results, a word each."""
+    return word_stream(AxiStreamSink, dut, "m_axis_result")
+
+
 class Bench:
     """A source before the element and a sink behind it, both of cocotbext-axi."""
 
@@ -33,12 +40,15 @@ class Bench:
         self.dut = dut
         self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_object")
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_object")
+        self.results = results(dut) if hasattr(dut, "m_axis_result_tdata") else None
 
     async def start(self, cfg: int = 0, idle: float = 0.0, stall: float = 0.0) -> None:
         """Reset with these settings; `idle` and `stall` are shares of pauses of source and sink."""
         self.dut.cfg.value = cfg
         self.source.set_pause_generator(harness.stalls(idle))
         self.sink.set_pause_generator(harness.stalls(stall))
+        if self.results:
+            self.results.set_pause_generator(harness.stalls(stall))
         await harness.start(self.dut)
 
     async def send(self, data: bytes, broken: bool = False) -> None:
@@ -62,6 +72,13 @@ class Bench:
         assert bytes(found.tdata[: len(data)]) == data, "bytes differ"
         users = found.tuser if isinstance(found.tuser, list) else [found.tuser] * len(kept)
         assert bool(users[-1]) == broken and not any(users[:-BEAT]), "TUSER differs"
+
+    async def result(self) -> tuple[int, float]:
+        """Take the next result: class and score."""
+        assert self.results is not None, "the element has no m_axis_result"
+        word = (await with_timeout(self.results.recv(), 1, "ms")).tdata[0]
+        score = struct.unpack("<f", (word & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
+        return word >> 32, score
 
     async def silent(self, cycles: int = 20) -> None:
         """Nothing more comes."""

@@ -32,7 +32,12 @@ module fb_pe_chain
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser
+    output logic                       m_axis_object_tuser,
+
+    // One for each packet, in order, of the stage that makes some.
+    output logic        m_axis_result_tvalid,
+    input  wire         m_axis_result_tready,
+    output logic [47:0] m_axis_result_tdata    // score, an IEEE single; above it the class
 );
 
   assign s_axis_object_tready = m_axis_object_tready;
@@ -41,6 +46,8 @@ module fb_pe_chain
   assign m_axis_object_tkeep  = s_axis_object_tkeep;
   assign m_axis_object_tlast  = s_axis_object_tlast;
   assign m_axis_object_tuser  = s_axis_object_tuser;
+  assign m_axis_result_tvalid = 1'b0;
+  assign m_axis_result_tdata  = '0;
 
 endmodule
 

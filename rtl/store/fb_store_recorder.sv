@@ -220,9 +220,10 @@ module fb_store_recorder
       .position
   );
 
+  // What came of an earlier recording is nothing to this one.
   fb_store_results u_results (
       .clk,
-      .rst,
+      .rst(rst || restart),
       .cfg_enable(out.control.results.value),
       .cfg_wait(out.stride.result_wait.value),
       .s_axis_result_tvalid,

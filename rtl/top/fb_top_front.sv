@@ -8,7 +8,7 @@
 // Handshake:   AXI4-Stream, from the MAC without TREADY. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     as its parts.
 // Throughput:  64 bytes a cycle in each clock, less what the chain's elements take.
-// Limits:      an element puts out a packet for each packet, in order. Words of 16 extents go ahead of
+// Limits:      an element puts out a packet for each packet, in order, and at most one makes results. Words of 16 extents go ahead of
 //              their data.
 // Does not implement: the MAC, the streamer.
 
@@ -109,7 +109,9 @@ module fb_top_front #(
   logic [511:0] extent_data, payload_data, object_data, element;
   logic [63:0] extent_keep, payload_keep, object_keep;
   logic [HeadBits-1:0] word, head;
-  logic [127:0] number;
+  logic [127:0] number, result;
+  logic class_valid, class_ready, result_valid, result_ready;
+  logic [47:0] class_data;
 
   fb_net_port #(
       .ReceiveBeats(ReceiveBeats),
@@ -166,7 +168,26 @@ module fb_top_front #(
       .m_axis_object_tdata(payload_data),
       .m_axis_object_tkeep(payload_keep),
       .m_axis_object_tlast(payload_last),
-      .m_axis_object_tuser(payload_user)
+      .m_axis_object_tuser(payload_user),
+      .m_axis_result_tvalid(class_valid),
+      .m_axis_result_tready(class_ready),
+      .m_axis_result_tdata(class_data)
+  );
+
+  // An extent's word is taken with its last beat.
+  fb_pe_number u_number (
+      .clk,
+      .rst,
+      .ends(head_valid && head_ready),
+      .whole(!payload_user),
+      .stream(head[8*fb_spec_pkg::FRAMING_STREAM_AT+:16]),
+      .object(head[8*fb_spec_pkg::FRAMING_OBJECT_AT+:64]),
+      .s_axis_result_tvalid(class_valid),
+      .s_axis_result_tready(class_ready),
+      .s_axis_result_tdata(class_data),
+      .m_axis_result_tvalid(result_valid),
+      .m_axis_result_tready(result_ready),
+      .m_axis_result_tdata(result)
   );
 
   fb_store_recorder u_recorder (
@@ -182,9 +203,9 @@ module fb_top_front #(
       .s_axis_object_tkeep(payload_keep),
       .s_axis_object_tlast(payload_last),
       .s_axis_object_tuser(payload_user),
-      .s_axis_result_tvalid(1'b0),
-      .s_axis_result_tready(),
-      .s_axis_result_tdata('0),
+      .s_axis_result_tvalid(result_valid),
+      .s_axis_result_tready(result_ready),
+      .s_axis_result_tdata(result),
       .m_axis_head_tvalid(number_valid),
       .m_axis_head_tready(number_ready),
       .m_axis_head_tdata(number),

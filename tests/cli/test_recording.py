@@ -75,6 +75,38 @@ def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
     assert all(mapped[n, :8192].tobytes() == objects[n] for n in objects)
 
 
+def test_results_stand_in_page_and_row(forebay: Run, tmp_path: Path) -> None:
+    """An element judges objects; SQL finds them by what it said, tar has it beside each."""
+    rng = random.Random(3)
+    shades = [rng.randrange(256) for _ in range(90)]
+    objects = {n: bytes([shade]) * rng.randrange(1, 9000) for n, shade in enumerate(shades)}
+    sink = '[[pe]]\nname = "mean"\nthreshold = 100\n'
+    image = record_image(forebay, tmp_path, objects, sink)
+    query = "select object, class, score from objects order by object"
+    found = forebay("store", "sql", image, query, "-o", "json").report
+    assert [(row["object"], row["class"], row["score"]) for row in found] == [
+        (n, int(shade >= 100), float(shade)) for n, shade in enumerate(shades)
+    ]
+    with tarfile.open(fileobj=io.BytesIO(image.read_bytes()[partitions(image)["forebay-data"]])) as tar:
+        for member in tar.getmembers():
+            path = Path(member.name)
+            if path.suffix == ".json" and path.stem != "recording":
+                said = json.loads(tar.extractfile(member).read())
+                assert float(said["score"]) == shades[int(path.stem)]
+                assert said["class"] == int(shades[int(path.stem)] >= 100)
+
+
+def test_results_are_counted(forebay: Run, tmp_path: Path) -> None:
+    """The report says how many of each class; a result that is too late is told."""
+    objects = {n: bytes([n]) * 3000 for n in range(64)}
+    wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
+    (tmp_path / "x.toml").write_text('[[pe]]\nname = "mean"\nthreshold = 48\n')
+    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    summary = forebay(*words, "--json", "-").report["summary"]
+    assert summary["results"] == {"classes": {"0": 48, "1": 16}, "late": 0, "stray": 0}
+    assert "class 1: 16" in forebay(*words).out
+
+
 def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) -> None:
     """What lies on an image stays, unless its owner says otherwise; then nothing of it is seen."""
     first, second = make_objects(60, 4000, 9000), make_objects(3, 5000, 6000)

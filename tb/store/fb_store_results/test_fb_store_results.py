@@ -150,6 +150,7 @@ async def late_stays_late(dut) -> None:
 async def asked_later(bench: Bench, number: int) -> bool:
     """Return whether the next row has its result."""
     result = bench.result(number)
+    await harness.step(bench.dut.clk, 5)
     return await asked(bench, number) == result
 
 
@@ -163,6 +164,32 @@ async def two_streams(dut) -> None:
         stream = turn % 2
         number = turn + stream * 2**40
         due.append(joined(bench.row(number, stream=stream), bench.result(number, stream)))
+    for row in due:
+        assert await bench.next() == row
+
+
+@cocotb.test()
+async def another_stream_before(dut) -> None:
+    """What belongs to a row of another stream that has gone holds up nobody."""
+    bench = Bench(dut)
+    await bench.start(wait=4000)
+    bench.row(1, whole=0, stream=1)
+    await bench.next()
+    bench.result(1, stream=1)
+    began = harness.cycle()
+    assert await asked_later(bench, 7)
+    assert harness.cycle() - began < 50 and (bench.late, bench.stray) == (0, 1)
+
+
+@cocotb.test()
+async def far_ahead(dut) -> None:
+    """Results come before the rows of a whole queue of the SSD, and do not wait outside."""
+    bench = Bench(dut)
+    await bench.start(wait=4000)
+    results = [bench.result(number) for number in range(500)]
+    await harness.step(dut.clk, 520)
+    assert bench.results.empty() and dut.s_axis_result_tready.value == 1
+    due = [joined(bench.row(number), result) for number, result in enumerate(results)]
     for row in due:
         assert await bench.next() == row
 

@@ -522,7 +522,7 @@ pub(super) fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Resu
     let superblock = prepare(session, sink, true)?;
     Ok(Plan {
         net,
-        recording: recording(&superblock, sink, superblock.formatted),
+        recording: recording(&superblock, sink, false, superblock.formatted),
         elements: [0; ELEMENTS],
         back: None,
     })

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Pipeline, STAGES, Stage};
+use super::{Element, Pipeline, STAGES, Stage};
 
 /// The chain of no elements, in whose place another one is built.
 const NONE: &str = include_str!("../../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 3] = [
+const NEEDED: [&str; 4] = [
     "rtl/common/fb_spec_pkg.sv",
     "rtl/axis/fb_axis_check.sv",
     "rtl/pe/fb_pe_check.sv",
+    "rtl/pe/fb_pe_check_result.sv",
 ];
 /// Signals of a stream, and their widths.
 const SIGNALS: [(&str, &str); 6] = [
@@ -104,8 +105,12 @@ fn text(stages: &[Stage]) -> String {
             let _ = writeln!(text, "  logic {width}link_{link}_{name};");
         }
     }
-    for (index, name) in names.iter().enumerate() {
-        let _ = write!(text, "\n{}", stage(index, names.len(), name));
+    for (index, stage) in stages.iter().enumerate() {
+        let _ = write!(text, "\n{}", instance(index, names.len(), &stage.element));
+    }
+    if !stages.iter().any(|stage| stage.element.result) {
+        text.push_str("\n  assign m_axis_result_tvalid = 1'b0;\n");
+        text.push_str("  assign m_axis_result_tdata  = '0;\n");
     }
     text.push_str("\nendmodule\n\n`default_nettype wire\n");
     text
@@ -132,19 +137,22 @@ fn head(names: &[&str]) -> String {
 }
 
 /// An element, and what watches it: somebody else may have written it.
-fn stage(index: usize, all: usize, name: &str) -> String {
+fn instance(index: usize, all: usize, element: &Element) -> String {
+    let name = &element.name;
     let mut text = format!("  fb_pe_{name} u_{index}_{name} (\n      .clk,\n      .rst,\n");
     let _ = writeln!(text, "      .cfg(cfg[64*{index}+:64]),");
     for (side, behind) in [("s", index), ("m", index + 1)] {
         for (port, _) in SIGNALS {
-            let comma = if (side, port) == ("m", "tuser") {
-                ""
-            } else {
-                ","
-            };
+            let last = (side, port) == ("m", "tuser") && !element.result;
+            let comma = if last { "" } else { "," };
             let wire = signal(behind, all, port);
             let _ = writeln!(text, "      .{side}_axis_object_{port}({wire}){comma}");
         }
+    }
+    if element.result {
+        text.push_str("      .m_axis_result_tvalid,\n");
+        text.push_str("      .m_axis_result_tready,\n");
+        text.push_str("      .m_axis_result_tdata\n");
     }
     let _ = write!(text, "  );\n\n  fb_pe_check u_check_{index}_{name} (\n");
     let _ = write!(text, "      .clk,\n      .rst,\n");
@@ -160,5 +168,17 @@ fn stage(index: usize, all: usize, name: &str) -> String {
         let _ = writeln!(text, "      .out_{port:<5}({wire}){comma}");
     }
     text.push_str("  );\n");
+    if element.result {
+        let _ = write!(text, "\n  fb_pe_check_result u_result_{index}_{name} (\n");
+        let _ = write!(text, "      .clk,\n      .rst,\n");
+        for port in ["valid", "ready", "last"] {
+            let wire = signal(index, all, &format!("t{port}"));
+            let _ = writeln!(text, "      .in_{port:<5}({wire}),");
+        }
+        text.push_str("      .valid   (m_axis_result_tvalid),\n");
+        text.push_str("      .ready   (m_axis_result_tready),\n");
+        text.push_str("      .data    (m_axis_result_tdata)\n");
+        text.push_str("  );\n");
+    }
     text
 }

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Result};
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
 /// Names of modules that are no elements.
-const TAKEN: [&str; 2] = ["chain", "check"];
+const TAKEN: [&str; 4] = ["chain", "check", "check_result", "number"];
 /// Keys of `[[pe]]` that are no settings.
 const KEYS: [&str; 2] = ["name", "path"];
 
@@ -96,6 +96,8 @@ pub struct Element {
     pub description: String,
     /// Its sources in dependency order.
     pub files: Vec<PathBuf>,
+    /// Each packet has a result of it: class and score.
+    pub result: bool,
     /// What can be set, by the name.
     pub settings: BTreeMap<String, Setting>,
 }
@@ -135,6 +137,7 @@ pub struct Stage {
 struct Raw {
     description: String,
     files: Option<Vec<Place>>,
+    result: Option<Place>,
     #[serde(default)]
     settings: BTreeMap<String, RawSetting>,
 }
@@ -178,6 +181,10 @@ impl Element {
             name: name.to_owned(),
             description: raw.description,
             files: files(file, name, raw.files.as_deref())?,
+            result: match &raw.result {
+                Some(value) => file.field("result", value).flag()?,
+                None => false,
+            },
             settings,
         })
     }
@@ -352,6 +359,18 @@ pub(super) fn check(
             return Err(file.field(format!("pe[{index}].name"), name).refuse(
                 "an element of this name and from another folder is in the pipeline",
                 "give one of the two another name: their modules have the same",
+            ));
+        }
+        let other = stages
+            .iter()
+            .find(|old| old.element.result && new.element.result);
+        if let (Some(name), Some(other)) = (keys.get("name"), other) {
+            return Err(file.field(format!("pe[{index}].name"), name).refuse(
+                &format!(
+                    "an object has one result, and {} makes it",
+                    other.element.name
+                ),
+                "take one of the two out",
             ));
         }
         stages.push(new);

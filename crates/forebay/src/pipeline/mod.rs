@@ -67,6 +67,11 @@ struct Raw {
 }
 
 impl Pipeline {
+    /// Whether each object has a result.
+    pub fn has_results(&self) -> bool {
+        self.pes.iter().any(|stage| stage.element.result)
+    }
+
     /// Reads a pipeline's file.
     ///
     /// # Errors

@@ -186,6 +186,10 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
         format!("a block of it is written {wait}, {flush}"),
         end.to_owned(),
     ];
+    if pipeline.has_results() {
+        let time = render::seconds(sink.result_ps as f64 * 1e-12);
+        lines.push(format!("rows wait up to {time} for their result"));
+    }
     if pipeline.ssds.len() > 1 {
         lines.push(format!(
             "chunks of {} go round the drives",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::Place;
-use super::field::File;
+use super::field::{Field, File};
 use crate::args::values;
 use crate::failure::Result;
 
@@ -16,6 +16,8 @@ use crate::failure::Result;
 const SMALLEST: u64 = 64 << 10;
 /// How long rows wait for a full block.
 const WAIT: Time = 1_000 * MICROSECOND;
+/// How long rows wait for their result.
+const RESULT: Time = 10_000 * MICROSECOND;
 /// Bytes that follow each other on one of several drives.
 const CHUNK: u64 = 64 << 10;
 /// Longest time that a row may wait: what the register can count of any clock in use.
@@ -35,6 +37,8 @@ pub struct Sink {
     pub flush: bool,
     /// Picoseconds that rows wait for a full block; 0: as long as it takes.
     pub wait_ps: Time,
+    /// Picoseconds that the row of an object waits for its result, where there are results.
+    pub result_ps: Time,
     /// Bytes that follow each other on one of several drives.
     pub chunk: u64,
 }
@@ -49,6 +53,7 @@ impl Default for Sink {
             ring: false,
             flush: true,
             wait_ps: WAIT,
+            result_ps: RESULT,
             chunk: CHUNK,
         }
     }
@@ -80,6 +85,7 @@ pub(super) struct Raw {
     policy: Option<Place>,
     flush: Option<Place>,
     wait: Option<Place>,
+    result: Option<Place>,
     chunk: Option<Place>,
 }
 
@@ -103,6 +109,13 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
         wait_ps: match &raw.wait {
             Some(value) => wait(file, value)?,
             None => usual.wait_ps,
+        },
+        result_ps: match &raw.result {
+            Some(value) => {
+                let field = file.field("sink.result", value);
+                time(&field, "write for example \"5ms\"; 0 waits for none")?
+            }
+            None => usual.result_ps,
         },
         chunk: match &raw.chunk {
             Some(value) => chunk(file, value)?,
@@ -197,16 +210,17 @@ fn chunk(file: &File, value: &Place) -> Result<u64> {
 }
 
 fn wait(file: &File, value: &Place) -> Result<Time> {
-    let field = file.field("sink.wait", value);
+    let remedy = "write for example \"500us\" or \"2ms\"; 0 waits for a full block";
+    time(&file.field("sink.wait", value), remedy)
+}
+
+/// A time that a register can count.
+fn time(field: &Field<'_>, remedy: &str) -> Result<Time> {
     let time = match field.value() {
         Value::String(text) => values::time(text).ok(),
         Value::Integer(0) => Some(0),
         _ => None,
     };
-    time.filter(|time| *time <= WAIT_MOST).ok_or_else(|| {
-        field.refuse(
-            "it is a time of up to 4 s, in quotes",
-            "write for example \"500us\" or \"2ms\"; 0 waits for a full block",
-        )
-    })
+    time.filter(|time| *time <= WAIT_MOST)
+        .ok_or_else(|| field.refuse("it is a time of up to 4 s, in quotes", remedy))
 }

@@ -249,14 +249,22 @@ fn paths_start_from_the_file() {
     );
 }
 
-/// tb/pe/fb_pe_chain simulates this file: what is made is what was simulated.
+/// tb/pe/fb_pe_chain simulates these files: what is made is what was simulated.
 #[test]
 fn the_chain_is_the_one_that_was_simulated() {
+    let is_golden = |text: &str, name: &str| {
+        let chain = good(text).chain();
+        let golden = checkout().join("tb/pe/fb_pe_chain").join(name);
+        assert_eq!(chain.text, fs::read_to_string(golden).expect("a file"));
+        chain
+    };
+    is_golden(
+        "[[pe]]\nname = \"add\"\n[[pe]]\nname = \"mean\"",
+        "add_mean.sv",
+    );
     let text = "[[pe]]\nname = \"pass\"\n[[pe]]\nname = \"add\"\naddend = 5\n\
                 [[pe]]\nname = \"add\"\naddend = -3";
-    let chain = good(text).chain();
-    let golden = checkout().join("tb/pe/fb_pe_chain/pass_add_add.sv");
-    assert_eq!(chain.text, fs::read_to_string(golden).expect("a file"));
+    let chain = is_golden(text, "pass_add_add.sv");
     assert_eq!(chain.cfg, [0, 0x1_0000_0005, 0x1_ffff_fffd, 0, 0, 0, 0, 0]);
     let names: Vec<_> = chain
         .files
@@ -269,6 +277,7 @@ fn the_chain_is_the_one_that_was_simulated() {
             "fb_spec_pkg.sv",
             "fb_axis_check.sv",
             "fb_pe_check.sv",
+            "fb_pe_check_result.sv",
             "fb_pe_pass.sv",
             "fb_pe_add.sv"
         ]
@@ -286,6 +295,17 @@ fn the_chain_takes_the_place_of_the_empty_one() {
     assert!(!files.contains(&own));
     let place = |name: &str| files.iter().position(|file| file.ends_with(name));
     assert!(place("fb_pe_add.sv") < place("made.sv") && place("made.sv") < place("top.sv"));
+}
+
+#[test]
+fn an_object_has_one_result() {
+    let mean = "[[pe]]\nname = \"mean\"\nthreshold = 9\n";
+    let found = good(&format!("{mean}[sink]\nresult = \"5ms\""));
+    assert!(found.has_results() && !good("").has_results());
+    assert_eq!(found.sink.result_ps, 5_000_000_000);
+    let said = complaint(&mean.repeat(2));
+    assert!(said.contains("pe[1].name") && said.contains("one result"), "{said}");
+    assert!(complaint("[sink]\nresult = \"5 s\"").contains("up to 4 s"));
 }
 
 #[test]

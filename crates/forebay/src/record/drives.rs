@@ -97,8 +97,9 @@ fn occupied(drives: &Drives<'_>) -> Failure {
 }
 
 /// Where a recorder puts what a superblock has room for. The first page of the index is the schema,
-/// the last one of both is kept free for their ends.
-pub fn recording(superblock: &Superblock, sink: &Sink, time: u64) -> Recording {
+/// the last one of both is kept free for their ends. With `results` rows wait for those.
+pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
+    let cycles = |time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
     let page = forebay_store::PAGE;
     let layout = match &sink.layout {
         Kind::Objects { extension } => Layout::Objects {
@@ -122,9 +123,9 @@ pub fn recording(superblock: &Superblock, sink: &Sink, time: u64) -> Recording {
             bytes: index.bytes - 2 * page,
             ring: sink.ring,
         },
-        wait_cycles: u32::try_from(sink.wait_ps / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX),
+        wait_cycles: cycles(sink.wait_ps),
         flush: sink.flush,
-        result_wait: None,
+        result_wait: results.then(|| cycles(sink.result_ps)),
         time,
         cycle_ps: forebay_cosim::CLOCK_PERIOD as u32,
     }

@@ -63,6 +63,8 @@ pub struct Recorded {
     pub recorder: RecorderCounters,
     /// What lies where, as the index on the SSD says.
     pub rows: Vec<Row>,
+    /// Objects have results.
+    pub results: bool,
     /// What of the index cannot be read.
     pub unreadable: Vec<String>,
     /// When it began: nanoseconds since 1970.
@@ -171,6 +173,7 @@ impl<'s> Recorder<'s> {
             net: self.net.counters(system)?,
             recorder: self.port.counters(system)?,
             rows,
+            results: self.plan.recording.result_wait.is_some(),
             unreadable,
             began: self.plan.recording.time,
             duration: system.now() - began,

@@ -162,9 +162,10 @@ pub fn net(pipeline: &Pipeline) -> NetSettings {
 
 /// What is recorded, where, and how.
 pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Plan {
+    let (sink, results) = (&pipeline.sink, pipeline.has_results());
     Plan {
         net: net(pipeline),
-        recording: super::recording(superblock, &pipeline.sink, superblock.formatted),
+        recording: super::recording(superblock, sink, results, superblock.formatted),
         elements: pipeline.chain().cfg,
         back: args.record.back.map(|rate| destination(pipeline, rate)),
     }

@@ -4,7 +4,7 @@
 use forebay_spec::net::{Arrival, Place};
 
 use super::command::Report;
-use super::summary::Named;
+use super::summary::{Named, Results};
 use crate::args::RunArgs;
 use crate::demo;
 use crate::render::{self, Grid, Page};
@@ -52,6 +52,9 @@ pub fn show(report: &Report, args: &RunArgs) {
             );
             page.field(name, text);
         }
+    }
+    if let Some(results) = &summary.results {
+        page.field("results", self::results(results));
     }
     page.field("wire", wire(report));
     page.field("pause", pause(report));
@@ -127,6 +130,18 @@ fn outcomes(report: &Report) -> Grid {
         }
     }
     grid
+}
+
+fn results(results: &Results) -> String {
+    let classes = results.classes.iter();
+    let classes = classes.map(|(class, count)| format!("class {class}: {}", render::count(*count)));
+    let mut parts: Vec<String> = classes.collect();
+    for (name, count) in [("late", results.late), ("without an object", results.stray)] {
+        if count > 0 {
+            parts.push(format!("{name}: {}", render::count(count)));
+        }
+    }
+    parts.join(", ")
 }
 
 fn wire(report: &Report) -> String {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a recording comes to, and whether it adds up.
 
+use std::collections::BTreeMap;
+
 use forebay_driver::net_port::Tally;
 use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
 use forebay_model::net::Kind;
 use forebay_spec::net::{Arrival, Place};
+use forebay_spec::store::index::RESULT;
 use serde::Serialize;
 
 use super::{Gap, Recorded, gaps};
@@ -52,6 +55,8 @@ pub struct Summary {
     pub index_blocks: u64,
     /// Rows that found no room in it.
     pub rows_lost: u64,
+    /// What became of objects, where an element says so.
+    pub results: Option<Results>,
     /// Frames that we sent, by kind.
     pub sent: Vec<Named>,
     /// Objects read back, and those that could not be.
@@ -90,6 +95,32 @@ pub struct Pause {
     pub obeyed_quanta: u64,
     /// Times that the watchdog gave up.
     pub storms: u64,
+}
+
+/// Results of objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Results {
+    /// Objects of each class.
+    pub classes: BTreeMap<u16, u64>,
+    /// Objects whose result did not come in time.
+    pub late: u64,
+    /// Results without an object.
+    pub stray: u64,
+}
+
+impl Results {
+    /// Of a recording that waits for them.
+    fn new(recorded: &Recorded) -> Self {
+        let mut classes = BTreeMap::new();
+        for row in recorded.rows.iter().filter(|row| row.flags & RESULT != 0) {
+            *classes.entry(row.class).or_default() += 1;
+        }
+        Self {
+            classes,
+            late: recorded.recorder.results_late,
+            stray: recorded.recorder.results_stray,
+        }
+    }
 }
 
 /// What a switch did with what came from the peer.
@@ -175,6 +206,7 @@ impl Summary {
             }),
             index_blocks: recorder.blocks,
             rows_lost: recorder.rows_lost,
+            results: recorded.results.then(|| Results::new(recorded)),
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
             wrong: Vec::new(),

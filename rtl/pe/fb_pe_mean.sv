@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_pe_mean: how bright a packet is: the mean of its bytes, and whether that is enough.
+//
+// What:        packets pass as they are. The result of each is its mean byte as an IEEE single, rounded
+//              towards zero, and class 1 if that is `cfg[7:0]` or more, else class 0.
+// Handshake:   valid/ready; packets pass within the cycle. The end of a packet waits until the result
+//              of the one before has been taken.
+// Latency:     packets 0 cycles; a result 27 after the packet's last beat for a mean of 128 or more,
+//              and one more for each halving.
+// Throughput:  64 bytes a cycle for packets of 35 beats or more with a mean of 1 or more; of shorter
+//              ones a packet in 28 to 35 cycles.
+// Limits:      packets of less than 1 TiB. 512-bit registers: none.
+// Does not implement: words of more than a byte.
+
+`default_nettype none
+
+module fb_pe_mean
+  import fb_spec_pkg::*;
+(
+    input wire        clk,
+    input wire        rst,
+    input wire [63:0] cfg,  // see fb_pe_mean.toml
+
+    input  wire                        s_axis_object_tvalid,
+    output logic                       s_axis_object_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                        s_axis_object_tlast,
+    input  wire                        s_axis_object_tuser,
+
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+    output logic                       m_axis_object_tuser,
+
+    output logic        m_axis_result_tvalid,
+    input  wire         m_axis_result_tready,
+    output logic [47:0] m_axis_result_tdata    // score, an IEEE single; above it the class
+);
+
+  localparam int unsigned CountBits = 40;  // of a packet's bytes
+  localparam int unsigned SumBits = CountBits + 8;
+  localparam int unsigned Fours = USER_BEAT_BYTES / 4;
+  localparam logic [7:0] One = 8'd127;  // exponent of 1.0
+
+  // ---------------------------------------------------------------------------------------- packets
+  logic busy_q;  // a packet has ended, its result is still to be taken
+  logic waits, moves;
+
+  assign waits = s_axis_object_tlast && busy_q;
+  assign moves = m_axis_object_tvalid && m_axis_object_tready;
+  assign s_axis_object_tready = m_axis_object_tready && !waits;
+  assign m_axis_object_tvalid = s_axis_object_tvalid && !waits;
+  assign m_axis_object_tdata = s_axis_object_tdata;
+  assign m_axis_object_tkeep = s_axis_object_tkeep;
+  assign m_axis_object_tlast = s_axis_object_tlast;
+  assign m_axis_object_tuser = s_axis_object_tuser;
+
+  // -------------------------------------------------------------------------------------------- sum
+  // Of a beat in two steps, of four bytes and of all; then into that of the packet.
+  logic [Fours-1:0][9:0] fours_q;
+  logic [13:0] beat_q;
+  logic [6:0] fours_there_q, beat_there_q;  // bytes
+  logic fours_valid_q, fours_last_q, beat_valid_q, beat_last_q;
+  logic [SumBits-1:0] sum_q, sum;
+  logic [CountBits-1:0] count_q, count;
+
+  function automatic logic [9:0] four(input logic [31:0] bytes, input logic [3:0] keep);
+    four = '0;
+    for (int i = 0; i < 4; i++) if (keep[i]) four = four + 10'(bytes[8*i+:8]);
+  endfunction
+
+  function automatic logic [13:0] all(input logic [Fours-1:0][9:0] fours);
+    all = '0;
+    for (int i = 0; i < int'(Fours); i++) all = all + 14'(fours[i]);
+  endfunction
+
+  assign sum   = sum_q + SumBits'(beat_q);
+  assign count = count_q + CountBits'(beat_there_q);
+
+  always_ff @(posedge clk) begin : add
+    for (int i = 0; i < int'(Fours); i++) begin
+      fours_q[i] <= four(s_axis_object_tdata[32*i+:32], s_axis_object_tkeep[4*i+:4]);
+    end
+    fours_there_q <= 7'($countones(s_axis_object_tkeep));
+    fours_last_q <= s_axis_object_tlast;
+    fours_valid_q <= moves && !rst;
+    beat_q <= all(fours_q);
+    beat_there_q <= fours_there_q;
+    beat_last_q <= fours_last_q;
+    beat_valid_q <= fours_valid_q && !rst;
+    if (beat_valid_q) begin
+      sum_q   <= beat_last_q ? '0 : sum;
+      count_q <= beat_last_q ? '0 : count;
+    end
+    if (rst) {sum_q, count_q} <= '0;
+  end
+
+  // ------------------------------------------------------------------------------------------- mean
+  // Long division, a bit a cycle, that of weight 128 first, until a single has all of its bits. The
+  // rest is less than twice the divisor in every step.
+  logic divides_q, dark_q;  // dark: all bytes are 0
+  logic [SumBits:0] rest_q, less;
+  logic [SumBits-1:0] divisor_q;
+  logic [23:0] mantissa_q;  // comes in from below; whole when its highest bit is set
+  logic [7:0] exponent_q;  // of the next bit, until the first one that is set
+  logic [7:0] integer_q;
+  logic [3:0] integer_left_q;  // of its bits
+  logic fits, done;
+
+  assign fits = rest_q >= {1'b0, divisor_q};
+  assign less = fits ? rest_q - {1'b0, divisor_q} : rest_q;
+  assign done = mantissa_q[23] || dark_q;
+
+  always_ff @(posedge clk) begin : divide
+    if (divides_q && !done) begin
+      rest_q <= less << 1;
+      mantissa_q <= {mantissa_q[22:0], fits};
+      if (mantissa_q == '0 && !fits) exponent_q <= exponent_q - 1'b1;
+      if (integer_left_q != '0) begin
+        integer_q <= {integer_q[6:0], fits};
+        integer_left_q <= integer_left_q - 1'b1;
+      end
+    end
+    if (beat_valid_q && beat_last_q) begin
+      divides_q <= 1'b1;
+      dark_q <= sum == '0;
+      rest_q <= {1'b0, sum};
+      divisor_q <= {1'b0, count, 7'd0};
+      mantissa_q <= '0;
+      exponent_q <= One + 8'd7;
+      integer_q <= '0;
+      integer_left_q <= 4'd8;
+    end
+    if (moves && s_axis_object_tlast) busy_q <= 1'b1;
+    if (m_axis_result_tvalid && m_axis_result_tready) {busy_q, divides_q} <= '0;
+    if (rst) {busy_q, divides_q} <= '0;
+  end
+
+  assign m_axis_result_tvalid = divides_q && done;
+  assign m_axis_result_tdata = {
+    15'd0,
+    integer_q >= cfg[7:0],
+    dark_q ? 32'd0 : {1'b0, exponent_q, mantissa_q[22:0]}
+  };
+
+  // Of the settings only the threshold counts.
+  logic unused;
+  assign unused = &{1'b0, cfg[63:8], 1'b0};
+
+  fb_pe_check u_check (
+      .clk,
+      .rst,
+      .in_valid (s_axis_object_tvalid),
+      .in_ready (s_axis_object_tready),
+      .in_last  (s_axis_object_tlast),
+      .in_user  (s_axis_object_tuser),
+      .out_valid(m_axis_object_tvalid),
+      .out_ready(m_axis_object_tready),
+      .out_data (m_axis_object_tdata),
+      .out_keep (m_axis_object_tkeep),
+      .out_last (m_axis_object_tlast),
+      .out_user (m_axis_object_tuser)
+  );
+
+  fb_pe_check_result u_check_result (
+      .clk,
+      .rst,
+      .in_valid(s_axis_object_tvalid),
+      .in_ready(s_axis_object_tready),
+      .in_last (s_axis_object_tlast),
+      .valid   (m_axis_result_tvalid),
+      .ready   (m_axis_result_tready),
+      .data    (m_axis_result_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_pe_chain: what happens to objects between network and store.
+//
+// Made from a pipeline's file: change that, not this. Built in the place of the chain of no
+// elements, which has the same ports. The elements, in order:
+//   add
+//   mean
+
+`default_nettype none
+
+module fb_pe_chain
+  import fb_spec_pkg::*;
+(
+    input wire            clk,
+    input wire            rst,
+    input wire [8*64-1:0] cfg,  // of stage i from bit 64 * i on
+
+    input  wire                        s_axis_object_tvalid,
+    output logic                       s_axis_object_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                        s_axis_object_tlast,
+    input  wire                        s_axis_object_tuser,
+
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+    output logic                       m_axis_object_tuser,
+
+    // One for each packet, in order, of the stage that makes some.
+    output logic        m_axis_result_tvalid,
+    input  wire         m_axis_result_tready,
+    output logic [47:0] m_axis_result_tdata    // score, an IEEE single; above it the class
+);
+
+  logic link_1_tvalid;
+  logic link_1_tready;
+  logic [USER_DATA_BITS-1:0] link_1_tdata;
+  logic [USER_BEAT_BYTES-1:0] link_1_tkeep;
+  logic link_1_tlast;
+  logic link_1_tuser;
+
+  fb_pe_add u_0_add (
+      .clk,
+      .rst,
+      .cfg(cfg[64*0+:64]),
+      .s_axis_object_tvalid(s_axis_object_tvalid),
+      .s_axis_object_tready(s_axis_object_tready),
+      .s_axis_object_tdata(s_axis_object_tdata),
+      .s_axis_object_tkeep(s_axis_object_tkeep),
+      .s_axis_object_tlast(s_axis_object_tlast),
+      .s_axis_object_tuser(s_axis_object_tuser),
+      .m_axis_object_tvalid(link_1_tvalid),
+      .m_axis_object_tready(link_1_tready),
+      .m_axis_object_tdata(link_1_tdata),
+      .m_axis_object_tkeep(link_1_tkeep),
+      .m_axis_object_tlast(link_1_tlast),
+      .m_axis_object_tuser(link_1_tuser)
+  );
+
+  fb_pe_check u_check_0_add (
+      .clk,
+      .rst,
+      .in_valid (s_axis_object_tvalid),
+      .in_ready (s_axis_object_tready),
+      .in_last  (s_axis_object_tlast),
+      .in_user  (s_axis_object_tuser),
+      .out_valid(link_1_tvalid),
+      .out_ready(link_1_tready),
+      .out_data (link_1_tdata),
+      .out_keep (link_1_tkeep),
+      .out_last (link_1_tlast),
+      .out_user (link_1_tuser)
+  );
+
+  fb_pe_mean u_1_mean (
+      .clk,
+      .rst,
+      .cfg(cfg[64*1+:64]),
+      .s_axis_object_tvalid(link_1_tvalid),
+      .s_axis_object_tready(link_1_tready),
+      .s_axis_object_tdata(link_1_tdata),
+      .s_axis_object_tkeep(link_1_tkeep),
+      .s_axis_object_tlast(link_1_tlast),
+      .s_axis_object_tuser(link_1_tuser),
+      .m_axis_object_tvalid(m_axis_object_tvalid),
+      .m_axis_object_tready(m_axis_object_tready),
+      .m_axis_object_tdata(m_axis_object_tdata),
+      .m_axis_object_tkeep(m_axis_object_tkeep),
+      .m_axis_object_tlast(m_axis_object_tlast),
+      .m_axis_object_tuser(m_axis_object_tuser),
+      .m_axis_result_tvalid,
+      .m_axis_result_tready,
+      .m_axis_result_tdata
+  );
+
+  fb_pe_check u_check_1_mean (
+      .clk,
+      .rst,
+      .in_valid (link_1_tvalid),
+      .in_ready (link_1_tready),
+      .in_last  (link_1_tlast),
+      .in_user  (link_1_tuser),
+      .out_valid(m_axis_object_tvalid),
+      .out_ready(m_axis_object_tready),
+      .out_data (m_axis_object_tdata),
+      .out_keep (m_axis_object_tkeep),
+      .out_last (m_axis_object_tlast),
+      .out_user (m_axis_object_tuser)
+  );
+
+  fb_pe_check_result u_result_1_mean (
+      .clk,
+      .rst,
+      .in_valid(link_1_tvalid),
+      .in_ready(link_1_tready),
+      .in_last (link_1_tlast),
+      .valid   (m_axis_result_tvalid),
+      .ready   (m_axis_result_tready),
+      .data    (m_axis_result_tdata)
+  );
+
+endmodule
+
+`default_nettype wire
