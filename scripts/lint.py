@@ -39,6 +39,7 @@ TOPS = (
     ("fb_top_net_hostdram", ""),
     ("fb_pe_pass", ""),
     ("fb_pe_add", ""),
+    ("fb_pe_mean", ""),
     ("fb_pe_chain", ""),
 )
 FILELIST = "rtl/top/all.f"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 import frames
 import harness
 from forebay import spec
+from forebay.store import layout
+from forebay.store.index import TYPES
 
 BEAT, PAGE = spec.USER_BEAT_BYTES, spec.PAGE_BYTES
 BLOCK = 512  # of a tar file
@@ -186,6 +188,18 @@ def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
         yield Block(number, rows[:count])
 
 
+def block_of(rows: list[Row], session: int, number: int) -> bytes:
+    """Make a block of the index with these rows, 64 at most."""
+    page = bytearray(layout.HEAD.ljust(PAGE, b"\0"))
+    struct.pack_into("<QI", page, layout.SESSION_AT, session, number)
+    for name, _, at in layout.COLUMNS:
+        width = TYPES[name].itemsize
+        column = b"".join(row.columns()[name].to_bytes(width, "little") for row in rows)
+        page[at : at + len(column)] = column
+    struct.pack_into("<I", page, layout.CRC_AT, google_crc32c.value(bytes(page)))
+    return bytes(page)
+
+
 def size(most: int = 3 * PAGE) -> int:
     """Return a length: least, odd, around a beat or a page, or any."""
     near = random.choice([1, 63, 64, 65, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE])
@@ -342,7 +356,7 @@ class Streamer:
 
 
 class Reader:
-    """Takes read commands of the streamer and sends noise for them, in order.
+    """Takes read commands of the streamer and sends noise for them, or `content`, in order.
 
     A read fails with the probability `fail`: anywhere in it comes a beat without TKEEP whose first
     byte is the code, with TLAST and TUSER.
@@ -351,6 +365,7 @@ class Reader:
     def __init__(self, dut, fail: float = 0.0) -> None:
         self.fail = fail
         self.silent = False
+        self.content: Callable[[int, int], bytes] = lambda _, length: random.randbytes(length)
         self.commands: list[tuple[int, int]] = []
         self.sent: list[tuple[bytes, int]] = []
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_rdcmd")
@@ -372,10 +387,10 @@ class Reader:
 
     def answer(self) -> None:
         """Send what was asked for and is not sent yet."""
-        for _, length in self.commands[len(self.sent) :]:
+        for address, length in self.commands[len(self.sent) :]:
             code = random.randrange(1, 256) if random.random() < self.fail else spec.ERR_OK
             whole = random.randrange(-(-length // BEAT)) * BEAT
-            self.send(random.randbytes(whole if code else length), code)
+            self.send(self.content(address, length)[: whole if code else length], code)
 
     def send(self, data: bytes, code: int) -> None:
         """Send the data of one read."""

@@ -18,7 +18,7 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x0
+#define RECORDER__VERSION__MINOR_reset 0x1
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
@@ -253,6 +253,66 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
 } recorder__elements_t;
 
+// reg - recorder::replay_first
+#define RECORDER__REPLAY_FIRST__OBJECT_bm 0xffffffffffffffff
+#define RECORDER__REPLAY_FIRST__OBJECT_bp 0
+#define RECORDER__REPLAY_FIRST__OBJECT_bw 64
+#define RECORDER__REPLAY_FIRST__OBJECT_reset 0x0
+
+// reg - recorder::replay_last
+#define RECORDER__REPLAY_LAST__OBJECT_bm 0xffffffffffffffff
+#define RECORDER__REPLAY_LAST__OBJECT_bp 0
+#define RECORDER__REPLAY_LAST__OBJECT_bw 64
+#define RECORDER__REPLAY_LAST__OBJECT_reset 0x0
+
+// reg - recorder::replay_from
+#define RECORDER__REPLAY_FROM__BLOCK_bm 0xffffffff
+#define RECORDER__REPLAY_FROM__BLOCK_bp 0
+#define RECORDER__REPLAY_FROM__BLOCK_bw 32
+#define RECORDER__REPLAY_FROM__BLOCK_reset 0x0
+#define RECORDER__REPLAY_FROM__PAGE_bm 0xffffffff00000000
+#define RECORDER__REPLAY_FROM__PAGE_bp 32
+#define RECORDER__REPLAY_FROM__PAGE_bw 32
+#define RECORDER__REPLAY_FROM__PAGE_reset 0x0
+
+// reg - recorder::replay
+#define RECORDER__REPLAY__GO_bm 0x1
+#define RECORDER__REPLAY__GO_bp 0
+#define RECORDER__REPLAY__GO_bw 1
+#define RECORDER__REPLAY__GO_reset 0x0
+#define RECORDER__REPLAY__BUSY_bm 0x2
+#define RECORDER__REPLAY__BUSY_bp 1
+#define RECORDER__REPLAY__BUSY_bw 1
+#define RECORDER__REPLAY__REFUSED_bm 0x4
+#define RECORDER__REPLAY__REFUSED_bp 2
+#define RECORDER__REPLAY__REFUSED_bw 1
+#define RECORDER__REPLAY__REFUSED_reset 0x0
+#define RECORDER__REPLAY__STOP_bm 0x8
+#define RECORDER__REPLAY__STOP_bp 3
+#define RECORDER__REPLAY__STOP_bw 1
+#define RECORDER__REPLAY__STOP_reset 0x0
+#define RECORDER__REPLAY__STREAM_bm 0xffff0000
+#define RECORDER__REPLAY__STREAM_bp 16
+#define RECORDER__REPLAY__STREAM_bw 16
+#define RECORDER__REPLAY__STREAM_reset 0x0
+#define RECORDER__REPLAY__BLOCKS_bm 0xffffffff00000000
+#define RECORDER__REPLAY__BLOCKS_bp 32
+#define RECORDER__REPLAY__BLOCKS_bw 32
+#define RECORDER__REPLAY__BLOCKS_reset 0x0
+
+// reg - recorder::replayed
+#define RECORDER__REPLAYED__OBJECTS_bm 0xffffffff
+#define RECORDER__REPLAYED__OBJECTS_bp 0
+#define RECORDER__REPLAYED__OBJECTS_bw 32
+#define RECORDER__REPLAYED__PASSED_bm 0xffffffff00000000
+#define RECORDER__REPLAYED__PASSED_bp 32
+#define RECORDER__REPLAYED__PASSED_bw 32
+
+// reg - recorder::replayed_blocks
+#define RECORDER__REPLAYED_BLOCKS__BLOCKS_bm 0xffffffff
+#define RECORDER__REPLAYED_BLOCKS__BLOCKS_bp 0
+#define RECORDER__REPLAYED_BLOCKS__BLOCKS_bw 32
+
 // addrmap - recorder
 typedef struct __attribute__ ((__packed__)) {
     uint64_t version;
@@ -286,10 +346,16 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t results;
     uint8_t RESERVED_e8_ff[0x18];
     recorder__elements_t elements;
+    uint64_t replay_first;
+    uint64_t replay_last;
+    uint64_t replay_from;
+    uint64_t replay;
+    uint64_t replayed;
+    uint64_t replayed_blocks;
 } recorder_t;
 
 
-static_assert(sizeof(recorder_t) == 0x140, "Packing error");
+static_assert(sizeof(recorder_t) == 0x170, "Packing error");
 
 #ifdef __cplusplus
 }

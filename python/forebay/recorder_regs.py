@@ -32,6 +32,12 @@ TIME_NS = 0x0D0
 TIME_SECONDS = 0x0D8
 RESULTS = 0x0E0
 ELEMENTS = 0x100
+REPLAY_FIRST = 0x140
+REPLAY_LAST = 0x148
+REPLAY_FROM = 0x150
+REPLAY = 0x158
+REPLAYED = 0x160
+REPLAYED_BLOCKS = 0x168
 
 MEMORIES = {
     "elements": (0x100, 8),
@@ -146,10 +152,35 @@ FIELDS = {
         "late": (31, 0),
         "stray": (63, 32),
     },
+    "replay_first": {
+        "object": (63, 0),
+    },
+    "replay_last": {
+        "object": (63, 0),
+    },
+    "replay_from": {
+        "block": (31, 0),
+        "page": (63, 32),
+    },
+    "replay": {
+        "go": (0, 0),
+        "busy": (1, 1),
+        "refused": (2, 2),
+        "stop": (3, 3),
+        "stream": (31, 16),
+        "blocks": (63, 32),
+    },
+    "replayed": {
+        "objects": (31, 0),
+        "passed": (63, 32),
+    },
+    "replayed_blocks": {
+        "blocks": (31, 0),
+    },
 }
 
 RESETS = {
-    "version": 0x3152424600010000,
+    "version": 0x3152424600010100,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,
@@ -165,4 +196,7 @@ RESETS = {
     "extension": 0x6E6962,
     "time_ns": 0x0,
     "time_seconds": 0x0,
+    "replay_first": 0x0,
+    "replay_last": 0x0,
+    "replay_from": 0x0,
 }

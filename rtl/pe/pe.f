@@ -1,3 +1,2 @@
 -f rtl/pe/elements.f
 rtl/pe/fb_pe_chain.sv
-rtl/pe/fb_pe_number.sv

@@ -181,6 +181,12 @@ module fb_store_csr (
         logic time_seconds;
         logic results;
         logic elements;
+        logic replay_first;
+        logic replay_last;
+        logic replay_from;
+        logic replay;
+        logic replayed;
+        logic replayed_blocks;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -230,6 +236,12 @@ module fb_store_csr (
         decoded_reg_strb.results = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
         decoded_reg_strb.elements = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
+        decoded_reg_strb.replay_first = cpuif_req_masked & (cpuif_addr == 12'h140);
+        decoded_reg_strb.replay_last = cpuif_req_masked & (cpuif_addr == 12'h148);
+        decoded_reg_strb.replay_from = cpuif_req_masked & (cpuif_addr == 12'h150);
+        decoded_reg_strb.replay = cpuif_req_masked & (cpuif_addr == 12'h158);
+        decoded_reg_strb.replayed = cpuif_req_masked & (cpuif_addr == 12'h160) & !cpuif_req_is_wr;
+        decoded_reg_strb.replayed_blocks = cpuif_req_masked & (cpuif_addr == 12'h168) & !cpuif_req_is_wr;
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -397,6 +409,50 @@ module fb_store_csr (
                 logic load_next;
             } nanoseconds;
         } time_seconds;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } object;
+        } replay_first;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } object;
+        } replay_last;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } block;
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } page;
+        } replay_from;
+        struct packed {
+            struct packed {
+                logic next;
+                logic load_next;
+            } go;
+            struct packed {
+                logic next;
+                logic load_next;
+            } refused;
+            struct packed {
+                logic next;
+                logic load_next;
+            } stop;
+            struct packed {
+                logic [15:0] next;
+                logic load_next;
+            } stream;
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } blocks;
+        } replay;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -511,6 +567,41 @@ module fb_store_csr (
                 logic [29:0] value;
             } nanoseconds;
         } time_seconds;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } object;
+        } replay_first;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } object;
+        } replay_last;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } block;
+            struct packed {
+                logic [31:0] value;
+            } page;
+        } replay_from;
+        struct packed {
+            struct packed {
+                logic value;
+            } go;
+            struct packed {
+                logic value;
+            } refused;
+            struct packed {
+                logic value;
+            } stop;
+            struct packed {
+                logic [15:0] value;
+            } stream;
+            struct packed {
+                logic [31:0] value;
+            } blocks;
+        } replay;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1223,6 +1314,246 @@ module fb_store_csr (
     assign hwif_out.elements.req_is_wr = decoded_req_is_wr;
     assign hwif_out.elements.wr_data = decoded_wr_data;
     assign hwif_out.elements.wr_biten = decoded_wr_biten;
+    // Field: recorder.replay_first.object
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay_first.object.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay_first && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.replay_first.object.next = next_c;
+        field_combo.replay_first.object.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay_first.object.value <= 64'h0;
+        end else begin
+            if(field_combo.replay_first.object.load_next) begin
+                field_storage.replay_first.object.value <= field_combo.replay_first.object.next;
+            end
+        end
+    end
+    assign hwif_out.replay_first.object.value = field_storage.replay_first.object.value;
+    // Field: recorder.replay_last.object
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay_last.object.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay_last && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.replay_last.object.next = next_c;
+        field_combo.replay_last.object.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay_last.object.value <= 64'h0;
+        end else begin
+            if(field_combo.replay_last.object.load_next) begin
+                field_storage.replay_last.object.value <= field_combo.replay_last.object.next;
+            end
+        end
+    end
+    assign hwif_out.replay_last.object.value = field_storage.replay_last.object.value;
+    // Field: recorder.replay_from.block
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay_from.block.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay_from && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.replay_from.block.next = next_c;
+        field_combo.replay_from.block.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay_from.block.value <= 32'h0;
+        end else begin
+            if(field_combo.replay_from.block.load_next) begin
+                field_storage.replay_from.block.value <= field_combo.replay_from.block.next;
+            end
+        end
+    end
+    assign hwif_out.replay_from.block.value = field_storage.replay_from.block.value;
+    // Field: recorder.replay_from.page
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay_from.page.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay_from && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c[7:0] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[15:8] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[23:16] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[31:24] = decoded_wr_data[63:56];
+        end
+        field_combo.replay_from.page.next = next_c;
+        field_combo.replay_from.page.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay_from.page.value <= 32'h0;
+        end else begin
+            if(field_combo.replay_from.page.load_next) begin
+                field_storage.replay_from.page.value <= field_combo.replay_from.page.next;
+            end
+        end
+    end
+    assign hwif_out.replay_from.page.value = field_storage.replay_from.page.value;
+    // Field: recorder.replay.go
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay.go.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c = decoded_wr_data[0:0];
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.replay.go.next = next_c;
+        field_combo.replay.go.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay.go.value <= 1'h0;
+        end else begin
+            if(field_combo.replay.go.load_next) begin
+                field_storage.replay.go.value <= field_combo.replay.go.next;
+            end
+        end
+    end
+    assign hwif_out.replay.go.value = field_storage.replay.go.value;
+    // Field: recorder.replay.refused
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay.refused.value;
+        load_next_c = '0;
+        if(hwif_in.replay.refused.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.replay && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.replay.refused.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end
+        field_combo.replay.refused.next = next_c;
+        field_combo.replay.refused.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay.refused.value <= 1'h0;
+        end else begin
+            if(field_combo.replay.refused.load_next) begin
+                field_storage.replay.refused.value <= field_combo.replay.refused.next;
+            end
+        end
+    end
+    assign hwif_out.replay.refused.value = field_storage.replay.refused.value;
+    // Field: recorder.replay.stop
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay.stop.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[3]) next_c = decoded_wr_data[3:3];
+        end else begin // singlepulse clears back to 0
+            next_c = '0;
+            load_next_c = '1;
+        end
+        field_combo.replay.stop.next = next_c;
+        field_combo.replay.stop.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay.stop.value <= 1'h0;
+        end else begin
+            if(field_combo.replay.stop.load_next) begin
+                field_storage.replay.stop.value <= field_combo.replay.stop.next;
+            end
+        end
+    end
+    assign hwif_out.replay.stop.value = field_storage.replay.stop.value;
+    // Field: recorder.replay.stream
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay.stream.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[16]) next_c[7:0] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[15:8] = decoded_wr_data[31:24];
+        end
+        field_combo.replay.stream.next = next_c;
+        field_combo.replay.stream.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay.stream.value <= 16'h0;
+        end else begin
+            if(field_combo.replay.stream.load_next) begin
+                field_storage.replay.stream.value <= field_combo.replay.stream.next;
+            end
+        end
+    end
+    assign hwif_out.replay.stream.value = field_storage.replay.stream.value;
+    // Field: recorder.replay.blocks
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.replay.blocks.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.replay && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c[7:0] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[15:8] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[23:16] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[31:24] = decoded_wr_data[63:56];
+        end
+        field_combo.replay.blocks.next = next_c;
+        field_combo.replay.blocks.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.replay.blocks.value <= 32'h0;
+        end else begin
+            if(field_combo.replay.blocks.load_next) begin
+                field_storage.replay.blocks.value <= field_combo.replay.blocks.next;
+            end
+        end
+    end
+    assign hwif_out.replay.blocks.value = field_storage.replay.blocks.value;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -1286,7 +1617,7 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h0;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h1;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
@@ -1391,6 +1722,31 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'he0)) begin
             readback_data_var[ad_hi(12'he0)][31:0] = hwif_in.results.late.next;
             readback_data_var[ad_hi(12'he0)][63:32] = hwif_in.results.stray.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
+            readback_data_var[ad_hi(12'h140)][63:0] = field_storage.replay_first.object.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h148)) begin
+            readback_data_var[ad_hi(12'h148)][63:0] = field_storage.replay_last.object.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h150)) begin
+            readback_data_var[ad_hi(12'h150)][31:0] = field_storage.replay_from.block.value;
+            readback_data_var[ad_hi(12'h150)][63:32] = field_storage.replay_from.page.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h158)) begin
+            readback_data_var[ad_hi(12'h158)][0] = field_storage.replay.go.value;
+            readback_data_var[ad_hi(12'h158)][1] = hwif_in.replay.busy.next;
+            readback_data_var[ad_hi(12'h158)][2] = field_storage.replay.refused.value;
+            readback_data_var[ad_hi(12'h158)][3] = field_storage.replay.stop.value;
+            readback_data_var[ad_hi(12'h158)][31:16] = field_storage.replay.stream.value;
+            readback_data_var[ad_hi(12'h158)][63:32] = field_storage.replay.blocks.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h160)) begin
+            readback_data_var[ad_hi(12'h160)][31:0] = hwif_in.replayed.objects.next;
+            readback_data_var[ad_hi(12'h160)][63:32] = hwif_in.replayed.passed.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h168)) begin
+            readback_data_var[ad_hi(12'h168)][31:0] = hwif_in.replayed_blocks.blocks.next;
         end
         readback_data_rt_c = readback_data_var;
     end

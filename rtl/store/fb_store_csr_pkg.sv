@@ -13,7 +13,7 @@ package fb_store_csr_pkg;
 
     localparam FB_STORE_CSR_DATA_WIDTH = 64;
     localparam FB_STORE_CSR_MIN_ADDR_WIDTH = 12;
-    localparam FB_STORE_CSR_SIZE = 'h140;
+    localparam FB_STORE_CSR_SIZE = 'h170;
 
     typedef struct packed {
         logic next;
@@ -193,6 +193,40 @@ package fb_store_csr_pkg;
     } recorder__elements__in_t;
 
     typedef struct packed {
+        logic next;
+    } recorder__replay__busy__in_t;
+
+    typedef struct packed {
+        logic hwset;
+    } recorder__replay__refused__in_t;
+
+    typedef struct packed {
+        recorder__replay__busy__in_t busy;
+        recorder__replay__refused__in_t refused;
+    } recorder__replay__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } recorder__replayed__objects__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } recorder__replayed__passed__in_t;
+
+    typedef struct packed {
+        recorder__replayed__objects__in_t objects;
+        recorder__replayed__passed__in_t passed;
+    } recorder__replayed__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } recorder__replayed_blocks__blocks__in_t;
+
+    typedef struct packed {
+        recorder__replayed_blocks__blocks__in_t blocks;
+    } recorder__replayed_blocks__in_t;
+
+    typedef struct packed {
         recorder__sync__in_t sync;
         recorder__status__in_t status;
         recorder__data_position__in_t data_position;
@@ -210,6 +244,9 @@ package fb_store_csr_pkg;
         recorder__time_seconds__in_t time_seconds;
         recorder__results__in_t results;
         recorder__elements__in_t elements;
+        recorder__replay__in_t replay;
+        recorder__replayed__in_t replayed;
+        recorder__replayed_blocks__in_t replayed_blocks;
     } recorder__in_t;
 
     typedef struct packed {
@@ -399,6 +436,63 @@ package fb_store_csr_pkg;
     } recorder__elements__out_t;
 
     typedef struct packed {
+        logic [63:0] value;
+    } recorder__replay_first__object__out_t;
+
+    typedef struct packed {
+        recorder__replay_first__object__out_t object;
+    } recorder__replay_first__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } recorder__replay_last__object__out_t;
+
+    typedef struct packed {
+        recorder__replay_last__object__out_t object;
+    } recorder__replay_last__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } recorder__replay_from__block__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } recorder__replay_from__page__out_t;
+
+    typedef struct packed {
+        recorder__replay_from__block__out_t block;
+        recorder__replay_from__page__out_t page;
+    } recorder__replay_from__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__replay__go__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__replay__refused__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__replay__stop__out_t;
+
+    typedef struct packed {
+        logic [15:0] value;
+    } recorder__replay__stream__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } recorder__replay__blocks__out_t;
+
+    typedef struct packed {
+        recorder__replay__go__out_t go;
+        recorder__replay__refused__out_t refused;
+        recorder__replay__stop__out_t stop;
+        recorder__replay__stream__out_t stream;
+        recorder__replay__blocks__out_t blocks;
+    } recorder__replay__out_t;
+
+    typedef struct packed {
         recorder__control__out_t control;
         recorder__stride__out_t stride;
         recorder__data_address__out_t data_address;
@@ -416,6 +510,10 @@ package fb_store_csr_pkg;
         recorder__time_ns__out_t time_ns;
         recorder__time_seconds__out_t time_seconds;
         recorder__elements__out_t elements;
+        recorder__replay_first__out_t replay_first;
+        recorder__replay_last__out_t replay_last;
+        recorder__replay_from__out_t replay_from;
+        recorder__replay__out_t replay;
     } recorder__out_t;
 endpackage
 

@@ -315,26 +315,90 @@ module fb_store_recorder
   );
 
   // -------------------------------------------------------------------------------------- fetching
-  logic go, order_ready, fetching, fetch_done, fetch_failed;
+  localparam int unsigned Readers = 2;  // objects, blocks of the index
+
+  logic go, order_ready, fetching, fetch_done, fetch_failed, replaying;
+  logic found_valid, found_ready;  // an object that was found by number
+  logic [63:0] found_address, found_bytes, found_object;
   logic [7:0] orders;
+  logic [Readers-1:0] rdcmd_valid, rdcmd_ready, rd_valid, rd_ready;
+  logic [Readers-1:0][USER_DATA_BITS-1:0] rdcmd_data;
+  logic [31:0] replayed, passed, replayed_blocks;
 
   assign go = out.fetch.go.value;
+  assign found_ready = order_ready && !go;
+
+  fb_store_replay u_replay (
+      .clk,
+      .rst,
+      .cfg_ring(out.control.index_ring.value),
+      .cfg_index_base(out.index_address.pages.value),
+      .cfg_index_bytes(out.index_bytes.pages.value),
+      .cfg_data_base(out.data_address.pages.value),
+      .cfg_data_bytes(out.data_bytes.pages.value),
+      .cfg_session(out.session_low.low.value),
+      .go(out.replay.go.value),
+      .stop(out.replay.stop.value),
+      .first(out.replay_first.object.value),
+      .last(out.replay_last.object.value),
+      .stream(out.replay.stream.value),
+      .from_block(out.replay_from.block.value),
+      .from_page(out.replay_from.page.value),
+      .count(out.replay.blocks.value),
+      .m_axis_rdcmd_tvalid(rdcmd_valid[1]),
+      .m_axis_rdcmd_tready(rdcmd_ready[1]),
+      .m_axis_rdcmd_tdata(rdcmd_data[1]),
+      .s_axis_rd_tvalid(rd_valid[1]),
+      .s_axis_rd_tready(rd_ready[1]),
+      .s_axis_rd_tdata,
+      .s_axis_rd_tlast,
+      .s_axis_rd_tuser,
+      .order_valid(found_valid),
+      .order_ready(found_ready),
+      .order_address(found_address),
+      .order_bytes(found_bytes),
+      .order_object(found_object),
+      .busy(replaying),
+      .ordered(replayed),
+      .passed(passed),
+      .blocks(replayed_blocks)
+  );
+
+  fb_store_reads #(
+      .Sources(Readers)
+  ) u_reads (
+      .clk,
+      .rst,
+      .s_axis_rdcmd_tvalid(rdcmd_valid),
+      .s_axis_rdcmd_tready(rdcmd_ready),
+      .s_axis_rdcmd_tdata(rdcmd_data),
+      .m_axis_rd_tvalid(rd_valid),
+      .m_axis_rd_tready(rd_ready),
+      .m_axis_rdcmd_tvalid,
+      .m_axis_rdcmd_tready,
+      .m_axis_rdcmd_tdata,
+      .s_axis_rd_tvalid,
+      .s_axis_rd_tready,
+      .s_axis_rd_tlast
+  );
+  assign m_axis_rdcmd_tkeep = '1;
+  assign m_axis_rdcmd_tlast = 1'b1;
 
   fb_store_fetch u_fetch (
       .clk,
       .rst,
-      .order_valid(go && out.fetch_bytes.bytes.value != '0),
+      .order_valid(go ? out.fetch_bytes.bytes.value != '0 : found_valid),
       .order_ready,
-      .order_address(out.fetch_address.address.value),
-      .order_bytes(out.fetch_bytes.bytes.value),
-      .order_object(out.fetch_object.object.value),
-      .m_axis_rdcmd_tvalid,
-      .m_axis_rdcmd_tready,
-      .m_axis_rdcmd_tdata,
-      .m_axis_rdcmd_tkeep,
-      .m_axis_rdcmd_tlast,
-      .s_axis_rd_tvalid,
-      .s_axis_rd_tready,
+      .order_address(go ? out.fetch_address.address.value : found_address),
+      .order_bytes(go ? out.fetch_bytes.bytes.value : found_bytes),
+      .order_object(go ? out.fetch_object.object.value : found_object),
+      .m_axis_rdcmd_tvalid(rdcmd_valid[0]),
+      .m_axis_rdcmd_tready(rdcmd_ready[0]),
+      .m_axis_rdcmd_tdata(rdcmd_data[0]),
+      .m_axis_rdcmd_tkeep(),
+      .m_axis_rdcmd_tlast(),
+      .s_axis_rd_tvalid(rd_valid[0]),
+      .s_axis_rd_tready(rd_ready[0]),
       .s_axis_rd_tdata,
       .s_axis_rd_tkeep,
       .s_axis_rd_tlast,
@@ -395,7 +459,7 @@ module fb_store_recorder
     in.elements.rd_data = element_word_q;
     in.sync.busy.next = syncing;
     in.status.open.next = open;
-    in.status.fetching.next = fetching;
+    in.status.fetching.next = fetching || replaying;
     in.status.waiting.next = waiting + paging;
     in.status.rows.next = rows;
     in.status.fetches.next = orders;
@@ -418,6 +482,11 @@ module fb_store_recorder
     in.results.late.next = late_q;
     in.results.stray.next = stray_q;
     in.fetch.refused.hwset = go && !(order_ready && out.fetch_bytes.bytes.value != '0);
+    in.replay.busy.next = replaying;
+    in.replay.refused.hwset = out.replay.go.value && replaying;
+    in.replayed.objects.next = replayed;
+    in.replayed.passed.next = passed;
+    in.replayed_blocks.blocks.next = replayed_blocks;
     in.fetched.objects.next = fetched_q;
     in.fetched.failed.next = fetch_failed_q;
   end

@@ -10,6 +10,8 @@ rtl/store/fb_store_results.sv
 rtl/store/fb_store_pages.sv
 rtl/store/fb_store_index.sv
 rtl/store/fb_store_fetch.sv
+rtl/store/fb_store_replay.sv
+rtl/store/fb_store_reads.sv
 rtl/store/fb_store_turns.sv
 rtl/store/fb_store_csr_pkg.sv
 rtl/store/fb_store_csr.sv

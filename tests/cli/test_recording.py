@@ -102,7 +102,7 @@ def test_results_are_counted(forebay: Run, tmp_path: Path) -> None:
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     (tmp_path / "x.toml").write_text('[[pe]]\nname = "mean"\nthreshold = 48\n')
     words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
-    summary = forebay(*words, "--json", "-").report["summary"]
+    summary = forebay(*words, "--json", "-").report
     assert summary["results"] == {"classes": {"0": 48, "1": 16}, "late": 0, "stray": 0}
     assert "class 1: 16" in forebay(*words).out
 

@@ -39,6 +39,7 @@ mod poll;
 pub mod queue_pair;
 pub mod recorder_port;
 mod registers;
+pub mod replay;
 pub mod session;
 pub mod steps;
 pub mod streamer;
@@ -57,6 +58,7 @@ pub use options::{
 };
 pub use queue_pair::{Done, QueuePair, Span};
 pub use recorder_port::RecorderPort;
+pub use replay::{Replay, Replayed};
 pub use session::{Facts, Session};
 pub use steps::{Failure, Step, StepName};
 pub use streamer::Streamer;

@@ -143,6 +143,10 @@ impl RecorderPort {
         Ok(known.then_some(Self { registers }))
     }
 
+    pub(crate) const fn registers(&self) -> &Registers {
+        &self.registers
+    }
+
     /// Gives the processing elements their settings, the first of the chain first.
     ///
     /// # Errors
@@ -161,6 +165,21 @@ impl RecorderPort {
     /// # Errors
     /// Regions that are not on the SSD, or overlap; a recording that still runs; a failure of the bus.
     pub fn start(
+        &self,
+        bus: &mut dyn Bus,
+        recording: &Recording,
+        capacity: u64,
+    ) -> Result<(), Error> {
+        self.configure(bus, recording, capacity)?;
+        let control = recording.control() | regs::control::ENABLE.put(1);
+        self.registers.write(bus, regs::control::OFFSET, control)
+    }
+
+    /// Says where a recording lies, and how; nothing is stored.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn configure(
         &self,
         bus: &mut dyn Bus,
         recording: &Recording,
@@ -415,8 +434,7 @@ impl Recording {
 
     fn control(&self) -> u64 {
         let objects = matches!(self.layout, Layout::Objects { .. });
-        regs::control::ENABLE.put(1)
-            | regs::control::DATA_RING.put(self.data.ring.into())
+        regs::control::DATA_RING.put(self.data.ring.into())
             | regs::control::INDEX_RING.put(self.index.ring.into())
             | regs::control::FLUSH.put(self.flush.into())
             | regs::control::PAGES.put(objects.into())

@@ -14,8 +14,10 @@ import cocotb
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
+import frames
 import harness
 from extents import (
+    BEAT,
     PAGE,
     PATIENCE_US,
     Extent,
@@ -37,6 +39,7 @@ ENABLE, DATA_RING, INDEX_RING, FLUSH, PAGES, RESULTS = (1 << bit for bit in rang
 INDEX = 1 << 40  # above all data
 ORDERS = 16
 TIME = 1_700_000_000_999_999_000  # a thousand nanoseconds later the second is over
+STREAM = 5
 TICK = 3.3333  # nanoseconds of a cycle
 
 
@@ -387,6 +390,53 @@ async def fetches(dut) -> None:
     # A recording does not begin these anew.
     await bench.begin(4)
     assert await bench.get("fetched", "objects") == ORDERS
+
+
+@cocotb.test()
+@cocotb.parametrize(layout=["stride", "objects"], stall=[0.4])
+async def replays(dut, layout: str, stall: float) -> None:
+    """What was recorded is found by number and comes back, while other objects are fetched."""
+    control, stride = LAYOUTS[layout]
+    bench = Bench(dut)
+    bench.stall(0.0, stall)
+    await harness.start(dut)
+    await bench.begin(4000, control=control, stride=stride)
+    flags, sent = spec.FRAMING_FIRST | spec.FRAMING_LAST, []
+    for turn in range(100):
+        data = random.randbytes(random.randrange(1, 2 * PAGE))
+        sent.append(Extent(data, frames.header(turn, 7 + turn, len(data), flags, stream=STREAM)))
+    for each in sent:
+        bench.send(each)
+    await bench.end()
+    memory = {}
+    for write in bench.streamer.writes:
+        for at in range(0, len(write.data), BEAT):
+            memory[write.address + at] = write.data[at : at + BEAT]
+    bench.reader.content = lambda address, length: b"".join(
+        memory.get(at, bytes(BEAT)).ljust(BEAT, b"\0")
+        for at in range(address, address + length, BEAT)
+    )[:length]
+    await bench.check()
+    await bench.put("replay_first", 20)
+    await bench.put("replay_last", 80)
+    await bench.put("replay", 1 | STREAM << 16 | 10 << 32)
+    await bench.put("replay", 1 | STREAM << 16 | 10 << 32)
+    assert await bench.get("replay", "refused") == 1
+    await bench.put("fetch_address", 1 << 50)
+    await bench.put("fetch_bytes", 100)
+    await bench.put("fetch_object", 999)
+    await bench.put("fetch", 1)
+    found = {}
+    while await bench.get("status", "fetching") or not bench.fetched.empty():
+        while not bench.fetched.empty():
+            number, length = struct.unpack("<QQ", bytes((await bench.fetched_heads.recv()).tdata))
+            found[number] = bytes((await bench.fetched.recv()).tdata)
+            assert len(found[number]) == length
+    assert found.pop(999) == bytes(100)
+    assert found == {7 + turn: sent[turn].data for turn in range(13, 74)}
+    assert list(found) == sorted(found)
+    assert await bench.get("replayed") == len(found)
+    assert await bench.get("replayed_blocks") == 2 and await bench.get("replay", "busy") == 0
 
 
 @cocotb.test()

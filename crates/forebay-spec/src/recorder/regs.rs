@@ -13,7 +13,7 @@ pub mod version {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x000;
     /// Value after reset.
-    pub const RESET: u64 = 0x3152424600010000;
+    pub const RESET: u64 = 0x3152424600010100;
     /// Patch: Changes nothing for software.
     pub const PATCH: Field = Field::new(0, 8);
     /// Minor: Adds to the map.
@@ -130,7 +130,7 @@ pub mod status {
     pub const OFFSET: u64 = 0x040;
     /// Open: An extent has begun and not ended.
     pub const OPEN: Field = Field::new(0, 1);
-    /// Fetching: Objects are being read.
+    /// Fetching: Objects are being read, or looked for.
     pub const FETCHING: Field = Field::new(1, 1);
     /// Waiting: Extents that are on their way to the index.
     pub const WAITING: Field = Field::new(16, 16);
@@ -378,8 +378,88 @@ pub mod elements {
     pub const ENTRIES: usize = 8;
 }
 
+/// Replay, first.
+pub mod replay_first {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x140;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Object: The least number of objects that `replay` looks for.
+    pub const OBJECT: Field = Field::new(0, 64);
+}
+
+/// Replay, last.
+pub mod replay_last {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x148;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Object: The greatest one.
+    pub const OBJECT: Field = Field::new(0, 64);
+}
+
+/// Replay, from.
+pub mod replay_from {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x150;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Block: Number of the index's first block that is looked at.
+    pub const BLOCK: Field = Field::new(0, 32);
+    /// Page: Page of the region for the index that it lies in.
+    pub const PAGE: Field = Field::new(32, 32);
+}
+
+/// Replay: Writing `go` looks for objects in the index, and orders them as `fetch` does.
+pub mod replay {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x158;
+    /// Go: Reads 0.
+    pub const GO: Field = Field::new(0, 1);
+    /// Busy: Blocks are read, or their rows gone through.
+    pub const BUSY: Field = Field::new(1, 1);
+    /// Refused: It was asked for while it was busy. Write 1 to clear.
+    pub const REFUSED: Field = Field::new(2, 1);
+    /// Stop: Nothing more is ordered; what was ordered is sent. Reads 0.
+    pub const STOP: Field = Field::new(3, 1);
+    /// Stream: The stream whose objects are meant.
+    pub const STREAM: Field = Field::new(16, 16);
+    /// Blocks: How many blocks are looked at. It ends earlier with one that is not the one that is due.
+    pub const BLOCKS: Field = Field::new(32, 32);
+}
+
+/// Replayed: Since the last `go`.
+pub mod replayed {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x160;
+    /// Objects: Objects that were ordered.
+    pub const OBJECTS: Field = Field::new(0, 32);
+    /// Passed: Rows with such a number that are no whole object on the SSD.
+    pub const PASSED: Field = Field::new(32, 32);
+}
+
+/// Replayed blocks.
+pub mod replayed_blocks {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x168;
+    /// Blocks: Blocks that were the ones that were due, since the last `go`.
+    pub const BLOCKS: Field = Field::new(0, 32);
+}
+
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 30] = [
+pub const ALL: [(&str, u64); 36] = [
     ("version", version::OFFSET),
     ("control", control::OFFSET),
     ("stride", stride::OFFSET),
@@ -410,10 +490,16 @@ pub const ALL: [(&str, u64); 30] = [
     ("time_seconds", time_seconds::OFFSET),
     ("results", results::OFFSET),
     ("elements", elements::OFFSET),
+    ("replay_first", replay_first::OFFSET),
+    ("replay_last", replay_last::OFFSET),
+    ("replay_from", replay_from::OFFSET),
+    ("replay", replay::OFFSET),
+    ("replayed", replayed::OFFSET),
+    ("replayed_blocks", replayed_blocks::OFFSET),
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 50] = [
+pub const FIELDS: [(&str, &str, Field); 63] = [
     ("version", "patch", version::PATCH),
     ("version", "minor", version::MINOR),
     ("version", "major", version::MAJOR),
@@ -464,4 +550,17 @@ pub const FIELDS: [(&str, &str, Field); 50] = [
     ("time_seconds", "nanoseconds", time_seconds::NANOSECONDS),
     ("results", "late", results::LATE),
     ("results", "stray", results::STRAY),
+    ("replay_first", "object", replay_first::OBJECT),
+    ("replay_last", "object", replay_last::OBJECT),
+    ("replay_from", "block", replay_from::BLOCK),
+    ("replay_from", "page", replay_from::PAGE),
+    ("replay", "go", replay::GO),
+    ("replay", "busy", replay::BUSY),
+    ("replay", "refused", replay::REFUSED),
+    ("replay", "stop", replay::STOP),
+    ("replay", "stream", replay::STREAM),
+    ("replay", "blocks", replay::BLOCKS),
+    ("replayed", "objects", replayed::OBJECTS),
+    ("replayed", "passed", replayed::PASSED),
+    ("replayed_blocks", "blocks", replayed_blocks::BLOCKS),
 ];

@@ -67,6 +67,12 @@ pub struct RecordArgs {
     /// Send what was recorded back to the peer afterwards, at this rate on the wire
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     pub back: Option<u64>,
+    /// Record nothing: send whole objects that the drives' images have, by number, such as 7, 5..9 or
+    /// 5.. for all from 5 on; at the rate of `--back`, else at line rate
+    #[arg(long, value_name = "OBJECTS", value_parser = values::objects,
+          conflicts_with_all = ["write", "read", "pcap", "tap", "generate", "extract", "overwrite",
+                                "offered", "mishaps", "garbage"])]
+    pub replay: Option<(u64, u64)>,
     /// Store every frame that passes the port in this capture (pcapng)
     #[arg(long, value_name = "FILE")]
     pub pcap_out: Option<PathBuf>,
@@ -88,6 +94,7 @@ impl RecordArgs {
             || self.pcap.is_some()
             || self.tap.is_some()
             || self.generate.is_some()
+            || self.replay.is_some()
     }
 }
 

@@ -58,6 +58,23 @@ pub fn length(text: &str) -> Read<u64> {
     }
 }
 
+/// Numbers of objects, the least and the greatest: `7`, `5..9`, `5..`.
+pub fn objects(text: &str) -> Read<(u64, u64)> {
+    let bad = || format!("`{text}` is no number of objects; write 7, 5..9 with both ends, or 5..");
+    let number = |text: &str| text.trim().parse().map_err(|_| bad());
+    let (first, last) = match text.split_once("..") {
+        None => (number(text)?, number(text)?),
+        Some((first, "")) => (number(first)?, u64::MAX),
+        Some((first, last)) => (number(first)?, number(last)?),
+    };
+    match first <= last {
+        true => Ok((first, last)),
+        false => Err(format!(
+            "`{text}` ends before it begins; write {last}..{first}"
+        )),
+    }
+}
+
 /// A length in whole pages.
 pub fn pages(text: &str) -> Read<u64> {
     match length(text)? {

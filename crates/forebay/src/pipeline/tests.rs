@@ -171,7 +171,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nwait = 7", "up to 4 s"),
         ("[sink]\nchunk = \"48KiB\"", "power of two"),
         ("[[pe]]", "pe[0].name is missing"),
-        ("[[pe]]\nname = \"subtract\"", "there are: add, pass"),
+        ("[[pe]]\nname = \"subtract\"", "there are: add, mean, pass"),
         ("[[pe]]\nname = \"Add\"", "small letters"),
         (
             "[[pe]]\nname = \"chain\"",
@@ -304,7 +304,10 @@ fn an_object_has_one_result() {
     assert!(found.has_results() && !good("").has_results());
     assert_eq!(found.sink.result_ps, 5_000_000_000);
     let said = complaint(&mean.repeat(2));
-    assert!(said.contains("pe[1].name") && said.contains("one result"), "{said}");
+    assert!(
+        said.contains("pe[1].name") && said.contains("one result"),
+        "{said}"
+    );
     assert!(complaint("[sink]\nresult = \"5 s\"").contains("up to 4 s"));
 }
 

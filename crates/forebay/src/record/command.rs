@@ -142,6 +142,9 @@ fn troubled(
 /// Where a file, the RTL, the pipeline or the bring-up fails.
 pub fn run(args: &RunArgs) -> Result<Exit> {
     let pipeline = setup::pipeline(args)?;
+    if let Some(objects) = args.record.replay {
+        return super::replay::run(args, &pipeline, objects);
+    }
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
     let mut config = setup::machine(args, &pipeline, folder.path())?;

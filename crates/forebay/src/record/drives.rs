@@ -116,12 +116,12 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         data: Region {
             address: data.at,
             bytes: data.bytes - page,
-            ring: sink.ring,
+            ring: superblock.ring,
         },
         index: Region {
             address: index.at + page,
             bytes: index.bytes - 2 * page,
-            ring: sink.ring,
+            ring: superblock.index_ring,
         },
         wait_cycles: cycles(sink.wait_ps),
         flush: sink.flush,

@@ -4,6 +4,7 @@
 mod command;
 mod drives;
 mod gaps;
+mod replay;
 mod setup;
 mod show;
 mod summary;
@@ -65,6 +66,8 @@ pub struct Recorded {
     pub rows: Vec<Row>,
     /// Objects have results.
     pub results: bool,
+    /// Newer extents lie over older ones.
+    pub ring: bool,
     /// What of the index cannot be read.
     pub unreadable: Vec<String>,
     /// When it began: nanoseconds since 1970.
@@ -87,6 +90,26 @@ impl<'s> Recorder<'s> {
     /// # Errors
     /// A setting that cannot be, or RTL without a network side.
     pub fn new(session: &'s mut Session, plan: &'s Plan) -> Result<Self> {
+        let capacity = session.namespace()?.bytes();
+        let recorder = Self::attach(session, plan)?;
+        let system = &mut recorder.session.system;
+        recorder.port.start(system, &plan.recording, capacity)?;
+        Ok(recorder)
+    }
+
+    /// Sets everything up for what lies on the drives; nothing is stored.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_stored(session: &'s mut Session, plan: &'s Plan) -> Result<Self> {
+        let capacity = session.namespace()?.bytes();
+        let recorder = Self::attach(session, plan)?;
+        let system = &mut recorder.session.system;
+        recorder.port.configure(system, &plan.recording, capacity)?;
+        Ok(recorder)
+    }
+
+    fn attach(session: &'s mut Session, plan: &'s Plan) -> Result<Self> {
         let system = &mut session.system;
         let net = NetPort::attach(system, FPGA, 0, bar0::NET_CONTROL)?;
         let port = RecorderPort::attach(system, FPGA, 0, bar0::RECORDER_CONTROL)?;
@@ -97,14 +120,11 @@ impl<'s> Recorder<'s> {
                 "report this defect",
             ));
         };
-        let capacity = session.namespace()?.bytes();
-        let system = &mut session.system;
         net.configure(system, &plan.net)?;
         port.set_elements(system, &plan.elements)?;
         if let Some(back) = &plan.back {
             net.set_destination(system, back)?;
         }
-        port.start(system, &plan.recording, capacity)?;
         Ok(Self {
             session,
             plan,
@@ -174,6 +194,7 @@ impl<'s> Recorder<'s> {
             recorder: self.port.counters(system)?,
             rows,
             results: self.plan.recording.result_wait.is_some(),
+            ring: self.plan.recording.data.ring,
             unreadable,
             began: self.plan.recording.time,
             duration: system.now() - began,
@@ -194,20 +215,24 @@ impl<'s> Recorder<'s> {
             progress.at(number as u64);
         }
         self.port.finish_fetches(system, LIMIT)?;
-        // The last frames leave the memory one by one, at the pace that was asked for.
+        recorded.wire = self.settle()?;
+        recorded.recorder = self.port.counters(&mut self.session.system)?;
+        Ok(())
+    }
+
+    /// Waits for the last frames: they leave the memory one by one, at the pace that was asked for.
+    fn settle(&mut self) -> Result<Counters> {
+        let system = &mut self.session.system;
         let rate = self.plan.back.map_or(0, |back| u64::from(back.rate)).max(1);
         let cycles = PASSING_CYCLES + 2 * FRAME_MOST * 256 / rate;
         let mut before = None;
         loop {
             let wire = system.network().map(Network::counters).unwrap_or_default();
-            recorded.wire = wire;
             let sent = wire.transmitted.total().frames;
             if before.replace(sent) == Some(sent) {
-                break;
+                return Ok(wire);
             }
             system.run_cycles(cycles)?;
         }
-        recorded.recorder = self.port.counters(system)?;
-        Ok(())
     }
 }

@@ -29,6 +29,8 @@ const WATCHDOG: u32 = 1 << 20;
 const IDLE_CYCLES: u32 = 300_000_000;
 /// Cycles of the MAC's clock in a second.
 const MAC_HZ: u64 = 322_265_625;
+/// Bytes in a second on the wire.
+const LINE_RATE: u64 = 12_500_000_000;
 /// Longest payload of a frame that is sent.
 const PAYLOAD_MOST: u32 = 8896;
 /// Options of the machine that the pipeline's file has in its own words.
@@ -167,7 +169,11 @@ pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Pla
         net: net(pipeline),
         recording: super::recording(superblock, sink, results, superblock.formatted),
         elements: pipeline.chain().cfg,
-        back: args.record.back.map(|rate| destination(pipeline, rate)),
+        back: args
+            .record
+            .back
+            .or(args.record.replay.map(|_| LINE_RATE))
+            .map(|rate| destination(pipeline, rate)),
     }
 }
 

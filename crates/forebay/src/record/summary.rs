@@ -285,12 +285,11 @@ impl Summary {
             ..
         } = *recorder;
         let extents = stored.extents + skipped.extents + failed.extents;
-        self.equal(
-            "extents",
-            extents,
-            "rows in the index and lost",
-            rows.len() as u64 + rows_lost,
-        );
+        let told = rows.len() as u64 + rows_lost;
+        // In a ring newer ones lie over older ones, and over their rows.
+        if !recorded.ring || told > extents {
+            self.equal("extents", extents, "rows in the index and lost", told);
+        }
         self.wrong.extend_from_slice(unreadable);
     }
 
