@@ -142,9 +142,7 @@ module fb_pe_mean
 
   assign m_axis_result_tvalid = divides_q && done;
   assign m_axis_result_tdata = {
-    15'd0,
-    integer_q >= cfg[7:0],
-    dark_q ? 32'd0 : {1'b0, exponent_q, mantissa_q[22:0]}
+    15'd0, integer_q >= cfg[7:0], dark_q ? 32'd0 : {1'b0, exponent_q, mantissa_q[22:0]}
   };
 
   // Of the settings only the threshold counts.

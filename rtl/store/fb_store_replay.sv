@@ -77,6 +77,7 @@ module fb_store_replay
 
   read_e read_q;
   logic side_q;  // half of the memory that is filled
+  logic scan_side_q;  // half that is gone through
   logic [1:0] full_q;  // halves with a block to be gone through
   logic [31:0] left_q, number_q;  // blocks to be read; the number that is due
   logic [PageBits-1:0] page_q;
@@ -159,10 +160,10 @@ module fb_store_replay
     endcase
     if (emptied) full_q[scan_side_q] <= 1'b0;
     if (begins) begin
-      left_q <= PageBits'(from_page) < cfg_index_bytes ? count : '0;
+      left_q   <= PageBits'(from_page) < cfg_index_bytes ? count : '0;
       number_q <= from_block;
-      page_q <= PageBits'(from_page);
-      blocks <= '0;
+      page_q   <= PageBits'(from_page);
+      blocks   <= '0;
     end
     stops_q <= busy && (stops_q || stop);
     if (rst) begin
@@ -175,7 +176,6 @@ module fb_store_replay
 
   // ------------------------------------------------------------------------------------------ memory
   logic [USER_DATA_BITS-1:0] beat;
-  logic scan_side_q;  // half of the memory that is gone through
   logic [PAGE_SHIFT-1:0] place;
   logic [$clog2(USER_BEAT_BYTES)-1:0] place_q;  // in its beat
 
@@ -220,9 +220,9 @@ module fb_store_replay
 
   always_comb begin : choose
     unique case (scan_q)
-      FLAGS: place = at(PAGE_SHIFT'(INDEX_FLAGS_AT), 4'd2);
-      STREAM: place = at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2);
-      OBJECT: place = at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8);
+      FLAGS:   place = at(PAGE_SHIFT'(INDEX_FLAGS_AT), 4'd2);
+      STREAM:  place = at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2);
+      OBJECT:  place = at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8);
       ADDRESS: place = at(PAGE_SHIFT'(INDEX_ADDRESS_AT), 4'd8);
       default: place = at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4);
     endcase

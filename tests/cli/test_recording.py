@@ -87,7 +87,9 @@ def test_results_stand_in_page_and_row(forebay: Run, tmp_path: Path) -> None:
     assert [(row["object"], row["class"], row["score"]) for row in found] == [
         (n, int(shade >= 100), float(shade)) for n, shade in enumerate(shades)
     ]
-    with tarfile.open(fileobj=io.BytesIO(image.read_bytes()[partitions(image)["forebay-data"]])) as tar:
+    with tarfile.open(
+        fileobj=io.BytesIO(image.read_bytes()[partitions(image)["forebay-data"]])
+    ) as tar:
         for member in tar.getmembers():
             path = Path(member.name)
             if path.suffix == ".json" and path.stem != "recording":

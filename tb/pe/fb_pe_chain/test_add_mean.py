@@ -23,7 +23,7 @@ ON = 1 << 32
 @cocotb.test()
 @cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4])
 async def results_are_of_what_was_added(dut, idle: float, stall: float) -> None:
-    """Results leave the chain, of what the stages before have made; settings are those of places."""
+    """Results leave the chain, of what the stages before have made."""
     threshold = 100
     bench = elements.Bench(dut)
     await bench.start(ON | 0x0101_0101 | threshold << 64, idle, stall)

@@ -52,6 +52,7 @@ class Index:
     session: int = field(default_factory=lambda: random.getrandbits(64))
 
     def __post_init__(self) -> None:
+        """Fill it."""
         self.base = random.getrandbits(40) * PAGE
         self.data = random.randrange(1, 1 << 40) * PAGE
         self.memory: dict[int, bytes] = {}
