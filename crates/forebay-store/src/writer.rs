@@ -7,7 +7,7 @@ use forebay_spec::store::index::{
     Block, CUT, LATE, RESULT, ROWS, Row, SKIPPED, WHOLE as WHOLE_FLAG,
 };
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
-use forebay_spec::store::{index, page, tar};
+use forebay_spec::store::{PAGE_BYTES, index, page, pcapng, tar};
 
 use crate::disk::{flush, write};
 use crate::format::write_superblocks;
@@ -392,14 +392,11 @@ pub(crate) fn close<D: Disk + ?Sized>(
     Ok(superblock)
 }
 
-/// Pages that end a recording, and where.
-pub(crate) fn end_marks(
-    superblock: &Superblock,
-    wrapped: bool,
-) -> Vec<(u64, [u8; forebay_spec::store::PAGE_BYTES])> {
+/// Pages that end a recording, and where; with the one that a capture begins with.
+pub(crate) fn end_marks(superblock: &Superblock, wrapped: bool) -> Vec<(u64, [u8; PAGE_BYTES])> {
     let closed = superblock.closed.unwrap_or(Closed {
         blocks: 0,
-        end: superblock.data.at,
+        end: superblock.first_extent(),
     });
     let last = superblock.index.end() - PAGE;
     let mut marks = vec![(last, *text::index_end())];
@@ -413,6 +410,12 @@ pub(crate) fn end_marks(
             false => closed.end.min(superblock.data.end() - PAGE),
         };
         marks.push((at, text::trailer(superblock)));
+    }
+    if superblock.mode == Mode::Packets {
+        let end = closed.end.min(superblock.data.end() - PAGE);
+        let first = pcapng::first_page(superblock.session);
+        // Readers that know no end stop at what is no block.
+        marks.extend([(superblock.data.at, first), (end, [0; PAGE_BYTES])]);
     }
     marks
 }

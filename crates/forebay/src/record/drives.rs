@@ -71,6 +71,7 @@ pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Su
     let (mode, stride, extension) = match &sink.layout {
         Kind::Objects { extension } => (Mode::Objects, 0, extension.clone()),
         Kind::Samples { stride } => (Mode::Samples, *stride, Format::default().extension),
+        Kind::Packets => (Mode::Packets, 0, Format::default().extension),
     };
     let settings = Format {
         mode,
@@ -97,7 +98,8 @@ fn occupied(drives: &Drives<'_>) -> Failure {
 }
 
 /// Where a recorder puts what a superblock has room for. The first page of the index is the schema,
-/// the last one of both is kept free for their ends. With `results` rows wait for those.
+/// of a capture its head; the last one of both is kept free for their ends. With `results` rows wait
+/// for those.
 pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
     let cycles = |time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
     let page = forebay_store::PAGE;
@@ -108,14 +110,16 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         Kind::Samples { stride } => Layout::Samples {
             stride: u32::try_from(*stride).unwrap_or(u32::MAX),
         },
+        Kind::Packets => Layout::Packets,
     };
     let (data, index) = (superblock.data, superblock.index);
+    let first = superblock.first_extent();
     Recording {
         session: superblock.session.0,
         layout,
         data: Region {
-            address: data.at,
-            bytes: data.bytes - page,
+            address: first,
+            bytes: data.end() - page - first,
             ring: superblock.ring,
         },
         index: Region {
@@ -123,7 +127,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
             bytes: index.bytes - 2 * page,
             ring: superblock.index_ring,
         },
-        wait_cycles: cycles(sink.wait_ps),
+        wait_cycles: sink.wait_cycles(),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
         time,

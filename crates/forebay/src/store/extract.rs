@@ -60,13 +60,16 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;
     open::warn(&recording);
+    let Some(object) = args.object else {
+        return capture(&recording, &mut io::stdout().lock());
+    };
     let mut rows: Vec<Row> = Vec::new();
     let mut damaged = 0;
     for entry in recording.rows() {
         match entry {
             Entry::Row { row, .. } => {
                 let wanted = args.stream.is_none_or(|stream| stream == row.stream);
-                if wanted && row.object == args.object {
+                if wanted && row.object == object {
                     rows.push(row);
                 }
             }
@@ -80,7 +83,7 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
         };
         return Err(Failure::input(
             "OBJECT",
-            args.object,
+            object,
             "there is no such object",
             hint,
         ));
@@ -88,7 +91,7 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     if rows.iter().any(|row| row.stream != first.stream) {
         return Err(Failure::input(
             "OBJECT",
-            args.object,
+            object,
             "several streams have such an object",
             "name the stream with --stream",
         ));
@@ -108,9 +111,32 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     }
 }
 
+/// Writes the whole capture.
+fn capture(recording: &Recording<'_, FileDisk>, to: &mut dyn Write) -> Result<Exit> {
+    match recording.write_capture(to) {
+        // Whoever reads has enough, as `head` has.
+        Err(forebay_store::Error::Sink(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(Exit::Good)
+        }
+        Err(error) => Err(error.into()),
+        Ok(written) if written.left_out == 0 => Ok(Exit::Good),
+        Ok(written) => {
+            eprintln!(
+                "warning: {} chunks or blocks of the index are damaged, and left out",
+                written.left_out
+            );
+            Ok(Exit::BadResult)
+        }
+    }
+}
+
 fn write_rows(recording: &Recording<'_, FileDisk>, rows: &[Row]) -> io::Result<Vec<String>> {
     let mut out = io::stdout().lock();
     let (mut complaints, mut at) = (Vec::new(), 0);
+    if let Ok(head) = recording.capture_head() {
+        // With it a chunk alone is a capture.
+        out.write_all(&head)?;
+    }
     for row in rows {
         if row.offset != at {
             complaints.push(format!(
