@@ -21,7 +21,7 @@ mod verify;
 mod voids;
 mod writer;
 
-pub use capture::Captured;
+pub use capture::{CaptureFile, Captured};
 pub use disk::{Disk, FileDisk, Memory};
 pub use error::{Error, Result};
 pub use extent::{Damage, Payload};

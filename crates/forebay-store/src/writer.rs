@@ -106,14 +106,11 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         if recording.blocks() > 0 {
             return Err(refuse("the recording has objects already"));
         }
-        if superblock.mode == Mode::Packets {
-            return Err(refuse("the recording is made for packets"));
-        }
         Ok(Self {
             disk,
             superblocks: recording.superblocks(),
             recording: superblock,
-            head: superblock.data.at,
+            head: superblock.first_extent(),
             wrapped: false,
             rows: Vec::with_capacity(ROWS),
             block: 0,
@@ -142,7 +139,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.summary
     }
 
-    /// Stores `length` bytes of `payload`; what finds no room gets a row that says so.
+    /// Stores `length` bytes of `payload`, in a capture those of a chunk; what finds no room gets a row that says so.
     ///
     /// # Errors
     /// The disk's or the payload's, or an index that is full.
@@ -218,8 +215,8 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     /// Bytes in front of a payload.
     const fn front(&self) -> u64 {
         match self.recording.mode {
-            Mode::Samples => 0,
-            _ => PAGE,
+            Mode::Samples | Mode::Packets => 0,
+            Mode::Objects => PAGE,
         }
     }
 
@@ -229,7 +226,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         let (need, end) = match self.recording.mode {
             Mode::Samples => (self.recording.stride, data.end()),
             // The last page is the trailer's.
-            _ => (PAGE + pages(length.into()), data.end() - PAGE),
+            _ => (self.front() + pages(length.into()), data.end() - PAGE),
         };
         let fits = |at: u64| at.checked_add(need).is_some_and(|to| to <= end);
         if fits(self.head) {

@@ -151,10 +151,10 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nextension = \"jpeg2\"", "1 to 4 letters or digits"),
         ("[sink]\nextension = \"a/b\"", "1 to 4 letters or digits"),
         ("[sink]\nextension = \"\"", "1 to 4 letters or digits"),
-        ("[sink]\nstride = 4096", "objects have no stride"),
+        ("[sink]\nstride = 4096", "only samples have a stride"),
         (
             "[sink]\nlayout = \"samples\"\nextension = \"bin\"",
-            "samples have no names",
+            "only objects have names",
         ),
         (
             "[sink]\nlayout = \"samples\"\nstride = 4097",

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use forebay_spec::store::index::Row;
-use forebay_spec::store::superblock::Superblock;
+use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Damage, Entry, FileDisk, Recording};
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ use crate::progress::Progress;
 use crate::render::{self, Page};
 use crate::report;
 
+/// Name of the file that has all of a capture.
+pub const CAPTURE: &str = "packets.pcapng";
 /// Complaints that are shown one by one.
 const SHOWN: usize = 16;
 
@@ -192,6 +194,9 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
         session: recording.superblock().session.to_string(),
         ..Report::default()
     };
+    if recording.superblock().mode == Mode::Packets {
+        return one_capture(&recording, args, report);
+    }
     let progress = Progress::count("extracting blocks", recording.blocks());
     for entry in recording.rows() {
         if interrupt::wanted() {
@@ -219,6 +224,28 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     Ok(match (interrupt::wanted(), good) {
         (true, _) => Exit::Interrupted,
         (_, true) => Exit::Good,
+        _ => Exit::BadResult,
+    })
+}
+
+/// Writes a capture as a file.
+fn one_capture(
+    recording: &Recording<'_, FileDisk>,
+    args: &StoreExtractArgs,
+    mut report: Report,
+) -> Result<Exit> {
+    let to = &args.folder;
+    fs::create_dir_all(to).map_err(|error| Failure::file("making the folder", to, error))?;
+    let path = to.join(CAPTURE);
+    let file = make(&path).map_err(|error| Failure::file("writing", &path, error))?;
+    let written = recording.write_capture(&mut BufWriter::with_capacity(1 << 20, file))?;
+    (report.files, report.bytes) = (1, written.bytes);
+    report.damaged = written.left_out;
+    if !report::emit(&report, args.output.json())? {
+        show(&report, to);
+    }
+    Ok(match report.damaged {
+        0 => Exit::Good,
         _ => Exit::BadResult,
     })
 }
