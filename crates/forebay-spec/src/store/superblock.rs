@@ -543,7 +543,7 @@ mod tests {
                     session: Session(longs.2),
                     formatted: longs.1,
                     block_bytes: if large { 4096 } else { 512 },
-                    ring: flags.0,
+                    ring: flags.0 && mode != Mode::Packets,
                     index_ring: flags.1,
                     index,
                     data,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The simulated drives as a disk, past everything that takes time: what a host does before and after.
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_cosim::System;
@@ -13,6 +15,7 @@ use forebay_store::{Disk, Entry, Format, IndexSize, format, is_blank, repair};
 use crate::failure::{Exit, Failure, Result};
 use crate::pipeline::{Kind, Sink, extension_bytes};
 use crate::session::Session;
+use crate::store::CAPTURE;
 
 /// The drives of a system, in the order of their addresses.
 pub struct Drives<'s> {
@@ -160,6 +163,19 @@ pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
         }
     }
     Ok((rows, wrong))
+}
+
+/// Writes a capture as a file of a folder; returns how many it is.
+///
+/// # Errors
+/// As [`rows`], or where it cannot be written.
+pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
+    let drives = Drives::of(session)?;
+    let recording = forebay_store::Recording::open(&drives)?;
+    let path = folder.join(CAPTURE);
+    let mut file = File::create(&path).map_err(|error| Failure::file("writing", &path, error))?;
+    recording.write_capture(&mut file)?;
+    Ok(1)
 }
 
 /// Writes the ends of tar file and index, so that others' tools find them.

@@ -72,6 +72,14 @@ pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) ->
             "change it there, in [buffer], [[ssd]] or [sink]",
         ));
     }
+    if args.record.back.is_some() && pipeline.sink.layout == Kind::Packets {
+        return Err(Failure::input(
+            "--back",
+            "given",
+            "chunks of a capture are no objects that could be sent",
+            "leave it out; --extract writes the capture as a file",
+        ));
+    }
     let mut machine = args.machine.clone();
     machine.profiles = pipeline
         .ssds
