@@ -42,6 +42,7 @@ NET_MODULES = [
     "fb_net_strip",
     "fb_net_drop",
     "fb_net_sequence",
+    "fb_net_packets",
     "fb_net_pack",
     "fb_net_pause_in",
     "fb_net_pause_out",

@@ -38,6 +38,7 @@ def configure(dut, **others: int) -> None:
         "cfg_giant": GIANT,
         "cfg_priority": 0,
         "cfg_class": 0,
+        "cfg_packets": 0,
     }
     for name, value in (usual | others).items():
         if hasattr(dut, name):

@@ -166,6 +166,23 @@ extern "C" {
 #define NET__IDLE__CYCLES_bw 32
 #define NET__IDLE__CYCLES_reset 0x0
 
+// reg - net::packets
+#define NET__PACKETS__ENABLE_bm 0x1
+#define NET__PACKETS__ENABLE_bp 0
+#define NET__PACKETS__ENABLE_bw 1
+#define NET__PACKETS__ENABLE_reset 0x0
+#define NET__PACKETS__OPEN_bm 0x2
+#define NET__PACKETS__OPEN_bp 1
+#define NET__PACKETS__OPEN_bw 1
+#define NET__PACKETS__PAGES_bm 0xff00
+#define NET__PACKETS__PAGES_bp 8
+#define NET__PACKETS__PAGES_bw 8
+#define NET__PACKETS__PAGES_reset 0x10
+#define NET__PACKETS__WAIT_CYCLES_bm 0xffffffff00000000
+#define NET__PACKETS__WAIT_CYCLES_bp 32
+#define NET__PACKETS__WAIT_CYCLES_bw 32
+#define NET__PACKETS__WAIT_CYCLES_reset 0x0
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -193,7 +210,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t unanswered;
     uint64_t cycles;
     uint64_t idle;
-    uint8_t RESERVED_78_1ff[0x188];
+    uint8_t RESERVED_78_7f[0x8];
+    uint64_t packets;
+    uint8_t RESERVED_88_1ff[0x178];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

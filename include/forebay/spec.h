@@ -202,6 +202,14 @@
 #define FB_ROW_LATE         0x40u
 #define FB_ROW_CODE_LSB     0x8u
 
+/* Blocks of a capture (pcapng) that hardware writes */
+#define FB_PCAPNG_PACKET        0x6u
+#define FB_PCAPNG_PACKET_BYTES  0x20u
+#define FB_PCAPNG_LOST_OPTION   0x4u
+#define FB_PCAPNG_LOST_BYTES    0x10u
+#define FB_PCAPNG_PADDING       0x80594246u
+#define FB_PCAPNG_PADDING_LEAST 0xcu
+
 /* Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36) */
 #define FB_PAUSE_ADDRESS         0x180c2000001ull
 #define FB_PAUSE_OPCODE          0x1u

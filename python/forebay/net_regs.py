@@ -17,6 +17,7 @@ PAUSE_OBEYED = 0x058
 UNANSWERED = 0x060
 CYCLES = 0x068
 IDLE = 0x070
+PACKETS = 0x080
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -89,6 +90,12 @@ FIELDS = {
     },
     "idle": {
         "cycles": (31, 0),
+    },
+    "packets": {
+        "enable": (0, 0),
+        "open": (1, 1),
+        "pages": (15, 8),
+        "wait_cycles": (63, 32),
     },
 }
 

@@ -205,6 +205,14 @@ package fb_spec_pkg;
   localparam logic [15:0] ROW_LATE = 16'h40;
   localparam int unsigned ROW_CODE_LSB = 8;
 
+  // Blocks of a capture (pcapng) that hardware writes
+  localparam logic [31:0] PCAPNG_PACKET = 32'h6;
+  localparam int unsigned PCAPNG_PACKET_BYTES = 32;
+  localparam logic [15:0] PCAPNG_LOST_OPTION = 16'h4;
+  localparam int unsigned PCAPNG_LOST_BYTES = 16;
+  localparam logic [31:0] PCAPNG_PADDING = 32'h80594246;
+  localparam int unsigned PCAPNG_PADDING_LEAST = 12;
+
   // Pause (IEEE 802.3 annex 31B) and priority pause (802.1Q clause 36)
   localparam logic [47:0] PAUSE_ADDRESS = 48'h180c2000001;
   localparam logic [15:0] PAUSE_OPCODE = 16'h1;

@@ -166,6 +166,7 @@ module fb_net_csr (
         logic unanswered;
         logic cycles;
         logic idle;
+        logic packets;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -201,6 +202,7 @@ module fb_net_csr (
         decoded_reg_strb.unanswered = cpuif_req_masked & (cpuif_addr == 12'h60) & !cpuif_req_is_wr;
         decoded_reg_strb.cycles = cpuif_req_masked & (cpuif_addr == 12'h68) & !cpuif_req_is_wr;
         decoded_reg_strb.idle = cpuif_req_masked & (cpuif_addr == 12'h70);
+        decoded_reg_strb.packets = cpuif_req_masked & (cpuif_addr == 12'h80);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -332,6 +334,20 @@ module fb_net_csr (
                 logic load_next;
             } cycles;
         } idle;
+        struct packed {
+            struct packed {
+                logic next;
+                logic load_next;
+            } enable;
+            struct packed {
+                logic [7:0] next;
+                logic load_next;
+            } pages;
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } wait_cycles;
+        } packets;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -412,6 +428,17 @@ module fb_net_csr (
                 logic [31:0] value;
             } cycles;
         } idle;
+        struct packed {
+            struct packed {
+                logic value;
+            } enable;
+            struct packed {
+                logic [7:0] value;
+            } pages;
+            struct packed {
+                logic [31:0] value;
+            } wait_cycles;
+        } packets;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -905,6 +932,78 @@ module fb_net_csr (
         end
     end
     assign hwif_out.idle.cycles.value = field_storage.idle.cycles.value;
+    // Field: net.packets.enable
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.packets.enable.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.packets && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c = decoded_wr_data[0:0];
+        end
+        field_combo.packets.enable.next = next_c;
+        field_combo.packets.enable.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.packets.enable.value <= 1'h0;
+        end else begin
+            if(field_combo.packets.enable.load_next) begin
+                field_storage.packets.enable.value <= field_combo.packets.enable.next;
+            end
+        end
+    end
+    assign hwif_out.packets.enable.value = field_storage.packets.enable.value;
+    // Field: net.packets.pages
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.packets.pages.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.packets && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[8]) next_c[7:0] = decoded_wr_data[15:8];
+        end
+        field_combo.packets.pages.next = next_c;
+        field_combo.packets.pages.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.packets.pages.value <= 8'h10;
+        end else begin
+            if(field_combo.packets.pages.load_next) begin
+                field_storage.packets.pages.value <= field_combo.packets.pages.next;
+            end
+        end
+    end
+    assign hwif_out.packets.pages.value = field_storage.packets.pages.value;
+    // Field: net.packets.wait_cycles
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.packets.wait_cycles.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.packets && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c[7:0] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[15:8] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[23:16] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[31:24] = decoded_wr_data[63:56];
+        end
+        field_combo.packets.wait_cycles.next = next_c;
+        field_combo.packets.wait_cycles.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.packets.wait_cycles.value <= 32'h0;
+        end else begin
+            if(field_combo.packets.wait_cycles.load_next) begin
+                field_storage.packets.wait_cycles.value <= field_combo.packets.wait_cycles.next;
+            end
+        end
+    end
+    assign hwif_out.packets.wait_cycles.value = field_storage.packets.wait_cycles.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1043,6 +1142,12 @@ module fb_net_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h70)) begin
             readback_data_var[ad_hi(12'h70)][31:0] = field_storage.idle.cycles.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h80)) begin
+            readback_data_var[ad_hi(12'h80)][0] = field_storage.packets.enable.value;
+            readback_data_var[ad_hi(12'h80)][1] = hwif_in.packets.open.next;
+            readback_data_var[ad_hi(12'h80)][15:8] = field_storage.packets.pages.value;
+            readback_data_var[ad_hi(12'h80)][63:32] = field_storage.packets.wait_cycles.value;
         end
         readback_data_rt_c = readback_data_var;
     end

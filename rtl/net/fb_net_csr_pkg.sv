@@ -84,6 +84,14 @@ package fb_net_csr_pkg;
     } net__cycles__in_t;
 
     typedef struct packed {
+        logic next;
+    } net__packets__open__in_t;
+
+    typedef struct packed {
+        net__packets__open__in_t open;
+    } net__packets__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -102,6 +110,7 @@ package fb_net_csr_pkg;
         net__pause_obeyed__in_t pause_obeyed;
         net__unanswered__in_t unanswered;
         net__cycles__in_t cycles;
+        net__packets__in_t packets;
         net__arrivals__in_t arrivals;
         net__places__in_t places;
     } net__in_t;
@@ -231,6 +240,24 @@ package fb_net_csr_pkg;
     } net__idle__out_t;
 
     typedef struct packed {
+        logic value;
+    } net__packets__enable__out_t;
+
+    typedef struct packed {
+        logic [7:0] value;
+    } net__packets__pages__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } net__packets__wait_cycles__out_t;
+
+    typedef struct packed {
+        net__packets__enable__out_t enable;
+        net__packets__pages__out_t pages;
+        net__packets__wait_cycles__out_t wait_cycles;
+    } net__packets__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -255,6 +282,7 @@ package fb_net_csr_pkg;
         net__peer__out_t peer;
         net__send__out_t send;
         net__idle__out_t idle;
+        net__packets__out_t packets;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

@@ -40,6 +40,7 @@ module fb_net_port
 
     input wire clk,
     input wire rst,
+    input wire [63:0] now,  // ns since 1970, for the frames of a capture
 
     // Received: extents, and a word of each.
     output logic                       m_axis_object_tvalid,
@@ -133,6 +134,7 @@ module fb_net_port
   logic [3:0] frame_arrival, arrival, place;
   logic [13:0] frame_bytes, arrived_bytes, placed_bytes;
   logic [LevelBits-1:0] level;
+  logic packets_open;
 
   fb_net_receive #(
       .Beats (ReceiveBeats),
@@ -148,6 +150,9 @@ module fb_net_port
       .cfg_giant(out.limit.frame.value),
       .cfg_priority(out.pause_control.by_class.value),
       .cfg_class(out.pause_control.which.value),
+      .cfg_packets(out.packets.enable.value),
+      .cfg_pages(out.packets.pages.value),
+      .cfg_wait(out.packets.wait_cycles.value),
       .s_axis_mac_tvalid,
       .s_axis_mac_tdata,
       .s_axis_mac_tkeep,
@@ -168,6 +173,8 @@ module fb_net_port
       .arrived_bytes,
       .clk,
       .rst,
+      .now,
+      .packets_open,
       .m_axis_object_tvalid,
       .m_axis_object_tready,
       .m_axis_object_tdata,
@@ -303,7 +310,7 @@ module fb_net_port
   logic event_valid, event_ready;
   logic [ 3:0] event_cause;
   logic [13:0] event_bytes;
-  logic [63:0] now_q;
+  logic [63:0] cycles_q;
 
   // Frames come at most every second cycle; they cannot fill this while the core's clock runs.
   fb_common_async #(
@@ -326,7 +333,7 @@ module fb_net_port
   fb_net_tally u_arrivals (
       .clk,
       .rst,
-      .now(now_q),
+      .now(cycles_q),
       .s_valid(event_valid),
       .s_cause(event_cause),
       .s_bytes(event_bytes),
@@ -339,7 +346,7 @@ module fb_net_port
   fb_net_tally u_places (
       .clk,
       .rst,
-      .now(now_q),
+      .now(cycles_q),
       .s_valid(placed),
       .s_cause(place),
       .s_bytes(placed_bytes),
@@ -393,9 +400,9 @@ module fb_net_port
 
   always_ff @(posedge clk) begin : show_level
     if (seen) {core_most_q, level_q} <= {seen_most, seen_level};
-    now_q <= now_q + 1'b1;
+    cycles_q <= cycles_q + 1'b1;
     if (rst) begin
-      now_q <= '0;
+      cycles_q <= '0;
       {core_most_q, level_q} <= '0;
     end
   end
@@ -409,7 +416,8 @@ module fb_net_port
   assign in.pause_obeyed.quanta.next = counts[2];
   assign in.pause_obeyed.storms.next = counts[3];
   assign in.unanswered.requests.next = counts[4];
-  assign in.cycles.cycles.next = now_q;
+  assign in.cycles.cycles.next = cycles_q;
+  assign in.packets.open.next = packets_open;
   assign in.arrivals.wr_ack = 1'b0;  // nobody writes a tally: the register block refuses it
   assign in.places.wr_ack = 1'b0;
 

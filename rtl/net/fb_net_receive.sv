@@ -3,7 +3,7 @@
 // fb_net_receive: from the MAC to objects.
 //
 // What:        filter and strip at line rate, drop as the memory between the two clocks, sequence
-//              and pack behind it. What became of each frame is told twice, once on each side: as an
+//              or packets, and pack behind it. What became of each frame is told twice, once on each side: as an
 //              arrival, and for datagrams as a place.
 // Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_echo.
 // Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 4 cycles of clk.
@@ -34,6 +34,9 @@ module fb_net_receive
     input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
     input wire        cfg_priority,  // priority pause counts, not pause
     input wire [ 2:0] cfg_class,     // the class that we send in
+    input wire        cfg_packets,   // whole frames as a capture, and of its chunks ...
+    input wire [ 7:0] cfg_pages,     // ... pages of 4 KiB
+    input wire [31:0] cfg_wait,      // ... and cycles of clk after which one ends; 0: none does
 
     input wire                       s_axis_mac_tvalid,
     input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
@@ -61,6 +64,8 @@ module fb_net_receive
     // In clk: objects, what is to be known of each extent, what became of a datagram.
     input  wire                        clk,
     input  wire                        rst,
+    input  wire  [               63:0] now,                   // ns since 1970, for packets
+    output logic                       packets_open,          // a chunk has begun and not ended
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
@@ -108,6 +113,7 @@ module fb_net_receive
   fb_net_strip u_strip (
       .clk(clk_mac),
       .rst(rst_mac),
+      .cfg_whole(cfg_packets),
       .s_valid(m_frame_valid),
       .s_first(m_frame_first),
       .s_last(m_frame_last),
@@ -125,6 +131,21 @@ module fb_net_receive
       .m_frame(arrived_bytes)
   );
 
+  // Frames lost before the next one: it tells as many as fit, the one after it the rest.
+  localparam int unsigned LostBits = 8;
+  logic [31:0] lost_q;
+  logic [LostBits-1:0] lost_told, drop_lost;
+  logic wanted;
+
+  assign wanted = arrived && strip_arrival == ARRIVAL_DATAGRAM;
+  assign lost_told = lost_q > 32'(2 ** LostBits - 1) ? '1 : lost_q[LostBits-1:0];
+
+  always_ff @(posedge clk_mac) begin : count_lost
+    if (wanted && !lost) lost_q <= lost_q - 32'(lost_told);
+    else if (wanted && lost_q != '1) lost_q <= lost_q + 1'b1;
+    if (rst_mac || !cfg_packets) lost_q <= '0;
+  end
+
   logic drop_valid, drop_ready, drop_first, drop_last, drop_raw;
   logic [USER_DATA_BITS-1:0] drop_data;
   logic [6:0] drop_bytes;
@@ -135,7 +156,7 @@ module fb_net_receive
   fb_net_drop #(
       .Beats(Beats),
       .Frames(Frames),
-      .InfoBits(15)
+      .InfoBits(15 + LostBits)
   ) u_drop (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
@@ -144,7 +165,7 @@ module fb_net_receive
       .s_end  (arrived),
       .s_good (strip_arrival == ARRIVAL_DATAGRAM),
       .s_bytes(strip_bytes),
-      .s_info ({strip_raw, arrived_bytes}),
+      .s_info ({lost_told, strip_raw, arrived_bytes}),
       .s_room (),
       .s_lost (lost),
       .level,
@@ -156,55 +177,101 @@ module fb_net_receive
       .m_bytes(drop_bytes),
       .m_first(drop_first),
       .m_last (drop_last),
-      .m_info ({drop_raw, drop_frame})
+      .m_info ({drop_lost, drop_raw, drop_frame})
   );
 
-  logic pack_valid, pack_ready, pack_upper, pack_open, pack_close, pack_whole, pack_within;
-  logic [USER_DATA_BITS-1:0] pack_data;
-  logic [6:0] pack_bytes;
+  // --------------------------------------------------------- objects, or whole frames as a capture
+  logic packets, packets_valid, packets_ready, packets_begin, packets_end, packets_word;
+  logic packets_placed;
+  logic [USER_DATA_BITS-1:0] packets_data;
+  logic [6:0] packets_bytes;
+  logic [HeadBits-1:0] packets_head, sequence_head;
+  logic sequence_valid, sequence_ready, sequence_upper, sequence_open, sequence_close;
+  logic sequence_whole, sequence_within, sequence_word, sequence_placed;
+  logic [USER_DATA_BITS-1:0] sequence_data;
+  logic [6:0] sequence_bytes;
+  logic [3:0] sequence_place;
+  logic pack_ready;
 
   fb_net_sequence u_sequence (
       .clk,
       .rst,
       .cfg_stream,
       .cfg_idle,
-      .s_valid(drop_valid),
-      .s_ready(drop_ready),
+      .s_valid(drop_valid && !packets),
+      .s_ready(sequence_ready),
       .s_data(drop_data),
       .s_bytes(drop_bytes),
       .s_first(drop_first),
       .s_last(drop_last),
       .s_raw(drop_raw),
       .s_frame(drop_frame),
-      .m_valid(pack_valid),
-      .m_ready(pack_ready),
-      .m_data(pack_data),
-      .m_upper(pack_upper),
-      .m_bytes(pack_bytes),
-      .m_open(pack_open),
-      .m_close(pack_close),
-      .m_whole(pack_whole),
-      .m_within(pack_within),
-      .m_axis_head_tvalid,
+      .m_valid(sequence_valid),
+      .m_ready(pack_ready && !packets),
+      .m_data(sequence_data),
+      .m_upper(sequence_upper),
+      .m_bytes(sequence_bytes),
+      .m_open(sequence_open),
+      .m_close(sequence_close),
+      .m_whole(sequence_whole),
+      .m_within(sequence_within),
+      .m_axis_head_tvalid(sequence_word),
       .m_axis_head_tready,
-      .m_axis_head_tdata,
-      .placed,
-      .place,
+      .m_axis_head_tdata(sequence_head),
+      .placed(sequence_placed),
+      .place(sequence_place),
       .placed_bytes
   );
+
+  fb_net_packets #(
+      .LostBits(LostBits)
+  ) u_packets (
+      .clk,
+      .rst,
+      .cfg_enable(cfg_packets),
+      .cfg_pages,
+      .cfg_wait,
+      .now,
+      .open(packets_open),
+      .active(packets),
+      .s_valid(drop_valid && packets),
+      .s_ready(packets_ready),
+      .s_data(drop_data),
+      .s_bytes(drop_bytes),
+      .s_first(drop_first),
+      .s_last(drop_last),
+      .s_frame(drop_frame),
+      .s_lost(drop_lost),
+      .m_valid(packets_valid),
+      .m_ready(pack_ready && packets),
+      .m_data(packets_data),
+      .m_bytes(packets_bytes),
+      .m_open(packets_begin),
+      .m_close(packets_end),
+      .m_axis_head_tvalid(packets_word),
+      .m_axis_head_tready(m_axis_head_tready && !sequence_word),
+      .m_axis_head_tdata(packets_head),
+      .placed(packets_placed)
+  );
+
+  assign drop_ready = packets ? packets_ready : sequence_ready;
+  assign placed = packets_placed || sequence_placed;
+  assign place = packets ? PLACE_DELIVERED : sequence_place;
+  assign m_axis_head_tvalid = packets_word || sequence_word;
+  assign m_axis_head_tdata = sequence_word ? sequence_head : packets_head;
 
   fb_net_pack u_pack (
       .clk,
       .rst,
-      .s_valid (pack_valid),
+      .s_valid (packets ? packets_valid : sequence_valid),
       .s_ready (pack_ready),
-      .s_data  (pack_data),
-      .s_upper (pack_upper),
-      .s_bytes (pack_bytes),
-      .s_open  (pack_open),
-      .s_close (pack_close),
-      .s_whole (pack_whole),
-      .s_within(pack_within),
+      .s_data  (packets ? packets_data : sequence_data),
+      .s_upper (!packets && sequence_upper),
+      .s_bytes (packets ? packets_bytes : sequence_bytes),
+      .s_open  (packets ? packets_begin : sequence_open),
+      .s_close (packets ? packets_end : sequence_close),
+      .s_whole (packets || sequence_whole),
+      .s_within(packets || sequence_within),
       .m_axis_object_tvalid,
       .m_axis_object_tready,
       .m_axis_object_tdata,

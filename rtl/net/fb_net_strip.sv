@@ -3,12 +3,13 @@
 // fb_net_strip: the datagram alone, from byte 0 of a beat.
 //
 // What:        takes the headers in front of the datagram away, and what fills the frame behind it.
-//              Of frames that carry no datagram nothing is left but their end.
+//              Of frames that carry no datagram nothing is left but their end. With `cfg_whole` each
+//              frame is its own datagram, unless it is damaged, too short, too long or a pause.
 // Handshake:   no ready. A beat leaves when the next one comes, the last one at once.
 // Latency:     1 cycle from the last beat to `m_end`.
 // Throughput:  a beat in every cycle, a frame in every cycle.
-// Limits:      a datagram begins at byte 14, 18, 42 or 46, so each bit is one LUT with four inputs.
-//              512-bit registers: one.
+// Limits:      a datagram begins at byte 0, 14, 18, 42 or 46: five inputs a bit. `cfg_whole` changes
+//              only while no frame is there. 512-bit registers: one.
 // Does not implement: datagrams elsewhere.
 
 `default_nettype none
@@ -19,6 +20,8 @@ module fb_net_strip
 (
     input wire clk,
     input wire rst,
+
+    input wire cfg_whole,  // frames as they are
 
     input wire                                s_valid,
     input wire                                s_first,
@@ -59,22 +62,27 @@ module fb_net_strip
     left = left_q > 16'(USER_BEAT_BYTES) ? left_q - 16'(USER_BEAT_BYTES) : '0;
     if (s_first) begin
       left = '0;
-      if (s_headers.kind == KIND_RAW) left = '1;
-      if (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES)) begin
+      if (s_headers.kind == KIND_RAW || cfg_whole) left = '1;
+      else if (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES)) begin
         left = s_headers.ip_bytes - 16'(IPV4_BYTES + UDP_BYTES);
       end
     end
   end
+
+  // What is no frame that somebody sent to somebody.
+  logic refused;
+  assign refused = s_arrival == ARRIVAL_DAMAGED || s_arrival == ARRIVAL_RUNT ||
+      s_arrival == ARRIVAL_GIANT || s_arrival == ARRIVAL_PAUSE;
 
   always_ff @(posedge clk) begin : hold
     if (s_valid) begin
       data_q <= s_data;
       last_q <= s_last;
       beat_bytes_q <= s_beat_bytes;
-      raw_q <= s_headers.kind == KIND_RAW;
+      raw_q <= s_headers.kind == KIND_RAW || cfg_whole;
       vlan_q <= s_headers.vlan;
       ip_bytes_q <= s_headers.ip_bytes[13:0];
-      arrival_q <= s_arrival;
+      arrival_q <= cfg_whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
       frame_q <= s_bytes;
       left_q <= left;
     end
@@ -85,21 +93,27 @@ module fb_net_strip
   assign pair = {s_data[8*(Udp+VLAN_BYTES)-1:0], data_q};
 
   always_comb begin : shift
-    unique case ({
-      raw_q, vlan_q
-    })
-      2'b10:   head = 7'(Raw);
-      2'b11:   head = 7'(Raw + VLAN_BYTES);
-      2'b00:   head = 7'(Udp);
-      default: head = 7'(Udp + VLAN_BYTES);
-    endcase
-    unique case ({
-      raw_q, vlan_q
-    })
-      2'b10:   m_data = pair[8*Raw+:Bits];
-      2'b11:   m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
-      2'b00:   m_data = pair[8*Udp+:Bits];
-      default: m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
+    priority case (1'b1)
+      cfg_whole: begin
+        head   = '0;
+        m_data = data_q;
+      end
+      raw_q && !vlan_q: begin
+        head   = 7'(Raw);
+        m_data = pair[8*Raw+:Bits];
+      end
+      raw_q: begin
+        head   = 7'(Raw + VLAN_BYTES);
+        m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
+      end
+      !vlan_q: begin
+        head   = 7'(Udp);
+        m_data = pair[8*Udp+:Bits];
+      end
+      default: begin
+        head   = 7'(Udp + VLAN_BYTES);
+        m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
+      end
     endcase
   end
 

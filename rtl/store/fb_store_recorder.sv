@@ -24,6 +24,7 @@ module fb_store_recorder
     input wire rst,
 
     output logic [Elements-1:0][63:0] element,  // settings of processing elements
+    output logic [63:0] now,  // ns since 1970
 
     // Extents, and a word of each.
     input  wire                        s_axis_head_tvalid,
@@ -151,6 +152,7 @@ module fb_store_recorder
   logic [33:0] seconds;
   logic second;
 
+  assign now = out.time_ns.nanoseconds.value;
   assign part = out.time_seconds.nanoseconds.value + 30'(step_q);
   assign second = part >= 30'(SECOND);
   assign seconds = out.time_seconds.seconds.value + 34'(second);
@@ -193,7 +195,7 @@ module fb_store_recorder
       .cfg_stride(out.control.pages.value ? '0 : out.stride.pages.value),
       .cfg_base(out.data_address.pages.value),
       .cfg_bytes(out.data_bytes.pages.value),
-      .now(out.time_ns.nanoseconds.value),
+      .now,
       .now_seconds(out.time_seconds.seconds.value),
       .s_axis_head_tvalid,
       .s_axis_head_tready,

@@ -112,6 +112,7 @@ module fb_top_front #(
   logic [127:0] number, result;
   logic class_valid, class_ready, result_valid, result_ready;
   logic [47:0] class_data;
+  logic [63:0] now;
 
   fb_net_port #(
       .ReceiveBeats(ReceiveBeats),

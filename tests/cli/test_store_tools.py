@@ -21,12 +21,15 @@ import pytest
 import recordings
 import webdataset
 from driving import ROOT, Run
+from scapy.utils import RawPcapReader
+from test_packets import make_frames
 
 from forebay.store import Recording, rows_of
 
 PAGE = ROOT / "docs" / "guide" / "store-tools.md"
 COUNT = 150
 SAMPLES, STRIDE = 70, 8192
+FRAMES = 50
 
 
 def names_of(recording: Recording) -> list[str]:
@@ -41,7 +44,7 @@ def names_of(recording: Recording) -> list[str]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, forebay: Run) -> Path:
-    """Return a folder with run.img, samples.img, and the files that are in them."""
+    """Return a folder with run.img, samples.img, packets.img, and the files that are in them."""
     here = tmp_path_factory.mktemp("tools")
     recordings.folder(here / "files", COUNT)
     # What an older recording left lies behind the head, in index and data.
@@ -60,7 +63,22 @@ def place(tmp_path_factory: pytest.TempPathFactory, forebay: Run) -> Path:
         *("--stride", STRIDE, "-o", "json"),
     )
     recordings.pack(here / "parts", image)
+    make_frames(here / "in.pcap", FRAMES)
+    drive = '[[ssd]]\nsize = "64MiB"\nimage = "packets.img"\n'
+    (here / "x.toml").write_text(drive + '[sink]\nlayout = "packets"\nwait = "20us"\n')
+    forebay("run", here / "x.toml", "--pcap", here / "in.pcap")
     return here
+
+
+def wire(place: Path) -> list[bytes]:
+    """Return the frames that were recorded: scapy's, filled to the least length."""
+    with RawPcapReader(str(place / "in.pcap")) as reader:
+        return [bytes(frame).ljust(60, b"\0") for frame, _ in reader]
+
+
+def is_frames(found: str, place: Path) -> None:
+    """The length of each frame."""
+    assert [int(line) for line in found.split()] == [len(frame) for frame in wire(place)]
 
 
 def lines() -> dict[str, str]:
@@ -157,12 +175,16 @@ CHECKS: dict[str, Callable[[Any, Path], None]] = {
     "Python's tarfile": is_tarfile,
     "WebDataset": is_webdataset,
     "numpy": is_samples,
+    "tshark": is_frames,
+    "scapy": lambda found, place: _equal(found, wire(place)),
     "pyarrow": is_index,
     "polars": lambda found, place: _equal(found["length"].to_list(), lengths(place)),
     "DuckDB": lambda found, place: _equal(found.fetchall(), [(COUNT, sum(lengths(place)))]),
     "forebay, SQL": lambda found, place: _equal(found.split(), ["n", str(COUNT)]),
     "forebay, Python": lambda found, place: _equal(found, payloads(place)),
     "forebay, samples": is_samples,
+    "forebay, packets": lambda found, place: _equal(found, wire(place)),
+    "forebay, packets to tshark": is_frames,
     "forebay, tar": lambda found, place: _equal(found, names_of(Recording(place / "run.img"))),
 }
 
@@ -182,7 +204,7 @@ def test_a_tool_opens_the_raw_image(
 ) -> None:
     """The line of the page, as it stands there, on an image that had another recording before."""
     line = lines()[tool]
-    if re.match(r"(sfdisk|tail|forebay) ", line):
+    if re.match(r"(sfdisk|head|tail|forebay) ", line):
         line = re.sub(r"^forebay ", f"{ROOT}/build/forebay ", line)
         done = subprocess.run(
             ["bash", "-ec", prepared("sh") + line],

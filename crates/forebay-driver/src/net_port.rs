@@ -55,6 +55,23 @@ pub struct NetSettings {
     pub idle_cycles: u32,
 }
 
+/// How whole frames become chunks of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Packets {
+    /// Pages of 4096 bytes of a chunk, 1 or more.
+    pub pages: u8,
+    /// Cycles of the core's clock after which a chunk ends at the latest; 0: it waits until it is full.
+    pub wait_cycles: u32,
+}
+
+impl Packets {
+    const fn register(self) -> u64 {
+        regs::packets::ENABLE.put(1)
+            | regs::packets::PAGES.put(self.pages as u64)
+            | regs::packets::WAIT_CYCLES.put(self.wait_cycles as u64)
+    }
+}
+
 /// Where objects that are read back go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Destination {
@@ -317,6 +334,46 @@ impl NetPort {
             what: "taking the frames received",
             limit,
             seen: format!("{held} beats of 64 bytes are still in the memory"),
+            remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
+        })
+    }
+}
+
+impl NetPort {
+    /// Takes whole frames from here on. The recorder has its time already, and is enabled: its clock
+    /// is what frames are stamped with.
+    ///
+    /// # Errors
+    /// The bus's, or a chunk without a page.
+    pub fn begin_packets(&self, bus: &mut dyn Bus, packets: Packets) -> Result<(), Error> {
+        if packets.pages == 0 {
+            return Err(Error::Parameter {
+                parameter: "pages of a chunk",
+                value: 0,
+                limit: "1 to 255 can be".into(),
+            });
+        }
+        let register = packets.register();
+        self.registers.write(bus, regs::packets::OFFSET, register)?;
+        // A write may be on its way for long; what is read comes behind it.
+        self.registers.read(bus, regs::packets::OFFSET).map(drop)
+    }
+
+    /// Ends a capture: no frame comes any more, those in the memory are taken, the open chunk ends.
+    ///
+    /// # Errors
+    /// The bus's; where the recorder takes nothing in that time.
+    pub fn end_packets(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
+        self.registers.write(bus, regs::packets::OFFSET, 0)?;
+        let ended = crate::poll::wait(bus, limit, |bus| {
+            let packets = self.registers.read(bus, regs::packets::OFFSET)?;
+            let (held, _) = self.memory(bus)?;
+            Ok((held == 0 && regs::packets::OPEN.get(packets) == 0).then_some(()))
+        })?;
+        ended.ok_or_else(|| Error::Timeout {
+            what: "ending the capture",
+            limit,
+            seen: "frames are in the memory, or a chunk is open".into(),
             remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
         })
     }

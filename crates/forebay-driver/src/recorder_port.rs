@@ -49,6 +49,8 @@ pub enum Layout {
         /// Bytes from the beginning of one to that of the next, a multiple of 4096; 0: as they come.
         stride: u32,
     },
+    /// Chunks of a capture, one behind the other.
+    Packets,
 }
 
 /// Where and how to record.
@@ -399,6 +401,7 @@ impl Layout {
             Self::Samples { stride } if u64::from(stride).is_multiple_of(PAGE_BYTES) => {
                 Ok((0, stride.into()))
             }
+            Self::Packets => Ok((0, 0)),
             Self::Samples { stride } => Err(Error::Refused {
                 field: "the stride of samples",
                 value: stride.to_string(),

@@ -12,6 +12,7 @@ use forebay_spec::store::{PAGE_BYTES, Session};
 use crate::disk::{flush, read, write};
 use crate::reader::{Recording, super_places};
 use crate::table::{Table, table_bytes};
+use crate::writer::end_marks;
 use crate::{Disk, Error, PAGE, Result, pages, text};
 
 /// How much of the disk the index gets.
@@ -181,13 +182,10 @@ pub fn format<D: Disk + ?Sized>(disk: &D, settings: &Format) -> Result<Superbloc
         mode: Some(settings.mode),
     };
     table.write(disk)?;
-    // An empty stream and an empty tar file: readable from the first moment.
+    // An empty stream, and an empty tar file or capture: readable from the first moment.
     write(disk, superblock.index.at, &SCHEMA_PAGE)?;
-    for at in [superblock.block_at(0), superblock.index.end() - PAGE] {
-        write(disk, at, text::index_end())?;
-    }
-    if settings.mode == Mode::Objects {
-        write(disk, superblock.data.at, &text::trailer(&superblock))?;
+    for (at, page) in end_marks(&superblock, false) {
+        write(disk, at, &page)?;
     }
     flush(disk)?;
     write_superblocks(disk, superblocks, &superblock)?;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{Block, BlockError, ROWS, Row};
+use forebay_spec::store::pcapng::CHUNK_MOST;
 use forebay_spec::store::superblock::{Mode, Superblock};
 
 use crate::disk::read;
@@ -67,11 +68,12 @@ pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Opti
             row.object, row.stream
         ))
     };
-    let within = format!("data lie from byte {} to {}", data.at, data.end());
+    let first = superblock.first_extent();
+    let within = format!("data lie from byte {first} to {}", data.end());
     if !row.address.is_multiple_of(PAGE) {
         return wrong("address", row.address, "it is a multiple of 4096".into());
     }
-    if row.address.checked_sub(extent.at).is_none() || extent.at < data.at {
+    if row.address.checked_sub(extent.at).is_none() || extent.at < first {
         return wrong("address", row.address, within);
     }
     if extent.end > data.end() {
@@ -94,6 +96,10 @@ pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Opti
             let limit = format!("it is a multiple of the stride, {}", superblock.stride);
             return wrong("address", row.address, limit);
         }
+    }
+    if superblock.mode == Mode::Packets && extent.length > CHUNK_MOST as u64 {
+        let limit = format!("chunks have at most {CHUNK_MOST} bytes");
+        return wrong("length", extent.length, limit);
     }
     if row.whole() && row.offset != 0 {
         return wrong("offset", row.offset, "it is a whole object".into());

@@ -5,6 +5,7 @@
 //! trusted: each number is checked before it is used.
 #![forbid(unsafe_code)]
 
+mod capture;
 mod disk;
 mod error;
 mod extent;
@@ -20,6 +21,7 @@ mod verify;
 mod voids;
 mod writer;
 
+pub use capture::{CaptureFile, Captured};
 pub use disk::{Disk, FileDisk, Memory};
 pub use error::{Error, Result};
 pub use extent::{Damage, Payload};

@@ -72,6 +72,9 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
             (None, None) => return Err(nothing(&copies)),
         };
         let mut complaints = complaints(&superblock, &copies, table.as_ref(), disk.len());
+        if superblock.mode == Mode::Packets {
+            complaints.extend(crate::capture::complaint(disk, &superblock));
+        }
         if rebuilt {
             complaints.push("geometry and session are the partition table's".into());
         }

@@ -260,7 +260,7 @@ fn straight<D: Disk + ?Sized>(
 ) -> Result<Plan> {
     let superblock = recording.superblock();
     let data = superblock.data;
-    let behind = survey.cover.end().unwrap_or(data.at);
+    let behind = survey.cover.end().unwrap_or(superblock.first_extent());
     let behind = behind.max(superblock.closed.map_or(0, |closed| closed.end));
     let mut new = Vec::new();
     if superblock.mode == Mode::Objects {
@@ -426,7 +426,7 @@ fn carry_out<D: Disk + ?Sized>(
     }
     let closed = plan.closed.unwrap_or(Closed {
         blocks: recording.blocks(),
-        end: superblock.data.at,
+        end: superblock.first_extent(),
     });
     (report.blocks, report.end) = (closed.blocks, closed.end);
     report.changed = pen.pages > 0 || !is_closed(recording, closed, plan.wrapped);

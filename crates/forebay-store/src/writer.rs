@@ -7,7 +7,7 @@ use forebay_spec::store::index::{
     Block, CUT, LATE, RESULT, ROWS, Row, SKIPPED, WHOLE as WHOLE_FLAG,
 };
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
-use forebay_spec::store::{index, page, tar};
+use forebay_spec::store::{PAGE_BYTES, index, page, pcapng, tar};
 
 use crate::disk::{flush, write};
 use crate::format::write_superblocks;
@@ -106,14 +106,11 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         if recording.blocks() > 0 {
             return Err(refuse("the recording has objects already"));
         }
-        if superblock.mode == Mode::Packets {
-            return Err(refuse("the recording is made for packets"));
-        }
         Ok(Self {
             disk,
             superblocks: recording.superblocks(),
             recording: superblock,
-            head: superblock.data.at,
+            head: superblock.first_extent(),
             wrapped: false,
             rows: Vec::with_capacity(ROWS),
             block: 0,
@@ -142,7 +139,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.summary
     }
 
-    /// Stores `length` bytes of `payload`; what finds no room gets a row that says so.
+    /// Stores `length` bytes of `payload`, in a capture those of a chunk; what finds no room gets a row that says so.
     ///
     /// # Errors
     /// The disk's or the payload's, or an index that is full.
@@ -218,8 +215,8 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     /// Bytes in front of a payload.
     const fn front(&self) -> u64 {
         match self.recording.mode {
-            Mode::Samples => 0,
-            _ => PAGE,
+            Mode::Samples | Mode::Packets => 0,
+            Mode::Objects => PAGE,
         }
     }
 
@@ -229,7 +226,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         let (need, end) = match self.recording.mode {
             Mode::Samples => (self.recording.stride, data.end()),
             // The last page is the trailer's.
-            _ => (PAGE + pages(length.into()), data.end() - PAGE),
+            _ => (self.front() + pages(length.into()), data.end() - PAGE),
         };
         let fits = |at: u64| at.checked_add(need).is_some_and(|to| to <= end);
         if fits(self.head) {
@@ -392,14 +389,11 @@ pub(crate) fn close<D: Disk + ?Sized>(
     Ok(superblock)
 }
 
-/// Pages that end a recording, and where.
-pub(crate) fn end_marks(
-    superblock: &Superblock,
-    wrapped: bool,
-) -> Vec<(u64, [u8; forebay_spec::store::PAGE_BYTES])> {
+/// Pages that end a recording, and where; with the one that a capture begins with.
+pub(crate) fn end_marks(superblock: &Superblock, wrapped: bool) -> Vec<(u64, [u8; PAGE_BYTES])> {
     let closed = superblock.closed.unwrap_or(Closed {
         blocks: 0,
-        end: superblock.data.at,
+        end: superblock.first_extent(),
     });
     let last = superblock.index.end() - PAGE;
     let mut marks = vec![(last, *text::index_end())];
@@ -413,6 +407,12 @@ pub(crate) fn end_marks(
             false => closed.end.min(superblock.data.end() - PAGE),
         };
         marks.push((at, text::trailer(superblock)));
+    }
+    if superblock.mode == Mode::Packets {
+        let end = closed.end.min(superblock.data.end() - PAGE);
+        let first = pcapng::first_page(superblock.session);
+        // Readers that know no end stop at what is no block.
+        marks.extend([(superblock.data.at, first), (end, [0; PAGE_BYTES])]);
     }
     marks
 }

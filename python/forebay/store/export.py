@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m forebay.store.export`: writes a recording as Parquet files or WebDataset shards."""
+"""`python -m forebay.store.export`: writes a recording as Parquet, WebDataset shards, pcapng."""
 
 from __future__ import annotations
 
@@ -142,6 +142,10 @@ def run(options: argparse.Namespace) -> int:
             from forebay.store.parquet import Parquet
 
             sink: Sink = Parquet(folder, recording, options)
+        elif options.to == "pcapng":
+            from forebay.store.capture import Capture
+
+            sink = Capture(folder, recording)
         else:
             from forebay.store.shards import Shards
 
@@ -166,7 +170,7 @@ def main(command_line: list[str] | None = None) -> int:
     )
     parser.add_argument("disk", help="the image or drive")
     parser.add_argument("folder", type=Path, help="a folder that is new or empty")
-    parser.add_argument("--to", choices=("parquet", "webdataset"), required=True)
+    parser.add_argument("--to", choices=("parquet", "webdataset", "pcapng"), required=True)
     parser.add_argument("--payload", action="store_true", help="Parquet: payloads as a column")
     parser.add_argument("--by", choices=("date", "hour"), default="date", help="Parquet: folders")
     parser.add_argument("--path", help="Parquet: path of the recording that references have")

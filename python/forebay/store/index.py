@@ -198,13 +198,15 @@ def wrong(columns: Columns, of: Superblock, disk_bytes: int) -> np.ndarray:
     address, length = columns["address"], columns["length"].astype(np.uint64)
     padded = (length + np.uint64(PAGE - 1)) // np.uint64(PAGE) * np.uint64(PAGE)
     end = np.uint64(max(0, min(of.data.end, disk_bytes)))
-    bad = (address % np.uint64(PAGE) != 0) | (address < np.uint64(of.data.at + front(of)))
+    bad = (address % np.uint64(PAGE) != 0) | (address < np.uint64(of.first_extent + front(of)))
     # In this order nothing overflows.
     bad |= (address > end) | (padded > end - np.minimum(address, end))
     if of.mode == "samples":
         stride = np.uint64(of.stride)
         place = address - np.minimum(address, np.uint64(of.data.at))
         bad |= (length > stride) | (place % stride != 0)
+    if of.mode == "packets":
+        bad |= length > layout.CHUNK_MOST
     whole = columns["flags"] & spec.ROW_WHOLE != 0
     return stored(columns["flags"]) & (bad | (whole & (columns["offset"] != 0)))
 

@@ -11,6 +11,9 @@ NUMBER_AT = 632
 CRC_AT = 636
 COLUMNS_AT = 640
 
+# Bytes of the longest chunk of a capture
+CHUNK_MOST = 1044480
+
 # Name, type and offset in a block of each column
 COLUMNS = (
     ("object", "u64", 640),

@@ -16,6 +16,7 @@ from google_crc32c import extend
 from forebay import spec
 from forebay.store import index as rows
 from forebay.store import layout
+from forebay.store.capture import whole_bytes
 from forebay.store.disk import CHUNK, Disk
 from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
@@ -243,6 +244,24 @@ class Recording:
         # tarfile wants a file behind the fillers up to the page's end: the last has none.
         pieces[-1:] = PAGE + (length[-1:] + BLOCK - 1) // BLOCK * BLOCK
         return TarView(self.disk, address.astype(np.int64) - PAGE, pieces)
+
+    def capture(self) -> io.RawIOBase:
+        """Return all frames as one pcapng file to read, up to where the index goes, unchecked.
+
+        >>> scapy.utils.PcapNgReader(io.BufferedReader(recording.capture()))
+        """
+        of = self.superblock
+        if of.mode != "packets":
+            raise StoreError(f"the recording's mode is {of.mode}, not packets", "take `read`")
+        table = self.table()
+        table = table.filter(table["stored"])
+        address = table["address"].to_numpy().astype(np.int64)
+        length = table["length"].to_numpy().astype(np.int64)
+        # Only the end of the data cuts a chunk.
+        for at in np.flatnonzero(table["cut"].to_numpy()):
+            length[at] = whole_bytes(self.disk.read(int(address[at]), int(length[at])))
+        starts, lengths = np.insert(address, 0, of.data.at), np.insert(length, 0, PAGE)
+        return TarView(self.disk, starts, lengths, end=b"")
 
 
 def _name(row: Mapping[str, Any]) -> str:

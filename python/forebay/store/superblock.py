@@ -77,6 +77,11 @@ class Superblock:
         """Blocks that find room in the index: not the schema's page, nor the last."""
         return self.index.bytes // PAGE - 2
 
+    @property
+    def first_extent(self) -> int:
+        """Where the first extent may begin: in a capture behind its first page."""
+        return self.data.at + (PAGE if self.mode == "packets" else 0)
+
     def block_at(self, number: int) -> int:
         """Where block `number` of the index lies."""
         slot = number % self.slots if self.index_ring else number
@@ -178,6 +183,7 @@ def check(of: Superblock) -> None:
         strided = of.stride == 0
     limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
     _require(strided, "stride", of.stride, limit)
+    _require(not (of.ring and of.mode == "packets"), "ring", 1, "a capture has a beginning")
     if of.blocks is not None and of.end is not None:
         room = BLOCKS_MOST if of.index_ring else min(of.slots, BLOCKS_MOST)
         _require(of.blocks <= room, "blocks", of.blocks, "the index has no room for them")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The extents of a recording as one tar file, wherever they lie."""
+"""The extents of a recording as one file, wherever they lie."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END = bytes(2 * BLOCK)
 
 
 class TarView(io.RawIOBase):
-    """Reads pieces of a disk as if they followed each other, and behind them the end of a tar file.
+    """Reads pieces of a disk as if they followed each other, and behind them its end.
 
     Parameters
     ----------
@@ -24,10 +24,15 @@ class TarView(io.RawIOBase):
         Where they lie.
     starts, lengths : ndarray of int64
         First byte of each piece, and its bytes.
+    end : bytes
+        What stands behind the last: usually the end of a tar file.
     """
 
-    def __init__(self, disk: Disk, starts: np.ndarray, lengths: np.ndarray) -> None:
+    def __init__(
+        self, disk: Disk, starts: np.ndarray, lengths: np.ndarray, end: bytes = END
+    ) -> None:
         super().__init__()
+        self._end = end
         self._disk, self._starts = disk, starts
         # Where each begins in the file; at the end, where all of them end.
         self._begins = np.concatenate([[0], np.cumsum(lengths)])
@@ -47,7 +52,7 @@ class TarView(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place."""
-        end = int(self._begins[-1]) + len(END)
+        end = int(self._begins[-1]) + len(self._end)
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: end}[whence]
         if base + offset < 0:
             raise ValueError(f"place {base + offset} is before the beginning")
@@ -58,7 +63,7 @@ class TarView(io.RawIOBase):
         """Read what the buffer takes, or what is left of the piece."""
         total = int(self._begins[-1])
         if self._at >= total:
-            piece = END[self._at - total :][: len(buffer)]
+            piece = self._end[self._at - total :][: len(buffer)]
         else:
             which = int(np.searchsorted(self._begins, self._at, "right")) - 1
             inside = self._at - int(self._begins[which])

@@ -18,6 +18,7 @@ from cocotbext.eth import EthMacRx
 
 import frames
 import harness
+import pcapng
 from forebay import spec
 from frames import Sender, raw, udp, wire
 from runner import simulate
@@ -207,6 +208,94 @@ def check_extents(bench: Bench, sent: dict[int, bytes], lost: int) -> None:
         due, missing, stored = sequence + 1, missing + gap, stored + len(content)
     assert bench.heads.empty() and missing == lost
     assert stored < sum(map(len, sent.values()))
+
+
+async def begin_packets(bench: Bench, pages: int) -> None:
+    """Take whole frames; the bench has started."""
+    dut = bench.dut
+    dut.now.value = 1_700_000_000_000_000_000
+    dut.cfg_pages.value = pages
+    dut.cfg_wait.value = 0
+    dut.cfg_packets.value = 1
+    await harness.step(dut.clk_mac, 4)
+
+
+async def end_packets(bench: Bench) -> list[pcapng.Packet]:
+    """Take no more, and return what was taken."""
+    bench.dut.cfg_packets.value = 0
+    await harness.until(bench.dut.clk, bench.dut.packets_open, 0)
+    await harness.step(bench.dut.clk, 200)
+    chunks = bench.packets()
+    assert all(whole for _, whole in chunks)
+    return [packet for data, _ in chunks for packet in pcapng.walk(data)]
+
+
+def any_frame() -> bytes:
+    """Return a frame for us or for anybody, of a kind that is recorded."""
+    size = random.choice([0, 1, 14, 18, 100, 1000, random.randrange(1500)])
+    pack = random.choice([udp, raw, lambda data: udp(data, dport=9)])
+    frame = bytearray(wire(pack(random.randbytes(size))))
+    if random.random() < 0.5:
+        frame[random.randrange(12, len(frame))] ^= 0x10
+    # Not what only a MAC has to do with.
+    return bytes(frame).replace(b"\x88\x08", b"\x88\x18")
+
+
+@cocotb.test()
+@cocotb.parametrize(least=[False, True])
+async def whole_frames_at_line_rate(dut, least: bool) -> None:
+    """All frames are packets of a capture, also the shortest, 148.8 million a second."""
+    bench = Bench(dut)
+    await bench.start()
+    await begin_packets(bench, 16)
+    sent = [random.randbytes(60) if least else any_frame() for _ in range(1000)]
+    for frame in sent:
+        await bench.send(frame)
+    await bench.settle()
+    assert [packet.frame for packet in await end_packets(bench)] == sent
+    assert bench.arrivals == {spec.ARRIVAL_DATAGRAM: len(sent)}
+    assert bench.most < 64, "the memory fills although the reader is faster"
+    # Then objects again, from the first frame on.
+    content = random.randbytes(5000)
+    for datagram in Sender().datagrams(0, content, 1440):
+        await bench.send(wire(udp(datagram)))
+    await bench.settle()
+    assert bench.packets() == [(content, True)]
+
+
+@cocotb.test()
+async def slow_reader_of_packets(dut) -> None:
+    """Each frame is in the capture or told by it as lost, at its place."""
+    bench = Bench(dut)
+    await bench.start()
+    await begin_packets(bench, 4)
+    bench.objects.set_pause_generator(harness.stalls(0.8))
+    sent = [number.to_bytes(60, "big") for number in range(3000)]
+    for frame in sent:
+        await bench.send(frame)
+    await harness.step(dut.clk, 100_000)
+    # Frames behind a gap tell of up to 255 each.
+    after = [number.to_bytes(60, "big") for number in range(3000, 3020)]
+    bench.objects.set_pause_generator(None)
+    bench.objects.pause = False
+    for frame in after:
+        await bench.send(frame)
+    await bench.settle()
+    packets = await end_packets(bench)
+    lost = bench.arrivals[spec.ARRIVAL_OVERFLOW]
+    assert lost and sum(packet.lost for packet in packets) == lost
+    assert len(packets) + lost == len(sent + after)
+    due = 0
+    for packet in packets:
+        number = int.from_bytes(packet.frame, "big")
+        assert packet.lost in (number - due, 255)
+        due += packet.lost + 1
+    told = 0
+    while not bench.heads.empty():
+        told += int.from_bytes(
+            bytes(bench.heads.recv_nowait().tdata)[spec.FRAMING_BYTES :], "little"
+        )
+    assert lost - 255 * 64 < told <= lost
 
 
 @cocotb.test()

@@ -30,7 +30,7 @@ class Bench:
 
     async def start(self) -> None:
         """Reset and watch."""
-        harness.clear(self.dut, "s_*")
+        harness.clear(self.dut, "s_*", "cfg_*")
         await harness.start(self.dut)
         cocotb.start_soon(self.watch())
 
@@ -100,6 +100,35 @@ async def any_datagram(dut) -> None:
     for found, expected in zip(bench.found, due, strict=True):
         assert found[:2] == expected[:2]
         assert found[2][: len(expected[2])] == expected[2]
+
+
+@cocotb.test()
+async def whole_frames(dut) -> None:
+    """With `cfg_whole` frames of any kind and size pass as they are, but what is no frame."""
+    bench = Bench(dut)
+    await bench.start()
+    dut.cfg_whole.value = 1
+    refused = {
+        spec.ARRIVAL_DAMAGED,
+        spec.ARRIVAL_RUNT,
+        spec.ARRIVAL_GIANT,
+        spec.ARRIVAL_PAUSE,
+    }
+    due = []
+    for number in range(500):
+        size = random.choice([33, 46, 50, 114, random.randrange(33, 9000)])
+        packet = raw(random.randbytes(size), random.choice([None, 3]))
+        kind, arrival = random.randrange(6), number % spec.ARRIVAL_OVERFLOW
+        if kind == UDP:
+            packet = udp(random.randbytes(size))
+        await bench.send(packet, kind, random.random() < 0.5, arrival, random.choice([0.0, 0.4]))
+        taken = arrival not in refused
+        arrival = spec.ARRIVAL_DATAGRAM if taken else arrival
+        due.append((arrival, len(wire(packet)), wire(packet) if taken else None))
+    await harness.step(dut.clk, 4)
+    for found, expected in zip(bench.found, due, strict=True):
+        assert found[:2] == expected[:2]
+        assert expected[2] is None or found[2] == expected[2]
 
 
 @cocotb.test()

@@ -2,7 +2,7 @@
 //! The layout of recordings as a Python module.
 
 use super::BANNER;
-use crate::store::{PAGE_BYTES, index, superblock};
+use crate::store::{PAGE_BYTES, index, pcapng, superblock};
 use core::fmt::{Result, Write};
 
 /// Bytes in a line.
@@ -30,6 +30,8 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "NUMBER_AT = {}", index::NUMBER_AT)?;
     writeln!(out, "CRC_AT = {}", index::CRC_AT)?;
     writeln!(out, "COLUMNS_AT = {}", index::COLUMNS_AT)?;
+    writeln!(out, "\n# Bytes of the longest chunk of a capture")?;
+    writeln!(out, "CHUNK_MOST = {}", pcapng::CHUNK_MOST)?;
     writeln!(out, "\n# Name, type and offset in a block of each column")?;
     writeln!(out, "COLUMNS = (")?;
     for column in index::COLUMNS {

@@ -5,7 +5,7 @@ use super::{Constant, Group};
 use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
-use crate::store::index;
+use crate::store::{index, pcapng};
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
 
 /// A plain number: count, size or bit position.
@@ -311,6 +311,17 @@ pub const GROUPS: &[Group] = &[
             code("ROW_RESULT", 16, index::RESULT as u64),
             code("ROW_LATE", 16, index::LATE as u64),
             count("ROW_CODE_LSB", index::CODE_LSB as u64),
+        ],
+    },
+    Group {
+        title: "Blocks of a capture (pcapng) that hardware writes",
+        constants: &[
+            code("PCAPNG_PACKET", 32, pcapng::PACKET as u64),
+            count("PCAPNG_PACKET_BYTES", pcapng::PACKET_BYTES as u64),
+            code("PCAPNG_LOST_OPTION", 16, pcapng::LOST_OPTION as u64),
+            count("PCAPNG_LOST_BYTES", pcapng::LOST_BYTES as u64),
+            code("PCAPNG_PADDING", 32, pcapng::PADDING as u64),
+            count("PCAPNG_PADDING_LEAST", pcapng::BLOCK_BYTES as u64),
         ],
     },
     Group {

@@ -212,6 +212,22 @@ pub mod idle {
     pub const CYCLES: Field = Field::new(0, 32);
 }
 
+/// Packets: Whole frames as a capture: all that the MAC hands over but damaged, too short, too long and pause frames. ARP and ping are answered all the same.
+pub mod packets {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x080;
+    /// Enable: Take whole frames, in place of datagrams with our header. Is written 0 when no frame is received any more: those in the memory are still taken, then what is open ends.
+    pub const ENABLE: Field = Field::new(0, 1);
+    /// Open: A chunk has begun and not ended.
+    pub const OPEN: Field = Field::new(1, 1);
+    /// Pages: Pages of 4 KiB of a chunk, 1 to 255: it ends before the frame that finds no room in it any more.
+    pub const PAGES: Field = Field::new(8, 8);
+    /// Wait: Cycles of the core's clock after which a chunk ends at the latest; 0: it waits until it is full.
+    pub const WAIT_CYCLES: Field = Field::new(32, 32);
+}
+
 /// Arrivals: What the frame filter made of the frames that the MAC handed over. Four words for each cause: frames, bytes, the time of the last one, 0. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow.
 pub mod arrivals {
     /// Offset in bytes.
@@ -229,7 +245,7 @@ pub mod places {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 17] = [
+pub const ALL: [(&str, u64); 18] = [
     ("version", version::OFFSET),
     ("parameters", parameters::OFFSET),
     ("address", address::OFFSET),
@@ -245,12 +261,13 @@ pub const ALL: [(&str, u64); 17] = [
     ("unanswered", unanswered::OFFSET),
     ("cycles", cycles::OFFSET),
     ("idle", idle::OFFSET),
+    ("packets", packets::OFFSET),
     ("arrivals", arrivals::OFFSET),
     ("places", places::OFFSET),
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 34] = [
+pub const FIELDS: [(&str, &str, Field); 38] = [
     ("version", "patch", version::PATCH),
     ("version", "minor", version::MINOR),
     ("version", "major", version::MAJOR),
@@ -285,4 +302,8 @@ pub const FIELDS: [(&str, &str, Field); 34] = [
     ("unanswered", "requests", unanswered::REQUESTS),
     ("cycles", "cycles", cycles::CYCLES),
     ("idle", "cycles", idle::CYCLES),
+    ("packets", "enable", packets::ENABLE),
+    ("packets", "open", packets::OPEN),
+    ("packets", "pages", packets::PAGES),
+    ("packets", "wait_cycles", packets::WAIT_CYCLES),
 ];

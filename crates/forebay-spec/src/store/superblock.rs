@@ -421,6 +421,9 @@ impl Superblock {
                 "it is a multiple of 4096 within the data, and 0 where there are no samples";
             return wrong("stride", self.stride, limit);
         }
+        if self.mode == Mode::Packets && self.ring {
+            return wrong("ring", 1, "a capture has a beginning");
+        }
         self.check_end()
     }
 
@@ -443,6 +446,15 @@ impl Superblock {
             );
         }
         Ok(())
+    }
+
+    /// Where the first extent may begin: in a capture behind its first page.
+    #[must_use]
+    pub const fn first_extent(&self) -> u64 {
+        match self.mode {
+            Mode::Packets => self.data.at.saturating_add(PAGE),
+            Mode::Objects | Mode::Samples => self.data.at,
+        }
     }
 
     /// Blocks that find room in the index: not the schema's page, nor the last, for the end mark.
@@ -531,7 +543,7 @@ mod tests {
                     session: Session(longs.2),
                     formatted: longs.1,
                     block_bytes: if large { 4096 } else { 512 },
-                    ring: flags.0,
+                    ring: flags.0 && mode != Mode::Packets,
                     index_ring: flags.1,
                     index,
                     data,

@@ -76,7 +76,8 @@ pub struct RecordArgs {
     /// Store every frame that passes the port in this capture (pcapng)
     #[arg(long, value_name = "FILE")]
     pub pcap_out: Option<PathBuf>,
-    /// Store each object that was recorded whole as a file of this folder, object-N.bin
+    /// Store each object that was recorded whole as a file of this folder, object-N.bin; all of a
+    /// capture as packets.pcapng
     #[arg(long, value_name = "DIR")]
     pub extract: Option<PathBuf>,
     /// Destroy what is on the drives' images

@@ -20,7 +20,7 @@ pub enum StoreCommand {
     Info(StoreInfoArgs),
     /// List objects, or all extents
     Ls(StoreLsArgs),
-    /// Write an object to standard output
+    /// Write an object, or a whole capture, to standard output
     Cat(StoreCatArgs),
     /// Write objects as files, with a JSON beside each
     Extract(StoreExtractArgs),
@@ -64,6 +64,8 @@ pub enum StoreMode {
     Objects,
     /// Samples at multiples of a stride
     Samples,
+    /// Whole frames, as a capture (pcapng)
+    Packets,
 }
 
 /// Options of `forebay store format`.
@@ -162,9 +164,9 @@ pub struct StoreCatArgs {
     /// The image or drive
     #[arg(value_name = "IMAGE|DEVICE")]
     pub disk: PathBuf,
-    /// Number of the object
+    /// Number of the object; of a capture, a chunk [default: all of a capture]
     #[arg(value_name = "OBJECT")]
-    pub object: u64,
+    pub object: Option<u64>,
     /// Its stream [default: the only one that has such an object]
     #[arg(long, value_name = "N")]
     pub stream: Option<u16>,

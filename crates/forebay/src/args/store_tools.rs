@@ -41,6 +41,8 @@ pub enum StoreExport {
     Parquet,
     /// Tar files with a payload and a JSON a sample
     Webdataset,
+    /// All frames of a capture in one file
+    Pcapng,
 }
 
 /// What has a folder of its own.

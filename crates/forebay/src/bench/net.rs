@@ -523,6 +523,7 @@ pub(super) fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Resu
     Ok(Plan {
         net,
         recording: recording(&superblock, sink, false, superblock.formatted),
+        packets: None,
         elements: [0; ELEMENTS],
         back: None,
     })

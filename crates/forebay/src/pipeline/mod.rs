@@ -84,11 +84,24 @@ impl Pipeline {
     fn of(file: &File, paths: &Paths) -> Result<Self> {
         let raw: Raw = file.parse()?;
         let ssds = ssd::check(file, raw.ssd)?;
+        let (pes, sink) = (
+            element::check(file, &raw.pe, paths)?,
+            sink::check(file, &raw.sink)?,
+        );
+        if let (Some(stage), Kind::Packets) = (pes.first(), &sink.layout) {
+            return Err(file.refuse(
+                0,
+                "pe[0].name",
+                &stage.element.name,
+                "whole frames with what stands between them are no data for an element",
+                "leave [[pe]] out, or write layout = \"objects\"",
+            ));
+        }
         Ok(Self {
             source: source::check(file, &raw.source)?,
-            pes: element::check(file, &raw.pe, paths)?,
+            pes,
             buffer: buffer::check(file, &raw.buffer)?,
-            sink: sink::check(file, &raw.sink)?,
+            sink,
             ssds,
             root: paths.root().to_owned(),
         })

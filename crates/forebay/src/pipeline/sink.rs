@@ -73,6 +73,15 @@ pub enum Kind {
         /// Bytes from one to the next; 0: as they come.
         stride: u64,
     },
+    /// Whole frames, as a capture.
+    Packets,
+}
+
+impl Sink {
+    /// How long rows, and chunks of a capture, wait, in cycles of the core.
+    pub fn wait_cycles(&self) -> u32 {
+        u32::try_from(self.wait_ps / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX)
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -124,53 +133,86 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
     })
 }
 
+/// How data lie there, without what else is to be known of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Word {
+    Objects,
+    Samples,
+    Packets,
+}
+
 fn layout(file: &File, raw: &Raw) -> Result<Kind> {
-    let samples = match &raw.layout {
-        Some(value) => {
-            let words = [("objects", false), ("samples", true)];
-            file.field("sink.layout", value).word(&words)?
-        }
-        None => false,
+    let words = [
+        ("objects", Word::Objects),
+        ("samples", Word::Samples),
+        ("packets", Word::Packets),
+    ];
+    let word = match &raw.layout {
+        Some(value) => file.field("sink.layout", value).word(&words)?,
+        None => Word::Objects,
     };
-    match (samples, &raw.extension, &raw.stride) {
-        (false, extension, None) => {
-            let Some(value) = extension else {
-                let extension = "bin".into();
-                return Ok(Kind::Objects { extension });
-            };
-            let field = file.field("sink.extension", value);
-            let extension = field.text()?;
-            if extension_bytes(extension).is_none() {
-                return Err(field.refuse(
-                    "it is 1 to 4 letters or digits",
-                    "choose for example \"bin\" or \"jpg\"",
-                ));
-            }
-            Ok(Kind::Objects {
-                extension: extension.to_owned(),
-            })
-        }
-        (true, None, stride) => {
-            let read = |value| file.field("sink.stride", value).whole_bytes(PAGE_BYTES);
-            let stride = stride.as_ref().map(read).transpose()?.unwrap_or(0);
-            if u32::try_from(stride).is_err() {
-                return Err(file.refuse(
-                    0,
-                    "sink.stride",
-                    stride,
-                    "it is less than 4 GiB",
-                    "record longer samples as objects",
-                ));
-            }
-            Ok(Kind::Samples { stride })
-        }
-        (false, _, Some(value)) => Err(file.field("sink.stride", value).refuse(
-            "objects have no stride",
+    if let Some(value) = raw.stride.as_ref().filter(|_| word != Word::Samples) {
+        return Err(file.field("sink.stride", value).refuse(
+            "only samples have a stride",
             "leave it out, or write layout = \"samples\"",
-        )),
-        (true, Some(value), _) => Err(file
+        ));
+    }
+    if let Some(value) = raw.extension.as_ref().filter(|_| word != Word::Objects) {
+        return Err(file
             .field("sink.extension", value)
-            .refuse("samples have no names", "leave it out")),
+            .refuse("only objects have names", "leave it out"));
+    }
+    match word {
+        Word::Objects => objects(file, raw.extension.as_ref()),
+        Word::Samples => samples(file, raw.stride.as_ref()),
+        Word::Packets => packets(file, raw),
+    }
+}
+
+fn objects(file: &File, extension: Option<&Place>) -> Result<Kind> {
+    let Some(value) = extension else {
+        let extension = "bin".into();
+        return Ok(Kind::Objects { extension });
+    };
+    let field = file.field("sink.extension", value);
+    let extension = field.text()?;
+    if extension_bytes(extension).is_none() {
+        return Err(field.refuse(
+            "it is 1 to 4 letters or digits",
+            "choose for example \"bin\" or \"jpg\"",
+        ));
+    }
+    Ok(Kind::Objects {
+        extension: extension.to_owned(),
+    })
+}
+
+fn samples(file: &File, stride: Option<&Place>) -> Result<Kind> {
+    let read = |value| file.field("sink.stride", value).whole_bytes(PAGE_BYTES);
+    let stride = stride.map(read).transpose()?.unwrap_or(0);
+    if u32::try_from(stride).is_err() {
+        return Err(file.refuse(
+            0,
+            "sink.stride",
+            stride,
+            "it is less than 4 GiB",
+            "record longer samples as objects",
+        ));
+    }
+    Ok(Kind::Samples { stride })
+}
+
+fn packets(file: &File, raw: &Raw) -> Result<Kind> {
+    let ring = raw
+        .policy
+        .as_ref()
+        .map(|value| file.field("sink.policy", value));
+    match ring.filter(|field| field.value().as_str() == Some("ring")) {
+        Some(field) => Err(field.refuse(
+            "a capture has a beginning",
+            "write policy = \"stop\", or record objects",
+        )),
+        None => Ok(Kind::Packets),
     }
 }
 

@@ -151,10 +151,10 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nextension = \"jpeg2\"", "1 to 4 letters or digits"),
         ("[sink]\nextension = \"a/b\"", "1 to 4 letters or digits"),
         ("[sink]\nextension = \"\"", "1 to 4 letters or digits"),
-        ("[sink]\nstride = 4096", "objects have no stride"),
+        ("[sink]\nstride = 4096", "only samples have a stride"),
         (
             "[sink]\nlayout = \"samples\"\nextension = \"bin\"",
-            "samples have no names",
+            "only objects have names",
         ),
         (
             "[sink]\nlayout = \"samples\"\nstride = 4097",
@@ -195,6 +195,22 @@ fn what_is_wrong_is_named_with_its_line() {
             "[[pe]]\nname = \"add\"\non = 1",
             "x.toml:3: pe[0].on is 1, but it is true or false",
         ),
+        (
+            "[[pe]]\nname = \"pass\"\n[sink]\nlayout = \"packets\"",
+            "no data for an element",
+        ),
+        (
+            "[sink]\nlayout = \"packets\"\nstride = 4096",
+            "x.toml:3: sink.stride is 4096, but only samples have a stride",
+        ),
+        (
+            "[sink]\nlayout = \"packets\"\nextension = \"cap\"",
+            "only objects have names",
+        ),
+        (
+            "[sink]\npolicy = \"ring\"\nlayout = \"packets\"",
+            "x.toml:2: sink.policy is \"ring\", but a capture has a beginning",
+        ),
         ("pe = 7", "invalid type"),
         ("[source", "x.toml"),
     ] {
@@ -225,6 +241,9 @@ fn how_it_is_stored() {
     let stride = 8192;
     assert_eq!(samples.sink.layout, Kind::Samples { stride });
     assert_eq!(samples.sink.wait_ps, 0);
+    let packets = good("[sink]\nlayout = \"packets\"").sink;
+    assert_eq!(packets.layout, Kind::Packets);
+    assert_eq!(packets.wait_cycles(), 300_000);
     let objects = good("[sink]\nextension = \"jpg\"\nsmallest = \"4KiB\"").sink;
     assert_eq!(objects.smallest, 4096);
     assert!(matches!(objects.layout, Kind::Objects { extension } if extension == "jpg"));

@@ -19,7 +19,7 @@ use crate::args::{RunArgs, values};
 use crate::failure::{Exit, Failure, Result};
 use crate::net::pcap::Seen;
 use crate::net::tap::{Setup, Tap};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Kind, Pipeline};
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
 
@@ -188,7 +188,10 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         extracted: 0,
     };
     if let Some(folder) = &args.record.extract {
-        report.extracted = extract(&session, &recorded, folder)?;
+        report.extracted = match report.pipeline.sink.layout == Kind::Packets {
+            true => super::drives::extract_capture(&mut session, folder)?,
+            false => extract(&session, &recorded, folder)?,
+        };
     }
     super::drives::close(&mut session)?;
     if let Some(written) = &beyond.written {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The simulated drives as a disk, past everything that takes time: what a host does before and after.
 
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_cosim::System;
@@ -13,6 +15,7 @@ use forebay_store::{Disk, Entry, Format, IndexSize, format, is_blank, repair};
 use crate::failure::{Exit, Failure, Result};
 use crate::pipeline::{Kind, Sink, extension_bytes};
 use crate::session::Session;
+use crate::store::CAPTURE;
 
 /// The drives of a system, in the order of their addresses.
 pub struct Drives<'s> {
@@ -71,6 +74,7 @@ pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Su
     let (mode, stride, extension) = match &sink.layout {
         Kind::Objects { extension } => (Mode::Objects, 0, extension.clone()),
         Kind::Samples { stride } => (Mode::Samples, *stride, Format::default().extension),
+        Kind::Packets => (Mode::Packets, 0, Format::default().extension),
     };
     let settings = Format {
         mode,
@@ -97,7 +101,8 @@ fn occupied(drives: &Drives<'_>) -> Failure {
 }
 
 /// Where a recorder puts what a superblock has room for. The first page of the index is the schema,
-/// the last one of both is kept free for their ends. With `results` rows wait for those.
+/// of a capture its head; the last one of both is kept free for their ends. With `results` rows wait
+/// for those.
 pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
     let cycles = |time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
     let page = forebay_store::PAGE;
@@ -108,14 +113,16 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         Kind::Samples { stride } => Layout::Samples {
             stride: u32::try_from(*stride).unwrap_or(u32::MAX),
         },
+        Kind::Packets => Layout::Packets,
     };
     let (data, index) = (superblock.data, superblock.index);
+    let first = superblock.first_extent();
     Recording {
         session: superblock.session.0,
         layout,
         data: Region {
-            address: data.at,
-            bytes: data.bytes - page,
+            address: first,
+            bytes: data.end() - page - first,
             ring: superblock.ring,
         },
         index: Region {
@@ -123,7 +130,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
             bytes: index.bytes - 2 * page,
             ring: superblock.index_ring,
         },
-        wait_cycles: cycles(sink.wait_ps),
+        wait_cycles: sink.wait_cycles(),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
         time,
@@ -156,6 +163,19 @@ pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
         }
     }
     Ok((rows, wrong))
+}
+
+/// Writes a capture as a file of a folder; returns how many it is.
+///
+/// # Errors
+/// As [`rows`], or where it cannot be written.
+pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
+    let drives = Drives::of(session)?;
+    let recording = forebay_store::Recording::open(&drives)?;
+    let path = folder.join(CAPTURE);
+    let mut file = File::create(&path).map_err(|error| Failure::file("writing", &path, error))?;
+    recording.write_capture(&mut file)?;
+    Ok(1)
 }
 
 /// Writes the ends of tar file and index, so that others' tools find them.

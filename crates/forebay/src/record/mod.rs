@@ -13,7 +13,7 @@ mod wire;
 use std::time::Duration;
 
 use forebay_cosim::{FPGA, System};
-use forebay_driver::net_port::{Destination, NetCounters, NetSettings};
+use forebay_driver::net_port::{Destination, NetCounters, NetSettings, Packets};
 use forebay_driver::recorder_port::{ELEMENTS, RecorderCounters, Recording};
 use forebay_driver::{NetPort, RecorderPort};
 use forebay_model::Time;
@@ -45,6 +45,8 @@ const FRAME_MOST: u64 = 9_038;
 pub struct Plan {
     /// How the network side receives.
     pub net: NetSettings,
+    /// Whole frames as a capture, in place of datagrams with our header.
+    pub packets: Option<Packets>,
     /// Where it goes.
     pub recording: Recording,
     /// Settings of the processing elements.
@@ -94,6 +96,9 @@ impl<'s> Recorder<'s> {
         let recorder = Self::attach(session, plan)?;
         let system = &mut recorder.session.system;
         recorder.port.start(system, &plan.recording, capacity)?;
+        if let Some(packets) = plan.packets {
+            recorder.net.begin_packets(system, packets)?;
+        }
         Ok(recorder)
     }
 
@@ -166,6 +171,9 @@ impl<'s> Recorder<'s> {
         system.run_cycles(PASSING_CYCLES)?;
         // Nothing comes any more: what a sender left unfinished ends now.
         self.net.set_idle(system, PASSING_CYCLES as u32)?;
+        if self.plan.packets.is_some() {
+            self.net.end_packets(system, LIMIT)?;
+        }
         let late = system.now() + LIMIT.as_nanos() as Time * 1000;
         while !self.is_quiet()? && self.session.system.now() < late {
             self.session.system.run_cycles(LOOK_CYCLES)?;

@@ -4,7 +4,7 @@
 use std::fs;
 
 use forebay_cosim::Config;
-use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
+use forebay_driver::net_port::{Destination, NetSettings, Packets, Thresholds};
 use forebay_model::Medium;
 use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station, Switch};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
@@ -15,7 +15,7 @@ use super::Plan;
 use crate::args::RunArgs;
 use crate::failure::{Failure, Result};
 use crate::home;
-use crate::pipeline::{Paths, Pipeline};
+use crate::pipeline::{Kind, Paths, Pipeline};
 
 /// Bytes of a beat of the memory for frames.
 const BEAT: u32 = 64;
@@ -27,6 +27,8 @@ const REFRESH: u16 = QUANTA / 8;
 const WATCHDOG: u32 = 1 << 20;
 /// Cycles without a frame that end an unfinished extent: 1 s.
 const IDLE_CYCLES: u32 = 300_000_000;
+/// Pages of a chunk of a capture: 64 KiB, as long as the smallest objects of a recording.
+const CHUNK_PAGES: u8 = 16;
 /// Cycles of the MAC's clock in a second.
 const MAC_HZ: u64 = 322_265_625;
 /// Bytes in a second on the wire.
@@ -68,6 +70,14 @@ pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) ->
             "given",
             "a pipeline's file says that itself",
             "change it there, in [buffer], [[ssd]] or [sink]",
+        ));
+    }
+    if args.record.back.is_some() && pipeline.sink.layout == Kind::Packets {
+        return Err(Failure::input(
+            "--back",
+            "given",
+            "chunks of a capture are no objects that could be sent",
+            "leave it out; --extract writes the capture as a file",
         ));
     }
     let mut machine = args.machine.clone();
@@ -168,6 +178,10 @@ pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Pla
     Plan {
         net: net(pipeline),
         recording: super::recording(superblock, sink, results, superblock.formatted),
+        packets: (sink.layout == Kind::Packets).then(|| Packets {
+            pages: CHUNK_PAGES,
+            wait_cycles: sink.wait_cycles(),
+        }),
         elements: pipeline.chain().cfg,
         back: args
             .record

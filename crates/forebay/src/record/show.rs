@@ -7,6 +7,7 @@ use super::command::Report;
 use super::summary::{Named, Results};
 use crate::args::RunArgs;
 use crate::demo;
+use crate::pipeline::Kind;
 use crate::render::{self, Grid, Page};
 
 /// Gaps listed one by one in the text; JSON has more.
@@ -246,6 +247,9 @@ fn verdict(report: &Report) -> (bool, String) {
         return (false, text);
     }
     let delivered = summary.placed(Place::Delivered);
+    if delivered.count == 0 && report.pipeline.sink.layout == Kind::Packets {
+        return (false, "no frame came".into());
+    }
     if delivered.count == 0 {
         let address = &report.pipeline.source;
         let text = format!(

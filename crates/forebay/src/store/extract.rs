@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use forebay_spec::store::index::Row;
-use forebay_spec::store::superblock::Superblock;
+use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Damage, Entry, FileDisk, Recording};
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ use crate::progress::Progress;
 use crate::render::{self, Page};
 use crate::report;
 
+/// Name of the file that has all of a capture.
+pub const CAPTURE: &str = "packets.pcapng";
 /// Complaints that are shown one by one.
 const SHOWN: usize = 16;
 
@@ -60,13 +62,16 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;
     open::warn(&recording);
+    let Some(object) = args.object else {
+        return capture(&recording, &mut io::stdout().lock());
+    };
     let mut rows: Vec<Row> = Vec::new();
     let mut damaged = 0;
     for entry in recording.rows() {
         match entry {
             Entry::Row { row, .. } => {
                 let wanted = args.stream.is_none_or(|stream| stream == row.stream);
-                if wanted && row.object == args.object {
+                if wanted && row.object == object {
                     rows.push(row);
                 }
             }
@@ -80,7 +85,7 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
         };
         return Err(Failure::input(
             "OBJECT",
-            args.object,
+            object,
             "there is no such object",
             hint,
         ));
@@ -88,7 +93,7 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     if rows.iter().any(|row| row.stream != first.stream) {
         return Err(Failure::input(
             "OBJECT",
-            args.object,
+            object,
             "several streams have such an object",
             "name the stream with --stream",
         ));
@@ -108,9 +113,32 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     }
 }
 
+/// Writes the whole capture.
+fn capture(recording: &Recording<'_, FileDisk>, to: &mut dyn Write) -> Result<Exit> {
+    match recording.write_capture(to) {
+        // Whoever reads has enough, as `head` has.
+        Err(forebay_store::Error::Sink(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(Exit::Good)
+        }
+        Err(error) => Err(error.into()),
+        Ok(written) if written.left_out == 0 => Ok(Exit::Good),
+        Ok(written) => {
+            eprintln!(
+                "warning: {} chunks or blocks of the index are damaged, and left out",
+                written.left_out
+            );
+            Ok(Exit::BadResult)
+        }
+    }
+}
+
 fn write_rows(recording: &Recording<'_, FileDisk>, rows: &[Row]) -> io::Result<Vec<String>> {
     let mut out = io::stdout().lock();
     let (mut complaints, mut at) = (Vec::new(), 0);
+    if let Ok(head) = recording.capture_head() {
+        // With it a chunk alone is a capture.
+        out.write_all(&head)?;
+    }
     for row in rows {
         if row.offset != at {
             complaints.push(format!(
@@ -166,6 +194,9 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
         session: recording.superblock().session.to_string(),
         ..Report::default()
     };
+    if recording.superblock().mode == Mode::Packets {
+        return one_capture(&recording, args, report);
+    }
     let progress = Progress::count("extracting blocks", recording.blocks());
     for entry in recording.rows() {
         if interrupt::wanted() {
@@ -193,6 +224,28 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     Ok(match (interrupt::wanted(), good) {
         (true, _) => Exit::Interrupted,
         (_, true) => Exit::Good,
+        _ => Exit::BadResult,
+    })
+}
+
+/// Writes a capture as a file.
+fn one_capture(
+    recording: &Recording<'_, FileDisk>,
+    args: &StoreExtractArgs,
+    mut report: Report,
+) -> Result<Exit> {
+    let to = &args.folder;
+    fs::create_dir_all(to).map_err(|error| Failure::file("making the folder", to, error))?;
+    let path = to.join(CAPTURE);
+    let file = make(&path).map_err(|error| Failure::file("writing", &path, error))?;
+    let written = recording.write_capture(&mut BufWriter::with_capacity(1 << 20, file))?;
+    (report.files, report.bytes) = (1, written.bytes);
+    report.damaged = written.left_out;
+    if !report::emit(&report, args.output.json())? {
+        show(&report, to);
+    }
+    Ok(match report.damaged {
+        0 => Exit::Good,
         _ => Exit::BadResult,
     })
 }

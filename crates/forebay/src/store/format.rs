@@ -45,9 +45,10 @@ fn settings(args: &StoreFormatArgs) -> Format {
         mode: match args.mode {
             StoreMode::Objects => Mode::Objects,
             StoreMode::Samples => Mode::Samples,
+            StoreMode::Packets => Mode::Packets,
         },
         stride: match args.mode {
-            StoreMode::Objects => 0,
+            StoreMode::Objects | StoreMode::Packets => 0,
             StoreMode::Samples => args.stride.unwrap_or(0),
         },
         extension: args.extension.clone(),

@@ -18,6 +18,8 @@ mod statistics;
 mod tree;
 mod verify;
 
+pub use extract::CAPTURE;
+
 use crate::args::StoreCommand;
 use crate::failure::{Exit, Result};
 

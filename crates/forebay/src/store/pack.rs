@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use forebay_spec::store::superblock::Mode;
 use forebay_store::{Disk, Extent, Format, IndexSize, PAGE, Summary, Writer, pages};
 use serde::Serialize;
 
@@ -101,6 +102,14 @@ pub fn run(args: &StorePackArgs) -> Result<Exit> {
 
 fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit> {
     let mut writer = Writer::new(disk)?.with_extents_of(args.extent);
+    if writer.superblock().mode == Mode::Packets {
+        return Err(Failure::input(
+            "the recording's mode",
+            Mode::Packets.name(),
+            "files of a folder are objects, or samples",
+            "name another recording; `forebay run` writes packets",
+        ));
+    }
     let session = writer.superblock().session.to_string();
     let progress = Progress::bytes("packing", files.iter().map(|file| file.bytes).sum());
     let mut objects = 0;

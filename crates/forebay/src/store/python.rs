@@ -51,7 +51,7 @@ pub fn export(args: &StoreExportArgs) -> Result<Exit> {
             "--payload",
             "given",
             "it is an option of --to parquet",
-            "leave it out: shards of WebDataset always have the payloads",
+            "leave it out: the others always have the payloads",
         ));
     }
     let mut words = vec!["--to".into(), named(&args.to)];

@@ -7,13 +7,15 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forebay_spec::store::index::{ROWS, Row};
-use forebay_store::{Entry, FileDisk, Recording};
+use forebay_store::{CaptureFile, Entry, FileDisk, Recording};
 use fuser::{FileAttr, FileType, INodeNo};
 
 use super::extract;
 
 /// Number of the folder of stream 0; the others follow.
 const STREAMS: u64 = 2;
+/// Number of the file that has all of a capture.
+const CAPTURE: u64 = FILES - 1;
 /// Number of the first file.
 const FILES: u64 = 1 << 20;
 
@@ -28,6 +30,8 @@ pub enum Node {
     Payload(u64),
     /// What stands beside it.
     Json(u64),
+    /// All of a capture.
+    Capture,
 }
 
 impl Node {
@@ -35,6 +39,7 @@ impl Node {
     pub fn of(inode: u64) -> Option<Self> {
         match inode {
             1 => Some(Self::Root),
+            CAPTURE => Some(Self::Capture),
             FILES.. => {
                 let row = (inode - FILES) / 2;
                 Some(match (inode - FILES).is_multiple_of(2) {
@@ -53,6 +58,7 @@ impl Node {
     pub const fn inode(self) -> u64 {
         match self {
             Self::Root => 1,
+            Self::Capture => CAPTURE,
             Self::Stream(stream) => STREAMS + stream as u64,
             Self::Payload(row) => FILES + 2 * row,
             Self::Json(row) => FILES + 2 * row + 1,
@@ -63,7 +69,7 @@ impl Node {
     pub const fn kind(self) -> FileType {
         match self {
             Self::Root | Self::Stream(_) => FileType::Directory,
-            Self::Payload(_) | Self::Json(_) => FileType::RegularFile,
+            Self::Payload(_) | Self::Json(_) | Self::Capture => FileType::RegularFile,
         }
     }
 }
@@ -78,8 +84,9 @@ struct Name {
     row: u64,
 }
 
-/// The folders.
+/// The folders; or one file, of a capture.
 pub struct Tree<'r> {
+    capture: Option<CaptureFile<'r, 'r, FileDisk>>,
     recording: &'r Recording<'r, FileDisk>,
     names: Vec<Name>,
     streams: Vec<u16>,
@@ -90,7 +97,9 @@ pub struct Tree<'r> {
 impl<'r> Tree<'r> {
     /// Of a recording, with the owner of its image.
     pub fn new(recording: &'r Recording<'r, FileDisk>, owner: &Metadata) -> Self {
-        let rows = recording.rows().filter_map(|entry| match entry {
+        let capture = recording.capture_file().ok();
+        let rows = recording.rows().filter(|_| capture.is_none());
+        let rows = rows.filter_map(|entry| match entry {
             Entry::Row {
                 block,
                 slot,
@@ -113,6 +122,7 @@ impl<'r> Tree<'r> {
         let mut streams: Vec<u16> = names.iter().map(|name| name.stream).collect();
         streams.dedup();
         Self {
+            capture,
             recording,
             names,
             streams,
@@ -123,7 +133,10 @@ impl<'r> Tree<'r> {
 
     /// Payloads.
     pub const fn len(&self) -> usize {
-        self.names.len()
+        match self.capture {
+            Some(_) => 1,
+            None => self.names.len(),
+        }
     }
 
     fn of_stream(&self, stream: u16) -> &[Name] {
@@ -141,6 +154,9 @@ impl<'r> Tree<'r> {
     /// A file's or folder's name within its folder.
     pub fn find(&self, parent: Node, name: &str) -> Option<Node> {
         match parent {
+            Node::Root if self.capture.is_some() => {
+                (name == extract::CAPTURE).then_some(Node::Capture)
+            }
             Node::Root => {
                 let stream = name.parse().ok()?;
                 let there = self.streams.binary_search(&stream).is_ok();
@@ -163,7 +179,7 @@ impl<'r> Tree<'r> {
                     _ => None,
                 }
             }
-            Node::Payload(_) | Node::Json(_) => None,
+            Node::Payload(_) | Node::Json(_) | Node::Capture => None,
         }
     }
 
@@ -172,6 +188,9 @@ impl<'r> Tree<'r> {
         match (node, at) {
             (Node::Root | Node::Stream(_), 0) => Some((node, ".".into())),
             (Node::Root | Node::Stream(_), 1) => Some((Node::Root, "..".into())),
+            (Node::Root, _) if self.capture.is_some() => {
+                (at == 2).then(|| (Node::Capture, extract::CAPTURE.into()))
+            }
             (Node::Root, _) => {
                 let stream = *self.streams.get(usize::try_from(at - 2).ok()?)?;
                 Some((Node::Stream(stream), extract::folder(stream)))
@@ -194,7 +213,7 @@ impl<'r> Tree<'r> {
                     false => (Node::Json(name.row), format!("{stem}.json")),
                 })
             }
-            (Node::Payload(_) | Node::Json(_), _) => None,
+            (Node::Payload(_) | Node::Json(_) | Node::Capture, _) => None,
         }
     }
 
@@ -204,6 +223,9 @@ impl<'r> Tree<'r> {
 
     /// Bytes of a file.
     pub fn read(&self, node: Node, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        if let (Node::Capture, Some(capture)) = (node, &self.capture) {
+            return capture.bytes(from, most);
+        }
         let (Node::Payload(number) | Node::Json(number)) = node else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
@@ -221,6 +243,10 @@ impl<'r> Tree<'r> {
     pub fn attributes(&self, node: Node) -> Option<FileAttr> {
         let (size, time) = match node {
             Node::Root | Node::Stream(_) => (0, self.recording.superblock().formatted),
+            Node::Capture => {
+                let capture = self.capture.as_ref()?;
+                (capture.len(), self.recording.superblock().formatted)
+            }
             Node::Payload(number) => {
                 let row = self.row(number)?;
                 (row.length.into(), row.time)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_packets: whole frames as blocks of a capture (pcapng), in chunks of whole pages.
+//
+// What:        puts 28 bytes in front of each frame and 4 or 20 behind it, which makes an Enhanced
+//              Packet Block of it, with the frames that were lost before it as an option. Blocks make
+//              a chunk; a chunk ends, by a block that readers pass over and that fills its last page,
+//              before the frame that would not fit into `cfg_pages`, `cfg_wait` cycles after it began,
+//              or when `cfg_enable` is low and no frame waits. A chunk is an extent: a word says its number, the number
+//              of its first frame, and how many frames were lost since the chunk before it began.
+// Handshake:   valid/ready, but a header that waits tells the time of each cycle, and gives way when
+//              its chunk must end. `m_axis_head` is a stream of its own: the beat that begins a chunk
+//              waits until the word before has been taken. While `active` is high frames belong here.
+// Latency:     1 cycle from a frame's first beat to itself, the header before it.
+// Throughput:  a beat in every cycle, and a cycle more for each frame: one of 64 bytes takes two. What
+//              lies behind a frame takes another cycle where it does not fit into the last beat. The
+//              end of a chunk takes 1 to 65.
+// Limits:      a frame longer than a chunk makes a longer one. The time is that at which the header
+//              leaves. 512-bit registers: none.
+// Does not implement: several interfaces, cutting frames off, the capture's first page.
+
+`default_nettype none
+
+module fb_net_packets
+  import fb_spec_pkg::*;
+#(
+    parameter int unsigned LostBits = 8,  // of what a frame says was lost before it, 1 to 32
+    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire cfg_enable,
+    input wire [7:0] cfg_pages,  // of a chunk; 0 is taken as 1
+    input wire [31:0] cfg_wait,  // cycles after which a chunk ends; 0: it waits until it is full
+    input wire [63:0] now,  // ns since 1970
+    output logic open,  // a chunk has begun and not ended
+    output logic active,  // frames that come belong here
+
+    // Whole frames, as fb_net_drop has them.
+    input  wire                       s_valid,
+    output logic                      s_ready,
+    input  wire  [USER_DATA_BITS-1:0] s_data,
+    input  wire  [               6:0] s_bytes,
+    input  wire                       s_first,
+    input  wire                       s_last,
+    input  wire  [              13:0] s_frame,  // bytes of the frame
+    input  wire  [      LostBits-1:0] s_lost,   // frames lost before it, that none before it told
+
+    // Bytes of chunks, as fb_net_pack takes them.
+    output logic                      m_valid,
+    input  wire                       m_ready,
+    output logic [USER_DATA_BITS-1:0] m_data,
+    output logic [               6:0] m_bytes,
+    output logic                      m_open,   // the beat begins a chunk
+    output logic                      m_close,  // the beat ends it
+
+    // One word a chunk, in the form of fb_net_sequence's.
+    output logic                m_axis_head_tvalid,
+    input  wire                 m_axis_head_tready,
+    output logic [HeadBits-1:0] m_axis_head_tdata,
+
+    output logic placed  // for one cycle, with the last beat of each frame
+);
+
+  localparam int unsigned Words = USER_BEAT_BYTES / 4;
+  localparam int unsigned WordBits = $clog2(Words) + 1;
+
+  typedef enum logic [1:0] {
+    HEADER,  // of the next frame, if there is one
+    FRAME,
+    TAIL,
+    PADDING
+  } state_e;
+
+  state_e state_q;
+  logic moves, first_q;
+  assign moves = m_valid && m_ready;
+
+  // ------------------------------------------------------------------------------- lengths, in words
+  localparam logic [15:0] LEAST = 16'(PCAPNG_PADDING_LEAST / 4);
+
+  logic [12:0] block, block_q;  // of a frame's block, options included
+  logic lossy, lossy_q;
+  logic [18:0] room_q, room, whole;  // left in the chunk besides the least padding, and all of it
+  logic [9:0] used_q;  // in the last page
+  logic [10:0] padding, left_q;
+  logic fits, due, waited_q;
+
+  assign lossy = s_lost != '0;
+  assign block = 13'((16'(s_frame) + 16'd3) >> 2) + 13'(PCAPNG_PACKET_BYTES / 4) +
+      (lossy ? 13'(PCAPNG_LOST_BYTES / 4) : '0);
+  assign whole = {1'b0, cfg_pages == '0 ? 8'd1 : cfg_pages, 10'd0} - 19'(LEAST);
+  assign room = open ? room_q : whole;
+  assign fits = 19'(block) <= room;
+  assign padding = 11'd1024 - 11'(used_q) + (11'd1024 - 11'(used_q) < 11'(LEAST) ? 11'd1024 : '0);
+
+  // ----------------------------------------------------------------------------------------- beats
+  logic begins, ends_here, head_free;
+  logic busy_q;  // what came before `cfg_enable` fell is not yet through
+  logic [WordBits-1:0] words;  // of the frame in this beat
+  logic [8*PCAPNG_LOST_BYTES-1:0] option;
+  logic [31:0] total;
+  logic [LostBits-1:0] lost_q;
+
+  assign active = cfg_enable || busy_q;
+  assign due = open && (waited_q || (s_valid ? !fits : !cfg_enable));
+  assign head_free = open || !m_axis_head_tvalid || m_axis_head_tready;
+  assign begins = state_q == HEADER && s_valid && !due && head_free;
+  assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);
+  assign ends_here = !lossy_q && words < WordBits'(Words);
+  assign total = {17'd0, block_q, 2'd0};
+  // Code, length, 64 bits, and the end of all options.
+  assign option = {32'd0, 64'(lost_q), 16'd8, PCAPNG_LOST_OPTION};
+
+  assign s_ready = state_q == FRAME && m_ready;
+  assign placed = s_valid && s_ready && s_last;
+  assign m_open = state_q == HEADER && !open;
+  assign m_close = state_q == PADDING && left_q <= 11'(Words);
+
+  always_comb begin : compose
+    m_valid = 1'b1;
+    m_data  = '0;
+    m_bytes = 7'(USER_BEAT_BYTES);
+    unique case (state_q)
+      HEADER: begin
+        m_valid = begins;
+        m_bytes = 7'(PCAPNG_PACKET_BYTES - 4);
+        m_data[32*0+:32] = PCAPNG_PACKET;
+        m_data[32*1+:32] = {17'd0, block, 2'd0};
+        m_data[32*3+:32] = now[63:32];
+        m_data[32*4+:32] = now[31:0];
+        m_data[32*5+:32] = 32'(s_frame);
+        m_data[32*6+:32] = 32'(s_frame);
+      end
+      FRAME: begin
+        m_valid = s_valid;
+        m_bytes = 7'({words + WordBits'(s_last && ends_here), 2'd0});
+        for (int i = 0; i < int'(USER_BEAT_BYTES); i++) begin
+          if (7'(i) < s_bytes) m_data[8*i+:8] = s_data[8*i+:8];
+          else if (s_last && WordBits'(i / 4) == words) m_data[8*i+:8] = total[8*(i%4)+:8];
+        end
+      end
+      TAIL: begin
+        m_bytes = lossy_q ? 7'(PCAPNG_LOST_BYTES + 4) : 7'd4;
+        m_data[31:0] = total;
+        if (lossy_q) m_data[32*5-1:0] = {total, option};
+      end
+      default: begin
+        if (m_close) m_bytes = 7'({left_q, 2'd0});
+        for (int i = 0; i < int'(Words); i++) begin
+          if (first_q && i == 0) m_data[32*i+:32] = PCAPNG_PADDING;
+          else if ((first_q && i == 1) || 11'(i + 1) == left_q) m_data[32*i+:32] = total;
+        end
+      end
+    endcase
+  end
+
+  // -------------------------------------------------------------------------------------- sequence
+  logic [31:0] age_q;
+
+  always_ff @(posedge clk) begin : follow
+    unique case (state_q)
+      HEADER: begin
+        left_q  <= padding;
+        block_q <= 13'(padding);
+        first_q <= 1'b1;
+        if (due) begin
+          state_q <= PADDING;
+        end else if (moves) begin
+          state_q <= FRAME;
+          block_q <= block;
+          lossy_q <= lossy;
+          lost_q  <= s_lost;
+          used_q  <= (open ? used_q : '0) + 10'(block);
+          room_q  <= fits ? room - 19'(block) : '0;
+          open    <= 1'b1;
+        end
+      end
+      FRAME: if (moves && s_last) state_q <= ends_here ? HEADER : TAIL;
+      TAIL:  if (moves) state_q <= HEADER;
+      default:
+      if (moves) begin
+        first_q <= 1'b0;
+        left_q  <= left_q - 11'(Words);
+        if (m_close) begin
+          state_q <= HEADER;
+          open <= 1'b0;
+        end
+      end
+    endcase
+    busy_q <= active && (s_valid || open || state_q != HEADER || m_axis_head_tvalid);
+    age_q <= open ? age_q + 1'b1 : '0;
+    waited_q <= open && (waited_q || (cfg_wait != '0 && age_q >= cfg_wait));
+    if (rst) begin
+      state_q <= HEADER;
+      open <= 1'b0;
+      busy_q <= 1'b0;
+      waited_q <= 1'b0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------- the word
+  logic [63:0] chunk_q, frame_q;  // numbers of the next ones
+  logic [47:0] lost_since_q, lost;  // frames, since the last chunk began
+
+  assign lost = lost_since_q + 48'(s_lost);
+
+  always_ff @(posedge clk) begin : count
+    if (moves && state_q == HEADER) begin
+      frame_q <= frame_q + 1'b1;
+      lost_since_q <= open ? lost : '0;
+    end
+    if (moves && m_open) chunk_q <= chunk_q + 1'b1;
+    if (rst || !active) begin
+      chunk_q <= '0;
+      frame_q <= '0;
+      lost_since_q <= '0;
+    end
+  end
+
+  always_ff @(posedge clk) begin : head
+    if (moves && m_open) begin
+      m_axis_head_tdata <= '0;
+      m_axis_head_tdata[8*FRAMING_BYTES+:64] <= 64'(lost);
+      m_axis_head_tdata[31:0] <= FRAMING_MAGIC;
+      m_axis_head_tdata[8*FRAMING_FLAGS_AT+:8] <= {
+        4'(FRAMING_VERSION), 4'(FRAMING_FIRST | FRAMING_LAST)
+      };
+      m_axis_head_tdata[8*FRAMING_SEQUENCE_AT+:64] <= frame_q;
+      m_axis_head_tdata[8*FRAMING_OBJECT_AT+:64] <= chunk_q;
+    end
+    m_axis_head_tvalid <= !rst && ((moves && m_open) ||
+                                   (m_axis_head_tvalid && !m_axis_head_tready));
+  end
+
+`ifndef SYNTHESIS
+  frame_from_its_beginning :
+  assert property (@(posedge clk) disable iff (rst) begins |-> s_first)
+  else $error("fb_net_packets (%m): a block begins in the middle of a frame");
+`endif
+
+  fb_axis_check #(
+      .Width(HeadBits),
+      .Name ("m_axis_head")
+  ) u_check_head (
+      .clk,
+      .rst,
+      .valid(m_axis_head_tvalid),
+      .ready(m_axis_head_tready),
+      .data (m_axis_head_tdata)
+  );
+
+endmodule
+
+`default_nettype wire
