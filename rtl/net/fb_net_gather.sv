@@ -21,7 +21,7 @@ module fb_net_gather
   import fb_spec_pkg::*;
 #(
     parameter int unsigned Streams = 4,  // rings, a power of two, 2 to 16
-    parameter int unsigned Beats = 1024,  // 64-byte beats of a ring, a power of two, 4 to 4096
+    parameter int unsigned Beats = 2048,  // 64-byte beats of a ring, a power of two, 4 to 4096
     localparam int unsigned StreamBits = $clog2(Streams),
     localparam int unsigned AddrBits = $clog2(Beats)
 ) (

@@ -21,7 +21,7 @@ module fb_net_receive
     parameter int unsigned Beats = 2048,  // 64-byte beats of memory, a power of two, 8 to 16384
     parameter int unsigned Frames = 1024,  // frames in it, a power of two, 4 to 1024, at most Beats
     parameter int unsigned Streams = 4,  // streams at once, a power of two, 2 to 16
-    parameter int unsigned StreamBeats = 1024,  // 64-byte beats of a ring for each of them, a power
+    parameter int unsigned StreamBeats = 2048,  // 64-byte beats of a ring for each of them, a power
                                                 // of two, 4 to 4096
     localparam int unsigned LevelBits = $clog2(Beats) + 1,
     localparam int unsigned HeldBits = $clog2(Streams * StreamBeats) + 1,

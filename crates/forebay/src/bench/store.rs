@@ -22,7 +22,7 @@ const METRES: u32 = 3;
 const PICTURE: u64 = 9_000_000;
 /// Bytes of the smallest objects that are measured.
 const SMALL: u64 = 4096;
-/// Bytes of the smallest parts into which frames of several senders are gathered, about half a ring.
+/// Few parts of what several senders send at once are smaller: a quarter of a ring.
 const PART: u64 = 32 << 10;
 /// Most bytes in objects of this size.
 const SMALL_BYTES: u64 = 32 << 20;
