@@ -41,6 +41,7 @@ NET_MODULES = [
     "fb_net_filter",
     "fb_net_strip",
     "fb_net_drop",
+    "fb_net_gather",
     "fb_net_sequence",
     "fb_net_packets",
     "fb_net_pack",

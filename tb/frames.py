@@ -35,6 +35,8 @@ def configure(dut, **others: int) -> None:
         "cfg_ip": number(OUR_IP),
         "cfg_port": PORT,
         "cfg_stream": STREAM,
+        "cfg_streams": 1,
+        "cfg_gather": 2**16,
         "cfg_giant": GIANT,
         "cfg_priority": 0,
         "cfg_class": 0,

@@ -18,7 +18,7 @@ extern "C" {
 #define NET__VERSION__MINOR_bm 0xff00
 #define NET__VERSION__MINOR_bp 8
 #define NET__VERSION__MINOR_bw 8
-#define NET__VERSION__MINOR_reset 0x1
+#define NET__VERSION__MINOR_reset 0x2
 #define NET__VERSION__MAJOR_bm 0xffff0000
 #define NET__VERSION__MAJOR_bp 16
 #define NET__VERSION__MAJOR_bw 16
@@ -35,6 +35,12 @@ extern "C" {
 #define NET__PARAMETERS__SEND_BEATS_bm 0xffff0000
 #define NET__PARAMETERS__SEND_BEATS_bp 16
 #define NET__PARAMETERS__SEND_BEATS_bw 16
+#define NET__PARAMETERS__STREAM_BEATS_bm 0xffff00000000
+#define NET__PARAMETERS__STREAM_BEATS_bp 32
+#define NET__PARAMETERS__STREAM_BEATS_bw 16
+#define NET__PARAMETERS__STREAMS_bm 0xff000000000000
+#define NET__PARAMETERS__STREAMS_bp 48
+#define NET__PARAMETERS__STREAMS_bw 8
 
 // reg - net::address
 #define NET__ADDRESS__MAC_bm 0xffffffffffff
@@ -183,6 +189,21 @@ extern "C" {
 #define NET__PACKETS__WAIT_CYCLES_bw 32
 #define NET__PACKETS__WAIT_CYCLES_reset 0x0
 
+// reg - net::streams
+#define NET__STREAMS__COUNT_bm 0x1f
+#define NET__STREAMS__COUNT_bp 0
+#define NET__STREAMS__COUNT_bw 5
+#define NET__STREAMS__COUNT_reset 0x1
+
+// reg - net::gather
+#define NET__GATHER__CYCLES_bm 0xffffffff
+#define NET__GATHER__CYCLES_bp 0
+#define NET__GATHER__CYCLES_bw 32
+#define NET__GATHER__CYCLES_reset 0x40000
+#define NET__GATHER__HELD_bm 0xffffffff00000000
+#define NET__GATHER__HELD_bp 32
+#define NET__GATHER__HELD_bw 32
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -212,7 +233,10 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t idle;
     uint8_t RESERVED_78_7f[0x8];
     uint64_t packets;
-    uint8_t RESERVED_88_1ff[0x178];
+    uint8_t RESERVED_88_8f[0x8];
+    uint64_t streams;
+    uint64_t gather;
+    uint8_t RESERVED_a0_1ff[0x160];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

@@ -18,6 +18,8 @@ UNANSWERED = 0x060
 CYCLES = 0x068
 IDLE = 0x070
 PACKETS = 0x080
+STREAMS = 0x090
+GATHER = 0x098
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -36,6 +38,8 @@ FIELDS = {
     "parameters": {
         "receive_beats": (15, 0),
         "send_beats": (31, 16),
+        "stream_beats": (47, 32),
+        "streams": (55, 48),
     },
     "address": {
         "mac": (47, 0),
@@ -97,10 +101,17 @@ FIELDS = {
         "pages": (15, 8),
         "wait_cycles": (63, 32),
     },
+    "streams": {
+        "count": (4, 0),
+    },
+    "gather": {
+        "cycles": (31, 0),
+        "held": (63, 32),
+    },
 }
 
 RESETS = {
-    "version": 0x314E424600000100,
+    "version": 0x314E424600000200,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,
@@ -109,4 +120,5 @@ RESETS = {
     "peer": 0x0,
     "send": 0x1600000000,
     "idle": 0x0,
+    "streams": 0x1,
 }

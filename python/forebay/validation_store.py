@@ -12,9 +12,17 @@ from forebay.validation_net import HEAD, Line
 BEGIN = "<!-- store: begin (python -m forebay.validation writes what follows) -->"
 END = "<!-- store: end -->"
 REPORT = "store"
-LEAST = {"objects_9mb": 0.995, "objects_4kib": 0.5, "samples_4kib": 0.5}
+LEAST = {
+    "objects_9mb": 0.995,
+    "objects_9mb_2_streams": 0.9,
+    "objects_9mb_4_streams": 0.9,
+    "objects_4kib": 0.5,
+    "samples_4kib": 0.5,
+}
 NAMES = {
     "objects_9mb": "objects of 9 MB",
+    "objects_9mb_2_streams": "objects of 9 MB of two streams at once",
+    "objects_9mb_4_streams": "objects of 9 MB of four streams at once",
     "objects_4kib": "objects of 4 KiB",
     "samples_4kib": "samples of 4 KiB",
 }

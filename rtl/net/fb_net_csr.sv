@@ -167,6 +167,8 @@ module fb_net_csr (
         logic cycles;
         logic idle;
         logic packets;
+        logic streams;
+        logic gather;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -203,6 +205,8 @@ module fb_net_csr (
         decoded_reg_strb.cycles = cpuif_req_masked & (cpuif_addr == 12'h68) & !cpuif_req_is_wr;
         decoded_reg_strb.idle = cpuif_req_masked & (cpuif_addr == 12'h70);
         decoded_reg_strb.packets = cpuif_req_masked & (cpuif_addr == 12'h80);
+        decoded_reg_strb.streams = cpuif_req_masked & (cpuif_addr == 12'h90);
+        decoded_reg_strb.gather = cpuif_req_masked & (cpuif_addr == 12'h98);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -348,6 +352,18 @@ module fb_net_csr (
                 logic load_next;
             } wait_cycles;
         } packets;
+        struct packed {
+            struct packed {
+                logic [4:0] next;
+                logic load_next;
+            } count;
+        } streams;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } cycles;
+        } gather;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -439,6 +455,16 @@ module fb_net_csr (
                 logic [31:0] value;
             } wait_cycles;
         } packets;
+        struct packed {
+            struct packed {
+                logic [4:0] value;
+            } count;
+        } streams;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } cycles;
+        } gather;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1004,6 +1030,55 @@ module fb_net_csr (
         end
     end
     assign hwif_out.packets.wait_cycles.value = field_storage.packets.wait_cycles.value;
+    // Field: net.streams.count
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.streams.count.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.streams && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[4:0] = decoded_wr_data[4:0];
+        end
+        field_combo.streams.count.next = next_c;
+        field_combo.streams.count.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.streams.count.value <= 5'h1;
+        end else begin
+            if(field_combo.streams.count.load_next) begin
+                field_storage.streams.count.value <= field_combo.streams.count.next;
+            end
+        end
+    end
+    assign hwif_out.streams.count.value = field_storage.streams.count.value;
+    // Field: net.gather.cycles
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.gather.cycles.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.gather && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.gather.cycles.next = next_c;
+        field_combo.gather.cycles.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.gather.cycles.value <= 32'h40000;
+        end else begin
+            if(field_combo.gather.cycles.load_next) begin
+                field_storage.gather.cycles.value <= field_combo.gather.cycles.next;
+            end
+        end
+    end
+    assign hwif_out.gather.cycles.value = field_storage.gather.cycles.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1081,13 +1156,15 @@ module fb_net_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h2;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h0;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h314e4246;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h8)) begin
             readback_data_var[ad_hi(12'h8)][15:0] = hwif_in.parameters.receive_beats.next;
             readback_data_var[ad_hi(12'h8)][31:16] = hwif_in.parameters.send_beats.next;
+            readback_data_var[ad_hi(12'h8)][47:32] = hwif_in.parameters.stream_beats.next;
+            readback_data_var[ad_hi(12'h8)][55:48] = hwif_in.parameters.streams.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h10)) begin
             readback_data_var[ad_hi(12'h10)][47:0] = field_storage.address.mac.value;
@@ -1148,6 +1225,13 @@ module fb_net_csr (
             readback_data_var[ad_hi(12'h80)][1] = hwif_in.packets.open.next;
             readback_data_var[ad_hi(12'h80)][15:8] = field_storage.packets.pages.value;
             readback_data_var[ad_hi(12'h80)][63:32] = field_storage.packets.wait_cycles.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h90)) begin
+            readback_data_var[ad_hi(12'h90)][4:0] = field_storage.streams.count.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h98)) begin
+            readback_data_var[ad_hi(12'h98)][31:0] = field_storage.gather.cycles.value;
+            readback_data_var[ad_hi(12'h98)][63:32] = hwif_in.gather.held.next;
         end
         readback_data_rt_c = readback_data_var;
     end

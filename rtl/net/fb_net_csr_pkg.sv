@@ -24,8 +24,18 @@ package fb_net_csr_pkg;
     } net__parameters__send_beats__in_t;
 
     typedef struct packed {
+        logic [15:0] next;
+    } net__parameters__stream_beats__in_t;
+
+    typedef struct packed {
+        logic [7:0] next;
+    } net__parameters__streams__in_t;
+
+    typedef struct packed {
         net__parameters__receive_beats__in_t receive_beats;
         net__parameters__send_beats__in_t send_beats;
+        net__parameters__stream_beats__in_t stream_beats;
+        net__parameters__streams__in_t streams;
     } net__parameters__in_t;
 
     typedef struct packed {
@@ -92,6 +102,14 @@ package fb_net_csr_pkg;
     } net__packets__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } net__gather__held__in_t;
+
+    typedef struct packed {
+        net__gather__held__in_t held;
+    } net__gather__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -111,6 +129,7 @@ package fb_net_csr_pkg;
         net__unanswered__in_t unanswered;
         net__cycles__in_t cycles;
         net__packets__in_t packets;
+        net__gather__in_t gather;
         net__arrivals__in_t arrivals;
         net__places__in_t places;
     } net__in_t;
@@ -258,6 +277,22 @@ package fb_net_csr_pkg;
     } net__packets__out_t;
 
     typedef struct packed {
+        logic [4:0] value;
+    } net__streams__count__out_t;
+
+    typedef struct packed {
+        net__streams__count__out_t count;
+    } net__streams__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } net__gather__cycles__out_t;
+
+    typedef struct packed {
+        net__gather__cycles__out_t cycles;
+    } net__gather__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -283,6 +318,8 @@ package fb_net_csr_pkg;
         net__send__out_t send;
         net__idle__out_t idle;
         net__packets__out_t packets;
+        net__streams__out_t streams;
+        net__gather__out_t gather;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

@@ -21,6 +21,9 @@ module fb_net_port
     parameter int unsigned ReceiveBeats = 2048,  // memory for frames received, in 64 bytes, a power of
                                                  // two, 256 to 16384
     parameter int unsigned SendBeats = 512,  // for frames to be sent, the same
+    parameter int unsigned Streams = 4,  // streams received at once, a power of two, 2 to 16
+    parameter int unsigned StreamBeats = 2048,  // memory of each of them, in 64 bytes, a power of
+                                                // two, 4 to 4096
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
 ) (
     input wire clk_mac,
@@ -135,10 +138,13 @@ module fb_net_port
   logic [13:0] frame_bytes, arrived_bytes, placed_bytes;
   logic [LevelBits-1:0] level;
   logic packets_open;
+  logic [$clog2(Streams * StreamBeats):0] held;
 
   fb_net_receive #(
-      .Beats (ReceiveBeats),
-      .Frames(ReceiveBeats > 2048 ? 1024 : ReceiveBeats / 2)
+      .Beats(ReceiveBeats),
+      .Frames(ReceiveBeats > 2048 ? 1024 : ReceiveBeats / 2),
+      .Streams(Streams),
+      .StreamBeats(StreamBeats)
   ) u_receive (
       .clk_mac,
       .rst_mac,
@@ -146,6 +152,8 @@ module fb_net_port
       .cfg_ip(out.filter.ip.value),
       .cfg_port(out.filter.port.value),
       .cfg_stream(out.filter.stream.value),
+      .cfg_streams(out.streams.count.value),
+      .cfg_gather(out.gather.cycles.value),
       .cfg_idle(out.idle.cycles.value),
       .cfg_giant(out.limit.frame.value),
       .cfg_priority(out.pause_control.by_class.value),
@@ -186,7 +194,8 @@ module fb_net_port
       .m_axis_head_tdata,
       .placed,
       .place,
-      .placed_bytes
+      .placed_bytes,
+      .held
   );
 
   // ------------------------------------------------------------------------------------- transmit
@@ -409,6 +418,9 @@ module fb_net_port
 
   assign in.parameters.receive_beats.next = 16'(ReceiveBeats);
   assign in.parameters.send_beats.next = 16'(SendBeats);
+  assign in.parameters.streams.next = 8'(Streams);
+  assign in.parameters.stream_beats.next = 16'(StreamBeats);
+  assign in.gather.held.next = 32'(held);
   assign in.memory.held.next = 16'(level_q);
   assign in.memory.most.next = 16'(core_most_q);
   assign in.pause_sent.xoff.next = counts[0];

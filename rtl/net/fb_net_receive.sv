@@ -2,14 +2,14 @@
 //
 // fb_net_receive: from the MAC to objects.
 //
-// What:        filter and strip at line rate, drop as the memory between the two clocks, sequence
-//              or packets, and pack behind it. What became of each frame is told twice, once on each side: as an
+// What:        filter and strip at line rate, drop as the memory between the two clocks, gather and
+//              sequence, or packets, and pack behind it. What became of each frame is told twice, once on each side: as an
 //              arrival, and for datagrams as a place.
 // Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_echo.
-// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 4 cycles of clk.
+// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 6 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
 // Limits:      both resets are held together for four cycles of the slower clock. Settings are
-//              stable before the resets end. 512-bit registers: eight.
+//              stable before the resets end. 512-bit registers: nine.
 // Does not implement: counters (fb_net_tally), pause (fb_net_pause_out looks at `level`).
 
 `default_nettype none
@@ -20,7 +20,11 @@ module fb_net_receive
 #(
     parameter int unsigned Beats = 2048,  // 64-byte beats of memory, a power of two, 8 to 16384
     parameter int unsigned Frames = 1024,  // frames in it, a power of two, 4 to 1024, at most Beats
+    parameter int unsigned Streams = 4,  // streams at once, a power of two, 2 to 16
+    parameter int unsigned StreamBeats = 2048,  // 64-byte beats of a ring for each of them, a power
+                                                // of two, 4 to 4096
     localparam int unsigned LevelBits = $clog2(Beats) + 1,
+    localparam int unsigned HeldBits = $clog2(Streams * StreamBeats) + 1,
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
 ) (
     input wire clk_mac,
@@ -29,7 +33,9 @@ module fb_net_receive
     input wire [47:0] cfg_mac,       // our addresses
     input wire [31:0] cfg_ip,
     input wire [15:0] cfg_port,      // UDP port that is ours
-    input wire [15:0] cfg_stream,    // stream that is taken
+    input wire [15:0] cfg_stream,    // the first stream that is taken
+    input wire [ 4:0] cfg_streams,   // how many are, from that one on
+    input wire [31:0] cfg_gather,    // cycles of clk after which a stream that waits is late
     input wire [31:0] cfg_idle,      // cycles of clk without a frame that end an extent; 0: none do
     input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
     input wire        cfg_priority,  // priority pause counts, not pause
@@ -62,22 +68,23 @@ module fb_net_receive
     output logic [13:0] arrived_bytes,
 
     // In clk: objects, what is to be known of each extent, what became of a datagram.
-    input  wire                        clk,
-    input  wire                        rst,
-    input  wire  [               63:0] now,                   // ns since 1970, for packets
-    output logic                       packets_open,          // a chunk has begun and not ended
-    output logic                       m_axis_object_tvalid,
-    input  wire                        m_axis_object_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    input wire clk,
+    input wire rst,
+    input wire [63:0] now,  // ns since 1970, for packets
+    output logic packets_open,  // a chunk has begun and not ended
+    output logic m_axis_object_tvalid,
+    input wire m_axis_object_tready,
+    output logic [USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
-    output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser,
-    output logic                       m_axis_head_tvalid,
-    input  wire                        m_axis_head_tready,
-    output logic [       HeadBits-1:0] m_axis_head_tdata,
-    output logic                       placed,
-    output logic [                3:0] place,                 // PLACE_*
-    output logic [               13:0] placed_bytes
+    output logic m_axis_object_tlast,
+    output logic m_axis_object_tuser,
+    output logic m_axis_head_tvalid,
+    input wire m_axis_head_tready,
+    output logic [HeadBits-1:0] m_axis_head_tdata,
+    output logic placed,
+    output logic [3:0] place,  // PLACE_*
+    output logic [13:0] placed_bytes,
+    output logic [HeldBits-1:0] held  // beats that wait for their stream's turn
 );
 
   fb_net_filter u_filter (
@@ -186,26 +193,65 @@ module fb_net_receive
   logic [USER_DATA_BITS-1:0] packets_data;
   logic [6:0] packets_bytes;
   logic [HeadBits-1:0] packets_head, sequence_head;
-  logic sequence_valid, sequence_ready, sequence_upper, sequence_open, sequence_close;
+  logic sequence_valid, sequence_upper, sequence_open, sequence_close;
   logic sequence_whole, sequence_within, sequence_word, sequence_placed;
   logic [USER_DATA_BITS-1:0] sequence_data;
   logic [6:0] sequence_bytes;
   logic [3:0] sequence_place;
-  logic pack_ready;
+  logic [13:0] sequence_frame;
+  logic gather_ready, pack_ready;
+  logic turn_valid, turn_ready, turn_first, turn_last, turn_raw, turn_ours;
+  logic [USER_DATA_BITS-1:0] turn_data;
+  logic [6:0] turn_bytes;
+  logic [13:0] turn_frame;
+  logic [$clog2(Streams)-1:0] turn_stream;
 
-  fb_net_sequence u_sequence (
+  fb_net_gather #(
+      .Streams(Streams),
+      .Beats  (StreamBeats)
+  ) u_gather (
       .clk,
       .rst,
       .cfg_stream,
+      .cfg_streams,
+      .cfg_gather,
+      .s_valid (drop_valid && !packets),
+      .s_ready (gather_ready),
+      .s_data  (drop_data),
+      .s_bytes (drop_bytes),
+      .s_first (drop_first),
+      .s_last  (drop_last),
+      .s_raw   (drop_raw),
+      .s_frame (drop_frame),
+      .m_valid (turn_valid),
+      .m_ready (turn_ready),
+      .m_data  (turn_data),
+      .m_bytes (turn_bytes),
+      .m_first (turn_first),
+      .m_last  (turn_last),
+      .m_raw   (turn_raw),
+      .m_frame (turn_frame),
+      .m_ours  (turn_ours),
+      .m_stream(turn_stream),
+      .held
+  );
+
+  fb_net_sequence #(
+      .Streams(Streams)
+  ) u_sequence (
+      .clk,
+      .rst,
       .cfg_idle,
-      .s_valid(drop_valid && !packets),
-      .s_ready(sequence_ready),
-      .s_data(drop_data),
-      .s_bytes(drop_bytes),
-      .s_first(drop_first),
-      .s_last(drop_last),
-      .s_raw(drop_raw),
-      .s_frame(drop_frame),
+      .s_valid(turn_valid),
+      .s_ready(turn_ready),
+      .s_data(turn_data),
+      .s_bytes(turn_bytes),
+      .s_first(turn_first),
+      .s_last(turn_last),
+      .s_raw(turn_raw),
+      .s_frame(turn_frame),
+      .s_ours(turn_ours),
+      .s_stream(turn_stream),
       .m_valid(sequence_valid),
       .m_ready(pack_ready && !packets),
       .m_data(sequence_data),
@@ -220,7 +266,7 @@ module fb_net_receive
       .m_axis_head_tdata(sequence_head),
       .placed(sequence_placed),
       .place(sequence_place),
-      .placed_bytes
+      .placed_bytes(sequence_frame)
   );
 
   fb_net_packets #(
@@ -254,9 +300,10 @@ module fb_net_receive
       .placed(packets_placed)
   );
 
-  assign drop_ready = packets ? packets_ready : sequence_ready;
+  assign drop_ready = packets ? packets_ready : gather_ready;
   assign placed = packets_placed || sequence_placed;
   assign place = packets ? PLACE_DELIVERED : sequence_place;
+  assign placed_bytes = packets ? drop_frame : sequence_frame;
   assign m_axis_head_tvalid = packets_word || sequence_word;
   assign m_axis_head_tdata = sequence_word ? sequence_head : packets_head;
 

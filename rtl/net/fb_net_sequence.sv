@@ -2,17 +2,17 @@
 //
 // fb_net_sequence: which frame follows which.
 //
-// What:        reads the header in front of each payload, takes the frames that are due or further,
-//              refuses the others, and says where an extent begins and ends: at the latest when no
-//              frame has come for `cfg_idle` cycles. The rule stands in docs/modules/net.md. The last
-//              64 numbers are remembered, so that a frame that comes late is told from one that comes
-//              twice.
+// What:        reads the header in front of each payload, takes the frames that are due or further
+//              in their stream, refuses the others, and says where an extent begins and ends: at the
+//              latest when a frame of another stream is taken, or none has come for `cfg_idle`
+//              cycles. The rule stands in docs/modules/net.md. The last 64 numbers of each stream are
+//              remembered, so that a frame that comes late is told from one that comes twice.
 // Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
 //              own: a beat that begins an extent waits until the word before has been taken.
 // Latency:     0 cycles; 1 to the head.
 // Throughput:  a beat in every cycle, a frame in every cycle, in every second one where each begins an
 //              extent. A refused frame takes its beats' time.
-// Limits:      one stream. `cfg_stream` changes only while no frame is there. 512-bit registers: none.
+// Limits:      one extent is open at a time. 512-bit registers: none.
 // Does not implement: putting frames back into order.
 
 `default_nettype none
@@ -20,15 +20,16 @@
 module fb_net_sequence
   import fb_spec_pkg::*;
 #(
+    parameter int unsigned Streams = 4,  // streams told apart, a power of two, 2 to 16
+    localparam int unsigned StreamBits = $clog2(Streams),
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
 ) (
     input wire clk,
     input wire rst,
 
-    input wire [15:0] cfg_stream,
-    input wire [31:0] cfg_idle,    // cycles without a frame that end an extent; 0: none do
+    input wire [31:0] cfg_idle,  // cycles without a frame that end an extent; 0: none do
 
-    // Datagrams, as fb_net_drop has them.
+    // Datagrams, as fb_net_gather has them.
     input  wire                       s_valid,
     output logic                      s_ready,
     input  wire  [USER_DATA_BITS-1:0] s_data,
@@ -37,6 +38,8 @@ module fb_net_sequence
     input  wire                       s_last,
     input  wire                       s_raw,    // what goes past the object is filling
     input  wire  [              13:0] s_frame,  // bytes of the frame that brought it
+    input  wire                       s_ours,   // it is of a stream that is taken ...
+    input  wire  [    StreamBits-1:0] s_stream, // ... of this one
 
     // Payload, as fb_net_pack takes it.
     output logic                      m_valid,
@@ -63,6 +66,10 @@ module fb_net_sequence
   localparam int unsigned HeaderBits = 8 * FRAMING_BYTES;
   localparam int unsigned Window = 64;  // numbers remembered
 
+  if (Streams < 2 || Streams > 16 || (Streams & (Streams - 1)) != 0) begin : gen_bad_streams
+    $fatal(1, "fb_net_sequence (%m): Streams=%0d must be a power of two from 2 to 16", Streams);
+  end
+
   // -------------------------------------------------------------------------------------- header
   logic [HeaderBits-1:0] header;
   logic [3:0] flags;
@@ -83,60 +90,114 @@ module fb_net_sequence
       (flags & ~(FRAMING_FIRST | FRAMING_LAST)) == '0 &&
       s_bytes > 7'(FRAMING_BYTES) && !(first && position == '0);
 
+  logic taking;  // the frame's payload goes on
+  logic moves;  // a beat is taken
+  logic begins;  // the first one of a frame whose payload goes on
+
   // -------------------------------------------------------------------------------------- number
-  logic known_q;  // there was a frame
-  logic [7:0] session_q;
-  logic [63:0] due_q;
-  logic [Window-1:0] taken_q;  // bit n: the frame of number due - 1 - n was taken
+  // What is known of the frames of a stream.
+  typedef struct packed {
+    logic [7:0] session;
+    logic [63:0] due;
+    logic [Window-1:0] taken;  // bit n: the frame of number due - 1 - n was taken
+  } order_t;
+
+  logic [Streams-1:0] known_q;  // there was a frame
+  order_t order, order_next;
   logic [63:0] ahead, behind;
   logic anew;
   logic [3:0] judged;
 
-  assign anew   = !known_q || session != session_q;
-  assign ahead  = sequence_number - due_q;
+  fb_common_ram #(
+      .Width($bits(order_t)),
+      .Depth(Streams)
+  ) u_orders (
+      .clk,
+      .we(begins),
+      .waddr(s_stream),
+      .wdata(order_next),
+      .raddr(s_stream),
+      .rdata(order)
+  );
+
+  assign anew = !known_q[s_stream] || session != order.session;
+  assign ahead = sequence_number - order.due;
   assign behind = ~ahead;  // due - 1 - number
+  assign order_next.session = session;
+  assign order_next.due = sequence_number + 1'b1;
+  assign order_next.taken = anew || ahead >= 64'(Window - 1) ? Window'(1) :
+      (order.taken << ahead[5:0]) << 1 | Window'(1);
 
   always_comb begin : judge
     if (!header_good) judged = PLACE_HEADER;
-    else if (header[8*FRAMING_STREAM_AT+:16] != cfg_stream) judged = PLACE_STREAM;
+    else if (!s_ours) judged = PLACE_STREAM;
     else if (anew || !ahead[63]) judged = PLACE_DELIVERED;
     else if (behind >= 64'(Window)) judged = PLACE_OLD;
-    else if (taken_q[behind[5:0]]) judged = PLACE_DUPLICATE;
+    else if (order.taken[behind[5:0]]) judged = PLACE_DUPLICATE;
     else judged = PLACE_LATE;
   end
 
-  // -------------------------------------------------------------------------------------- extent
-  logic open_q;
-  logic [63:0] object_q, next_q;  // the object, the offset at which it goes on
-  logic whole_q;  // it has come from its first byte on ...
-  logic [63:0] left_q;  // ... and so many bytes are to come
-  logic ends_q;  // its frame has the flag
-  logic [31:0] idle_q;  // cycles since the last frame
-  logic inside_q;  // its end is still to come
+  // -------------------------------------------------------------------------------------- object
+  // What is known of the object of a stream, whichever extents it comes in.
+  typedef struct packed {
+    logic [63:0] number;
+    logic [63:0] next;     // the offset at which it goes on
+    logic [63:0] left;     // bytes to come,
+    logic        counted;  // where it has come from its first byte on without a gap
+  } object_t;
 
-  logic opens, ends, whole, trims;
+  logic [Streams-1:0] unfinished_q;  // it has not ended
+  object_t state, state_next;
+  logic goes_on, counted, ends, ends_q, trims;
   logic [63:0] left, offset, missing;
   logic [6:0] there;
 
-  assign opens = !(open_q && !anew && ahead == '0 && !first && object == object_q &&
-                   position == next_q);
+  fb_common_ram #(
+      .Width($bits(object_t)),
+      .Depth(Streams)
+  ) u_objects (
+      .clk,
+      .we(moves && taking),
+      .waddr(s_stream),
+      .wdata(state_next),
+      .raddr(s_stream),
+      .rdata(state)
+  );
+
+  assign goes_on = unfinished_q[s_stream] && !anew && ahead == '0 && !first &&
+      object == state.number && position == state.next;
   assign missing = anew ? '0 : ahead;
   assign ends = s_first ? last : ends_q;
-  assign whole = s_first && opens ? first : whole_q;
-  assign left = s_first && opens ? position : left_q;
+  assign counted = s_first ? first || (goes_on && state.counted) : state.counted;
+  assign left = s_first && first ? position : state.left;
   assign there = s_first ? s_bytes - 7'(FRAMING_BYTES) : s_bytes;
   // Only a frame of one beat can have been filled up to the least length.
-  assign trims = s_raw && s_first && s_last && whole && left != '0 && left < 64'(there);
-  assign offset = s_first ? (first ? '0 : position) : next_q;
+  assign trims = s_raw && s_first && s_last && counted && left != '0 && left < 64'(there);
+  assign offset = s_first ? (first ? '0 : position) : state.next;
+  assign state_next.number = s_first ? object : state.number;
+  assign state_next.next = offset + 64'(m_bytes);
+  assign state_next.left = left - 64'(m_bytes);
+  assign state_next.counted = counted;
+
+  // -------------------------------------------------------------------------------------- extent
+  logic open_q;
+  logic [StreamBits-1:0] open_stream_q;
+  logic begun, begun_q;  // it begins with its object's first byte
+  logic [31:0] idle_q;  // cycles since the last frame
+  logic inside_q;  // its end is still to come
+  logic opens;
+
+  assign opens = !(goes_on && open_q && open_stream_q == s_stream);
+  assign begun = s_first && opens ? first : begun_q;
 
   // ---------------------------------------------------------------------------------------- beats
-  logic taking_q, taking;  // the frame's payload goes on
-  logic head_free, moves;
+  logic taking_q, head_free;
 
   assign taking = s_first ? judged == PLACE_DELIVERED : taking_q;
   assign head_free = !m_axis_head_tvalid || !(s_first && opens);
   assign s_ready = !taking || (m_ready && head_free);
   assign moves = s_valid && s_ready;
+  assign begins = moves && s_first && taking;
 
   assign m_valid = s_valid && taking && head_free;
   assign m_data = s_data;
@@ -144,7 +205,7 @@ module fb_net_sequence
   assign m_bytes = trims ? 7'(left) : there;
   assign m_open = s_first && opens;
   assign m_close = s_last && ends;
-  assign m_whole = whole && left == 64'(m_bytes);
+  assign m_whole = begun && left == 64'(m_bytes);
   assign m_within = open_q;
 
   logic [3:0] judged_q;
@@ -157,35 +218,31 @@ module fb_net_sequence
       taking_q <= taking;
       judged_q <= judged;
     end
-    if (moves && s_first && taking) begin
-      known_q <= 1'b1;
-      session_q <= session;
-      due_q <= sequence_number + 1'b1;
-      taken_q <= anew || ahead >= 64'(Window - 1) ? Window'(1) :
-          (taken_q << ahead[5:0]) << 1 | Window'(1);
-      object_q <= object;
+    if (begins) begin
+      known_q[s_stream] <= 1'b1;
       ends_q <= last;
+      open_stream_q <= s_stream;
     end
     if (moves) inside_q <= !s_last;
     idle_q <= s_valid || inside_q || !open_q ? '0 : idle_q + 1'b1;
     if (moves && taking) begin
-      whole_q <= whole;
-      left_q  <= left - 64'(m_bytes);
-      next_q  <= offset + 64'(m_bytes);
-      open_q  <= !m_close;
+      begun_q <= begun;
+      open_q <= !m_close;
+      unfinished_q[s_stream] <= !m_close;
     end else if (cfg_idle != '0 && idle_q >= cfg_idle && !s_valid) begin
       open_q <= 1'b0;
     end
     if (rst) begin
-      known_q  <= 1'b0;
-      open_q   <= 1'b0;
+      known_q <= '0;
+      unfinished_q <= '0;
+      open_q <= 1'b0;
       inside_q <= 1'b0;
     end
   end
 
   always_ff @(posedge clk) begin : head
-    if (moves && m_open && taking) m_axis_head_tdata <= {missing, header};
-    m_axis_head_tvalid <= !rst && ((moves && m_open && taking) ||
+    if (begins && opens) m_axis_head_tdata <= {missing, header};
+    m_axis_head_tvalid <= !rst && ((begins && opens) ||
                                    (m_axis_head_tvalid && !m_axis_head_tready));
   end
 

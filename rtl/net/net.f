@@ -6,6 +6,7 @@ rtl/net/fb_net_pkg.sv
 rtl/net/fb_net_parse.sv
 rtl/net/fb_net_filter.sv
 rtl/net/fb_net_strip.sv
+rtl/net/fb_net_gather.sv
 rtl/net/fb_net_sequence.sv
 rtl/net/fb_net_packets.sv
 rtl/net/fb_net_pack.sv

@@ -51,6 +51,7 @@ fn net_settings() -> NetSettings {
         ip: to.ip,
         port: to.port,
         stream: 0,
+        streams: 1,
         frame_bytes: 9018,
         pause: Some(Thresholds {
             xoff: 1024,

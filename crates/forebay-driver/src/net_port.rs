@@ -10,12 +10,18 @@ use crate::bus::{Bus, PciAddress};
 use crate::error::Error;
 use crate::registers::Registers;
 
+/// Cycles after which a stream that waits is let through: about a millisecond, in which a stream of
+/// a tenth of the line fills its ring many times, and is let through for that.
+const GATHER_CYCLES: u64 = 1 << 18;
+
 /// Handle of a network side.
 #[derive(Clone, Debug)]
 pub struct NetPort {
     registers: Registers,
     /// 64-byte beats of memory for frames received.
     receive_beats: u64,
+    /// Streams that can be received at once.
+    streams: u64,
 }
 
 /// When silence is asked for.
@@ -41,8 +47,10 @@ pub struct NetSettings {
     pub ip: [u8; 4],
     /// The UDP port that is ours.
     pub port: u16,
-    /// The stream that is taken.
+    /// The first stream that is taken.
     pub stream: u16,
+    /// How many are, from that one on.
+    pub streams: u8,
     /// Bytes of the longest frame, without its check sequence.
     pub frame_bytes: u16,
     /// When silence is asked for; none: never.
@@ -163,6 +171,7 @@ impl NetPort {
         Ok(Some(Self {
             registers,
             receive_beats: regs::parameters::RECEIVE_BEATS.get(parameters),
+            streams: regs::parameters::STREAMS.get(parameters),
         }))
     }
 
@@ -182,6 +191,7 @@ impl NetPort {
         at_most("bytes of the longest frame", settings.frame_bytes, 16_382)?;
         at_most("the class of priority pause", class.unwrap_or_default(), 7)?;
         at_most("the pause watchdog in quanta", watchdog, (1 << 24) - 1)?;
+        self.check_streams(settings)?;
         let thresholds = match pause {
             Some(thresholds) => self.thresholds(thresholds)?,
             None => regs::pause::RESET,
@@ -196,12 +206,30 @@ impl NetPort {
         let writes = [
             (regs::address::OFFSET, mac_number(settings.mac)),
             (regs::filter::OFFSET, filter),
+            (regs::streams::OFFSET, settings.streams.into()),
+            (
+                regs::gather::OFFSET,
+                regs::gather::CYCLES.put(GATHER_CYCLES),
+            ),
             (regs::limit::OFFSET, settings.frame_bytes.into()),
             (regs::pause::OFFSET, thresholds),
             (regs::idle::OFFSET, settings.idle_cycles.into()),
             (regs::pause_control::OFFSET, control),
         ];
         self.registers.write_all(bus, &writes)
+    }
+
+    fn check_streams(&self, settings: &NetSettings) -> Result<(), Error> {
+        let (first, count) = (u64::from(settings.stream), u64::from(settings.streams));
+        if count == 0 {
+            return Err(Error::Parameter {
+                parameter: "the number of streams",
+                value: 0,
+                limit: "one or more are taken".into(),
+            });
+        }
+        at_most("the number of streams", count, self.streams)?;
+        at_most("the last stream", first + count - 1, u16::MAX.into())
     }
 
     /// The register, if the thresholds do not contradict each other.
@@ -272,6 +300,16 @@ impl NetPort {
         ))
     }
 
+    /// 64-byte beats received that have not gone on: in the memory for frames, or behind it until it
+    /// is their stream's turn.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn held(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+        let gather = self.registers.read(bus, regs::gather::OFFSET)?;
+        Ok(self.memory(bus)?.0 + regs::gather::HELD.get(gather))
+    }
+
     /// All counters.
     ///
     /// # Errors
@@ -320,20 +358,30 @@ impl NetPort {
         self.registers.write(bus, regs::idle::OFFSET, cycles)
     }
 
-    /// Waits until the memory for frames received is empty, and stays so for a while.
+    /// Changes after how many cycles of the core's clock a stream that waits for another one's object
+    /// to end is let through in the middle of it.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn set_gather(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
+        let cycles = regs::gather::CYCLES.put(cycles.into());
+        self.registers.write(bus, regs::gather::OFFSET, cycles)
+    }
+
+    /// Waits until nothing is held of what was received.
     ///
     /// # Errors
     /// It is not within `limit`, or the bus fails.
     pub fn drain(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
         let mut held = 0;
         let drained = crate::poll::wait(bus, limit, |bus| {
-            held = self.memory(bus)?.0;
+            held = self.held(bus)?;
             Ok((held == 0).then_some(()))
         })?;
         drained.ok_or_else(|| Error::Timeout {
             what: "taking the frames received",
             limit,
-            seen: format!("{held} beats of 64 bytes are still in the memory"),
+            seen: format!("{held} beats of 64 bytes are still held"),
             remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
         })
     }
@@ -404,6 +452,34 @@ mod tests {
         NetPort {
             registers: Registers::new(PciAddress::new(1, 0, 0), 0, 0),
             receive_beats: 2048,
+            streams: 4,
+        }
+    }
+
+    #[test]
+    fn streams_that_cannot_be_are_refused() {
+        let settings = |stream, streams| NetSettings {
+            mac: [2; 6],
+            ip: [10, 0, 0, 2],
+            port: 1,
+            stream,
+            streams,
+            frame_bytes: 9018,
+            pause: None,
+            class: None,
+            watchdog: 0,
+            idle_cycles: 0,
+        };
+        for (stream, streams) in [(0, 1), (0, 4), (65_535, 1), (65_532, 4)] {
+            let good = port().check_streams(&settings(stream, streams));
+            assert!(good.is_ok(), "{stream} {streams}");
+        }
+        for (stream, streams) in [(0, 0), (0, 5), (65_535, 2), (0, 255), (65_533, 4)] {
+            let bad = port().check_streams(&settings(stream, streams));
+            assert!(
+                matches!(bad, Err(Error::Parameter { .. })),
+                "{stream} {streams}"
+            );
         }
     }
 

@@ -8,6 +8,7 @@ sends are for its own transmit side. So nothing may be lost, however slow the re
 from __future__ import annotations
 
 import random
+import struct
 
 import cocotb
 import pytest
@@ -21,11 +22,12 @@ from scapy.packet import Raw
 import frames
 import harness
 from forebay import spec
-from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, Sender, ether, udp, wire
+from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM, Sender, ether, udp, wire
 from netport import CORE_PS, LINE, MAC_PS, PATIENCE_US, PAYLOAD, Bench
 from runner import simulate
 
 BEATS = 1024
+STREAM_BEATS = 256
 
 
 @cocotb.test()
@@ -130,7 +132,53 @@ async def parameters(dut) -> None:
     version = await bench.get("version")
     assert (version >> 32).to_bytes(4, "little") == b"FBN1"
     found = await bench.get("parameters")
-    assert (found & 0xFFFF, found >> 16) == (BEATS, 256)
+    assert struct.unpack("<HHHBB", found.to_bytes(8, "little")) == (BEATS, 256, STREAM_BEATS, 4, 0)
+
+
+@cocotb.test()
+@cocotb.parametrize(taken=[1, 3, 31])
+async def several_streams(dut, taken: int) -> None:
+    """So many streams as the register says, from that of the filter on; the others are counted."""
+    bench = Bench(dut)
+    await bench.start(streams=taken)
+    ours = min(taken, 4)
+    size, parts = 20_000, {stream: [] for stream in range(6)}
+    queues, sent = [], {}
+    for n in parts:
+        sent[n] = random.randbytes(size)
+        queues.append(Sender(stream=STREAM + n).datagrams(n, sent[n], PAYLOAD))
+    for turn in zip(*queues, strict=True):
+        for datagram in turn:
+            bench.hand(wire(udp(datagram)))
+    await bench.settle()
+    _, places = await bench.sums()
+    assert places[spec.PLACE_DELIVERED][0] == ours * len(queues[0])
+    assert places[spec.PLACE_STREAM][0] == (6 - ours) * len(queues[0])
+    assert await bench.get("gather") == 262_144  # nothing waits in the rings
+    while not bench.objects.empty():
+        content, _ = await bench.object()
+        _, number, _, missing = bench.head()
+        assert missing == 0
+        parts[number].append(content)
+    assert {n: b"".join(found) for n, found in parts.items()} == {
+        n: sent[n] if n < ours else b"" for n in parts
+    }
+
+
+@cocotb.test()
+async def rings_are_counted(dut) -> None:
+    """What waits for its stream's turn is counted, so that software sees when all is through."""
+    bench = Bench(dut)
+    await bench.start(streams=2, gather=2**32 - 1)
+    first, second = (Sender(stream=STREAM + n).datagrams(n, bytes(3000), PAYLOAD) for n in (0, 1))
+    bench.hand(wire(udp(first[0])))
+    bench.hand(wire(udp(second[0])))
+    await bench.settle()
+    beats = -(-len(second[0]) // spec.USER_BEAT_BYTES)
+    assert await bench.get("gather") >> 32 == beats
+    await bench.put("gather", 100)
+    await Timer(2, "us")
+    assert await bench.get("gather") >> 32 == 0
 
 
 @harness.provocation
@@ -155,7 +203,11 @@ async def core_stands_still(dut) -> None:
 @pytest.mark.parametrize("beats", [BEATS])
 def test_port(beats: int) -> None:
     """Run all coroutines."""
-    simulate(__file__, "fb_net_port", {"ReceiveBeats": beats, "SendBeats": 256})
+    simulate(
+        __file__,
+        "fb_net_port",
+        {"ReceiveBeats": beats, "SendBeats": 256, "StreamBeats": STREAM_BEATS},
+    )
 
 
 def test_every_arrival_counts_fires() -> None:
@@ -163,7 +215,7 @@ def test_every_arrival_counts_fires() -> None:
     simulate(
         __file__,
         "fb_net_port",
-        {"ReceiveBeats": BEATS, "SendBeats": 256},
+        {"ReceiveBeats": BEATS, "SendBeats": 256, "StreamBeats": STREAM_BEATS},
         testcase="core_stands_still",
         expect_failure="every_arrival_counts",
     )

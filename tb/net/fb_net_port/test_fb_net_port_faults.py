@@ -25,6 +25,7 @@ from netport import PAYLOAD, Bench, total
 from runner import simulate
 
 BEATS = 512
+STREAM_BEATS = 256
 QUANTUM_NS = 5.12
 GOOD = 700
 """Bytes of payload of a frame that a fault is made of."""
@@ -445,4 +446,8 @@ async def whatever_comes_is_counted(dut) -> None:
 
 def test_faults() -> None:
     """Run all coroutines."""
-    simulate(__file__, "fb_net_port", {"ReceiveBeats": BEATS, "SendBeats": 256})
+    simulate(
+        __file__,
+        "fb_net_port",
+        {"ReceiveBeats": BEATS, "SendBeats": 256, "StreamBeats": STREAM_BEATS},
+    )

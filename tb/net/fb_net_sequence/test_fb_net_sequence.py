@@ -20,6 +20,7 @@ BEAT = spec.USER_BEAT_BYTES
 HEADER = spec.FRAMING_BYTES
 FIRST, LAST = spec.FRAMING_FIRST, spec.FRAMING_LAST
 WORD = 2**64
+STREAMS = 4  # what the module has by default
 
 
 @dataclass
@@ -36,20 +37,40 @@ class Frame:
     others: dict[str, int] = field(default_factory=dict)
 
     @property
+    def stream(self) -> int:
+        """Its stream."""
+        return self.others.get("stream", STREAM)
+
+    @property
+    def ours(self) -> bool:
+        """Whether that is one that is taken."""
+        return self.stream in range(STREAM, STREAM + STREAMS)
+
+    @property
     def head(self) -> bytes:
         """The header."""
         fields = {"session": self.session} | self.others
         return header(self.sequence, self.number, self.place, self.flags, **fields)
 
 
+@dataclass
+class Known:
+    """What is known of a stream."""
+
+    session: int | None = None
+    due: int = 0
+    taken: list[int] = field(default_factory=list)
+    # Its object: number, next offset, total if it came from its first byte on.
+    object: tuple[int, int, int | None] | None = None
+
+
 class Rule:
     """The rule: which frames go on, and what extents they make."""
 
     def __init__(self) -> None:
-        self.session: int | None = None
-        self.due = 0
-        self.taken: list[int] = []
-        self.open: dict | None = None
+        self.known: dict[int, Known] = {}
+        self.within: int | None = None  # the stream of the open extent
+        self.begun = False  # it begins with its object's first byte
         # For each extent: head and number missing, payload, whole or not (None: never closed).
         self.extents: list[list] = []
         self.places: list[int] = []
@@ -59,13 +80,14 @@ class Rule:
         wrong = {"magic", "version"} & set(frame.others) or frame.flags & ~(FIRST | LAST)
         if wrong or not frame.payload or (frame.flags & FIRST and not frame.place):
             return spec.PLACE_HEADER
-        if frame.others.get("stream", STREAM) != STREAM:
+        if not frame.ours:
             return spec.PLACE_STREAM
-        if frame.session != self.session or (frame.sequence - self.due) % WORD < WORD // 2:
+        known = self.known.setdefault(frame.stream, Known())
+        if frame.session != known.session or (frame.sequence - known.due) % WORD < WORD // 2:
             return spec.PLACE_DELIVERED
-        if (self.due - frame.sequence) % WORD > 64:
+        if (known.due - frame.sequence) % WORD > 64:
             return spec.PLACE_OLD
-        return spec.PLACE_DUPLICATE if frame.sequence in self.taken else spec.PLACE_LATE
+        return spec.PLACE_DUPLICATE if frame.sequence in known.taken else spec.PLACE_LATE
 
     def take(self, frame: Frame) -> None:
         """Follow one frame."""
@@ -73,36 +95,35 @@ class Rule:
         self.places.append(place)
         if place != spec.PLACE_DELIVERED:
             return
-        anew = frame.session != self.session
-        missing = 0 if anew else (frame.sequence - self.due) % WORD
+        known = self.known[frame.stream]
+        anew = frame.session != known.session
+        missing = 0 if anew else (frame.sequence - known.due) % WORD
         if anew:
-            self.taken = []
-        self.session, self.due = frame.session, (frame.sequence + 1) % WORD
-        self.taken.append(frame.sequence)
+            known.taken = []
+        known.session, known.due = frame.session, (frame.sequence + 1) % WORD
+        known.taken.append(frame.sequence)
         first, last = bool(frame.flags & FIRST), bool(frame.flags & LAST)
-        goes_on = (self.open and not anew and not missing and not first) and (
-            (frame.number, frame.place) == (self.open["number"], self.open["next"])
-        )
-        if not goes_on:
-            self.open = {
-                "number": frame.number,
-                "next": 0 if first else frame.place,
-                "total": frame.place if first else None,
-            }
+        goes_on = known.object and not (anew or missing or first)
+        goes_on = goes_on and (frame.number, frame.place) == known.object[:2]
+        if not (goes_on and self.within == frame.stream):
             self.extents.append([frame.head, missing, b"", None])
-        total, there = self.open["total"], self.open["next"]
+            self.begun = first
+        there, total = (0, frame.place) if first else (frame.place, None)
+        if goes_on:
+            total = known.object[2]
         payload = frame.payload
         if frame.raw and total is not None and 0 < total - there < len(payload) <= BEAT - HEADER:
             payload = payload[: total - there]
-        self.open["next"] += len(payload)
+        there += len(payload)
         self.extents[-1][2] += payload
+        self.within, known.object = frame.stream, (frame.number, there, total)
         if last:
-            self.extents[-1][3] = total == self.open["next"]
-            self.open = None
+            self.extents[-1][3] = self.begun and total == there
+            self.within = known.object = None
 
 
 class Bench:
-    """Drives datagrams as fb_net_drop does, and notes what goes on."""
+    """Drives datagrams as fb_net_gather does, and notes what goes on."""
 
     def __init__(self, dut) -> None:
         self.dut = dut
@@ -152,6 +173,8 @@ class Bench:
             dut.s_last.value = at + BEAT >= len(data)
             dut.s_raw.value = frame.raw
             dut.s_frame.value = len(data) + 42
+            dut.s_ours.value = frame.ours
+            dut.s_stream.value = frame.stream - STREAM if frame.ours else 0
             await FallingEdge(dut.clk)
             while dut.s_ready.value == 0:
                 await FallingEdge(dut.clk)
@@ -174,8 +197,9 @@ class Bench:
         return rule
 
 
-def objects(count: int, part: int = 300) -> list[Frame]:
+def objects(count: int, part: int = 300, stream: int = STREAM) -> list[Frame]:
     """Return the frames of some objects of one stream, without a fault."""
+    others = {"stream": stream}
     found: list[Frame] = []
     for number in range(count):
         content = random.randbytes(random.choice([1, 32, 33, 14, random.randrange(1, 2000)]))
@@ -186,8 +210,20 @@ def objects(count: int, part: int = 300) -> list[Frame]:
             payload = content[at : at + part]
             if raw:
                 payload = payload.ljust(14, b"\xee")
-            found.append(Frame(len(found), number, at or len(content), flags, payload, raw=raw))
+            found.append(
+                Frame(
+                    len(found), number, at or len(content), flags, payload, raw=raw, others=others
+                )
+            )
     return found
+
+
+def mixed(streams: list[list[Frame]]) -> list[Frame]:
+    """Return frames of several streams in any order, each stream's in its own."""
+    turns = [stream for stream, sent in enumerate(streams) for _ in sent]
+    random.shuffle(turns)
+    left = [iter(sent) for sent in streams]
+    return [next(left[stream]) for stream in turns]
 
 
 def spoil(sent: list[Frame]) -> list[Frame]:
@@ -207,9 +243,9 @@ def spoil(sent: list[Frame]) -> list[Frame]:
         elif fate < 0.4:
             wrong = random.choice(
                 [
-                    {"others": {"magic": 1}},
-                    {"others": {"version": 2}},
-                    {"others": {"stream": STREAM ^ 1 << random.randrange(16)}},
+                    {"others": {**frame.others, "magic": 1}},
+                    {"others": {**frame.others, "version": 2}},
+                    {"others": {"stream": STREAM + STREAMS ^ 1 << random.randrange(4, 16)}},
                     {"flags": frame.flags | random.choice([4, 8])},
                     {"payload": b""},
                     {"place": random.choice([0, WORD - 1, frame.place + 1])},
@@ -277,6 +313,56 @@ async def any_faults(dut, ready: float, base: int) -> None:
     often = {spec.PLACE_DELIVERED, spec.PLACE_HEADER, spec.PLACE_DUPLICATE, spec.PLACE_LATE}
     assert {*rule.places} >= often
     assert {extent[3] for extent in rule.extents} >= {True, None}
+
+
+@cocotb.test()
+@cocotb.parametrize(ready=[1.0, 0.5])
+async def streams_by_themselves(dut, ready: float) -> None:
+    """The faults of a stream are its own: the others' frames in between change no verdict."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.ready = ready
+    each = [spoil(objects(60, stream=STREAM + n)) for n in range(STREAMS - 1)]
+    # The last one has no fault, in a session of its own.
+    each.append(objects(60, stream=STREAM + STREAMS - 1))
+    for frame in each[-1]:
+        frame.session = 9
+    sent = mixed(each)
+    rule = await bench.follow(sent, 0.0 if ready == 1 else 0.3)
+    for alone in each:
+        lone = Rule()
+        for frame in alone:
+            lone.take(frame)
+        # The same frame may stand there twice: it is told by which it is, not by what it says.
+        of = {id(frame) for frame in alone}
+        places = [place for place, frame in zip(rule.places, sent, strict=True) if id(frame) in of]
+        assert places == lone.places
+    assert {extent[3] for extent in rule.extents} == {True, False, None}
+
+
+@cocotb.test()
+async def an_object_in_parts(dut) -> None:
+    """An object that others interrupt goes on without a gap, and what fills its end is cut off."""
+    bench = Bench(dut)
+    await bench.start()
+    part, content = 20, random.randbytes(20 * 12 + 5)
+    sent, parts = [], 1
+    for number, at in enumerate(range(0, len(content), part)):
+        flags = (at == 0) * FIRST | (at + part > len(content)) * LAST
+        payload = content[at : at + part].ljust(14, b"\xee")
+        sent.append(Frame(number, 3, at or len(content), flags, payload, raw=True))
+        if number in (4, 5, 11):
+            others = {"stream": STREAM + 1}
+            sent.append(Frame(parts, parts, 30, FIRST | LAST, bytes(30), others=others))
+            parts += 1
+    rule = await bench.follow(sent)
+    ours = [extent for extent in rule.extents if extent[0][6] == STREAM]
+    assert [len(extent[2]) for extent in ours] == [100, 20, 120, 5]
+    # Nothing is missing, and no part is a whole object: the last ends with the flag.
+    assert [extent[1] for extent in ours] == [0, 0, 0, 0]
+    assert [extent[3] for extent in ours] == [None, None, None, False]
+    assert b"".join(extent[2] for extent in ours) == content
+    assert len(rule.extents) == len(ours) + 3
 
 
 @cocotb.test()

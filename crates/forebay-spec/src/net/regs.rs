@@ -13,7 +13,7 @@ pub mod version {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x000;
     /// Value after reset.
-    pub const RESET: u64 = 0x314e424600000100;
+    pub const RESET: u64 = 0x314e424600000200;
     /// Patch: Changes nothing for software.
     pub const PATCH: Field = Field::new(0, 8);
     /// Minor: Adds to the map.
@@ -34,6 +34,10 @@ pub mod parameters {
     pub const RECEIVE_BEATS: Field = Field::new(0, 16);
     /// Send beats: 64-byte beats of memory for frames to be sent.
     pub const SEND_BEATS: Field = Field::new(16, 16);
+    /// Stream beats: 64-byte beats of memory for each stream that is received.
+    pub const STREAM_BEATS: Field = Field::new(32, 16);
+    /// Streams: Streams that can be received at once.
+    pub const STREAMS: Field = Field::new(48, 8);
 }
 
 /// Address.
@@ -60,7 +64,7 @@ pub mod filter {
     pub const IP: Field = Field::new(0, 32);
     /// Port: The UDP port that is ours; what we send comes from it.
     pub const PORT: Field = Field::new(32, 16);
-    /// Stream: The stream that is taken; what we send is of it, too.
+    /// Stream: The first stream that is taken; what we send is of it, too.
     pub const STREAM: Field = Field::new(48, 16);
 }
 
@@ -228,6 +232,30 @@ pub mod packets {
     pub const WAIT_CYCLES: Field = Field::new(32, 32);
 }
 
+/// Streams.
+pub mod streams {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x090;
+    /// Value after reset.
+    pub const RESET: u64 = 0x1;
+    /// Count: Streams that are taken, from that of the filter on; 0: none. More than can be are taken as so many.
+    pub const COUNT: Field = Field::new(0, 5);
+}
+
+/// Gather: Frames of several streams, each stream's together.
+pub mod gather {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x098;
+    /// Cycles: Cycles of the core's clock after which a stream that waits for another one's object to end is let through between two frames of it; at most twice as many.
+    pub const CYCLES: Field = Field::new(0, 32);
+    /// Held: Beats that wait for their stream's turn.
+    pub const HELD: Field = Field::new(32, 32);
+}
+
 /// Arrivals: What the frame filter made of the frames that the MAC handed over. Four words for each cause: frames, bytes, the time of the last one, 0. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow.
 pub mod arrivals {
     /// Offset in bytes.
@@ -245,7 +273,7 @@ pub mod places {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 18] = [
+pub const ALL: [(&str, u64); 20] = [
     ("version", version::OFFSET),
     ("parameters", parameters::OFFSET),
     ("address", address::OFFSET),
@@ -262,18 +290,25 @@ pub const ALL: [(&str, u64); 18] = [
     ("cycles", cycles::OFFSET),
     ("idle", idle::OFFSET),
     ("packets", packets::OFFSET),
+    ("streams", streams::OFFSET),
+    ("gather", gather::OFFSET),
     ("arrivals", arrivals::OFFSET),
     ("places", places::OFFSET),
 ];
 
+/// Registers that count: name, offset and meaning, by offset.
+pub const COUNTERS: [(&str, u64, &str); 1] = [("streams", streams::OFFSET, "")];
+
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 38] = [
+pub const FIELDS: [(&str, &str, Field); 43] = [
     ("version", "patch", version::PATCH),
     ("version", "minor", version::MINOR),
     ("version", "major", version::MAJOR),
     ("version", "magic", version::MAGIC),
     ("parameters", "receive_beats", parameters::RECEIVE_BEATS),
     ("parameters", "send_beats", parameters::SEND_BEATS),
+    ("parameters", "stream_beats", parameters::STREAM_BEATS),
+    ("parameters", "streams", parameters::STREAMS),
     ("address", "mac", address::MAC),
     ("filter", "ip", filter::IP),
     ("filter", "port", filter::PORT),
@@ -306,4 +341,7 @@ pub const FIELDS: [(&str, &str, Field); 38] = [
     ("packets", "open", packets::OPEN),
     ("packets", "pages", packets::PAGES),
     ("packets", "wait_cycles", packets::WAIT_CYCLES),
+    ("streams", "count", streams::COUNT),
+    ("gather", "cycles", gather::CYCLES),
+    ("gather", "held", gather::HELD),
 ];

@@ -43,6 +43,12 @@ pub struct RecordArgs {
     /// Bytes of each of these objects
     #[arg(long, value_name = "SIZE", value_parser = values::length, default_value = "1MiB")]
     pub object: u64,
+    /// So many peers at once, each with a share of the bytes in a stream of its own: that of the
+    /// pipeline and those behind it; objects of the others are smaller [default: as many as the
+    /// pipeline takes]
+    #[arg(long, value_name = "N", requires = "generate",
+          value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub streams: Option<u16>,
     /// Offer them at this rate on the wire, in place of as fast as it takes them
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     pub offered: Option<u64>,
@@ -76,8 +82,8 @@ pub struct RecordArgs {
     /// Store every frame that passes the port in this capture (pcapng)
     #[arg(long, value_name = "FILE")]
     pub pcap_out: Option<PathBuf>,
-    /// Store each object that was recorded whole as a file of this folder, object-N.bin; all of a
-    /// capture as packets.pcapng
+    /// Store each object that was recorded whole as a file of this folder, object-N.bin, or
+    /// stream-S-object-N.bin where the pipeline takes several streams; all of a capture as packets.pcapng
     #[arg(long, value_name = "DIR")]
     pub extract: Option<PathBuf>,
     /// Destroy what is on the drives' images

@@ -22,7 +22,7 @@ use crate::args::{Drive990Pro, MachineArgs, NetArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::pipeline::Sink;
-use crate::record::{Plan, Recorded, Recorder, Summary, prepare, recording};
+use crate::record::{Plan, Recorded, Recorder, Summary, prepare, recording, seed_of};
 use crate::render::{self, Grid};
 use crate::report;
 use crate::session::{Ended, Session};
@@ -504,6 +504,7 @@ pub(super) fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
         ip: to.ip,
         port: to.port,
         stream: 0,
+        streams: 1,
         frame_bytes: mtu as u16 + 18,
         pause: Some(Thresholds {
             xoff: xoff as u16,
@@ -552,7 +553,12 @@ pub(super) fn differ(session: &Session, rows: &[Row], seed: u64) -> Result<u64> 
     for row in rows.iter().filter(|row| row.stored()) {
         let stored = session.stored(row.address, row.length as usize)?;
         let mut expected = vec![0; stored.len()];
-        pattern(seed, row.object, row.offset, &mut expected);
+        pattern(
+            seed_of(seed, row.stream),
+            row.object,
+            row.offset,
+            &mut expected,
+        );
         let pairs = stored.iter().zip(&expected);
         differ += pairs.filter(|(one, other)| one != other).count() as u64;
     }

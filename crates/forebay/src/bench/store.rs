@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Recordings: what pages and index cost, and what a loss of power leaves.
 
-use forebay_model::net::{Addresses, Network, Objects, Settings, objects_of};
+use forebay_model::net::{Addresses, Network, Settings};
 use serde::Serialize;
 
 use super::cuts::{self, Cuts};
@@ -9,7 +9,7 @@ use super::{Report, net, page};
 use crate::args::StoreBenchArgs;
 use crate::failure::{Exit, Result};
 use crate::pipeline::{Kind, Sink};
-use crate::record::{Plan, Recorded, Recorder, Summary};
+use crate::record::{Plan, Recorded, Recorder, Senders, Summary};
 use crate::render::{self, Grid, Page};
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
@@ -22,6 +22,8 @@ const METRES: u32 = 3;
 const PICTURE: u64 = 9_000_000;
 /// Bytes of the smallest objects that are measured.
 const SMALL: u64 = 4096;
+/// Few parts of what several senders send at once are smaller: a quarter of a ring.
+const PART: u64 = 32 << 10;
 /// Most bytes in objects of this size.
 const SMALL_BYTES: u64 = 32 << 20;
 
@@ -39,7 +41,10 @@ struct RateRow {
     id: &'static str,
     layout: &'static str,
     object_bytes: u64,
+    /// Senders at once, their frames in any order.
+    streams: u8,
     bytes: u64,
+    extents: u64,
     /// Payload, from the first frame to the answer to the last extent.
     stored_gigabytes_per_second: f64,
     /// The bare streamer on the same drive: writes of 16 MiB.
@@ -67,9 +72,11 @@ pub fn run(args: &StoreBenchArgs) -> Result<Exit> {
         extension: "bin".into(),
     };
     let samples = Kind::Samples { stride: SMALL };
-    bench.rate("objects_9mb", objects(), PICTURE)?;
-    bench.rate("objects_4kib", objects(), SMALL)?;
-    bench.rate("samples_4kib", samples, SMALL)?;
+    bench.rate("objects_9mb", objects(), PICTURE, 1)?;
+    bench.rate("objects_9mb_2_streams", objects(), PICTURE, 2)?;
+    bench.rate("objects_9mb_4_streams", objects(), PICTURE, 4)?;
+    bench.rate("objects_4kib", objects(), SMALL, 1)?;
+    bench.rate("samples_4kib", samples, SMALL, 1)?;
     if args.cuts > 0 && bench.ended.is_done() {
         let (cuts, header) = cuts::run(args)?;
         bench.found.cuts = Some(cuts);
@@ -86,29 +93,42 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn record(&mut self, sink: &Sink, object: u64, count: u64) -> Result<(Session, Recorded)> {
-        let objects = objects_of(count, object, self.args.seed);
-        let source = Objects::new(Addresses::default(), MTU as usize, objects)?;
+    /// Records so many bytes in objects of `object`, from so many senders.
+    fn record(
+        &mut self,
+        sink: &Sink,
+        object: u64,
+        bytes: u64,
+        streams: u8,
+    ) -> Result<(Session, Recorded)> {
+        let senders = Senders {
+            addresses: Addresses::default(),
+            mtu: MTU,
+            stream: 0,
+            object_bytes: vec![object; streams.into()],
+            seed: self.args.seed,
+        };
         let mut config = net::config_of(&net::machine(self.args.seed, 1)?)?;
-        config.network = Some(Network::new(Settings::default(), Box::new(source))?);
+        config.network = Some(Network::new(Settings::default(), senders.source(bytes)?)?);
         let mut session = Session::of(config, None, super::SCHEMA)?;
-        let plan: Plan = net::plan(net::net_settings(METRES, MTU)?, sink, &mut session)?;
-        let label = format!("objects of {}", render::bytes(object));
-        let bytes = Some(count * object);
-        let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(&label, bytes)?;
+        let mut receiving = net::net_settings(METRES, MTU)?;
+        receiving.streams = streams;
+        let plan: Plan = net::plan(receiving, sink, &mut session)?;
+        let label = format!("objects of {}, {streams} at once", render::bytes(object));
+        let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(&label, Some(bytes))?;
         self.ended = ended;
         self.header = Some(session.header(&self.ended));
         Ok((session, recorded))
     }
 
-    fn rate(&mut self, id: &'static str, layout: Kind, object: u64) -> Result<()> {
+    fn rate(&mut self, id: &'static str, layout: Kind, object: u64, streams: u8) -> Result<()> {
         if !self.ended.is_done() {
             return Ok(());
         }
         let objects = matches!(layout, Kind::Objects { .. });
         let sink = Sink {
             layout,
-            smallest: object,
+            smallest: if streams > 1 { PART } else { object },
             ..Sink::default()
         };
         let most = if object == SMALL {
@@ -116,24 +136,29 @@ impl Bench<'_> {
         } else {
             u64::MAX
         };
-        let count = self.args.bytes.min(most).div_ceil(object);
-        let (session, recorded) = self.record(&sink, object, count)?;
+        let round = object * u64::from(streams);
+        let bytes = self.args.bytes.min(most).div_ceil(round) * round;
+        let (session, recorded) = self.record(&sink, object, bytes, streams)?;
         let summary = Summary::new(&recorded);
         let mut bare =
             Session::start(&net::machine(self.args.seed, 1)?, super::SCHEMA, |_| Ok(()))?;
         let bare = net::bare(&mut bare, self.args.bytes);
-        let padded = object.next_multiple_of(4096) * count;
-        let pages = if objects { count * 4096 } else { 0 };
+        let extents = recorded.rows.len() as u64;
+        let lengths = recorded.rows.iter().map(|row| u64::from(row.length));
+        let padded: u64 = lengths.map(|length| length.next_multiple_of(4096)).sum();
+        let pages = if objects { extents * 4096 } else { 0 };
         let written = padded + pages + summary.index_blocks * 4096;
         self.found.rates.push(RateRow {
             id,
             layout: if objects { "objects" } else { "samples" },
             object_bytes: object,
-            bytes: count * object,
+            streams,
+            bytes,
+            extents,
             stored_gigabytes_per_second: summary.gigabytes_per_second,
             bare_gigabytes_per_second: bare,
             ratio: summary.gigabytes_per_second / bare,
-            payload_share: (count * object) as f64 / written as f64,
+            payload_share: bytes as f64 / written as f64,
             objects: summary.whole_objects,
             index_blocks: summary.index_blocks,
             lost_frames: summary.lost().count,
@@ -183,6 +208,7 @@ impl Found {
         let names = [
             "objects of",
             "as",
+            ">streams",
             ">GB/s",
             ">bare",
             ">ratio",
@@ -193,6 +219,7 @@ impl Found {
             grid.row([
                 render::bytes(row.object_bytes),
                 row.layout.to_owned(),
+                row.streams.to_string(),
                 format!("{:.3}", row.stored_gigabytes_per_second),
                 format!("{:.3}", row.bare_gigabytes_per_second),
                 format!("{:.4}", row.ratio),

@@ -149,8 +149,11 @@ fn source(pipeline: &Pipeline) -> Vec<String> {
     };
     vec![
         format!(
-            "{} port {}, {}, stream {}",
-            source.address, source.port, source.mac, source.stream
+            "{} port {}, {}, {}",
+            source.address,
+            source.port,
+            source.mac,
+            source.which()
         ),
         format!("MTU {}, {} m of cable", source.mtu, source.metres),
         pause,

@@ -27,6 +27,8 @@ const SHORTEST: u64 = (ethernet::LEAST_BYTES + ethernet::WIRE_BYTES) as u64;
 const COUNTED: u64 = 2 * BEAT;
 /// Quanta after which the slowest peer is silent.
 const RESPONSE: u32 = 394;
+/// Streams at once, as `fb_net_port` is built.
+const STREAMS: i128 = 4;
 /// Longest MTU: the MAC's longest frame without addresses, type and VLAN tag.
 const MTU: i128 = 16_382 - 18;
 
@@ -39,8 +41,10 @@ pub struct Source {
     pub address: Ipv4Addr,
     /// Our UDP port.
     pub port: u16,
-    /// The stream that is taken.
+    /// The first stream that is taken.
     pub stream: u16,
+    /// How many are, from that one on.
+    pub streams: u8,
     /// Bytes of the longest IP packet.
     pub mtu: u32,
     /// Length of the cable.
@@ -49,6 +53,22 @@ pub struct Source {
     pub pause: Option<Pause>,
     /// Class of priority pause; none: pause of the whole link.
     pub class: Option<u8>,
+}
+
+impl Source {
+    /// Which streams are taken, in words.
+    pub fn which(&self) -> String {
+        let Self {
+            stream, streams, ..
+        } = *self;
+        match streams {
+            0 | 1 => format!("stream {stream}"),
+            more => format!(
+                "streams {stream} to {}",
+                u32::from(stream) + u32::from(more) - 1
+            ),
+        }
+    }
 }
 
 /// A MAC address.
@@ -105,6 +125,7 @@ pub(super) struct Raw {
     address: Option<Place>,
     port: Option<Place>,
     stream: Option<Place>,
+    streams: Option<Place>,
     mtu: Option<Place>,
     metres: Option<Place>,
     pause: Option<Place>,
@@ -120,6 +141,14 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
     };
     let mtu = number("mtu", &raw.mtu, 68, MTU, 9000)? as u32;
     let metres = number("metres", &raw.metres, 0, 10_000, 3)? as u32;
+    let stream = number("stream", &raw.stream, 0, 65_535, 0)? as u16;
+    let streams = number("streams", &raw.streams, 1, STREAMS, 1)? as u8;
+    if let (Some(value), None) = (&raw.streams, stream.checked_add(u16::from(streams) - 1)) {
+        return Err(file.field("source.streams", value).refuse(
+            &format!("streams go up to 65535, and the first is {stream}"),
+            "choose fewer, or a lower source.stream",
+        ));
+    }
     let class = match &raw.class {
         Some(_) => Some(number("class", &raw.class, 0, 7, 0)? as u8),
         None => None,
@@ -135,7 +164,8 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
             None => Ipv4Addr::new(10, 77, 0, 2),
         },
         port: number("port", &raw.port, 1, 65_535, UDP_PORT.into())? as u16,
-        stream: number("stream", &raw.stream, 0, 65_535, 0)? as u16,
+        stream,
+        streams,
         mtu,
         metres,
         pause: pause(file, raw.pause.as_ref(), mtu, metres)?,

@@ -77,6 +77,16 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[source]\nmtu = \"long\"", "source.mtu is \"long\""),
         ("[source]\nport = 0", "from 1 to 65535"),
         ("[source]\nstream = 65536", "from 0 to 65535"),
+        (
+            "[source]\nstreams = 0",
+            "x.toml:2: source.streams is 0, but it is a whole number from 1 to 4",
+        ),
+        ("[source]\nstreams = 5", "from 1 to 4"),
+        ("[source]\nstreams = \"two\"", "source.streams is \"two\""),
+        (
+            "[source]\nstream = 65533\nstreams = 4",
+            "x.toml:3: source.streams is 4, but streams go up to 65535, and the first is 65533",
+        ),
         ("[source]\naddress = \"10.0.0\"", "IPv4 address of one card"),
         (
             "[source]\naddress = \"224.0.0.1\"",

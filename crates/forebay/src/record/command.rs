@@ -6,9 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use forebay_model::net::{
-    Disorder, Flow, Garbage, Network, Objects, Paced, Source, Tap as Listener, objects_of,
-};
+use forebay_model::net::{Disorder, Flow, Garbage, Network, Paced, Source, Tap as Listener};
 use serde::Serialize;
 
 use super::setup;
@@ -90,11 +88,8 @@ impl Beyond {
             beyond.interface = Some(interface);
         } else {
             let bytes = args.record.generate.unwrap_or(GENERATED);
-            let object = args.record.object.min(bytes);
-            let objects = objects_of(bytes.div_ceil(object), object, args.machine.seed);
-            let mtu = pipeline.source.mtu as usize;
-            let sender = Objects::new(setup::addresses(pipeline), mtu, objects)?;
-            beyond.source = Box::new(sender.in_stream(pipeline.source.stream, 0));
+            let senders = setup::senders(args, pipeline)?;
+            beyond.source = senders.source(bytes)?;
             beyond.bytes = Some(bytes);
         }
         beyond.source = troubled(beyond.source, args, pipeline)?;
@@ -188,9 +183,10 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         extracted: 0,
     };
     if let Some(folder) = &args.record.extract {
+        let several = report.pipeline.source.streams > 1;
         report.extracted = match report.pipeline.sink.layout == Kind::Packets {
             true => super::drives::extract_capture(&mut session, folder)?,
-            false => extract(&session, &recorded, folder)?,
+            false => extract(&session, &recorded, folder, several)?,
         };
     }
     super::drives::close(&mut session)?;
@@ -225,7 +221,7 @@ fn record(session: &mut Session, plan: &Plan, beyond: &Beyond) -> Result<(Record
 }
 
 /// Stores each whole object as a file.
-fn extract(session: &Session, recorded: &Recorded, folder: &Path) -> Result<u64> {
+fn extract(session: &Session, recorded: &Recorded, folder: &Path, several: bool) -> Result<u64> {
     let mut count = 0;
     for row in recorded
         .rows
@@ -233,7 +229,11 @@ fn extract(session: &Session, recorded: &Recorded, folder: &Path) -> Result<u64>
         .filter(|row| row.whole() && row.stored())
     {
         let bytes = session.stored(row.address, row.length as usize)?;
-        let path = folder.join(format!("object-{}.bin", row.object));
+        let stream = match several {
+            true => format!("stream-{}-", row.stream),
+            false => String::new(),
+        };
+        let path = folder.join(format!("{stream}object-{}.bin", row.object));
         fs::write(&path, bytes).map_err(|error| Failure::file("writing", &path, error))?;
         count += 1;
     }

@@ -7,6 +7,8 @@ use serde::Serialize;
 /// A place at which something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
+    /// The stream in which.
+    pub stream: u16,
     /// The object that goes on behind it.
     pub object: u64,
     /// Where in that object data go on.
@@ -22,6 +24,7 @@ pub fn gaps(rows: &[Row], began: u64) -> impl Iterator<Item = Gap> {
     rows.iter()
         .filter(|row| row.missing > 0)
         .map(move |row| Gap {
+            stream: row.stream,
             object: row.object,
             offset: row.offset,
             frames: row.missing.into(),

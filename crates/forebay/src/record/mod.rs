@@ -5,6 +5,7 @@ mod command;
 mod drives;
 mod gaps;
 mod replay;
+mod senders;
 mod setup;
 mod show;
 mod summary;
@@ -28,6 +29,8 @@ use crate::session::{Ended, Session};
 pub use command::run;
 pub use drives::{Drives, prepare, recording};
 pub use gaps::{Gap, gaps};
+pub use senders::{Senders, seed_of};
+
 pub use summary::Summary;
 
 /// How long the end of a recording is waited for: drives pause for milliseconds.
@@ -171,6 +174,7 @@ impl<'s> Recorder<'s> {
         system.run_cycles(PASSING_CYCLES)?;
         // Nothing comes any more: what a sender left unfinished ends now.
         self.net.set_idle(system, PASSING_CYCLES as u32)?;
+        self.net.set_gather(system, PASSING_CYCLES as u32)?;
         if self.plan.packets.is_some() {
             self.net.end_packets(system, LIMIT)?;
         }
@@ -189,7 +193,7 @@ impl<'s> Recorder<'s> {
     fn is_quiet(&mut self) -> Result<bool> {
         let system = &mut self.session.system;
         let status = self.port.status(system)?;
-        let (held, _) = self.net.memory(system)?;
+        let held = self.net.held(system)?;
         Ok(held == 0 && !status.open && status.waiting == 0)
     }
 

@@ -11,7 +11,7 @@ use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES
 use forebay_spec::net::header;
 use forebay_spec::store::superblock::Superblock;
 
-use super::Plan;
+use super::{Plan, Senders};
 use crate::args::RunArgs;
 use crate::failure::{Failure, Result};
 use crate::home;
@@ -150,6 +150,31 @@ pub fn addresses(pipeline: &Pipeline) -> Addresses {
     }
 }
 
+/// The peers whose objects are recorded, where we make them.
+///
+/// # Errors
+/// More of them than there are numbers of streams.
+pub fn senders(args: &RunArgs, pipeline: &Pipeline) -> Result<Senders> {
+    let source = &pipeline.source;
+    let count = args.record.streams.unwrap_or(source.streams.into());
+    let most = u16::MAX - source.stream;
+    if count.saturating_sub(1) > most {
+        return Err(Failure::input(
+            "--streams",
+            count,
+            &format!("streams go up to 65535, and the first is {}", source.stream),
+            "choose fewer, or a lower source.stream in the pipeline's file",
+        ));
+    }
+    Ok(Senders {
+        addresses: addresses(pipeline),
+        mtu: source.mtu,
+        stream: source.stream,
+        object_bytes: super::senders::falling(args.record.object, count),
+        seed: args.machine.seed,
+    })
+}
+
 /// How the network side receives.
 pub fn net(pipeline: &Pipeline) -> NetSettings {
     let source = &pipeline.source;
@@ -159,6 +184,7 @@ pub fn net(pipeline: &Pipeline) -> NetSettings {
         ip: source.address.octets(),
         port: source.port,
         stream: source.stream,
+        streams: source.streams,
         frame_bytes: (source.mtu as usize + HEADER_BYTES + TAG_BYTES) as u16,
         pause: source.pause.map(|pause| Thresholds {
             xoff: beats(pause.xoff),

@@ -69,6 +69,7 @@ pub fn show(report: &Report, args: &RunArgs) {
         );
         page.field("switch", text);
     }
+    streams(&mut page, report);
     gaps(&mut page, report);
     extras(&mut page, report, args);
     let (good, sentence) = verdict(report);
@@ -167,6 +168,34 @@ fn pause(report: &Report) -> String {
     )
 }
 
+/// Each stream by itself, where there are several.
+fn streams(page: &mut Page, report: &Report) {
+    let streams = &report.summary.streams;
+    if streams.len() < 2 {
+        return;
+    }
+    page.line("");
+    let names = [
+        ">stream",
+        ">extents",
+        ">whole objects",
+        ">bytes",
+        ">frames missing",
+    ];
+    let mut grid = Grid::new(&names);
+    for each in streams {
+        let row = [
+            each.stream.into(),
+            each.extents,
+            each.whole_objects,
+            each.stored_bytes,
+            each.missing_frames,
+        ];
+        grid.row(row.map(render::count));
+    }
+    page.grid(grid);
+}
+
 fn gaps(page: &mut Page, report: &Report) {
     let summary = &report.summary;
     if summary.gap_count == 0 {
@@ -180,11 +209,13 @@ fn gaps(page: &mut Page, report: &Report) {
     let mut grid = Grid::new(&[
         ">after ns",
         ">frames missing",
+        ">in stream",
         ">before object",
         ">at offset",
     ]);
     for gap in summary.gaps.iter().take(LISTED) {
-        grid.row([gap.nanoseconds, gap.frames, gap.object, gap.offset].map(render::count));
+        let stream = gap.stream.into();
+        grid.row([gap.nanoseconds, gap.frames, stream, gap.object, gap.offset].map(render::count));
     }
     page.grid(grid);
 }
@@ -253,8 +284,11 @@ fn verdict(report: &Report) -> (bool, String) {
     if delivered.count == 0 {
         let address = &report.pipeline.source;
         let text = format!(
-            "nothing was for us: {} at {}, UDP port {}, stream {}",
-            address.mac, address.address, address.port, address.stream
+            "nothing was for us: {} at {}, UDP port {}, {}",
+            address.mac,
+            address.address,
+            address.port,
+            address.which()
         );
         return (false, text);
     }

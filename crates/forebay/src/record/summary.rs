@@ -8,7 +8,7 @@ use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
 use forebay_model::net::Kind;
 use forebay_spec::net::{Arrival, Place};
-use forebay_spec::store::index::RESULT;
+use forebay_spec::store::index::{RESULT, Row};
 use serde::Serialize;
 
 use super::{Gap, Recorded, gaps};
@@ -33,6 +33,8 @@ pub struct Summary {
     pub failed: Count,
     /// Extents that are whole objects.
     pub whole_objects: u64,
+    /// Each stream of which there is anything.
+    pub streams: Vec<Stream>,
     /// Frames that gaps lack.
     pub missing_frames: u64,
     /// Number of gaps.
@@ -72,6 +74,21 @@ pub struct Count {
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
+}
+
+/// A stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stream {
+    /// Its number.
+    pub stream: u16,
+    /// Its extents, stored or not.
+    pub extents: u64,
+    /// Those stored that are whole objects.
+    pub whole_objects: u64,
+    /// Payload stored.
+    pub stored_bytes: u64,
+    /// Frames that its gaps lack.
+    pub missing_frames: u64,
 }
 
 /// Things of one name.
@@ -178,6 +195,7 @@ impl Summary {
                 .iter()
                 .filter(|row| row.whole() && row.stored())
                 .count() as u64,
+            streams: streams(rows),
             missing_frames: all.iter().map(|gap| gap.frames).sum(),
             gap_count: all.len() as u64,
             gaps: all.into_iter().take(GAPS_MOST).collect(),
@@ -298,6 +316,21 @@ impl Summary {
             self.wrong.push(format!("{what}: {one}, {other}: {two}"));
         }
     }
+}
+
+fn streams(rows: &[Row]) -> Vec<Stream> {
+    let mut streams: BTreeMap<u16, Stream> = BTreeMap::new();
+    for row in rows {
+        let stream = streams.entry(row.stream).or_default();
+        stream.stream = row.stream;
+        stream.extents += 1;
+        stream.missing_frames += u64::from(row.missing);
+        if row.stored() {
+            stream.whole_objects += u64::from(row.whole());
+            stream.stored_bytes += u64::from(row.length);
+        }
+    }
+    streams.into_values().collect()
 }
 
 fn sum(tallies: &[Tally]) -> Count {

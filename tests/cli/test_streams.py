@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several senders at once: what scapy reads or writes on the wire is what each stream stored."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from driving import BAD_INPUT, PROGRAM, Run
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import PcapReader, wrpcap
+
+from forebay.store import Recording, rows_of
+
+HEAD = struct.Struct("<4sBBHQQQ")
+PAYLOAD = 1400
+Objects = dict[tuple[int, int], bytes]  # by stream and number
+
+
+def pipeline(folder: Path, streams: int, stream: int = 7) -> Path:
+    """Write a pipeline that takes so many streams onto an image beside it."""
+    path = folder / "streams.toml"
+    path.write_text(f"""
+[source]
+stream = {stream}
+streams = {streams}
+[[ssd]]
+profile = "ideal"
+size = "64MiB"
+image = "drive.img"
+""")
+    return path
+
+
+def on_the_wire(capture: Path) -> Objects:
+    """Put the objects of a capture together, by what their headers say."""
+    found: Objects = defaultdict(bytes)
+    with PcapReader(str(capture)) as packets:
+        for packet in packets:
+            payload = bytes(packet[UDP].payload)
+            _, flags, _, stream, _, number, place = HEAD.unpack_from(payload)
+            data = payload[HEAD.size :]
+            assert len(found[stream, number]) == (0 if flags & 1 else place)
+            found[stream, number] += data
+    return dict(found)
+
+
+def read_back(image: Path, stream: int, number: int) -> bytes:
+    """Read an object by `forebay store cat`."""
+    command = [PROGRAM, "store", "cat", image, str(number), "--stream", str(stream)]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def pieces(image: Path) -> dict[tuple[int, int], list[tuple[int, bytes]]]:
+    """Read each extent with Python: offset and bytes, by stream and object."""
+    found = defaultdict(list)
+    with Recording(image) as recording:
+        for row in rows_of(recording.table()):
+            place = row["stream"], row["object"]
+            found[place].append((row["offset"], recording.read(row)))
+    return found
+
+
+def test_each_stream_is_stored_as_it_was_sent(forebay: Run, tmp_path: Path) -> None:
+    """Three senders at line rate: each object of each is what passed on the wire, in long parts."""
+    capture, image = tmp_path / "out.pcapng", tmp_path / "drive.img"
+    words = ["--generate", "6MiB", "--object", "1500000", "--pcap-out", capture]
+    report = forebay("run", pipeline(tmp_path, 3), *words, "--json", "-").report
+    sent = on_the_wire(capture)
+    assert {len(data) for data in sent.values()} == {1_500_000, 1_000_000, 500_000}
+    assert {place: read_back(image, *place) for place in sent} == sent
+    extents = pieces(image)
+    for place, parts in extents.items():
+        parts.sort()
+        assert [at for at, _ in parts] == [
+            sum(len(d) for _, d in parts[:n]) for n in range(len(parts))
+        ]
+        assert b"".join(data for _, data in parts) == sent[place]
+    assert extents.keys() == sent.keys()
+    streams = {row["stream"]: row for row in report["streams"]}
+    assert streams.keys() == {7, 8, 9} and report["missing_frames"] == 0 and not report["wrong"]
+    for stream, row in streams.items():
+        assert row["stored_bytes"] == sum(len(sent[p]) for p in sent if p[0] == stream)
+    # Rings have 128 KiB: less than half of that is seldom a part.
+    assert report["stored"]["count"] < report["stored"]["bytes"] / 65_536 + len(sent)
+    listed = forebay("store", "ls", image, "--stream", 8, "-o", "json").report["objects"]
+    assert {row["object"] for row in listed} == {n for s, n in sent if s == 8}
+    assert forebay("store", "verify", image, "-o", "json").report["damaged"] == 0
+
+
+def frames(stream: int, objects: list[bytes]) -> list[Packet]:
+    """Return the frames of a sender."""
+    found = []
+    for object_, data in enumerate(objects):
+        for at in range(0, len(data), PAYLOAD):
+            flags = 0x10 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
+            numbers = (flags, stream, stream, len(found), object_, at or len(data))
+            payload = HEAD.pack(b"FBY1", *numbers) + data[at : at + PAYLOAD]
+            head = Ether(dst="02:46:42:00:00:01") / IP(src="10.77.0.1", dst="10.77.0.2")
+            found.append(head / UDP(sport=9, dport=0xFB01) / Raw(payload))
+    return found
+
+
+def test_gaps_are_those_of_their_stream(forebay: Run, tmp_path: Path) -> None:
+    """Scapy's frames of four senders, one with losses, one too many: the others are whole."""
+    source = random.Random(3)
+    sent = {s: [source.randbytes(source.randrange(1, 60_000)) for _ in range(6)] for s in range(4)}
+    sent[1][0] = source.randbytes(50_000)
+    queues = {stream: frames(stream, objects) for stream, objects in sent.items()}
+    del queues[1][5:8]
+    counts = {stream: len(queue) for stream, queue in queues.items()}
+    wire = []
+    while any(queues.values()):
+        queue = queues[source.choice([s for s, queue in queues.items() if queue])]
+        wire += [queue.pop(0) for _ in range(min(source.choice([1, 1, 3]), len(queue)))]
+    wrpcap(str(tmp_path / "in.pcap"), wire)
+    words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--json", "-"]
+    report = forebay("run", pipeline(tmp_path, 3, stream=0), *words).report
+    places = {row["name"]: row["frames"] for row in report["places"] if row["frames"]}
+    assert places == {"delivered": sum(counts.values()) - counts[3], "stream": counts[3]}
+    gaps = [(gap["stream"], gap["object"], gap["offset"], gap["frames"]) for gap in report["gaps"]]
+    assert gaps == [(1, 0, 8 * PAYLOAD, 3)]
+    assert {row["stream"]: row["missing_frames"] for row in report["streams"]} == {0: 0, 1: 3, 2: 0}
+    image = tmp_path / "drive.img"
+    for stream, number in [(s, n) for s in range(3) for n in range(6) if (s, n) != (1, 0)]:
+        assert read_back(image, stream, number) == sent[stream][number], (stream, number)
+    lossy = b"".join(data for _, data in sorted(pieces(image)[1, 0]))
+    assert lossy == sent[1][0][: 5 * PAYLOAD] + sent[1][0][8 * PAYLOAD :]
+
+
+def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:
+    """The frames of the others are counted, and nothing of them is stored."""
+    words = ["--generate", "1MiB", "--streams", 3, "--object", "100KiB", "--json", "-"]
+    report = forebay("run", pipeline(tmp_path, 2), *words).report
+    assert [row["stream"] for row in report["streams"]] == [7, 8]
+    places = {row["name"]: row["frames"] for row in report["places"] if row["frames"]}
+    assert places.keys() == {"delivered", "stream"} and not report["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "streams", "words", "said"),
+    [
+        (0, 5, [], "source.streams is 5, but it is a whole number from 1 to 4"),
+        (0, 0, [], "source.streams is 0, but it is a whole number from 1 to 4"),
+        (65_534, 3, [], "streams go up to 65535, and the first is 65534"),
+        (65_534, 1, ["--streams", 3], "--streams is 3, but streams go up to 65535"),
+        (0, 1, ["--streams", 0], "1..=64"),
+    ],
+)
+def test_streams_that_cannot_be(
+    forebay: Run, tmp_path: Path, stream: int, streams: int, words: list, said: str
+) -> None:
+    """They are refused with field, value, limit and remedy before anything is recorded."""
+    path = pipeline(tmp_path, streams, stream)
+    answer = forebay("run", path, "--generate", "1MiB", *words, code=BAD_INPUT)
+    assert said in answer.complaint
+    assert "choose fewer" in answer.complaint or "whole number" in said or "1..=64" in said
