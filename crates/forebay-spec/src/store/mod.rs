@@ -7,6 +7,7 @@
 pub mod arrow;
 pub mod index;
 pub mod page;
+pub mod small;
 pub mod superblock;
 pub mod tar;
 
