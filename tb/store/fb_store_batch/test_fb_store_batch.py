@@ -31,7 +31,7 @@ FATES = (0, spec.ROW_SKIPPED, *(spec.ROW_FAILED | code << spec.ROW_CODE_LSB for 
 
 
 class Part(NamedTuple):
-    """What has to lie in a batch, and its row but for address, time and what became of the batch."""
+    """What has to lie in a batch, and its row but for address, time and fate."""
 
     data: bytes
     row: Row

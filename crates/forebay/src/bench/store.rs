@@ -2,6 +2,7 @@
 //! Recordings: what pages and index cost, and what a loss of power leaves.
 
 use forebay_model::net::{Addresses, Network, Objects, Settings, objects_of};
+use forebay_store::{PAGE, pages};
 use serde::Serialize;
 
 use super::cuts::{self, Cuts};
@@ -22,6 +23,8 @@ const METRES: u32 = 3;
 const PICTURE: u64 = 9_000_000;
 /// Bytes of the smallest objects that are measured.
 const SMALL: u64 = 4096;
+/// Bytes of a header of a tar file; what lies in it is padded to them.
+const BLOCK: u64 = 512;
 /// Most bytes in objects of this size.
 const SMALL_BYTES: u64 = 32 << 20;
 
@@ -66,9 +69,13 @@ pub fn run(args: &StoreBenchArgs) -> Result<Exit> {
     let objects = || Kind::Objects {
         extension: "bin".into(),
     };
+    let small = Kind::Small {
+        extension: "bin".into(),
+    };
     let samples = Kind::Samples { stride: SMALL };
     bench.rate("objects_9mb", objects(), PICTURE)?;
     bench.rate("objects_4kib", objects(), SMALL)?;
+    bench.rate("small_4kib", small, SMALL)?;
     bench.rate("samples_4kib", samples, SMALL)?;
     if args.cuts > 0 && bench.ended.is_done() {
         let (cuts, header) = cuts::run(args)?;
@@ -105,7 +112,12 @@ impl Bench<'_> {
         if !self.ended.is_done() {
             return Ok(());
         }
-        let objects = matches!(layout, Kind::Objects { .. });
+        let (name, each) = match &layout {
+            Kind::Objects { .. } => ("objects", PAGE + pages(object)),
+            // What fills up the last page of a batch is not counted.
+            Kind::Small { .. } => ("small", BLOCK + object.next_multiple_of(BLOCK)),
+            Kind::Samples { .. } => ("samples", pages(object)),
+        };
         let sink = Sink {
             layout,
             smallest: object,
@@ -122,12 +134,10 @@ impl Bench<'_> {
         let mut bare =
             Session::start(&net::machine(self.args.seed, 1)?, super::SCHEMA, |_| Ok(()))?;
         let bare = net::bare(&mut bare, self.args.bytes);
-        let padded = object.next_multiple_of(4096) * count;
-        let pages = if objects { count * 4096 } else { 0 };
-        let written = padded + pages + summary.index_blocks * 4096;
+        let written = each * count + summary.index_blocks * PAGE;
         self.found.rates.push(RateRow {
             id,
-            layout: if objects { "objects" } else { "samples" },
+            layout: name,
             object_bytes: object,
             bytes: count * object,
             stored_gigabytes_per_second: summary.gigabytes_per_second,

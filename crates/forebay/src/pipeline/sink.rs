@@ -68,6 +68,11 @@ pub enum Kind {
         /// File name extension.
         extension: String,
     },
+    /// As a tar file whose objects share pages.
+    Small {
+        /// File name extension.
+        extension: String,
+    },
     /// Payload alone.
     Samples {
         /// Bytes from one to the next; 0: as they come.
@@ -124,30 +129,35 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
     })
 }
 
+/// The words for a layout.
+#[derive(Clone, Copy, PartialEq)]
+enum Word {
+    Objects,
+    Small,
+    Samples,
+}
+
 fn layout(file: &File, raw: &Raw) -> Result<Kind> {
-    let samples = match &raw.layout {
+    let word = match &raw.layout {
         Some(value) => {
-            let words = [("objects", false), ("samples", true)];
+            let words = [
+                ("objects", Word::Objects),
+                ("small", Word::Small),
+                ("samples", Word::Samples),
+            ];
             file.field("sink.layout", value).word(&words)?
         }
-        None => false,
+        None => Word::Objects,
     };
-    match (samples, &raw.extension, &raw.stride) {
+    match (word == Word::Samples, &raw.extension, &raw.stride) {
         (false, extension, None) => {
-            let Some(value) = extension else {
-                let extension = "bin".into();
-                return Ok(Kind::Objects { extension });
+            let extension = match extension {
+                Some(value) => extension_of(file, value)?,
+                None => "bin".into(),
             };
-            let field = file.field("sink.extension", value);
-            let extension = field.text()?;
-            if extension_bytes(extension).is_none() {
-                return Err(field.refuse(
-                    "it is 1 to 4 letters or digits",
-                    "choose for example \"bin\" or \"jpg\"",
-                ));
-            }
-            Ok(Kind::Objects {
-                extension: extension.to_owned(),
+            Ok(match word {
+                Word::Small => Kind::Small { extension },
+                _ => Kind::Objects { extension },
             })
         }
         (true, None, stride) => {
@@ -172,6 +182,18 @@ fn layout(file: &File, raw: &Raw) -> Result<Kind> {
             .field("sink.extension", value)
             .refuse("samples have no names", "leave it out")),
     }
+}
+
+fn extension_of(file: &File, value: &Place) -> Result<String> {
+    let field = file.field("sink.extension", value);
+    let extension = field.text()?;
+    if extension_bytes(extension).is_none() {
+        return Err(field.refuse(
+            "it is 1 to 4 letters or digits",
+            "choose for example \"bin\" or \"jpg\"",
+        ));
+    }
+    Ok(extension.to_owned())
 }
 
 /// A file name extension as it stands in a register, padded with NUL.
