@@ -410,13 +410,14 @@ module fb_store_batch
   else $error("fb_store_batch (%m): %0d beats in a batch of %0d", used_q, batch);
 `endif
 
+  // What waits to go through when `cfg_small` becomes high goes into the memory.
   fb_axis_check #(
       .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
       .Name ("m_axis_object")
   ) u_check_object (
       .clk,
       .rst,
-      .valid(m_axis_object_tvalid),
+      .valid(cfg_small && m_axis_object_tvalid),
       .ready(m_axis_object_tready),
       .data ({m_axis_object_tdata, m_axis_object_tkeep, m_axis_object_tlast})
   );

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 import recordings
 import webdataset
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, Run
+from driving import BAD_RESULT, PROGRAM, Run
 from test_record import make_objects
 from test_recording import partitions, record_image
 
@@ -143,7 +143,7 @@ def test_damage_is_found(
 
 
 def test_what_has_no_row_is_brought_back(forebay: Run, tmp_path: Path) -> None:
-    """As after a loss of power: headers say what lies behind the index, and what is torn is lost."""
+    """As after a loss of power: headers say what lies behind the index; what is torn is lost."""
     objects = recordings.folder(tmp_path / "in", COUNT, most=5000)
     image = recordings.pack(tmp_path / "in", tmp_path / "a.img", "--small", "--leave-open")
     last = recordings.block_at(image, COUNT // 64)
@@ -226,10 +226,3 @@ def test_a_row_between_headers_is_refused(
     recordings.change(image, off_by_some)
     report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
     assert "its address is" in report["problems"][0] and "multiple of 512" in report["problems"][0]
-
-
-def test_settings_that_cannot_be(forebay: Run, tmp_path: Path) -> None:
-    """A stride of what has none."""
-    (tmp_path / "x.toml").write_text('[sink]\nlayout = "small"\nstride = 4096\n')
-    answer = forebay("run", tmp_path / "x.toml", "--objects", 1, code=BAD_INPUT)
-    assert "objects have no stride" in answer.complaint
