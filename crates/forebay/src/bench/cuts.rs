@@ -54,6 +54,8 @@ pub struct Cuts {
     blocks: u64,
     /// Instants that there are: one before each piece of data or command that the drive had.
     instants: u64,
+    /// Each of them was tried.
+    every_instant: bool,
     /// Losses of power that were tried.
     cuts: u64,
     /// Rows that had to be there, over all of them.
@@ -168,6 +170,7 @@ pub fn run(args: &StoreBenchArgs) -> Result<(Cuts, Header)> {
     let count = args.cuts as usize;
     let most = scenes.iter().map(|scene| scene.history.instants()).max();
     let every = most.is_some_and(|most| count / scenes.len() >= most);
+    cuts.every_instant = every;
     let progress = Progress::count("losses of power", args.cuts.into());
     for number in 0..count {
         let (scene, turn) = (&scenes[number % scenes.len()], number / scenes.len());
