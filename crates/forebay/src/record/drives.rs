@@ -64,11 +64,6 @@ const BATCH: u32 = 128 << 10;
 /// How long a batch waits for more, where nothing is said of the index.
 const BATCH_WAIT: Time = 1_000 * MICROSECOND;
 
-/// A time in cycles of the card's clock.
-fn cycles(time: Time) -> u32 {
-    u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX)
-}
-
 /// Makes room for a recording: on drives that are blank, or that may be overwritten.
 ///
 /// # Errors
@@ -113,7 +108,7 @@ fn occupied(drives: &Drives<'_>) -> Failure {
 /// Where a recorder puts what a superblock has room for. The first page of the index is the schema,
 /// the last one of both is kept free for their ends. With `results` rows wait for those.
 pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
-    let cycles = |time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
+    let cycles = |time: Time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
     let page = forebay_store::PAGE;
     let layout = match &sink.layout {
         Kind::Objects { extension } => Layout::Objects {
