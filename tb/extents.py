@@ -252,6 +252,7 @@ class Region:
     ring: bool
     page: bool = False
     stride: int = 0
+    room: int = 0
     longest: int = 2**32 - PAGE
     at: int = 0
     writes: list[Write] = field(default_factory=list)
@@ -259,7 +260,9 @@ class Region:
     def place(self, what: Extent) -> Iterator[Row]:
         """Give an extent its places, and yield a row of code 0 for each."""
         done, length, over = 0, len(what.data), False
-        need = self.stride or (2 * PAGE if self.page else PAGE)
+        front = PAGE if self.page else 0
+        need = self.stride or front + (self.room or PAGE)
+        fill = self.page or self.room
         while done < length:
             if self.size - self.at < need and self.ring and self.size >= need:
                 self.at = 0
@@ -267,10 +270,10 @@ class Region:
                 flags = 0 if done or what.broken else spec.ROW_WHOLE
                 yield self.row(what, done, length - done, 0, flags | spec.ROW_SKIPPED)
                 return
-            begin = self.at + (PAGE if self.page else 0)
+            begin = self.at + front
             count = min(length - done, self.stride or self.size - begin, self.longest)
             data = what.data[done : done + count]
-            self.writes.append(Write(self.base + begin, False, filled(data) if self.page else data))
+            self.writes.append(Write(self.base + begin, False, filled(data) if fill else data))
             end = begin + -(-count // PAGE) * PAGE
             self.at = self.at + self.stride if self.stride else end
             row = self.row(what, done, count, self.base + begin, spec.ROW_CUT)

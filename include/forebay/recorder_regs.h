@@ -53,6 +53,10 @@ extern "C" {
 #define RECORDER__CONTROL__RESULTS_bp 5
 #define RECORDER__CONTROL__RESULTS_bw 1
 #define RECORDER__CONTROL__RESULTS_reset 0x0
+#define RECORDER__CONTROL__BATCHES_bm 0x40
+#define RECORDER__CONTROL__BATCHES_bp 6
+#define RECORDER__CONTROL__BATCHES_bw 1
+#define RECORDER__CONTROL__BATCHES_reset 0x0
 #define RECORDER__CONTROL__WAIT_CYCLES_bm 0xffffffff00000000
 #define RECORDER__CONTROL__WAIT_CYCLES_bp 32
 #define RECORDER__CONTROL__WAIT_CYCLES_bw 32
@@ -248,6 +252,16 @@ extern "C" {
 #define RECORDER__RESULTS__STRAY_bp 32
 #define RECORDER__RESULTS__STRAY_bw 32
 
+// reg - recorder::batch
+#define RECORDER__BATCH__PAGES_bm 0xfffff000
+#define RECORDER__BATCH__PAGES_bp 12
+#define RECORDER__BATCH__PAGES_bw 20
+#define RECORDER__BATCH__PAGES_reset 0x20
+#define RECORDER__BATCH__WAIT_CYCLES_bm 0xffffffff00000000
+#define RECORDER__BATCH__WAIT_CYCLES_bp 32
+#define RECORDER__BATCH__WAIT_CYCLES_bw 32
+#define RECORDER__BATCH__WAIT_CYCLES_reset 0x0
+
 // mem - recorder::elements
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
@@ -344,7 +358,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t time_ns;
     uint64_t time_seconds;
     uint64_t results;
-    uint8_t RESERVED_e8_ff[0x18];
+    uint64_t batch;
+    uint8_t RESERVED_f0_ff[0x10];
     recorder__elements_t elements;
     uint64_t replay_first;
     uint64_t replay_last;

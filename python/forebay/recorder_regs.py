@@ -31,6 +31,7 @@ EXTENSION = 0x0C8
 TIME_NS = 0x0D0
 TIME_SECONDS = 0x0D8
 RESULTS = 0x0E0
+BATCH = 0x0E8
 ELEMENTS = 0x100
 REPLAY_FIRST = 0x140
 REPLAY_LAST = 0x148
@@ -57,6 +58,7 @@ FIELDS = {
         "flush": (3, 3),
         "pages": (4, 4),
         "results": (5, 5),
+        "batches": (6, 6),
         "wait_cycles": (63, 32),
     },
     "stride": {
@@ -152,6 +154,10 @@ FIELDS = {
         "late": (31, 0),
         "stray": (63, 32),
     },
+    "batch": {
+        "pages": (31, 12),
+        "wait_cycles": (63, 32),
+    },
     "replay_first": {
         "object": (63, 0),
     },
@@ -196,6 +202,7 @@ RESETS = {
     "extension": 0x6E6962,
     "time_ns": 0x0,
     "time_seconds": 0x0,
+    "batch": 0x20000,
     "replay_first": 0x0,
     "replay_last": 0x0,
     "replay_from": 0x0,

@@ -3,15 +3,16 @@
 // fb_store_append: each extent to the next free place of a region, and a row that says where it is.
 //
 // What:        puts an address in front of each packet, which makes a write of the streamer of it,
-//              each at a multiple of 4 KiB. With `cfg_page` a page is left free in front of it, and
-//              the last page of the payload is filled up as a tar file wants it. With a stride extents
+//              each at a multiple of 4 KiB. With `cfg_page` a page is left free in front of it. With
+//              `cfg_fill` its last page is filled up as a tar file wants it. With a stride extents
 //              begin at multiples of it, and end there. A packet that meets the region's end is cut:
 //              the rest is a write and a row of its own, at the region's beginning. Without `cfg_ring`
-//              the end is the end, and what finds no room is skipped. A row leaves when the
+//              the end is the end, and what finds no room is skipped; so is in front of the end what
+//              may need more than is left, by `cfg_room`. A row leaves when the
 //              streamer has answered, so that it is never ahead of its data.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_axis_object_*` within the cycle.
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
-// Throughput:  64 bytes a cycle, and two cycles for each write; with `cfg_page` the cycles of the beats
+// Throughput:  64 bytes a cycle, and two cycles for each write; with `cfg_fill` the cycles of the beats
 //              that fill up a page.
 // Limits:      `restart` only while `open` is low and `waiting` is 0; else settings are steady.
 //              An extent has less than 4 GiB: a longer one is cut.
@@ -26,8 +27,7 @@ module fb_store_append
   import fb_store_pkg::*;
 #(
     parameter int unsigned Depth = 512,  // extents without an answer, a power of two, 4 to 4096
-    parameter int unsigned MaxBeats = (1 << 26) - 64,  // of an extent, a multiple of 64
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+    parameter int unsigned MaxBeats = (1 << 26) - 64  // of an extent, a multiple of 64
 ) (
     input wire clk,
     input wire rst,
@@ -35,7 +35,9 @@ module fb_store_append
     input wire                 restart,     // begin the region anew
     input wire                 cfg_enable,  // take extents
     input wire                 cfg_ring,    // behind the region's end comes its beginning
-    input wire                 cfg_page,    // leave a page in front of each extent; no stride then
+    input wire                 cfg_page,    // leave a page in front of each extent
+    input wire                 cfg_fill,    // fill up the last page of each extent; no stride then
+    input wire [31:PAGE_SHIFT] cfg_room,    // what an extent may need at most; 0: any room will do
     input wire [31:PAGE_SHIFT] cfg_stride,  // from an extent to the next; 0: as they come
     input wire [63:PAGE_SHIFT] cfg_base,    // first byte of the region
     input wire [63:PAGE_SHIFT] cfg_bytes,   // its size
@@ -45,7 +47,7 @@ module fb_store_append
     // Extents, and a word of each: header of its first frame, above it the frames missing before.
     input  wire                        s_axis_head_tvalid,
     output logic                       s_axis_head_tready,
-    input  wire  [       HeadBits-1:0] s_axis_head_tdata,
+    input  wire  [      HEAD_BITS-1:0] s_axis_head_tdata,
     input  wire                        s_axis_object_tvalid,
     output logic                       s_axis_object_tready,
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
@@ -99,15 +101,9 @@ module fb_store_append
 
   // What is known of an extent when its last beat has passed.
   typedef struct packed {
-    logic whole, cut, skipped;
-    logic [63:0] time_;
-    logic [33:0] seconds;
-    logic [31:0] bytes;
+    logic cut, skipped;
     logic [63:0] address;
-    logic [31:0] missing;
-    logic [7:0] sender;
-    logic [15:0] stream;
-    logic [63:0] sequence_, object, offset;
+    facts_t facts;
   } extent_t;
 
   state_e state_q;
@@ -123,13 +119,14 @@ module fb_store_append
 
   logic begins, takes, ends, cut, full, none, room, strided, page_ends;
   logic [31:0] bytes;
-  logic [BeatBits-1:0] need, front, begin_at, begin_left;
+  logic [BeatBits-1:0] need, front, rest, begin_at, begin_left;
   extent_t extent, extent_out;
 
   // ---------------------------------------------------------------------------------------- places
   assign strided = cfg_stride != '0;
   assign front = cfg_page ? BeatBits'(PageBeats) : '0;
-  assign need = strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + BeatBits'(PageBeats);
+  assign rest = cfg_room != '0 ? BeatBits'({cfg_room, PageShift'(0)}) : BeatBits'(PageBeats);
+  assign need = strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + rest;
   assign full = left_q < need;
   assign none = over_q || (full && !(cfg_ring && {cfg_bytes, PageShift'(0)} >= need));
   assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
@@ -158,14 +155,14 @@ module fb_store_append
 
   assign m_axis_wr_tvalid = state_q == ADDRESS || (state_q == DATA && s_axis_object_tvalid) ||
       state_q == FILL;
-  assign m_axis_wr_tlast = (state_q == DATA && ends && (!cfg_page || page_ends)) ||
+  assign m_axis_wr_tlast = (state_q == DATA && ends && (!cfg_fill || page_ends)) ||
       (state_q == FILL && page_ends);
 
   always_comb begin : compose
     for (int i = 0; i < USER_BEAT_BYTES; i++) begin
       m_axis_wr_tdata[8*i+:8] = s_axis_object_tdata[8*i+:8] & {8{s_axis_object_tkeep[i]}};
     end
-    m_axis_wr_tkeep = cfg_page ? '1 : s_axis_object_tkeep;
+    m_axis_wr_tkeep = cfg_fill ? '1 : s_axis_object_tkeep;
     if (state_q == FILL) begin
       m_axis_wr_tdata = at_q[PageShift-1-:3] == block_q ? '0 :
           fb_store_rom_pkg::FILLER[{at_q[2:0], 3'b0}+:8];
@@ -211,13 +208,13 @@ module fb_store_append
         if (state_q == DATA) begin
           at_q   <= at_q + 1'b1;
           left_q <= left_q - 1'b1;
-          if (ends && !cfg_page) begin
+          if (ends && !cfg_fill) begin
             at_q   <= behind(at_q);
             left_q <= left_q - (behind(at_q) - at_q);
           end
         end
         if (ends) begin
-          state_q <= state_q == DATA && cfg_page && !page_ends ? FILL : REST;
+          state_q <= state_q == DATA && cfg_fill && !page_ends ? FILL : REST;
           done_q  <= cut ? done_q + 64'(bytes) : '0;
           over_q  <= cut && (over_q || (strided && state_q == DATA));
         end
@@ -238,32 +235,23 @@ module fb_store_append
   assign position = {cfg_bytes, PAGE_SHIFT'(0)} - {left_q, BeatShift'(0)};
 
   // ------------------------------------------------------------------------------------------ rows
-  logic first, push, out_valid, out_ready, sum_valid, sum_there, skipped, answered;
+  logic push, out_valid, out_ready, sum_valid, sum_there, skipped, answered;
   logic [7:0] code;
   logic [31:0] sum, sum_out;
-  logic [63:0] missing, place;
 
   assign bytes = {beats_q, BeatShift'(0)} + 32'($countones(s_axis_object_tkeep));
-  assign first = (s_axis_head_tdata[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
-  assign missing = s_axis_head_tdata[8*FRAMING_BYTES+:64];
-  assign place = first ? '0 : s_axis_head_tdata[8*FRAMING_PLACE_AT+:64];
-  assign push = takes && ends;
+  assign push  = takes && ends;
 
-  assign extent = '{
-          whole: !cut && !s_axis_object_tuser && done_q == '0,
-          cut: cut,
-          skipped: state_q == SKIP,
-          time_: time_q,
-          seconds: seconds_q,
-          bytes: bytes,
-          address: state_q == SKIP ? '0 : {start_q, BeatShift'(0)},
-          missing: done_q != '0 ? '0 : missing[63:32] != '0 ? '1 : missing[31:0],
-          sender: s_axis_head_tdata[8*FRAMING_SESSION_AT+:8],
-          stream: s_axis_head_tdata[8*FRAMING_STREAM_AT+:16],
-          sequence_: s_axis_head_tdata[8*FRAMING_SEQUENCE_AT+:64],
-          object: s_axis_head_tdata[8*FRAMING_OBJECT_AT+:64],
-          offset: place + done_q
-      };
+  always_comb begin : conclude
+    extent.cut = cut;
+    extent.skipped = state_q == SKIP;
+    extent.address = state_q == SKIP ? '0 : {start_q, BeatShift'(0)};
+    extent.facts = facts_of(s_axis_head_tdata, done_q);
+    extent.facts.whole = !cut && !s_axis_object_tuser && done_q == '0;
+    extent.facts.length = bytes;
+    extent.facts.time_ = time_q;
+    extent.facts.seconds = seconds_q;
+  end
 
   fb_common_deep #(
       .Width($bits(extent_t)),
@@ -327,23 +315,13 @@ module fb_store_append
   assign out_ready = m_axis_row_tvalid && m_axis_row_tready;
 
   always_comb begin : describe
-    m_axis_row_tdata = '0;
     m_axis_row_tdata.address = extent_out.address;
-    m_axis_row_tdata.flags = ROW_COUNTS | (extent_out.whole ? ROW_WHOLE : '0) |
+    m_axis_row_tdata.flags = ROW_COUNTS | (extent_out.facts.whole ? ROW_WHOLE : '0) |
         (extent_out.cut ? ROW_CUT : '0) | (skipped ? ROW_SKIPPED : '0);
     if (!skipped && code != ERR_OK) begin
       m_axis_row_tdata.flags |= ROW_FAILED | 16'(code) << ROW_CODE_LSB;
     end
-    m_axis_row_tdata.facts.stream = extent_out.stream;
-    m_axis_row_tdata.facts.object = extent_out.object;
-    m_axis_row_tdata.facts.offset = extent_out.offset;
-    m_axis_row_tdata.facts.length = extent_out.bytes;
-    m_axis_row_tdata.facts.whole = extent_out.whole;
-    m_axis_row_tdata.facts.missing = extent_out.missing;
-    m_axis_row_tdata.facts.sequence_ = extent_out.sequence_;
-    m_axis_row_tdata.facts.sender = extent_out.sender;
-    m_axis_row_tdata.facts.time_ = extent_out.time_;
-    m_axis_row_tdata.facts.seconds = extent_out.seconds;
+    m_axis_row_tdata.facts = extent_out.facts;
     m_axis_row_tdata.facts.crc32c = skipped ? '0 : sum_out;
   end
 
@@ -351,10 +329,6 @@ module fb_store_append
     if (push != out_ready) waiting <= push ? waiting + 1'b1 : waiting - 1'b1;
     if (rst) waiting <= '0;
   end
-
-  // The magic of the header, which the network side has checked.
-  logic unused;
-  assign unused = &{1'b0, s_axis_head_tdata[8*FRAMING_FLAGS_AT-1:0], 1'b0};
 
 `ifndef SYNTHESIS
   // There was room when the extent began, and nobody else puts rows in.
@@ -371,7 +345,7 @@ module fb_store_append
   else $error("fb_store_append (%m): an answer, and nothing waits for it");
 
   page_or_stride :
-  assert property (@(posedge clk) disable iff (rst) cfg_enable |-> !(cfg_page && strided))
+  assert property (@(posedge clk) disable iff (rst) cfg_enable |-> !((cfg_page || cfg_fill) && strided))
   else $error("fb_store_append (%m): a page in front of each extent, and a stride");
 `endif
 

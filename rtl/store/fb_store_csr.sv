@@ -180,6 +180,7 @@ module fb_store_csr (
         logic time_ns;
         logic time_seconds;
         logic results;
+        logic batch;
         logic elements;
         logic replay_first;
         logic replay_last;
@@ -234,6 +235,7 @@ module fb_store_csr (
         decoded_reg_strb.time_ns = cpuif_req_masked & (cpuif_addr == 12'hd0);
         decoded_reg_strb.time_seconds = cpuif_req_masked & (cpuif_addr == 12'hd8);
         decoded_reg_strb.results = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
+        decoded_reg_strb.batch = cpuif_req_masked & (cpuif_addr == 12'he8);
         decoded_reg_strb.elements = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         decoded_reg_strb.replay_first = cpuif_req_masked & (cpuif_addr == 12'h140);
@@ -298,6 +300,10 @@ module fb_store_csr (
                 logic next;
                 logic load_next;
             } results;
+            struct packed {
+                logic next;
+                logic load_next;
+            } batches;
             struct packed {
                 logic [31:0] next;
                 logic load_next;
@@ -411,6 +417,16 @@ module fb_store_csr (
         } time_seconds;
         struct packed {
             struct packed {
+                logic [19:0] next;
+                logic load_next;
+            } pages;
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } wait_cycles;
+        } batch;
+        struct packed {
+            struct packed {
                 logic [63:0] next;
                 logic load_next;
             } object;
@@ -476,6 +492,9 @@ module fb_store_csr (
             struct packed {
                 logic value;
             } results;
+            struct packed {
+                logic value;
+            } batches;
             struct packed {
                 logic [31:0] value;
             } wait_cycles;
@@ -567,6 +586,14 @@ module fb_store_csr (
                 logic [29:0] value;
             } nanoseconds;
         } time_seconds;
+        struct packed {
+            struct packed {
+                logic [19:0] value;
+            } pages;
+            struct packed {
+                logic [31:0] value;
+            } wait_cycles;
+        } batch;
         struct packed {
             struct packed {
                 logic [63:0] value;
@@ -743,6 +770,29 @@ module fb_store_csr (
         end
     end
     assign hwif_out.control.results.value = field_storage.control.results.value;
+    // Field: recorder.control.batches
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.control.batches.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.control && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[6]) next_c = decoded_wr_data[6:6];
+        end
+        field_combo.control.batches.next = next_c;
+        field_combo.control.batches.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.control.batches.value <= 1'h0;
+        end else begin
+            if(field_combo.control.batches.load_next) begin
+                field_storage.control.batches.value <= field_combo.control.batches.next;
+            end
+        end
+    end
+    assign hwif_out.control.batches.value = field_storage.control.batches.value;
     // Field: recorder.control.wait_cycles
     always_comb begin
         automatic logic [31:0] next_c;
@@ -1308,6 +1358,57 @@ module fb_store_csr (
         end
     end
     assign hwif_out.time_seconds.nanoseconds.value = field_storage.time_seconds.nanoseconds.value;
+    // Field: recorder.batch.pages
+    always_comb begin
+        automatic logic [19:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.batch.pages.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.batch && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[12]) next_c[3:0] = decoded_wr_data[15:12];
+            if(decoded_wr_biten[16]) next_c[11:4] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[19:12] = decoded_wr_data[31:24];
+        end
+        field_combo.batch.pages.next = next_c;
+        field_combo.batch.pages.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.batch.pages.value <= 20'h20;
+        end else begin
+            if(field_combo.batch.pages.load_next) begin
+                field_storage.batch.pages.value <= field_combo.batch.pages.next;
+            end
+        end
+    end
+    assign hwif_out.batch.pages.value = field_storage.batch.pages.value;
+    // Field: recorder.batch.wait_cycles
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.batch.wait_cycles.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.batch && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c[7:0] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[15:8] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[23:16] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[31:24] = decoded_wr_data[63:56];
+        end
+        field_combo.batch.wait_cycles.next = next_c;
+        field_combo.batch.wait_cycles.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.batch.wait_cycles.value <= 32'h0;
+        end else begin
+            if(field_combo.batch.wait_cycles.load_next) begin
+                field_storage.batch.wait_cycles.value <= field_combo.batch.wait_cycles.next;
+            end
+        end
+    end
+    assign hwif_out.batch.wait_cycles.value = field_storage.batch.wait_cycles.value;
     // External region: recorder.elements
     assign hwif_out.elements.req = decoded_reg_strb.elements;
     assign hwif_out.elements.addr = decoded_addr[5:0];
@@ -1628,6 +1729,7 @@ module fb_store_csr (
             readback_data_var[ad_hi(12'h8)][3] = field_storage.control.flush.value;
             readback_data_var[ad_hi(12'h8)][4] = field_storage.control.pages.value;
             readback_data_var[ad_hi(12'h8)][5] = field_storage.control.results.value;
+            readback_data_var[ad_hi(12'h8)][6] = field_storage.control.batches.value;
             readback_data_var[ad_hi(12'h8)][63:32] = field_storage.control.wait_cycles.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h10)) begin
@@ -1722,6 +1824,10 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'he0)) begin
             readback_data_var[ad_hi(12'he0)][31:0] = hwif_in.results.late.next;
             readback_data_var[ad_hi(12'he0)][63:32] = hwif_in.results.stray.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'he8)) begin
+            readback_data_var[ad_hi(12'he8)][31:12] = field_storage.batch.pages.value;
+            readback_data_var[ad_hi(12'he8)][63:32] = field_storage.batch.wait_cycles.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
             readback_data_var[ad_hi(12'h140)][63:0] = field_storage.replay_first.object.value;

@@ -274,6 +274,10 @@ package fb_store_csr_pkg;
     } recorder__control__results__out_t;
 
     typedef struct packed {
+        logic value;
+    } recorder__control__batches__out_t;
+
+    typedef struct packed {
         logic [31:0] value;
     } recorder__control__wait_cycles__out_t;
 
@@ -284,6 +288,7 @@ package fb_store_csr_pkg;
         recorder__control__flush__out_t flush;
         recorder__control__pages__out_t pages;
         recorder__control__results__out_t results;
+        recorder__control__batches__out_t batches;
         recorder__control__wait_cycles__out_t wait_cycles;
     } recorder__control__out_t;
 
@@ -428,6 +433,19 @@ package fb_store_csr_pkg;
     } recorder__time_seconds__out_t;
 
     typedef struct packed {
+        logic [19:0] value;
+    } recorder__batch__pages__out_t;
+
+    typedef struct packed {
+        logic [31:0] value;
+    } recorder__batch__wait_cycles__out_t;
+
+    typedef struct packed {
+        recorder__batch__pages__out_t pages;
+        recorder__batch__wait_cycles__out_t wait_cycles;
+    } recorder__batch__out_t;
+
+    typedef struct packed {
         logic req;
         logic [5:0] addr;
         logic req_is_wr;
@@ -509,6 +527,7 @@ package fb_store_csr_pkg;
         recorder__extension__out_t extension;
         recorder__time_ns__out_t time_ns;
         recorder__time_seconds__out_t time_seconds;
+        recorder__batch__out_t batch;
         recorder__elements__out_t elements;
         recorder__replay_first__out_t replay_first;
         recorder__replay_last__out_t replay_last;

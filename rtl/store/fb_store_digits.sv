@@ -14,6 +14,7 @@
 // Latency:     with Bits = 4 the headers' fields are written 135 cycles after the facts came, the
 //              last one 49 later; with Bits = 2 it is 211 and 75, with Bits = 1 it is 363 and 127. A
 //              score near 0 takes up to 86 cycles beside the numbers before it.
+//              With Small that is all: the facts are taken when the headers' fields are written.
 // Throughput:  an extent in as many cycles. Limits: cfg_* is steady. 512-bit registers: none.
 // Does not implement: templates; the fields' order is that of places() in fb_store_page.
 
@@ -23,7 +24,8 @@ module fb_store_digits
   import fb_store_pkg::*;
 #(
     parameter int unsigned Bits = 4,  // of a number in a cycle: 1, 2 or 4
-    parameter logic [1:0][1:0][17:0] SumOf = '0  // literal characters of a header: [whole][second]
+    parameter logic [1:0][1:0][17:0] SumOf = '0,  // literal characters of a header: [whole][second]
+    parameter bit Small = 1'b0  // for the header of a small object: time and check sum are in it
 ) (
     input wire clk,
     input wire rst,
@@ -144,7 +146,7 @@ module fb_store_digits
   assign writes = writing_q && !(nature_q.for_text && !text_free) &&
       !(nature_q.for_head && !head_free) && !(nature_q.for_sum && !summed);
   assign ends = writes && left_q == '0;
-  assign all_done = ends && nature_q.for_fraction;
+  assign all_done = Small ? head_done : ends && nature_q.for_fraction;
   assign s_facts_tready = all_done;
   assign text_late = job_q >= MISSING;
 
@@ -260,7 +262,7 @@ module fb_store_digits
   always_ff @(posedge clk) begin : count
     if (primes || counts) bits_q <= numbers[at_q];
     if (counts) digits_q <= doubled(digits_q, bits_q);
-    if (rst || ends) digits_q <= '0;
+    if (rst || ends || all_done) digits_q <= '0;
   end
 
   // ------------------------------------------------------------------------------------------- words
@@ -379,6 +381,7 @@ module fb_store_digits
     unique case (job_q)
       SESSION, OBJECT, STREAM, SECONDS, SIZE, EXTENSION: adds = writes;
       OFFSET: adds = writes && !s_facts_tdata.whole;
+      TIME, CRC: adds = writes && Small;
       default: adds = 1'b0;
     endcase
     four = '0;

@@ -6,12 +6,14 @@
 //              memory of 256 characters, which fb_store_digits fills with the extent's numbers. What
 //              it writes is, byte by byte, forebay_spec::store::page::Facts::to_page(). The fields
 //              of one page are written while the one before leaves, behind the place where these
-//              were read for the last time.
+//              were read for the last time. With Small it is the last 512 bytes alone, the header of
+//              a small object, with time and check sum in it: Facts::to_header().
 // Handshake:   valid/ready; facts are taken when their last field is written, TVALID does not depend
 //              on TREADY.
 // Latency:     with DigitBits = 4 the first beat comes 145 cycles after the facts, the last one 348.
 // Throughput:  a page in 224 cycles, with DigitBits = 2 in 291, with DigitBits = 1 in 488: of its 64
-//              beats 21 take eight cycles, the others one; then digits are waited for.
+//              beats 21 take eight cycles, the others one; then digits are waited for. With Small a
+//              header in 167 cycles, all of whose eight beats take eight.
 // Limits:      cfg_* is steady while there are facts or a page. 512-bit registers: one, the beat
 //              that is composed and sent. The template is in a block RAM.
 // Does not implement: headers of other kinds; what is behind a payload.
@@ -22,7 +24,8 @@ module fb_store_page
   import fb_store_pkg::*;
   import fb_store_rom_pkg::*;
 #(
-    parameter int unsigned DigitBits = 4  // of a number, counted in a cycle: 1, 2 or 4
+    parameter int unsigned DigitBits = 4,  // of a number, counted in a cycle: 1, 2 or 4
+    parameter bit Small = 1'b0  // headers of small objects
 ) (
     input wire clk,
     input wire rst,
@@ -51,6 +54,13 @@ module fb_store_page
   localparam logic [7:0] Zero = 8'h30;
   typedef logic [Words-1:0][71:0] page_t;
   typedef logic [RomWords-1:0][71:0] rom_t;
+
+  localparam page_t Whole = {
+    Small ? SMALL_WHOLE : PAGE_WHOLE[Words-1:Seconds], PAGE_WHOLE[Seconds-1:0]
+  };
+  localparam page_t Part = {
+    Small ? SMALL_PART : PAGE_PART[Words-1:Seconds], PAGE_PART[Seconds-1:0]
+  };
 
   // Places of the fields in the memory, in words of four characters, in the order of fb_store_digits.
   // A field stands at the end of its words.
@@ -137,9 +147,9 @@ module fb_store_page
     behind_holes = first;
     for (int unsigned word = first; word < last; word++) begin
       for (int unsigned at = 0; at < 8; at++) begin
-        if (PAGE_PART[word][9*at+8] &&
-            !(PAGE_PART[word][9*at+:8] >= 8'(FIELD_SESSION) &&
-              PAGE_PART[word][9*at+:8] < 8'(FIELD_OBJECT)))
+        if (Part[word][9*at+8] &&
+            !(Part[word][9*at+:8] >= 8'(FIELD_SESSION) &&
+              Part[word][9*at+:8] < 8'(FIELD_OBJECT)))
           behind_holes = word + 1;
       end
     end
@@ -148,22 +158,20 @@ module fb_store_page
   function automatic int unsigned behind_text();
     behind_text = Texts;
     for (int unsigned word = Texts; word < Seconds; word++)
-    if (PAGE_WHOLE[word] != {8{1'b0, Blank}}) behind_text = word + 1;
+    if (Whole[word] != {8{1'b0, Blank}}) behind_text = word + 1;
   endfunction
 
-  localparam rom_t WholeRom = rom_of(PAGE_WHOLE);
-  localparam rom_t PartRom = rom_of(PAGE_PART);
+  localparam rom_t WholeRom = rom_of(Whole);
+  localparam rom_t PartRom = rom_of(Part);
   localparam logic [1:0][1:0][17:0] SumOf = {
-    literals(PAGE_WHOLE, Seconds),
-    literals(PAGE_WHOLE, 0),
-    literals(PAGE_PART, Seconds),
-    literals(PAGE_PART, 0)
+    literals(Whole, Seconds), literals(Whole, 0), literals(Part, Seconds), literals(Part, 0)
   };
 
   // Beats of the page. The fields' memory is read two cycles after a beat has begun.
   localparam int unsigned BlankBeat = (behind_text() + 7) / 8;  // blanks from here on
   localparam int unsigned FeedBeat = 55;  // the last one of the JSON
   localparam int unsigned SecondBeat = 56;
+  localparam int unsigned FirstBeat = Small ? SecondBeat : 0;
   localparam int unsigned TextEnd = (behind_holes(Texts, Seconds) + 2 + 7) / 8;
   localparam int unsigned HeadEnd = SecondBeat + (behind_holes(
       Seconds, Words
@@ -184,7 +192,8 @@ module fb_store_page
   logic [31:0] wdata;
   fb_store_digits #(
       .Bits (DigitBits),
-      .SumOf(SumOf)
+      .SumOf(SumOf),
+      .Small(Small)
   ) u_digits (
       .clk,
       .rst,
@@ -217,7 +226,7 @@ module fb_store_page
   assign begins = due_q && (!busy_q || page_ends);
   // A cycle late: what was read stays read until the fields of the next page are there.
   always_ff @(posedge clk) begin : free
-    text_free <= !due_q && (!busy_q || beat_q >= 6'(TextEnd));
+    text_free <= !due_q && (!busy_q || beat_q >= 6'(Small ? HeadEnd : TextEnd));
     head_free <= !due_q && (!busy_q || beat_q >= 6'(HeadEnd));
   end
 
@@ -236,11 +245,11 @@ module fb_store_page
     if (begins) busy_q <= 1'b1;
     else if (page_ends) busy_q <= 1'b0;
     if (steps && !blanks) slice_q <= slice_q + 1'b1;
-    if (beat_ends) beat_q <= beat_q + 1'b1;
+    if (beat_ends) beat_q <= page_ends ? 6'(FirstBeat) : beat_q + 1'b1;
     if (rst) begin
       due_q   <= 1'b0;
       busy_q  <= 1'b0;
-      beat_q  <= '0;
+      beat_q  <= 6'(FirstBeat);
       slice_q <= '0;
     end
   end
@@ -290,7 +299,9 @@ module fb_store_page
         .rdata(four)
     );
     // In names zeros stand where numbers have blanks, which differ from them by a bit.
-    assign name = header_q && number[7:2] >= 6'(PlaceObject) && number[7:2] < 6'(PlaceSeconds);
+    assign name = header_q && (
+        (number[7:2] >= 6'(PlaceObject) && number[7:2] < 6'(PlaceSeconds)) ||
+        (Small && number[7:2] >= 6'(PlaceTime) && number[7:2] < 6'(PlaceLength)));
     assign filled[8*at+:8] = rom_q[9*at+8] ? four[number[1:0]] | {3'd0, name, 4'd0} : number;
   end
 

@@ -5,6 +5,10 @@
 `default_nettype none
 
 package fb_store_pkg;
+  import fb_spec_pkg::*;
+
+  // The word beside an extent: header of its first frame, above it the frames missing before.
+  localparam int unsigned HEAD_BITS = 64 + 8 * FRAMING_BYTES;
 
   // What the page in front of an extent says of it (forebay_spec::store::page::Facts).
   typedef struct packed {
@@ -23,6 +27,23 @@ package fb_store_pkg;
     logic [15:0] class_;
     logic [31:0] score;  // an IEEE single
   } facts_t;
+
+  // What the word beside an extent says of the part that begins `done` bytes behind its beginning.
+  // The magic in it was checked by the network side.
+  function automatic facts_t facts_of(input logic [HEAD_BITS-1:0] head, input logic [63:0] done);
+    logic first, unused;
+    logic [63:0] missing;
+    unused = &{1'b0, head[8*FRAMING_FLAGS_AT-1:0]};
+    first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
+    missing = head[8*FRAMING_BYTES+:64];
+    facts_of = '0;
+    facts_of.stream = head[8*FRAMING_STREAM_AT+:16];
+    facts_of.object = head[8*FRAMING_OBJECT_AT+:64];
+    facts_of.offset = (first ? '0 : head[8*FRAMING_PLACE_AT+:64]) + done;
+    facts_of.missing = done != '0 ? '0 : missing[63:32] != '0 ? '1 : missing[31:0];
+    facts_of.sequence_ = head[8*FRAMING_SEQUENCE_AT+:64];
+    facts_of.sender = head[8*FRAMING_SESSION_AT+:8];
+  endfunction
 
   // A row of the index (forebay_spec::store::index::Row); what of it is no column is for the page.
   typedef struct packed {

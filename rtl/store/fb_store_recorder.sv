@@ -2,13 +2,13 @@
 //
 // fb_store_recorder: between what comes from the network, what goes to it, and the streamer.
 //
-// What:        extents go to the SSD one behind the other, each with a page in front of it, and an
-//              index says what lies where; objects come back by order of registers
-//              (regs/recorder.rdl). The drawing stands in docs/modules/recorder.md.
+// What:        extents go to the SSD one behind the other, each with a page in front of it, or small
+//              ones in batches, and an index says what lies where; objects come back by order of
+//              registers (regs/recorder.rdl). The drawing stands in docs/modules/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     2 cycles from an extent's first beat to its address, 3 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
-// Limits:      512-bit registers: two, those of block RAM.
+// Limits:      512-bit registers: four, those of block RAM and of two makers of headers.
 // Does not implement: processing elements: their settings go out and they stand before it.
 
 `default_nettype none
@@ -17,7 +17,6 @@ module fb_store_recorder
   import fb_spec_pkg::*;
   import fb_store_pkg::*;
 #(
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES,
     localparam int unsigned Elements = 8  // processing elements that have a setting
 ) (
     input wire clk,
@@ -29,7 +28,7 @@ module fb_store_recorder
     // Extents, and a word of each.
     input  wire                        s_axis_head_tvalid,
     output logic                       s_axis_head_tready,
-    input  wire  [       HeadBits-1:0] s_axis_head_tdata,
+    input  wire  [      HEAD_BITS-1:0] s_axis_head_tdata,
     input  wire                        s_axis_object_tvalid,
     output logic                       s_axis_object_tready,
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
@@ -164,15 +163,24 @@ module fb_store_recorder
 
   // ------------------------------------------------------------------------------------- recording
   localparam int unsigned Sources = 3;  // of writes: payload, pages, blocks of the index
+  localparam int unsigned BATCH_PAGES = 16;  // of a batch, where software says none
 
   logic [Sources-1:0] wr_valid, wr_ready, wr_last, answer_valid, answer_ready;
   logic [Sources-1:0][USER_DATA_BITS-1:0] wr_data;
   logic [Sources-1:0][USER_BEAT_BYTES-1:0] wr_keep;
   logic [7:0] answer;
-  logic stored_valid, stored_ready, joined_valid, joined_ready, row_valid, row_ready;
-  row_t stored, joined, row;
-  logic open, syncing, restart, late, stray;
-  logic [15:0] waiting, paging, rows;
+  logic
+      placed_valid,
+      placed_ready,
+      stored_valid,
+      stored_ready,
+      joined_valid,
+      joined_ready,
+      row_valid,
+      row_ready;
+  row_t placed, stored, joined, row;
+  logic open, batch_open, syncing, restart, late, stray;
+  logic [15:0] waiting, batching, paging, rows;
   logic [63:0] position, lost;
   logic [31:0] blocks, blocks_failed;
 
@@ -182,19 +190,31 @@ module fb_store_recorder
 
   always_ff @(posedge clk) begin : stop
     stopped_q <= rst || (!out.control.enable.value && (stopped_q ||
-        (!open && waiting == '0 && paging == '0 && rows == '0 && !syncing)));
+        (!open && !batch_open && waiting == '0 && batching == '0 && paging == '0 && rows == '0 &&
+         !syncing)));
   end
 
-  fb_store_append u_append (
+  logic batched, taking;
+  logic [31:PAGE_SHIFT] batch_pages;
+  assign batched = out.control.batches.value && !out.control.pages.value;
+  assign taking = out.control.enable.value && !stopped_q;
+  assign batch_pages = out.batch.pages.value == '0 ? (32 - PAGE_SHIFT)'(BATCH_PAGES) :
+      out.batch.pages.value;
+
+  logic head_valid, head_ready, object_valid, object_ready, object_last, object_broken;
+  logic [HEAD_BITS-1:0] head;
+  logic [USER_DATA_BITS-1:0] object;
+  logic [USER_BEAT_BYTES-1:0] object_keep;
+
+  fb_store_batch u_batch (
       .clk,
       .rst,
-      .restart,
-      .cfg_enable(out.control.enable.value && !stopped_q),
-      .cfg_ring(out.control.data_ring.value),
-      .cfg_page(out.control.pages.value),
-      .cfg_stride(out.control.pages.value ? '0 : out.stride.pages.value),
-      .cfg_base(out.data_address.pages.value),
-      .cfg_bytes(out.data_bytes.pages.value),
+      .cfg_small(batched),
+      .cfg_enable(taking),
+      .cfg_batch(batch_pages),
+      .cfg_wait(out.batch.wait_cycles.value),
+      .cfg_session({out.session_high.high.value, out.session_low.low.value}),
+      .cfg_extension(out.extension.characters.value),
       .now,
       .now_seconds(out.time_seconds.seconds.value),
       .s_axis_head_tvalid,
@@ -206,6 +226,48 @@ module fb_store_recorder
       .s_axis_object_tkeep,
       .s_axis_object_tlast,
       .s_axis_object_tuser,
+      .m_axis_head_tvalid(head_valid),
+      .m_axis_head_tready(head_ready),
+      .m_axis_head_tdata(head),
+      .m_axis_object_tvalid(object_valid),
+      .m_axis_object_tready(object_ready),
+      .m_axis_object_tdata(object),
+      .m_axis_object_tkeep(object_keep),
+      .m_axis_object_tlast(object_last),
+      .m_axis_object_tuser(object_broken),
+      .s_axis_row_tvalid(placed_valid),
+      .s_axis_row_tready(placed_ready),
+      .s_axis_row_tdata(placed),
+      .m_axis_row_tvalid(stored_valid),
+      .m_axis_row_tready(stored_ready),
+      .m_axis_row_tdata(stored),
+      .open(batch_open),
+      .waiting(batching)
+  );
+
+  fb_store_append u_append (
+      .clk,
+      .rst,
+      .restart,
+      .cfg_enable(batched || taking),  // what a batch has taken goes on
+      .cfg_ring(out.control.data_ring.value),
+      .cfg_page(out.control.pages.value),
+      .cfg_fill(out.control.pages.value || batched),
+      .cfg_room(batched ? batch_pages : '0),
+      .cfg_stride(out.control.pages.value || batched ? '0 : out.stride.pages.value),
+      .cfg_base(out.data_address.pages.value),
+      .cfg_bytes(out.data_bytes.pages.value),
+      .now,
+      .now_seconds(out.time_seconds.seconds.value),
+      .s_axis_head_tvalid(head_valid),
+      .s_axis_head_tready(head_ready),
+      .s_axis_head_tdata(head),
+      .s_axis_object_tvalid(object_valid),
+      .s_axis_object_tready(object_ready),
+      .s_axis_object_tdata(object),
+      .s_axis_object_tkeep(object_keep),
+      .s_axis_object_tlast(object_last),
+      .s_axis_object_tuser(object_broken),
       .m_axis_wr_tvalid(wr_valid[0]),
       .m_axis_wr_tready(wr_ready[0]),
       .m_axis_wr_tdata(wr_data[0]),
@@ -214,9 +276,9 @@ module fb_store_recorder
       .s_axis_wrsp_tvalid(answer_valid[0]),
       .s_axis_wrsp_tready(answer_ready[0]),
       .s_axis_wrsp_tdata(answer),
-      .m_axis_row_tvalid(stored_valid),
-      .m_axis_row_tready(stored_ready),
-      .m_axis_row_tdata(stored),
+      .m_axis_row_tvalid(placed_valid),
+      .m_axis_row_tready(placed_ready),
+      .m_axis_row_tdata(placed),
       .open,
       .waiting,
       .position
@@ -460,9 +522,9 @@ module fb_store_recorder
     in.elements.rd_ack = element_read_q;
     in.elements.rd_data = element_word_q;
     in.sync.busy.next = syncing;
-    in.status.open.next = open;
+    in.status.open.next = open || batch_open;
     in.status.fetching.next = fetching || replaying;
-    in.status.waiting.next = waiting + paging;
+    in.status.waiting.next = waiting + batching + paging;
     in.status.rows.next = rows;
     in.status.fetches.next = orders;
     in.data_position.bytes.next = position;

@@ -5,6 +5,7 @@ rtl/store/fb_store_rom_pkg.sv
 rtl/store/fb_store_crc32c.sv
 rtl/store/fb_store_digits.sv
 rtl/store/fb_store_page.sv
+rtl/store/fb_store_batch.sv
 rtl/store/fb_store_append.sv
 rtl/store/fb_store_results.sv
 rtl/store/fb_store_pages.sv

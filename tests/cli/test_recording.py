@@ -141,4 +141,6 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
         table = pa.ipc.open_stream(data[places["forebay-index"]]).read_all()
         rows = sum(flags & 1 for flags in table["flags"].to_pylist())
         files = [name for name in listed.stdout.decode().split() if "/lost/" not in name]
-        assert len(files) == 2 * rows + 1 and not listed.stderr
+        # Every other one has objects that share pages, and no JSON.
+        each = 1 + any(name.endswith(".json") for name in files[:-1])
+        assert len(files) == each * rows + 1 and not listed.stderr

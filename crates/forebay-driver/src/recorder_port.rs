@@ -44,6 +44,15 @@ pub enum Layout {
         /// File name extension, padded with NUL.
         extension: [u8; 4],
     },
+    /// Many in a batch, each with a tar header in front of it: a tar file, too.
+    Small {
+        /// File name extension, padded with NUL.
+        extension: [u8; 4],
+        /// Most bytes of a batch, a multiple of 4096.
+        batch: u32,
+        /// Cycles that a batch waits for more; 0: until it is full.
+        wait_cycles: u32,
+    },
     /// Payload alone.
     Samples {
         /// Bytes from the beginning of one to that of the next, a multiple of 4096; 0: as they come.
@@ -200,6 +209,15 @@ impl RecorderPort {
         }
         let tick = recording.tick()?;
         let (extension, stride) = recording.layout.check()?;
+        let batch = recording.layout.batch();
+        if data.bytes < batch & regs::batch::PAGES.mask() {
+            return Err(Error::Refused {
+                field: "the region for data",
+                value: data.text(),
+                limit: "a batch of small objects finds no room in it".into(),
+                remedy: "take a larger region, or smaller batches",
+            });
+        }
         if self.status(bus)?.is_busy() {
             return Err(Error::Refused {
                 field: "the recorder's status",
@@ -221,6 +239,7 @@ impl RecorderPort {
             (regs::session_high::OFFSET, high),
             (regs::extension::OFFSET, extension),
             (regs::stride::OFFSET, stride),
+            (regs::batch::OFFSET, batch),
             (regs::data_address::OFFSET, data.address),
             (regs::data_bytes::OFFSET, data.bytes),
             (regs::index_address::OFFSET, index.address),
@@ -381,10 +400,30 @@ impl RecorderStatus {
 }
 
 impl Layout {
+    /// Contents of the register for batches.
+    fn batch(&self) -> u64 {
+        match *self {
+            Self::Small {
+                batch, wait_cycles, ..
+            } => u64::from(batch) | regs::batch::WAIT_CYCLES.put(wait_cycles.into()),
+            Self::Objects { .. } | Self::Samples { .. } | Self::Packets => 0,
+        }
+    }
+
     /// Contents of the registers for extension and stride.
     fn check(&self) -> Result<(u64, u64), Error> {
         match *self {
-            Self::Objects { extension } => {
+            Self::Small { batch, .. }
+                if batch == 0 || !u64::from(batch).is_multiple_of(PAGE_BYTES) =>
+            {
+                Err(Error::Refused {
+                    field: "the bytes of a batch",
+                    value: batch.to_string(),
+                    limit: "a multiple of 4096, and not 0".into(),
+                    remedy: "round it up",
+                })
+            }
+            Self::Objects { extension } | Self::Small { extension, .. } => {
                 let text = extension.iter().position(|byte| *byte == 0);
                 let (text, padding) = extension.split_at(text.unwrap_or(extension.len()));
                 let plain = text.iter().all(u8::is_ascii_alphanumeric) && !text.is_empty();
@@ -437,10 +476,12 @@ impl Recording {
 
     fn control(&self) -> u64 {
         let objects = matches!(self.layout, Layout::Objects { .. });
+        let small = matches!(self.layout, Layout::Small { .. });
         regs::control::DATA_RING.put(self.data.ring.into())
             | regs::control::INDEX_RING.put(self.index.ring.into())
             | regs::control::FLUSH.put(self.flush.into())
             | regs::control::PAGES.put(objects.into())
+            | regs::control::BATCHES.put(small.into())
             | regs::control::RESULTS.put(self.result_wait.is_some().into())
             | regs::control::WAIT_CYCLES.put(self.wait_cycles.into())
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes the pages of extents: a line of facts in, 4096 bytes out.
+//! Writes the pages of extents: a line of facts in, 4096 bytes out. With the argument `small` it is
+//! the header of a small object, 512 bytes.
 //!
 //! `cargo run -p forebay-spec --example page`; a line has, with blanks between them: session (32
 //! hexadecimal digits), file name extension, stream, object, offset, length, whole (0 or 1), missing,
@@ -74,8 +75,13 @@ fn facts(line: &str) -> io::Result<Facts> {
 
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
+    let small = std::env::args().nth(1).as_deref() == Some("small");
     for line in io::stdin().lock().lines() {
-        out.write_all(&facts(&line?)?.to_page())?;
+        let facts = facts(&line?)?;
+        match small {
+            true => out.write_all(&facts.to_header())?,
+            false => out.write_all(&facts.to_page())?,
+        }
     }
     out.flush()
 }

@@ -20,7 +20,7 @@ const CHUNK: usize = 256 << 10;
 pub enum Damage {
     /// Its row cannot be.
     Row(String),
-    /// The page in front of it is another than its row says.
+    /// Page or header in front of it is another than its row says.
     Page(String),
     /// Its bytes have another check sum.
     Crc {
@@ -47,18 +47,28 @@ impl fmt::Display for Damage {
 /// Takes a payload, piece by piece.
 pub type Payload<'s> = &'s mut dyn FnMut(&[u8]) -> io::Result<()>;
 
-/// Whether the page is the one that belongs to a row.
-pub(crate) fn check_page(
+/// What page or header says that stands in front of an extent.
+pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts> {
+    match superblock.small {
+        true => Facts::parse_header(front.first_chunk()?),
+        false => Facts::parse(front.first_chunk()?),
+    }
+}
+
+/// Whether page or header is the one that belongs to a row.
+pub(crate) fn check_front(
     superblock: &Superblock,
     row: &Row,
-    page: &[u8; PAGE_BYTES],
+    front: &[u8],
 ) -> Result<Facts, Damage> {
-    let Some(facts) = Facts::parse(page) else {
-        return Err(Damage::Page("the page in front of it is damaged".into()));
+    let name = if superblock.small { "header" } else { "page" };
+    let Some(facts) = read_front(superblock, front) else {
+        let what = format!("the {name} in front of it is damaged");
+        return Err(Damage::Page(what));
     };
     if facts.session != superblock.session {
         let what = format!(
-            "the page in front of it belongs to the recording {}",
+            "the {name} in front of it belongs to the recording {}",
             facts.session
         );
         return Err(Damage::Page(what));
@@ -73,14 +83,14 @@ pub(crate) fn check_page(
     ];
     match fields.into_iter().find(|(_, page, row)| page != row) {
         Some((field, page, row)) => Err(Damage::Page(format!(
-            "its {field} is {page} in the page in front of it, and {row} in its row"
+            "its {field} is {page} in the {name} in front of it, and {row} in its row"
         ))),
         None => Ok(facts),
     }
 }
 
 impl<D: Disk + ?Sized> Recording<'_, D> {
-    /// The page in front of an extent, if it is the one that belongs there.
+    /// What the page or header in front of an extent says, if it is the one that belongs there.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -92,10 +102,11 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
             return Ok(None);
         }
         let mut page = [0; PAGE_BYTES];
+        let front = &mut page[..self.superblock().front() as usize];
         self.disk
-            .read_at(self.extent(row).at, &mut page)
+            .read_at(self.extent(row).at, front)
             .map_err(|error| Damage::Unreadable(error.to_string()))?;
-        check_page(self.superblock(), row, &page).map(Some)
+        check_front(self.superblock(), row, front).map(Some)
     }
 
     /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last

@@ -7,13 +7,13 @@ use forebay_spec::store::index::{ROWS, SCHEMA_PAGE};
 use forebay_spec::store::superblock::{
     DATA_LEAST, Drive, INDEX_LEAST, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
 };
-use forebay_spec::store::{PAGE_BYTES, Session};
+use forebay_spec::store::{PAGE_BYTES, Session, tar};
 
 use crate::disk::{flush, read, write};
 use crate::reader::{Recording, super_places};
 use crate::table::{Table, table_bytes};
 use crate::writer::end_marks;
-use crate::{Disk, Error, PAGE, Result, pages, text};
+use crate::{Disk, Error, PAGE, Result, grains, pages, text};
 
 /// How much of the disk the index gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +39,8 @@ pub struct Format {
     pub block_bytes: u32,
     /// Data begin anew at the end of their region, and so does the index.
     pub ring: bool,
+    /// Objects share pages.
+    pub small: bool,
     /// How much of the disk the index gets.
     pub index: IndexSize,
     /// The drive, as Identify says it; its size is the disk's.
@@ -53,6 +55,7 @@ impl Default for Format {
             extension: "bin".into(),
             block_bytes: 512,
             ring: false,
+            small: false,
             index: IndexSize::SmallestObject(64 << 10),
             drive: Drive {
                 model: [b' '; 40],
@@ -64,6 +67,8 @@ impl Default for Format {
     }
 }
 
+/// Bytes of a block of a tar file.
+const BLOCK: u64 = tar::BYTES as u64;
 /// Bytes at the beginning that are looked at for what another program may have put there.
 const LOOK: usize = 1 << 20;
 
@@ -91,9 +96,10 @@ impl Format {
             IndexSize::Share(share) => (free as f64 * share.clamp(0.0, 1.0)) as u64,
             IndexSize::SmallestObject(bytes) => {
                 // An extent and its row, twice.
-                let extent = match self.mode {
-                    Mode::Samples => self.stride.max(PAGE),
-                    _ => pages(bytes.max(1)).saturating_add(PAGE),
+                let extent = match (self.mode, self.small) {
+                    (Mode::Samples, _) => self.stride.max(PAGE),
+                    (_, true) => grains(bytes.max(1), BLOCK).saturating_add(BLOCK),
+                    (_, false) => pages(bytes.max(1)).saturating_add(PAGE),
                 };
                 let rows = free / extent + 1;
                 (rows.div_ceil(ROWS as u64) * 2).saturating_mul(PAGE)
@@ -143,6 +149,7 @@ impl Format {
             block_bytes: self.block_bytes,
             ring: self.ring,
             index_ring: self.ring,
+            small: self.small,
             index,
             data,
             stride: self.stride,

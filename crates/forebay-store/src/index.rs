@@ -11,7 +11,7 @@ use forebay_spec::store::superblock::{Mode, Superblock};
 use crate::disk::read;
 use crate::reader::Recording;
 use crate::voids::Cover;
-use crate::{Disk, PAGE, Result, crc32c, pages};
+use crate::{Disk, PAGE, Result, crc32c, grains, pages};
 
 /// Blocks that are read at once.
 const CHUNK: u64 = 256;
@@ -22,7 +22,7 @@ const LOOK: u64 = 1024;
 /// What an extent takes on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// First byte of its page, or of its payload where there is no page.
+    /// First byte of its page or header, or of its payload where there is none.
     pub at: u64,
     /// First byte of its payload.
     pub payload: u64,
@@ -35,16 +35,14 @@ pub struct Bounds {
 impl Bounds {
     /// The one of a row.
     pub(crate) fn of(superblock: &Superblock, row: &Row) -> Self {
-        let front = match superblock.mode {
-            Mode::Objects => PAGE,
-            Mode::Samples | Mode::Packets => 0,
-        };
         let length = u64::from(row.length);
         Self {
-            at: row.address.saturating_sub(front),
+            at: row.address.saturating_sub(superblock.front()),
             payload: row.address,
             length,
-            end: row.address.saturating_add(pages(length)),
+            end: row
+                .address
+                .saturating_add(grains(length, superblock.grain())),
         }
     }
 
@@ -70,8 +68,9 @@ pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Opti
     };
     let first = superblock.first_extent();
     let within = format!("data lie from byte {first} to {}", data.end());
-    if !row.address.is_multiple_of(PAGE) {
-        return wrong("address", row.address, "it is a multiple of 4096".into());
+    if !row.address.is_multiple_of(superblock.grain()) {
+        let limit = format!("it is a multiple of {}", superblock.grain());
+        return wrong("address", row.address, limit);
     }
     if row.address.checked_sub(extent.at).is_none() || extent.at < first {
         return wrong("address", row.address, within);
@@ -215,7 +214,8 @@ impl Index {
                 if cover.touches(&range) {
                     *mask |= 1 << bit;
                 }
-                cover.add(range);
+                // What fills up the page behind it is newer, too.
+                cover.add(range.start..pages(range.end));
             }
         }
         Ok(voids)

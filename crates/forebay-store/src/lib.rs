@@ -49,8 +49,14 @@ pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
 /// `bytes` in whole pages; `u64::MAX` where that is more than there can be.
 #[must_use]
 pub const fn pages(bytes: u64) -> u64 {
-    match bytes.checked_next_multiple_of(PAGE) {
-        Some(pages) => pages,
+    grains(bytes, PAGE)
+}
+
+/// The same in units of `grain` bytes.
+#[must_use]
+pub(crate) const fn grains(bytes: u64, grain: u64) -> u64 {
+    match bytes.checked_next_multiple_of(grain) {
+        Some(grains) => grains,
         None => u64::MAX,
     }
 }

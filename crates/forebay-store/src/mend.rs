@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forebay_spec::store::index::Row;
+use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::Mode;
 use forebay_spec::store::{Session, tar};
 
 use crate::reader::Recording;
 use crate::scan::{Found, Scan, See};
 use crate::voids::Cover;
-use crate::{Disk, Entry, Error, PAGE, Result};
+use crate::{Disk, Entry, Error, PAGE, Result, pages};
 
 /// Bytes of a hole that one file takes: a tar header has eleven octal digits for its size.
 const LOST_MOST: u64 = 4 << 30;
@@ -29,6 +30,34 @@ pub(crate) fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8
             )
         })
         .collect()
+}
+
+/// Takes out of the holes what fills up a page behind small objects, and says where that is to be.
+///
+/// Where a hole goes on behind the page, what is no filling may be part of what was lost: it stays.
+pub(crate) fn take_fills<D: Disk + ?Sized>(
+    disk: &D,
+    holes: &mut Vec<Range<u64>>,
+) -> Vec<Range<u64>> {
+    let mut fills = Vec::new();
+    holes.retain_mut(|hole| {
+        let end = pages(hole.start);
+        if end == hole.start || hole.end < end {
+            return true;
+        }
+        if hole.end == end || is_filled(disk, hole.start..end) {
+            fills.push(hole.start..end);
+            hole.start = end;
+        }
+        !hole.is_empty()
+    });
+    fills
+}
+
+fn is_filled<D: Disk + ?Sized>(disk: &D, range: Range<u64>) -> bool {
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    let read = disk.read_at(range.start, &mut bytes).is_ok();
+    read && bytes.chunks(tar::BYTES).all(|block| block == FILLER)
 }
 
 /// A ring that lost power.
@@ -80,7 +109,7 @@ impl Ring {
             let extent = recording.extent(&row);
             ring.head = match recording.superblock().mode {
                 Mode::Samples => extent.at.saturating_add(recording.superblock().stride),
-                _ => extent.end,
+                _ => pages(extent.end),
             };
             if check && !is_whole(recording, &row) {
                 *ring.void.entry(block).or_default() |= 1 << slot;
@@ -92,7 +121,7 @@ impl Ring {
         if let Some(closed) = recording.superblock().closed {
             ring.head = closed.end;
         }
-        let beyond = ring.new.iter().any(|found| found.end() > ring.head);
+        let beyond = ring.new.iter().any(|found| found.end > ring.head);
         ring.wrapped = recording.index.first > 0 || beyond || ring.has_older(recording);
         Ok(ring)
     }
@@ -101,7 +130,7 @@ impl Ring {
     fn has_older<D: Disk + ?Sized>(&self, recording: &Recording<'_, D>) -> bool {
         let mut cover = Cover::default();
         for found in &self.new {
-            cover.add(found.at..found.end());
+            cover.add(found.at..found.end);
         }
         recording.rows().any(|entry| {
             let Entry::Row {
@@ -146,10 +175,12 @@ impl Ring {
                 Some(found) => {
                     let facts = &found.facts;
                     newest.insert(facts.stream, (facts.object, facts.offset));
-                    at = found.end();
-                    self.head = at;
+                    at = found.end;
+                    self.head = pages(at);
                     self.new.push(found);
                 }
+                // Behind a batch the next one begins with a page.
+                None if !at.is_multiple_of(PAGE) => at = pages(at),
                 None if !turned && at != begin => {
                     turned = true;
                     at = begin;

@@ -207,9 +207,9 @@ fn complaints(
 
 /// What the superblock must have said, from the partition table and the first pages.
 fn rebuild<D: Disk + ?Sized>(disk: &D, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
-    let page = page_at(disk, table.data.at)
-        .ok()
-        .and_then(|page| Facts::parse(&page));
+    let first = page_at(disk, table.data.at).unwrap_or([0; PAGE_BYTES]);
+    let header = first.first_chunk().and_then(Facts::parse_header);
+    let page = Facts::parse(&first).or(header);
     let mode = match (table.mode, page) {
         (Some(mode), _) => mode,
         (None, Some(_)) => Mode::Objects,
@@ -223,6 +223,7 @@ fn rebuild<D: Disk + ?Sized>(disk: &D, table: &Table, copies: &[Copy; 2]) -> Res
         block_bytes: table.block_bytes,
         ring: false,
         index_ring: false,
+        small: header.is_some() && mode == Mode::Objects,
         index: table.index,
         data: table.data,
         stride: if mode == Mode::Samples { PAGE } else { 0 },

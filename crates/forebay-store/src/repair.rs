@@ -8,16 +8,17 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use forebay_spec::store::index::{Block, COUNTS, CUT, RESULT, ROWS, Row, WHOLE};
+use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
 
 use crate::disk::{flush, read, write};
-use crate::mend::{Ring, lost_headers};
+use crate::mend::{Ring, lost_headers, take_fills};
 use crate::reader::Recording;
 use crate::scan::{Found, Scan, See};
 use crate::voids::Cover;
 use crate::writer::{close, end_marks, pad};
-use crate::{Disk, Entry, PAGE, Result, crc32c};
+use crate::{Disk, Entry, PAGE, Result, crc32c, pages};
 
 /// Bytes behind the last extent that are looked through for more, at least.
 const LOOK_LEAST: u64 = 256 << 20;
@@ -131,7 +132,7 @@ pub(crate) fn row_of(found: &Found, goes_on: bool) -> Row {
     Row {
         object: facts.object,
         offset: facts.offset,
-        address: found.at + PAGE,
+        address: found.payload,
         time: facts.time,
         length: facts.length,
         crc32c: facts.crc32c,
@@ -183,10 +184,11 @@ pub(crate) struct Pen<'d, D: Disk + ?Sized> {
 }
 
 impl<D: Disk + ?Sized> Pen<'_, D> {
-    /// Writes a page, unless it is there.
-    fn put(&mut self, at: u64, page: &[u8; PAGE_BYTES]) -> Result<()> {
+    /// Writes a page, or a block of one, unless it is there.
+    fn put(&mut self, at: u64, page: &[u8]) -> Result<()> {
         let mut there = [0; PAGE_BYTES];
-        let same = self.disk.read_at(at, &mut there).is_ok() && there == *page;
+        let there = &mut there[..page.len().min(PAGE_BYTES)];
+        let same = self.disk.read_at(at, there).is_ok() && there == page;
         if same {
             return Ok(());
         }
@@ -203,6 +205,8 @@ impl<D: Disk + ?Sized> Pen<'_, D> {
 struct Plan {
     blocks: Vec<(u64, Vec<Row>)>,
     holes: Vec<Range<u64>>,
+    /// What small objects leave of their pages.
+    fills: Vec<Range<u64>>,
     /// Extents that are new to the index: what pads them may be missing, and has no check sum.
     new: Vec<Found>,
     closed: Option<Closed>,
@@ -260,7 +264,7 @@ fn straight<D: Disk + ?Sized>(
 ) -> Result<Plan> {
     let superblock = recording.superblock();
     let data = superblock.data;
-    let behind = survey.cover.end().unwrap_or(superblock.first_extent());
+    let behind = pages(survey.cover.end().unwrap_or(superblock.first_extent()));
     let behind = behind.max(superblock.closed.map_or(0, |closed| closed.end));
     let mut new = Vec::new();
     if superblock.mode == Mode::Objects {
@@ -276,7 +280,7 @@ fn straight<D: Disk + ?Sized>(
         new = only_new(recording, new);
     }
     for found in &new {
-        survey.cover.add(found.at..found.end());
+        survey.cover.add(found.at..found.end);
         report.recovered += 1;
         report.recovered_bytes += u64::from(found.facts.length);
     }
@@ -284,7 +288,8 @@ fn straight<D: Disk + ?Sized>(
     let mut tail = Vec::new();
     for row in rows {
         let fits = |broken: &&mut Broken| {
-            broken.between.contains(&(row.address - PAGE)) && broken.rows.len() < ROWS
+            let at = row.address - superblock.front();
+            broken.between.contains(&at) && broken.rows.len() < ROWS
         };
         match survey.broken.iter_mut().find(fits) {
             Some(broken) => broken.rows.push(row),
@@ -301,14 +306,19 @@ fn straight<D: Disk + ?Sized>(
     let more = in_blocks(&tail, head, superblock.index_slots(), report);
     let count = head + more.len() as u64;
     blocks.extend(more);
-    let end = behind.max(survey.cover.end().unwrap_or(data.at));
-    let holes = match superblock.mode {
+    let end = behind.max(pages(survey.cover.end().unwrap_or(data.at)));
+    let mut holes = match superblock.mode {
         Mode::Objects => survey.cover.gaps(data.at..end),
         _ => Vec::new(),
+    };
+    let fills = match superblock.small {
+        true => take_fills(recording.disk, &mut holes),
+        false => Vec::new(),
     };
     Ok(Plan {
         blocks,
         holes,
+        fills,
         new,
         closed: Some(Closed { blocks: count, end }),
         wrapped: false,
@@ -371,6 +381,7 @@ fn ring<D: Disk + ?Sized>(
     Ok(Plan {
         blocks,
         holes: Vec::new(),
+        fills: Vec::new(),
         new: found.new,
         closed: Some(Closed {
             blocks: count,
@@ -399,13 +410,20 @@ fn carry_out<D: Disk + ?Sized>(
             pen.put(at, &page)?;
         }
     }
+    let grain = superblock.grain() as usize;
     for found in &plan.new {
-        let used = found.facts.length as usize % PAGE_BYTES;
+        let used = found.facts.length as usize % grain;
         if used > 0 {
-            let mut page = [0; PAGE_BYTES];
-            read(disk, found.end() - PAGE, &mut page)?;
-            pad(&mut page[used..], superblock.mode);
-            pen.put(found.end() - PAGE, &page)?;
+            let (mut page, at) = ([0; PAGE_BYTES], found.end - grain as u64);
+            let last = &mut page[..grain];
+            read(disk, at, last)?;
+            pad(&mut last[used..], superblock.mode);
+            pen.put(at, last)?;
+        }
+    }
+    for fill in &plan.fills {
+        for at in (fill.start..fill.end).step_by(tar::BYTES) {
+            pen.put(at, &FILLER)?;
         }
     }
     if !pen.dry && (pen.pages > 0 || !plan.blocks.is_empty()) {

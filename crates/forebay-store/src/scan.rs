@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Looks for extents page by page, where no row says where they are.
+//! Looks for extents page by page or header by header, where no row says where they are.
 
 use std::ops::Range;
 
@@ -7,7 +7,8 @@ use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::Superblock;
 
-use crate::{Disk, Error, PAGE, Result, crc32c, pages};
+use crate::extent::read_front;
+use crate::{Disk, Error, Result, crc32c, grains};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
@@ -18,19 +19,14 @@ const PATIENCE: u64 = 2;
 /// An extent that lies there whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// First byte of its page.
+    /// First byte of its page or header.
     pub at: u64,
-    /// What its page says.
-    pub facts: Facts,
-}
-
-impl Found {
+    /// First byte of its payload.
+    pub payload: u64,
     /// First byte behind it.
-    #[must_use]
-    pub const fn end(&self) -> u64 {
-        let payload = self.at.saturating_add(PAGE);
-        payload.saturating_add(pages(self.facts.length as u64))
-    }
+    pub end: u64,
+    /// What page or header says.
+    pub facts: Facts,
 }
 
 /// Told how far it is; says whether to go on.
@@ -59,8 +55,8 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
         }
     }
 
-    /// The page there, as far as it can be read.
-    fn page(&mut self, at: u64, end: u64) -> [u8; PAGE_BYTES] {
+    /// What a page or header there says, as far as it can be read.
+    fn front(&mut self, at: u64, end: u64) -> Option<Facts> {
         let held = self.chunk_at..self.chunk_at + self.chunk.len() as u64;
         if !held.contains(&at) {
             let most = (end - at).min(CHUNK as u64) as usize;
@@ -75,17 +71,23 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
             }
         }
         let from = (at - self.chunk_at) as usize;
-        let page = self.chunk.get(from..).and_then(<[u8]>::first_chunk);
-        page.copied().unwrap_or([0; PAGE_BYTES])
+        read_front(self.superblock, self.chunk.get(from..)?)
     }
 
-    /// What the page there says, if it is one of this recording whose payload ends before `end`.
+    /// What stands there, if it is of this recording whose payload ends before `end`.
     fn claim(&mut self, at: u64, end: u64) -> Option<Found> {
-        let facts = Facts::parse(&self.page(at, end))?;
-        let found = Found { at, facts };
+        let facts = self.front(at, end)?;
+        let payload = at.saturating_add(self.superblock.front());
+        let padded = grains(facts.length.into(), self.superblock.grain());
+        let found = Found {
+            at,
+            payload,
+            end: payload.saturating_add(padded),
+            facts,
+        };
         let ours = facts.session == self.superblock.session
             && facts.extension == self.superblock.extension;
-        (ours && found.end() <= end).then_some(found)
+        (ours && found.end <= end).then_some(found)
     }
 
     /// The extent that lies whole at a place.
@@ -94,7 +96,7 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
     }
 
     fn is_whole(&mut self, found: &Found) -> bool {
-        let (mut at, mut left, mut crc) = (found.at + PAGE, u64::from(found.facts.length), 0);
+        let (mut at, mut left, mut crc) = (found.payload, u64::from(found.facts.length), 0);
         let mut chunk = vec![0; CHUNK.min(left as usize)];
         while left > 0 {
             let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
@@ -128,14 +130,14 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
             }
             let claim = self.claim(at, range.end);
             if let Some(found) = claim {
-                until = until.max(found.end().saturating_add(look));
+                until = until.max(found.end.saturating_add(look));
                 if self.wasted <= patience && self.is_whole(&found) {
-                    at = found.end();
+                    at = found.end;
                     all.push(found);
                     continue;
                 }
             }
-            at += PAGE;
+            at += self.superblock.grain();
         }
         Ok(all)
     }

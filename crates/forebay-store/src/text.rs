@@ -21,6 +21,7 @@ pub(crate) fn describe(superblock: &Superblock) -> Value {
         "block_bytes": superblock.block_bytes,
         "ring": superblock.ring,
         "index_ring": superblock.index_ring,
+        "small": superblock.small,
         "index": region(superblock.index),
         "data": region(superblock.data),
         "stride": superblock.stride,

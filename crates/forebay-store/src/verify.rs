@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use forebay_spec::store::index::Row;
 
-use crate::extent::check_page;
+use crate::extent::check_front;
 use crate::reader::Recording;
 use crate::{Bounds, Damage, Disk, Entry, Rows, crc32c};
 
@@ -220,8 +220,11 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
             return Some(Damage::Unreadable("it is not where its row says".into()));
         };
         // The page says more than a check sum, where the row has another length.
-        let page = page.first_chunk();
-        let lie = page.and_then(|page| check_page(self.recording.superblock(), row, page).err());
+        let superblock = self.recording.superblock();
+        let lie = match superblock.front() {
+            0 => None,
+            _ => check_front(superblock, row, page).err(),
+        };
         let (says, has) = (row.crc32c, crc32c(0, payload));
         lie.or((says != has).then_some(Damage::Crc { says, has }))
     }
@@ -247,7 +250,7 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
     }
 }
 
-/// Checks all extents and the page in front of each; `see` is told how many bytes are done, by any
+/// Checks all extents and what stands in front of each; `see` is told how many bytes are done, by any
 /// thread, and says whether to go on.
 pub fn verify<D: Disk + ?Sized>(
     recording: &Recording<'_, D>,

@@ -12,7 +12,7 @@ use forebay_spec::store::{PAGE_BYTES, index, page, pcapng, tar};
 use crate::disk::{flush, write};
 use crate::format::write_superblocks;
 use crate::reader::Recording;
-use crate::{Disk, Error, PAGE, Result, crc32c, pages, text};
+use crate::{Disk, Error, PAGE, Result, crc32c, grains, text};
 
 /// Bytes of an extent where an object is longer: its length has 32 bits.
 const EXTENT_MOST: u64 = 1 << 30;
@@ -190,16 +190,22 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
                 ..Placed::default()
             });
         };
-        let front = self.front();
+        if at != self.head {
+            self.fill_up()?;
+        }
+        let front = self.recording.front();
         let crc = self.payload(at + front, payload, length)?;
         if front > 0 {
             let facts = self.facts(about, length, crc);
-            write(self.disk, at, &facts.to_page())?;
+            match self.recording.small {
+                true => write(self.disk, at, &facts.to_header())?,
+                false => write(self.disk, at, &facts.to_page())?,
+            }
         }
         self.wrapped |= at < self.head;
         let step = match self.recording.mode {
             Mode::Samples => self.recording.stride,
-            _ => front + pages(length.into()),
+            _ => front + self.padded(length),
         };
         self.head = at + step;
         self.summary.bytes += u64::from(length);
@@ -212,12 +218,18 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         })
     }
 
-    /// Bytes in front of a payload.
-    const fn front(&self) -> u64 {
-        match self.recording.mode {
-            Mode::Samples | Mode::Packets => 0,
-            Mode::Objects => PAGE,
+    /// Bytes that a payload takes.
+    const fn padded(&self, length: u32) -> u64 {
+        grains(length as u64, self.recording.grain())
+    }
+
+    /// Ends a batch of small objects with its page.
+    fn fill_up(&mut self) -> Result<()> {
+        while self.recording.small && !self.head.is_multiple_of(PAGE) {
+            write(self.disk, self.head, &page::FILLER)?;
+            self.head += tar::BYTES as u64;
         }
+        Ok(())
     }
 
     /// Where an extent finds room.
@@ -226,7 +238,10 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         let (need, end) = match self.recording.mode {
             Mode::Samples => (self.recording.stride, data.end()),
             // The last page is the trailer's.
-            _ => (self.front() + pages(length.into()), data.end() - PAGE),
+            _ => (
+                self.recording.front() + self.padded(length),
+                data.end() - PAGE,
+            ),
         };
         let fits = |at: u64| at.checked_add(need).is_some_and(|to| to <= end);
         if fits(self.head) {
@@ -240,7 +255,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         let mut crc = 0;
         while left > 0 {
             let bytes = left.min(CHUNK as u64) as usize;
-            self.chunk.resize(pages(bytes as u64) as usize, 0);
+            self.chunk.resize(self.padded(bytes as u32) as usize, 0);
             let (own, padding) = self.chunk.split_at_mut(bytes);
             payload.read_exact(own).map_err(Error::Source)?;
             crc = crc32c(crc, own);
@@ -312,6 +327,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         if self.rows.is_empty() {
             return Ok(());
         }
+        self.fill_up()?;
         flush(self.disk)?;
         let mut rows = [Row::default(); ROWS];
         for (to, from) in rows.iter_mut().zip(&self.rows) {

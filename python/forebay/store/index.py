@@ -161,7 +161,8 @@ class Index:
                 )
                 assert data.at <= start <= end <= data.end
                 voids[number - self.first, row] = cover.touches(start, end)
-                cover.add(start, end)
+                # What fills up the page behind it is newer, too.
+                cover.add(start, -(-end // PAGE) * PAGE)
         return voids
 
 
@@ -183,22 +184,18 @@ def stored(flags: np.ndarray) -> np.ndarray:
     return counts(flags) & (flags & (spec.ROW_SKIPPED | spec.ROW_FAILED) == 0)
 
 
-def front(of: Superblock) -> int:
-    """Bytes in front of a payload."""
-    return PAGE if of.mode == "objects" else 0
-
-
 def span(address: int, length: int, of: Superblock) -> tuple[int, int]:
-    """First byte of an extent, its page included, and the one behind its padding."""
-    return address - front(of), address + (length + PAGE - 1) // PAGE * PAGE
+    """First byte of an extent, its page or header included, and the one behind its padding."""
+    return address - of.front, address + -(-length // of.grain) * of.grain
 
 
 def wrong(columns: Columns, of: Superblock, disk_bytes: int) -> np.ndarray:
     """Whether rows that are stored cannot be: out of the data, or at places that do not fit."""
     address, length = columns["address"], columns["length"].astype(np.uint64)
-    padded = (length + np.uint64(PAGE - 1)) // np.uint64(PAGE) * np.uint64(PAGE)
+    grain = np.uint64(of.grain)
+    padded = (length + grain - np.uint64(1)) // grain * grain
     end = np.uint64(max(0, min(of.data.end, disk_bytes)))
-    bad = (address % np.uint64(PAGE) != 0) | (address < np.uint64(of.first_extent + front(of)))
+    bad = (address % grain != 0) | (address < np.uint64(of.first_extent + of.front))
     # In this order nothing overflows.
     bad |= (address > end) | (padded > end - np.minimum(address, end))
     if of.mode == "samples":

@@ -86,6 +86,7 @@ PARTITION_ALIGN = 1048576
 RING = 1
 INDEX_RING = 2
 CLOSED = 4
+SMALL = 8
 
 # Offset and bytes of each of its fields
 FIELDS = {

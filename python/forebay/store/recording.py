@@ -240,10 +240,10 @@ class Recording:
         table = self.table()
         table = table.filter(table["stored"])
         address, length = table["address"].to_numpy(), table["length"].to_numpy().astype(np.int64)
-        pieces = PAGE + (length + PAGE - 1) // PAGE * PAGE
+        pieces = of.front + (length + of.grain - 1) // of.grain * of.grain
         # tarfile wants a file behind the fillers up to the page's end: the last has none.
-        pieces[-1:] = PAGE + (length[-1:] + BLOCK - 1) // BLOCK * BLOCK
-        return TarView(self.disk, address.astype(np.int64) - PAGE, pieces)
+        pieces[-1:] = of.front + (length[-1:] + BLOCK - 1) // BLOCK * BLOCK
+        return TarView(self.disk, address.astype(np.int64) - of.front, pieces)
 
     def capture(self) -> io.RawIOBase:
         """Return all frames as one pcapng file to read, up to where the index goes, unchecked.

@@ -12,6 +12,7 @@ from forebay.store import layout
 from forebay.store.disk import crc32c
 from forebay.store.layout import PAGE
 from forebay.store.table import Region
+from forebay.store.tar import BLOCK
 
 MODES = ("objects", "samples", "packets")
 # Schema, a block, end mark; an extent's page, a payload, the trailer.
@@ -38,6 +39,8 @@ class Superblock:
         Bytes of the drive's logical block.
     ring, index_ring : bool
         Data, and index, begin anew at the end of their region.
+    small : bool
+        Objects share pages.
     index, data : Region
         Where they lie.
     stride : int
@@ -61,6 +64,7 @@ class Superblock:
     block_bytes: int
     ring: bool
     index_ring: bool
+    small: bool
     index: Region
     data: Region
     stride: int
@@ -71,6 +75,18 @@ class Superblock:
     serial: str
     firmware: str
     drive_bytes: int
+
+    @property
+    def front(self) -> int:
+        """Bytes in front of a payload: a page, a tar header, or none."""
+        if self.mode != "objects":
+            return 0
+        return BLOCK if self.small else PAGE
+
+    @property
+    def grain(self) -> int:
+        """Payloads begin at multiples of so many bytes, and are padded to them."""
+        return BLOCK if self.small else PAGE
 
     @property
     def slots(self) -> int:
@@ -127,8 +143,8 @@ def parse(page: bytes) -> Superblock:
     version, mode, flags = (_number(page, name) for name in ("version", "mode", "flags"))
     _require(version == layout.SUPER_VERSION, "version", version, "this program knows version 1")
     _require(mode < len(MODES), "mode", mode, "there are the modes 0, 1 and 2")
-    known = layout.RING | layout.INDEX_RING | layout.CLOSED
-    _require(flags & ~known == 0, "flags", flags, "only bits 0 to 2 are defined")
+    known = layout.RING | layout.INDEX_RING | layout.CLOSED | layout.SMALL
+    _require(flags & ~known == 0, "flags", flags, "only bits 0 to 3 are defined")
     extension = _field(page, "extension")
     _require(
         re.fullmatch(rb"[A-Za-z0-9]{1,4}\0*", extension) is not None,
@@ -145,6 +161,7 @@ def parse(page: bytes) -> Superblock:
         block_bytes=_number(page, "block_bytes"),
         ring=bool(flags & layout.RING),
         index_ring=bool(flags & layout.INDEX_RING),
+        small=bool(flags & layout.SMALL),
         index=Region(_number(page, "index_at"), _number(page, "index_bytes")),
         data=Region(_number(page, "data_at"), _number(page, "data_bytes")),
         stride=_number(page, "stride"),
@@ -184,6 +201,8 @@ def check(of: Superblock) -> None:
     limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
     _require(strided, "stride", of.stride, limit)
     _require(not (of.ring and of.mode == "packets"), "ring", 1, "a capture has a beginning")
+    limit = "only objects share pages: bit 3 is 0 in other modes"
+    _require(of.mode == "objects" or not of.small, "flags", layout.SMALL, limit)
     if of.blocks is not None and of.end is not None:
         room = BLOCKS_MOST if of.index_ring else min(of.slots, BLOCKS_MOST)
         _require(of.blocks <= room, "blocks", of.blocks, "the index has no room for them")

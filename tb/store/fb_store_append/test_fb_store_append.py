@@ -47,11 +47,13 @@ class Bench:
     async def start(self, pages: int, ring: bool = False, base: int = 7, **layout: int) -> None:
         """Reset with a region of so many pages; taking extents is enabled.
 
-        `layout` is `page` or `stride`, the latter in bytes.
+        `layout` is `page`, or `stride` or `room` in bytes.
         """
         dut = self.dut
         self.region = Region(base * PAGE, pages * PAGE, ring, longest=LONGEST, **layout)
         dut.cfg_page.value = layout.get("page", 0)
+        dut.cfg_fill.value = bool(layout.get("page") or layout.get("room"))
+        dut.cfg_room.value = layout.get("room", 0) // PAGE
         dut.cfg_stride.value = layout.get("stride", 0) // PAGE
         dut.restart.value = 0
         dut.cfg_enable.value = 1
@@ -111,7 +113,7 @@ class Bench:
         return found
 
 
-LAYOUTS = ({}, {"page": 1}, {"stride": 2 * PAGE})
+LAYOUTS = ({}, {"page": 1}, {"stride": 2 * PAGE}, {"room": 3 * PAGE})
 
 
 @cocotb.test()
@@ -143,7 +145,8 @@ async def small_regions(dut, pages: int, ring: bool, layout: dict[str, int]) -> 
     for length in (PAGE, PAGE + 1, 1, 2 * PAGE, 3 * PAGE + 7, BEAT):
         bench.send(extent(length))
     rows = await bench.check()
-    if pages < (2 if layout else 1):
+    least = layout.get("room", 2 * PAGE if layout else PAGE) // PAGE
+    if pages < least:
         assert all(row.flags & spec.ROW_SKIPPED for row in rows)
     elif ring and "stride" not in layout:
         assert not any(row.flags & spec.ROW_SKIPPED for row in rows)

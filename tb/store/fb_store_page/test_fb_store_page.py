@@ -24,9 +24,11 @@ from forebay.filelist import ROOT
 from runner import simulate
 
 PAGE = 4096
+BLOCK = 512
 JSON_BYTES = 3072
 PATIENCE_US = 20
 MOST = {1: 488, 2: 291, 4: 224}  # cycles of a page, by DigitBits
+MOST_SMALL = 167  # of the header of a small object
 SCORES = [0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x007F_FFFF, 0x7F80_0000, 0xFF80_0000]
 SCORES += [0x7FC0_0000, 0xFFFF_FFFF, 0x7F7F_FFFF, 0x4B18_9680, 0x4B18_967F, 0xCB18_967F]
 SCORES += [
@@ -117,13 +119,27 @@ def random_facts(**fixed: object) -> Facts:
     return Facts(**values | fixed)
 
 
-def reference(lines: list[str]) -> list[bytes]:
-    """Return the pages that forebay-spec makes of facts."""
+def reference(lines: list[str], small: bool) -> list[bytes]:
+    """Return the pages, or headers of small objects, that forebay-spec makes of facts."""
     command = ["cargo", "run", "-q", "-p", "forebay-spec", "--example", "page"]
+    command += ["--", "small"] if small else []
+    size = BLOCK if small else PAGE
     text = "".join(lines).encode()
     done = subprocess.run(command, cwd=ROOT, input=text, stdout=subprocess.PIPE, check=True)
-    assert len(done.stdout) == PAGE * len(lines)
-    return [done.stdout[at : at + PAGE] for at in range(0, len(done.stdout), PAGE)]
+    assert len(done.stdout) == size * len(lines)
+    return [done.stdout[at : at + size] for at in range(0, len(done.stdout), size)]
+
+
+def look_at_header(header: bytes, facts: Facts, session: bytes, extension: str) -> tarfile.TarInfo:
+    """Let tarfile say what is in the header of a payload, and compare that with the facts."""
+    name = f"{uuid.UUID(bytes=session)}/{facts.stream:05}/{facts.object:020}"
+    if not facts.whole:
+        name += f"@{facts.offset:020}"
+    with tarfile.open(fileobj=io.BytesIO(header + bytes(facts.length % 1000 + PAGE))) as tar:
+        member = tar.next()
+        assert (member.name, member.size) == (f"{name}.{extension}", facts.length)
+        assert member.mtime == facts.time // 10**9 % (1 << 33)
+        return member
 
 
 def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) -> None:
@@ -131,16 +147,12 @@ def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) 
     name = f"{uuid.UUID(bytes=session)}/{facts.stream:05}/{facts.object:020}"
     if not facts.whole:
         name += f"@{facts.offset:020}"
-    length = facts.length % 1000
     with tarfile.open(fileobj=io.BytesIO(page[:-512] + page[:512] + bytes(PAGE))) as tar:
         member = tar.next()
         assert (member.name, member.size) == (f"{name}.json", JSON_BYTES)
         assert member.mtime == facts.time // 10**9 % (1 << 33)
         said = json.loads(tar.extractfile(member).read())
-    with tarfile.open(fileobj=io.BytesIO(page[-512:] + bytes(length + PAGE))) as tar:
-        member = tar.next()
-        assert (member.name, member.size) == (f"{name}.{extension}", facts.length)
-        assert member.mtime == facts.time // 10**9 % (1 << 33)
+    look_at_header(page[-BLOCK:], facts, session, extension)
     class_, bits = facts.result or (None, 0)
     score = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
     found = said.pop("score")
@@ -171,6 +183,7 @@ class Bench:
         self.dut = dut
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_page")
         self.session, self.extension = bytes(16), "bin"
+        self.small = bool(int(dut.Small.value))
 
     async def start(self, extension: str = "bin") -> None:
         """Reset with a random session."""
@@ -195,13 +208,18 @@ class Bench:
 
     async def check(self, many: list[Facts], idle: float = 0.0) -> None:
         """Compare pages with those of forebay-spec, and with what others read in them."""
-        wanted = reference([facts.line(self.session, self.extension) for facts in many])
+        wanted = reference([facts.line(self.session, self.extension) for facts in many], self.small)
         offering = cocotb.start_soon(self.offer(many, idle))
         for facts, page in zip(many, wanted, strict=True):
             frame = await with_timeout(self.sink.recv(), PATIENCE_US, "us")
             found = bytes(frame.tdata)
             assert found == page, first_difference(found, page)
-            look_with_others(found, facts, self.session, self.extension)
+            if self.small:
+                member = look_at_header(found, facts, self.session, self.extension)
+                owner = (int(member.uname), int(member.gname, 16))
+                assert owner == (facts.time, facts.crc32c)
+            else:
+                look_with_others(found, facts, self.session, self.extension)
         await offering
 
 
@@ -209,7 +227,7 @@ def first_difference(found: bytes, wanted: bytes) -> str:
     """Return where two pages differ, and how, with what is around."""
     if len(found) != len(wanted):
         return f"{len(found)} bytes"
-    at = next(n for n in range(PAGE) if found[n] != wanted[n])
+    at = next(n for n in range(len(wanted)) if found[n] != wanted[n])
     around = slice(max(at - 30, 0), at + 30)
     return f"byte {at}: {found[around]!r} where {wanted[around]!r} is due"
 
@@ -249,13 +267,14 @@ async def rate(dut) -> None:
     beats: list[int] = []
     ports = (dut.m_axis_page_tvalid, dut.m_axis_page_tready)
     cocotb.start_soon(harness.record(dut.clk, *ports, beats))
+    last = (BLOCK if bench.small else PAGE) // 64 - 1
     begun = harness.cycle()
     full = (1 << 64) - 1
     await bench.check([random_facts(object=full, time=full, result=(1, 0x2000_0000))] * 20)
-    apart = [later - earlier for earlier, later in itertools.pairwise(beats[63::64])]
-    delays = [beats[0] - begun, beats[63] - begun]
+    apart = [later - earlier for earlier, later in itertools.pairwise(beats[last :: last + 1])]
+    delays = [beats[0] - begun, beats[last] - begun]
     dut._log.info("first page after %s cycles, then one in %s", delays, apart)
-    assert max(apart) <= MOST[int(dut.DigitBits.value)]
+    assert max(apart) <= (MOST_SMALL if bench.small else MOST[int(dut.DigitBits.value)])
 
 
 @cocotb.test()
@@ -302,14 +321,19 @@ async def withdraw_facts(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check_facts)
 
 
-def run(bits: int, **options: object) -> None:
+def run(bits: int, small: int = 0, **options: object) -> None:
     """Build the module for so many bits of a number in a cycle and simulate it."""
-    simulate(__file__, "fb_store_page", {"DigitBits": bits}, **options)
+    simulate(__file__, "fb_store_page", {"DigitBits": bits, "Small": small}, **options)
 
 
 def test_page() -> None:
     """Run all coroutines."""
     run(4)
+
+
+def test_small() -> None:
+    """The same for headers of small objects."""
+    run(4, small=1)
 
 
 @pytest.mark.nightly

@@ -11,6 +11,7 @@ import tarfile
 import uuid
 
 import cocotb
+import google_crc32c
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
@@ -35,7 +36,8 @@ from forebay import recorder_regs as regs
 from forebay import spec
 from runner import simulate
 
-ENABLE, DATA_RING, INDEX_RING, FLUSH, PAGES, RESULTS = (1 << bit for bit in range(6))
+ENABLE, DATA_RING, INDEX_RING, FLUSH, PAGES, RESULTS, BATCHES = (1 << bit for bit in range(7))
+BATCH = 17 * PAGE
 INDEX = 1 << 40  # above all data
 ORDERS = 16
 TIME = 1_700_000_000_999_999_000  # a thousand nanoseconds later the second is over
@@ -96,6 +98,7 @@ class Bench:
             "session_high": high,
             "extension": int.from_bytes(b"raw", "little") | int(TICK * 2**24) << 32,
             "stride": stride | 500 << 32,
+            "batch": BATCH | 3000 << 32,
             "data_address": self.region.base,
             "data_bytes": self.region.size,
             "index_address": INDEX,
@@ -270,6 +273,112 @@ async def a_tar_file(dut, stall: float) -> None:
         for write in bench.streamer.writes
     ]
     assert kinds == ["data"] * (2 * len(sent)) + ["flush", "block"]
+
+
+def named(bench: Bench, row: dict[str, int]) -> str:
+    """Return the name of the file that an extent is."""
+    name = f"{bench.session}/{row['stream']:05}/{row['object']:020}"
+    return name + (".raw" if row["flags"] & spec.ROW_WHOLE else f"@{row['offset']:020}.raw")
+
+
+async def batched_rows(bench: Bench, sent: list[Extent]) -> list[dict[str, int]]:
+    """Return the rows of a recording in batches; all that was sent is in them, in order."""
+    low = struct.unpack("<QQ", bench.session.bytes)[0]
+    blocks = [write for write in bench.streamer.writes if write.data and write.address >= INDEX]
+    rows = [row for block in blocks_of(blocks, low) for row in block.rows]
+    left = iter(rows)
+    for what in sent:
+        done = 0
+        while done < len(what.data):
+            row = next(left)
+            assert row["missing"] == (0 if done else min(what.missing, 2**32 - 1))
+            assert bool(row["flags"] & spec.ROW_CUT) == (done + row["length"] < len(what.data))
+            if not row["flags"] & spec.ROW_SKIPPED:
+                data = what.data[done : done + row["length"]]
+                assert row["crc32c"] == google_crc32c.value(data)
+            done += row["length"]
+        assert done == len(what.data)
+    assert next(left, None) is None
+    stored = [row for row in rows if not row["flags"] & spec.ROW_SKIPPED]
+    assert await bench.get("stored_extents") == len(stored)
+    assert await bench.get("skipped_extents") == len(rows) - len(stored)
+    return rows
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.4])
+async def batches(dut, stall: float) -> None:
+    """Small objects share pages; Python's tar library finds each where its row says."""
+    bench = Bench(dut)
+    bench.stall(stall, stall)
+    await harness.start(dut)
+    for _ in range(2):
+        sent = [extent(missing=random.choice([0, 7, 2**40])) for _ in range(30)]
+        sent += [extent(80_000), extent(1, broken=False)]
+        for what in sent:
+            bench.objects.send_nowait(what.frame())
+            bench.heads.send_nowait(what.word())
+        # The first one has come when the recording begins.
+        await harness.step(dut.clk, 20)
+        await bench.begin(200, control=BATCHES | FLUSH)
+        await bench.end()
+        rows = await batched_rows(bench, sent)
+        assert not any(row["flags"] & spec.ROW_SKIPPED for row in rows)
+        bench.region.at = await bench.get("data_position")
+        *members, end = opened(bench).getmembers()
+        assert end.name == "recording.json" and len(members) == len(rows)
+        for member, row in zip(members, rows, strict=True):
+            assert member.name == named(bench, row) and member.size == row["length"]
+            assert member.offset_data == row["address"] - bench.region.base
+            assert (int(member.uname), int(member.gname, 16)) == (row["time"], row["crc32c"])
+            assert member.mtime - row["time"] // 10**9 in (0, 1)
+        assert b"".join(what.data for what in sent) == b"".join(
+            opened(bench).extractfile(member.name).read() for member in members
+        )
+        data = [each for each in bench.streamer.writes if each.data and each.address < INDEX]
+        assert 3 < len(data) < len(sent)
+        assert all(len(each.data) % PAGE == 0 and len(each.data) <= BATCH for each in data)
+        bench.streamer.forget()
+
+
+@cocotb.test()
+@cocotb.parametrize(ring=[0, DATA_RING], pages=[16, 50])
+async def batches_at_the_end(dut, ring: int, pages: int) -> None:
+    """No batch is cut by the region's end: it lies in one piece, or is skipped."""
+    bench = Bench(dut)
+    await harness.start(dut)
+    await bench.begin(pages, control=BATCHES | ring)
+    sent = [extent(random.randrange(1, 9000)) for _ in range(60)]
+    for what in sent:
+        bench.objects.send_nowait(what.frame())
+        bench.heads.send_nowait(what.word())
+    await bench.end()
+    rows = await batched_rows(bench, sent)
+    for write in bench.streamer.writes:
+        if write.data and write.address < INDEX:
+            at = write.address - bench.region.base
+            assert at >= 0 and at + len(write.data) <= bench.region.size
+            # Each begins with a header, and so with its session.
+            assert write.data[345:381] == str(bench.session).encode()
+    skipped = [bool(row["flags"] & spec.ROW_SKIPPED) for row in rows]
+    assert any(skipped) == (not ring or pages * PAGE < BATCH)
+    assert skipped == sorted(skipped)
+
+
+@cocotb.test()
+async def batches_wait(dut) -> None:
+    """A batch that waits for more ends after its time, while recording goes on."""
+    bench = Bench(dut)
+    await harness.start(dut)
+    await bench.begin(50, control=BATCHES)
+    for _ in range(3):
+        what = extent(100)
+        bench.objects.send_nowait(what.frame())
+        bench.heads.send_nowait(what.word())
+        await bench.until("status", "waiting", 1)
+        await bench.until("status", "waiting")
+    assert await bench.get("data_position") == 3 * PAGE
+    await bench.end()
 
 
 @cocotb.test()

@@ -3,6 +3,7 @@
 
 use super::BANNER;
 use crate::store::page::{FIELDS, FILLER, Field, TEMPLATE_PART, TEMPLATE_WHOLE};
+use crate::store::small::{SMALL_PART, SMALL_WHOLE};
 use crate::store::{index, page};
 use core::fmt::{Result, Write};
 
@@ -38,6 +39,12 @@ pub fn render_rom(out: &mut impl Write) -> Result {
     )?;
     words(out, "PAGE_WHOLE", 72, characters(&TEMPLATE_WHOLE))?;
     words(out, "PAGE_PART", 72, characters(&TEMPLATE_PART))?;
+    writeln!(
+        out,
+        "\n  // The header in front of a small object's payload, in the same way."
+    )?;
+    words(out, "SMALL_WHOLE", 72, characters(&SMALL_WHOLE))?;
+    words(out, "SMALL_PART", 72, characters(&SMALL_PART))?;
     writeln!(
         out,
         "\n  // What fills the page behind a payload, as often as it fits."

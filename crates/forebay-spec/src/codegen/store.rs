@@ -60,6 +60,7 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "RING = {}", superblock::RING)?;
     writeln!(out, "INDEX_RING = {}", superblock::INDEX_RING)?;
     writeln!(out, "CLOSED = {}", superblock::CLOSED)?;
+    writeln!(out, "SMALL = {}", superblock::SMALL)?;
     writeln!(out, "\n# Offset and bytes of each of its fields")?;
     writeln!(out, "FIELDS = {{")?;
     for (name, at, length) in superblock::FIELDS {

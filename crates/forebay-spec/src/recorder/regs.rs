@@ -44,6 +44,8 @@ pub mod control {
     pub const PAGES: Field = Field::new(4, 1);
     /// Results: Whole objects have a result, for which their rows wait.
     pub const RESULTS: Field = Field::new(5, 1);
+    /// Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and many lie behind each other in a batch. `pages` is 0 then.
+    pub const BATCHES: Field = Field::new(6, 1);
     /// Wait: Cycles after which a block of the index is written with the rows that there are, counted from the oldest of them; 0: only full ones, and by `sync`.
     pub const WAIT_CYCLES: Field = Field::new(32, 32);
 }
@@ -370,6 +372,20 @@ pub mod results {
     pub const STRAY: Field = Field::new(32, 32);
 }
 
+/// Batch: Where small objects share pages.
+pub mod batch {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x0e8;
+    /// Value after reset.
+    pub const RESET: u64 = 0x20000;
+    /// Pages: Most bytes of a batch, in 4 KiB; an extent is cut so that it fits with its header. 0 stands for 64 KiB.
+    pub const PAGES: Field = Field::new(12, 20);
+    /// Wait: Cycles after which a batch ends with the extents that it has, counted from its first one; 0: only when it is full, and when `enable` is 0.
+    pub const WAIT_CYCLES: Field = Field::new(32, 32);
+}
+
 /// Elements: Settings of the processing elements: the word for the first one of the chain, and so on. Its page says what an element makes of it. 0 after reset.
 pub mod elements {
     /// Offset in bytes.
@@ -459,7 +475,7 @@ pub mod replayed_blocks {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 36] = [
+pub const ALL: [(&str, u64); 37] = [
     ("version", version::OFFSET),
     ("control", control::OFFSET),
     ("stride", stride::OFFSET),
@@ -489,6 +505,7 @@ pub const ALL: [(&str, u64); 36] = [
     ("time_ns", time_ns::OFFSET),
     ("time_seconds", time_seconds::OFFSET),
     ("results", results::OFFSET),
+    ("batch", batch::OFFSET),
     ("elements", elements::OFFSET),
     ("replay_first", replay_first::OFFSET),
     ("replay_last", replay_last::OFFSET),
@@ -499,7 +516,7 @@ pub const ALL: [(&str, u64); 36] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 63] = [
+pub const FIELDS: [(&str, &str, Field); 66] = [
     ("version", "patch", version::PATCH),
     ("version", "minor", version::MINOR),
     ("version", "major", version::MAJOR),
@@ -510,6 +527,7 @@ pub const FIELDS: [(&str, &str, Field); 63] = [
     ("control", "flush", control::FLUSH),
     ("control", "pages", control::PAGES),
     ("control", "results", control::RESULTS),
+    ("control", "batches", control::BATCHES),
     ("control", "wait_cycles", control::WAIT_CYCLES),
     ("stride", "pages", stride::PAGES),
     ("stride", "result_wait", stride::RESULT_WAIT),
@@ -550,6 +568,8 @@ pub const FIELDS: [(&str, &str, Field); 63] = [
     ("time_seconds", "nanoseconds", time_seconds::NANOSECONDS),
     ("results", "late", results::LATE),
     ("results", "stray", results::STRAY),
+    ("batch", "pages", batch::PAGES),
+    ("batch", "wait_cycles", batch::WAIT_CYCLES),
     ("replay_first", "object", replay_first::OBJECT),
     ("replay_last", "object", replay_last::OBJECT),
     ("replay_from", "block", replay_from::BLOCK),

@@ -8,6 +8,7 @@ pub mod arrow;
 pub mod index;
 pub mod page;
 pub mod pcapng;
+pub mod small;
 pub mod superblock;
 pub mod tar;
 

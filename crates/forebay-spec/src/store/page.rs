@@ -354,7 +354,7 @@ impl Facts {
 }
 
 /// A number behind blanks; none where anything else stands there, or it is too large.
-fn number(field: &[u8]) -> Option<u64> {
+pub(super) fn number(field: &[u8]) -> Option<u64> {
     core::str::from_utf8(trimmed(field)).ok()?.parse().ok()
 }
 
@@ -363,7 +363,7 @@ fn trimmed(field: &[u8]) -> &[u8] {
     &field[blanks..]
 }
 
-fn nibbles(field: &[u8]) -> Option<u64> {
+pub(super) fn nibbles(field: &[u8]) -> Option<u64> {
     field.iter().try_fold(0u64, |value, digit| {
         let digit = char::from(*digit).to_digit(16)?;
         Some(value << 4 | u64::from(digit))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The superblock: what a recording is and where its parts lie.
 
-use super::{Crc, PAGE_BYTES, Session};
+use super::{Crc, PAGE_BYTES, Session, tar};
 use crate::bytes::{get_u32, get_u64, put};
 use core::fmt;
 
@@ -54,6 +54,8 @@ pub const RING: u32 = 1 << 0;
 pub const INDEX_RING: u32 = 1 << 1;
 /// Flag: it was closed.
 pub const CLOSED: u32 = 1 << 2;
+/// Flag: objects share pages.
+pub const SMALL: u32 = 1 << 3;
 
 /// Each number's name, offset and bytes, for other languages.
 pub const FIELDS: &[(&str, usize, usize)] = &[
@@ -187,6 +189,8 @@ pub struct Superblock {
     pub ring: bool,
     /// So does the index.
     pub index_ring: bool,
+    /// Objects share pages.
+    pub small: bool,
     /// Index.
     pub index: Region,
     /// Data.
@@ -262,6 +266,7 @@ impl Superblock {
             (self.ring, RING),
             (self.index_ring, INDEX_RING),
             (self.closed.is_some(), CLOSED),
+            (self.small, SMALL),
         ];
         let flags = flags.iter().filter(|(set, _)| *set);
         let flags = flags.fold(0, |all, (_, flag)| all | flag);
@@ -325,8 +330,8 @@ impl Superblock {
             "there are the modes 0, 1 and 2",
         ))?;
         let flags = get_u32(page, FLAGS_AT);
-        if flags & !(RING | INDEX_RING | CLOSED) != 0 {
-            return Err(field("flags", flags.into(), "only bits 0 to 2 are defined"));
+        if flags & !(RING | INDEX_RING | CLOSED | SMALL) != 0 {
+            return Err(field("flags", flags.into(), "only bits 0 to 3 are defined"));
         }
         let name: [u8; EXTENSION_FIELD] = array(page, EXTENSION_AT);
         let used = name.iter().position(|c| *c == 0).unwrap_or(name.len());
@@ -345,6 +350,7 @@ impl Superblock {
             block_bytes: get_u32(page, BLOCK_AT),
             ring: flags & RING != 0,
             index_ring: flags & INDEX_RING != 0,
+            small: flags & SMALL != 0,
             index: read_region(page, INDEX_AT),
             data: read_region(page, DATA_AT),
             stride: get_u64(page, STRIDE_AT),
@@ -424,6 +430,10 @@ impl Superblock {
         if self.mode == Mode::Packets && self.ring {
             return wrong("ring", 1, "a capture has a beginning");
         }
+        if self.small && self.mode != Mode::Objects {
+            let limit = "only objects share pages: bit 3 is 0 in other modes";
+            return wrong("flags", SMALL.into(), limit);
+        }
         self.check_end()
     }
 
@@ -454,6 +464,25 @@ impl Superblock {
         match self.mode {
             Mode::Packets => self.data.at.saturating_add(PAGE),
             Mode::Objects | Mode::Samples => self.data.at,
+        }
+    }
+
+    /// Bytes in front of a payload that belong to its extent: a page, a tar header, or none.
+    #[must_use]
+    pub const fn front(&self) -> u64 {
+        match self.mode {
+            Mode::Objects if self.small => tar::BYTES as u64,
+            Mode::Objects => PAGE,
+            Mode::Samples | Mode::Packets => 0,
+        }
+    }
+
+    /// Payloads begin at multiples of so many bytes, and are padded to them.
+    #[must_use]
+    pub const fn grain(&self) -> u64 {
+        match self.small {
+            true => tar::BYTES as u64,
+            false => PAGE,
         }
     }
 
@@ -516,7 +545,7 @@ mod tests {
         let numbers = (
             any::<(u64, u64, [u8; 16])>(),
             0..3u32,
-            any::<(bool, bool, bool)>(),
+            any::<(bool, bool, bool, bool)>(),
         );
         let places = (
             1..1u64 << 40,
@@ -545,6 +574,7 @@ mod tests {
                     block_bytes: if large { 4096 } else { 512 },
                     ring: flags.0 && mode != Mode::Packets,
                     index_ring: flags.1,
+                    small: flags.3 && mode == Mode::Objects,
                     index,
                     data,
                     stride: match mode {
@@ -606,6 +636,7 @@ mod tests {
             block_bytes: 512,
             ring: false,
             index_ring: false,
+            small: false,
             index: Region {
                 at: 2 << 20,
                 bytes: 1 << 20,

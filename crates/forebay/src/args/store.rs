@@ -62,6 +62,8 @@ impl StoreCommand {
 pub enum StoreMode {
     /// A tar file
     Objects,
+    /// A tar file of small objects, many to a page
+    Small,
     /// Samples at multiples of a stride
     Samples,
     /// Whole frames, as a capture (pcapng)
@@ -122,6 +124,9 @@ pub struct StorePackArgs {
     /// Cut longer files into extents of so many bytes
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
     pub extent: u64,
+    /// Let the objects of a new image share pages: a tar header each, no JSON
+    #[arg(long)]
+    pub small: bool,
     /// Leave the recording open, as a loss of power would
     #[arg(long)]
     pub leave_open: bool,

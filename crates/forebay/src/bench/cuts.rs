@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::net;
 use crate::args::StoreBenchArgs;
 use crate::failure::{Failure, Result};
-use crate::pipeline::Sink;
+use crate::pipeline::{Kind, Sink};
 use crate::progress::Progress;
 use crate::record::{Drives, Recorder, prepare};
 use crate::render::{self, Page};
@@ -54,6 +54,8 @@ pub struct Cuts {
     blocks: u64,
     /// Instants that there are: one before each piece of data or command that the drive had.
     instants: u64,
+    /// Each of them was tried.
+    every_instant: bool,
     /// Losses of power that were tried.
     cuts: u64,
     /// Rows that had to be there, over all of them.
@@ -141,33 +143,50 @@ struct Scene {
     promised: Vec<u64>,
 }
 
+/// Cuts a recording of objects with a page each and one of objects that share pages, in turns.
 pub fn run(args: &StoreBenchArgs) -> Result<(Cuts, Header)> {
-    let (scene, header) = scene(args)?;
-    let instants = scene.history.instants();
-    let mut cuts = Cuts {
-        objects: scene.rows.len() as u64,
-        bytes: scene.rows.iter().map(|row| u64::from(row.length)).sum(),
-        blocks: scene.promised.len() as u64,
-        instants: instants as u64,
-        ..Cuts::default()
-    };
+    let extension = || "bin".to_owned();
+    let (paged, _) = scene(
+        args,
+        Kind::Objects {
+            extension: extension(),
+        },
+    )?;
+    let (small, header) = scene(
+        args,
+        Kind::Small {
+            extension: extension(),
+        },
+    )?;
+    let scenes = [paged, small];
+    let mut cuts = Cuts::default();
+    for scene in &scenes {
+        cuts.objects += scene.rows.len() as u64;
+        cuts.bytes += scene.rows.iter().map(|r| u64::from(r.length)).sum::<u64>();
+        cuts.blocks += scene.promised.len() as u64;
+        cuts.instants += scene.history.instants() as u64;
+    }
     let mut random = random(args.seed, 0);
-    let every = args.cuts as usize >= instants;
-    let count = (args.cuts as usize).max(if every { instants } else { 0 });
-    let progress = Progress::count("losses of power", count as u64);
+    let count = args.cuts as usize;
+    let most = scenes.iter().map(|scene| scene.history.instants()).max();
+    let every = most.is_some_and(|most| count / scenes.len() >= most);
+    cuts.every_instant = every;
+    let progress = Progress::count("losses of power", args.cuts.into());
     for number in 0..count {
-        let instant = match every && number < instants {
-            true => number,
+        let (scene, turn) = (&scenes[number % scenes.len()], number / scenes.len());
+        let instants = scene.history.instants();
+        let instant = match every && turn < instants {
+            true => turn,
             false => below(&mut random, instants as u64) as usize,
         };
-        cuts.cut(&scene, number, instant, &mut random, args)?;
+        cuts.cut(scene, number, instant, &mut random, args)?;
         progress.at(number as u64);
     }
     Ok((cuts, header))
 }
 
 /// Records objects of random length over what an older recording left.
-fn scene(args: &StoreBenchArgs) -> Result<(Scene, Header)> {
+fn scene(args: &StoreBenchArgs, layout: Kind) -> Result<(Scene, Header)> {
     let mut chance = random(args.seed, 1);
     let objects: Vec<Object> = (0..OBJECTS)
         .map(|number| Object {
@@ -184,6 +203,7 @@ fn scene(args: &StoreBenchArgs) -> Result<(Scene, Header)> {
     config.network = Some(Network::new(Settings::default(), Box::new(source))?);
     let mut session = Session::of(config, None, super::SCHEMA)?;
     let sink = Sink {
+        layout,
         smallest: LONGEST / 8,
         wait_ps: 100 * MICROSECOND,
         ..Sink::default()

@@ -2,6 +2,7 @@
 //! Recordings: what pages and index cost, and what a loss of power leaves.
 
 use forebay_model::net::{Addresses, Network, Settings};
+use forebay_store::{PAGE, pages};
 use serde::Serialize;
 
 use super::cuts::{self, Cuts};
@@ -24,6 +25,8 @@ const PICTURE: u64 = 9_000_000;
 const SMALL: u64 = 4096;
 /// Few parts of what several senders send at once are smaller: a quarter of a ring.
 const PART: u64 = 32 << 10;
+/// Bytes of a header of a tar file; what lies in it is padded to them.
+const BLOCK: u64 = 512;
 /// Most bytes in objects of this size.
 const SMALL_BYTES: u64 = 32 << 20;
 
@@ -71,11 +74,15 @@ pub fn run(args: &StoreBenchArgs) -> Result<Exit> {
     let objects = || Kind::Objects {
         extension: "bin".into(),
     };
+    let small = Kind::Small {
+        extension: "bin".into(),
+    };
     let samples = Kind::Samples { stride: SMALL };
     bench.rate("objects_9mb", objects(), PICTURE, 1)?;
     bench.rate("objects_9mb_2_streams", objects(), PICTURE, 2)?;
     bench.rate("objects_9mb_4_streams", objects(), PICTURE, 4)?;
     bench.rate("objects_4kib", objects(), SMALL, 1)?;
+    bench.rate("small_4kib", small, SMALL, 1)?;
     bench.rate("samples_4kib", samples, SMALL, 1)?;
     if args.cuts > 0 && bench.ended.is_done() {
         let (cuts, header) = cuts::run(args)?;
@@ -125,7 +132,12 @@ impl Bench<'_> {
         if !self.ended.is_done() {
             return Ok(());
         }
-        let objects = matches!(layout, Kind::Objects { .. });
+        // Bytes that an extent takes; what fills up the last page of a batch is not counted.
+        let (name, each): (_, fn(u64) -> u64) = match &layout {
+            Kind::Objects { .. } => ("objects", |length| PAGE + pages(length)),
+            Kind::Small { .. } => ("small", |length| BLOCK + length.next_multiple_of(BLOCK)),
+            Kind::Samples { .. } | Kind::Packets => ("samples", pages),
+        };
         let sink = Sink {
             layout,
             smallest: if streams > 1 { PART } else { object },
@@ -145,12 +157,10 @@ impl Bench<'_> {
         let bare = net::bare(&mut bare, self.args.bytes);
         let extents = recorded.rows.len() as u64;
         let lengths = recorded.rows.iter().map(|row| u64::from(row.length));
-        let padded: u64 = lengths.map(|length| length.next_multiple_of(4096)).sum();
-        let pages = if objects { extents * 4096 } else { 0 };
-        let written = padded + pages + summary.index_blocks * 4096;
+        let written = lengths.map(each).sum::<u64>() + summary.index_blocks * PAGE;
         self.found.rates.push(RateRow {
             id,
-            layout: if objects { "objects" } else { "samples" },
+            layout: name,
             object_bytes: object,
             streams,
             bytes,

@@ -164,6 +164,9 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
     let sink = &pipeline.sink;
     let layout = match &sink.layout {
         super::Kind::Objects { extension } => format!("a tar file of objects, *.{extension}"),
+        super::Kind::Small { extension } => {
+            format!("a tar file of small objects that share pages, *.{extension}")
+        }
         super::Kind::Samples { stride: 0 } => "samples, as they come".to_owned(),
         super::Kind::Packets => "all frames, as a capture".to_owned(),
         super::Kind::Samples { stride } => format!("samples, one in {}", render::bytes(*stride)),

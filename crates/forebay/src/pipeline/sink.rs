@@ -68,6 +68,11 @@ pub enum Kind {
         /// File name extension.
         extension: String,
     },
+    /// As a tar file whose objects share pages.
+    Small {
+        /// File name extension.
+        extension: String,
+    },
     /// Payload alone.
     Samples {
         /// Bytes from one to the next; 0: as they come.
@@ -137,6 +142,7 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
 #[derive(Clone, Copy, PartialEq)]
 enum Word {
     Objects,
+    Small,
     Samples,
     Packets,
 }
@@ -144,6 +150,7 @@ enum Word {
 fn layout(file: &File, raw: &Raw) -> Result<Kind> {
     let words = [
         ("objects", Word::Objects),
+        ("small", Word::Small),
         ("samples", Word::Samples),
         ("packets", Word::Packets),
     ];
@@ -157,33 +164,28 @@ fn layout(file: &File, raw: &Raw) -> Result<Kind> {
             "leave it out, or write layout = \"samples\"",
         ));
     }
-    if let Some(value) = raw.extension.as_ref().filter(|_| word != Word::Objects) {
+    if let Some(value) = raw
+        .extension
+        .as_ref()
+        .filter(|_| matches!(word, Word::Samples | Word::Packets))
+    {
         return Err(file
             .field("sink.extension", value)
             .refuse("only objects have names", "leave it out"));
     }
-    match word {
-        Word::Objects => objects(file, raw.extension.as_ref()),
-        Word::Samples => samples(file, raw.stride.as_ref()),
-        Word::Packets => packets(file, raw),
-    }
-}
-
-fn objects(file: &File, extension: Option<&Place>) -> Result<Kind> {
-    let Some(value) = extension else {
-        let extension = "bin".into();
-        return Ok(Kind::Objects { extension });
+    let extension = || match &raw.extension {
+        Some(value) => extension_of(file, value),
+        None => Ok("bin".into()),
     };
-    let field = file.field("sink.extension", value);
-    let extension = field.text()?;
-    if extension_bytes(extension).is_none() {
-        return Err(field.refuse(
-            "it is 1 to 4 letters or digits",
-            "choose for example \"bin\" or \"jpg\"",
-        ));
-    }
-    Ok(Kind::Objects {
-        extension: extension.to_owned(),
+    Ok(match word {
+        Word::Objects => Kind::Objects {
+            extension: extension()?,
+        },
+        Word::Small => Kind::Small {
+            extension: extension()?,
+        },
+        Word::Samples => samples(file, raw.stride.as_ref())?,
+        Word::Packets => packets(file, raw)?,
     })
 }
 
@@ -214,6 +216,18 @@ fn packets(file: &File, raw: &Raw) -> Result<Kind> {
         )),
         None => Ok(Kind::Packets),
     }
+}
+
+fn extension_of(file: &File, value: &Place) -> Result<String> {
+    let field = file.field("sink.extension", value);
+    let extension = field.text()?;
+    if extension_bytes(extension).is_none() {
+        return Err(field.refuse(
+            "it is 1 to 4 letters or digits",
+            "choose for example \"bin\" or \"jpg\"",
+        ));
+    }
+    Ok(extension.to_owned())
 }
 
 /// A file name extension as it stands in a register, padded with NUL.

@@ -157,11 +157,18 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[[ssd]]\nsize = \"4KiB\"", "8388608 to 2000398934016 bytes"),
         ("[[ssd]]\nsize = \"3TiB\"", "8388608 to 2000398934016 bytes"),
         ("[sink]\nbase = 100", "unknown field `base`"),
-        ("[sink]\nlayout = \"files\"", "\"objects\", \"samples\""),
+        (
+            "[sink]\nlayout = \"files\"",
+            "\"objects\", \"small\", \"samples\"",
+        ),
         ("[sink]\nextension = \"jpeg2\"", "1 to 4 letters or digits"),
         ("[sink]\nextension = \"a/b\"", "1 to 4 letters or digits"),
         ("[sink]\nextension = \"\"", "1 to 4 letters or digits"),
         ("[sink]\nstride = 4096", "only samples have a stride"),
+        (
+            "[sink]\nlayout = \"small\"\nstride = 4096",
+            "objects have no stride",
+        ),
         (
             "[sink]\nlayout = \"samples\"\nextension = \"bin\"",
             "only objects have names",
@@ -257,6 +264,8 @@ fn how_it_is_stored() {
     let objects = good("[sink]\nextension = \"jpg\"\nsmallest = \"4KiB\"").sink;
     assert_eq!(objects.smallest, 4096);
     assert!(matches!(objects.layout, Kind::Objects { extension } if extension == "jpg"));
+    let small = good("[sink]\nlayout = \"small\"").sink;
+    assert!(matches!(small.layout, Kind::Small { extension } if extension == "bin"));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_cosim::System;
 use forebay_driver::recorder_port::{Layout, Recording, Region};
+use forebay_model::{MICROSECOND, Time};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Disk, Entry, Format, IndexSize, format, is_blank, repair};
@@ -61,6 +62,11 @@ impl Disk for Drives<'_> {
     }
 }
 
+/// Bytes of a batch of small objects: as many as a few commands of the drive have.
+const BATCH: u32 = 128 << 10;
+/// How long a batch waits for more, where nothing is said of the index.
+const BATCH_WAIT: Time = 1_000 * MICROSECOND;
+
 /// Makes room for a recording: on drives that are blank, or that may be overwritten.
 ///
 /// # Errors
@@ -72,7 +78,9 @@ pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Su
         return Err(occupied(&drives));
     }
     let (mode, stride, extension) = match &sink.layout {
-        Kind::Objects { extension } => (Mode::Objects, 0, extension.clone()),
+        Kind::Objects { extension } | Kind::Small { extension } => {
+            (Mode::Objects, 0, extension.clone())
+        }
         Kind::Samples { stride } => (Mode::Samples, *stride, Format::default().extension),
         Kind::Packets => (Mode::Packets, 0, Format::default().extension),
     };
@@ -82,6 +90,7 @@ pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Su
         extension,
         block_bytes,
         ring: sink.ring,
+        small: matches!(sink.layout, Kind::Small { .. }),
         index: IndexSize::SmallestObject(sink.smallest),
         ..Format::default()
     };
@@ -104,11 +113,20 @@ fn occupied(drives: &Drives<'_>) -> Failure {
 /// of a capture its head; the last one of both is kept free for their ends. With `results` rows wait
 /// for those.
 pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
-    let cycles = |time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
+    let cycles = |time: Time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
     let page = forebay_store::PAGE;
     let layout = match &sink.layout {
         Kind::Objects { extension } => Layout::Objects {
             extension: extension_bytes(extension).unwrap_or(*b"bin\0"),
+        },
+        Kind::Small { extension } => Layout::Small {
+            extension: extension_bytes(extension).unwrap_or(*b"bin\0"),
+            batch: BATCH,
+            wait_cycles: cycles(if sink.wait_ps > 0 {
+                sink.wait_ps
+            } else {
+                BATCH_WAIT
+            }),
         },
         Kind::Samples { stride } => Layout::Samples {
             stride: u32::try_from(*stride).unwrap_or(u32::MAX),

@@ -43,17 +43,18 @@ fn settings(args: &StoreFormatArgs) -> Format {
     }
     Format {
         mode: match args.mode {
-            StoreMode::Objects => Mode::Objects,
+            StoreMode::Objects | StoreMode::Small => Mode::Objects,
             StoreMode::Samples => Mode::Samples,
             StoreMode::Packets => Mode::Packets,
         },
         stride: match args.mode {
-            StoreMode::Objects | StoreMode::Packets => 0,
+            StoreMode::Objects | StoreMode::Small | StoreMode::Packets => 0,
             StoreMode::Samples => args.stride.unwrap_or(0),
         },
         extension: args.extension.clone(),
         block_bytes: block.unwrap_or_else(|| open::block_bytes(&args.disk)),
         ring: args.ring,
+        small: args.mode == StoreMode::Small,
         index: match args.index {
             Some(percent) => IndexSize::Share(percent / 100.0),
             None => IndexSize::SmallestObject(args.smallest_object),

@@ -36,6 +36,7 @@ pub struct Facts {
     formatted_ns: u64,
     block_bytes: u32,
     ring: bool,
+    small: bool,
     index: Place,
     data: Place,
     stride: u64,
@@ -59,6 +60,7 @@ impl Facts {
             formatted_ns: superblock.formatted,
             block_bytes: superblock.block_bytes,
             ring: superblock.ring,
+            small: superblock.small,
             index: superblock.index.into(),
             data: superblock.data.into(),
             stride: superblock.stride,
@@ -87,8 +89,13 @@ pub fn show_geometry(page: &mut Page, facts: &Facts) {
         0 => String::new(),
         stride => format!(", one every {}", render::bytes(stride)),
     };
+    let small = if facts.small {
+        ", small ones that share pages"
+    } else {
+        ""
+    };
     let ring = if facts.ring { ", a ring" } else { "" };
-    page.field("mode", format!("{}{stride}{ring}", facts.mode));
+    page.field("mode", format!("{}{small}{stride}{ring}", facts.mode));
     page.field("index", region(&facts.index));
     page.field("data", region(&facts.data));
     if !facts.model.is_empty() {

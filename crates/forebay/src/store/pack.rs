@@ -78,6 +78,7 @@ fn image(args: &StorePackArgs, files: &[Source]) -> Result<impl Disk + use<>> {
         (all.0 + next.0, all.1.saturating_add(next.1))
     });
     let settings = Format {
+        small: args.small,
         index: IndexSize::Rows(rows),
         ..Format::default()
     };
