@@ -167,7 +167,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nstride = 4096", "only samples have a stride"),
         (
             "[sink]\nlayout = \"small\"\nstride = 4096",
-            "objects have no stride",
+            "only samples have a stride",
         ),
         (
             "[sink]\nlayout = \"samples\"\nextension = \"bin\"",
@@ -260,7 +260,7 @@ fn how_it_is_stored() {
     assert_eq!(samples.sink.wait_ps, 0);
     let packets = good("[sink]\nlayout = \"packets\"").sink;
     assert_eq!(packets.layout, Kind::Packets);
-    assert_eq!(packets.wait_cycles(), 300_000);
+    assert_eq!(packets.wait_cycles(), 300_030);
     let objects = good("[sink]\nextension = \"jpg\"\nsmallest = \"4KiB\"").sink;
     assert_eq!(objects.smallest, 4096);
     assert!(matches!(objects.layout, Kind::Objects { extension } if extension == "jpg"));
