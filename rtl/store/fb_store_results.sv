@@ -2,15 +2,16 @@
 //
 // fb_store_results: what became of an object, into its row.
 //
-// What:        joins rows with results by stream and number. A row of a whole object waits for its
-//              result; one that is older than the row, or of another stream, is thrown away, one that
-//              is newer says that none will come, and so does a wait that is over. From then on rows
-//              do not wait until a result meets its row again: a stream of results that has died
-//              holds up nobody.
+// What:        joins rows with results by stream and number. Both come in the same order, so that a row
+//              of a whole object waits for its result until that is there, another one is that belongs
+//              to a later row, or the wait is over; from then on rows do not wait until a result meets
+//              its row again. Thrown away is a result whose row has gone: of each stream the last
+//              row's number is remembered. So results that never come, come late, or have no row that
+//              waits for them hold up nobody.
 // Handshake:   valid/ready; the row goes through within the cycle.
 // Latency:     2 cycles for a result, none for a row. Throughput: a row a cycle.
-// Limits:      results come in the order of the rows, with growing numbers in each stream; so many as
-//              Depth may be ahead of their rows.
+// Limits:      numbers grow in each stream; streams whose numbers differ in their lowest four bits; so
+//              many results as Depth may be ahead of their rows.
 // Does not implement: results for parts of objects.
 
 `default_nettype none
@@ -42,7 +43,7 @@ module fb_store_results
     output logic stray  // pulse: a result had no row
 );
 
-  logic waits, there, ours, same, older, newer, over, meets;
+  logic waits, there, ours, same, passed, older, newer, over, meets, moves;
   logic gone_q;  // the row is offered without a result, and stays so
   logic [31:0] waited_q;
   logic [63:0] ahead;
@@ -65,19 +66,50 @@ module fb_store_results
       .level  ()
   );
 
+  // The last row of each stream that has gone.
+  localparam int unsigned Streams = 16;
+
+  logic [Streams-1:0] known_q;
+  logic [3:0] row_slot, slot;  // of the row's stream, of the result's
+  logic [15:0] last_stream;
+  logic [63:0] last_object, behind;
+
+  assign row_slot = s_axis_row_tdata.facts.stream[3:0];
+  assign slot = result.stream[3:0];
+  assign moves = s_axis_row_tvalid && s_axis_row_tready;
+  assign behind = last_object - result.object;
+  assign passed = known_q[slot] && last_stream == result.stream && !behind[63];
+
+  fb_common_ram #(
+      .Width(80),
+      .Depth(Streams)
+  ) u_last (
+      .clk,
+      .we   (moves),
+      .waddr(row_slot),
+      .wdata({s_axis_row_tdata.facts.stream, s_axis_row_tdata.facts.object}),
+      .raddr(slot),
+      .rdata({last_stream, last_object})
+  );
+
+  always_ff @(posedge clk) begin : remember
+    if (moves) known_q[row_slot] <= 1'b1;
+    if (rst) known_q <= '0;
+  end
+
   assign there = result_valid && cfg_enable;
   assign waits = cfg_enable && s_axis_row_tdata.facts.whole;
   assign same = result.stream == s_axis_row_tdata.facts.stream;
   assign ahead = result.object - s_axis_row_tdata.facts.object;
-  assign ours = there && same && ahead == '0 && !gone_q;
-  assign older = there && (!same || ahead[63]);
-  assign newer = there && same && !ahead[63] && ahead != '0;
+  assign ours = there && same && ahead == '0 && waits && !gone_q;
+  assign older = there && !ours && (passed || (same && (ahead[63] || (ahead == '0 && !waits))));
+  assign newer = there && !ours && !older;
   assign over = waited_q >= cfg_wait;
 
   assign m_axis_row_tvalid = s_axis_row_tvalid && (!waits || gone_q || ours || newer || (over && !older));
   assign s_axis_row_tready = m_axis_row_tvalid && m_axis_row_tready;
   assign meets = s_axis_row_tready && waits && ours;
-  assign stray = s_axis_row_tvalid && waits && older && !gone_q;
+  assign stray = s_axis_row_tvalid && older && !gone_q;
   assign late = s_axis_row_tready && waits && !ours;
   assign result_ready = !cfg_enable || meets || stray;
 

@@ -182,6 +182,55 @@ async def another_stream_before(dut) -> None:
 
 
 @cocotb.test()
+async def one_of_several_streams_lacks_a_result(dut) -> None:
+    """It alone goes without, at once: results of other streams are not taken for late ones."""
+    bench = Bench(dut)
+    await bench.start(wait=4000)
+    due = []
+    for turn in range(90):
+        number, stream = turn // 3, turn % 3
+        result = None if turn in (10, 11, 50) else bench.result(number, stream)
+        due.append(joined(bench.row(number, stream=stream), result))
+    began = harness.cycle()
+    for row in due:
+        assert await bench.next() == row
+    assert harness.cycle() - began < 300 and (bench.late, bench.stray) == (3, 0)
+
+
+@cocotb.test()
+async def no_row_waits(dut) -> None:
+    """Results of objects that were cut do not pile up."""
+    bench = Bench(dut)
+    await bench.start()
+    for number in range(1200):
+        bench.result(number, stream=number % 2)
+    for number in range(1200):
+        row = bench.row(number, whole=0, stream=number % 2)
+        assert await bench.next() == row
+    await harness.step(dut.clk, 20)
+    assert bench.results.empty()
+    # The last one goes when the next row comes.
+    assert await asked_later(bench, 1200)
+    assert (bench.late, bench.stray) == (0, 1200)
+
+
+@cocotb.test()
+async def a_sender_begins_anew(dut) -> None:
+    """Numbers begin again, with a result of before still there."""
+    bench = Bench(dut)
+    await bench.start()
+    row = bench.row(1000)
+    assert await bench.next() == joined(row, None)
+    bench.result(1000)
+    results = [bench.result(number) for number in range(30)]
+    await harness.step(dut.clk, 40)
+    due = [joined(bench.row(number), result) for number, result in enumerate(results)]
+    for row in due:
+        assert await bench.next() == row
+    assert (bench.late, bench.stray) == (1, 1)
+
+
+@cocotb.test()
 async def far_ahead(dut) -> None:
     """Results come before the rows of a whole queue of the SSD, and do not wait outside."""
     bench = Bench(dut)
