@@ -423,6 +423,12 @@ impl Layout {
                     remedy: "round it up",
                 })
             }
+            Self::Small { wait_cycles: 0, .. } => Err(Error::Refused {
+                field: "the cycles that a batch waits",
+                value: "0".into(),
+                limit: "one or more: a batch that is not full would never end".into(),
+                remedy: "take for example 300000, 1 ms at 300 MHz",
+            }),
             Self::Objects { extension } | Self::Small { extension, .. } => {
                 let text = extension.iter().position(|byte| *byte == 0);
                 let (text, padding) = extension.split_at(text.unwrap_or(extension.len()));

@@ -75,7 +75,7 @@ pub enum Kind {
     },
     /// Payload alone.
     Samples {
-        /// Bytes from one to the next; 0: as they come.
+        /// Bytes from one to the next.
         stride: u64,
     },
     /// Whole frames, as a capture.
@@ -192,6 +192,15 @@ fn layout(file: &File, raw: &Raw) -> Result<Kind> {
 fn samples(file: &File, stride: Option<&Place>) -> Result<Kind> {
     let read = |value| file.field("sink.stride", value).whole_bytes(PAGE_BYTES);
     let stride = stride.map(read).transpose()?.unwrap_or(0);
+    if stride == 0 {
+        return Err(file.refuse(
+            0,
+            "sink.stride",
+            "missing or 0",
+            "samples lie at multiples of it, of a page or more",
+            "add it, such as stride = \"64KiB\", or record objects",
+        ));
+    }
     if u32::try_from(stride).is_err() {
         return Err(file.refuse(
             0,

@@ -169,6 +169,7 @@ fn what_is_wrong_is_named_with_its_line() {
             "[sink]\nlayout = \"small\"\nstride = 4096",
             "only samples have a stride",
         ),
+        ("[sink]\nlayout = \"samples\"", "sink.stride is missing"),
         (
             "[sink]\nlayout = \"samples\"\nextension = \"bin\"",
             "only objects have names",

@@ -66,6 +66,8 @@ impl Disk for Drives<'_> {
 const BATCH: u32 = 128 << 10;
 /// How long a batch waits for more, where nothing is said of the index.
 const BATCH_WAIT: Time = 1_000 * MICROSECOND;
+/// How long at the most: the end of a recording waits for it, too.
+const BATCH_WAIT_MOST: Time = 100_000 * MICROSECOND;
 
 /// Makes room for a recording: on drives that are blank, or that may be overwritten.
 ///
@@ -122,10 +124,9 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         Kind::Small { extension } => Layout::Small {
             extension: extension_bytes(extension).unwrap_or(*b"bin\0"),
             batch: BATCH,
-            wait_cycles: cycles(if sink.wait_ps > 0 {
-                sink.wait_ps
-            } else {
-                BATCH_WAIT
+            wait_cycles: cycles(match sink.wait_ps {
+                0 => BATCH_WAIT,
+                wait => wait.min(BATCH_WAIT_MOST),
             }),
         },
         Kind::Samples { stride } => Layout::Samples {

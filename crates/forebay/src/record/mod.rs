@@ -40,6 +40,9 @@ const LOOK_CYCLES: u64 = 64;
 /// Cycles from the last beat at the MAC until it shows in the memory's level.
 const PASSING_CYCLES: u64 = 256;
 
+/// Cycles after which nothing moves any more if nothing has.
+const STILL_CYCLES: u64 = 8192;
+
 /// Bytes on the wire of the longest frame that is sent.
 const FRAME_MOST: u64 = 9_038;
 
@@ -56,6 +59,18 @@ pub struct Plan {
     pub elements: [u64; ELEMENTS],
     /// Where what was recorded is sent afterwards; none: nowhere.
     pub back: Option<Destination>,
+}
+
+impl Plan {
+    /// How long sending back may stand still, where an object has so many bytes: those that wait for
+    /// their turn, and one more, leave at the pace that was asked for.
+    fn patience(&self, bytes: u64) -> Duration {
+        const ORDERS: f64 = 18.0;
+        let each_cycle = self.back.map_or(1, |back| back.rate.max(1));
+        let rate = f64::from(each_cycle) / 256.0 * setup::MAC_HZ as f64;
+        // What frames have besides payload is less than as much again.
+        LIMIT + Duration::from_secs_f64(ORDERS * 2.0 * bytes as f64 / rate)
+    }
 }
 
 /// What came of a recording.
@@ -174,6 +189,15 @@ impl<'s> Recorder<'s> {
         system.run_cycles(PASSING_CYCLES)?;
         // Nothing comes any more: what a sender left unfinished ends now.
         self.net.set_idle(system, PASSING_CYCLES as u32)?;
+        // Streams take turns as long as something moves, so that objects stay whole.
+        let mut before = None;
+        loop {
+            let held = self.net.held(system)?;
+            if held == 0 || before.replace(held) == Some(held) {
+                break;
+            }
+            system.run_cycles(STILL_CYCLES)?;
+        }
         self.net.set_gather(system, PASSING_CYCLES as u32)?;
         if self.plan.packets.is_some() {
             self.net.end_packets(system, LIMIT)?;
@@ -223,10 +247,13 @@ impl<'s> Recorder<'s> {
         let progress = Progress::count("objects back to the wire", recorded.rows.len() as u64);
         for (number, row) in stored.enumerate() {
             let (address, bytes) = (row.address, u64::from(row.length));
-            self.port.fetch(system, address, bytes, row.object, LIMIT)?;
+            let limit = self.plan.patience(bytes);
+            self.port.fetch(system, address, bytes, row.object, limit)?;
             progress.at(number as u64);
         }
-        self.port.finish_fetches(system, LIMIT)?;
+        let longest = recorded.rows.iter().map(|row| row.length.into()).max();
+        let limit = self.plan.patience(longest.unwrap_or(0));
+        self.port.finish_fetches(system, limit)?;
         recorded.wire = self.settle()?;
         recorded.recorder = self.port.counters(&mut self.session.system)?;
         Ok(())

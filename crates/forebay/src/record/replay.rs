@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::setup;
 use super::wire::{Listeners, Written};
-use super::{Drives, LIMIT, Plan, Recorder};
+use super::{Drives, Plan, Recorder};
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::pipeline::Pipeline;
@@ -82,6 +82,8 @@ struct Wanted {
     whole: u64,
     /// Their bytes.
     bytes: u64,
+    /// Bytes of the longest.
+    longest: u64,
 }
 
 impl Wanted {
@@ -94,6 +96,7 @@ impl Wanted {
             blocks: None,
             whole: 0,
             bytes: 0,
+            longest: 0,
         };
         let mut least = None;
         for entry in recording.rows() {
@@ -115,6 +118,7 @@ impl Wanted {
             if row.whole() && row.stored() {
                 wanted.whole += 1;
                 wanted.bytes += u64::from(row.length);
+                wanted.longest = wanted.longest.max(row.length.into());
             }
         }
         wanted.objects = least.unwrap_or(range.0)..=range.1;
@@ -217,7 +221,7 @@ fn send(
         let mut from = *blocks.start();
         while from <= *blocks.end() {
             port.replay(system, &wanted.order(superblock, blocks, from))?;
-            let found = port.finish_replay(system, LIMIT)?;
+            let found = port.finish_replay(system, plan.patience(wanted.longest))?;
             sent.found += found.objects;
             sent.passed += found.passed;
             sent.blocks += found.blocks;

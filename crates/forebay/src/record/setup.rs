@@ -30,7 +30,7 @@ const IDLE_CYCLES: u32 = 300_000_000;
 /// Pages of a chunk of a capture: 64 KiB, as long as the smallest objects of a recording.
 const CHUNK_PAGES: u8 = 16;
 /// Cycles of the MAC's clock in a second.
-const MAC_HZ: u64 = 322_265_625;
+pub(super) const MAC_HZ: u64 = 322_265_625;
 /// Bytes in a second on the wire.
 const LINE_RATE: u64 = 12_500_000_000;
 /// Longest payload of a frame that is sent.
