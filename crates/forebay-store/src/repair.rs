@@ -264,7 +264,8 @@ fn straight<D: Disk + ?Sized>(
 ) -> Result<Plan> {
     let superblock = recording.superblock();
     let data = superblock.data;
-    let behind = pages(survey.cover.end().unwrap_or(superblock.first_extent()));
+    // The last row may end in the middle of a batch, and more of it follow in the same page.
+    let behind = survey.cover.end().unwrap_or(superblock.first_extent());
     let behind = behind.max(superblock.closed.map_or(0, |closed| closed.end));
     let mut new = Vec::new();
     if superblock.mode == Mode::Objects {
@@ -306,7 +307,7 @@ fn straight<D: Disk + ?Sized>(
     let more = in_blocks(&tail, head, superblock.index_slots(), report);
     let count = head + more.len() as u64;
     blocks.extend(more);
-    let end = behind.max(pages(survey.cover.end().unwrap_or(data.at)));
+    let end = pages(survey.cover.end().map_or(behind, |end| end.max(behind)));
     let mut holes = match superblock.mode {
         Mode::Objects => survey.cover.gaps(data.at..end),
         _ => Vec::new(),

@@ -59,7 +59,7 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
     fn front(&mut self, at: u64, end: u64) -> Option<Facts> {
         let held = self.chunk_at..self.chunk_at + self.chunk.len() as u64;
         if !held.contains(&at) {
-            let most = (end - at).min(CHUNK as u64) as usize;
+            let most = end.saturating_sub(at).min(CHUNK as u64) as usize;
             self.chunk.resize(most, 0);
             self.chunk_at = at;
             if self.disk.read_at(at, &mut self.chunk).is_err() {
