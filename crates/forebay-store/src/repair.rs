@@ -400,18 +400,20 @@ fn carry_out<D: Disk + ?Sized>(
 ) -> Result<()> {
     let superblock = recording.superblock();
     let disk = recording.disk;
+    let grain = superblock.grain() as usize;
     for hole in &plan.holes {
         report.lost += 1;
         report.lost_bytes += hole.end - hole.start;
         for (at, header) in lost_headers(superblock.session, hole) {
             let mut page = [0; PAGE_BYTES];
+            // Behind a header among small objects may lie the next extent: it stays as it is.
+            let page = &mut page[..grain];
             // What cannot be read is lost anyway.
-            let _ = read(disk, at, &mut page);
+            let _ = read(disk, at, page);
             page[..tar::BYTES].copy_from_slice(&header);
-            pen.put(at, &page)?;
+            pen.put(at, page)?;
         }
     }
-    let grain = superblock.grain() as usize;
     for found in &plan.new {
         let used = found.facts.length as usize % grain;
         if used > 0 {
