@@ -67,8 +67,10 @@ pub(crate) struct Ring {
     pub void: BTreeMap<u64, u64>,
     /// Extents behind the newest row.
     pub new: Vec<Found>,
-    /// Where the next extent would begin.
+    /// Where the next batch would begin.
     pub head: u64,
+    /// First byte behind the newest row: in the middle of a batch the next extent begins there.
+    next: u64,
     /// It has been gone round.
     pub wrapped: bool,
 }
@@ -84,6 +86,7 @@ impl Ring {
         let data = recording.superblock().data;
         let mut ring = Self {
             head: data.at,
+            next: data.at,
             ..Self::default()
         };
         let mut newest: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
@@ -107,10 +110,11 @@ impl Ring {
                 continue;
             }
             let extent = recording.extent(&row);
-            ring.head = match recording.superblock().mode {
+            ring.next = match recording.superblock().mode {
                 Mode::Samples => extent.at.saturating_add(recording.superblock().stride),
-                _ => pages(extent.end),
+                _ => extent.end,
             };
+            ring.head = pages(ring.next);
             if check && !is_whole(recording, &row) {
                 *ring.void.entry(block).or_default() |= 1 << slot;
             }
@@ -162,7 +166,7 @@ impl Ring {
         let (begin, end) = (superblock.data.at, superblock.data.end() - PAGE);
         let mut newest = newest.clone();
         let mut scan = Scan::new(recording.disk, superblock);
-        let (mut at, mut turned) = (self.head, false);
+        let (mut at, mut turned) = (self.next, false);
         loop {
             let found = scan.at(at, end).filter(|found| {
                 let facts = &found.facts;

@@ -264,7 +264,8 @@ fn straight<D: Disk + ?Sized>(
 ) -> Result<Plan> {
     let superblock = recording.superblock();
     let data = superblock.data;
-    let behind = pages(survey.cover.end().unwrap_or(superblock.first_extent()));
+    // The last row may end in the middle of a batch, and more of it follow in the same page.
+    let behind = survey.cover.end().unwrap_or(superblock.first_extent());
     let behind = behind.max(superblock.closed.map_or(0, |closed| closed.end));
     let mut new = Vec::new();
     if superblock.mode == Mode::Objects {
@@ -306,7 +307,7 @@ fn straight<D: Disk + ?Sized>(
     let more = in_blocks(&tail, head, superblock.index_slots(), report);
     let count = head + more.len() as u64;
     blocks.extend(more);
-    let end = behind.max(pages(survey.cover.end().unwrap_or(data.at)));
+    let end = pages(survey.cover.end().map_or(behind, |end| end.max(behind)));
     let mut holes = match superblock.mode {
         Mode::Objects => survey.cover.gaps(data.at..end),
         _ => Vec::new(),
@@ -399,18 +400,20 @@ fn carry_out<D: Disk + ?Sized>(
 ) -> Result<()> {
     let superblock = recording.superblock();
     let disk = recording.disk;
+    let grain = superblock.grain() as usize;
     for hole in &plan.holes {
         report.lost += 1;
         report.lost_bytes += hole.end - hole.start;
         for (at, header) in lost_headers(superblock.session, hole) {
             let mut page = [0; PAGE_BYTES];
+            // Behind a header among small objects may lie the next extent: it stays as it is.
+            let page = &mut page[..grain];
             // What cannot be read is lost anyway.
-            let _ = read(disk, at, &mut page);
+            let _ = read(disk, at, page);
             page[..tar::BYTES].copy_from_slice(&header);
-            pen.put(at, &page)?;
+            pen.put(at, page)?;
         }
     }
-    let grain = superblock.grain() as usize;
     for found in &plan.new {
         let used = found.facts.length as usize % grain;
         if used > 0 {

@@ -59,15 +59,18 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
     fn front(&mut self, at: u64, end: u64) -> Option<Facts> {
         let held = self.chunk_at..self.chunk_at + self.chunk.len() as u64;
         if !held.contains(&at) {
-            let most = (end - at).min(CHUNK as u64) as usize;
+            let most = end.saturating_sub(at).min(CHUNK as u64) as usize;
             self.chunk.resize(most, 0);
             self.chunk_at = at;
-            if self.disk.read_at(at, &mut self.chunk).is_err() {
-                // A single page then, so that one that cannot be read hides no other.
-                self.chunk.truncate(PAGE_BYTES);
-                if self.disk.read_at(at, &mut self.chunk).is_err() {
+            // A single page then, or header, so that one that cannot be read hides no other.
+            let less = [PAGE_BYTES, self.superblock.grain() as usize];
+            let mut less = less.into_iter();
+            while self.disk.read_at(at, &mut self.chunk).is_err() {
+                let Some(bytes) = less.next() else {
                     self.chunk.fill(0);
-                }
+                    break;
+                };
+                self.chunk.truncate(bytes);
             }
         }
         let from = (at - self.chunk_at) as usize;

@@ -82,6 +82,8 @@ pub struct Writer<'d, D: Disk + ?Sized> {
     /// Number of the next block.
     block: u64,
     most: u64,
+    /// Batches go on where a block of the index is full.
+    open_batches: bool,
     chunk: Vec<u8>,
     summary: Summary,
 }
@@ -115,6 +117,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
             rows: Vec::with_capacity(ROWS),
             block: 0,
             most: EXTENT_MOST,
+            open_batches: false,
             chunk: Vec::new(),
             summary: Summary::default(),
         })
@@ -124,6 +127,14 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     #[must_use]
     pub fn with_extents_of(mut self, bytes: u64) -> Self {
         self.most = bytes.clamp(1, u32::MAX.into());
+        self
+    }
+
+    /// Goes on with a batch of small objects where a block of the index is full, as hardware does:
+    /// rows then end in the middle of a page.
+    #[must_use]
+    pub const fn with_open_batches(mut self) -> Self {
+        self.open_batches = true;
         self
     }
 
@@ -314,6 +325,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.rows.push(row);
         self.summary.rows += 1;
         match self.rows.len() {
+            ROWS if self.open_batches => self.promise(),
             ROWS => self.sync(),
             _ => Ok(()),
         }
@@ -328,6 +340,11 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
             return Ok(());
         }
         self.fill_up()?;
+        self.promise()
+    }
+
+    /// Writes a block of the index, behind the data of its rows.
+    fn promise(&mut self) -> Result<()> {
         flush(self.disk)?;
         let mut rows = [Row::default(); ROWS];
         for (to, from) in rows.iter_mut().zip(&self.rows) {
@@ -358,6 +375,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     /// The disk's.
     pub fn close(mut self) -> Result<Summary> {
         self.sync()?;
+        self.fill_up()?;
         let closed = Closed {
             blocks: self.block,
             end: self.head,

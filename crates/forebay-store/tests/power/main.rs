@@ -12,7 +12,8 @@ use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::Mode;
 use forebay_spec::store::tar;
 use forebay_store::{
-    Disk, Entry, Extent, Format, IndexSize, Memory, Recording, Repair, Writer, format, repair,
+    Disk, Entry, Extent, Format, IndexSize, Memory, PAGE, Recording, Repair, Scan, Writer, format,
+    pages, repair,
 };
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -29,6 +30,8 @@ struct Work {
     ring: bool,
     samples: bool,
     small: bool,
+    /// Batches go on where a block of the index is full, as in hardware.
+    open: bool,
     objects: Vec<(u16, usize, bool)>,
     close: bool,
 }
@@ -45,7 +48,9 @@ impl Work {
         let kind = below(random, 8);
         let largest = [400, 5000, 30_000, 120_000][below(random, 4) as usize];
         let count = 1 + below(random, 150);
-        let often = 1 + below(random, 40);
+        let open = below(random, 2) == 0;
+        // In an open batch rows end with a full block only.
+        let often = 1 + below(random, if open { 400 } else { 40 });
         let objects = (0..count).map(|_| {
             let length = below(random, largest) as usize;
             (below(random, 3) as u16, length, below(random, often) == 0)
@@ -54,6 +59,7 @@ impl Work {
             ring: kind <= 1,
             samples: kind == 2,
             small: matches!(kind, 1 | 3 | 4),
+            open,
             objects: objects.collect(),
             close: below(random, 2) == 0,
         }
@@ -93,6 +99,14 @@ impl Work {
             }
         }
         disk.bytes()
+    }
+
+    fn writer<'d, D: Disk>(&self, disk: &'d D) -> Writer<'d, D> {
+        let writer = Writer::new(disk).expect("nothing in it");
+        match self.open {
+            true => writer.with_open_batches(),
+            false => writer,
+        }
     }
 
     /// Writes all; returns how many objects are promised.
@@ -158,6 +172,40 @@ fn rows(disk: &Memory, work: &Work, intact: bool) -> BTreeMap<(u64, u64), Row> {
     found
 }
 
+/// Payloads of the extents that lie whole: in a ring, of those that follow the newest row.
+fn whole(disk: &Memory, work: &Work, rows: &BTreeMap<(u64, u64), Row>) -> Vec<u64> {
+    if work.samples {
+        return Vec::new();
+    }
+    let recording = Recording::open(disk).expect("a recording");
+    let superblock = recording.superblock();
+    let (begin, end) = (superblock.data.at, superblock.data.end() - PAGE);
+    let mut scan = Scan::new(disk, superblock);
+    let mut payloads = Vec::new();
+    if !work.ring {
+        let places = (begin..end).step_by(superblock.grain() as usize);
+        payloads.extend(places.filter_map(|at| Some(scan.at(at, end)?.payload)));
+        return payloads;
+    }
+    if superblock.closed.is_some() {
+        return payloads;
+    }
+    let last = rows.values().rfind(|row| row.stored());
+    let mut at = last.map_or(begin, |row| recording.extent(row).end);
+    let mut newest = last.map(|row| row.object);
+    loop {
+        match scan.at(at, end) {
+            Some(found) if newest.is_none_or(|newest| found.facts.object > newest) => {
+                payloads.push(found.payload);
+                newest = Some(found.facts.object);
+                at = found.end;
+            }
+            _ if !at.is_multiple_of(PAGE) => at = pages(at),
+            _ => return payloads,
+        }
+    }
+}
+
 fn mend(disk: &impl Disk) -> Result<Repair, forebay_store::Error> {
     repair(disk, false, None, &mut |_| true)
 }
@@ -217,6 +265,7 @@ fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: b
     let mut disk = Memory::new(left);
     let before = rows(&disk, work, false);
     there(&before);
+    let whole = whole(&disk, work, &before);
     if below(random, 3) == 0 {
         // Power is lost once more, while it is repaired.
         let cut = Volatile::new(disk.bytes(), below(random, 12));
@@ -228,6 +277,13 @@ fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: b
     let mended = disk.bytes();
     let after = rows(&disk, work, true);
     there(&after);
+    for payload in whole {
+        let mut rows = after.values();
+        assert!(
+            rows.any(|row| row.address == payload),
+            "what lies whole before byte {payload} is not brought back: {report:?}"
+        );
+    }
     if !work.ring {
         for (key, row) in &before {
             assert_eq!(after.get(key), Some(row), "a row is gone");
@@ -270,8 +326,9 @@ fn must(work: &Work, disk: &Volatile, promised: u64) -> Vec<u64> {
         // An object without room has a row all the same; a ring always has room.
         !work.ring
             || later.clone().all(|(_, at)| {
+                // What fills up the page behind it counts as its own.
                 own.iter()
-                    .all(|(_, o)| at.end <= o.start || o.end <= at.start)
+                    .all(|(_, o)| pages(at.end) <= o.start || o.end <= at.start)
             })
     };
     (0..promised).filter(survives).collect()
@@ -279,7 +336,7 @@ fn must(work: &Work, disk: &Volatile, promised: u64) -> Vec<u64> {
 
 fn run(work: &Work, image: Vec<u8>, cut: u64) -> (Volatile, u64) {
     let disk = Volatile::new(image, cut);
-    let mut writer = Writer::new(&disk).expect("nothing in it");
+    let mut writer = work.writer(&disk);
     let promised = match work.write(&mut writer, |mark| disk.mark(mark)) {
         Ok(promised) if !work.close => promised,
         Ok(promised) => match writer.close() {
@@ -317,20 +374,25 @@ fn power_is_lost_at_random_instants() {
 fn power_is_lost_at_each_write_of_a_small_recording() {
     let mut random = Pcg64Mcg::seed_from_u64(7);
     let layouts = [
-        (false, false, false),
-        (true, false, false),
-        (false, true, false),
-        (false, false, true),
-        (true, false, true),
+        (false, false, false, false),
+        (true, false, false, false),
+        (false, true, false, false),
+        (false, false, true, false),
+        (true, false, true, false),
+        (false, false, true, true),
+        (true, false, true, true),
     ];
-    for (ring, samples, small) in layouts {
+    for (ring, samples, small, open) in layouts {
+        // In an open batch rows end with a full block only, and many end in one page.
+        let largest = if open { 2_300 } else { 21_000 };
         let objects = (0..100)
-            .map(|n| (0, n * 331 % 21_000, n % 9 == 0))
+            .map(|n| (0, n * 331 % largest, n % 9 == 0 && !open))
             .collect();
         let work = Work {
             ring,
             samples,
             small,
+            open,
             objects,
             close: true,
         };
