@@ -31,6 +31,7 @@ module fb_net_gather
     input wire [15:0] cfg_stream,   // the first stream that is taken
     input wire [ 4:0] cfg_streams,  // how many are, from that one on; more than Streams: Streams
     input wire [31:0] cfg_gather,   // cycles after which one that waits is late
+    input wire        hurry,        // nothing more comes: no ring waits for the rest of an object
 
     input  wire                       s_valid,
     output logic                      s_ready,
@@ -165,7 +166,7 @@ module fb_net_gather
   assign empty = !waiting[chosen_q];
   assign change = between && ((others & late_q) != '0 ||
                               ((others & half) != '0 && (!open || empty)) ||
-                              (others != '0 && !open && empty));
+                              (others != '0 && (!open || hurry) && empty));
   assign tick = clock_q >= cfg_gather;
 
   always_comb begin : choose

@@ -6,11 +6,12 @@
 //              Packet Block of it, with the frames that were lost before it as an option. Blocks make
 //              a chunk; a chunk ends, by a block that readers pass over and that fills its last page,
 //              before the frame that would not fit into `cfg_pages`, `cfg_wait` cycles after it began,
-//              or when `cfg_enable` is low and no frame waits. A chunk is an extent: a word says its number, the number
+//              or when `more` is low and no frame waits. A chunk is an extent: a word says its number, the number
 //              of its first frame, and how many frames were lost since the chunk before it began.
 // Handshake:   valid/ready, but a header that waits tells the time of each cycle, and gives way when
 //              its chunk must end. `m_axis_head` is a stream of its own: the beat that begins a chunk
-//              waits until the word before has been taken. While `active` is high frames belong here.
+//              waits until the word before has been taken. While `active` is low nothing is here, and
+//              numbers begin anew.
 // Latency:     1 cycle from a frame's first beat to itself, the header before it.
 // Throughput:  a beat in every cycle, and a cycle more for each frame: one of 64 bytes takes two. What
 //              lies behind a frame takes another cycle where it does not fit into the last beat. The
@@ -30,12 +31,12 @@ module fb_net_packets
     input wire clk,
     input wire rst,
 
-    input wire cfg_enable,
     input wire [7:0] cfg_pages,  // of a chunk; 0 is taken as 1
     input wire [31:0] cfg_wait,  // cycles after which a chunk ends; 0: it waits until it is full
     input wire [63:0] now,  // ns since 1970
+    input wire more,  // frames can still come
     output logic open,  // a chunk has begun and not ended
-    output logic active,  // frames that come belong here
+    output logic active,  // frames can still come, or something of them is here
 
     // Whole frames, as fb_net_drop has them.
     input  wire                       s_valid,
@@ -97,14 +98,14 @@ module fb_net_packets
 
   // ----------------------------------------------------------------------------------------- beats
   logic begins, ends_here, head_free;
-  logic busy_q;  // what came before `cfg_enable` fell is not yet through
+  logic busy_q;  // what came before `more` fell is not yet through
   logic [WordBits-1:0] words;  // of the frame in this beat
   logic [8*PCAPNG_LOST_BYTES-1:0] option;
   logic [31:0] total;
   logic [LostBits-1:0] lost_q;
 
-  assign active = cfg_enable || busy_q;
-  assign due = open && (waited_q || (s_valid ? !fits : !cfg_enable));
+  assign active = more || busy_q;
+  assign due = open && (waited_q || (s_valid ? !fits : !more));
   assign head_free = open || !m_axis_head_tvalid || m_axis_head_tready;
   assign begins = state_q == HEADER && s_valid && !due && head_free;
   assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);

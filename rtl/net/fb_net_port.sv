@@ -7,9 +7,9 @@
 // Handshake:   AXI4-Stream; from the MAC without TREADY. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     as its parts.
 // Throughput:  a beat in every cycle on each stream.
-// Limits:      both resets are held together for four cycles of the slower clock. Settings cross to
-//              clk_mac as they are: they are written while nothing is received or sent, and timing
-//              constraints leave their paths out.
+// Limits:      both resets are held together for four cycles of the slower clock. Settings but
+//              packets cross to clk_mac as they are: they are written while nothing is received or
+//              sent, and timing constraints leave their paths out.
 // Does not implement: the MAC.
 
 `default_nettype none

@@ -3,13 +3,15 @@
 // fb_net_receive: from the MAC to objects.
 //
 // What:        filter and strip at line rate, drop as the memory between the two clocks, gather and
-//              sequence, or packets, and pack behind it. What became of each frame is told twice, once on each side: as an
-//              arrival, and for datagrams as a place.
+//              sequence, or packets, and pack behind it. What became of each frame is told twice,
+//              once on each side: as an arrival, and for datagrams as a place. Whether a frame is
+//              taken as it is is settled when its first beat leaves the filter, and goes with it;
+//              pack is handed over between two frames when nothing of the other kind is left.
 // Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_echo.
 // Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 6 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
-// Limits:      both resets are held together for four cycles of the slower clock. Settings are
-//              stable before the resets end. 512-bit registers: nine.
+// Limits:      both resets are held together for four cycles of the slower clock. Settings but
+//              `cfg_packets` are stable before the resets end. 512-bit registers: nine.
 // Does not implement: counters (fb_net_tally), pause (fb_net_pause_out looks at `level`).
 
 `default_nettype none
@@ -71,7 +73,7 @@ module fb_net_receive
     input wire clk,
     input wire rst,
     input wire [63:0] now,  // ns since 1970, for packets
-    output logic packets_open,  // a chunk has begun and not ended
+    output logic packets_open,  // a chunk is open, or what was taken for one is not yet in it
     output logic m_axis_object_tvalid,
     input wire m_axis_object_tready,
     output logic [USER_DATA_BITS-1:0] m_axis_object_tdata,
@@ -112,6 +114,29 @@ module fb_net_receive
       .pause
   );
 
+  // ------------------------------------------------------------------ whole frames, from when on
+  // The setting crosses by asking and answering: it changes over there only after the answer to the
+  // last change has come. A low answer says that no whole frame is on its way to the memory.
+  (* async_reg = "true" *) logic whole_meta_q, whole_q;  // in clk_mac
+  (* async_reg = "true" *) logic taking_meta_q, taking_seen_q;  // in clk
+  logic ask_q, answer_q;
+  logic taking_q;  // a cycle later: the count of written frames is never behind it
+  logic strip_whole;
+
+  always_ff @(posedge clk_mac) begin : cross_whole
+    whole_meta_q <= !rst_mac && ask_q;
+    whole_q <= !rst_mac && whole_meta_q;
+    answer_q <= !rst_mac && (whole_q || strip_whole);
+  end
+
+  always_ff @(posedge clk) begin : cross_answer
+    taking_meta_q <= !rst && answer_q;
+    taking_seen_q <= !rst && taking_meta_q;
+    taking_q <= !rst && taking_seen_q;
+    if (ask_q == taking_q) ask_q <= cfg_packets;
+    if (rst) ask_q <= 1'b0;
+  end
+
   logic strip_valid, strip_raw, lost;
   logic [USER_DATA_BITS-1:0] strip_data;
   logic [3:0] strip_arrival;
@@ -120,7 +145,7 @@ module fb_net_receive
   fb_net_strip u_strip (
       .clk(clk_mac),
       .rst(rst_mac),
-      .cfg_whole(cfg_packets),
+      .cfg_whole(whole_q),
       .s_valid(m_frame_valid),
       .s_first(m_frame_first),
       .s_last(m_frame_last),
@@ -132,6 +157,7 @@ module fb_net_receive
       .m_valid(strip_valid),
       .m_data(strip_data),
       .m_end(arrived),
+      .m_whole(strip_whole),
       .m_raw(strip_raw),
       .m_arrival(strip_arrival),
       .m_bytes(strip_bytes),
@@ -144,16 +170,36 @@ module fb_net_receive
   logic [LostBits-1:0] lost_told, drop_lost;
   logic wanted;
 
-  assign wanted = arrived && strip_arrival == ARRIVAL_DATAGRAM;
+  assign wanted = arrived && strip_whole && strip_arrival == ARRIVAL_DATAGRAM;
   assign lost_told = lost_q > 32'(2 ** LostBits - 1) ? '1 : lost_q[LostBits-1:0];
 
   always_ff @(posedge clk_mac) begin : count_lost
     if (wanted && !lost) lost_q <= lost_q - 32'(lost_told);
     else if (wanted && lost_q != '1) lost_q <= lost_q + 1'b1;
-    if (rst_mac || !cfg_packets) lost_q <= '0;
+    if (rst_mac || !(whole_q || strip_whole)) lost_q <= '0;
   end
 
-  logic drop_valid, drop_ready, drop_first, drop_last, drop_raw;
+  // Whole frames that went into the memory, and that came out of it, modulo their number.
+  localparam int unsigned CountBits = $clog2(Frames) + 2;
+  logic [CountBits-1:0] written_q, written, read_q;
+
+  always_ff @(posedge clk_mac) begin : count_written
+    if (wanted && !lost) written_q <= written_q + 1'b1;
+    if (rst_mac) written_q <= '0;
+  end
+
+  fb_common_gray #(
+      .Width(CountBits)
+  ) u_written (
+      .s_clk  (clk_mac),
+      .s_rst  (rst_mac),
+      .s_value(written_q),
+      .m_clk  (clk),
+      .m_rst  (rst),
+      .m_value(written)
+  );
+
+  logic drop_valid, drop_ready, drop_first, drop_last, drop_raw, drop_whole;
   logic [USER_DATA_BITS-1:0] drop_data;
   logic [6:0] drop_bytes;
   logic [13:0] drop_frame;
@@ -163,7 +209,7 @@ module fb_net_receive
   fb_net_drop #(
       .Beats(Beats),
       .Frames(Frames),
-      .InfoBits(15 + LostBits)
+      .InfoBits(16 + LostBits)
   ) u_drop (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
@@ -172,7 +218,7 @@ module fb_net_receive
       .s_end  (arrived),
       .s_good (strip_arrival == ARRIVAL_DATAGRAM),
       .s_bytes(strip_bytes),
-      .s_info ({lost_told, strip_raw, arrived_bytes}),
+      .s_info ({strip_whole, lost_told, strip_raw, arrived_bytes}),
       .s_room (),
       .s_lost (lost),
       .level,
@@ -184,12 +230,13 @@ module fb_net_receive
       .m_bytes(drop_bytes),
       .m_first(drop_first),
       .m_last (drop_last),
-      .m_info ({drop_lost, drop_raw, drop_frame})
+      .m_info ({drop_whole, drop_lost, drop_raw, drop_frame})
   );
 
   // --------------------------------------------------------- objects, or whole frames as a capture
-  logic packets, packets_valid, packets_ready, packets_begin, packets_end, packets_word;
-  logic packets_placed;
+  logic packets;  // they have pack
+  logic packets_valid, packets_ready, packets_begin, packets_end, packets_word;
+  logic packets_placed, packets_chunk, packets_more, packets_active;
   logic [USER_DATA_BITS-1:0] packets_data;
   logic [6:0] packets_bytes;
   logic [HeadBits-1:0] packets_head, sequence_head;
@@ -206,6 +253,21 @@ module fb_net_receive
   logic [13:0] turn_frame;
   logic [$clog2(Streams)-1:0] turn_stream;
 
+  // What waits is of the other kind than what has pack: that is let go when it is empty. Packets
+  // end their chunk then; gather and sequence have nothing, and no word, that could end.
+  always_ff @(posedge clk) begin : hand_over
+    if (drop_valid && drop_whole && held == '0 && !turn_valid) packets <= 1'b1;
+    else if (drop_valid && !drop_whole && !packets_active) packets <= 1'b0;
+    if (packets_placed) read_q <= read_q + 1'b1;
+    if (rst) {packets, read_q} <= '0;
+  end
+
+  // Asked for, on the way to the memory, or in it.
+  logic packets_left;
+  assign packets_left = ask_q || taking_q || written != read_q;
+  assign packets_more = (cfg_packets || packets_left) && !(drop_valid && !drop_whole);
+  assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
+
   fb_net_gather #(
       .Streams(Streams),
       .Beats  (StreamBeats)
@@ -215,7 +277,8 @@ module fb_net_receive
       .cfg_stream,
       .cfg_streams,
       .cfg_gather,
-      .s_valid (drop_valid && !packets),
+      .hurry   (drop_valid && drop_whole),
+      .s_valid (drop_valid && !drop_whole && !packets),
       .s_ready (gather_ready),
       .s_data  (drop_data),
       .s_bytes (drop_bytes),
@@ -242,6 +305,7 @@ module fb_net_receive
       .clk,
       .rst,
       .cfg_idle,
+      .forget(packets),
       .s_valid(turn_valid),
       .s_ready(turn_ready),
       .s_data(turn_data),
@@ -274,13 +338,13 @@ module fb_net_receive
   ) u_packets (
       .clk,
       .rst,
-      .cfg_enable(cfg_packets),
       .cfg_pages,
       .cfg_wait,
       .now,
-      .open(packets_open),
-      .active(packets),
-      .s_valid(drop_valid && packets),
+      .more(packets_more),
+      .open(packets_chunk),
+      .active(packets_active),
+      .s_valid(drop_valid && drop_whole && packets),
       .s_ready(packets_ready),
       .s_data(drop_data),
       .s_bytes(drop_bytes),
@@ -300,10 +364,10 @@ module fb_net_receive
       .placed(packets_placed)
   );
 
-  assign drop_ready = packets ? packets_ready : gather_ready;
+  assign drop_ready = drop_whole ? packets && packets_ready : !packets && gather_ready;
   assign placed = packets_placed || sequence_placed;
-  assign place = packets ? PLACE_DELIVERED : sequence_place;
-  assign placed_bytes = packets ? drop_frame : sequence_frame;
+  assign place = packets_placed ? PLACE_DELIVERED : sequence_place;
+  assign placed_bytes = packets_placed ? drop_frame : sequence_frame;
   assign m_axis_head_tvalid = packets_word || sequence_word;
   assign m_axis_head_tdata = sequence_word ? sequence_head : packets_head;
 

@@ -12,7 +12,8 @@
 // Latency:     0 cycles; 1 to the head.
 // Throughput:  a beat in every cycle, a frame in every cycle, in every second one where each begins an
 //              extent. A refused frame takes its beats' time.
-// Limits:      one extent is open at a time. 512-bit registers: none.
+// Limits:      one extent is open at a time. `forget` is high only while no frame is there.
+//              512-bit registers: none.
 // Does not implement: putting frames back into order.
 
 `default_nettype none
@@ -28,6 +29,7 @@ module fb_net_sequence
     input wire rst,
 
     input wire [31:0] cfg_idle,  // cycles without a frame that end an extent; 0: none do
+    input wire forget,  // another one has fb_net_pack: no extent is open any more
 
     // Datagrams, as fb_net_gather has them.
     input  wire                       s_valid,
@@ -229,7 +231,7 @@ module fb_net_sequence
       begun_q <= begun;
       open_q <= !m_close;
       unfinished_q[s_stream] <= !m_close;
-    end else if (cfg_idle != '0 && idle_q >= cfg_idle && !s_valid) begin
+    end else if (forget || (cfg_idle != '0 && idle_q >= cfg_idle && !s_valid)) begin
       open_q <= 1'b0;
     end
     if (rst) begin

@@ -3,13 +3,14 @@
 // fb_net_strip: the datagram alone, from byte 0 of a beat.
 //
 // What:        takes the headers in front of the datagram away, and what fills the frame behind it.
-//              Of frames that carry no datagram nothing is left but their end. With `cfg_whole` each
-//              frame is its own datagram, unless it is damaged, too short, too long or a pause.
+//              Of frames that carry no datagram nothing is left but their end. A frame that begins
+//              with `cfg_whole` is its own datagram, unless it is damaged, too short, too long or a
+//              pause.
 // Handshake:   no ready. A beat leaves when the next one comes, the last one at once.
 // Latency:     1 cycle from the last beat to `m_end`.
 // Throughput:  a beat in every cycle, a frame in every cycle.
-// Limits:      a datagram begins at byte 0, 14, 18, 42 or 46: five inputs a bit. `cfg_whole` changes
-//              only while no frame is there. 512-bit registers: one.
+// Limits:      a datagram begins at byte 0, 14, 18, 42 or 46: five inputs a bit. 512-bit registers:
+//              one.
 // Does not implement: datagrams elsewhere.
 
 `default_nettype none
@@ -21,7 +22,7 @@ module fb_net_strip
     input wire clk,
     input wire rst,
 
-    input wire cfg_whole,  // frames as they are
+    input wire cfg_whole,  // frames as they are, with s_first
 
     input wire                                s_valid,
     input wire                                s_first,
@@ -32,20 +33,21 @@ module fb_net_strip
     input wire           [               3:0] s_arrival,     // with s_last
     input wire           [              13:0] s_bytes,       // of the frame, with s_last
 
-    output logic                      m_valid,    // a beat of a datagram
+    output logic m_valid,  // a beat of a datagram
     output logic [USER_DATA_BITS-1:0] m_data,
-    output logic                      m_end,      // its frame ends
-    output logic                      m_raw,      // its length is the frame's, filling included
-    output logic [               3:0] m_arrival,  // with m_end
-    output logic [              13:0] m_bytes,    // of the datagram, with m_end
-    output logic [              13:0] m_frame     // of the frame, with m_end
+    output logic m_end,  // its frame ends
+    output logic m_whole,  // a frame is here, or ends, that is taken as it is
+    output logic m_raw,  // its length is the frame's, filling included
+    output logic [3:0] m_arrival,  // with m_end
+    output logic [13:0] m_bytes,  // of the datagram, with m_end
+    output logic [13:0] m_frame  // of the frame, with m_end
 );
 
   localparam int unsigned Bits = USER_DATA_BITS;
   localparam int unsigned Raw = ETHERNET_BYTES;
   localparam int unsigned Udp = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
 
-  logic valid_q, last_q, raw_q, vlan_q;
+  logic valid_q, last_q, raw_q, vlan_q, whole_q, whole;
   logic [Bits-1:0] data_q;
   logic [6:0] beat_bytes_q;
   logic [3:0] arrival_q;
@@ -58,11 +60,14 @@ module fb_net_strip
   logic [Bits+8*(Udp+VLAN_BYTES)-1:0] pair;  // the lowest bytes are always headers
   /* verilator lint_on UNUSEDSIGNAL */
 
+  // A frame is one or the other from its first beat to its last, whatever the setting does then.
+  assign whole = s_first ? cfg_whole : whole_q;
+
   always_comb begin : count
     left = left_q > 16'(USER_BEAT_BYTES) ? left_q - 16'(USER_BEAT_BYTES) : '0;
     if (s_first) begin
       left = '0;
-      if (s_headers.kind == KIND_RAW || cfg_whole) left = '1;
+      if (s_headers.kind == KIND_RAW || whole) left = '1;
       else if (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES)) begin
         left = s_headers.ip_bytes - 16'(IPV4_BYTES + UDP_BYTES);
       end
@@ -79,10 +84,11 @@ module fb_net_strip
       data_q <= s_data;
       last_q <= s_last;
       beat_bytes_q <= s_beat_bytes;
-      raw_q <= s_headers.kind == KIND_RAW || cfg_whole;
+      whole_q <= whole;
+      raw_q <= s_headers.kind == KIND_RAW || whole;
       vlan_q <= s_headers.vlan;
       ip_bytes_q <= s_headers.ip_bytes[13:0];
-      arrival_q <= cfg_whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
+      arrival_q <= whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
       frame_q <= s_bytes;
       left_q <= left;
     end
@@ -94,7 +100,7 @@ module fb_net_strip
 
   always_comb begin : shift
     priority case (1'b1)
-      cfg_whole: begin
+      whole_q: begin
         head   = '0;
         m_data = data_q;
       end
@@ -119,6 +125,7 @@ module fb_net_strip
 
   assign m_valid = valid_q && left_q != '0 && (last_q ? beat_bytes_q > head : s_valid);
   assign m_end = valid_q && last_q;
+  assign m_whole = valid_q && whole_q;
   assign m_raw = raw_q;
   assign m_arrival = arrival_q;
   assign m_bytes = raw_q ? frame_q - 14'(head) : ip_bytes_q - 14'(IPV4_BYTES + UDP_BYTES);

@@ -407,7 +407,8 @@ impl NetPort {
         self.registers.read(bus, regs::packets::OFFSET).map(drop)
     }
 
-    /// Ends a capture: no frame comes any more, those in the memory are taken, the open chunk ends.
+    /// Ends a capture: those of its frames that are in the memory are taken, the open chunk ends.
+    /// What comes meanwhile is datagrams again, and does not hold it up.
     ///
     /// # Errors
     /// The bus's; where the recorder takes nothing in that time.
@@ -415,13 +416,12 @@ impl NetPort {
         self.registers.write(bus, regs::packets::OFFSET, 0)?;
         let ended = crate::poll::wait(bus, limit, |bus| {
             let packets = self.registers.read(bus, regs::packets::OFFSET)?;
-            let (held, _) = self.memory(bus)?;
-            Ok((held == 0 && regs::packets::OPEN.get(packets) == 0).then_some(()))
+            Ok((regs::packets::OPEN.get(packets) == 0).then_some(()))
         })?;
         ended.ok_or_else(|| Error::Timeout {
             what: "ending the capture",
             limit,
-            seen: "frames are in the memory, or a chunk is open".into(),
+            seen: "frames of the capture are in the memory, or a chunk is open".into(),
             remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
         })
     }

@@ -70,7 +70,7 @@ class Bench:
 
     async def start(self, gather: int = NEVER) -> None:
         """Configure, reset, and watch."""
-        harness.clear(self.dut, "s_*", "m_ready")
+        harness.clear(self.dut, "s_*", "m_ready", "hurry")
         frames.configure(self.dut, cfg_streams=self.streams, cfg_gather=gather)
         await harness.start(self.dut)
         cocotb.start_soon(self.watch())
@@ -314,6 +314,23 @@ async def a_silent_sender_holds_nobody_up(dut) -> None:
     await feed(bench, others[: bench.beats // 2 + 1])
     await bench.settle()
     assert harness.cycle() - began < bench.beats + 20
+
+
+@cocotb.test()
+async def nobody_waits_in_a_hurry(dut) -> None:
+    """Behind an object that does not go on others have their turn if nothing more comes."""
+    bench = Bench(dut)
+    await bench.start(2**16)
+    begun = objects(0, [1000], 100)[:1]
+    await feed(bench, begun)
+    await feed(bench, objects(1, [10], 10))
+    await harness.step(dut.clk, 100)
+    assert bench.came == begun
+    dut.hurry.value = 1
+    await harness.step(dut.clk, 10)
+    assert dut.held.value == 0 and len(bench.came) == 2
+    dut.hurry.value = 0
+    await bench.settle()
 
 
 @cocotb.test()

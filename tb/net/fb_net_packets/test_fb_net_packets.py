@@ -46,8 +46,8 @@ class Bench:
     async def start(self, pages: int = 2, wait: int = 0) -> None:
         """Configure, reset, and watch."""
         dut = self.dut
-        harness.clear(dut, "s_*", "m_ready", "cfg_*", "now")
-        dut.cfg_enable.value = 1
+        harness.clear(dut, "s_*", "m_ready", "cfg_*", "now", "more")
+        dut.more.value = 1
         dut.cfg_pages.value = pages
         dut.cfg_wait.value = wait
         await harness.start(dut)
@@ -101,10 +101,10 @@ class Bench:
 
     async def finish(self) -> None:
         """Let what is open end, and wait for it."""
-        self.dut.cfg_enable.value = 0
+        self.dut.more.value = 0
         await harness.until(self.dut.clk, self.dut.active, 0)
         await harness.step(self.dut.clk, 2)
-        self.dut.cfg_enable.value = 1
+        self.dut.more.value = 1
 
     def check(self, sent: list[Frame], pages: int = 2) -> list[list[pcapng.Packet]]:
         """Hold chunks and words against what was sent; return the packets of each chunk."""
@@ -220,14 +220,14 @@ async def a_chunk_does_not_wait_forever(dut, wait: int) -> None:
 
 @cocotb.test()
 async def what_waits_is_taken(dut) -> None:
-    """Frames that are there when `cfg_enable` falls come into a chunk, later ones do not."""
+    """Frames that are there when `more` falls come into a chunk, later ones do not."""
     bench = Bench(dut)
     await bench.start()
     bench.ready = 0.2
     sent = frames(30)
     for number, frame in enumerate(sent):
         if number == 10:
-            dut.cfg_enable.value = 0
+            dut.more.value = 0
         await bench.send(frame)
     bench.ready = 1.0
     await harness.until(dut.clk, dut.active, 0)

@@ -219,7 +219,7 @@ async def begin_packets(bench: Bench, pages: int) -> None:
     dut.cfg_pages.value = pages
     dut.cfg_wait.value = 0
     dut.cfg_packets.value = 1
-    await harness.step(dut.clk_mac, 4)
+    await harness.step(dut.clk_mac, 8)
 
 
 async def end_packets(bench: Bench) -> list[pcapng.Packet]:
@@ -298,6 +298,147 @@ async def slow_reader_of_packets(dut) -> None:
             bytes(bench.heads.recv_nowait().tdata)[spec.FRAMING_BYTES :], "little"
         )
     assert lost - 255 * 64 < told <= lost
+
+
+async def switch(dut, pauses: tuple[int, ...], count: int) -> None:
+    """Turn packets on and off again and again, from a register of the core's clock."""
+    for _ in range(count):
+        for value in (1, 0):
+            await harness.step(dut.clk, random.choice(pauses))
+            dut.cfg_packets.value = value
+    await harness.until(dut.clk, dut.packets_open, 0, 100_000)
+
+
+async def stays_ended(dut) -> None:
+    """Watch that a capture that was said to have ended does not go on."""
+    ended = True
+    while True:
+        await FallingEdge(dut.clk)
+        enabled, is_open = dut.cfg_packets.value == 1, dut.packets_open.value == 1
+        assert not (ended and is_open and not enabled), "it had ended"
+        ended = not enabled and not is_open
+
+
+class Mixture:
+    """Frames of two streams' objects and of somebody else, no two of them alike."""
+
+    def __init__(self) -> None:
+        self.senders = [Sender(stream=STREAM + n, session=n) for n in range(2)]
+        self.objects: dict[tuple[int, int], bytes] = {}
+        self.parts: list[list[bytes]] = [[], []]
+        self.offered: list[bytes] = []
+        # Of each frame of ours: stream, object, offset and bytes of the payload.
+        self.ours: dict[bytes, tuple[int, int, int, int]] = {}
+
+    def begin(self, n: int, content: bytes, part: int) -> None:
+        """Begin an object of a stream, whatever is left of the one before."""
+        number = len(self.objects)
+        self.objects[n, number] = content
+        self.parts[n] = self.senders[n].datagrams(number, content, part)
+
+    def next_of(self, n: int) -> bytes:
+        """Return the next frame of a stream's object."""
+        datagram = self.parts[n].pop(0)
+        # A raw frame that was filled up is known as such only in an object without gaps.
+        frame = wire((random.choice([udp, raw]) if len(datagram) >= 46 else udp)(datagram))
+        number, place = struct.unpack_from("<QQ", datagram, spec.FRAMING_OBJECT_AT)
+        offset = 0 if datagram[spec.FRAMING_FLAGS_AT] & spec.FRAMING_FIRST else place
+        self.ours[frame] = n, number, offset, len(datagram) - spec.FRAMING_BYTES
+        self.offered.append(frame)
+        return frame
+
+    def next(self) -> bytes:
+        """Return any frame."""
+        n = random.randrange(4)
+        if n >= 2:
+            size = random.choice([60, 61, 64, 65, 128, random.randrange(60, 9000)])
+            self.offered.append(b"\xff" * 12 + b"\x08\x00" + random.randbytes(size - 14))
+            return self.offered[-1]
+        if not self.parts[n]:
+            content = random.randbytes(random.choice([40, random.randrange(1, 4000), 20_000]))
+            self.begin(n, content, random.choice([40, 500, 1440, 8940]))
+        return self.next_of(n)
+
+
+@cocotb.test()
+@cocotb.parametrize(
+    stall=[0.0, 0.8], pauses=[(1, 2, 5, 11, 40), (200, 1000, 3000)], core_ps=[3334, 2600]
+)
+async def packets_on_a_live_link(dut, stall: float, pauses: tuple[int, ...], core_ps: int) -> None:
+    """Turned on and off while frames come: each is a packet or a part of an object, or counted."""
+    bench, mixture = Bench(dut), Mixture()
+    await bench.start(core_ps, cfg_streams=2, cfg_gather=200_000)
+    dut.cfg_pages.value = 3
+    dut.cfg_wait.value = 0
+    bench.objects.set_pause_generator(harness.stalls(stall))
+    bench.heads.set_pause_generator(harness.stalls(stall / 2))
+    cocotb.start_soon(stays_ended(dut))
+    switching = cocotb.start_soon(switch(dut, pauses, 300 if pauses[0] == 1 else 8))
+    while not switching.done():
+        for _ in range(20):
+            await bench.send(mixture.next())
+        while not switching.done() and bench.arrivals.total() < bench.offered - 4:
+            await RisingEdge(dut.clk)
+        if random.random() < 0.1:
+            await harness.step(dut.clk, 300)
+    # A stream that waits for the rest of an object is let go.
+    dut.cfg_gather.value = 100
+    await bench.settle()
+    for n in range(2):
+        mixture.begin(n, random.randbytes(3000), 1440)
+        while mixture.parts[n]:
+            await bench.send(mixture.next_of(n))
+        await bench.settle()
+    await harness.step(dut.clk, 1000)
+    assert dut.held.value == 0 and dut.level.value == 0 and dut.packets_open.value == 0
+    check_both(bench, mixture)
+
+
+def check_both(bench: Bench, mixture: Mixture) -> None:
+    """Each frame is in a sound chunk, or in an extent that lies where its word says, or counted."""
+    chunks, captured, told, whole_ones, extents = [], [], 0, [], {}
+    due, first, missing = {(0, 0)}, {}, Counter()
+    for content, whole in bench.packets():
+        word = bytes(bench.heads.recv_nowait().tdata)
+        flags, stream = word[spec.FRAMING_FLAGS_AT], struct.unpack_from("<H", word, 6)[0]
+        sequence, number, place, gap = struct.unpack_from("<4Q", word, 8)
+        if not stream:
+            packets = pcapng.walk(content)
+            assert whole and (sequence, number) in due
+            due = {(0, 0), (sequence + len(packets), number + 1)}
+            chunks.append(content)
+            captured += packets
+            told += gap
+            continue
+        n, offset = stream - STREAM, 0 if flags & spec.FRAMING_FIRST else place
+        sent = mixture.objects[n, number]
+        assert content and sent[offset : offset + len(content)] == content
+        assert whole == (content == sent)
+        whole_ones += [(n, number)] * whole
+        extents.setdefault((n, number), []).append((offset, offset + len(content)))
+        first.setdefault(n, sequence)
+        missing[n] += gap
+    assert bench.heads.empty() and whole_ones[-2:] == list(mixture.objects)[-2:]
+    assert [frame for _, frame in pcapng.by_scapy(chunks)] == [p.frame for p in captured]
+    left = iter(mixture.offered)
+    assert all(packet.frame in left for packet in captured), "not in order, or twice"
+    frames_captured = {packet.frame for packet in captured}
+    stored = [
+        frame
+        for frame, (n, number, at, size) in mixture.ours.items()
+        if any(a <= at and at + size <= b for a, b in extents.get((n, number), []))
+    ]
+    assert frames_captured and stored and frames_captured.isdisjoint(stored)
+    for n, sender in enumerate(mixture.senders):
+        count = sum(mixture.ours[frame][0] == n for frame in stored)
+        assert first[n] + count + missing[n] == sender.sequence
+    assert bench.places == {spec.PLACE_DELIVERED: len(captured) + len(stored)}
+    sizes = sum(map(len, frames_captured)) + sum(map(len, stored))
+    assert bench.placed_bytes == {spec.PLACE_DELIVERED: sizes}
+    lost = bench.arrivals[spec.ARRIVAL_OVERFLOW]
+    assert sum(packet.lost for packet in captured) <= lost and told <= lost
+    kinds = {spec.ARRIVAL_DATAGRAM, spec.ARRIVAL_ALIEN, spec.ARRIVAL_OVERFLOW}
+    assert bench.arrivals.keys() <= kinds
 
 
 @cocotb.test()

@@ -134,7 +134,7 @@ class Bench:
 
     async def start(self) -> None:
         """Configure, reset, and watch."""
-        harness.clear(self.dut, "s_*", "m_ready")
+        harness.clear(self.dut, "s_*", "m_ready", "forget")
         frames.configure(self.dut)
         await harness.start(self.dut)
         cocotb.start_soon(self.watch())
@@ -286,6 +286,30 @@ async def silence_ends_an_extent(dut) -> None:
     # Nothing is missing before the second one, which goes on where the first ended.
     places = [int.from_bytes(head[spec.FRAMING_PLACE_AT :][:8], "little") for head in heads]
     assert places == [2000, 600] and not any(head[HEADER:] != bytes(8) for head in heads)
+
+
+@cocotb.test()
+async def what_is_open_is_forgotten(dut) -> None:
+    """After `forget` the object goes on in an extent of its own, with nothing missing before."""
+    bench = Bench(dut)
+    await bench.start()
+    payload = random.randbytes(200)
+    for number in range(4):
+        flags, place = (FIRST, 2000) if number == 0 else (0, 200 * number)
+        await bench.send(Frame(number, 7, place, flags, payload), 0.0, before=False)
+        await harness.step(dut.clk, 2)
+        assert dut.m_within.value == 1
+        if number == 1:
+            dut.forget.value = 1
+            await harness.step(dut.clk)
+            dut.forget.value = 0
+            await harness.step(dut.clk)
+            assert dut.m_within.value == 0
+    await harness.step(dut.clk, 4)
+    assert bench.extents == [[2 * payload, None], [2 * payload, None]]
+    heads = [bytes(bench.heads.recv_nowait().tdata) for _ in bench.extents]
+    places = [int.from_bytes(head[spec.FRAMING_PLACE_AT :][:8], "little") for head in heads]
+    assert places == [2000, 400] and not any(any(head[HEADER:]) for head in heads)
 
 
 @cocotb.test()

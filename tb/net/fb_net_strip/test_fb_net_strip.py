@@ -27,6 +27,8 @@ class Bench:
     def __init__(self, dut) -> None:
         self.dut = dut
         self.found: list[tuple[int, int, bytes]] = []
+        self.whole = 0
+        self.were_whole: list[int] = []
 
     async def start(self) -> None:
         """Reset and watch."""
@@ -49,11 +51,12 @@ class Bench:
                 if dut.m_arrival.value == spec.ARRIVAL_DATAGRAM:
                     assert 0 <= len(data) - count < BEAT
                     data = data[:count]
+                self.were_whole.append(int(dut.m_whole.value))
                 self.found.append((int(dut.m_arrival.value), int(dut.m_frame.value), data))
                 data = b""
 
     async def send(self, packet: Packet, kind: int, vlan: bool, arrival: int, idle: float) -> None:
-        """Drive one frame."""
+        """Drive one frame, taken as it is or not as `whole` says; what comes later is noise."""
         dut, frame = self.dut, wire(packet)
         inner = len(packet["IP"]) if kind == UDP else random.getrandbits(16)
         for at in range(0, len(frame), BEAT):
@@ -72,8 +75,10 @@ class Bench:
             dut.s_headers.value = kind << KIND_AT | vlan << VLAN_AT | inner << IP_BYTES_AT
             dut.s_arrival.value = arrival
             dut.s_bytes.value = len(frame)
+            dut.cfg_whole.value = random.getrandbits(1) if at else self.whole
             await harness.step(dut.clk)
         dut.s_valid.value = 0
+        dut.cfg_whole.value = random.getrandbits(1)
 
 
 @cocotb.test()
@@ -104,10 +109,9 @@ async def any_datagram(dut) -> None:
 
 @cocotb.test()
 async def whole_frames(dut) -> None:
-    """With `cfg_whole` frames of any kind and size pass as they are, but what is no frame."""
+    """Frames that begin with `cfg_whole` pass as they are, of any kind, but what is no frame."""
     bench = Bench(dut)
     await bench.start()
-    dut.cfg_whole.value = 1
     refused = {
         spec.ARRIVAL_DAMAGED,
         spec.ARRIVAL_RUNT,
@@ -116,19 +120,27 @@ async def whole_frames(dut) -> None:
     }
     due = []
     for number in range(500):
+        bench.whole = random.getrandbits(1)
         size = random.choice([33, 46, 50, 114, random.randrange(33, 9000)])
-        packet = raw(random.randbytes(size), random.choice([None, 3]))
-        kind, arrival = random.randrange(6), number % spec.ARRIVAL_OVERFLOW
-        if kind == UDP:
-            packet = udp(random.randbytes(size))
-        await bench.send(packet, kind, random.random() < 0.5, arrival, random.choice([0.0, 0.4]))
+        datagram, vlan = random.randbytes(size), random.random() < 0.5
+        idle = random.choice([0.0, 0.4])
+        if not bench.whole:
+            packet = udp(datagram, 3 if vlan else None)
+            await bench.send(packet, UDP, vlan, spec.ARRIVAL_DATAGRAM, idle)
+            due.append((spec.ARRIVAL_DATAGRAM, len(wire(packet)), 0, datagram))
+            continue
+        packet = random.choice([udp, raw])(datagram, random.choice([None, 3]))
+        kind = UDP if packet.haslayer("UDP") else random.choice([ALIEN, RAW, 3, 4, 5])
+        arrival = number % spec.ARRIVAL_OVERFLOW
+        await bench.send(packet, kind, vlan, arrival, idle)
         taken = arrival not in refused
         arrival = spec.ARRIVAL_DATAGRAM if taken else arrival
-        due.append((arrival, len(wire(packet)), wire(packet) if taken else None))
+        due.append((arrival, len(wire(packet)), 1, wire(packet) if taken else None))
     await harness.step(dut.clk, 4)
-    for found, expected in zip(bench.found, due, strict=True):
-        assert found[:2] == expected[:2]
-        assert expected[2] is None or found[2] == expected[2]
+    assert bench.were_whole == [whole for *_, whole, _ in due]
+    for found, (*expected, _, data) in zip(bench.found, due, strict=True):
+        assert found[:2] == tuple(expected)
+        assert data is None or found[2] == data
 
 
 @cocotb.test()

@@ -222,9 +222,9 @@ pub mod packets {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x080;
-    /// Enable: Take whole frames, in place of datagrams with our header. Is written 0 when no frame is received any more: those in the memory are still taken, then what is open ends.
+    /// Enable: Take whole frames, in place of datagrams with our header. May be written at any time: each frame is the one or the other from its first byte on. After 0 whole frames that have come are still taken, then what is open ends.
     pub const ENABLE: Field = Field::new(0, 1);
-    /// Open: A chunk has begun and not ended.
+    /// Open: A chunk has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.
     pub const OPEN: Field = Field::new(1, 1);
     /// Pages: Pages of 4 KiB of a chunk, 1 to 255: it ends before the frame that finds no room in it any more.
     pub const PAGES: Field = Field::new(8, 8);
