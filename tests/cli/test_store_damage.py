@@ -226,7 +226,7 @@ def test_superblocks_that_cannot_be_are_refused(image: Path) -> None:
     wrong = {
         "version": 9,
         "mode": 3,
-        "flags": 8,
+        "flags": 16,
         "block_bytes": 1000,
         "index_at": 17,
         "index_bytes": 4096,
