@@ -78,7 +78,7 @@ module fb_store_results
   assign slot = result.stream[3:0];
   assign moves = s_axis_row_tvalid && s_axis_row_tready;
   assign behind = last_object - result.object;
-  assign passed = known_q[slot] && last_stream == result.stream && !behind[63];
+  assign passed = known_q[slot] && last_stream == result.stream && $signed(behind) >= 0;
 
   fb_common_ram #(
       .Width(80),
