@@ -12,7 +12,7 @@
 // Throughput:  a beat in every cycle, a frame in every cycle; a cycle without a beat where a ring that
 //              ran empty hands over to another one.
 // Limits:      a stream is late after `cfg_gather` to twice as many cycles. `cfg_stream` and
-//              `cfg_streams` change only while no frame is there. 512-bit registers: the one in the output of the memory.
+//              `cfg_streams` change only while no frame is there. 512-bit registers: the memory's.
 // Does not implement: judging frames: what is of no stream goes through ring 0, with `m_ours` low.
 
 `default_nettype none

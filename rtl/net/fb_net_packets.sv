@@ -6,8 +6,9 @@
 //              Packet Block of it, with the frames that were lost before it as an option. Blocks make
 //              a chunk; a chunk ends, by a block that readers pass over and that fills its last page,
 //              before the frame that would not fit into `cfg_pages`, `cfg_wait` cycles after it began,
-//              or when `more` is low and no frame waits. A chunk is an extent: a word says its number, the number
-//              of its first frame, and how many frames were lost since the chunk before it began.
+//              or when `more` is low and no frame waits. A chunk is an extent: a word says its number,
+//              the number of its first frame, and how many frames were lost since the chunk before it
+//              began.
 // Handshake:   valid/ready, but a header that waits tells the time of each cycle, and gives way when
 //              its chunk must end. `m_axis_head` is a stream of its own: the beat that begins a chunk
 //              waits until the word before has been taken. While `active` is low nothing is here, and

@@ -8,8 +8,8 @@
 // Handshake:   AXI4-Stream, from the MAC without TREADY. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     as its parts.
 // Throughput:  64 bytes a cycle in each clock, less what the chain's elements take.
-// Limits:      an element puts out a packet for each packet, in order, and at most one makes results. Words of 16 extents go ahead of
-//              their data.
+// Limits:      an element puts out a packet for each packet, in order, and at most one makes results.
+//              Words of 16 extents go ahead of their data.
 // Does not implement: the MAC, the streamer.
 
 `default_nettype none
