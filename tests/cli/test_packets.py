@@ -22,7 +22,7 @@ from scapy.utils import PcapNgReader, RawPcapNgReader, RawPcapReader, wrpcap
 from test_record import named
 from test_recording import partitions
 
-from forebay.store import Recording, rows_of
+from forebay.store import Recording, StoreError, rows_of
 
 SINK = '[sink]\nlayout = "packets"\nwait = "20us"\n'
 DRIVE = '[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n'
@@ -185,6 +185,10 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
     with Recording(image) as recording:
         flip(image, recording.superblock.data.at)
     assert "the capture's first page is damaged" in forebay("store", "ls", image).complaint
+    refused = forebay("store", "export", image, tmp_path / "2", "--to", "pcapng", code=BAD_INPUT)
+    assert "first page" in refused.complaint and "store repair" in refused.complaint
+    with Recording(image) as recording, pytest.raises(StoreError, match="first page"):
+        recording.capture()
     assert by_scapy(cat(image, code=BAD_RESULT)) == rest
     forebay("store", "repair", image)
     assert "first page" not in forebay("store", "ls", image).complaint

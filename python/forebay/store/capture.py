@@ -11,10 +11,13 @@ from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
 
 if TYPE_CHECKING:
+    from forebay.store.disk import Disk
     from forebay.store.recording import Recording
 
 # Bytes of a block without content: type, length, and the length once more.
 BLOCK = 12
+# What a section header begins with, in the file's byte order and in any.
+SECTION = b"\x0a\x0d\x0d\x0a"
 
 
 def whole_bytes(chunk: bytes) -> int:
@@ -29,6 +32,23 @@ def whole_bytes(chunk: bytes) -> int:
             break
         at = end
     return at
+
+
+def first_page(disk: Disk, at: int) -> bytes:
+    """Return the page that says what the chunks are.
+
+    Raises
+    ------
+    StoreError
+        If its blocks are not whole: no tool would open what begins with it.
+    """
+    page = disk.read(at, PAGE)
+    if page[:4] != SECTION or whole_bytes(page) != PAGE:
+        raise StoreError(
+            f"the capture's first page, at byte {at}, is damaged",
+            "`forebay store repair` writes it anew; `forebay store cat` needs it not",
+        )
+    return page
 
 
 class Capture:
@@ -49,8 +69,9 @@ class Capture:
                 f"the recording's mode is {of.mode}, not packets",
                 "take --to webdataset or --to parquet",
             )
+        head = first_page(recording.disk, of.data.at)
         self._file = (folder / "packets.pcapng").open("xb")
-        self._file.write(recording.disk.read(of.data.at, PAGE))
+        self._file.write(head)
 
     def put(self, row: dict[str, Any], recording: Recording) -> None:
         """Take a chunk; of one that the end of the data cut, the blocks that are whole."""

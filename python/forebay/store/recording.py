@@ -16,7 +16,7 @@ from google_crc32c import extend
 from forebay import spec
 from forebay.store import index as rows
 from forebay.store import layout
-from forebay.store.capture import whole_bytes
+from forebay.store.capture import first_page, whole_bytes
 from forebay.store.disk import CHUNK, Disk
 from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
@@ -253,6 +253,7 @@ class Recording:
         of = self.superblock
         if of.mode != "packets":
             raise StoreError(f"the recording's mode is {of.mode}, not packets", "take `read`")
+        first_page(self.disk, of.data.at)
         table = self.table()
         table = table.filter(table["stored"])
         address = table["address"].to_numpy().astype(np.int64)
