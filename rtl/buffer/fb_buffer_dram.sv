@@ -332,8 +332,7 @@ module fb_buffer_dram #(
   // A cycle late, which a burst that is stored can be.
   assign passed   = stored_q - after;
   assign released = after_valid && !passed[SeenBits-1];
-  always_ff @(posedge clk)
-    released_q <= rst ? '0 : released_q + 5'(released) - 5'(ask_take);
+  always_ff @(posedge clk) released_q <= rst ? '0 : released_q + 5'(released) - 5'(ask_take);
 
   // ------------------------------------------------------------------------------------------ turns
   logic may_read, may_write, read_goes, write_goes, read_waits, write_waits;

@@ -135,7 +135,7 @@ async def receive(delivery: Delivery) -> tuple[bytes, int | None, int]:
 @cocotb.test()
 @cocotb.parametrize((("back", "busy"), [(0.0, 0.0), (0.5, 0.0), (0.0, 0.8), (0.4, 0.5)]))
 async def random_deliveries(dut, back: float, busy: float) -> None:
-    """Data, ends, errors, muted and kept deliveries are all as described; units wait for answers."""
+    """Deliveries of every kind leave as described, and their units wait for answers."""
     delivery = await start(dut)
     delivery.late = busy > 0.5
     delivery.busy = busy
