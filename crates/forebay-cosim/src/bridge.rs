@@ -63,6 +63,8 @@ pub(crate) struct Bridge {
     pub answers: Vec<Completion>,
     /// Accesses to BAR 0 that hit none of the ports.
     pub stray: u64,
+    /// Registers were accessed in the last cycle, which brings no transaction nearer to its end.
+    pub polled: bool,
 }
 
 /// Bytes of an on-chip data window, by the width of its address; other RTL may have more bits than
@@ -114,6 +116,7 @@ impl Bridge {
             displaced: None,
             answers: Vec::new(),
             stray: 0,
+            polled: false,
         }
     }
 
@@ -268,7 +271,8 @@ impl Bridge {
         }
     }
 
-    /// Sees what was accepted and answers the fabric; true where something moved.
+    /// Sees what was accepted and answers the fabric; true where there was progress: entries,
+    /// payload or doorbells. Of registers, [`Bridge::polled`] tells.
     pub fn sample(
         &mut self,
         model: &Model,
@@ -282,14 +286,14 @@ impl Bridge {
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
         let mut moved = self.data.sample(model, cycle, &mut answer)?;
         moved |= self.queue.sample(model, cycle, &mut answer)?;
-        moved |= self.control.sample(model, cycle, &mut answer)?;
+        self.polled = self.control.sample(model, cycle, &mut answer)?;
         if let Some(host) = &mut self.host {
             moved |= host.window.sample(model, cycle, &mut answer)?;
-            moved |= host.control.sample(model, cycle, &mut answer)?;
+            self.polled |= host.control.sample(model, cycle, &mut answer)?;
         }
         if let Some(net) = &mut self.net {
-            moved |= net.control.sample(model, cycle, &mut answer)?;
-            moved |= net.recorder.sample(model, cycle, &mut answer)?;
+            self.polled |= net.control.sample(model, cycle, &mut answer)?;
+            self.polled |= net.recorder.sample(model, cycle, &mut answer)?;
         }
         moved |= self
             .doorbell

@@ -136,7 +136,7 @@ impl Card {
         if due {
             self.core.bridge.drain(self.now, &mut self.fabric);
         }
-        Ok(moved || due)
+        Ok(moved || self.core.bridge.polled || due)
     }
 
     /// The next thing that the card sends.

@@ -78,6 +78,34 @@ impl Stalls {
             dram: stall,
         }
     }
+
+    /// Longest pause of any port that does not pause for ever.
+    fn longest(&self) -> u32 {
+        let Self {
+            write,
+            response,
+            command,
+            read,
+            window_write,
+            window_read,
+            window_answer,
+            doorbell,
+            dram,
+        } = self;
+        let all = [
+            write,
+            response,
+            command,
+            read,
+            window_write,
+            window_read,
+            window_answer,
+            doorbell,
+            dram,
+        ];
+        let ends = all.into_iter().filter(|stall| stall.chance < 1.0);
+        ends.map(|stall| stall.longest).max().unwrap_or(0)
+    }
 }
 
 /// Addresses at which on-board DRAM answers with an error.
@@ -159,7 +187,11 @@ pub struct Config {
     pub faults: FaultPlan,
     /// Further drives; [`Options::array`] says what becomes of them.
     pub more_drives: Vec<Drive>,
-    /// Cycles without any movement after which a run gives up.
+    /// Cycles without progress after which a run ends with [`Error::Stuck`]. Progress is a beat of
+    /// the user's streams, a doorbell, a submission or completion entry, payload, a frame; accesses
+    /// to registers are none. What may take long by right is added: pauses of [`Config::stalls`],
+    /// the driver's time-out of a command if it is 100 million cycles or less, what a drive or a
+    /// source has scheduled.
     pub watchdog: u64,
     /// Bytes of host memory.
     pub host_memory: usize,
@@ -193,6 +225,22 @@ impl Config {
             dram_faults: Vec::new(),
             network: None,
         }
+    }
+}
+
+/// Pauses that may follow one another without a beat between them: that there are more has a chance
+/// of 2e-6 where 19 of 20 cycles begin one, the most that the command line allows.
+const PAUSES: u64 = 256;
+/// A longer time-out of commands is not waited for: the driver's default, 5 s, is for hardware.
+const TIMEOUT_MOST: u64 = 100_000_000;
+
+impl Config {
+    /// Cycles without progress that are right at most.
+    pub(crate) fn patience(&self) -> u64 {
+        let timeout = u64::from(self.driver.timeout_cycles);
+        let timeout = if timeout > TIMEOUT_MOST { 0 } else { timeout };
+        let pauses = PAUSES * u64::from(self.stalls.longest());
+        self.watchdog.saturating_add(timeout + pauses)
     }
 }
 

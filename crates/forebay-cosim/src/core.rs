@@ -143,8 +143,8 @@ impl Core {
         Ok(core)
     }
 
-    /// One clock cycle whose rising edge is at `now`; true where something moved. What arrives at
-    /// the card meanwhile is for [`Bridge::drain`].
+    /// One clock cycle whose rising edge is at `now`; true where there was progress: data, entries,
+    /// doorbells or frames moved. What arrives at the card meanwhile is for [`Bridge::drain`].
     #[inline]
     pub fn step(&mut self, now: Time, fabric: &mut Fabric) -> Result<bool> {
         let Self {
@@ -288,6 +288,12 @@ impl Core {
     pub fn bytes_to_send(&self) -> u64 {
         let user = self.user.as_ref();
         user.map_or(0, |user| user.writes.bytes_left())
+    }
+
+    /// The source of writes has not got its next bytes yet: no beat can come.
+    pub fn is_starving(&self) -> bool {
+        let user = self.user.as_ref();
+        user.is_some_and(|user| user.writes.starves())
     }
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.

@@ -85,14 +85,15 @@ pub enum Error {
         /// The RTL's own message.
         source: forebay_rtl::Error,
     },
-    /// Nothing moved for too long.
-    #[error("cycle {cycle}: nothing has moved for {idle} cycles; {waiting}")]
+    /// No transaction came nearer to its end for too long: see [`crate::Config::watchdog`].
+    #[error("cycle {cycle}: no progress for {idle} cycles; {waiting}")]
     Stuck {
         /// When it was noticed.
         cycle: u64,
-        /// For how long.
+        /// Cycles since a beat, an entry, a doorbell, payload or a frame last moved, or a drive or a
+        /// source had something scheduled. `cycle - idle` is where waves of the hang should begin.
         idle: u64,
-        /// What was being waited for: transactions, ports, queues.
+        /// What waits for what: transactions, ports, commands that drives hold.
         waiting: String,
     },
     /// Commands of the host have not completed for too long.

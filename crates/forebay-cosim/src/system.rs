@@ -54,9 +54,10 @@ type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
 pub struct System {
     core: Core,
     machine: Machine,
-    /// Last cycle in which anything moved.
-    moved_at: u64,
-    watchdog: u64,
+    /// Last cycle with progress, or in which it was right that there was none.
+    progress_at: u64,
+    /// See [`Config::watchdog`], with all that is added to it.
+    patience: u64,
     stats_from: StatsBase,
     stop: Arc<AtomicBool>,
     watcher: Option<Watcher>,
@@ -84,7 +85,7 @@ impl System {
     /// # Errors
     /// When the RTL cannot be built or has other pins, or the profile or medium is not usable.
     pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
-        let seed = config.seed;
+        let (seed, patience) = (config.seed, config.patience());
         let parts = Parts {
             rtl: config.rtl,
             seed,
@@ -113,8 +114,8 @@ impl System {
         let mut system = Self {
             core,
             machine,
-            moved_at: 0,
-            watchdog: config.watchdog,
+            progress_at: 0,
+            patience,
             stats_from: StatsBase::default(),
             stop: Arc::default(),
             watcher: None,
@@ -257,14 +258,9 @@ impl System {
         self.watcher = Some(Box::new(watcher));
     }
 
-    /// Cycles without movement after which a run gives up.
-    pub fn set_watchdog(&mut self, cycles: u64) {
-        self.watchdog = cycles;
-    }
-
     /// Queues a write for the user's stream; returns its number.
     pub fn submit_write(&mut self, write: Write) -> u64 {
-        self.moved_at = self.core.cycle;
+        self.progress_at = self.core.cycle;
         self.core.submit_write(write)
     }
 
@@ -282,7 +278,7 @@ impl System {
 
     /// Queues a read for the user's stream; returns its number.
     pub fn submit_read(&mut self, read: Read) -> u64 {
-        self.moved_at = self.core.cycle;
+        self.progress_at = self.core.cycle;
         self.core.submit_read(read)
     }
 
@@ -305,7 +301,7 @@ impl System {
     /// Runs until every transaction has ended.
     ///
     /// # Errors
-    /// [`Error::Stuck`] when nothing moves, [`Error::Interrupted`] when the stop flag is set,
+    /// [`Error::Stuck`] when there is no progress, [`Error::Interrupted`] when the stop flag is set,
     /// [`Error::Protocol`] and [`Error::Assertion`] when the RTL misbehaves. Statistics are valid
     /// in each case.
     pub fn run(&mut self) -> Result<()> {
@@ -317,7 +313,7 @@ impl System {
     /// # Errors
     /// As [`System::run`].
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool) -> Result<()> {
-        self.moved_at = self.core.cycle;
+        self.progress_at = self.core.cycle;
         while !done(self) {
             self.step()?;
             if self.core.cycle.is_multiple_of(LOOK_EVERY) {
@@ -342,7 +338,7 @@ impl System {
         for _ in 0..cycles {
             self.step()?;
             if self.core.cycle.is_multiple_of(LOOK_EVERY) {
-                self.moved_at = self.core.cycle;
+                self.progress_at = self.core.cycle;
                 self.look()?;
             }
         }
@@ -358,15 +354,14 @@ impl System {
         let Self { core, machine, .. } = self;
         let cycle = core.cycle;
         machine.now += core.period;
-        let moved = core.step(machine.now, &mut machine.fabric)?;
-        let happened = machine.settle(|now, fabric| core.bridge.drain(now, fabric));
-        if moved || happened {
-            self.moved_at = cycle;
+        if core.step(machine.now, &mut machine.fabric)? {
+            self.progress_at = cycle;
         }
+        machine.settle(|now, fabric| core.bridge.drain(now, fabric));
         Ok(())
     }
 
-    /// Looks at the stop flag and the watchdog, and tells progress.
+    /// Looks at the stop flag, tells how far the run is, and ends it where it is stuck.
     fn look(&mut self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -375,16 +370,14 @@ impl System {
         if let Some(watcher) = &mut self.watcher {
             watcher(&snapshot);
         }
-        let idle = self.core.cycle - self.moved_at;
-        // While the drive has something to do by itself (it senses its flash, say), all is well; but
-        // not for ever. A network may be silent as long as it likes.
+        // A drive that senses its flash, a source or a network that is silent: these go on by
+        // themselves.
         let network = self.network().and_then(Network::due);
-        let patience = match (self.machine.next_event(), network) {
-            (None, None) => self.watchdog,
-            (_, None) => self.watchdog.saturating_mul(50),
-            (_, Some(_)) => u64::MAX,
-        };
-        if idle > patience {
+        if self.machine.is_working() || self.core.is_starving() || network.is_some() {
+            self.progress_at = self.core.cycle;
+        }
+        let idle = self.core.cycle - self.progress_at;
+        if idle > self.patience {
             return Err(Error::Stuck {
                 cycle: self.core.cycle,
                 idle,
@@ -397,7 +390,12 @@ impl System {
     /// What a run waits for, in words.
     #[must_use]
     pub fn waiting(&self) -> String {
-        self.core.waiting()
+        let mut text = self.core.waiting();
+        for drive in self.machine.waiting(self.core.period) {
+            text += "; ";
+            text += &drive;
+        }
+        text
     }
 
     /// How far the run is.

@@ -168,7 +168,7 @@ impl Ssd {
             self.record
                 .push(now, RecordEvent::Fetched { queue, slot, sqe });
             let conflict = !submission.claim(sqe.cid);
-            let at = self.commands.insert(queue, sqe);
+            let at = self.commands.insert(now, queue, sqe);
             if let Some(command) = self.commands.get(at)
                 && conflict
             {

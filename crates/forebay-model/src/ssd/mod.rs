@@ -52,7 +52,7 @@ use commands::{Commands, Reads};
 use events::{Event, EventQueue};
 use feature::Features;
 use flash::Flash;
-use forebay_spec::nvme::regs;
+use forebay_spec::nvme::{Sqe, regs};
 use forebay_spec::pci;
 use log_page::Log;
 use msix::Msix;
@@ -309,6 +309,12 @@ impl Ssd {
         }
     }
 
+    /// Whether it has scheduled a step of a command or of its controller's life: then it will go on
+    /// by itself, however long its flash takes.
+    pub const fn is_working(&self) -> bool {
+        self.events.has_work()
+    }
+
     /// What it has done so far.
     pub const fn stats(&self) -> &SsdStats {
         &self.stats
@@ -342,5 +348,10 @@ impl Ssd {
     /// I/O commands fetched and not yet completed.
     pub fn in_flight(&self) -> u32 {
         self.commands.io_in_flight()
+    }
+
+    /// The same, each with its entry and when it was fetched, the oldest first.
+    pub fn outstanding(&self) -> Vec<(Time, Sqe)> {
+        self.commands.io_under_way()
     }
 }

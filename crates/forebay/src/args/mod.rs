@@ -56,7 +56,8 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 )]
 #[command(
     after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
-                        3 done but data differ or a transaction failed, 130 interrupted; \
+                        3 done but data differ or a transaction failed, \
+                        4 a simulation made no progress any more, 130 interrupted; \
                         of `vm run`, the command's own."
 )]
 pub struct Cli {
