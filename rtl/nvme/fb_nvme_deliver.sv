@@ -283,21 +283,6 @@ module fb_nvme_deliver
   assign empty = !job_valid && !free_valid && !free_step &&
       credits_q == CreditBits'(FifoDepth);
 
-`ifndef SYNTHESIS
-  // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
-  logic [CreditBits-1:0] under_q;  // beats requested and not answered
-  always_ff @(posedge clk) begin : watch
-    if (restart) begin
-      under_q <= '0;
-    end else begin
-      under_q <= under_q + CreditBits'(send) - CreditBits'(got_valid);
-      a_answer_was_requested :
-      assert (!got_valid || under_q != '0)
-      else $error("fb_nvme_deliver (%m): the memory answers what was not requested");
-    end
-  end
-`endif
-
   fb_axis_check #(
       .Width(DATA_BITS + $bits(side_t) + 1),
       .Name ("m_axis_rd")

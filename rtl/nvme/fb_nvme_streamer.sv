@@ -697,7 +697,7 @@ module fb_nvme_streamer
       .issue_valid(ledger_we && !ledger_entry.reject),
       .issue_drive(ledger_entry.drive),
       .issue_unit(ledger_page),
-      .issue_count(ledger_entry.loose ? 9'd1 :
+      .issue_count(ledger_entry.unordered ? 9'd1 :
                    {1'b0, ledger_entry.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1),
       .over_valid(note_valid),
       .over_unit(note_page),
