@@ -193,6 +193,13 @@ pub struct Config {
     /// the driver's time-out of a command if it is 100 million cycles or less, what a drive or a
     /// source has scheduled.
     pub watchdog: u64,
+    /// Bytes that nobody wrote, and payload that is no longer valid, hold patterns in the place of
+    /// zeros: media without a file, on-board DRAM, the payload buffer on chip, payload in host
+    /// memory. So data that come from the wrong place or too late differ. [`System::unwritten`] says
+    /// what a read finds where nobody wrote.
+    ///
+    /// [`System::unwritten`]: crate::System::unwritten
+    pub poison: bool,
     /// Bytes of host memory.
     pub host_memory: usize,
     /// On-board DRAM, for RTL that has its payload there; none: one channel of DDR4-2400.
@@ -220,6 +227,7 @@ impl Config {
             faults: FaultPlan::default(),
             more_drives: Vec::new(),
             watchdog: 2_000_000,
+            poison: false,
             host_memory: 160 << 20,
             dram: None,
             dram_faults: Vec::new(),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use forebay_model::net::Network;
-use forebay_model::{DramProfile, Fabric, Time};
+use forebay_model::{DramProfile, Fabric, Poison, Time};
 use forebay_rtl::{Builder, Model, Progress, Source};
 
 use crate::bridge::Bridge;
@@ -25,6 +25,9 @@ use crate::writes::Writes;
 /// Cycles of reset at the start.
 pub(crate) const RESET_CYCLES: u64 = 16;
 
+/// The payload buffer in the RTL, by the end of its name.
+pub(crate) const STORE: &str = ".u_buffer.store";
+
 /// What a [`Core`] is made of.
 pub(crate) struct Parts {
     pub rtl: Source,
@@ -35,6 +38,7 @@ pub(crate) struct Parts {
     pub waves: Option<Waves>,
     pub dram: Option<DramProfile>,
     pub dram_faults: Vec<DramFault>,
+    pub poison: bool,
     pub network: Option<Network>,
 }
 
@@ -62,6 +66,8 @@ pub(crate) struct Core {
     /// Cycles since the start.
     pub cycle: u64,
     next_id: u64,
+    /// Name of the payload buffer on chip, where it is one that can be reached.
+    store: Option<String>,
 }
 
 /// What has ended.
@@ -93,6 +99,7 @@ impl Core {
             waves,
             dram,
             dram_faults,
+            poison,
             network,
         } = parts;
         if clock_period == 0 {
@@ -105,12 +112,21 @@ impl Core {
         }
         rtl.trace |= waves.is_some();
         let library = Builder::from_environment()?.build(&rtl, progress)?;
-        let model = Model::load_seeded(&library, seed)?;
+        let mut model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
+        let store = model.memories().into_iter().map(|memory| memory.name);
+        let store = store.into_iter().find(|name| name.ends_with(STORE));
+        if poison
+            && let Some(name) = &store
+            && let Some(bytes) = model.memory_mut(name)
+        {
+            Poison::Freed.fill(0, bytes);
+        }
         let memory = match (pins.dram, pins.host_dram) {
             (Some(port), _) => {
                 let profile = dram.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
-                let board = Board::new(&profile, dram_faults, seed);
+                let poison = if poison { Poison::Freed } else { Poison::Zeros };
+                let board = Board::new(&profile, dram_faults, seed, poison);
                 Some((port, Behind::Board(Box::new(board))))
             }
             (None, port) => port.map(|port| (port, Behind::Host(Dma::default()))),
@@ -138,6 +154,7 @@ impl Core {
             period: clock_period,
             cycle: 0,
             next_id: 0,
+            store,
         };
         core.bridge.init(&mut core.dut.model);
         Ok(core)
@@ -192,6 +209,26 @@ impl Core {
         bridge.settle(&mut dut.model);
         *cycle += 1;
         Ok(moved || heard)
+    }
+
+    /// Poisons payload in the data window, on the card: in on-board DRAM, or on chip where the
+    /// buffer is one that can be reached.
+    pub fn poison(&mut self, address: u64, bytes: u32) -> Result<()> {
+        let mut data = vec![0; bytes as usize];
+        Poison::Freed.fill(address, &mut data);
+        match self.memory.as_mut().map(|memory| &mut memory.behind) {
+            Some(Behind::Board(board)) => board.put(address, &data).map_err(Error::Memory),
+            Some(Behind::Host(_)) => Ok(()),
+            None => {
+                let store = self.store.as_deref();
+                let store = store.and_then(|name| self.dut.model.memory_mut(name));
+                let place = address as usize..address as usize + data.len();
+                if let Some(store) = store.and_then(|store| store.get_mut(place)) {
+                    store.copy_from_slice(&data);
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Nothing but a clock.
@@ -294,6 +331,11 @@ impl Core {
     pub fn is_starving(&self) -> bool {
         let user = self.user.as_ref();
         user.is_some_and(|user| user.writes.starves())
+    }
+
+    /// The payload is in host memory.
+    pub const fn is_in_host(&self) -> bool {
+        self.pins.host_dram.is_some()
     }
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.

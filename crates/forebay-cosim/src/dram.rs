@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use forebay_model::{Dram, DramCounters, DramProfile, Medium, Time};
+use forebay_model::{Dram, DramCounters, DramProfile, Medium, Poison, Time};
 use forebay_spec::streamer::window;
 
 use crate::config::DramFault;
@@ -23,9 +23,10 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64) -> Self {
+    /// `poison`: what it holds before anybody writes.
+    pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64, poison: Poison) -> Self {
         Self {
-            contents: Medium::in_memory(window::DRAM_WINDOW_BYTES),
+            contents: Medium::poisoned(window::DRAM_WINDOW_BYTES, poison),
             dram: Dram::new(profile, seed),
             faults,
         }
@@ -78,6 +79,11 @@ impl Board {
             }
         }
         Ok(())
+    }
+
+    /// Puts bytes there, past the port and without taking time.
+    pub fn put(&mut self, address: u64, data: &[u8]) -> io::Result<()> {
+        self.contents.write(address, data)
     }
 
     /// A burst is asked for.

@@ -77,6 +77,20 @@ pub enum Error {
         /// Which rule.
         what: String,
     },
+    /// A page of payload was used by streamer and drive at once.
+    #[error("cycle {cycle}: command {cid} of drive {drive}, page {page:#x}: {what}")]
+    PageInUse {
+        /// When.
+        cycle: u64,
+        /// The drive.
+        drive: usize,
+        /// The command that the page is, or would be, held by.
+        cid: u16,
+        /// Its address, as the memory's own port has it; on chip, its offset in the data window.
+        page: u64,
+        /// Who does what.
+        what: &'static str,
+    },
     /// An assertion in the RTL failed, or it stopped by itself.
     #[error("cycle {cycle}: {source}")]
     Assertion {

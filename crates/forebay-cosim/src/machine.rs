@@ -8,7 +8,8 @@ use std::time::Duration;
 use forebay_driver::{BusError, DmaBuffer, PciAddress};
 use forebay_model::pci::ConfigSpace;
 use forebay_model::{
-    Completion, Fabric, FabricProfile, HostMemory, Medium, ModelError, Node, Request, Ssd, Time,
+    Completion, Fabric, FabricProfile, HostMemory, Medium, ModelError, Node, PageEvent, Poison,
+    Request, Ssd, Time,
 };
 use forebay_spec::nvme::{IoOpcode, Sqe};
 use forebay_spec::pci::{self, command, offset};
@@ -40,6 +41,10 @@ pub(crate) struct Machine {
     pub ssds: Vec<Ssd>,
     pub host: HostMemory,
     pub now: Time,
+    /// What drives learnt of memory that commands name, in the last [`Machine::settle`].
+    pub page_events: Vec<(usize, PageEvent)>,
+    /// Host memory that a drive is going to fill is poisoned first.
+    pub poison: bool,
     fpga: Option<ConfigSpace>,
     tag: u32,
 }
@@ -72,6 +77,8 @@ impl Machine {
             ssds,
             host: HostMemory::new(HOST_BASE, host_memory),
             now: 0,
+            page_events: Vec::new(),
+            poison: false,
             fpga: fpga_bar.map(|bytes| {
                 let mut config = card::config_space(bytes);
                 config.set_payload(fabric);
@@ -243,8 +250,24 @@ impl Machine {
             if self.next_event().is_none_or(|time| time > self.now) {
                 break;
             }
-            for ssd in &mut self.ssds {
+            for (number, ssd) in self.ssds.iter_mut().enumerate() {
                 ssd.step(self.now, &mut self.fabric);
+                for event in ssd.take_page_events() {
+                    // Before the drive's data get there.
+                    if let (
+                        true,
+                        PageEvent::Named {
+                            fills: true,
+                            address,
+                            bytes,
+                            ..
+                        },
+                    ) = (self.poison, event)
+                    {
+                        poison(&mut self.host, address, bytes);
+                    }
+                    self.page_events.push((number, event));
+                }
             }
             self.host.step(self.now, &mut self.fabric);
             fpga(self.now, &mut self.fabric);
@@ -301,6 +324,13 @@ impl Machine {
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.now / 1000)
     }
+}
+
+/// Poisons host memory, where there is some.
+pub(crate) fn poison(host: &mut HostMemory, address: u64, bytes: u32) {
+    let mut data = vec![0; bytes as usize];
+    Poison::Freed.fill(address, &mut data);
+    host.write(address, &data);
 }
 
 /// An I/O command in words.

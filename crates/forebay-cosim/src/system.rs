@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forebay_driver::{BusError, DmaBuffer, Layout, Options, PciAddress, Session};
+use forebay_driver::{BusError, DmaBuffer, FpgaPlace, Layout, Options, PciAddress, Session};
 use forebay_model::net::Network;
-use forebay_model::{DramCounters, Fabric, HostMemory, Ssd, Time};
+use forebay_model::{DramCounters, Fabric, HostMemory, Medium, PageEvent, Poison, Ssd, Time};
 use forebay_rtl::Progress;
+use forebay_spec::streamer::window;
 
 use crate::bridge::Bridge;
 use crate::config::{Config, Drive};
 use crate::core::{Core, Parts, RESET_CYCLES};
 use crate::error::{Error, Result};
-use crate::machine::{FPGA, Host, Machine, impl_bus};
+use crate::machine::{FPGA, Host, Machine, impl_bus, poison};
+use crate::ownership::{Access, Ownership, Piece};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
 use crate::stats::{Outcome, Stats};
@@ -54,6 +56,9 @@ type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
 pub struct System {
     core: Core,
     machine: Machine,
+    ownership: Ownership,
+    /// Where the driver places payload in on-board DRAM.
+    place: FpgaPlace,
     /// Last cycle with progress, or in which it was right that there was none.
     progress_at: u64,
     /// See [`Config::watchdog`], with all that is added to it.
@@ -95,6 +100,7 @@ impl System {
             waves: config.waves,
             dram: config.dram,
             dram_faults: config.dram_faults,
+            poison: config.poison,
             network: config.network,
         };
         let core = Core::new(parts, progress)?;
@@ -104,14 +110,23 @@ impl System {
             faults: config.faults,
         };
         let drives = std::iter::once(first).chain(config.more_drives);
-        let machine = Machine::new(
+        let mut drives: Vec<_> = drives.collect();
+        if config.poison {
+            let parity = config.driver.array.is_some_and(|array| array.parity);
+            poison_media(&mut drives, parity);
+        }
+        let mut machine = Machine::new(
             &config.profile.fabric,
-            drives.collect(),
+            drives,
             seed,
             config.host_memory,
             Some(core.bridge.bytes),
         )?;
+        machine.poison = config.poison;
+        machine.ssds.iter_mut().for_each(Ssd::watch_pages);
         let mut system = Self {
+            ownership: Ownership::new(core.is_in_host()),
+            place: config.driver.fpga,
             core,
             machine,
             progress_at: 0,
@@ -196,6 +211,23 @@ impl System {
             data.extend_from_slice(&ssd.medium().read(at, bytes as usize)?);
         }
         Ok(data)
+    }
+
+    /// What reads in the address space of the session where nobody has written: zeros, or what
+    /// [`Config::poison`] puts there.
+    #[must_use]
+    pub fn unwritten(&self, address: u64, bytes: usize) -> Vec<u8> {
+        let session = self.session.as_ref();
+        let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
+        let mut data = Vec::with_capacity(bytes);
+        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+            let mut piece = vec![0; bytes as usize];
+            if let Some(ssd) = self.machine.ssds.get(drive) {
+                ssd.medium().unwritten(at, &mut piece);
+            }
+            data.append(&mut piece);
+        }
+        data
     }
 
     /// Puts bytes into the address space of the session as if they had always been there.
@@ -357,8 +389,78 @@ impl System {
         if core.step(machine.now, &mut machine.fabric)? {
             self.progress_at = cycle;
         }
+        if let Some(memory) = &mut core.memory {
+            for access in memory.accesses.drain(..) {
+                self.ownership.access(cycle, access)?;
+            }
+        }
         machine.settle(|now, fabric| core.bridge.drain(now, fabric));
+        if !(core.bridge.completed.is_empty() && machine.page_events.is_empty()) {
+            self.follow_pages(cycle)?;
+        }
         Ok(())
+    }
+
+    /// Commands have been taken up or completed: their pages change hands.
+    fn follow_pages(&mut self, cycle: u64) -> Result<()> {
+        for (drive, cqe) in std::mem::take(&mut self.core.bridge.completed) {
+            let freed = self.ownership.complete((drive, cqe.cid));
+            // What has been read by the drive is of no use any more; a command that failed is sent
+            // again.
+            if self.machine.poison && cqe.status.is_success() {
+                for piece in freed.iter().filter(|piece| !piece.fills) {
+                    self.poison(piece)?;
+                }
+            }
+        }
+        for (drive, event) in std::mem::take(&mut self.machine.page_events) {
+            let PageEvent::Named {
+                cid,
+                fills,
+                address,
+                bytes,
+            } = event
+            else {
+                self.ownership.forget(drive);
+                continue;
+            };
+            let Some(address) = self.payload(address) else {
+                continue;
+            };
+            let piece = Piece {
+                address,
+                bytes,
+                fills,
+            };
+            self.ownership.name(cycle, (drive, cid), piece)?;
+            if self.machine.poison && fills && !self.core.is_in_host() {
+                self.poison(&piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where payload at a bus address lies, as the memory's own port has it.
+    fn payload(&self, address: u64) -> Option<u64> {
+        if self.core.is_in_host() {
+            return Some(address);
+        }
+        let at = self.core.bridge.payload(address)?;
+        if self.core.memory.is_none() {
+            return Some(at);
+        }
+        match at.checked_sub(window::DRAM_BUFFER_BYTES) {
+            None => self.place.dram_write.checked_add(at),
+            Some(at) => self.place.dram_read.checked_add(at),
+        }
+    }
+
+    fn poison(&mut self, piece: &Piece) -> Result<()> {
+        if self.core.is_in_host() {
+            poison(&mut self.machine.host, piece.address, piece.bytes);
+            return Ok(());
+        }
+        self.core.poison(piece.address, piece.bytes)
     }
 
     /// Looks at the stop flag, tells how far the run is, and ends it where it is stuck.
@@ -467,6 +569,7 @@ impl System {
     pub fn reset(&mut self, cycles: u64) -> Result<()> {
         let Machine { now, fabric, .. } = &mut self.machine;
         self.core.reset(now, fabric, cycles)?;
+        self.ownership.access(self.core.cycle, Access::Reset)?;
         self.core.bridge.base = self.machine.bar(FPGA).map_or(0, |range| range.start);
         Ok(())
     }
@@ -552,6 +655,24 @@ impl Host for System {
 }
 
 impl_bus!(System);
+
+/// Drives without a file get a medium whose unwritten bytes are a pattern of their own. The last one's
+/// is the sum of the others where it has their parity, as if all of it had been written.
+fn poison_media(drives: &mut [Drive], parity: bool) {
+    let last = drives.len().saturating_sub(1);
+    for (number, drive) in drives.iter_mut().enumerate() {
+        let own = number as u8;
+        let pattern = if parity && number == last {
+            0..own
+        } else {
+            own..own + 1
+        };
+        let bytes = drive.profile.bytes();
+        drive
+            .medium
+            .get_or_insert_with(|| Medium::poisoned(bytes, Poison::Medium(pattern)));
+    }
+}
 
 fn carrier(error: Error) -> BusError {
     BusError::Carrier {

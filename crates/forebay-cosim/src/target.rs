@@ -12,6 +12,7 @@ use crate::dma::Dma;
 use crate::dram::Board;
 use crate::error::{Error, Result};
 use crate::held::Held;
+use crate::ownership::Access;
 use crate::pins::Window;
 use crate::stall::Pauser;
 
@@ -105,6 +106,10 @@ pub(crate) struct Target {
     held: [Held; 3],
     /// Beats written and read.
     pub beats: [u64; 2],
+    /// Bursts that began or ended in the last cycle.
+    pub accesses: Vec<Access>,
+    /// An address of a read, and of a write, stands at the port and was told already.
+    announced: [bool; 2],
 }
 
 impl Target {
@@ -126,6 +131,8 @@ impl Target {
             valid: [false; 2],
             held,
             beats: [0; 2],
+            accesses: Vec::new(),
+            announced: [false; 2],
         }
     }
 
@@ -183,9 +190,13 @@ impl Target {
             held.watch(model, valid[n], self.ready[n], cycle)?;
         }
         let mut moved = false;
+        self.accesses.clear();
+        self.announce(model, false, valid[2], self.ready[2]);
+        self.announce(model, true, valid[0], self.ready[0]);
         if self.valid[0] && model.is_set(pins.bready) {
             self.valid[0] = false;
             moved = true;
+            self.accesses.push(Access::Ended { write: true });
             if let Some(write) = self.writes.pop_front()
                 && let Behind::Board(board) = &mut self.behind
             {
@@ -201,6 +212,7 @@ impl Target {
                 if read.next == read.beats.len() {
                     self.reads.pop_front();
                     self.first_read += 1;
+                    self.accesses.push(Access::Ended { write: false });
                 }
             }
         }
@@ -231,6 +243,22 @@ impl Target {
             self.reads.push_back(Reading { beats, next: 0 });
         }
         Ok(moved)
+    }
+
+    /// Tells of an address as soon as it is valid: from then on it stands, however long the port
+    /// pauses.
+    fn announce(&mut self, model: &Model, write: bool, valid: bool, ready: bool) {
+        let address = if write {
+            self.pins.awaddr
+        } else {
+            self.pins.araddr
+        };
+        let announced = &mut self.announced[usize::from(write)];
+        if valid && !*announced {
+            let address = model.get(address);
+            self.accesses.push(Access::Begun { write, address });
+        }
+        *announced = valid && !ready;
     }
 
     fn take_beat(
@@ -324,6 +352,7 @@ impl Target {
         self.reads.clear();
         self.ready = [false; 3];
         self.valid = [false; 2];
+        self.announced = [false; 2];
         for held in &mut self.held {
             held.reset();
         }

@@ -197,7 +197,7 @@ impl From<forebay_cosim::Error> for Failure {
                 Exit::BadInput,
                 "name a filelist (.f), a folder, or Verilog files with --rtl",
             ),
-            Cosim::Protocol { .. } | Cosim::Assertion { .. } => (
+            Cosim::Protocol { .. } | Cosim::PageInUse { .. } | Cosim::Assertion { .. } => (
                 Exit::BadResult,
                 "this is a defect of the RTL: record waves with --wave FILE.fst --wave-from a \
                  little before this cycle",

@@ -32,6 +32,7 @@ mod history;
 mod io;
 mod log_page;
 mod msix;
+mod pages;
 mod pauses;
 mod prp;
 mod queue_admin;
@@ -43,6 +44,7 @@ mod transfer;
 
 pub use fault::{Fault, FaultAction, FaultPlan, Trigger};
 pub use history::{History, Pages};
+pub use pages::PageEvent;
 pub use record::{QueueState, RECORD_EVENTS, Record, RecordEntry, RecordEvent, Verdict};
 
 use crate::pci::{ConfigSpace, Identity, MsixTable};
@@ -141,6 +143,7 @@ pub struct Ssd {
     stats: SsdStats,
     record: Record,
     history: Option<History>,
+    page_events: Option<Vec<PageEvent>>,
 }
 
 impl Ssd {
@@ -211,6 +214,7 @@ impl Ssd {
             stats: SsdStats::default(),
             record: Record::default(),
             history: None,
+            page_events: None,
             // 13 digits are left of the field's 20 characters.
             serial: format!("FOREBAY{:04}", seed % 10_000_000_000_000),
             profile: profile.clone(),
