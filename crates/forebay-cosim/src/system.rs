@@ -87,6 +87,7 @@ impl System {
         let seed = config.seed;
         let parts = Parts {
             rtl: config.rtl,
+            library: config.library,
             seed,
             clock_period: config.clock_period,
             half_cycles: config.half_cycles,

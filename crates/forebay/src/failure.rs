@@ -19,6 +19,8 @@ pub enum Exit {
     BadInput = 2,
     /// It was done, but data differ or a transaction failed.
     BadResult = 3,
+    /// Nothing moved any more.
+    Stuck = 4,
     /// Stopped by Ctrl-C; the report holds what was reached.
     Interrupted = 130,
 }
@@ -184,7 +186,7 @@ impl From<forebay_cosim::Error> for Failure {
                  little before this cycle",
             ),
             Cosim::Stuck { .. } => (
-                Exit::BadResult,
+                Exit::Stuck,
                 "if the drive was told to drop commands, give them up sooner, such as with \
                  --timeout-cycles 100000; else record waves with --wave FILE.fst and look at this \
                  cycle",
