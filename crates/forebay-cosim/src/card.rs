@@ -67,6 +67,7 @@ impl Card {
         let mut fabric = Fabric::new(&config.profile.fabric, 0);
         let parts = Parts {
             rtl: config.rtl,
+            library: config.library,
             seed: config.seed,
             clock_period: config.clock_period,
             half_cycles: config.half_cycles,

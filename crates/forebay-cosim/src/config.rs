@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use forebay_driver::Options;
 use forebay_model::net::Network;
 use forebay_model::{DramProfile, FaultPlan, Medium, Profile, SsdProfile, Time};
-use forebay_rtl::Source;
+use forebay_rtl::{Library, Source};
 
 use crate::error::{Error, Result};
 
@@ -166,6 +166,8 @@ impl Drive {
 pub struct Config {
     /// The RTL; [`crate::rtl`] makes it. Its `trace` is set where waves are asked for.
     pub rtl: Source,
+    /// The same, built before: nothing is looked for or compiled then.
+    pub library: Option<Library>,
     /// SSD and fabric.
     pub profile: Profile,
     /// Decides everything that is random.
@@ -216,6 +218,7 @@ impl Config {
     pub fn new(rtl: Source, profile: Profile) -> Self {
         Self {
             rtl,
+            library: None,
             profile,
             seed: 1,
             clock_period: CLOCK_PERIOD,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use forebay_model::net::Network;
 use forebay_model::{DramProfile, Fabric, Poison, Time};
-use forebay_rtl::{Builder, Model, Progress, Source};
+use forebay_rtl::{Builder, Library, Model, Progress, Source};
 
 use crate::bridge::Bridge;
 use crate::config::{DramFault, Stalls, Waves};
@@ -31,6 +31,7 @@ pub(crate) const STORE: &str = ".u_buffer.store";
 /// What a [`Core`] is made of.
 pub(crate) struct Parts {
     pub rtl: Source,
+    pub library: Option<Library>,
     pub seed: u64,
     pub clock_period: Time,
     pub half_cycles: bool,
@@ -92,6 +93,7 @@ impl Core {
     pub fn new(parts: Parts, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let Parts {
             mut rtl,
+            library,
             seed,
             clock_period,
             half_cycles,
@@ -111,7 +113,10 @@ impl Core {
             });
         }
         rtl.trace |= waves.is_some();
-        let library = Builder::from_environment()?.build(&rtl, progress)?;
+        let library = match library {
+            Some(library) => library,
+            None => Builder::from_environment()?.build(&rtl, progress)?,
+        };
         let mut model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
         let store = model.memories().into_iter().map(|memory| memory.name);

@@ -93,6 +93,7 @@ impl System {
         let (seed, patience) = (config.seed, config.patience());
         let parts = Parts {
             rtl: config.rtl,
+            library: config.library,
             seed,
             clock_period: config.clock_period,
             half_cycles: config.half_cycles,

@@ -15,6 +15,8 @@ pub struct HostMemory {
     /// Another node whose memory part of this stands for.
     also_at: Option<Node>,
     bytes: Vec<u8>,
+    /// All that was ever given out lies below; what lies above is zero.
+    touched: u64,
     /// Free ranges: start and length, never touching.
     free: BTreeMap<u64, u64>,
     /// Allocated ranges: start and length.
@@ -31,6 +33,7 @@ impl HostMemory {
             base,
             also_at: None,
             bytes: vec![0; len],
+            touched: base,
             free: BTreeMap::from([(base, len as u64)]),
             used: BTreeMap::new(),
             completions: VecDeque::new(),
@@ -74,9 +77,12 @@ impl HostMemory {
             self.free.insert(end, hole_end - end);
         }
         self.used.insert(start, len);
-        if let Some(bytes) = self.slice_mut(start, len) {
+        // Not more than that: to touch memory for the first time takes longer than anything else.
+        let dirty = self.touched.clamp(start, start + len) - start;
+        if let Some(bytes) = self.slice_mut(start, dirty) {
             bytes.fill(0);
         }
+        self.touched = self.touched.max(start + len);
         Some(start)
     }
 

@@ -80,7 +80,11 @@ impl Source {
     /// Sets a top-level parameter.
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
-        self.parameters.push((name.into(), value.to_string()));
+        let (name, value) = (name.into(), value.to_string());
+        match (self.parameters).binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(at) => self.parameters[at].1 = value,
+            Err(at) => self.parameters.insert(at, (name, value)),
+        }
         self
     }
 

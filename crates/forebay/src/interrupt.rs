@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 /// Flags of the simulations that run.
@@ -13,6 +13,15 @@ static FLAGS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 /// Whether the user wants to stop.
 pub fn wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
+}
+
+/// This failure, or the user's wish where that was the cause: Ctrl-C reaches the compilers, too, and
+/// what they say then is no news.
+pub fn instead(failure: impl Into<Failure>) -> Failure {
+    match wanted() {
+        true => Failure::interrupted(),
+        false => failure.into(),
+    }
 }
 
 /// Sets this flag, too, when the user wants to stop.

@@ -34,10 +34,12 @@ mod run;
 mod send;
 mod serve;
 mod session;
+mod soak;
 mod spec;
 mod ssd;
 mod store;
 mod svg;
+mod swarm;
 mod traffic;
 mod vm;
 mod workload;
@@ -63,6 +65,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Demo(args) => demo::run(args),
         Command::Run(args) => run::run(args),
         Command::Bench { bench } => bench::run(bench),
+        Command::Swarm(args) => swarm::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Resources(args) => resources::run(args),
         Command::Profiles(args) => profiles::run(args),

@@ -13,6 +13,12 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// One that is not shown.
+    pub fn hidden() -> Self {
+        let bar = ProgressBar::hidden();
+        Self { bar }
+    }
+
     /// A spinner with a text.
     pub fn stage(text: &str) -> Self {
         // The stderr target hides itself where standard error is no terminal.

@@ -108,6 +108,23 @@ impl Session {
     /// # Errors
     /// Where the RTL, the profile or the bring-up fails.
     pub fn of(config: Config, missing: Option<u8>, schema: &str) -> Result<Self> {
+        Self::shown(config, missing, schema, Progress::stage)
+    }
+
+    /// The same, with nothing shown while it goes on.
+    ///
+    /// # Errors
+    /// Where the RTL, the profile or the bring-up fails.
+    pub fn quietly(config: Config, missing: Option<u8>, schema: &str) -> Result<Self> {
+        Self::shown(config, missing, schema, |_| Progress::hidden())
+    }
+
+    fn shown(
+        config: Config,
+        missing: Option<u8>,
+        schema: &str,
+        stage: impl Fn(&str) -> Progress,
+    ) -> Result<Self> {
         let header = Header {
             schema: schema.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -125,25 +142,14 @@ impl Session {
                 clock_hz: Some(1e12 / config.clock_period as f64),
             },
         };
-        let progress = Progress::stage("looking for the RTL's library");
+        let progress = stage("looking for the RTL's library");
         let mut system =
-            System::new(config, &mut |step| progress.build(step)).map_err(|error| {
-                // Ctrl-C reaches the compilers, too: what they say then is no news.
-                if interrupt::wanted() {
-                    Failure::interrupted()
-                } else {
-                    error.into()
-                }
-            })?;
+            System::new(config, &mut |step| progress.build(step)).map_err(interrupt::instead)?;
         drop(progress);
         interrupt::also(system.stop_flag());
-        let _progress = Progress::stage("bringing drive and streamer up");
+        let _progress = stage("bringing drive and streamer up");
         let mut steps = Vec::new();
         system.bring_up(&mut |step| steps.push(StepReport::from(step)))?;
-        if let Some(drive) = missing {
-            let given = system.with_session(|session, bus| session.give_up(bus, drive));
-            given.transpose()?;
-        }
         let mut session = Self {
             system,
             steps,
@@ -151,6 +157,7 @@ impl Session {
             missing: missing.map(usize::from),
             hops_before: Vec::new(),
         };
+        session.give_up()?;
         session.begin();
         Ok(session)
     }
@@ -185,6 +192,38 @@ impl Session {
                     "report this defect",
                 )
             })
+    }
+
+    /// The drive of an array that is done without.
+    pub const fn missing(&self) -> Option<usize> {
+        self.missing
+    }
+
+    /// Looks whether a drive of an array with parity has been given up: it is done without from now
+    /// on, and what it lacks is in the parity.
+    pub fn look_for_offline(&mut self) {
+        if self.layout().parity() && self.missing.is_none() {
+            self.missing = self.drives().iter().position(|drive| drive.offline);
+        }
+    }
+
+    /// Resets the drives and brings everything up again; a drive that was done without stays out.
+    ///
+    /// # Errors
+    /// The step that failed.
+    pub fn recover(&mut self) -> Result<()> {
+        self.look_for_offline();
+        self.system.recover(&mut |_| {})?;
+        self.give_up()
+    }
+
+    fn give_up(&mut self) -> Result<()> {
+        let Some(drive) = self.missing else {
+            return Ok(());
+        };
+        let given = (self.system).with_session(|session, bus| session.give_up(bus, drive as u8));
+        given.transpose()?;
+        Ok(())
     }
 
     /// Which byte lies on which drive.
@@ -289,12 +328,6 @@ impl Session {
         let ended = Ended::of(self.system.run());
         self.system.on_progress(|_| {});
         ended
-    }
-
-    /// Runs until so many transactions have ended since [`Session::begin`].
-    pub fn run_to(&mut self, transactions: u64) -> Ended {
-        let enough = |system: &System| system.snapshot().transactions >= transactions;
-        Ended::of(self.system.run_until(enough))
     }
 
     /// Moves the pattern of this run's seed as the operations say, all in one direction, and

@@ -3,10 +3,11 @@
 
 use clap::{Args, value_parser};
 use forebay_cosim::Drive;
-use forebay_driver::{ArrayOptions, Layout};
+use forebay_driver::{ArrayOptions, CHUNK_BYTES, Layout};
 use forebay_model::Profile;
 
 use super::values;
+use super::words::Words;
 use crate::failure::{Failure, Result};
 
 /// Their names.
@@ -16,7 +17,7 @@ pub const NAMES: [&str; 6] = ["drives", "chunk", "apart", "parity", "missing", "
 pub const PARITY_PAGES: u64 = 16;
 
 /// How many drives, and how they make one address space.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, PartialEq)]
 pub struct ArrayArgs {
     /// Number of drives, 1 to 8 [default: one for each --profile]
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=8))]
@@ -88,6 +89,43 @@ impl ArrayArgs {
     /// Another length of what follows on one drive.
     pub const fn set_chunk(&mut self, chunk: u64) {
         self.chunk = chunk;
+    }
+
+    /// Bytes that follow on one drive.
+    pub const fn chunk(&self) -> u64 {
+        self.chunk
+    }
+
+    /// Whether each drive has a region to itself.
+    pub const fn apart(&self) -> bool {
+        self.apart
+    }
+
+    /// How many drives, where that was said.
+    pub const fn drives(&self) -> Option<u8> {
+        self.drives
+    }
+
+    /// Each drive with a region to itself, in place of stripes.
+    pub const fn set_apart(&mut self, apart: bool) {
+        self.apart = apart;
+    }
+
+    /// With the parity of the others on the last drive, and perhaps without one of the drives.
+    pub const fn set_parity(&mut self, parity: bool, missing: Option<u8>) {
+        self.parity = parity;
+        self.missing = missing;
+    }
+
+    /// The options that say this.
+    pub fn add_to(&self, words: &mut Words) {
+        words.maybe("drives", self.drives);
+        words.unless("chunk", self.chunk, CHUNK_BYTES);
+        words.flag("apart", self.apart);
+        words.flag("parity", self.parity);
+        words.maybe("missing", self.missing);
+        // Both links of a generation and a width differ from all others.
+        words.maybe("fpga-link", self.fpga_link.and_then(values::link_name));
     }
 
     /// Whether one of the drives holds the parity of the others.

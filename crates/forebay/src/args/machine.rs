@@ -9,13 +9,15 @@ use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, arg, value_parser,
 };
-use forebay_cosim::{Config, Drive, Waves, rtl};
+use forebay_cosim::{Config, DramFault, Drive, Waves, rtl};
 use forebay_model::{DramProfile, Profile, Refresh};
 use forebay_rtl::Source;
 use forebay_spec::streamer::window;
 use serde::{Deserialize, Serialize};
 
 use super::array::{self, ArrayArgs};
+use super::values::FaultOption;
+use super::words::Words;
 use super::{DefaultProfile, third_party, values};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
@@ -100,6 +102,18 @@ pub enum RefreshArg {
     Never,
 }
 
+impl RefreshArg {
+    /// As it is called on the command line.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::OnTime => "on-time",
+            Self::Random => "random",
+            Self::Late => "late",
+            Self::Never => "never",
+        }
+    }
+}
+
 impl From<RefreshArg> for Refresh {
     fn from(refresh: RefreshArg) -> Self {
         match refresh {
@@ -112,7 +126,7 @@ impl From<RefreshArg> for Refresh {
 }
 
 /// On which machine something runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MachineArgs<P> {
     /// Names of profiles, or TOML files: one, or one for each drive.
     pub profiles: Vec<String>,
@@ -190,6 +204,37 @@ impl<P> MachineArgs<P> {
         self.queue_depth.unwrap_or(Self::DEPTH)
     }
 
+    /// The options that make this machine, those that are as they are anyway left out.
+    pub fn words(&self) -> Words
+    where
+        P: DefaultProfile,
+    {
+        let mut words = Words::default();
+        if self.profiles != [P::NAME] {
+            words.each("profile", &self.profiles);
+        }
+        words.unless("memory", self.memory.name(), Memory::Onchip.name());
+        words.maybe("queue-depth", self.queue_depth);
+        words.maybe(
+            "buffer",
+            self.unit_shift.map(|shift| window::BUFFER_BYTES << shift),
+        );
+        words.unless("reorder", self.reorder, *WINDOWS.end());
+        words.maybe("dram", self.dram.as_ref());
+        words.maybe("refresh", self.refresh.map(RefreshArg::name));
+        words.maybe("channels", self.channels.map(channels_text));
+        words.each("rtl", self.rtl.iter().map(|path| path.display()));
+        words.maybe("top", self.top.as_ref());
+        let parameters = self.parameters.iter();
+        words.each(
+            "param",
+            parameters.map(|(name, value)| format!("{name}={value}")),
+        );
+        self.array.add_to(&mut words);
+        words.unless("seed", self.seed, 1);
+        words
+    }
+
     /// The RTL to build, and how it is called in reports.
     ///
     /// # Errors
@@ -200,6 +245,14 @@ impl<P> MachineArgs<P> {
                 "--buffer",
                 "given",
                 "it is the size of the buffer on chip",
+                "leave it out, or take --memory onchip",
+            ));
+        }
+        if self.reorder != *WINDOWS.end() && self.memory != Memory::Onchip {
+            return Err(Failure::input(
+                "--reorder",
+                self.reorder,
+                "with its payload in DRAM the streamer has a window of 512 commands",
                 "leave it out, or take --memory onchip",
             ));
         }
@@ -218,16 +271,13 @@ impl<P> MachineArgs<P> {
 
     /// The user's RTL, or what `ours` makes of checkout, queue depth and pages.
     fn source_of(&self, ours: impl FnOnce(&Path, u32, u32) -> Source) -> Result<Source> {
-        let mut source = if self.rtl.is_empty() {
+        let source = if self.rtl.is_empty() {
             let root = home::find()?;
             let depth = self.depth().next_power_of_two();
             ours(&root, depth, self.reorder)
         } else {
             third_party::source(&self.rtl, self.top.as_deref())?
         };
-        for (name, value) in &self.parameters {
-            source = source.parameter(name, value);
-        }
         Ok(source)
     }
 
@@ -294,6 +344,9 @@ impl<P> MachineArgs<P> {
         if channels > 1 && self.rtl.is_empty() {
             source = source.parameter("Channels", channels);
         }
+        for (name, value) in &self.parameters {
+            source = source.parameter(name, value);
+        }
         let mut config = Config::new(source, profile);
         config.driver.array = self.array.options(drives);
         config.more_drives = more;
@@ -358,6 +411,53 @@ impl<P> MachineArgs<P> {
     }
 }
 
+/// The logical block of all drives: `512` or `4096` bytes.
+pub fn set_block(config: &mut Config, block: &str) {
+    let shift = if block == "4096" { 12 } else { 9 };
+    let others = config.more_drives.iter_mut();
+    let all = others.map(|drive| &mut drive.profile);
+    for ssd in all.chain([&mut config.profile.ssd]) {
+        for namespace in &mut ssd.namespaces {
+            namespace.block_shift = shift;
+            namespace.bytes &= !((1 << shift) - 1);
+        }
+    }
+}
+
+/// What the drives and the DRAM do wrong.
+///
+/// # Errors
+/// Where there is no such drive, or no DRAM.
+pub fn set_faults(
+    config: &mut Config,
+    faults: &[FaultOption],
+    dram_faults: &[DramFault],
+) -> Result<()> {
+    let drives = 1 + config.more_drives.len();
+    if let Some(fault) = faults.iter().find(|fault| fault.drive() >= drives) {
+        return Err(Failure::input(
+            "--fault",
+            fault,
+            &format!("the drives are 0 to {}", drives - 1),
+            "name one of them, or add --drives N",
+        ));
+    }
+    config.faults = values::faults(faults, 0);
+    for (number, drive) in (1..).zip(&mut config.more_drives) {
+        drive.faults = values::faults(faults, number);
+    }
+    if !dram_faults.is_empty() && config.dram.is_none() {
+        return Err(Failure::input(
+            "--dram-fault",
+            "given",
+            "the payload is not in on-board DRAM",
+            "add --memory dram, or leave it out",
+        ));
+    }
+    config.dram_faults = dram_faults.to_vec();
+    Ok(())
+}
+
 fn window(text: &str) -> std::result::Result<u32, String> {
     match text.parse::<u32>() {
         Ok(pages) if WINDOWS.contains(&pages) && pages.is_power_of_two() => Ok(pages),
@@ -388,6 +488,10 @@ fn channels(text: &str) -> std::result::Result<(u32, Option<u64>), String> {
     }
 }
 
+fn channels_text((count, bytes): (u32, Option<u64>)) -> String {
+    bytes.map_or(count.to_string(), |bytes| format!("{count}:{bytes}"))
+}
+
 fn parameter(text: &str) -> std::result::Result<(String, String), String> {
     text.split_once('=')
         .filter(|(name, value)| !name.is_empty() && !value.is_empty())
@@ -412,7 +516,7 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .default_value("1024");
         let memory = arg!(--memory <WHERE> "Where the streamer keeps its payload")
             .value_parser(value_parser!(Memory))
-            .conflicts_with_all(["rtl", "reorder"])
+            .conflicts_with("rtl")
             .default_value("onchip");
         let buffer = arg!(--buffer <SIZE> "On-chip buffer: 4MiB, 8MiB or 16MiB [default: 4MiB]")
             .value_parser(buffer)

@@ -3,19 +3,22 @@
 
 mod array;
 mod hardware;
-mod machine;
+pub mod machine;
 mod pipeline;
 mod plan;
 mod record;
 mod repro;
 mod send;
 mod serve;
+mod soak;
 mod ssd;
 mod store;
 mod store_tools;
+mod swarm;
 mod third_party;
 pub mod values;
 mod vm;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +26,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
-pub use machine::{MachineArgs, Memory};
+pub use machine::{MachineArgs, Memory, RefreshArg};
 pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
 };
@@ -32,12 +35,14 @@ pub use record::RecordArgs;
 pub use repro::{ReproArgs, What};
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
+pub use soak::{Case, SoakArgs, Trouble, Work};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
     StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs, StoreTarArgs, StoreVerifyArgs,
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
+pub use swarm::SwarmArgs;
 use values::{FaultOption, StallOption};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
@@ -79,6 +84,8 @@ pub enum Command {
         #[command(subcommand)]
         bench: BenchCommand,
     },
+    /// Run many small soaks, each drawn from a seed; make simpler what fails
+    Swarm(SwarmArgs),
     /// Show registers, events, latencies and counters, and where a queue hangs
     Inspect(InspectArgs),
     /// Count LUTs, flip-flops and RAMs of the RTL (Yosys)
@@ -156,6 +163,7 @@ impl Command {
                 BenchCommand::Scale(args) => &args.report,
                 BenchCommand::Soak(args) => &args.report,
             },
+            Self::Swarm(args) => &args.report,
             Self::Inspect(args) => &args.report,
             Self::Resources(args) => &args.report,
             Self::Profiles(args) => &args.report,
@@ -220,7 +228,7 @@ pub trait DefaultProfile: Send + Sync + Clone + std::fmt::Debug + 'static {
 #[derive(Clone, Debug)]
 pub struct Drive990Pro;
 /// Neither drive nor fabric ever waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DriveIdeal;
 
 impl DefaultProfile for Drive990Pro {
@@ -340,9 +348,9 @@ pub enum BenchCommand {
     Store(StoreBenchArgs),
     /// Simulated cycles per second: streamer busy, and nothing but a clock
     Speed(BenchArgs<DriveIdeal>),
-    /// Random transactions of mixed size, direction and alignment, all ports pausing, each byte
-    /// checked
-    Soak(SoakArgs),
+    /// Random transactions of mixed size, direction and alignment, ports pausing, drives failing,
+    /// resets: each byte checked
+    Soak(Box<SoakArgs>),
 }
 
 /// Options of every bench.
@@ -403,30 +411,6 @@ pub struct ScaleArgs {
     /// Draw them into this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// The machine.
-    #[command(flatten)]
-    pub machine: MachineArgs<DriveIdeal>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-/// Options of `forebay bench soak`.
-#[derive(Args, Debug)]
-pub struct SoakArgs {
-    /// How many transactions
-    #[arg(long, value_name = "N", default_value_t = 2_000,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub transactions: u64,
-    /// Addresses lie in so many bytes of the drive
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::length)]
-    pub area: u64,
-    /// Greatest transaction
-    #[arg(long, value_name = "SIZE", default_value = "256KiB", value_parser = values::length)]
-    pub largest: u64,
-    /// Pauses of all ports: CHANCE[:CYCLES]; 0 for none
-    #[arg(long, value_name = "PAUSE", default_value = "0.05:20", value_parser = values::stall)]
-    pub stall: Vec<StallOption>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values as people write them: sizes, pauses, faults.
 
+use std::fmt;
+
 use forebay_cosim::{DramFault, Stall, Stalls};
 use forebay_driver::PciAddress;
 use forebay_model::{Fault, FaultAction, FaultPlan, MICROSECOND, MILLISECOND, NANOSECOND, Time};
@@ -101,14 +103,25 @@ pub fn rate(text: &str) -> Read<u64> {
     }
 }
 
+/// Generations of PCIe, and transfers per second of a lane.
+const GENERATIONS: [(&str, u64); 3] = [
+    ("gen3", 8_000_000_000),
+    ("gen4", 16_000_000_000),
+    ("gen5", 32_000_000_000),
+];
+
+/// A name of a link of so many bytes per second.
+pub fn link_name(rate: u64) -> Option<String> {
+    let lanes = ["x1", "x2", "x4", "x8", "x16"];
+    let names = GENERATIONS
+        .iter()
+        .flat_map(|(name, _)| lanes.map(|lanes| format!("{name}{lanes}")));
+    names.into_iter().find(|name| link(name) == Ok(rate))
+}
+
 /// Bytes per second of a PCIe link: `gen3x16`, `gen4x8`.
 pub fn link(text: &str) -> Read<u64> {
-    // Transfers per second of a lane, of which 128 of 130 bits are data.
-    const GENERATIONS: [(&str, u64); 3] = [
-        ("gen3", 8_000_000_000),
-        ("gen4", 16_000_000_000),
-        ("gen5", 32_000_000_000),
-    ];
+    // Of the bits of a lane 128 of 130 are data.
     let bad = || format!("`{text}` is no link; write gen3, gen4 or gen5 and x1, x2, x4, x8 or x16");
     let (generation, lanes) = text.split_once('x').ok_or_else(bad)?;
     let known = GENERATIONS.iter().find(|(name, _)| *name == generation);
@@ -208,8 +221,30 @@ pub struct StallOption {
     stall: Stall,
 }
 
+impl StallOption {
+    /// Of all ports together, whichever were named before.
+    pub fn is_of_all(&self) -> bool {
+        self.port == PORTS[0]
+    }
+
+    /// How many times longer a transfer takes through such a port, about.
+    pub fn slowdown(&self) -> f64 {
+        1.0 + self.stall.chance * f64::from(self.stall.longest)
+    }
+}
+
+impl fmt::Display for StallOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stall { chance, longest } = self.stall;
+        match self.is_of_all() {
+            true => write!(f, "{chance}:{longest}"),
+            false => write!(f, "{}={chance}:{longest}", self.port),
+        }
+    }
+}
+
 /// Names of the ports that can pause.
-const PORTS: [&str; 10] = [
+pub const PORTS: [&str; 10] = [
     "all",
     "write",
     "response",
@@ -295,11 +330,32 @@ pub fn dram_fault(text: &str) -> Read<DramFault> {
     }
 }
 
+/// The same in words.
+pub fn dram_fault_text(fault: &DramFault) -> String {
+    let kind = if fault.write { "write" } else { "read" };
+    format!("{kind}@{:#x}..{:#x}", fault.range.start, fault.range.end)
+}
+
 /// Something that a drive does wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultOption {
+    /// As it was written.
+    text: String,
     drive: usize,
     wrong: Wrong,
+}
+
+impl FaultOption {
+    /// Which drive does it.
+    pub const fn drive(&self) -> usize {
+        self.drive
+    }
+}
+
+impl fmt::Display for FaultOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// What it does.
@@ -315,17 +371,18 @@ enum Wrong {
 
 /// Reads `--fault`: \[DRIVE/\]ACTION@WHEN\[:TIMES\].
 pub fn fault(text: &str) -> Read<FaultOption> {
-    let (drive, wrong) = text.split_once('/').unwrap_or(("0", text));
-    let drive = match drive.parse() {
+    let (number, wrong) = text.split_once('/').unwrap_or(("0", text));
+    let drive = match number.parse() {
         Ok(drive @ 0..=7) => drive,
         _ => {
             return Err(format!(
-                "`{drive}` is no drive; they have the numbers 0 to 7"
+                "`{number}` is no drive; they have the numbers 0 to 7"
             ));
         }
     };
     let wrong = read_wrong(wrong)?;
-    Ok(FaultOption { drive, wrong })
+    let text = text.to_owned();
+    Ok(FaultOption { text, drive, wrong })
 }
 
 fn read_wrong(text: &str) -> Read<Wrong> {
@@ -556,6 +613,7 @@ mod tests {
         assert_eq!(
             fault("3/not-ready@2ms"),
             Ok(FaultOption {
+                text: "3/not-ready@2ms".to_owned(),
                 drive: 3,
                 wrong: Wrong::NotReady(2 * MILLISECOND)
             })

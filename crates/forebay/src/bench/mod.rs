@@ -53,10 +53,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
             small(&args.machine)?;
             scale::run(args)
         }
-        BenchCommand::Soak(args) => {
-            small(&args.machine)?;
-            soak::run(args)
-        }
+        BenchCommand::Soak(args) => soak::run(args),
     }
 }
 

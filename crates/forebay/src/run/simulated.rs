@@ -8,7 +8,7 @@ use forebay_driver::Flight;
 use forebay_model::Medium;
 
 use super::{Leg, Moved, Target, pieces};
-use crate::args::{RunArgs, values};
+use crate::args::{RunArgs, machine, values};
 use crate::failure::{Failure, Result};
 use crate::flight;
 use crate::inspection::Inspection;
@@ -43,16 +43,7 @@ pub(super) fn start(args: &RunArgs) -> Result<Session> {
 /// What the options change about the machine.
 fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
     if let Some(block) = &args.block {
-        let shift = if block == "4096" { 12 } else { 9 };
-        let others = config
-            .more_drives
-            .iter_mut()
-            .map(|drive| &mut drive.profile);
-        let all = others.chain([&mut config.profile.ssd]);
-        for namespace in all.flat_map(|ssd| &mut ssd.namespaces) {
-            namespace.block_shift = shift;
-            namespace.bytes &= !((1 << shift) - 1);
-        }
+        machine::set_block(config, block);
     }
     if let Some(path) = &args.medium {
         if !config.more_drives.is_empty() {
@@ -66,19 +57,7 @@ fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
         config.medium = Some(Medium::in_file(path, config.profile.ssd.bytes())?);
     }
     config.stalls = values::stalls(&args.stall);
-    config.faults = values::faults(&args.fault, 0);
-    for (number, drive) in (1..).zip(&mut config.more_drives) {
-        drive.faults = values::faults(&args.fault, number);
-    }
-    if !args.dram_fault.is_empty() && config.dram.is_none() {
-        return Err(Failure::input(
-            "--dram-fault",
-            "given",
-            "the payload is not in on-board DRAM",
-            "add --memory dram, or leave it out",
-        ));
-    }
-    config.dram_faults.clone_from(&args.dram_fault);
+    machine::set_faults(config, &args.fault, &args.dram_fault)?;
     super::adjust_driver(args, &mut config.driver);
     Ok(())
 }

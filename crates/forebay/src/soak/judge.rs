@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a failure has a cause: what was done to the machine on purpose.
+
+use forebay_driver::Layout;
+use forebay_model::{FaultAction, FaultPlan};
+use forebay_spec::nvme::Status;
+use forebay_spec::streamer::UserError;
+
+use super::plan::Planned;
+use crate::args::{Trouble, values};
+
+/// What may go wrong, and where.
+#[derive(Debug)]
+pub struct Judge {
+    layout: Layout,
+    drives: Vec<FaultPlan>,
+    retry_limit: u8,
+    /// On-board DRAM answers with errors.
+    memory: bool,
+}
+
+impl Judge {
+    /// Of what a case does to its machine.
+    pub fn new(trouble: &Trouble, layout: Layout) -> Self {
+        let drives = 0..layout.drives() as usize;
+        Self {
+            layout,
+            drives: drives
+                .map(|drive| values::faults(&trouble.fault, drive))
+                .collect(),
+            retry_limit: trouble.retry_limit,
+            memory: !trouble.dram_fault.is_empty(),
+        }
+    }
+
+    /// Whether a transaction may have failed this way.
+    pub fn explains(&self, error: UserError, planned: &Planned) -> bool {
+        let mut plans = self.touched(planned);
+        match error {
+            UserError::Nvme { .. } => {
+                let refused = UserError::from_status(Status::DATA_TRANSFER_ERROR);
+                self.memory && Some(error) == refused
+                    || plans.any(|plan| fails(plan, error, self.retry_limit))
+            }
+            UserError::Timeout | UserError::Halted | UserError::Offline => plans.any(falls_silent),
+            UserError::Memory => self.memory,
+            _ => false,
+        }
+    }
+
+    /// Whether a drive may fall silent: of an array with parity it is then done without.
+    pub fn is_degraded(&self) -> bool {
+        self.drives.iter().any(falls_silent)
+    }
+
+    /// Whether failures are as many as faults at the most.
+    pub fn counts(&self) -> bool {
+        !self.memory && !self.is_degraded()
+    }
+
+    /// The drives that a transaction has to do with.
+    fn touched(&self, planned: &Planned) -> impl Iterator<Item = &FaultPlan> {
+        let all = self.layout.parity() || planned.flush;
+        let bytes = planned.range.end - planned.range.start;
+        let pieces = self.layout.pieces(planned.range.start, bytes);
+        let mask = pieces.fold(0_u64, |mask, (drive, _, _)| mask | 1 << drive);
+        let drives = self.drives.iter().enumerate();
+        drives.filter_map(move |(drive, plan)| (all || mask >> drive & 1 != 0).then_some(plan))
+    }
+}
+
+/// Whether a drive fails a command so often that this is the user's answer.
+fn fails(plan: &FaultPlan, error: UserError, retry_limit: u8) -> bool {
+    plan.faults.iter().any(|fault| match fault.action {
+        FaultAction::Fail(status) => {
+            let tries = match status.do_not_retry() {
+                true => 1,
+                false => u32::from(retry_limit) + 1,
+            };
+            UserError::from_status(status) == Some(error) && fault.times >= tries
+        }
+        _ => false,
+    })
+}
+
+/// Whether a drive may leave a command without an answer that counts.
+fn falls_silent(plan: &FaultPlan) -> bool {
+    let silent = |action| matches!(action, FaultAction::Drop | FaultAction::WrongSqHead(_));
+    plan.fatal_at.is_some()
+        || plan.not_ready_at.is_some()
+        || plan.faults.iter().any(|fault| silent(fault.action))
+}
