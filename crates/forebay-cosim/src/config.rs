@@ -58,8 +58,12 @@ pub struct Stalls {
     pub window_answer: Stall,
     /// Acceptance of doorbell writes.
     pub doorbell: Stall,
-    /// All channels of on-board DRAM.
+    /// Requests of the master to on-board DRAM or host memory: acceptance of addresses and data.
     pub dram: Stall,
+    /// Its answers: read data and write responses.
+    pub dram_answer: Stall,
+    /// Reads of host memory by that master: each is asked for, and answered, later by so much.
+    pub host: Stall,
 }
 
 impl Stalls {
@@ -76,6 +80,8 @@ impl Stalls {
             window_answer: stall,
             doorbell: stall,
             dram: stall,
+            dram_answer: stall,
+            host: stall,
         }
     }
 
@@ -91,6 +97,8 @@ impl Stalls {
             window_answer,
             doorbell,
             dram,
+            dram_answer,
+            host,
         } = self;
         let all = [
             write,
@@ -102,6 +110,8 @@ impl Stalls {
             window_answer,
             doorbell,
             dram,
+            dram_answer,
+            host,
         ];
         let ends = all.into_iter().filter(|stall| stall.chance < 1.0);
         ends.map(|stall| stall.longest).max().unwrap_or(0)

@@ -17,6 +17,7 @@ use crate::mac::Mac;
 use crate::pace::{Fifo, Pace, Paced};
 use crate::pins::Pins;
 use crate::reads::Reads;
+use crate::stall::Pauser;
 use crate::stats::{Direction, Outcome, Stats};
 use crate::target::{Behind, Target};
 use crate::transaction::{Read, Write};
@@ -134,7 +135,10 @@ impl Core {
                 let board = Board::new(&profile, dram_faults, seed, poison);
                 Some((port, Behind::Board(Box::new(board))))
             }
-            (None, port) => port.map(|port| (port, Behind::Host(Dma::default()))),
+            (None, port) => port.map(|port| {
+                let pause = Pauser::new(stalls.host, seed, 69);
+                (port, Behind::Host(Dma::new(pause, clock_period)))
+            }),
         };
         let memory = memory.map(|(port, behind)| Target::new(port, behind, &stalls, seed));
         let mut core = Self {
@@ -196,7 +200,7 @@ impl Core {
             for answer in bridge.answers.drain(..) {
                 memory.arrive(now, answer);
             }
-            memory.drive(model, now, fabric);
+            memory.drive(model, now, fabric)?;
         }
         let moved = dut.cycle(*cycle, now, |model| {
             let mut moved = false;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use forebay_model::{Completion, Fabric, Time};
 use forebay_rtl::{Model, PortHandle};
 
-use crate::config::Stalls;
+use crate::config::{Stall, Stalls};
 use crate::dma::Dma;
 use crate::dram::Board;
 use crate::error::{Error, Result};
@@ -25,6 +25,8 @@ const NAMES: [&str; 3] = [
     "memory write data",
     "memory read address",
 ];
+/// Every second one, at random.
+const HALF: Stall = Stall::new(0.5, 1);
 /// RRESP and BRESP of what was refused.
 const SLVERR: u64 = 2;
 
@@ -65,8 +67,11 @@ impl Loaded {
 
 /// A read burst whose data are on their way.
 struct Reading {
+    address: u64,
     beats: Vec<Loaded>,
     next: usize,
+    /// Its data are those of the moment in which they leave, not of that in which it was accepted.
+    late: bool,
 }
 
 /// What is behind the port.
@@ -101,6 +106,8 @@ pub(crate) struct Target {
     /// Number of the read at the front of `reads`.
     first_read: u64,
     pauses: [Pauser; 5],
+    /// Which reads of on-board DRAM have the data of the moment in which they leave.
+    late: Pauser,
     ready: [bool; 3],
     valid: [bool; 2],
     held: [Held; 3],
@@ -114,7 +121,10 @@ pub(crate) struct Target {
 
 impl Target {
     pub fn new(pins: Window, behind: Behind, stalls: &Stalls, seed: u64) -> Self {
-        let pauses = [64, 65, 66, 67, 68].map(|port| Pauser::new(stalls.dram, seed, port));
+        let [request, answer] = [stalls.dram, stalls.dram_answer];
+        let pauses = [request, request, request, answer, answer];
+        let mut ports = 64..;
+        let pauses = pauses.map(|stall| Pauser::new(stall, seed, ports.next().unwrap_or(0)));
         let held = [
             Held::new(NAMES[0], [pins.awaddr, pins.awlen]),
             Held::new(NAMES[1], [pins.wdata, pins.wstrb, pins.wlast]),
@@ -127,6 +137,7 @@ impl Target {
             reads: VecDeque::new(),
             first_read: 0,
             pauses,
+            late: Pauser::new(HALF, seed, 70),
             ready: [false; 3],
             valid: [false; 2],
             held,
@@ -140,7 +151,10 @@ impl Target {
         self.writes.is_empty() && self.reads.is_empty()
     }
 
-    pub fn drive(&mut self, model: &mut Model, now: Time, fabric: &Fabric) {
+    pub fn drive(&mut self, model: &mut Model, now: Time, fabric: &mut Fabric) -> Result<()> {
+        if let Behind::Host(dma) = &mut self.behind {
+            dma.step(now, fabric);
+        }
         let pins = &self.pins;
         let [aw, w, ar, b, r] = &mut self.pauses;
         let open = self.writes.iter().any(|write| write.answer.is_none());
@@ -162,11 +176,17 @@ impl Target {
             model.set(pins.bvalid, u64::from(self.valid[0]));
         }
         if !self.valid[1] {
-            if let Some(read) = self.reads.front()
-                && let beat = &read.beats[read.next]
-                && beat.at.is_some_and(|at| at <= now)
+            if let Some(read) = self.reads.front_mut()
+                && read.beats[read.next].at.is_some_and(|at| at <= now)
                 && !r.pauses()
             {
+                if let (true, Behind::Board(board)) = (read.late, &self.behind) {
+                    board
+                        .load(read.address, &mut read.beats)
+                        .map_err(Error::Memory)?;
+                    read.late = false;
+                }
+                let beat = &read.beats[read.next];
                 model.wide_mut(pins.rdata).copy_from_slice(&beat.data);
                 respond(model, pins.rresp, beat.refused);
                 model.set(pins.rlast, u64::from(read.next + 1 == read.beats.len()));
@@ -174,6 +194,7 @@ impl Target {
             }
             model.set(pins.rvalid, u64::from(self.valid[1]));
         }
+        Ok(())
     }
 
     /// Sees what was accepted; true where something moved.
@@ -240,7 +261,12 @@ impl Target {
                     dma.read(now, fabric, number, address, beats)
                 }
             };
-            self.reads.push_back(Reading { beats, next: 0 });
+            self.reads.push_back(Reading {
+                address,
+                beats,
+                next: 0,
+                late: self.late.pauses(),
+            });
         }
         Ok(moved)
     }
@@ -307,7 +333,7 @@ impl Target {
         let data = completion.result.unwrap_or_default();
         let mut words = data.chunks_exact(BEAT as usize);
         for beat in &mut read.beats[piece.beats] {
-            beat.at = Some(now);
+            beat.at = Some(now + piece.late);
             match words.next() {
                 Some(word) => beat.data.copy_from_slice(word),
                 None => beat.refused = true,
@@ -346,6 +372,9 @@ impl Target {
         } = self.pins;
         for pin in [awready, wready, bvalid, arready, rvalid] {
             model.set(pin, 0);
+        }
+        if let Behind::Host(dma) = &mut self.behind {
+            dma.reset();
         }
         self.writes.clear();
         self.first_read += self.reads.len() as u64;

@@ -5,6 +5,7 @@
 mod common;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use common::{onchip, profile, shaken, system};
 use forebay_cosim::{Config, Drive, Payload, Read, Sink, Stall, Stalls, System, Write, rtl};
@@ -42,7 +43,7 @@ fn soak(system: &mut System, rounds: u64, seed: u64) {
                 shadow[range.end..end].fill(0);
                 system.submit_write(Write::new(at, Payload::from(data)));
             } else {
-                let data: std::sync::Arc<[u8]> = shadow[range].into();
+                let data: Arc<[u8]> = shadow[range].into();
                 system.submit_read(Read::new(at, length, Sink::Compare(data)));
             }
         }
@@ -61,7 +62,7 @@ fn what_nobody_wrote_is_read_as_such() {
     let mut pattern = vec![0; 10_000];
     Poison::Medium(0..1).fill(512, &mut pattern);
     assert_eq!(system.unwritten(512, 10_000), pattern);
-    let data: std::sync::Arc<[u8]> = pattern.into();
+    let data: Arc<[u8]> = pattern.into();
     system.submit_read(Read::new(512, 10_000, Sink::Compare(data)));
     system.run().expect("reads");
     assert!(system.take_outcomes()[0].is_good());
@@ -104,7 +105,25 @@ fn drives_with_parity() {
         };
         // Nobody has written, and yet the parity is right.
         assert!(sums(&system).iter().all(|byte| *byte == 0));
-        soak(&mut system, 10, drives.into());
+        let stripe = u64::from(drives - 1) * 4096;
+        let mut shadow = system.unwritten(0, 4 * stripe as usize);
+        shadow[stripe as usize..2 * stripe as usize].fill(7);
+        let data = vec![7; stripe as usize];
+        system.submit_write(Write::new(stripe, Payload::from(data)));
+        system.run().expect("writes");
         assert!(sums(&system).iter().all(|byte| *byte == 0));
+        // With a drive less, what nobody wrote is made of the others.
+        for missing in [false, true] {
+            if missing {
+                let given = system.with_session(|session, bus| session.give_up(bus, 0));
+                given.expect("up").expect("can do without");
+            }
+            let data: Arc<[u8]> = shadow.clone().into();
+            system.submit_read(Read::new(0, 4 * stripe, Sink::Compare(data)));
+            system.run().expect("reads");
+        }
+        for outcome in system.take_outcomes() {
+            assert!(outcome.is_good(), "{outcome:?}");
+        }
     }
 }

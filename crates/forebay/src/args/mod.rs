@@ -280,7 +280,8 @@ pub struct RunArgs {
     #[arg(long, requires = "write")]
     pub flush: bool,
     /// Pause a port at random: [PORT=]CHANCE[:CYCLES]; ports: all (default), write, response,
-    /// command, read, window-write, window-read, window-answer, doorbell, memory
+    /// command, read, window-write, window-read, window-answer, doorbell, memory, memory-request,
+    /// memory-answer, host
     #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
     pub stall: Vec<StallOption>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
