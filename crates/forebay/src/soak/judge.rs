@@ -60,7 +60,8 @@ impl Judge {
 
     /// The drives that a transaction has to do with.
     fn touched(&self, planned: &Planned) -> impl Iterator<Item = &FaultPlan> {
-        let all = self.layout.parity() || planned.flush;
+        // What is refused in the end may have begun on any of them.
+        let all = self.layout.parity() || planned.flush || planned.refusal.is_some();
         let bytes = planned.range.end - planned.range.start;
         let pieces = self.layout.pieces(planned.range.start, bytes);
         let mask = pieces.fold(0_u64, |mask, (drive, _, _)| mask | 1 << drive);
