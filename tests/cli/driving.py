@@ -16,7 +16,7 @@ PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
 TIMEOUT_SECONDS = 600
 
 # Exit codes, as docs/guide/cli.md lists them.
-GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, INTERRUPTED = 0, 1, 2, 3, 130
+GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, STUCK, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 @dataclass(frozen=True)

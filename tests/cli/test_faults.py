@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import Run
+from driving import STUCK, Run
 
 IDEAL = ("--profile", "ideal")
 # Commands of 8 KiB: a file of 64 KiB is eight of them.
@@ -107,8 +107,10 @@ def test_without_a_short_time_out_it_is_told_what_is_waited_for(
     forebay: Run, data: Callable[[int], Path]
 ) -> None:
     """A run that cannot end says so, and how to go on."""
-    answer = forebay("run", *IDEAL, "--write", data(8192), "--fault", "drop@nth=1", code=3)
-    assert "nothing has moved" in answer.complaint
+    answer = forebay("run", *IDEAL, "--write", data(8192), "--fault", "drop@nth=1", code=STUCK)
+    assert "no progress" in answer.complaint
+    assert "drive 0 holds commands 0 and has nothing scheduled" in answer.complaint
+    assert "--wave-from" in answer.complaint
     assert "--timeout-cycles" in answer.complaint
 
 

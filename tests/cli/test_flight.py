@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, INTERRUPTED, PROGRAM, ROOT, Run
+from driving import BAD_INPUT, BAD_RESULT, INTERRUPTED, PROGRAM, ROOT, STUCK, Run
 
 Data = Callable[[int], Path]
 
@@ -101,9 +101,9 @@ def test_a_run_that_does_not_end_is_stored(forebay: Run, data: Data, tmp_path: P
     answer = forebay(
         *("run", "--profile", "ideal", "--write", data(8192), "--fault", "drop@nth=1"),
         *("--inspect", path),
-        code=BAD_RESULT,
+        code=STUCK,
     )
-    assert "nothing has moved" in answer.complaint
+    assert "no progress" in answer.complaint
     assert "the drive does not complete command 0" in answer.out and "✓ done" not in answer.out
     answer = forebay("inspect", "--from", path)
     assert "Submission queue of the streamer" in answer.out

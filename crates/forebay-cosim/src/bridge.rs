@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The PCIe side of the FPGA card: what arrives at BAR 0 goes to the port it addresses.
 
+use std::collections::VecDeque;
+
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
+use forebay_spec::nvme::Cqe;
 use forebay_spec::streamer::{bar0, regs, window};
 
 use crate::config::Stalls;
@@ -63,6 +66,12 @@ pub(crate) struct Bridge {
     pub answers: Vec<Completion>,
     /// Accesses to BAR 0 that hit none of the ports.
     pub stray: u64,
+    /// Completion entries on their way into the queue window: the number of their burst, drive, entry.
+    posted: VecDeque<(u64, usize, Cqe)>,
+    /// Completion entries that the RTL got in the last cycle, and from which drive.
+    pub completed: Vec<(usize, Cqe)>,
+    /// Registers were accessed in the last cycle, which brings no transaction nearer to its end.
+    pub polled: bool,
 }
 
 /// Bytes of an on-chip data window, by the width of its address; other RTL may have more bits than
@@ -114,6 +123,9 @@ impl Bridge {
             displaced: None,
             answers: Vec::new(),
             stray: 0,
+            posted: VecDeque::new(),
+            completed: Vec::new(),
+            polled: false,
         }
     }
 
@@ -128,17 +140,19 @@ impl Bridge {
     /// Takes everything that has arrived at the FPGA card by now.
     pub fn drain(&mut self, now: Time, fabric: &mut Fabric) {
         while let Some(arrival) = fabric.poll(now, Node::Fpga) {
-            let (request, ticket) = match arrival {
+            let (request, ticket, from) = match arrival {
                 Arrival::Request {
-                    request, ticket, ..
-                } => (request, ticket),
+                    request,
+                    ticket,
+                    from,
+                } => (request, ticket, from),
                 Arrival::Completion(completion) => {
                     self.answers.push(completion);
                     continue;
                 }
             };
             match request {
-                Request::Write { addr, data } => self.write(addr, data),
+                Request::Write { addr, data } => self.write(addr, data, from),
                 Request::Read { addr, len, .. } => {
                     let answer = &mut |(ticket, result)| fabric.complete(now, ticket, result);
                     self.read(addr, len, ticket, answer);
@@ -174,7 +188,7 @@ impl Bridge {
         }
     }
 
-    fn write(&mut self, address: u64, data: Box<[u8]>) {
+    fn write(&mut self, address: u64, data: Box<[u8]>, from: Node) {
         let place = self.place(address, data.len() as u64);
         match (&place, &mut self.net) {
             (Some(Place::Net(at)), Some(net)) => return net.control.write(*at, data, 0),
@@ -185,7 +199,14 @@ impl Bridge {
             (Some(Place::Data(at)), _) => self.data.write(at, data, 0),
             // A completion entry must not overtake the data before it: it waits until these are
             // answered. Later data may go ahead meanwhile.
-            (Some(Place::Queue(at)), _) => self.queue.write(at, data, self.data.asked),
+            (Some(Place::Queue(at)), _) => {
+                let entry = (&data[..]).try_into().map(Cqe::from_bytes);
+                self.queue.write(at, data, self.data.asked);
+                if let (Node::Ssd(drive), Ok(cqe)) = (from, entry) {
+                    let number = self.queue.asked;
+                    self.posted.push_back((number, drive.into(), cqe));
+                }
+            }
             (Some(Place::Control(at)), _) => {
                 if at == regs::enable::OFFSET {
                     self.enabled = data.first().is_some_and(|byte| byte & 1 != 0);
@@ -230,6 +251,14 @@ impl Bridge {
         }
     }
 
+    /// Where payload at a bus address lies in the data window.
+    pub fn payload(&self, address: u64) -> Option<u64> {
+        match self.place(address, 1) {
+            Some(Place::Data(at)) if at < self.data_bytes => Some(at),
+            _ => None,
+        }
+    }
+
     pub fn is_idle(&self) -> bool {
         let (host, net) = (self.host.as_ref(), self.net.as_ref());
         self.data.is_idle()
@@ -268,7 +297,8 @@ impl Bridge {
         }
     }
 
-    /// Sees what was accepted and answers the fabric; true where something moved.
+    /// Sees what was accepted and answers the fabric; true where there was progress: entries,
+    /// payload or doorbells. Of registers, [`Bridge::polled`] tells.
     pub fn sample(
         &mut self,
         model: &Model,
@@ -282,14 +312,19 @@ impl Bridge {
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
         let mut moved = self.data.sample(model, cycle, &mut answer)?;
         moved |= self.queue.sample(model, cycle, &mut answer)?;
-        moved |= self.control.sample(model, cycle, &mut answer)?;
+        self.completed.clear();
+        let sent = self.queue.sent;
+        while let Some((_, drive, cqe)) = self.posted.pop_front_if(|(number, ..)| *number <= sent) {
+            self.completed.push((drive, cqe));
+        }
+        self.polled = self.control.sample(model, cycle, &mut answer)?;
         if let Some(host) = &mut self.host {
             moved |= host.window.sample(model, cycle, &mut answer)?;
-            moved |= host.control.sample(model, cycle, &mut answer)?;
+            self.polled |= host.control.sample(model, cycle, &mut answer)?;
         }
         if let Some(net) = &mut self.net {
-            moved |= net.control.sample(model, cycle, &mut answer)?;
-            moved |= net.recorder.sample(model, cycle, &mut answer)?;
+            self.polled |= net.control.sample(model, cycle, &mut answer)?;
+            self.polled |= net.recorder.sample(model, cycle, &mut answer)?;
         }
         moved |= self
             .doorbell
@@ -305,6 +340,7 @@ impl Bridge {
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
         self.data.reset(model, &mut answer);
         self.queue.reset(model, &mut answer);
+        self.posted.clear();
         self.control.reset(model, &mut answer);
         if let Some(host) = &mut self.host {
             host.window.reset(model, &mut answer);

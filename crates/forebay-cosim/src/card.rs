@@ -11,7 +11,7 @@ use forebay_spec::pci;
 use forebay_spec::streamer::{self, bar0};
 
 use crate::config::Config;
-use crate::core::{Core, Parts, RESET_CYCLES};
+use crate::core::{Core, Parts, RESET_CYCLES, STORE};
 use crate::error::{Error, Result};
 use crate::stats::Outcome;
 use crate::target::{Behind, Target};
@@ -21,10 +21,7 @@ use crate::transaction::{Read, Write};
 const BAR: u64 = 1 << 63;
 
 /// Memories in the RTL that are plain memory in BAR 0, by the end of their names.
-const MEMORIES: [(&str, u64); 2] = [
-    (".u_buffer.store", bar0::DATA),
-    (".u_staging.store", bar0::HOST),
-];
+const MEMORIES: [(&str, u64); 2] = [(STORE, bar0::DATA), (".u_staging.store", bar0::HOST)];
 
 /// Something that the card sends.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,6 +75,7 @@ impl Card {
             waves: config.waves,
             dram: config.dram,
             dram_faults: config.dram_faults,
+            poison: config.poison,
             network: config.network,
         };
         let core = Core::new(parts, progress)?;
@@ -137,7 +135,7 @@ impl Card {
         if due {
             self.core.bridge.drain(self.now, &mut self.fabric);
         }
-        Ok(moved || due)
+        Ok(moved || self.core.bridge.polled || due)
     }
 
     /// The next thing that the card sends.

@@ -58,8 +58,12 @@ pub struct Stalls {
     pub window_answer: Stall,
     /// Acceptance of doorbell writes.
     pub doorbell: Stall,
-    /// All channels of on-board DRAM.
+    /// Requests of the master to on-board DRAM or host memory: acceptance of addresses and data.
     pub dram: Stall,
+    /// Its answers: read data and write responses.
+    pub dram_answer: Stall,
+    /// Reads of host memory by that master: each is asked for, and answered, later by so much.
+    pub host: Stall,
 }
 
 impl Stalls {
@@ -76,7 +80,41 @@ impl Stalls {
             window_answer: stall,
             doorbell: stall,
             dram: stall,
+            dram_answer: stall,
+            host: stall,
         }
+    }
+
+    /// Longest pause of any port that does not pause for ever.
+    fn longest(&self) -> u32 {
+        let Self {
+            write,
+            response,
+            command,
+            read,
+            window_write,
+            window_read,
+            window_answer,
+            doorbell,
+            dram,
+            dram_answer,
+            host,
+        } = self;
+        let all = [
+            write,
+            response,
+            command,
+            read,
+            window_write,
+            window_read,
+            window_answer,
+            doorbell,
+            dram,
+            dram_answer,
+            host,
+        ];
+        let ends = all.into_iter().filter(|stall| stall.chance < 1.0);
+        ends.map(|stall| stall.longest).max().unwrap_or(0)
     }
 }
 
@@ -161,8 +199,19 @@ pub struct Config {
     pub faults: FaultPlan,
     /// Further drives; [`Options::array`] says what becomes of them.
     pub more_drives: Vec<Drive>,
-    /// Cycles without any movement after which a run gives up.
+    /// Cycles without progress after which a run ends with [`Error::Stuck`]. Progress is a beat of
+    /// the user's streams, a doorbell, a submission or completion entry, payload, a frame; accesses
+    /// to registers are none. What may take long by right is added: pauses of [`Config::stalls`],
+    /// the driver's time-out of a command if it is 100 million cycles or less, what a drive or a
+    /// source has scheduled.
     pub watchdog: u64,
+    /// Bytes that nobody wrote, and payload that is no longer valid, hold patterns in the place of
+    /// zeros: media without a file, on-board DRAM, the payload buffer on chip, payload in host
+    /// memory. So data that come from the wrong place or too late differ. [`System::unwritten`] says
+    /// what a read finds where nobody wrote.
+    ///
+    /// [`System::unwritten`]: crate::System::unwritten
+    pub poison: bool,
     /// Bytes of host memory.
     pub host_memory: usize,
     /// On-board DRAM, for RTL that has its payload there; none: one channel of DDR4-2400.
@@ -191,11 +240,28 @@ impl Config {
             faults: FaultPlan::default(),
             more_drives: Vec::new(),
             watchdog: 2_000_000,
+            poison: false,
             host_memory: 160 << 20,
             dram: None,
             dram_faults: Vec::new(),
             network: None,
         }
+    }
+}
+
+/// Pauses that may follow one another without a beat between them: that there are more has a chance
+/// of 2e-6 where 19 of 20 cycles begin one, the most that the command line allows.
+const PAUSES: u64 = 256;
+/// A longer time-out of commands is not waited for: the driver's default, 5 s, is for hardware.
+const TIMEOUT_MOST: u64 = 100_000_000;
+
+impl Config {
+    /// Cycles without progress that are right at most.
+    pub(crate) fn patience(&self) -> u64 {
+        let timeout = u64::from(self.driver.timeout_cycles);
+        let timeout = if timeout > TIMEOUT_MOST { 0 } else { timeout };
+        let pauses = PAUSES * u64::from(self.stalls.longest());
+        self.watchdog.saturating_add(timeout + pauses)
     }
 }
 

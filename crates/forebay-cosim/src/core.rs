@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use forebay_model::net::Network;
-use forebay_model::{DramProfile, Fabric, Time};
+use forebay_model::{DramProfile, Fabric, Poison, Time};
 use forebay_rtl::{Builder, Library, Model, Progress, Source};
 
 use crate::bridge::Bridge;
@@ -17,6 +17,7 @@ use crate::mac::Mac;
 use crate::pace::{Fifo, Pace, Paced};
 use crate::pins::Pins;
 use crate::reads::Reads;
+use crate::stall::Pauser;
 use crate::stats::{Direction, Outcome, Stats};
 use crate::target::{Behind, Target};
 use crate::transaction::{Read, Write};
@@ -24,6 +25,9 @@ use crate::writes::Writes;
 
 /// Cycles of reset at the start.
 pub(crate) const RESET_CYCLES: u64 = 16;
+
+/// The payload buffer in the RTL, by the end of its name.
+pub(crate) const STORE: &str = ".u_buffer.store";
 
 /// What a [`Core`] is made of.
 pub(crate) struct Parts {
@@ -36,6 +40,7 @@ pub(crate) struct Parts {
     pub waves: Option<Waves>,
     pub dram: Option<DramProfile>,
     pub dram_faults: Vec<DramFault>,
+    pub poison: bool,
     pub network: Option<Network>,
 }
 
@@ -63,6 +68,8 @@ pub(crate) struct Core {
     /// Cycles since the start.
     pub cycle: u64,
     next_id: u64,
+    /// Name of the payload buffer on chip, where it is one that can be reached.
+    store: Option<String>,
 }
 
 /// What has ended.
@@ -95,6 +102,7 @@ impl Core {
             waves,
             dram,
             dram_faults,
+            poison,
             network,
         } = parts;
         if clock_period == 0 {
@@ -110,15 +118,27 @@ impl Core {
             Some(library) => library,
             None => Builder::from_environment()?.build(&rtl, progress)?,
         };
-        let model = Model::load_seeded(&library, seed)?;
+        let mut model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
+        let store = model.memories().into_iter().map(|memory| memory.name);
+        let store = store.into_iter().find(|name| name.ends_with(STORE));
+        if poison
+            && let Some(name) = &store
+            && let Some(bytes) = model.memory_mut(name)
+        {
+            Poison::Freed.fill(0, bytes);
+        }
         let memory = match (pins.dram, pins.host_dram) {
             (Some(port), _) => {
                 let profile = dram.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
-                let board = Board::new(&profile, dram_faults, seed);
+                let poison = if poison { Poison::Freed } else { Poison::Zeros };
+                let board = Board::new(&profile, dram_faults, seed, poison);
                 Some((port, Behind::Board(Box::new(board))))
             }
-            (None, port) => port.map(|port| (port, Behind::Host(Dma::default()))),
+            (None, port) => port.map(|port| {
+                let pause = Pauser::new(stalls.host, seed, 69);
+                (port, Behind::Host(Dma::new(pause, clock_period)))
+            }),
         };
         let memory = memory.map(|(port, behind)| Target::new(port, behind, &stalls, seed));
         let mut core = Self {
@@ -143,13 +163,14 @@ impl Core {
             period: clock_period,
             cycle: 0,
             next_id: 0,
+            store,
         };
         core.bridge.init(&mut core.dut.model);
         Ok(core)
     }
 
-    /// One clock cycle whose rising edge is at `now`; true where something moved. What arrives at
-    /// the card meanwhile is for [`Bridge::drain`].
+    /// One clock cycle whose rising edge is at `now`; true where there was progress: data, entries,
+    /// doorbells or frames moved. What arrives at the card meanwhile is for [`Bridge::drain`].
     #[inline]
     pub fn step(&mut self, now: Time, fabric: &mut Fabric) -> Result<bool> {
         let Self {
@@ -179,7 +200,7 @@ impl Core {
             for answer in bridge.answers.drain(..) {
                 memory.arrive(now, answer);
             }
-            memory.drive(model, now, fabric);
+            memory.drive(model, now, fabric)?;
         }
         let moved = dut.cycle(*cycle, now, |model| {
             let mut moved = false;
@@ -197,6 +218,26 @@ impl Core {
         bridge.settle(&mut dut.model);
         *cycle += 1;
         Ok(moved || heard)
+    }
+
+    /// Poisons payload in the data window, on the card: in on-board DRAM, or on chip where the
+    /// buffer is one that can be reached.
+    pub fn poison(&mut self, address: u64, bytes: u32) -> Result<()> {
+        let mut data = vec![0; bytes as usize];
+        Poison::Freed.fill(address, &mut data);
+        match self.memory.as_mut().map(|memory| &mut memory.behind) {
+            Some(Behind::Board(board)) => board.put(address, &data).map_err(Error::Memory),
+            Some(Behind::Host(_)) => Ok(()),
+            None => {
+                let store = self.store.as_deref();
+                let store = store.and_then(|name| self.dut.model.memory_mut(name));
+                let place = address as usize..address as usize + data.len();
+                if let Some(store) = store.and_then(|store| store.get_mut(place)) {
+                    store.copy_from_slice(&data);
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Nothing but a clock.
@@ -295,6 +336,17 @@ impl Core {
     pub fn bytes_to_send(&self) -> u64 {
         let user = self.user.as_ref();
         user.map_or(0, |user| user.writes.bytes_left())
+    }
+
+    /// The source of writes has not got its next bytes yet: no beat can come.
+    pub fn is_starving(&self) -> bool {
+        let user = self.user.as_ref();
+        user.is_some_and(|user| user.writes.starves())
+    }
+
+    /// The payload is in host memory.
+    pub const fn is_in_host(&self) -> bool {
+        self.pins.host_dram.is_some()
     }
 
     /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.

@@ -2,13 +2,16 @@
 //! The card's PCIe bridge as an AXI4 port finds it: bursts become requests of the card to the host.
 //!
 //! Writes are posted. The bridge answers one as soon as it has handed it to its link, as bridges
-//! do, so that RTL which takes the answer for more is found out.
+//! do, so that RTL which takes the answer for more is found out. Reads may be late by
+//! [`crate::Stalls::host`]: half of them are asked for late, and see what the host has by then, the
+//! others are answered late.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use forebay_model::{Fabric, NANOSECOND, Node, Request, Time};
 
+use crate::stall::Pauser;
 use crate::target::{Answer, BEAT, Loaded, Writing};
 
 /// What the link may still have to send when the bridge takes more: its buffer, 4 KiB on Gen3 x16.
@@ -17,11 +20,14 @@ const BACKLOG: Time = 256 * NANOSECOND;
 const PIECE: u64 = 512;
 
 /// The bridge.
-#[derive(Default)]
 pub(crate) struct Dma {
     tag: u32,
     /// Pieces under way by their tags.
     pieces: HashMap<u32, Piece>,
+    pause: Pauser,
+    period: Time,
+    /// Reads that are asked for late, in their order.
+    late: VecDeque<(Time, Request)>,
 }
 
 /// A part of a read burst.
@@ -30,9 +36,35 @@ pub(crate) struct Piece {
     pub read: u64,
     /// Its beats in the burst.
     pub beats: Range<usize>,
+    /// Its data are handed on later by so much.
+    pub late: Time,
 }
 
 impl Dma {
+    /// Whose reads are late by such pauses, of a clock of this period.
+    pub fn new(pause: Pauser, period: Time) -> Self {
+        Self {
+            tag: 0,
+            pieces: HashMap::new(),
+            pause,
+            period,
+            late: VecDeque::new(),
+        }
+    }
+
+    /// Asks for what is due by now.
+    #[inline]
+    pub fn step(&mut self, now: Time, fabric: &mut Fabric) {
+        while let Some((_, request)) = self.late.pop_front_if(|(at, _)| *at <= now) {
+            fabric.request(now, Node::Fpga, request);
+        }
+    }
+
+    /// A reset: what was not asked for yet never is.
+    pub fn reset(&mut self) {
+        self.late.clear();
+    }
+
     pub fn takes_data(&self, now: Time, fabric: &Fabric) -> bool {
         fabric.backlog(now, Node::Fpga) <= BACKLOG
     }
@@ -57,6 +89,9 @@ impl Dma {
         address: u64,
         beats: u64,
     ) -> Vec<Loaded> {
+        let delay = self.pause.delay();
+        let time = delay * self.period;
+        let (before, after) = if delay % 2 == 0 { (time, 0) } else { (0, time) };
         let end = address + beats * BEAT;
         let mut addr = address;
         while addr < end {
@@ -66,12 +101,15 @@ impl Dma {
             let piece = Piece {
                 read: number,
                 beats: first..first + (len / BEAT) as usize,
+                late: after,
             };
             self.pieces.insert(self.tag, piece);
             let (next, len, tag) = (addr + len, len as u32, self.tag);
-            fabric.request(now, Node::Fpga, Request::Read { addr, len, tag });
+            let request = Request::Read { addr, len, tag };
+            self.late.push_back((now + before, request));
             addr = next;
         }
+        self.step(now, fabric);
         vec![Loaded::PENDING; beats as usize]
     }
 

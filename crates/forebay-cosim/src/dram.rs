@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! On-board DRAM behind an AXI4 port: contents of its own, and the time of the model.
 //!
-//! What is written becomes visible when the RTL has taken the answer, and a read sees what was
-//! visible when its address was accepted: the strictest reading of AXI (A5.1), so that RTL which
-//! counts on more is found out.
+//! What is written becomes visible when the RTL has taken the answer. A read sees what was visible
+//! when its address was accepted or, every second one at random, when its data leave: both are
+//! allowed (AXI A5.1), so that RTL which counts on either is found out.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use forebay_model::{Dram, DramCounters, DramProfile, Medium, Time};
+use forebay_model::{Dram, DramCounters, DramProfile, Medium, Poison, Time};
 use forebay_spec::streamer::window;
 
 use crate::config::DramFault;
@@ -23,9 +23,10 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64) -> Self {
+    /// `poison`: what it holds before anybody writes.
+    pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64, poison: Poison) -> Self {
         Self {
-            contents: Medium::in_memory(window::DRAM_WINDOW_BYTES),
+            contents: Medium::poisoned(window::DRAM_WINDOW_BYTES, poison),
             dram: Dram::new(profile, seed),
             faults,
         }
@@ -80,19 +81,31 @@ impl Board {
         Ok(())
     }
 
+    /// The data of a burst, as they are now.
+    pub fn load(&self, address: u64, beats: &mut [Loaded]) -> io::Result<()> {
+        let words = self.contents.read(address, beats.len() * BEAT as usize)?;
+        for (beat, word) in beats.iter_mut().zip(words.chunks_exact(BEAT as usize)) {
+            beat.data.copy_from_slice(word);
+        }
+        Ok(())
+    }
+
+    /// Puts bytes there, past the port and without taking time.
+    pub fn put(&mut self, address: u64, data: &[u8]) -> io::Result<()> {
+        self.contents.write(address, data)
+    }
+
     /// A burst is asked for.
     pub fn read(&mut self, now: Time, address: u64, beats: u64) -> io::Result<Vec<Loaded>> {
-        let words = self.contents.read(address, (beats * BEAT) as usize)?;
-        let places = (address..).step_by(BEAT as usize);
-        let load = |(word, at): (&[u8], u64)| {
-            let mut beat = Loaded::PENDING;
-            beat.at = Some(self.dram.access(now, false, at));
-            beat.refused = refuses(&self.faults, false, at..at + BEAT);
-            beat.data.copy_from_slice(word);
-            beat
+        let places = (address..).step_by(BEAT as usize).take(beats as usize);
+        let load = |at: u64| Loaded {
+            at: Some(self.dram.access(now, false, at)),
+            refused: refuses(&self.faults, false, at..at + BEAT),
+            ..Loaded::PENDING
         };
-        let words = words.chunks_exact(BEAT as usize);
-        Ok(words.zip(places).map(load).collect())
+        let mut beats: Vec<_> = places.map(load).collect();
+        self.load(address, &mut beats)?;
+        Ok(beats)
     }
 }
 

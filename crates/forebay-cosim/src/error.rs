@@ -77,6 +77,20 @@ pub enum Error {
         /// Which rule.
         what: String,
     },
+    /// A page of payload was used by streamer and drive at once.
+    #[error("cycle {cycle}: command {cid} of drive {drive}, page {page:#x}: {what}")]
+    PageInUse {
+        /// When.
+        cycle: u64,
+        /// The drive.
+        drive: usize,
+        /// The command that the page is, or would be, held by.
+        cid: u16,
+        /// Its address, as the memory's own port has it; on chip, its offset in the data window.
+        page: u64,
+        /// Who does what.
+        what: &'static str,
+    },
     /// An assertion in the RTL failed, or it stopped by itself.
     #[error("cycle {cycle}: {source}")]
     Assertion {
@@ -85,14 +99,15 @@ pub enum Error {
         /// The RTL's own message.
         source: forebay_rtl::Error,
     },
-    /// Nothing moved for too long.
-    #[error("cycle {cycle}: nothing has moved for {idle} cycles; {waiting}")]
+    /// No transaction came nearer to its end for too long: see [`crate::Config::watchdog`].
+    #[error("cycle {cycle}: no progress for {idle} cycles; {waiting}")]
     Stuck {
         /// When it was noticed.
         cycle: u64,
-        /// For how long.
+        /// Cycles since a beat, an entry, a doorbell, payload or a frame last moved, or a drive or a
+        /// source had something scheduled. `cycle - idle` is where waves of the hang should begin.
         idle: u64,
-        /// What was being waited for: transactions, ports, queues.
+        /// What waits for what: transactions, ports, commands that drives hold.
         waiting: String,
     },
     /// Commands of the host have not completed for too long.

@@ -42,6 +42,7 @@ mod lite;
 mod mac;
 mod machine;
 pub mod measure;
+mod ownership;
 mod pace;
 mod payload;
 mod pins;

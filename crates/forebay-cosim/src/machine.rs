@@ -8,8 +8,10 @@ use std::time::Duration;
 use forebay_driver::{BusError, DmaBuffer, PciAddress};
 use forebay_model::pci::ConfigSpace;
 use forebay_model::{
-    Completion, Fabric, FabricProfile, HostMemory, Medium, ModelError, Node, Request, Ssd, Time,
+    Completion, Fabric, FabricProfile, HostMemory, Medium, ModelError, Node, PageEvent, Poison,
+    Request, Ssd, Time,
 };
+use forebay_spec::nvme::{IoOpcode, Sqe};
 use forebay_spec::pci::{self, command, offset};
 
 use crate::card;
@@ -30,12 +32,19 @@ const SSD_BAR_STEP: u64 = 0x100_0000;
 /// Rounds in which host, drive and FPGA may answer one another within one moment.
 const ROUNDS: u32 = 4096;
 
+/// Identifiers that a message names of the commands which a drive holds.
+const CIDS_TOLD: usize = 8;
+
 /// Everything but the RTL.
 pub(crate) struct Machine {
     pub fabric: Fabric,
     pub ssds: Vec<Ssd>,
     pub host: HostMemory,
     pub now: Time,
+    /// What drives learnt of memory that commands name, in the last [`Machine::settle`].
+    pub page_events: Vec<(usize, PageEvent)>,
+    /// Host memory that a drive is going to fill is poisoned first.
+    pub poison: bool,
     fpga: Option<ConfigSpace>,
     tag: u32,
 }
@@ -68,6 +77,8 @@ impl Machine {
             ssds,
             host: HostMemory::new(HOST_BASE, host_memory),
             now: 0,
+            page_events: Vec::new(),
+            poison: false,
             fpga: fpga_bar.map(|bytes| {
                 let mut config = card::config_space(bytes);
                 config.set_payload(fabric);
@@ -203,23 +214,64 @@ impl Machine {
         drives.chain(self.fabric.next_event()).min()
     }
 
-    /// Does everything that is due by now; `fpga` takes what has arrived at the FPGA card. True
-    /// where something happened.
+    /// A drive goes on by itself, though nothing may move until then.
+    pub fn is_working(&self) -> bool {
+        self.ssds.iter().any(Ssd::is_working)
+    }
+
+    /// What drives hold, in words: commands that they have not completed.
+    pub fn waiting(&self, period: Time) -> impl Iterator<Item = String> {
+        let now = self.now;
+        self.ssds.iter().enumerate().filter_map(move |(drive, ssd)| {
+            let outstanding = ssd.outstanding();
+            let (since, oldest) = outstanding.first()?;
+            let cids = outstanding.iter().map(|(_, sqe)| sqe.cid.to_string());
+            let cids: Vec<_> = cids.take(CIDS_TOLD).collect();
+            let more = if outstanding.len() > CIDS_TOLD { ", …" } else { "" };
+            let scheduled = if ssd.is_working() {
+                "works on them"
+            } else {
+                "has nothing scheduled"
+            };
+            Some(format!(
+                "drive {drive} holds commands {}{more} and {scheduled}, the oldest ({}) was fetched \
+                 {} cycles ago",
+                cids.join(", "),
+                io_command(oldest),
+                (now - since) / period
+            ))
+        })
+    }
+
+    /// Does everything that is due by now; `fpga` takes what has arrived at the FPGA card.
     #[inline]
-    pub fn settle(&mut self, mut fpga: impl FnMut(Time, &mut Fabric)) -> bool {
-        let mut happened = false;
+    pub fn settle(&mut self, mut fpga: impl FnMut(Time, &mut Fabric)) {
         for _ in 0..ROUNDS {
             if self.next_event().is_none_or(|time| time > self.now) {
                 break;
             }
-            happened = true;
-            for ssd in &mut self.ssds {
+            for (number, ssd) in self.ssds.iter_mut().enumerate() {
                 ssd.step(self.now, &mut self.fabric);
+                for event in ssd.take_page_events() {
+                    // Before the drive's data get there.
+                    if let (
+                        true,
+                        PageEvent::Named {
+                            fills: true,
+                            address,
+                            bytes,
+                            ..
+                        },
+                    ) = (self.poison, event)
+                    {
+                        poison(&mut self.host, address, bytes);
+                    }
+                    self.page_events.push((number, event));
+                }
             }
             self.host.step(self.now, &mut self.fabric);
             fpga(self.now, &mut self.fabric);
         }
-        happened
     }
 
     pub fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
@@ -271,6 +323,25 @@ impl Machine {
     /// Simulated time as the driver sees it.
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.now / 1000)
+    }
+}
+
+/// Poisons host memory, where there is some.
+pub(crate) fn poison(host: &mut HostMemory, address: u64, bytes: u32) {
+    let mut data = vec![0; bytes as usize];
+    Poison::Freed.fill(address, &mut data);
+    host.write(address, &data);
+}
+
+/// An I/O command in words.
+fn io_command(sqe: &Sqe) -> String {
+    match IoOpcode::from_number(sqe.opcode) {
+        Some(opcode @ (IoOpcode::Read | IoOpcode::Write)) => {
+            let (cid, blocks, slba) = (sqe.cid, sqe.blocks(), sqe.slba());
+            format!("{opcode:?} {cid}, {blocks} blocks at {slba}")
+        }
+        Some(opcode) => format!("{opcode:?} {}", sqe.cid),
+        None => format!("opcode {:#04x}, {}", sqe.opcode, sqe.cid),
     }
 }
 

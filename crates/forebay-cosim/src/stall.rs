@@ -35,6 +35,15 @@ impl Pauser {
         self.threshold != 0 && self.roll()
     }
 
+    /// How long the port pauses now, in cycles; to be asked once for each thing that may be late.
+    pub fn delay(&mut self) -> u64 {
+        if self.pauses() {
+            1 + std::mem::take(&mut self.left)
+        } else {
+            0
+        }
+    }
+
     fn roll(&mut self) -> bool {
         if self.left > 0 {
             self.left -= 1;

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forebay_driver::{BusError, DmaBuffer, Layout, Options, PciAddress, Session};
+use forebay_driver::{BusError, DmaBuffer, FpgaPlace, Layout, Options, PciAddress, Session};
 use forebay_model::net::Network;
-use forebay_model::{DramCounters, Fabric, HostMemory, Ssd, Time};
+use forebay_model::{DramCounters, Fabric, HostMemory, Medium, PageEvent, Poison, Ssd, Time};
 use forebay_rtl::Progress;
+use forebay_spec::streamer::window;
 
 use crate::bridge::Bridge;
 use crate::config::{Config, Drive};
 use crate::core::{Core, Parts, RESET_CYCLES};
 use crate::error::{Error, Result};
-use crate::machine::{FPGA, Host, Machine, impl_bus};
+use crate::machine::{FPGA, Host, Machine, impl_bus, poison};
+use crate::ownership::{Access, Ownership, Piece};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
 use crate::stats::{Outcome, Stats};
@@ -54,9 +56,13 @@ type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
 pub struct System {
     core: Core,
     machine: Machine,
-    /// Last cycle in which anything moved.
-    moved_at: u64,
-    watchdog: u64,
+    ownership: Ownership,
+    /// Where the driver places payload in on-board DRAM.
+    place: FpgaPlace,
+    /// Last cycle with progress, or in which it was right that there was none.
+    progress_at: u64,
+    /// See [`Config::watchdog`], with all that is added to it.
+    patience: u64,
     stats_from: StatsBase,
     stop: Arc<AtomicBool>,
     watcher: Option<Watcher>,
@@ -84,7 +90,7 @@ impl System {
     /// # Errors
     /// When the RTL cannot be built or has other pins, or the profile or medium is not usable.
     pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
-        let seed = config.seed;
+        let (seed, patience) = (config.seed, config.patience());
         let parts = Parts {
             rtl: config.rtl,
             library: config.library,
@@ -95,6 +101,7 @@ impl System {
             waves: config.waves,
             dram: config.dram,
             dram_faults: config.dram_faults,
+            poison: config.poison,
             network: config.network,
         };
         let core = Core::new(parts, progress)?;
@@ -104,18 +111,27 @@ impl System {
             faults: config.faults,
         };
         let drives = std::iter::once(first).chain(config.more_drives);
-        let machine = Machine::new(
+        let mut drives: Vec<_> = drives.collect();
+        if config.poison {
+            let parity = config.driver.array.is_some_and(|array| array.parity);
+            poison_media(&mut drives, parity);
+        }
+        let mut machine = Machine::new(
             &config.profile.fabric,
-            drives.collect(),
+            drives,
             seed,
             config.host_memory,
             Some(core.bridge.bytes),
         )?;
+        machine.poison = config.poison;
+        machine.ssds.iter_mut().for_each(Ssd::watch_pages);
         let mut system = Self {
+            ownership: Ownership::new(core.is_in_host()),
+            place: config.driver.fpga,
             core,
             machine,
-            moved_at: 0,
-            watchdog: config.watchdog,
+            progress_at: 0,
+            patience,
             stats_from: StatsBase::default(),
             stop: Arc::default(),
             watcher: None,
@@ -198,6 +214,23 @@ impl System {
         Ok(data)
     }
 
+    /// What reads in the address space of the session where nobody has written: zeros, or what
+    /// [`Config::poison`] puts there.
+    #[must_use]
+    pub fn unwritten(&self, address: u64, bytes: usize) -> Vec<u8> {
+        let session = self.session.as_ref();
+        let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
+        let mut data = Vec::with_capacity(bytes);
+        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+            let mut piece = vec![0; bytes as usize];
+            if let Some(ssd) = self.machine.ssds.get(drive) {
+                ssd.medium().unwritten(at, &mut piece);
+            }
+            data.append(&mut piece);
+        }
+        data
+    }
+
     /// Puts bytes into the address space of the session as if they had always been there.
     ///
     /// # Errors
@@ -258,14 +291,9 @@ impl System {
         self.watcher = Some(Box::new(watcher));
     }
 
-    /// Cycles without movement after which a run gives up.
-    pub fn set_watchdog(&mut self, cycles: u64) {
-        self.watchdog = cycles;
-    }
-
     /// Queues a write for the user's stream; returns its number.
     pub fn submit_write(&mut self, write: Write) -> u64 {
-        self.moved_at = self.core.cycle;
+        self.progress_at = self.core.cycle;
         self.core.submit_write(write)
     }
 
@@ -283,7 +311,7 @@ impl System {
 
     /// Queues a read for the user's stream; returns its number.
     pub fn submit_read(&mut self, read: Read) -> u64 {
-        self.moved_at = self.core.cycle;
+        self.progress_at = self.core.cycle;
         self.core.submit_read(read)
     }
 
@@ -306,7 +334,7 @@ impl System {
     /// Runs until every transaction has ended.
     ///
     /// # Errors
-    /// [`Error::Stuck`] when nothing moves, [`Error::Interrupted`] when the stop flag is set,
+    /// [`Error::Stuck`] when there is no progress, [`Error::Interrupted`] when the stop flag is set,
     /// [`Error::Protocol`] and [`Error::Assertion`] when the RTL misbehaves. Statistics are valid
     /// in each case.
     pub fn run(&mut self) -> Result<()> {
@@ -318,7 +346,7 @@ impl System {
     /// # Errors
     /// As [`System::run`].
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool) -> Result<()> {
-        self.moved_at = self.core.cycle;
+        self.progress_at = self.core.cycle;
         while !done(self) {
             self.step()?;
             if self.core.cycle.is_multiple_of(LOOK_EVERY) {
@@ -343,7 +371,7 @@ impl System {
         for _ in 0..cycles {
             self.step()?;
             if self.core.cycle.is_multiple_of(LOOK_EVERY) {
-                self.moved_at = self.core.cycle;
+                self.progress_at = self.core.cycle;
                 self.look()?;
             }
         }
@@ -359,15 +387,84 @@ impl System {
         let Self { core, machine, .. } = self;
         let cycle = core.cycle;
         machine.now += core.period;
-        let moved = core.step(machine.now, &mut machine.fabric)?;
-        let happened = machine.settle(|now, fabric| core.bridge.drain(now, fabric));
-        if moved || happened {
-            self.moved_at = cycle;
+        if core.step(machine.now, &mut machine.fabric)? {
+            self.progress_at = cycle;
+        }
+        if let Some(memory) = &mut core.memory {
+            for access in memory.accesses.drain(..) {
+                self.ownership.access(cycle, access)?;
+            }
+        }
+        machine.settle(|now, fabric| core.bridge.drain(now, fabric));
+        if !(core.bridge.completed.is_empty() && machine.page_events.is_empty()) {
+            self.follow_pages(cycle)?;
         }
         Ok(())
     }
 
-    /// Looks at the stop flag and the watchdog, and tells progress.
+    /// Commands have been taken up or completed: their pages change hands.
+    fn follow_pages(&mut self, cycle: u64) -> Result<()> {
+        for (drive, cqe) in std::mem::take(&mut self.core.bridge.completed) {
+            let freed = self.ownership.complete((drive, cqe.cid));
+            // What has been read by the drive is of no use any more; a command that failed is sent
+            // again.
+            if self.machine.poison && cqe.status.is_success() {
+                for piece in freed.iter().filter(|piece| !piece.fills) {
+                    self.poison(piece)?;
+                }
+            }
+        }
+        for (drive, event) in std::mem::take(&mut self.machine.page_events) {
+            let PageEvent::Named {
+                cid,
+                fills,
+                address,
+                bytes,
+            } = event
+            else {
+                self.ownership.forget(drive);
+                continue;
+            };
+            let Some(address) = self.payload(address) else {
+                continue;
+            };
+            let piece = Piece {
+                address,
+                bytes,
+                fills,
+            };
+            self.ownership.name(cycle, (drive, cid), piece)?;
+            if self.machine.poison && fills && !self.core.is_in_host() {
+                self.poison(&piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where payload at a bus address lies, as the memory's own port has it.
+    fn payload(&self, address: u64) -> Option<u64> {
+        if self.core.is_in_host() {
+            return Some(address);
+        }
+        let at = self.core.bridge.payload(address)?;
+        if self.core.memory.is_none() {
+            return Some(at);
+        }
+        match at.checked_sub(window::DRAM_BUFFER_BYTES) {
+            None => self.place.dram_write.checked_add(at),
+            Some(at) => self.place.dram_read.checked_add(at),
+        }
+    }
+
+    fn poison(&mut self, piece: &Piece) -> Result<()> {
+        if self.core.is_in_host() {
+            poison(&mut self.machine.host, piece.address, piece.bytes);
+            return Ok(());
+        }
+        self.core.poison(piece.address, piece.bytes)
+    }
+
+    /// Looks at the stop flag, tells how far the run is, and ends it where it is stuck.
     fn look(&mut self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -376,16 +473,14 @@ impl System {
         if let Some(watcher) = &mut self.watcher {
             watcher(&snapshot);
         }
-        let idle = self.core.cycle - self.moved_at;
-        // While the drive has something to do by itself (it senses its flash, say), all is well; but
-        // not for ever. A network may be silent as long as it likes.
+        // A drive that senses its flash, a source or a network that is silent: these go on by
+        // themselves.
         let network = self.network().and_then(Network::due);
-        let patience = match (self.machine.next_event(), network) {
-            (None, None) => self.watchdog,
-            (_, None) => self.watchdog.saturating_mul(50),
-            (_, Some(_)) => u64::MAX,
-        };
-        if idle > patience {
+        if self.machine.is_working() || self.core.is_starving() || network.is_some() {
+            self.progress_at = self.core.cycle;
+        }
+        let idle = self.core.cycle - self.progress_at;
+        if idle > self.patience {
             return Err(Error::Stuck {
                 cycle: self.core.cycle,
                 idle,
@@ -398,7 +493,12 @@ impl System {
     /// What a run waits for, in words.
     #[must_use]
     pub fn waiting(&self) -> String {
-        self.core.waiting()
+        let mut text = self.core.waiting();
+        for drive in self.machine.waiting(self.core.period) {
+            text += "; ";
+            text += &drive;
+        }
+        text
     }
 
     /// How far the run is.
@@ -470,6 +570,7 @@ impl System {
     pub fn reset(&mut self, cycles: u64) -> Result<()> {
         let Machine { now, fabric, .. } = &mut self.machine;
         self.core.reset(now, fabric, cycles)?;
+        self.ownership.access(self.core.cycle, Access::Reset)?;
         self.core.bridge.base = self.machine.bar(FPGA).map_or(0, |range| range.start);
         Ok(())
     }
@@ -555,6 +656,24 @@ impl Host for System {
 }
 
 impl_bus!(System);
+
+/// Drives without a file get a medium whose unwritten bytes are a pattern of their own. The last one's
+/// is the sum of the others where it has their parity, as if all of it had been written.
+fn poison_media(drives: &mut [Drive], parity: bool) {
+    let last = drives.len().saturating_sub(1);
+    for (number, drive) in drives.iter_mut().enumerate() {
+        let own = number as u8;
+        let pattern = if parity && number == last {
+            0..own
+        } else {
+            own..own + 1
+        };
+        let bytes = drive.profile.bytes();
+        drive
+            .medium
+            .get_or_insert_with(|| Medium::poisoned(bytes, Poison::Medium(pattern)));
+    }
+}
 
 fn carrier(error: Error) -> BusError {
     BusError::Carrier {

@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 use forebay_model::{Completion, Fabric, Time};
 use forebay_rtl::{Model, PortHandle};
 
-use crate::config::Stalls;
+use crate::config::{Stall, Stalls};
 use crate::dma::Dma;
 use crate::dram::Board;
 use crate::error::{Error, Result};
 use crate::held::Held;
+use crate::ownership::Access;
 use crate::pins::Window;
 use crate::stall::Pauser;
 
@@ -24,6 +25,8 @@ const NAMES: [&str; 3] = [
     "memory write data",
     "memory read address",
 ];
+/// Every second one, at random.
+const HALF: Stall = Stall::new(0.5, 1);
 /// RRESP and BRESP of what was refused.
 const SLVERR: u64 = 2;
 
@@ -64,8 +67,11 @@ impl Loaded {
 
 /// A read burst whose data are on their way.
 struct Reading {
+    address: u64,
     beats: Vec<Loaded>,
     next: usize,
+    /// Its data are those of the moment in which they leave, not of that in which it was accepted.
+    late: bool,
 }
 
 /// What is behind the port.
@@ -100,16 +106,25 @@ pub(crate) struct Target {
     /// Number of the read at the front of `reads`.
     first_read: u64,
     pauses: [Pauser; 5],
+    /// Which reads of on-board DRAM have the data of the moment in which they leave.
+    late: Pauser,
     ready: [bool; 3],
     valid: [bool; 2],
     held: [Held; 3],
     /// Beats written and read.
     pub beats: [u64; 2],
+    /// Bursts that began or ended in the last cycle.
+    pub accesses: Vec<Access>,
+    /// An address of a read, and of a write, stands at the port and was told already.
+    announced: [bool; 2],
 }
 
 impl Target {
     pub fn new(pins: Window, behind: Behind, stalls: &Stalls, seed: u64) -> Self {
-        let pauses = [64, 65, 66, 67, 68].map(|port| Pauser::new(stalls.dram, seed, port));
+        let [request, answer] = [stalls.dram, stalls.dram_answer];
+        let pauses = [request, request, request, answer, answer];
+        let mut ports = 64..;
+        let pauses = pauses.map(|stall| Pauser::new(stall, seed, ports.next().unwrap_or(0)));
         let held = [
             Held::new(NAMES[0], [pins.awaddr, pins.awlen]),
             Held::new(NAMES[1], [pins.wdata, pins.wstrb, pins.wlast]),
@@ -122,10 +137,13 @@ impl Target {
             reads: VecDeque::new(),
             first_read: 0,
             pauses,
+            late: Pauser::new(HALF, seed, 70),
             ready: [false; 3],
             valid: [false; 2],
             held,
             beats: [0; 2],
+            accesses: Vec::new(),
+            announced: [false; 2],
         }
     }
 
@@ -133,7 +151,10 @@ impl Target {
         self.writes.is_empty() && self.reads.is_empty()
     }
 
-    pub fn drive(&mut self, model: &mut Model, now: Time, fabric: &Fabric) {
+    pub fn drive(&mut self, model: &mut Model, now: Time, fabric: &mut Fabric) -> Result<()> {
+        if let Behind::Host(dma) = &mut self.behind {
+            dma.step(now, fabric);
+        }
         let pins = &self.pins;
         let [aw, w, ar, b, r] = &mut self.pauses;
         let open = self.writes.iter().any(|write| write.answer.is_none());
@@ -155,11 +176,17 @@ impl Target {
             model.set(pins.bvalid, u64::from(self.valid[0]));
         }
         if !self.valid[1] {
-            if let Some(read) = self.reads.front()
-                && let beat = &read.beats[read.next]
-                && beat.at.is_some_and(|at| at <= now)
+            if let Some(read) = self.reads.front_mut()
+                && read.beats[read.next].at.is_some_and(|at| at <= now)
                 && !r.pauses()
             {
+                if let (true, Behind::Board(board)) = (read.late, &self.behind) {
+                    board
+                        .load(read.address, &mut read.beats)
+                        .map_err(Error::Memory)?;
+                    read.late = false;
+                }
+                let beat = &read.beats[read.next];
                 model.wide_mut(pins.rdata).copy_from_slice(&beat.data);
                 respond(model, pins.rresp, beat.refused);
                 model.set(pins.rlast, u64::from(read.next + 1 == read.beats.len()));
@@ -167,6 +194,7 @@ impl Target {
             }
             model.set(pins.rvalid, u64::from(self.valid[1]));
         }
+        Ok(())
     }
 
     /// Sees what was accepted; true where something moved.
@@ -183,9 +211,13 @@ impl Target {
             held.watch(model, valid[n], self.ready[n], cycle)?;
         }
         let mut moved = false;
+        self.accesses.clear();
+        self.announce(model, false, valid[2], self.ready[2]);
+        self.announce(model, true, valid[0], self.ready[0]);
         if self.valid[0] && model.is_set(pins.bready) {
             self.valid[0] = false;
             moved = true;
+            self.accesses.push(Access::Ended { write: true });
             if let Some(write) = self.writes.pop_front()
                 && let Behind::Board(board) = &mut self.behind
             {
@@ -201,6 +233,7 @@ impl Target {
                 if read.next == read.beats.len() {
                     self.reads.pop_front();
                     self.first_read += 1;
+                    self.accesses.push(Access::Ended { write: false });
                 }
             }
         }
@@ -228,9 +261,30 @@ impl Target {
                     dma.read(now, fabric, number, address, beats)
                 }
             };
-            self.reads.push_back(Reading { beats, next: 0 });
+            self.reads.push_back(Reading {
+                address,
+                beats,
+                next: 0,
+                late: self.late.pauses(),
+            });
         }
         Ok(moved)
+    }
+
+    /// Tells of an address as soon as it is valid: from then on it stands, however long the port
+    /// pauses.
+    fn announce(&mut self, model: &Model, write: bool, valid: bool, ready: bool) {
+        let address = if write {
+            self.pins.awaddr
+        } else {
+            self.pins.araddr
+        };
+        let announced = &mut self.announced[usize::from(write)];
+        if valid && !*announced {
+            let address = model.get(address);
+            self.accesses.push(Access::Begun { write, address });
+        }
+        *announced = valid && !ready;
     }
 
     fn take_beat(
@@ -279,7 +333,7 @@ impl Target {
         let data = completion.result.unwrap_or_default();
         let mut words = data.chunks_exact(BEAT as usize);
         for beat in &mut read.beats[piece.beats] {
-            beat.at = Some(now);
+            beat.at = Some(now + piece.late);
             match words.next() {
                 Some(word) => beat.data.copy_from_slice(word),
                 None => beat.refused = true,
@@ -319,11 +373,15 @@ impl Target {
         for pin in [awready, wready, bvalid, arready, rvalid] {
             model.set(pin, 0);
         }
+        if let Behind::Host(dma) = &mut self.behind {
+            dma.reset();
+        }
         self.writes.clear();
         self.first_read += self.reads.len() as u64;
         self.reads.clear();
         self.ready = [false; 3];
         self.valid = [false; 2];
+        self.announced = [false; 2];
         for held in &mut self.held {
             held.reset();
         }

@@ -61,7 +61,7 @@ pub(crate) struct WindowPort {
     w_beat: u32,
     /// Bursts ever asked for, sent whole, and answered.
     pub asked: u64,
-    sent: u64,
+    pub sent: u64,
     pub answered: u64,
     b_ready: bool,
 

@@ -128,7 +128,7 @@ impl Writes {
     }
 
     /// The next beat has not come yet. An address goes ahead of its data.
-    fn starves(&self) -> bool {
+    pub fn starves(&self) -> bool {
         let (Some(fifo), Some(sending)) = (&self.fifo, self.queue.front()) else {
             return false;
         };

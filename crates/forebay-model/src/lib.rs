@@ -29,6 +29,7 @@ mod host;
 mod medium;
 pub mod net;
 pub mod pci;
+mod poison;
 pub mod profile;
 pub mod ssd;
 
@@ -39,8 +40,9 @@ pub use fabric::{
 };
 pub use host::HostMemory;
 pub use medium::Medium;
+pub use poison::Poison;
 pub use profile::{FabricProfile, Profile, SsdProfile};
-pub use ssd::{Fault, FaultAction, FaultPlan, History, Pages, Ssd, Trigger};
+pub use ssd::{Fault, FaultAction, FaultPlan, History, PageEvent, Pages, Ssd, Trigger};
 
 /// A point in simulated time, or a span of it: picoseconds.
 pub type Time = u64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a drive stores: a sparse file, or sparse pages in memory.
 
-use crate::ModelError;
+use crate::{ModelError, Poison};
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,19 +15,30 @@ const PAGE: u64 = 4096;
 const BLOCK_PAGES: u64 = 512;
 
 type Page = Box<[u8; PAGE as usize]>;
-type Block = Box<[Option<Page>; BLOCK_PAGES as usize]>;
+type Block = Box<[Slot<Page>; BLOCK_PAGES as usize]>;
 
-/// The medium of a drive. What was never written reads as zeros and takes no room.
+/// A page or a block of pages in memory.
+#[derive(Debug)]
+enum Slot<T> {
+    /// Nobody has written it.
+    Unwritten,
+    /// It was made zero.
+    Zeros,
+    Written(T),
+}
+
+/// The medium of a drive. What was never written reads as zeros, or as [`Poison`], and takes no room.
 #[derive(Debug)]
 pub struct Medium {
     len: u64,
+    poison: Poison,
     store: Store,
 }
 
 #[derive(Debug)]
 enum Store {
     /// A table of blocks of pages: found by two index steps, without hashing.
-    Memory(Vec<Option<Block>>),
+    Memory(Vec<Slot<Block>>),
     /// From this byte of it on.
     File { file: File, start: u64 },
 }
@@ -35,8 +46,15 @@ enum Store {
 impl Medium {
     /// A medium in memory, gone with the process.
     pub fn in_memory(len: u64) -> Self {
+        Self::poisoned(len, Poison::Zeros)
+    }
+
+    /// A medium in memory that reads as this pattern where nobody has written. Ranges that are made
+    /// zero read as zeros.
+    pub fn poisoned(len: u64, poison: Poison) -> Self {
         Self {
             len,
+            poison,
             store: Store::Memory(Vec::new()),
         }
     }
@@ -83,6 +101,7 @@ impl Medium {
     pub fn in_part_of(file: File, start: u64, len: u64) -> Self {
         Self {
             len,
+            poison: Poison::Zeros,
             store: Store::File { file, start },
         }
     }
@@ -108,15 +127,19 @@ impl Medium {
                 let at = offset % PAGE;
                 if at + len as u64 <= PAGE {
                     // One page at most: no zeroing ahead of the copy.
-                    return Ok(match page(blocks, offset / PAGE) {
-                        Some(page) => page[at as usize..at as usize + len].into(),
-                        None => vec![0; len].into(),
-                    });
+                    if let Slot::Written(page) = page(blocks, offset / PAGE) {
+                        return Ok(page[at as usize..at as usize + len].into());
+                    }
                 }
                 let mut data = vec![0; len];
                 for (place, within, number) in pieces(offset, len) {
-                    if let Some(page) = page(blocks, number) {
-                        data[place].copy_from_slice(&page[within]);
+                    match page(blocks, number) {
+                        Slot::Written(page) => data[place].copy_from_slice(&page[within]),
+                        Slot::Unwritten => {
+                            let at = number * PAGE + within.start as u64;
+                            self.poison.fill(at, &mut data[place]);
+                        }
+                        Slot::Zeros => {}
                     }
                 }
                 Ok(data.into())
@@ -138,10 +161,8 @@ impl Medium {
         match &mut self.store {
             Store::Memory(blocks) => {
                 for (place, within, number) in pieces(offset, data.len()) {
-                    match page_mut(blocks, number) {
-                        Some(page) => page[within].copy_from_slice(&data[place]),
-                        None => return Err(io::ErrorKind::OutOfMemory.into()),
-                    }
+                    let page = page_mut(blocks, number, &self.poison);
+                    page[within].copy_from_slice(&data[place]);
                 }
                 Ok(())
             }
@@ -157,7 +178,13 @@ impl Medium {
         let len = range.end.saturating_sub(range.start);
         self.check(range.start, len)?;
         match &mut self.store {
-            Store::Memory(blocks) => zero_pages(blocks, range),
+            Store::Memory(blocks) => {
+                // Without a pattern, what lies past the table is zero already.
+                if self.poison != Poison::Zeros {
+                    reach(blocks, range.end.div_ceil(PAGE * BLOCK_PAGES));
+                }
+                zero_pages(blocks, range, &self.poison);
+            }
             Store::File { .. } if len == 0 => {}
             Store::File { file, start } => {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -168,6 +195,11 @@ impl Medium {
             }
         }
         Ok(())
+    }
+
+    /// What it reads as from this offset on where nobody has written it.
+    pub fn unwritten(&self, offset: u64, into: &mut [u8]) {
+        self.poison.fill(offset, into);
     }
 
     fn check(&self, offset: u64, len: u64) -> io::Result<()> {
@@ -194,30 +226,39 @@ fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (Range<usize>, Range<
     })
 }
 
-/// Zeroes a range in memory. It may be the whole medium: blocks that do not exist are skipped.
-fn zero_pages(blocks: &mut [Option<Block>], range: Range<u64>) {
+/// Zeroes a range in memory. It may be the whole medium: whole blocks are forgotten.
+fn zero_pages(blocks: &mut [Slot<Block>], range: Range<u64>, poison: &Poison) {
+    const BLOCK: u64 = BLOCK_PAGES * PAGE;
+    let plain = *poison == Poison::Zeros;
     let mut at = range.start;
     while at < range.end {
-        let index = at / PAGE / BLOCK_PAGES;
-        let Some(slot) = usize::try_from(index)
-            .ok()
-            .and_then(|index| blocks.get_mut(index))
-        else {
+        let Some(slot) = blocks.get_mut((at / BLOCK) as usize) else {
             return;
         };
-        let block_end = (index + 1) * BLOCK_PAGES * PAGE;
-        let Some(block) = slot else {
-            at = block_end;
-            continue;
+        let end = range.end.min((at / BLOCK + 1) * BLOCK);
+        let zero = match slot {
+            Slot::Unwritten => plain,
+            Slot::Zeros => true,
+            Slot::Written(_) => false,
         };
-        let end = range.end.min(at / PAGE * PAGE + PAGE);
-        let page = &mut block[(at / PAGE % BLOCK_PAGES) as usize];
-        if end - at == PAGE {
-            *page = None;
-        } else if let Some(page) = page {
-            page[(at % PAGE) as usize..][..(end - at) as usize].fill(0);
+        if zero || end - at == BLOCK {
+            *slot = Slot::Zeros;
+            at = end;
+            continue;
         }
-        at = end;
+        let block = slot.block();
+        while at < end {
+            let page_end = end.min((at / PAGE + 1) * PAGE);
+            let page = &mut block[(at / PAGE % BLOCK_PAGES) as usize];
+            if page_end - at == PAGE {
+                *page = Slot::Zeros;
+            } else {
+                let first = at / PAGE * PAGE;
+                page.bytes(first, poison)[(at - first) as usize..(page_end - first) as usize]
+                    .fill(0);
+            }
+            at = page_end;
+        }
     }
 }
 
@@ -233,19 +274,54 @@ fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
     Ok(())
 }
 
-fn page(blocks: &[Option<Block>], number: u64) -> Option<&Page> {
-    let block = blocks.get((number / BLOCK_PAGES) as usize)?.as_ref()?;
-    block[(number % BLOCK_PAGES) as usize].as_ref()
+impl Slot<Block> {
+    /// The pages of a block, which have to be told apart from now on.
+    fn block(&mut self) -> &mut Block {
+        let pages = match self {
+            Self::Unwritten => Box::new([const { Slot::Unwritten }; BLOCK_PAGES as usize]),
+            Self::Zeros => Box::new([const { Slot::Zeros }; BLOCK_PAGES as usize]),
+            Self::Written(block) => return block,
+        };
+        *self = Self::Written(pages);
+        self.block()
+    }
 }
 
-fn page_mut(blocks: &mut Vec<Option<Block>>, number: u64) -> Option<&mut Page> {
-    let index = usize::try_from(number / BLOCK_PAGES).ok()?;
-    if index >= blocks.len() {
-        blocks.resize_with(index + 1, || None);
+impl Slot<Page> {
+    /// The bytes of the page at this address, to write some of them.
+    fn bytes(&mut self, address: u64, poison: &Poison) -> &mut Page {
+        let mut page = match self {
+            Self::Written(page) => return page,
+            Self::Zeros | Self::Unwritten => Box::new([0; PAGE as usize]),
+        };
+        if matches!(self, Self::Unwritten) {
+            poison.fill(address, &mut page[..]);
+        }
+        *self = Self::Written(page);
+        self.bytes(address, poison)
     }
-    let block = blocks[index].get_or_insert_with(|| Box::new([const { None }; 512]));
-    let slot = &mut block[(number % BLOCK_PAGES) as usize];
-    Some(slot.get_or_insert_with(|| Box::new([0; PAGE as usize])))
+}
+
+fn page(blocks: &[Slot<Block>], number: u64) -> &Slot<Page> {
+    match blocks.get((number / BLOCK_PAGES) as usize) {
+        Some(Slot::Written(block)) => &block[(number % BLOCK_PAGES) as usize],
+        Some(Slot::Zeros) => &Slot::Zeros,
+        Some(Slot::Unwritten) | None => &Slot::Unwritten,
+    }
+}
+
+fn page_mut<'a>(blocks: &'a mut Vec<Slot<Block>>, number: u64, poison: &Poison) -> &'a mut Page {
+    let index = number / BLOCK_PAGES;
+    reach(blocks, index + 1);
+    let block = blocks[index as usize].block();
+    block[(number % BLOCK_PAGES) as usize].bytes(number * PAGE, poison)
+}
+
+/// Makes the table so long at least.
+fn reach(blocks: &mut Vec<Slot<Block>>, len: u64) {
+    if blocks.len() < len as usize {
+        blocks.resize_with(len as usize, || Slot::Unwritten);
+    }
 }
 
 #[cfg(test)]
@@ -277,6 +353,29 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(1 << 41).unwrap();
         behaves(Medium::in_part_of(file, 4096, 1 << 40));
+    }
+
+    #[test]
+    fn poison_is_where_nobody_wrote() {
+        let poison = Poison::Medium(1..2);
+        let mut medium = Medium::poisoned(1 << 40, poison.clone());
+        let pattern = |at: u64, len: usize| {
+            let mut bytes = vec![0; len];
+            poison.fill(at, &mut bytes);
+            bytes
+        };
+        assert_eq!(*medium.read(5003, 9000).unwrap(), pattern(5003, 9000));
+        medium.write(6000, b"here").unwrap();
+        let back = medium.read(4096, 4096).unwrap();
+        assert_eq!(back[..1904], pattern(4096, 1904));
+        assert_eq!(back[1904..1908], *b"here");
+        assert_eq!(back[1908..], pattern(6004, 2188));
+        medium.zero(5000..1 << 22).unwrap();
+        assert_eq!(*medium.read(4096, 904).unwrap(), pattern(4096, 904));
+        assert_eq!(*medium.read(5000, 1 << 20).unwrap(), vec![0; 1 << 20]);
+        assert_eq!(*medium.read(1 << 22, 9).unwrap(), pattern(1 << 22, 9));
+        medium.write(1 << 21, b"again").unwrap();
+        assert_eq!(*medium.read((1 << 21) + 5, 3).unwrap(), [0; 3]);
     }
 
     #[test]

@@ -302,6 +302,20 @@ impl Model {
         }
     }
 
+    /// The bytes of a memory of this name, to be changed beside its own ports: word by word, least
+    /// significant byte first. None where there is no such memory.
+    #[must_use]
+    pub fn memory_mut(&mut self, name: &str) -> Option<&mut [u8]> {
+        let raw = self.raw_memories().into_iter().find(|raw| {
+            // SAFETY: as in `memories`.
+            unsafe { CStr::from_ptr(raw.name) }.to_bytes() == name.as_bytes()
+        })?;
+        let data = NonNull::new(raw.data.cast::<u8>())?;
+        // SAFETY: a live instance, borrowed mutably, whose memory is so many bytes, plain words of
+        // which each value is one.
+        Some(unsafe { std::slice::from_raw_parts_mut(data.as_ptr(), raw.bytes as usize) })
+    }
+
     fn raw_memories(&self) -> Vec<RawMemory> {
         // SAFETY: `RawMemory` is plain data for which all zeros is a value.
         let empty: RawMemory = unsafe { std::mem::zeroed() };

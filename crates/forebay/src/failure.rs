@@ -19,11 +19,15 @@ pub enum Exit {
     BadInput = 2,
     /// It was done, but data differ or a transaction failed.
     BadResult = 3,
-    /// Nothing moved any more.
+    /// A simulation made no progress any more.
     Stuck = 4,
     /// Stopped by Ctrl-C; the report holds what was reached.
     Interrupted = 130,
 }
+
+/// Cycles before and after the last progress that waves of a hang should hold.
+const BEFORE_HANG: u64 = 5_000;
+const AFTER_HANG: u64 = 1_000;
 
 /// Result of a command's parts.
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -66,6 +70,18 @@ impl Failure {
             help: Some("check that the path exists, is readable and the disk has room".into()),
             source: None,
         }
+    }
+
+    /// A simulation that made no progress after a cycle.
+    fn stuck(error: &forebay_cosim::Error, since: u64) -> Self {
+        let from = since.saturating_sub(BEFORE_HANG);
+        let help = format!(
+            "if a drive was told to drop commands, give them up sooner, such as with \
+             --timeout-cycles 100000; else `forebay run` and `forebay bench` record waves with \
+             --wave hang.fst --wave-from {from} --wave-until {}",
+            since + AFTER_HANG
+        );
+        Self::new(Exit::Stuck, error.to_string(), help)
     }
 
     /// The user pressed Ctrl-C.
@@ -165,6 +181,7 @@ impl From<forebay_cosim::Error> for Failure {
     fn from(error: forebay_cosim::Error) -> Self {
         use forebay_cosim::Error as Cosim;
         let (exit, help) = match error {
+            Cosim::Stuck { cycle, idle, .. } => return Self::stuck(&error, cycle - idle),
             Cosim::Rtl(error) => return error.into(),
             Cosim::Model(error) => return error.into(),
             Cosim::Driver(failure) => return failure.into(),
@@ -180,16 +197,15 @@ impl From<forebay_cosim::Error> for Failure {
                 Exit::BadInput,
                 "name a filelist (.f), a folder, or Verilog files with --rtl",
             ),
-            Cosim::Protocol { .. } | Cosim::Assertion { .. } => (
+            Cosim::Protocol { .. } | Cosim::PageInUse { .. } | Cosim::Assertion { .. } => (
                 Exit::BadResult,
                 "this is a defect of the RTL: record waves with --wave FILE.fst --wave-from a \
                  little before this cycle",
             ),
-            Cosim::Stuck { .. } => (
+            Cosim::HostStuck { .. } => (
                 Exit::Stuck,
-                "if the drive was told to drop commands, give them up sooner, such as with \
-                 --timeout-cycles 100000; else record waves with --wave FILE.fst and look at this \
-                 cycle",
+                "if the drive was told to drop commands, so it must be; else report this with the \
+                 command line",
             ),
             Cosim::Data { .. } => (Exit::BadInput, "check the file and the room on its disk"),
             Cosim::Setting { .. } => (Exit::BadInput, "choose another value"),

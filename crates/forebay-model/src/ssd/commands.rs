@@ -3,6 +3,7 @@
 
 use super::fault::FaultAction;
 use super::prp::{PrpWalker, Segment};
+use crate::Time;
 use forebay_spec::nvme::{Sqe, Status};
 
 /// Names a command; it goes stale when the command ends.
@@ -44,6 +45,8 @@ pub(super) enum Transfer {
 pub(super) struct Command {
     pub(super) queue: u16,
     pub(super) sqe: Sqe,
+    /// When it was fetched.
+    pub(super) since: Time,
     pub(super) status: Status,
     pub(super) result: u32,
     pub(super) transfer: Transfer,
@@ -79,7 +82,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    pub(super) fn insert(&mut self, queue: u16, sqe: Sqe) -> CommandRef {
+    pub(super) fn insert(&mut self, now: Time, queue: u16, sqe: Sqe) -> CommandRef {
         self.io += (queue != 0) as u32;
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -92,6 +95,7 @@ impl Commands {
         slot.command = Command {
             queue,
             sqe,
+            since: now,
             segments,
             ..Command::default()
         };
@@ -155,6 +159,19 @@ impl Commands {
             .collect();
         cids.sort_unstable();
         cids
+    }
+
+    /// I/O commands under way, by the time of their fetch.
+    pub(super) fn io_under_way(&self) -> Vec<(Time, Sqe)> {
+        let used = self
+            .slots
+            .iter()
+            .filter(|slot| slot.used && slot.command.queue != 0);
+        let mut all: Vec<_> = used
+            .map(|slot| (slot.command.since, slot.command.sqe))
+            .collect();
+        all.sort_by_key(|(since, _)| *since);
+        all
     }
 
     /// I/O commands under way.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller's life: enabling, readiness, shutdown; and the arrival of commands.
 
-use super::Ssd;
 use super::commands::{CommandRef, ReadUse};
 use super::events::Event;
 use super::feature::Features;
@@ -9,6 +8,7 @@ use super::msix::Msix;
 use super::queues::{CompletionQueue, SubmissionQueue};
 use super::record::RecordEvent;
 use super::registers::Registers;
+use super::{PageEvent, Ssd};
 use crate::{Completion, Fabric, Time};
 use forebay_spec::nvme::regs::{Cc, Csts, Shutdown, ShutdownStatus};
 use forebay_spec::nvme::{Sqe, Status};
@@ -93,6 +93,7 @@ impl Ssd {
         self.submission.fill_with(|| None);
         self.completion.fill_with(|| None);
         self.commands.remove_all(None);
+        self.note_pages(PageEvent::Forgotten);
         self.log.reset();
         self.features = Features::new(&self.profile.controller);
     }
@@ -168,7 +169,7 @@ impl Ssd {
             self.record
                 .push(now, RecordEvent::Fetched { queue, slot, sqe });
             let conflict = !submission.claim(sqe.cid);
-            let at = self.commands.insert(queue, sqe);
+            let at = self.commands.insert(now, queue, sqe);
             if let Some(command) = self.commands.get(at)
                 && conflict
             {

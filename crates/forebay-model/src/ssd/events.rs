@@ -59,16 +59,26 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
+impl Event {
+    /// The drive brings something to its end by this, and does not break down.
+    const fn is_work(self) -> bool {
+        !matches!(self, Self::Fatal | Self::NotReady)
+    }
+}
+
 /// Events by time; those of the same time in the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     heap: BinaryHeap<Entry>,
     made: u64,
+    /// Those that are work.
+    work: usize,
 }
 
 impl EventQueue {
     pub(super) fn push(&mut self, time: Time, event: Event) {
         self.made += 1;
+        self.work += usize::from(event.is_work());
         self.heap.push(Entry {
             time,
             order: self.made,
@@ -81,7 +91,14 @@ impl EventQueue {
         if self.heap.peek()?.time > now {
             return None;
         }
-        self.heap.pop().map(|entry| (entry.time, entry.event))
+        let Entry { time, event, .. } = self.heap.pop()?;
+        self.work -= usize::from(event.is_work());
+        Some((time, event))
+    }
+
+    /// Whether there is any that is work.
+    pub(super) const fn has_work(&self) -> bool {
+        self.work != 0
     }
 
     pub(super) fn next_time(&self) -> Option<Time> {

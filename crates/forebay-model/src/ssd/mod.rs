@@ -32,6 +32,7 @@ mod history;
 mod io;
 mod log_page;
 mod msix;
+mod pages;
 mod pauses;
 mod prp;
 mod queue_admin;
@@ -43,6 +44,7 @@ mod transfer;
 
 pub use fault::{Fault, FaultAction, FaultPlan, Trigger};
 pub use history::{History, Pages};
+pub use pages::PageEvent;
 pub use record::{QueueState, RECORD_EVENTS, Record, RecordEntry, RecordEvent, Verdict};
 
 use crate::pci::{ConfigSpace, Identity, MsixTable};
@@ -52,7 +54,7 @@ use commands::{Commands, Reads};
 use events::{Event, EventQueue};
 use feature::Features;
 use flash::Flash;
-use forebay_spec::nvme::regs;
+use forebay_spec::nvme::{Sqe, regs};
 use forebay_spec::pci;
 use log_page::Log;
 use msix::Msix;
@@ -141,6 +143,7 @@ pub struct Ssd {
     stats: SsdStats,
     record: Record,
     history: Option<History>,
+    page_events: Option<Vec<PageEvent>>,
 }
 
 impl Ssd {
@@ -211,6 +214,7 @@ impl Ssd {
             stats: SsdStats::default(),
             record: Record::default(),
             history: None,
+            page_events: None,
             // 13 digits are left of the field's 20 characters.
             serial: format!("FOREBAY{:04}", seed % 10_000_000_000_000),
             profile: profile.clone(),
@@ -309,6 +313,12 @@ impl Ssd {
         }
     }
 
+    /// Whether it has scheduled a step of a command or of its controller's life: then it will go on
+    /// by itself, however long its flash takes.
+    pub const fn is_working(&self) -> bool {
+        self.events.has_work()
+    }
+
     /// What it has done so far.
     pub const fn stats(&self) -> &SsdStats {
         &self.stats
@@ -342,5 +352,10 @@ impl Ssd {
     /// I/O commands fetched and not yet completed.
     pub fn in_flight(&self) -> u32 {
         self.commands.io_in_flight()
+    }
+
+    /// The same, each with its entry and when it was fetched, the oldest first.
+    pub fn outstanding(&self) -> Vec<(Time, Sqe)> {
+        self.commands.io_under_way()
     }
 }

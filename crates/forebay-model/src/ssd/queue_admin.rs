@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Creating and deleting I/O queues (5.4 to 5.7).
 
-use super::Ssd;
 use super::admin::Outcome;
 use super::queues::{CompletionQueue, SubmissionQueue};
+use super::{PageEvent, Ssd};
 use forebay_spec::nvme::{Cqe, Sqe, Status};
 
 /// Dword 11: the queue is physically contiguous.
@@ -63,6 +63,7 @@ impl Ssd {
             .and_then(Option::take)
             .ok_or(Status::INVALID_QUEUE_ID)?;
         self.commands.remove_all(Some(queue));
+        self.note_pages(PageEvent::Forgotten);
         if let Some(Some(completion)) = self
             .completion
             .get_mut(submission.completion_queue as usize)

@@ -86,6 +86,11 @@ impl Ssd {
         let Some(command) = self.commands.get(at) else {
             return;
         };
+        let fills = matches!(command.transfer, Transfer::FromMedium(_));
+        self.note_piece(fabric, at, fills, segment);
+        let Some(command) = self.commands.get(at) else {
+            return;
+        };
         match &command.transfer {
             Transfer::FromMedium(_) | Transfer::ToMedium(_) if timed => {
                 command.segments.push(segment);

@@ -61,7 +61,8 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 )]
 #[command(
     after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
-                        3 done but data differ or a transaction failed, 130 interrupted; \
+                        3 done but data differ or a transaction failed, \
+                        4 a simulation made no progress any more, 130 interrupted; \
                         of `vm run`, the command's own."
 )]
 pub struct Cli {
@@ -279,7 +280,8 @@ pub struct RunArgs {
     #[arg(long, requires = "write")]
     pub flush: bool,
     /// Pause a port at random: [PORT=]CHANCE[:CYCLES]; ports: all (default), write, response,
-    /// command, read, window-write, window-read, window-answer, doorbell, memory
+    /// command, read, window-write, window-read, window-answer, doorbell, memory, memory-request,
+    /// memory-answer, host
     #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
     pub stall: Vec<StallOption>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the

@@ -229,7 +229,7 @@ impl StallOption {
 
     /// How many times longer a transfer takes through such a port, about.
     pub fn slowdown(&self) -> f64 {
-        1.0 + self.stall.chance * f64::from(self.stall.longest)
+        1.0 + self.stall.chance * f64::from(self.stall.longest) / 2.0
     }
 }
 
@@ -244,7 +244,7 @@ impl fmt::Display for StallOption {
 }
 
 /// Names of the ports that can pause.
-pub const PORTS: [&str; 10] = [
+pub const PORTS: [&str; 13] = [
     "all",
     "write",
     "response",
@@ -255,6 +255,9 @@ pub const PORTS: [&str; 10] = [
     "window-answer",
     "doorbell",
     "memory",
+    "memory-request",
+    "memory-answer",
+    "host",
 ];
 
 /// Longest pause where none is given.
@@ -302,7 +305,13 @@ pub fn stalls(options: &[StallOption]) -> Stalls {
                 "window-read" => &mut stalls.window_read,
                 "window-answer" => &mut stalls.window_answer,
                 "doorbell" => &mut stalls.doorbell,
-                "memory" => &mut stalls.dram,
+                "memory" => {
+                    stalls.dram = option.stall;
+                    &mut stalls.dram_answer
+                }
+                "memory-request" => &mut stalls.dram,
+                "memory-answer" => &mut stalls.dram_answer,
+                "host" => &mut stalls.host,
                 _ => return Stalls::everywhere(option.stall),
             };
             *port = option.stall;

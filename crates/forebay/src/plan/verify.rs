@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use forebay_cosim::{CLOCK_PERIOD, Pace, Write};
+use forebay_cosim::{Pace, Write};
 use forebay_model::{Profile, Time};
 use serde::Serialize;
 
@@ -93,8 +93,6 @@ impl Trial<'_> {
             for drive in &mut config.more_drives {
                 drive.profile = self.profile.ssd.clone();
             }
-            // Between bursts, and while a slow source fills a beat, nothing moves.
-            config.watchdog = config.watchdog.max(2 * LONGEST / CLOCK_PERIOD);
             Ok(())
         })?;
         let bytes = bytes.min(session.namespace()?.bytes());
