@@ -25,6 +25,7 @@ class Built:
     fua: int
     flush: int
     loose: int
+    unordered: int
     reject: int
     last: int
     size: int
@@ -72,7 +73,7 @@ class Pages:
             if left:
                 built = Built(**structs.unpack("command_t", int(dut.command.value)))
                 self.commands.append(built)
-                one = built.reject or built.loose
+                one = built.reject or built.unordered
                 self.held -= 1 if one else (built.length - 1) // self.unit + 1
             free = self.held < self.pages
             await harness.step(dut.clk)

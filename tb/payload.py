@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a top keeps its payload: cocotbext-axi's AxiRam, where that is outside of the RTL."""
+"""Where a top keeps its payload: a memory that answers late, where that is outside of the RTL."""
 
 from __future__ import annotations
 
-from cocotbext.axi import AxiBus, AxiRam
+from cocotbext.axi import AxiBus
 
 import harness
 from forebay import spec
 from forebay import streamer_regs as regs
+from memory import LateRam
 from pieces import Pieces
 from ssd import DATA_WINDOW, Ssd
 
@@ -16,7 +17,7 @@ class Payload:
     """The memory at a top's AXI4 master, if it has one, and the registers that tell of it."""
 
     def __init__(self, dut, ssd: Ssd) -> None:
-        self.ram: AxiRam | None = None
+        self.ram: LateRam | None = None
         self.pieces: Pieces | None = None
         if hasattr(dut, "m_axi_dram_awvalid"):
             self._place(dut, "m_axi_dram", spec.DRAM_WINDOW_BYTES)
@@ -24,11 +25,20 @@ class Payload:
             self.pieces = Pieces(dut)
             self._place(dut, "m_axi_host", self.pieces.span)
             ssd.host = self.ram
+        if self.ram:
+            ssd.spoil = self.spoil
 
     def _place(self, dut, prefix: str, size: int) -> None:
-        self.ram = AxiRam(AxiBus.from_prefix(dut, prefix), dut.clk, dut.rst, size=size)
-        for half in (self.ram.write_if, self.ram.read_if):
-            half.log.setLevel("WARNING")
+        bus = AxiBus.from_prefix(dut, prefix)
+        self.ram = LateRam(bus, dut.clk, dut.rst, size, posted=self.pieces is not None)
+
+    def spoil(self, page: int) -> None:
+        """Overwrite the page at a bus address that a drive has had in an entry."""
+        if self.pieces:
+            self.ram.spoil(page)
+        else:
+            # Reads have the upper half of the data window and the lower one of the memory.
+            self.ram.spoil((page - DATA_WINDOW) ^ spec.DRAM_WINDOW_BYTES // 2)
 
     async def set_up(self, ctrl) -> None:
         """Write the registers that say where the payload is."""

@@ -9,20 +9,24 @@ each with delays of its own, completes out of order, and can be told to misbehav
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import cocotb
 from cocotb.handle import LogicObject
 from cocotb.triggers import Event, Lock
-from cocotbext.axi import AxiLiteBus, AxiLiteSlave, AxiMaster, AxiRam
+from cocotbext.axi import AxiLiteBus, AxiLiteSlave, AxiMaster
 
 import harness
+import memory
 from forebay import spec
 
 PAGE = 4096
 SQ_DOORBELL = 0x9_0000_1008
 CQ_DOORBELL = 0x9_0000_100C
 DATA_WINDOW = 0x40_1000_0000
+MEDIUM_BYTES = 1 << 57
+HOST_LATENCY = 60  # most cycles from a drive to host memory
 NSID = 7
 
 
@@ -97,7 +101,7 @@ OURS = Pins()
 
 
 class Ssd:
-    """The drive; `media` maps page numbers to pages, and pages not there are zero."""
+    """The drive; what nobody has written on its medium is poison."""
 
     def __init__(
         self, dut, *, block: int = 512, entries: int = 64, delay: int = 0, pins: Pins = OURS
@@ -116,8 +120,10 @@ class Ssd:
         self.doorbells.write_if.log.setLevel("WARNING")
         self.doorbells.read_if.log.setLevel("WARNING")
         # Host memory, where the payload is there; the data window then has PRP lists only.
-        self.host: AxiRam | None = None
-        self.media: dict[int, bytearray] = {}
+        self.host: memory.LateRam | None = None
+        # Overwrites a page of the payload, where that is not in the device under test.
+        self.spoil: Callable[[int], None] = lambda page: None
+        self.media = memory.poisoned(MEDIUM_BYTES, b"DISK")
         self.faults = Faults()
         self.commands: list[Command] = []
         self.moved = Event()
@@ -194,6 +200,10 @@ class Ssd:
         length = command.blocks * self.block
         at = command.slba * self.block
         pages = await self._walk(command, length, life)
+        if command.opcode == spec.OPCODE_READ:
+            # Whoever still looks there has another command's data.
+            for page in pages:
+                self.spoil(page)
         moves = []
         for n, page in enumerate(pages):
             part = min(PAGE, length - n * PAGE)
@@ -201,6 +211,9 @@ class Ssd:
             moves.append(cocotb.start_soon(move))
         for move in moves:
             await move
+        if command.opcode == spec.OPCODE_WRITE and life == self.life:
+            for page in pages:
+                self.spoil(page)
 
     async def _walk(self, command: Command, length: int, life: int) -> list[int]:
         """Return the bus address of each page of the transfer (NVMe Base 2.0c 4.1.1).
@@ -237,10 +250,7 @@ class Ssd:
 
     async def _move(self, opcode: int, page: int, at: int, length: int, life: int) -> None:
         if self.host:
-            if opcode == spec.OPCODE_WRITE:
-                self.store(at, self.host.read(page, length))
-            else:
-                self.host.write(page, self.load(at, length))
+            await self._move_in_host(opcode, page, at, length, life)
             return
         offset = self._inside(page)
         assert offset < self.window // 2, "data in the half of PRP lists"
@@ -251,6 +261,19 @@ class Ssd:
         else:
             assert opcode == spec.OPCODE_READ, f"opcode {opcode}"
             await self.data.write(offset, self.load(at, length))
+
+    async def _move_in_host(self, opcode: int, page: int, at: int, length: int, life: int) -> None:
+        """Move a page between host memory and medium, each part of it in a time of its own."""
+        part = random.choice([512, 1024, PAGE])
+        for first in range(0, length, part):
+            await harness.step(self.clk, random.randint(1, HOST_LATENCY))
+            if life != self.life:
+                return
+            count = min(part, length - first)
+            if opcode == spec.OPCODE_WRITE:
+                self.store(at + first, self.host.read(page + first, count))
+            else:
+                self.host.write(page + first, self.load(at + first, count))
 
     async def _post(
         self, cid: int, status: int, life: int, head: int | None = None, wrong_phase: bool = False
@@ -283,15 +306,8 @@ class Ssd:
 
     def store(self, at: int, data: bytes) -> None:
         """Put bytes on the medium."""
-        for n in range(0, len(data), self.block):
-            page, offset = divmod(at + n, PAGE)
-            held = self.media.setdefault(page, bytearray(PAGE))
-            held[offset : offset + self.block] = data[n : n + self.block]
+        self.media.write(at, data)
 
     def load(self, at: int, length: int) -> bytes:
         """Return bytes of the medium."""
-        found = bytearray()
-        while len(found) < length:
-            page, offset = divmod(at + len(found), PAGE)
-            found += self.media.get(page, bytes(PAGE))[offset:]
-        return bytes(found[:length])
+        return self.media.read(at, length)

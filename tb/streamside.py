@@ -68,9 +68,9 @@ class StreamSide:
             await harness.step(self.dut.clk)
         assert self.landed == count
 
-    async def get(self, address: int, beats: int) -> bytes:
-        """Get beats of one page."""
-        dut, first = self.dut, len(self.got)
+    async def request(self, address: int, beats: int) -> None:
+        """Request beats of one page."""
+        dut = self.dut
         for n in range(beats):
             dut.get_valid.value = 1
             dut.get_addr.value = address // 64 + n
@@ -83,8 +83,17 @@ class StreamSide:
                 if ready:
                     break
         dut.get_valid.value = 0
+
+    async def get(self, address: int, beats: int) -> bytes:
+        """Get beats of one page."""
+        first = len(self.got)
+        await self.request(address, beats)
+        return await self.answers(first, beats)
+
+    async def answers(self, first: int, beats: int) -> bytes:
+        """Wait until so many beats have come after the first ones."""
         for _ in range(20_000):
             if len(self.got) - first == beats:
                 break
-            await harness.step(dut.clk)
+            await harness.step(self.dut.clk)
         return b"".join(self.got[first:])

@@ -131,7 +131,13 @@ module fb_buffer_dram #(
   end
 
   localparam int unsigned Bursts = 64;  // that wait to be written, of either side
-  localparam int unsigned SeenBits = 8;  // counts the SSD's bursts, more than can be under way
+  localparam int unsigned Gets = 16;  // that wait to be requested
+  // The SSD's bursts on their way to the memory: one that grows, those that wait, those that it has not
+  // answered, and stages between.
+  localparam int unsigned SsdBursts = Bursts + WritesUnder + 4;
+  // Counts them so that a difference has a sign: of those on their way, or of those stored while Gets
+  // gets are released, one a cycle.
+  localparam int unsigned SeenBits = $clog2(SsdBursts + Gets) + 1;
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
 
   function automatic logic [63:0] memory_address(input logic [WordBits-1:0] word);
@@ -272,46 +278,61 @@ module fb_buffer_dram #(
   );
 
   // ------------------------------------------------------------------------------------------ gets
-  // Each bears how many bursts of the SSD have to be in memory before it.
+  // A get waits for the SSD's bursts before it, and then for its turn. The first wait ends as soon as
+  // its last burst is stored, whether or not the turn has come: no count gets old.
   typedef struct packed {
-    logic [SeenBits-1:0] after;
     logic [WordBits-1:0] addr;
     logic [5:0]          count_m1;
   } get_t;
 
   logic [SeenBits-1:0] seen_q, stored_q;  // the SSD's bursts: begun, and in memory
-  logic get_push, get_same, ask_valid, ask_take, ask_may, get_fifo_ready;
+  logic [SeenBits-1:0] get_after, after, passed;
+  logic get_push, get_same, ask_valid, ask_take, ask_may, get_fifo_ready, after_valid, released;
   logic [4:0] ask_level;
-  get_t get_in, ask;
+  logic [4:0] released_q;  // gets that wait for their turn alone
+  get_t ask;
 
   assign get_ready = get_fifo_ready;
-  assign get_push = get_valid && get_ready && get_first;
-  assign get_same = ssd_open_addr[WordBits-1:6] == get_addr[WordBits-1:6];
-  assign get_in = '{
-          after: seen_q - SeenBits'(ssd_open && !get_same),
-          addr: get_addr,
-          count_m1: 6'(get_count - 7'd1)
-      };
+  assign get_push  = get_valid && get_ready && get_first;
+  assign get_same  = ssd_open_addr[WordBits-1:6] == get_addr[WordBits-1:6];
+  assign get_after = seen_q - SeenBits'(ssd_open && !get_same);
   assign ssd_flush = get_push && ssd_open && get_same;
 
   fb_common_fifo #(
       .Width($bits(get_t)),
-      .Depth(16)
+      .Depth(Gets)
   ) u_gets (
       .clk,
       .rst,
       .s_valid(get_push),
       .s_ready(get_fifo_ready),
-      .s_data (get_in),
+      .s_data ({get_addr, 6'(get_count - 7'd1)}),
       .m_valid(ask_valid),
       .m_ready(ask_take),
       .m_data (ask),
       .level  (ask_level)
   );
 
-  // Whether all bursts before it are stored; a cycle late, which a burst that is stored can be.
-  logic [SeenBits-1:0] ahead_of;
-  assign ahead_of = stored_q - ask.after;
+  // Of those that wait for bursts: the last one. As many as there are gets have room.
+  fb_common_fifo #(
+      .Width(SeenBits),
+      .Depth(Gets)
+  ) u_afters (
+      .clk,
+      .rst,
+      .s_valid(get_push),
+      .s_ready(),
+      .s_data (get_after),
+      .m_valid(after_valid),
+      .m_ready(released),
+      .m_data (after),
+      .level  ()
+  );
+
+  // A cycle late, which a burst that is stored can be.
+  assign passed   = stored_q - after;
+  assign released = after_valid && !passed[SeenBits-1];
+  always_ff @(posedge clk) released_q <= rst ? '0 : released_q + 5'(released) - 5'(ask_take);
 
   // ------------------------------------------------------------------------------------------ turns
   logic may_read, may_write, read_goes, write_goes, read_waits, write_waits;
@@ -437,7 +458,7 @@ module fb_buffer_dram #(
   logic pick_fetch, last_fetch_q, read_ready;
   logic [4:0] gets_asked_q;
 
-  assign ask_may = ask_valid && !ahead_of[SeenBits-1] && !spoils;
+  assign ask_may = (released || released_q != '0) && !spoils;
   assign pick_fetch = fetch_valid && (!ask_may || !last_fetch_q);
   assign read_goes = may_read && read_waits && read_ready;
   assign fetch_take = read_goes && pick_fetch;
@@ -485,6 +506,20 @@ module fb_buffer_dram #(
 
   always_ff @(posedge clk)
     quiet <= puts_rest && puts_under_q == '0 && !ask_valid && !get_push && gets_asked_q == '0;
+
+`ifndef SYNTHESIS
+  // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      a_bursts_counted :
+      assert (seen_q - stored_q <= SeenBits'(SsdBursts))
+      else $error("fb_buffer_dram (%m): more of the SSD's bursts under way than are counted");
+      a_no_count_is_old :
+      assert (!released || passed <= SeenBits'(Gets))
+      else $error("fb_buffer_dram (%m): a get was not released when its last burst was stored");
+    end
+  end
+`endif
 
   logic unused;
   assign unused = &{1'b0, ask_level, ssd_open_addr[5:0], word_side.mark, word_side.page, 1'b0};

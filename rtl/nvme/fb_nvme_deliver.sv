@@ -2,18 +2,23 @@
 //
 // Read path, second half: from the buffer to the user's stream.
 //
-// Deliveries come in order from retirement and leave as beats; a page is freed when its last beat
-// has been read out of memory. TKEEP is exact on the last beat of a read. A failed read ends with
-// one beat without data: TLAST, TUSER, TKEEP zero, and the error code in TDATA[7:0].
+// Deliveries come in order from retirement and leave as beats. TKEEP is exact on the last beat of a
+// read. A failed read ends with one beat without data: TLAST, TUSER, TKEEP zero, and the error code
+// in TDATA[7:0].
 //
-// Beats are asked for one by one, and their answers come in order, whenever they come: each has a
-// place in a FIFO. On the first beat of a page the memory is told how many of it will follow; with
+// Beats are requested one by one, and their answers come in order, however late: each has a place in
+// a FIFO. With the first beat of a page the memory is told how many of it will follow; with
 // WholePages, all of these have a place then.
+//
+// A unit is freed when the answer to its last beat is here, not when that beat is requested: until
+// then the memory may still have to read it, and a freed unit is soon overwritten. What the requests
+// sent so far will free waits in a queue, each entry for its number of answers.
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out.
 // Latency: that of the memory + 2 cycles from a delivery to its first beat.
 // Throughput: 64 bytes a cycle, none lost between deliveries.
 // 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
 // has under way.
+// Limits: answers of at most FifoDepth, and 64, units and muted deliveries are awaited.
 //
 // Does not implement: any choice of what comes next.
 
@@ -70,7 +75,8 @@ module fb_nvme_deliver
   end
 
   localparam int unsigned CreditBits = $clog2(FifoDepth) + 1;
-  localparam logic [7:0] UnitMask = 8'((1 << UnitBits) - 1);
+  localparam int unsigned UnitBeatBits = UnitBits + BEAT_BITS;
+  localparam int unsigned FreeDepth = (FifoDepth < PageBeats) ? FifoDepth : PageBeats;
 
   // What goes with a beat besides its data.
   typedef struct packed {
@@ -101,37 +107,69 @@ module fb_nvme_deliver
 
   logic [ SIZE_BITS-7:0] beat_q;
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
-  logic sends, send, final_beat, final_page, pop, room, mend;
+  logic sends, send, final_beat, final_page, pop, room, mend, free_ready;
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
-  assign sends = job_valid && !job.mute && room;
+  assign sends = job_valid && !job.mute && room && free_ready;
   assign send = sends && get_ready;
   assign final_beat = job.fail || beat_q == job.size[SIZE_BITS-1:6];
-  assign job_done = job_valid && (job.mute || (send && final_beat));
+  assign job_done = job_valid && (job.mute ? free_ready : send && final_beat);
 
   // A beat without data has a word as well: what the memory says there is not looked at.
-  assign get_valid = sends || mend;
+  assign get_valid = sends;
   assign get_addr = {
-    job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6] >> UnitBits), (UnitBits + BEAT_BITS)'(beat_q)
+    job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6] >> UnitBits), UnitBeatBits'(beat_q)
   };
   assign final_page = beat_q[SIZE_BITS-7:6] == job.size[SIZE_BITS-1:12];
   assign get_first = beat_q[BEAT_BITS-1:0] == '0;
-  assign get_count = (job.fail || !job_valid) ? (BEAT_BITS + 1)'(1) :
+  assign get_count = job.fail ? (BEAT_BITS + 1)'(1) :
       final_page ? {1'b0, job.size[11:6]} + 1'b1 : (BEAT_BITS + 1)'(PageBeats);
 
-  // Units are freed one by one as they are read out, all at once where nothing is sent.
+  // What is to be freed, and after how many more answers: each unit by itself as its last beat is
+  // requested, all units at once where nothing of them is sent.
+  typedef struct packed {
+    logic [UnitBeatBits:0] answers;
+    logic [8:0]            units;
+  } free_t;
+
+  logic unit_ends, free_valid, free_due;
+  free_t free, oldest;
+  logic [8:0] job_units;
+  assign unit_ends = send && (final_beat || beat_q[UnitBeatBits-1:0] == '1);
+  assign job_units = {1'b0, job.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
+  assign free.answers = job.mute ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
+  assign free.units = job.keep ? 9'd0 : (job.mute || job.fail) ? job_units : 9'd1;
+
+  fb_common_fifo #(
+      .Width($bits(free_t)),
+      .Depth(FreeDepth)
+  ) u_frees (
+      .clk,
+      .rst(restart),
+      .s_valid(unit_ends || (job_done && job.mute)),
+      .s_ready(free_ready),
+      .s_data(free),
+      .m_valid(free_valid),
+      .m_ready(free_due),
+      .m_data(oldest),
+      .level()
+  );
+
+  // Answers that no entry has used yet. The oldest entry leaves in the cycle after its last answer,
+  // so there are never more than those of a unit, and one for each entry that left meanwhile.
+  logic [UnitBeatBits+1:0] answers_q;
+  assign free_due = free_valid && answers_q >= {1'b0, oldest.answers};
   always_ff @(posedge clk) begin
-    if (job.mute || job.fail) begin
-      free_step  <= job_done && !job.keep && !restart;
-      free_count <= {1'b0, job.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
-    end else begin
-      free_step  <= send && !job.keep && !restart && (final_beat ||
-          (beat_q[5:0] == '1 && (beat_q[SIZE_BITS-7:6] & UnitMask) == UnitMask));
-      free_count <= 9'd1;
-    end
+    if (restart) answers_q <= '0;
+    else
+      answers_q <= answers_q + (UnitBeatBits + 2)'(got_valid) -
+          (free_due ? {1'b0, oldest.answers} : '0);
+    free_step  <= free_due && oldest.units != '0 && !restart;
+    free_count <= oldest.units;
   end
 
-  // A read that was cut in two by a restart gets an end, before anything else is sent.
+  // A read that was cut in two by a restart gets an end, before anything else is sent: a beat that the
+  // memory is not asked for. Nothing is under way then.
   logic inside_q, torn_q;
   assign mend = torn_q && !restart;
   always_ff @(posedge clk) begin
@@ -183,7 +221,7 @@ module fb_nvme_deliver
     ) u_beats (
         .clk,
         .rst(restart),
-        .s_valid(got_valid),
+        .s_valid(got_valid || mend),
         .s_ready(),
         .s_data({got_error, got_data}),
         .m_valid(m_axis_rd_tvalid),
@@ -212,7 +250,7 @@ module fb_nvme_deliver
     ) u_beats (
         .clk,
         .rst(restart),
-        .s_valid(got_valid),
+        .s_valid(got_valid || mend),
         .s_ready(),
         .s_data({got_error, got_data}),
         .m_valid(m_axis_rd_tvalid),
@@ -242,7 +280,8 @@ module fb_nvme_deliver
   assign m_axis_rd_tlast = out_side.last;
   assign m_axis_rd_tuser = fail;
   assign m_axis_rd_tid = out_side.tag;
-  assign empty = !job_valid && credits_q == CreditBits'(FifoDepth);
+  assign empty = !job_valid && !free_valid && !free_step &&
+      credits_q == CreditBits'(FifoDepth);
 
   fb_axis_check #(
       .Width(DATA_BITS + $bits(side_t) + 1),

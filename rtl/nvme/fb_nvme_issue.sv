@@ -249,7 +249,7 @@ module fb_nvme_issue
   assign spared = away && cfg.degraded && wr_go && !halted_q;
   assign turned_away = command.reject ? halted_q && command.flush : halted_q || away;
   assign verdict = spared ? ERR_OK : away ? ERR_OFFLINE : ERR_HALTED;
-  assign extra_pages = command.loose ? 8'd0 : command.size[SIZE_BITS-1:12];
+  assign extra_pages = command.unordered ? 8'd0 : command.size[SIZE_BITS-1:12];
   // What is chosen here is written into the wide tables one cycle later: nobody looks there sooner.
   always_ff @(posedge clk) begin
     ledger_we <= go && !rst;
@@ -259,7 +259,7 @@ module fb_nvme_issue
     ledger_entry <= '{
         drive: command.drive,
         flush: command.flush && (!turned_away || spared),
-        loose: command.loose,
+        unordered: command.unordered,
         reject: command.reject || turned_away,
         last: command.last,
         size: turned_away ? {command.size[SIZE_BITS-1:12], 4'd0, verdict} : command.size

@@ -56,22 +56,23 @@ package fb_nvme_pkg;
   // A command as the write and read paths build it. A rejected one goes no further than the
   // ledger: it holds the place of its transaction's answer, with the error code in `size`.
   typedef struct packed {
-    logic [DRIVE_BITS-1:0]  drive;   // 0 until fb_nvme_stripe has found it
-    logic [SECTOR_BITS-1:0] sector;  // of the array, then of the drive
-    logic [PAGE_BITS-1:0]   page;    // first page in the buffer; the others follow it
+    logic [DRIVE_BITS-1:0]  drive;      // 0 until fb_nvme_stripe has found it
+    logic [SECTOR_BITS-1:0] sector;     // of the array, then of the drive
+    logic [PAGE_BITS-1:0]   page;       // first page in the buffer; the others follow it
     logic                   fua;
-    logic                   flush;   // a flush follows when the transaction is stored
-    logic                   loose;   // an unordered read; its tag is in size[19:12]
+    logic                   flush;      // a flush follows when the transaction is stored
+    logic                   loose;      // a read that may be delivered out of turn
+    logic                   unordered;  // a read of one page at most; its tag is in size[19:12]
     logic                   reject;
-    logic                   last;    // ends its transaction
-    logic [SIZE_BITS-1:0]   size;    // bytes - 1
+    logic                   last;       // ends its transaction
+    logic [SIZE_BITS-1:0]   size;       // bytes - 1
   } command_t;
 
   // What retirement has to know of a command, kept by its first page.
   typedef struct packed {
     logic [DRIVE_BITS-1:0] drive;
-    logic                  flush;   // never together with an error in `size`
-    logic                  loose;
+    logic                  flush;      // never together with an error in `size`
+    logic                  unordered;
     logic                  reject;
     logic                  last;
     logic [SIZE_BITS-1:0]  size;

@@ -4,7 +4,8 @@
 //
 // A read is cut into chunks, so that the first can be delivered while the others are still on
 // their way, and where the next page on offer is not the neighbour of the last; with several
-// drives first of all at the end of each chunk of the array. Where no page is on offer a command
+// drives first of all at the end of each chunk of the array. An unordered read that crosses one is two
+// commands, which are delivered in order, with its tag. Where no page is on offer a command
 // waits for one, unless it holds all there are. Pages are taken from the read ring before a command
 // is issued: data that the SSD returns always has a place.
 //
@@ -12,7 +13,7 @@
 // Latency: two cycles from the handshake to the first page, three a unit after that, and one for
 // each further page of a unit. Throughput: a read of one page every three cycles.
 //
-// Does not implement: unordered reads of more than one page, or across the end of a chunk.
+// Does not implement: unordered reads of more than 4096 bytes.
 
 `default_nettype none
 
@@ -58,7 +59,8 @@ module fb_nvme_read
   logic ready_q;
   logic [SECTOR_BITS+8:0] address_q;
   logic [63:0] size_q;  // bytes - 1
-  logic loose_q;
+  logic unordered_q;
+  logic loose_q;  // unordered, and one command: it may be delivered out of turn
   logic [READ_TAG_BITS-1:0] tag_q;
   logic zero_q;
   logic [SECTOR_BITS-1:0] room_q;
@@ -109,11 +111,12 @@ module fb_nvme_read
     built.fua = 1'b0;
     built.flush = 1'b0;
     built.loose = loose_q;
+    built.unordered = unordered_q;
     built.reject = reject;
     built.last = reject || (extend && whole_q);
     built.size = extend ? {pages_q[7:0], whole_q ? size_q[11:0] : {tail_q, 9'h1ff}} : {8'(pages_q - 1'b1), 12'hfff};
-    if (loose_q) built.size[SIZE_BITS-1:12] = tag_q;
-    if (reject) built.size = {loose_q ? tag_q : 8'd0, 4'd0, code_q};
+    if (unordered_q) built.size[SIZE_BITS-1:12] = tag_q;
+    if (reject) built.size = {unordered_q ? tag_q : 8'd0, 4'd0, code_q};
   end
 
   // Sectors up to the end of the chunk - 1, and whether all that is left lies before it.
@@ -133,7 +136,7 @@ module fb_nvme_read
     else if (address_q[8:0] != '0 || (cfg.block_4k && address_q[11:9] != '0))
       code_now = ERR_MISALIGNED;
     else if (above_q || size_q[63:9] >= 55'(room_q)) code_now = ERR_OUT_OF_RANGE;
-    else if (loose_q && (|size_q[63:12] || !fits)) code_now = ERR_TOO_LONG;
+    else if (unordered_q && |size_q[63:12]) code_now = ERR_TOO_LONG;
     else code_now = ERR_OK;
   end
 
@@ -166,6 +169,7 @@ module fb_nvme_read
       room_q <= cfg.namespace_sectors - s_axis_rdcmd_tdata[9+:SECTOR_BITS];
       above_q <= |s_axis_rdcmd_tdata[63:9+SECTOR_BITS] ||
           s_axis_rdcmd_tdata[9+:SECTOR_BITS] > cfg.namespace_sectors;
+      unordered_q <= s_axis_rdcmd_tdata[128];
       loose_q <= s_axis_rdcmd_tdata[128];
       tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
     end
@@ -179,6 +183,7 @@ module fb_nvme_read
       whole_q  <= fits;
       pages_q  <= '0;
       if (!fits) begin
+        loose_q <= 1'b0;
         address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
         size_q[63:9] <= size_q[63:9] - 55'(ahead_m1) - 1'b1;
       end

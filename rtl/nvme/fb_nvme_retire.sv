@@ -223,7 +223,7 @@ module fb_nvme_retire
   always_ff @(posedge clk) begin
     wr_retire <= act_write && !rst;
     rd_retire <= act_read && !rst;
-    retire_count <= entry_q.loose ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
+    retire_count <= entry_q.unordered ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
   end
 
   logic delivered;
@@ -231,13 +231,13 @@ module fb_nvme_retire
   assign delivery_valid = act_read || act_loose;
   assign delivery = '{
           page: look_page_q,
-          size: entry_q.loose ? {8'd0, entry_q.size[11:0]} : entry_q.size,
+          size: entry_q.unordered ? {8'd0, entry_q.size[11:0]} : entry_q.size,
           last: entry_q.last,
           fail: code != ERR_OK && !rd_broken_q,
           mute: delivered || rd_broken_q,
           keep: look_loose_q,
           code: code,
-          tag: entry_q.loose ? entry_q.size[12+:READ_TAG_BITS] : '0
+          tag: entry_q.unordered ? entry_q.size[12+:READ_TAG_BITS] : '0
       };
 
   always_ff @(posedge clk) begin
@@ -262,9 +262,10 @@ module fb_nvme_retire
         flush_q <= AWAIT_FLUSH;
       end
       if (act_flush) flush_drive_q <= flushing_q ? flush_drive_q + 1'b1 : '0;
-      if (act_read) rd_inside_q <= !entry_q.last;
-      if (act_read && !entry_q.loose)
+      if (act_read) begin
+        rd_inside_q <= !entry_q.last;
         rd_broken_q <= (rd_broken_q || code != ERR_OK) && !entry_q.last;
+      end
     end
   end
   always_ff @(posedge clk) if (act_write) wr_code_q <= wr_code;

@@ -685,6 +685,33 @@ module fb_nvme_streamer
       .empty(deliver_empty)
   );
 
+  fb_nvme_page_check #(
+      .Pages(Pages)
+  ) u_page_check (
+      .clk,
+      .rst(restart),
+      .sweep,
+      .sweep_index(sweep_index_q),
+      .halted,
+      .offline(cfg.offline),
+      .issue_valid(ledger_we && !ledger_entry.reject),
+      .issue_drive(ledger_entry.drive),
+      .issue_unit(ledger_page),
+      .issue_count(ledger_entry.unordered ? 9'd1 :
+                   {1'b0, ledger_entry.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1),
+      .over_valid(note_valid),
+      .over_unit(note_page),
+      .wr_offer_valid,
+      .wr_offer_unit(wr_offer_page),
+      .rd_offer_valid,
+      .rd_offer_unit(rd_offer_page),
+      .put_valid(mem_put_valid),
+      .put_unit(mem_put_addr[MemAddrBits-1-:PAGE_BITS]),
+      .get_valid(mem_get_valid && mem_get_ready),
+      .get_unit(mem_get_addr[MemAddrBits-1-:PAGE_BITS]),
+      .got_valid(mem_got_valid)
+  );
+
   assign mem_restart = restart;
   assign data_window = cfg.data_window;
   assign prp_lists   = cfg.prp_lists;

@@ -188,6 +188,7 @@ module fb_nvme_write
     built.fua    = fua_q;
     built.flush  = flush_q && code == ERR_OK;
     built.loose  = 1'b0;
+    built.unordered = 1'b0;
     built.reject = (code != ERR_OK) || close_q;
     built.last   = last_q;
     built.size   = {length_q, 6'h3f};

@@ -18,5 +18,6 @@ rtl/nvme/fb_nvme_parity_write.sv
 rtl/nvme/fb_nvme_parity_split.sv
 rtl/nvme/fb_nvme_parity_join.sv
 rtl/nvme/fb_nvme_parity.sv
+rtl/nvme/fb_nvme_page_check.sv
 rtl/nvme/fb_nvme_regs.sv
 rtl/nvme/fb_nvme_streamer.sv

@@ -92,6 +92,26 @@ async def writes_of_the_ssd_are_got(dut, share: float) -> None:
 
 
 @cocotb.test()
+async def gets_wait_while_the_ssd_writes(dut) -> None:
+    """Gets whose turn does not come see no end of the SSD's bursts, and are served all the same."""
+    buffer = await start(dut)
+    if int(dut.Channels.value) == 1:
+        return  # reads and writes take turns: the SSD's writes wait, too
+    pages = [random.randbytes(64) for _ in range(12)]
+    for n, data in enumerate(pages):
+        await buffer.ssd.write(HALF + n * PAGE, data)
+    buffer.ram.read_if.ar_channel.pause = True
+    for n in range(len(pages)):
+        await buffer.request(HALF + n * PAGE, 1)
+    for n in range(200):  # more than half of what an 8-bit count holds
+        await buffer.ssd.write(HALF + 16 * PAGE + 128 * n, random.randbytes(64))
+    assert not buffer.got
+    buffer.ram.read_if.ar_channel.pause = False
+    assert await buffer.answers(0, len(pages)) == b"".join(pages)
+    await harness.until(dut.clk, dut.quiet)
+
+
+@cocotb.test()
 async def bursts_are_pages(dut) -> None:
     """Puts, and the SSD's writes of 512 bytes in a row, become bursts of 4 KiB."""
     buffer = await start(dut)
@@ -242,6 +262,28 @@ async def wlast_early(dut) -> None:
     await harness.step(dut.clk, 4)
 
 
+@harness.provocation
+async def bursts_uncounted(dut) -> None:
+    """More bursts are stored than the SSD has begun."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.stored_q.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def count_is_old(dut) -> None:
+    """A get is released long after its last burst was stored."""
+    buffer = await start(dut)
+    buffer.ram.write_if.aw_channel.pause = True
+    await buffer.ssd.write(HALF, bytes(64))
+    await buffer.request(HALF, 1)
+    await FallingEdge(dut.clk)
+    dut.stored_q.value = 31
+    dut.seen_q.value = 31
+    await harness.step(dut.clk, 3)
+
+
 CHECKERS = {
     "s_axi_data B": "u_inlet.u_check_b",
     "s_axi_data R": "u_ahead.u_check_r",
@@ -307,6 +349,8 @@ def test_dram(channels: int) -> None:
         ("answer_ungiven", "a_write_was_given"),
         ("answer_unasked", "a_read_was_asked"),
         ("wlast_early", "a_wlast_matches_awlen"),
+        ("bursts_uncounted", "a_bursts_counted"),
+        ("count_is_old", "a_no_count_is_old"),
         ("withdraw_b", "s_axi_data B: valid fell"),
         ("withdraw_r", "s_axi_data R: valid fell"),
         ("withdraw_aw", "m_axi AW: valid fell"),

@@ -30,7 +30,9 @@ class Delivery:
         self.memory = random.randbytes(64 * PAGE)
         self.busy = 0.0
         self.late = False
-        self.freed = 0
+        self.answers = 0  # beats that the memory has answered
+        self.held: deque[int] = deque()  # of each unit not free: the answers to wait for
+        self.requested = 0  # beats of all that was handed over
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_rd"), dut.clk, dut.rst)
         self.sink.log.setLevel("WARNING")
         cocotb.start_soon(self._memory())
@@ -58,14 +60,16 @@ class Delivery:
                     left = int(dut.get_count.value)
                 assert 1 <= left <= 64
                 left -= 1
-                late = random.choice([0, 40]) if self.late else 0
+                late = random.choice([0, 40, 400]) if self.late else 0
                 coming.append((now + self.latency - 1 + late, int(dut.get_addr.value)))
             if dut.restart.value == 1:
-                left = 0
+                left = self.answers = self.requested = 0
                 coming.clear()
+                self.held.clear()
             await harness.step(dut.clk)
             due = bool(coming) and coming[0][0] <= now
             dut.got_valid.value = due
+            self.answers += due
             data = self.word(coming.popleft()[1]) if due else random.randbytes(64)
             dut.got_data.value = int.from_bytes(data, "little")
 
@@ -75,12 +79,20 @@ class Delivery:
             await FallingEdge(dut.clk)
             # After the writer's choice of this cycle, made at the falling edge.
             await Timer(1, "ns")
-            if dut.free_step.value == 1:
-                self.freed += int(dut.free_count.value)
+            if dut.free_step.value == 1 and dut.restart.value == 0:
+                for _ in range(int(dut.free_count.value)):
+                    assert self.held, "a unit is freed that is not held"
+                    assert self.answers >= self.held.popleft(), "a unit is freed before its data"
 
     async def hand_over(self, **fields: int) -> None:
         """Offer one delivery and wait until it is taken."""
         dut = self.dut
+        units = fields["size"] // (PAGE << int(dut.UnitBits.value)) + 1
+        beats = 0 if fields.get("mute") else 1 if fields.get("fail") else fields["size"] // 64 + 1
+        for n in range(0 if fields.get("keep") else units):
+            ends = min((n + 1) * (64 << int(dut.UnitBits.value)), beats)
+            self.held.append(self.requested + (beats if fields.get("fail") else ends))
+        self.requested += beats
         dut.delivery.value = structs.pack("delivery_t", **fields)
         dut.delivery_valid.value = 1
         while True:
@@ -122,13 +134,12 @@ async def receive(delivery: Delivery) -> tuple[bytes, int | None, int]:
 @cocotb.test()
 @cocotb.parametrize((("back", "busy"), [(0.0, 0.0), (0.5, 0.0), (0.0, 0.8), (0.4, 0.5)]))
 async def random_deliveries(dut, back: float, busy: float) -> None:
-    """Data, ends, errors, muted and kept deliveries are all as described."""
+    """Deliveries of every kind leave as described, and their units wait for answers."""
     delivery = await start(dut)
     delivery.late = busy > 0.5
-    unit = PAGE << int(dut.UnitBits.value)
     delivery.busy = busy
     delivery.sink.set_pause_generator(harness.stalls(back))
-    expected, packet, freed = [], b"", 0
+    expected, packet = [], b""
     for _ in range(60):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)  # page: index of a unit
         length = random.choice([1, 63, 64, 65, PAGE, PAGE + 1, random.randrange(1, 5 * PAGE)])
@@ -137,9 +148,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
         if not last:
             length = -(-length // PAGE) * PAGE
         fields = {"page": page, "size": length - 1, "tag": tag, "last": last}
-        if kind != "keep":
-            freed += (length - 1) // unit + 1
-        else:
+        if kind == "keep":
             fields["keep"] = 1
         if kind == "mute":
             await delivery.hand_over(**fields, mute=1)
@@ -157,7 +166,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
     for want in expected:
         assert await receive(delivery) == want
     await harness.until(dut.clk, dut.empty)
-    assert delivery.freed == freed
+    assert not delivery.held
 
 
 @cocotb.test()

@@ -106,11 +106,26 @@ async def loose_reads(dut) -> None:
         tag, length = random.getrandbits(8), random.choice([1, 700, PAGE])
         await reader.ask(PAGE, length, tag)
         (built,) = await reader.pages.transaction()
-        assert built.loose and not built.reject and built.size >> 12 == tag
+        assert built.loose and built.unordered and not built.reject and built.size >> 12 == tag
         assert built.size & 0xFFF == length - 1
     await reader.ask(PAGE, PAGE + 1, 9)
     (built,) = await reader.pages.transaction()
     assert built.reject and built.code == spec.ERR_TOO_LONG and built.size >> 12 == 9
+
+
+@cocotb.test()
+async def loose_reads_across_a_chunk(dut) -> None:
+    """An unordered read that crosses the end of a chunk is two commands in order, with its tag."""
+    reader = await start(dut)
+    for _ in range(30):
+        tag, ahead = random.getrandbits(8), random.randrange(1, 8)  # sectors before the end
+        length = random.randrange(512 * ahead + 1, PAGE + 1)
+        await reader.ask((CHUNK - ahead) * 512, length, tag)
+        built = await reader.pages.transaction()
+        assert all(not one.reject and one.unordered and one.size >> 12 == tag for one in built)
+        sizes = [512 * ahead, length - 512 * ahead] if reader.array else [length]
+        assert [(one.size & 0xFFF) + 1 for one in built] == sizes
+        assert [one.loose for one in built] == ([0, 0] if reader.array else [1])
 
 
 @cocotb.test()

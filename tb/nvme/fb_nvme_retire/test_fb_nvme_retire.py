@@ -30,6 +30,7 @@ class Command:
     last: int
     flush: int = 0
     loose: int = 0
+    unordered: int = 0
     reject: int = 0
     empty: bool = False  # a write without data of its own, which is well
     tag: int = 0
@@ -43,13 +44,13 @@ class Command:
         size = self.size
         if self.reject or self.empty:
             size = (self.pages - 1) << 12 | self.reject
-        elif self.loose:
+        elif self.unordered:
             size = self.tag << 12 | self.size
         return structs.pack(
             "ledger_t",
             drive=self.drive,
             flush=self.flush,
-            loose=self.loose,
+            unordered=self.unordered,
             reject=bool(self.reject) or self.empty,
             last=self.last,
             size=size,
@@ -73,6 +74,7 @@ class Retire:
         self.read_broken = False
         self.handed_over: int | None = None  # pages of the read delivered one cycle ago
         self.inside_read = False  # the newest read command is not its transaction's last
+        self.cut_tag: int | None = None  # of the unordered read whose first half came last
         self.count = {"token": 0, "delivery": 0, "loose": 0, "flush": 0}
 
     def new(self, side: str, simple: bool = False) -> Command:
@@ -87,16 +89,22 @@ class Retire:
         if simple:
             return command
         command.drive = random.randrange(self.drives)
-        if random.random() < 0.1:
+        if side == "rd" and self.cut_tag is not None:
+            command.unordered, command.last, command.tag = 1, 1, self.cut_tag
+            self.cut_tag = None
+        elif random.random() < 0.1:
             command.reject, command.last = spec.ERR_OUT_OF_RANGE, 1
         elif side == "wr" and random.random() < self.empties:
             command.empty, command.last, command.flush = True, 1, random.getrandbits(1)
         elif side == "wr":
             command.flush = int(last and random.random() < 0.3)
-        elif random.random() < 0.3 and not self.inside_read:
-            command.loose, command.last, command.tag = 1, 1, random.getrandbits(8)
-            command.pages, command.size = 1, random.randrange(PAGE)
+        elif random.random() < 0.45 and not self.inside_read:
+            command.unordered, command.tag = 1, random.getrandbits(8)
+            command.loose = command.last = random.choice([0, 1, 1])
+            self.cut_tag = None if command.last else command.tag
         if side == "rd":
+            if command.unordered:
+                command.pages, command.size = 1, random.randrange(PAGE)
             self.inside_read = not command.last
         return command
 
@@ -225,9 +233,8 @@ class Retire:
             assert found["fail"] == (code != 0)
             assert found["last"] == read.last
             assert found["code"] == code if code else found["size"] == read.size
-            assert found["tag"] == (read.tag if read.loose else 0)
-        if not read.loose:
-            self.read_broken = (self.read_broken or code != 0) and not read.last
+            assert found["tag"] == (read.tag if read.unordered else 0)
+        self.read_broken = (self.read_broken or code != 0) and not read.last
 
     async def drain(self) -> None:
         """Let all that is under way end."""

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole streamer between cocotbext-axi's streams and a small drive in Python.
 
-Also run by ../fb_top_dram and ../fb_top_hostdram, where cocotbext-axi's AxiRam is the memory.
+Also run by ../fb_top_dram and ../fb_top_hostdram, whose memory answers late (tb/memory.py).
 """
 
 from __future__ import annotations
 
 import random
+from collections import deque
 
 import cocotb
 import pytest
@@ -23,6 +24,7 @@ from ssd import CQ_DOORBELL, NSID, PAGE, SQ_DOORBELL, Ssd
 SECTORS = 1 << 20  # 512 MiB
 DNR = 1 << spec.STATUS_DNR_BIT
 PATIENCE_US = 400
+AREA_BYTES = 8 * PAGE
 
 
 class System:
@@ -166,6 +168,72 @@ async def work(system: System, count: int) -> None:
     writer = cocotb.start_soon(store_and_check(system, 1 << 20, count))
     await read_and_check(system, 1 << 26, span, count)
     await writer
+
+
+class Area:
+    """A few pages that are written and read over and over, and what they hold by now."""
+
+    def __init__(self, system: System, first: int) -> None:
+        self.system = system
+        self.first = first
+        self.held = bytearray(system.ssd.load(first, AREA_BYTES))
+        self.writes: deque[tuple[int, int]] = deque()  # under way: where, and how many bytes
+        self.reads: deque[tuple[int, int]] = deque()
+
+    def _met(self, at: int, length: int, others: deque[tuple[int, int]]) -> bool:
+        return any(at < there + count and there < at + length for there, count in others)
+
+    async def _tokens(self) -> None:
+        while True:
+            while not self.writes:
+                await harness.step(self.system.dut.clk)
+            assert await self.system.token() == spec.ERR_OK
+            self.writes.popleft()
+
+    async def _data(self) -> None:
+        while True:
+            while not self.reads:
+                await harness.step(self.system.dut.clk)
+            data, code, _ = await self.system.data()
+            at, length = self.reads.popleft()
+            assert code == spec.ERR_OK and data == self.held[at : at + length]
+
+    async def work(self, count: int) -> None:
+        """Read and write at random, with and without pauses, never in two ways at one place."""
+        clk = self.system.dut.clk
+        tasks = [cocotb.start_soon(self._tokens()), cocotb.start_soon(self._data())]
+        block = self.system.block
+        for _ in range(count):
+            length = block * random.randint(1, PAGE // block)
+            at = random.randrange(AREA_BYTES - length + 1) // block * block
+            writes = random.random() < 0.4
+            while self._met(at, length, self.writes) or (
+                writes and self._met(at, length, self.reads)
+            ):
+                await harness.step(clk)
+            if writes:
+                self.held[at : at + length] = random.randbytes(length)
+                self.writes.append((at, length))
+                await self.system.write(self.first + at, bytes(self.held[at : at + length]))
+            else:
+                length -= random.randrange(block)
+                self.reads.append((at, length))
+                await self.system.ask(self.first + at, length)
+            await harness.step(clk, random.choice([1, 1, random.randint(1, 400)]))
+        while self.writes or self.reads:
+            await harness.step(clk)
+        for task in tasks:
+            task.cancel()
+        assert self.system.ssd.load(self.first, AREA_BYTES) == self.held
+
+
+@cocotb.test()
+@cocotb.parametrize(share=[0.0, 0.6])
+async def small_area(dut, share: float) -> None:
+    """Pages of payload and of the medium are used again at once, while the memory is slow."""
+    system = await start(dut, delay=40)
+    system.payload.stall(share)
+    await Area(system, 1 << 20).work(80)
 
 
 @cocotb.test()
