@@ -26,6 +26,7 @@ test: setup-test ## everything: lint, generated files, unit tests, end to end
 
 nightly: setup-test build/forebay ## the tests that take minutes each, beside `make test`
 	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
+	@build/forebay swarm --seeds 0..20000 --keep-going
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)

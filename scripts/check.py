@@ -57,6 +57,9 @@ def stages(jobs: int) -> list[Stage]:
         Stage(
             "tests", "end to end, as a user does it", [*pytest, *spread, "tests/cli", "tests/tools"]
         ),
+        Stage(
+            "swarm", "200 seeds of `forebay swarm`", ["build/forebay", "swarm", "--seeds", "0..200"]
+        ),
         Stage("vm", "in a Linux guest, on QEMU's drives", [*pytest, "tests/vm"]),
         Stage(
             "budget",

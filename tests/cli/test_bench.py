@@ -92,6 +92,20 @@ def test_soak(forebay: Run, seed: int, options: tuple[object, ...]) -> None:
     assert report["refused"] > 0
 
 
+def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
+    """Faults, resets, parity and a missing drive: what fails has a cause, and no byte differs."""
+    line = ("bench", "soak", "--transactions", 120, "--json", "-", "--largest", "16KiB")
+    report = forebay(*line, "--fault", "fail=0x4281@every=9:6", "--reset", 50).report
+    assert report["transactions"] == 120 and report["resets"] == 1
+    assert 0 < report["failed"] <= report["faults"] <= 6 and report["aborted"] > 0
+    ended = ("writes", "reads", "refused", "failed", "aborted")
+    assert sum(report[name] for name in ended) == 120
+    report = forebay(*line, "--fault", "drop@nth=20", "--timeout-cycles", 60_000).report
+    assert report["recoveries"] == 1 and report["failed"] > 0
+    parity = ("--drives", 3, "--parity", "--chunk", "4KiB", "--missing", 1)
+    assert forebay(*line, *parity).report["failed"] == 0
+
+
 def test_a_queue_of_256_and_a_small_window(forebay: Run) -> None:
     """Depth and window are parameters of the RTL, and work."""
     line = ("bench", "soak", "--transactions", 100, "--largest", "32KiB", "--json", "-")

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
-
-# Put on purpose into a copy of the RTL: a read is delivered from the page before its own.
-DEFECT = ("rtl/nvme/fb_nvme_deliver.sv", "", "")
 
 
 def test_seeds_run_and_are_counted(forebay: Run) -> None:
@@ -50,3 +48,28 @@ def test_shapes_are_listed(forebay: Run) -> None:
 def test_bad_input(forebay: Run, line: str, said: str) -> None:
     """A wrong option is refused in words."""
     assert said in forebay("swarm", *line.split(), code=BAD_INPUT).complaint
+
+
+def test_a_defect_is_found_and_made_simple(
+    forebay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RTL with a wrong code in it fails; the command that is printed fails the same way."""
+    shutil.copytree(ROOT / "rtl", tmp_path / "rtl")
+    source = tmp_path / "rtl/nvme/fb_nvme_write.sv"
+    good = "else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;"
+    text = source.read_text()
+    assert text.count(good) == 1
+    source.write_text(text.replace(good, good.replace("OUT_OF_RANGE", "MISALIGNED")))
+    monkeypatch.setenv("FOREBAY_HOME", str(tmp_path))
+    line = ("swarm", "--seeds", "0..60", "--shapes", "onchip-1", "--json", "-")
+    report = forebay(*line, code=BAD_RESULT).report
+    assert report["ran"] < 60
+    failure = report["failures"][0]
+    assert failure["kind"] == "answer" and "Write" in failure["seen"][0]
+    command = shlex.split(failure["shrunk"])
+    assert command[:3] == ["forebay", "bench", "soak"]
+    assert "--stall 0" in failure["shrunk"] and "--fault" not in command
+    found = forebay(*command[1:], "--json", "-", code=BAD_RESULT).report
+    assert found["wrong_answers"] > 0 and found["first_wrong"] == failure["seen"]
+    monkeypatch.delenv("FOREBAY_HOME")
+    forebay(*command[1:])

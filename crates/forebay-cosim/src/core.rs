@@ -254,6 +254,13 @@ impl Core {
 
     /// Resets the RTL, also in the middle of transactions: these end as aborted.
     pub fn reset(&mut self, now: &mut Time, fabric: &mut Fabric, cycles: u64) -> Result<()> {
+        let (reset, on) = (self.pins.reset, self.pins.reset_on);
+        self.dut.model.set(reset, on);
+        if let Some(mac) = &mut self.mac {
+            mac.set_reset(&mut self.dut.model, *now, true);
+        }
+        // Whoever is reset as well lets go of its signals at this edge, not before it.
+        self.bare_cycle(now)?;
         let Self {
             dut,
             user,
@@ -273,11 +280,6 @@ impl Core {
         if let Some(memory) = memory {
             memory.reset(model);
         }
-        if let Some(mac) = &mut self.mac {
-            mac.set_reset(model, *now, true);
-        }
-        let (reset, on) = (self.pins.reset, self.pins.reset_on);
-        self.dut.model.set(reset, on);
         for _ in 0..cycles {
             self.bare_cycle(now)?;
         }

@@ -330,6 +330,12 @@ impl Session {
         ended
     }
 
+    /// Runs until so many transactions have ended since [`Session::begin`].
+    pub fn run_to(&mut self, transactions: u64) -> Ended {
+        let enough = |system: &System| system.snapshot().transactions >= transactions;
+        Ended::of(self.system.run_until(enough))
+    }
+
     /// Moves the pattern of this run's seed as the operations say, all in one direction, and
     /// measures.
     pub fn measure(&mut self, label: &str, ops: &[Op]) -> Measured {

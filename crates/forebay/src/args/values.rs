@@ -229,7 +229,7 @@ impl StallOption {
 
     /// How many times longer a transfer takes through such a port, about.
     pub fn slowdown(&self) -> f64 {
-        1.0 + self.stall.chance * f64::from(self.stall.longest)
+        1.0 + self.stall.chance * f64::from(self.stall.longest) / 2.0
     }
 }
 

@@ -60,7 +60,8 @@ impl Judge {
 
     /// The drives that a transaction has to do with.
     fn touched(&self, planned: &Planned) -> impl Iterator<Item = &FaultPlan> {
-        let all = self.layout.parity() || planned.flush;
+        // What is refused in the end may have begun on any of them.
+        let all = self.layout.parity() || planned.flush || planned.refusal.is_some();
         let bytes = planned.range.end - planned.range.start;
         let pieces = self.layout.pieces(planned.range.start, bytes);
         let mask = pieces.fold(0_u64, |mask, (drive, _, _)| mask | 1 << drive);
@@ -89,4 +90,63 @@ fn falls_silent(plan: &FaultPlan) -> bool {
     plan.fatal_at.is_some()
         || plan.not_ready_at.is_some()
         || plan.faults.iter().any(|fault| silent(fault.action))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Case;
+    use forebay_cosim::Direction;
+    use forebay_driver::ArrayOptions;
+
+    fn judge(drives: u8, options: &str) -> Judge {
+        let words: Vec<_> = options.split_whitespace().map(str::to_owned).collect();
+        let case = Case::of(&words).expect("a case");
+        let layout = Layout::new(ArrayOptions::striped(drives, 4096)).expect("a layout");
+        Judge::new(&case.trouble, layout)
+    }
+
+    fn read(address: u64) -> Planned {
+        Planned {
+            direction: Direction::Read,
+            address,
+            length: 4096,
+            range: address..address + 4096,
+            refusal: None,
+            unordered: false,
+            fua: false,
+            flush: false,
+            damage: None,
+        }
+    }
+
+    #[test]
+    fn a_failure_has_its_cause_on_its_own_drive() {
+        let judge = judge(2, "--fault 1/fail=0x4281@read --fault 0/drop@nth=3");
+        let status = UserError::from_status(Status::UNRECOVERED_READ_ERROR).expect("an error");
+        assert!(judge.explains(status, &read(4096)));
+        assert!(!judge.explains(status, &read(8192)), "the other drive");
+        assert!(judge.explains(UserError::Timeout, &read(8192)));
+        assert!(!judge.explains(UserError::Timeout, &read(4096)));
+        assert!(!judge.explains(UserError::Memory, &read(4096)));
+        assert!(!judge.explains(UserError::Misaligned, &read(4096)));
+        let flush = Planned {
+            flush: true,
+            ..read(8192)
+        };
+        assert!(judge.explains(status, &flush), "goes to each drive");
+        assert!(judge.is_degraded() && !judge.counts());
+    }
+
+    #[test]
+    fn what_is_tried_again_fails_only_with_faults_enough() {
+        let status = UserError::from_status(Status::UNRECOVERED_READ_ERROR).expect("an error");
+        let explains = |options| judge(1, options).explains(status, &read(0));
+        assert!(!explains("--fault fail=0x281@read:3 --retry-limit 3"));
+        assert!(explains("--fault fail=0x281@read:4 --retry-limit 3"));
+        assert!(explains("--fault fail=0x4281@read --retry-limit 3"));
+        assert!(!explains("--fault fail=0x4280@read"), "another status");
+        assert!(!explains("--fault duplicate@read:100"));
+        assert!(judge(1, "--fault duplicate@read").counts());
+    }
 }

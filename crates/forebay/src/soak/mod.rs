@@ -14,14 +14,14 @@ mod shadow;
 use std::collections::{HashMap, VecDeque};
 
 use forebay_cosim::{Config, Direction, Outcome, Payload, Read, Sink, Write};
-use forebay_driver::{Layout, TIMEOUT_CYCLES};
+use forebay_driver::Layout;
 use forebay_spec::streamer::UserError;
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use crate::args::{Case, machine, values};
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::render;
 use crate::session::{Ended, Session};
@@ -33,9 +33,8 @@ use shadow::Shadow;
 
 /// Cycles of a reset of the RTL.
 const RESET_CYCLES: u64 = 16;
-/// Cycles without an answer after which a machine is stuck, beside those that its pauses, its
-/// transactions and its time-out may take.
-const PATIENCE: u64 = 1_500_000;
+/// Cycles without progress after which a machine is stuck, beside what pauses and time-outs take.
+const PATIENCE: u64 = 200_000;
 /// Reports of what went wrong.
 const FIRST: usize = 8;
 
@@ -98,6 +97,8 @@ impl Soak {
 pub fn config(case: &Case) -> Result<Config> {
     let trouble = &case.trouble;
     let mut config = case.machine.config()?;
+    config.poison = true;
+    config.watchdog = PATIENCE;
     if let Some(block) = &trouble.block {
         machine::set_block(&mut config, block);
     }
@@ -153,8 +154,6 @@ struct Soaker {
     resets: VecDeque<u64>,
     /// The queue is halted: nothing is submitted until it is up again.
     halted: bool,
-    /// Cycles without an answer after which the machine is stuck.
-    patience: u64,
     /// Transactions that failed with a status of a drive.
     by_drive: u64,
     soak: Soak,
@@ -211,7 +210,7 @@ impl Soaker {
                 extended: session.is_extended(),
             },
             judge: Judge::new(&case.trouble, layout),
-            shadow: Shadow::new(base, area),
+            shadow: Shadow::new(base, session.system.unwritten(base, area as usize)),
             session,
             random: random(seed, 0xda7a),
             layout,
@@ -222,7 +221,6 @@ impl Soaker {
             left: work.transactions,
             resets: resets.into(),
             halted: false,
-            patience: patience(case),
             by_drive: 0,
             soak: Soak::default(),
         })
@@ -239,7 +237,7 @@ impl Soaker {
                 self.soak.recoveries += 1;
                 continue;
             }
-            let ended = self.run()?;
+            let ended = self.session.run_to(self.soak.transactions + 1);
             self.take_outcomes();
             progress.at(self.soak.transactions);
             if !ended.is_done() {
@@ -298,27 +296,6 @@ impl Soaker {
         };
         let under_way = UnderWay { planned, data, tag };
         self.under_way.insert(id, under_way);
-    }
-
-    /// Runs until one more transaction has ended.
-    fn run(&mut self) -> Result<Ended> {
-        let system = &mut self.session.system;
-        let (wanted, limit) = (self.soak.transactions + 1, system.cycle() + self.patience);
-        let ended = system
-            .run_until(|system| system.snapshot().transactions >= wanted || system.cycle() > limit);
-        if ended.is_ok() && system.snapshot().transactions < wanted {
-            let waiting = system.waiting();
-            return Err(Failure::new(
-                Exit::Stuck,
-                format!(
-                    "no transaction has ended for {} cycles; {waiting}",
-                    self.patience
-                ),
-                "if a drive was told to drop commands, give them up sooner, such as with \
-                 --timeout-cycles 100000; else record waves with --wave FILE.fst",
-            ));
-        }
-        Ok(Ended::of(ended))
     }
 
     fn take_outcomes(&mut self) {
@@ -436,18 +413,4 @@ impl Soaker {
         }
         Ok(())
     }
-}
-
-/// Cycles without an answer after which a machine is stuck: all that may be under way, beat by beat
-/// through the slowest port several times, and a time-out twice.
-fn patience(case: &Case) -> u64 {
-    let slowest = case.trouble.stall.iter().map(|stall| stall.slowdown());
-    let slowest = slowest.fold(1.0, f64::max);
-    let beats = u64::from(case.work.under_way) * (case.work.largest / 64 + 1);
-    // The default is longer than anybody simulates.
-    let timeout = match case.trouble.timeout_cycles {
-        TIMEOUT_CYCLES => 0,
-        cycles => 4 * u64::from(cycles),
-    };
-    PATIENCE + (8.0 * beats as f64 * slowest) as u64 + timeout
 }

@@ -7,11 +7,6 @@ use std::ops::Range;
 /// The unit in which a write comes through or does not: the least logical block.
 const SECTOR: usize = 512;
 
-/// What a drive holds where nobody has written: from this address on.
-pub fn unwritten(_address: u64, bytes: &mut [u8]) {
-    bytes.fill(0);
-}
-
 /// What else a sector may hold.
 #[derive(Clone, Debug)]
 enum Doubt {
@@ -30,10 +25,8 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A stretch that nobody has written to.
-    pub fn new(base: u64, bytes: u64) -> Self {
-        let mut data = vec![0; bytes as usize];
-        unwritten(base, &mut data);
+    /// A stretch that holds these bytes.
+    pub fn new(base: u64, data: Vec<u8>) -> Self {
         Self {
             base,
             data,
@@ -118,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_all_there_is() {
-        let mut shadow = Shadow::new(BASE, 4096);
+        let mut shadow = Shadow::new(BASE, vec![0; 4096]);
         assert_eq!(shadow.differ(BASE, &[0; 4096]), 0);
         shadow.stored(BASE + 512, &[7; 512]);
         assert_eq!(shadow.differ(BASE + 512, &[7; 512]), 0);
@@ -127,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_failed_write_leaves_each_sector_old_or_new() {
-        let mut shadow = Shadow::new(BASE, 4096);
+        let mut shadow = Shadow::new(BASE, vec![0; 4096]);
         shadow.stored(BASE, &[1; 2048]);
         shadow.perhaps_stored(BASE, &[2; 1024]);
         shadow.perhaps_stored(BASE, &[3; 512]);
@@ -148,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_lost_may_be_anything_until_it_is_written() {
-        let mut shadow = Shadow::new(BASE, 4096);
+        let mut shadow = Shadow::new(BASE, vec![0; 4096]);
         shadow.lost(BASE..BASE + 1024);
         shadow.perhaps_stored(BASE, &[2; 512]);
         assert_eq!(shadow.differ(BASE, &[9; 1024]), 0);

@@ -11,9 +11,9 @@ use crate::failure::{Exit, Failure, Result};
 use crate::workload::{below, random};
 
 /// Beats that a case may move, pauses included, so that thousands of seeds fit into an hour.
-const BEATS: f64 = 24_000.0;
+const BEATS: f64 = 40_000.0;
 /// Transactions of a case.
-const TRANSACTIONS: [u64; 2] = [12, 150];
+const TRANSACTIONS: [u64; 2] = [20, 150];
 /// Cycles after which a drive that says nothing is given up: longer than the driver's look at lost
 /// drives takes to come round, and than any command through pausing ports.
 const TIMEOUT: u32 = 80_000;
