@@ -94,7 +94,7 @@ class Monitor:
         if kind:
             self.counts[kind] += 1
         if kind == "completed":
-            latency = random.getrandbits(random.randrange(1, 24))
+            latency = random.getrandbits(random.randrange(1, 33))
             dut.latency.value = latency
             self.bins[max(latency.bit_length() - 1, 0)] += 1
 
