@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_buffer_host between the streams' side and a memory behind a PCIe bridge, which posts writes."""
+"""fb_buffer_host between the streams' side and host memory behind a bridge that posts writes."""
 
 from __future__ import annotations
 
