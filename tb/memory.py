@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable
 
 import cocotb
 from cocotb.handle import LogicObject
@@ -19,6 +18,7 @@ from cocotbext.axi.sparse_memory import SparseMemory
 import harness
 
 PAGE = 4096
+LATENCY = (10, 100)  # least and most cycles of a request or an answer
 
 
 def poison(origin: bytes, page: int) -> bytes:
@@ -70,11 +70,58 @@ class Line:
         return self.entries.popleft()[1]
 
 
+def _empty_in_reset(half: AxiSlaveRead | AxiSlaveWrite, line: Line) -> None:
+    handle = half._handle_reset
+
+    def reset(state: bool) -> None:
+        line.entries.clear()
+        handle(state)
+
+    half._handle_reset = reset
+
+
+def late_reads(
+    half: AxiSlaveRead,
+    clock: LogicObject,
+    latency: tuple[int, int] = LATENCY,
+    depth: int = 16,
+) -> None:
+    """Let a memory accept up to `depth` reads before it answers the first of them."""
+    line, requests = Line(latency), half.ar_channel.recv
+
+    async def accept() -> None:
+        while True:
+            request = await requests()
+            while len(line.entries) >= depth:
+                await harness.step(clock)
+            line.put(request)
+
+    _empty_in_reset(half, line)
+    half.ar_channel.recv = line.get
+    cocotb.start_soon(accept())
+
+
+def late_answers(half: AxiSlaveWrite, latency: tuple[int, int] = LATENCY) -> None:
+    """Let a memory take further writes before it answers the first of them."""
+    line, answers = Line(latency), half.b_channel.send
+
+    async def hold(answer: object) -> None:
+        line.put(answer)
+
+    async def answer_late() -> None:
+        while True:
+            await answers(await line.get())
+
+    _empty_in_reset(half, line)
+    half.b_channel.send = hold
+    cocotb.start_soon(answer_late())
+
+
 class LateRam(AxiRam):
     """cocotbext-axi's memory with requests under way; what nobody has written is poison.
 
-    Up to `depth` reads are accepted before the first is answered. What is read is what the memory
-    holds when the answer leaves; order is that of the requests, for all identifiers.
+    What is read is what the memory holds when the answer leaves; order is that of the requests, for
+    all identifiers.
 
     Writes that are `posted` may be answered before they are in memory; a read pushes them there
     (PCI Express Base 5.0, 2.4.1).
@@ -87,48 +134,18 @@ class LateRam(AxiRam):
         reset: LogicObject,
         size: int,
         *,
-        latency: tuple[int, int] = (10, 100),
-        depth: int = 16,
+        latency: tuple[int, int] = LATENCY,
         posted: bool = False,
     ) -> None:
         super().__init__(bus, clock, reset, mem=poisoned(size, b"NEW "))
-        self.depth = depth
-        self.asked, self.stored, self.posted = (Line(latency) for _ in range(3))
-        write, read = self.write_if, self.read_if
-        for half in (write, read):
+        for half in (self.write_if, self.read_if):
             half.log.setLevel("WARNING")
-            self._empty_in_reset(half)
-        requests, answers = read.ar_channel.recv, write.b_channel.send
-        read.ar_channel.recv, write.b_channel.send = self.asked.get, self._store
+        late_reads(self.read_if, clock, latency)
+        late_answers(self.write_if, latency)
+        self.posted = Line(latency)
         if posted:
-            write._write, read._read = self._post, self._push
+            self.write_if._write, self.read_if._read = self._post, self._push
             cocotb.start_soon(self._drain())
-        cocotb.start_soon(self._accept(clock, requests))
-        cocotb.start_soon(self._acknowledge(answers))
-
-    def _empty_in_reset(self, half: AxiSlaveRead | AxiSlaveWrite) -> None:
-        handle = half._handle_reset
-
-        def reset(state: bool) -> None:
-            self.asked.entries.clear()
-            self.stored.entries.clear()
-            handle(state)
-
-        half._handle_reset = reset
-
-    async def _accept(self, clock: LogicObject, requests: Callable) -> None:
-        while True:
-            request = await requests()
-            while len(self.asked.entries) >= self.depth:
-                await harness.step(clock)
-            self.asked.put(request)
-
-    async def _store(self, answer: object) -> None:
-        self.stored.put(answer)
-
-    async def _acknowledge(self, answers: Callable) -> None:
-        while True:
-            await answers(await self.stored.get())
 
     async def _post(self, address: int, data: bytes) -> None:
         self.posted.put((address, data))

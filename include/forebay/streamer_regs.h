@@ -368,9 +368,9 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__ARRAY__DRIVE__FAILED__COMMANDS_bw 32
 
 // reg - streamer::array::drive::longest
-#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bm 0xffffff
+#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bm 0xffffffff
 #define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bp 0
-#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bw 24
+#define STREAMER__ARRAY__DRIVE__LONGEST__CYCLES_bw 32
 
 // regfile - streamer::array::drive
 typedef struct __attribute__ ((__packed__)) {

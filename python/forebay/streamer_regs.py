@@ -223,7 +223,7 @@ FIELDS = {
         "commands": (31, 0),
     },
     "drive_longest": {
-        "cycles": (23, 0),
+        "cycles": (31, 0),
     },
     "layout": {
         "drives_m1": (2, 0),

@@ -309,6 +309,13 @@ module fb_buffer_host #(
       a_mark_has_room :
       assert (!(stored && written.mark) || mark_ready)
       else $error("fb_buffer_host (%m): more commands wait to land than Marks=%0d", Marks);
+      // Writer and reader have sixteen bursts under way, and one that is just answered.
+      a_puts_counted :
+      assert (puts_under_q <= 5'd17)
+      else $error("fb_buffer_host (%m): %0d bursts are being written", puts_under_q);
+      a_reads_counted :
+      assert (reads_under_q <= 5'd16)
+      else $error("fb_buffer_host (%m): %0d bursts are being read", reads_under_q);
     end
   end
 `else

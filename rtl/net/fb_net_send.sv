@@ -253,8 +253,10 @@ module fb_net_send
 
   // ------------------------------------------------------------------------------------ the way out
   // Bytes on the wire, in 1/256, that were sent before their time; below 0 what a cycle paid too much.
+  // A frame that takes less than the cycle in which it begins leaves nothing: there is no credit that
+  // could add up and wrap.
   localparam int unsigned DebtBits = 24;
-  logic signed [DebtBits-1:0] debt_q;
+  logic signed [DebtBits-1:0] debt_q, debt_behind;  // behind a frame that begins
   logic [19:0] addresses_q;  // sum of what does not change in the IPv4 header
   logic [16:0] ip_folded;
   logic [20:0] ip_total;
@@ -264,10 +266,12 @@ module fb_net_send
   assign m_axis_data_tvalid = out_valid && !early;
   assign takes = m_axis_data_tready && !early;
 
+  assign debt_behind = debt_q - DebtBits'(cfg_rate) +
+      DebtBits'({out_end.bytes + 14'(FRAME_WIRE_BYTES), 8'd0});
+
   always_ff @(posedge clk_mac) begin : pace
     if (m_axis_data_tvalid && m_axis_data_tready && out_first) begin
-      debt_q <= debt_q - DebtBits'(cfg_rate) +
-          DebtBits'({out_end.bytes + 14'(FRAME_WIRE_BYTES), 8'd0});
+      debt_q <= debt_behind < 0 ? '0 : debt_behind;
     end else if (debt_q > 0) begin
       debt_q <= debt_q - DebtBits'(cfg_rate);
     end

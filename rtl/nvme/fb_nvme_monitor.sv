@@ -232,6 +232,19 @@ module fb_nvme_monitor
   );
   assign trace_ack = trace_ack_q;
 
+`ifndef SYNTHESIS
+  // The registers read one counter in three cycles at most, so each sum is added after 24 of them.
+  always_ff @(posedge clk) begin : watch
+    if (!rst && !sweep && !carry) begin
+      for (int unsigned i = 0; i < Counters; i++) begin
+        a_sum_has_room :
+        assert (!(sum_q[i] == '1 && event_now[i]))
+        else $error("fb_nvme_monitor (%m): an event of counter %0d is lost", i);
+      end
+    end
+  end
+`endif
+
 endmodule
 
 `default_nettype wire

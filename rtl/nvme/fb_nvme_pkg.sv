@@ -20,7 +20,7 @@ package fb_nvme_pkg;
   localparam int unsigned TAG_BITS = 10;  // widest command identifier in use, queue depth 1024
   localparam int unsigned SLOT_BITS = 11;  // a place in a queue of up to 1024 entries, and 1024
   localparam int unsigned CODE_BITS = 8;  // what the user is told of a transaction
-  localparam int unsigned STAMP_BITS = 24;  // cycles; latencies up to 55 ms at 300 MHz
+  localparam int unsigned STAMP_BITS = 32;  // cycles, as those of a time-out; 14 s at 300 MHz
   localparam int unsigned READ_TAG_BITS = 8;  // the user's tag of an unordered read
   localparam int unsigned DRIVE_BITS = 3;  // index of a drive
   localparam int unsigned DRIVES_MOST = 8;

@@ -131,6 +131,11 @@ module fb_store_fetch
   data_were_ordered :
   assert property (@(posedge clk) disable iff (rst) s_axis_rd_tvalid |-> under_way_q != '0)
   else $error("fb_store_fetch (%m): data, and nothing was ordered");
+
+  // Each command holds a unit of the streamer's buffer, or a place in its FIFOs.
+  under_way_in_range :
+  assert property (@(posedge clk) disable iff (rst) under_way_q < 16'd2048)
+  else $error("fb_store_fetch (%m): %0d objects are under way", under_way_q);
 `endif
 
   fb_axis_check #(

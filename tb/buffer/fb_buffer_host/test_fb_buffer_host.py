@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_buffer_host between the streams' side and AxiRam as what the PCIe bridge leads to."""
+"""fb_buffer_host between the streams' side and host memory behind a bridge that posts writes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import random
 
 import cocotb
 import pytest
-from cocotbext.axi import AxiBus, AxiRam
+from cocotb.triggers import FallingEdge
+from cocotbext.axi import AxiBus
 
 import harness
+from memory import LateRam
 from pieces import PIECE, Pieces
 from runner import simulate
 from streamside import StreamSide
@@ -25,9 +27,7 @@ class Buffer(StreamSide):
         super().__init__(dut, "m_axi_host")
         self.pieces = Pieces(dut)
         bus = AxiBus.from_prefix(dut, "m_axi_host")
-        self.host = AxiRam(bus, dut.clk, dut.rst, size=self.pieces.span)
-        for half in (self.host.write_if, self.host.read_if):
-            half.log.setLevel("WARNING")
+        self.host = LateRam(bus, dut.clk, dut.rst, self.pieces.span, posted=True)
 
     def stored(self, address: int, count: int) -> bytes:
         """What host memory holds of a stretch of the buffer within a page."""
@@ -128,7 +128,17 @@ async def mark_without_room(dut) -> None:
     buffer.host.read_if.ar_channel.pause = True
     for n in range(40):
         await buffer.put(64 * n, bytes(64))
-    await harness.step(dut.clk, 100)
+    await harness.step(dut.clk, 1000)
+
+
+@harness.provocation
+@cocotb.parametrize(kind=["puts", "reads"])
+async def too_many_under_way(dut, kind: str) -> None:
+    """More bursts under way than writer and reader have."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    getattr(dut, f"{kind}_under_q").value = 18
+    await harness.step(dut.clk, 2)
 
 
 def run(**options: object) -> None:
@@ -141,7 +151,14 @@ def test_host() -> None:
     run()
 
 
-@pytest.mark.parametrize(("testcase", "message"), [("mark_without_room", "a_mark_has_room")])
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("mark_without_room", "a_mark_has_room"),
+        ("too_many_under_way/kind=puts", "a_puts_counted"),
+        ("too_many_under_way/kind=reads", "a_reads_counted"),
+    ],
+)
 def test_assertion_fires(testcase: str, message: str) -> None:
     """The assertion stops the simulation."""
     run(testcase=testcase, expect_failure=message)

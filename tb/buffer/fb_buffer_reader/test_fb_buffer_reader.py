@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiRamRead, AxiReadBus
 
 import harness
+import memory
 from runner import simulate
 
 BEAT = 64
@@ -24,6 +25,7 @@ class Reader:
         self.dut = dut
         self.ram = AxiRamRead(AxiReadBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=SIZE)
         self.ram.log.setLevel("WARNING")
+        memory.late_reads(self.ram, dut.clk)
         self.ram.write(0, random.randbytes(SIZE))
         self.words: list[tuple[bytes, int, bool]] = []  # data, whom it is for, the last of a burst
         self.seen: list[int] = []  # cycles in which they came

@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiRamWrite, AxiWriteBus
 
 import harness
+import memory
 from runner import simulate
 
 BEAT = 64
@@ -24,6 +25,7 @@ class Writer:
         self.dut = dut
         self.ram = AxiRamWrite(AxiWriteBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=SIZE)
         self.ram.log.setLevel("WARNING")
+        memory.late_answers(self.ram)
         self.words: list[tuple[int, int, int]] = []  # data, strobes, whose they are
         self.stored: list[tuple[int, int]] = []  # whose, and whether it was empty
         self.held = bytearray(SIZE)

@@ -165,6 +165,24 @@ async def paced(dut, share: float) -> None:
 
 
 @cocotb.test()
+async def faster_than_the_line(dut) -> None:
+    """A rate that short frames stay below saves nothing up, and never holds a frame back."""
+    bench = Bench(dut)
+    await bench.start(640, 0xFFFF)
+    for number in range(300):
+        bench.send(number, b"!")
+    began: list[int] = []
+    for cycle in range(20_000):
+        await FallingEdge(dut.clk_mac)
+        if dut.m_axis_data_tvalid.value == 1 and dut.out_first.value == 1:
+            began.append(cycle)
+        if len(began) == 300:
+            break
+    assert len(began) == 300
+    assert max(b - a for a, b in itertools.pairwise(began)) < 60
+
+
+@cocotb.test()
 async def reset_in_mid_frame(dut) -> None:
     """A reset of both sides forgets everything; the next frame is the first of all."""
     bench = Bench(dut)

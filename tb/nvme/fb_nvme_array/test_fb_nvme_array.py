@@ -104,7 +104,7 @@ async def tallies(dut) -> None:
     found = [[0, 0, 0, 0] for _ in range(drives)]
     for _ in range(100):
         drive, failed = random.randrange(drives), int(random.random() < 0.3)
-        latency, sectors = random.getrandbits(24), random.randrange(2049)
+        latency, sectors = random.getrandbits(32), random.randrange(2049)
         tally = found[drive]
         tally[0] += 1
         tally[1] += 0 if failed else sectors

@@ -94,7 +94,7 @@ class Monitor:
         if kind:
             self.counts[kind] += 1
         if kind == "completed":
-            latency = random.getrandbits(random.randrange(1, 24))
+            latency = random.getrandbits(random.randrange(1, 33))
             dut.latency.value = latency
             self.bins[max(latency.bit_length() - 1, 0)] += 1
 
@@ -218,6 +218,24 @@ async def reset_clears(dut) -> None:
     await Monitor(dut).check()
 
 
+@harness.provocation
+async def read_without_pause(dut) -> None:
+    """A counter is read in each cycle, so that no sum is ever added to its counter."""
+    await start(dut)
+    dut.counter_req.value, dut.sq_rung.value = 1, 1
+    await harness.step(dut.clk, 50)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(__file__, "fb_nvme_monitor", filelist="rtl/top/onchip.f", **options)
+
+
 def test_monitor() -> None:
     """Run all coroutines."""
-    simulate(__file__, "fb_nvme_monitor", filelist="rtl/top/onchip.f")
+    run()
+
+
+def test_assertion_fires() -> None:
+    """The assertion stops the simulation."""
+    run(testcase="read_without_pause", expect_failure="a_sum_has_room")

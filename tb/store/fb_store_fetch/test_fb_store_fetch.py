@@ -188,6 +188,15 @@ async def stray_data(dut) -> None:
 
 
 @harness.provocation
+async def too_many_under_way(dut) -> None:
+    """More objects under way than the streamer can hold must be noticed."""
+    await Bench(dut).start()
+    await FallingEdge(dut.clk)
+    dut.under_way_q.value = 2048
+    await harness.step(dut.clk, 2)
+
+
+@harness.provocation
 async def withdraw(dut) -> None:
     """The stream checker of the commands is awake."""
     await Bench(dut).start()
@@ -215,6 +224,7 @@ def test_fetch() -> None:
     ("testcase", "message"),
     [
         ("stray_data", "data_were_ordered"),
+        ("too_many_under_way", "under_way_in_range"),
         ("withdraw", "m_axis_rdcmd: valid fell"),
         ("withdraw_object", "m_axis_object: valid fell"),
     ],

@@ -604,8 +604,8 @@ pub mod drive_longest {
     pub const fn of(n: u64) -> u64 {
         OFFSET + n * 0x40
     }
-    /// Cycles: At most 2^24 - 1.
-    pub const CYCLES: Field = Field::new(0, 24);
+    /// Cycles: Modulo 2^32.
+    pub const CYCLES: Field = Field::new(0, 32);
 }
 
 /// Layout of the array: How drives make one address space; write it while the streamer is disabled.
