@@ -123,7 +123,7 @@ def main() -> int:
         failure = hunt(tree, number, mutant["shapes"], seeds)
         right = (failure is not None) == bool(number)
         good = good and right
-        found = f"seed {failure['seed']}: {failure['what']}" if failure else f"not in {seeds} seeds"
+        found = f"seed {failure['seed']}: {failure['kind']}: {' '.join(failure['seen'])}" if failure else f"not in {seeds} seeds"
         print(f"{'ok    ' if right else 'WRONG '} {mutant['name']}: {found[:160]}", flush=True)
         rows.append({"name": mutant["name"], "about": mutant.get("about"), "failure": failure})
     if options.json:
