@@ -91,7 +91,11 @@ impl Dma {
     ) -> Vec<Loaded> {
         let delay = self.pause.delay();
         let time = delay * self.period;
-        let (before, after) = if delay.is_multiple_of(2) { (time, 0) } else { (0, time) };
+        let (before, after) = if delay.is_multiple_of(2) {
+            (time, 0)
+        } else {
+            (0, time)
+        };
         let end = address + beats * BEAT;
         let mut addr = address;
         while addr < end {
