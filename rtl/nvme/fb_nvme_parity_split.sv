@@ -69,7 +69,7 @@ module fb_nvme_parity_split
   assign end_sector = 56'(address_q[AddressBits-1:9]) + 56'(size_q[63:9]);
 
   logic accept;
-  assign accept = state_q == IDLE && cfg.parity && s_axis_rdcmd_tvalid;
+  assign accept = s_axis_rdcmd_tready && cfg.parity && s_axis_rdcmd_tvalid;
 
   // Where a byte lies: its page, and a chunk for each row before it.
   logic start, dividing;
@@ -128,7 +128,7 @@ module fb_nvme_parity_split
   assign leaves = (state_q == PIECE && moves) || (state_q == AROUND && drive_q == hole_q);
 
   always_comb begin
-    s_axis_rdcmd_tready = cfg.parity ? state_q == IDLE : m_axis_rdcmd_tready;
+    s_axis_rdcmd_tready = cfg.parity ? state_q == IDLE && !rst : m_axis_rdcmd_tready;
     m_axis_rdcmd_tvalid = cfg.parity ? here && piece_ready : s_axis_rdcmd_tvalid;
     m_axis_rdcmd_tdata  = '0;
     if (!cfg.parity) begin

@@ -104,6 +104,9 @@ def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
     assert report["recoveries"] == 1 and report["failed"] > 0
     parity = ("--drives", 3, "--parity", "--chunk", "4KiB", "--missing", 1)
     assert forebay(*line, *parity).report["failed"] == 0
+    # Reads that are offered while the streamer starts anew are served after it.
+    report = forebay(*line, "--drives", 3, "--parity", "--writes", 0, "--reset", 5).report
+    assert report["reads"] + report["refused"] + report["aborted"] == 120
 
 
 def test_a_queue_of_256_and_a_small_window(forebay: Run) -> None:

@@ -174,7 +174,10 @@ impl Streamer {
     /// Where the bus fails.
     pub(crate) fn set_offline(&self, bus: &mut dyn Bus, drive: u64) -> Result<(), Error> {
         let offline = regs::drive_state::OFFLINE.mask();
-        self.write(bus, regs::drive_state::of(drive), offline)
+        self.write(bus, regs::drive_state::of(drive), offline)?;
+        // A write is posted: what is asked for next must not overtake it.
+        self.read(bus, regs::drive_state::of(drive))?;
+        Ok(())
     }
 
     /// Forgets the first error, so that the next one is held.

@@ -31,6 +31,8 @@ pub struct Report {
     #[serde(flatten)]
     total: Total,
     shapes: Vec<OfShape>,
+    /// The command of the case, where there is one only.
+    command: Option<String>,
     pub(super) failures: Vec<Failed>,
 }
 
@@ -114,6 +116,10 @@ impl Report {
             seeds_per_second: ran as f64 / seconds.max(1e-9),
             total,
             shapes: of_shapes,
+            command: match tried {
+                [only] => Some(only.case.command()),
+                _ => None,
+            },
             failures: Vec::new(),
         }
     }
@@ -164,6 +170,9 @@ impl Report {
             grid.row(name.chain(counts.map(render::count)));
         }
         page.grid(grid);
+        if let (Some(command), true) = (&self.command, self.failures.is_empty()) {
+            page.line(format_args!("\n  {command}"));
+        }
         for failed in &self.failures {
             page.heading(&format!(
                 "Seed {} on {}: {:?}",
