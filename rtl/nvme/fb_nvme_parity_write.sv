@@ -80,8 +80,10 @@ module fb_nvme_parity_write
 
   logic [PageBits:0] moved;
   logic midway;  // inside a row
+  logic above;  // behind whatever can be divided: out of range, and nothing else
   assign row = quotient & ~PageBits'(cfg.strip_m1);
   assign moved = (PageBits + 1)'(page) + (PageBits + 1)'(row);
+  assign above = |s_axis_wr_tdata[63:12+PageBits] && s_axis_wr_tdata[11:0] == '0;
   assign midway = rest != '0 || (quotient[7:0] & cfg.strip_m1) != '0 || s_axis_wr_tdata[11:0] != '0;
 
   logic through, here, moves;  // the user's beats go on; a beat is on offer; it goes on
@@ -140,7 +142,7 @@ module fb_nvme_parity_write
       m_axis_wr_tdata = s_axis_wr_tdata;
       if (cfg.parity) begin
         m_axis_wr_tdata[12+:PageBits+1] = moved | {s_axis_wr_tdata[12+PageBits], PageBits'(0)};
-        m_axis_wr_tdata[0] = s_axis_wr_tdata[0] | midway;
+        m_axis_wr_tdata[0] = s_axis_wr_tdata[0] | (midway && !above);
       end
     end
   end
