@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts known defects into a copy of the RTL and looks whether `forebay swarm` finds each.
 
-All defects of `scripts/mutants.toml` are in one copy, and a file that the model reads when it starts
+All defects of `scripts/mutants.toml` are in one copy, and a file that the model reads at its start
 says which one is there: so each shape of the swarm is built once.
 """
 
@@ -14,9 +14,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 FOREBAY = ROOT / "build/forebay"
@@ -123,7 +124,11 @@ def main() -> int:
         failure = hunt(tree, number, mutant["shapes"], seeds)
         right = (failure is not None) == bool(number)
         good = good and right
-        found = f"seed {failure['seed']}: {failure['kind']}: {' '.join(failure['seen'])}" if failure else f"not in {seeds} seeds"
+        found = (
+            f"seed {failure['seed']}: {failure['kind']}: {' '.join(failure['seen'])}"
+            if failure
+            else f"not in {seeds} seeds"
+        )
         print(f"{'ok    ' if right else 'WRONG '} {mutant['name']}: {found[:160]}", flush=True)
         rows.append({"name": mutant["name"], "about": mutant.get("about"), "failure": failure})
     if options.json:

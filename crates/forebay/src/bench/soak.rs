@@ -43,6 +43,7 @@ fn show(report: &Report<Soak>, good: bool, command: &str) {
         ("faults", soak.faults, false),
         ("resets", soak.resets, false),
         ("recoveries", soak.recoveries, false),
+        ("units held", soak.held_units, false),
         ("written B", soak.bytes_written, true),
         ("read B", soak.bytes_read, true),
         ("cycles", soak.cycles, true),

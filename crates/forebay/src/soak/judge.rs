@@ -40,7 +40,7 @@ impl Judge {
             UserError::Nvme { .. } => {
                 let refused = UserError::from_status(Status::DATA_TRANSFER_ERROR);
                 self.memory && Some(error) == refused
-                    || plans.any(|plan| fails(plan, error, self.retry_limit))
+                    || plans.any(|plan| fails(plan, error, self.tries()))
             }
             UserError::Timeout | UserError::Halted | UserError::Offline => plans.any(falls_silent),
             UserError::Memory => self.memory,
@@ -58,6 +58,15 @@ impl Judge {
         !self.memory && !self.is_degraded()
     }
 
+    /// How often a drive has to fail a command that may be tried again until it is the user's
+    /// answer. What the memory refuses uses up tries, too.
+    fn tries(&self) -> u32 {
+        match self.memory {
+            true => 1,
+            false => u32::from(self.retry_limit) + 1,
+        }
+    }
+
     /// The drives that a transaction has to do with.
     fn touched(&self, planned: &Planned) -> impl Iterator<Item = &FaultPlan> {
         // What is refused in the end may have begun on any of them.
@@ -70,17 +79,17 @@ impl Judge {
     }
 }
 
-/// Whether a drive fails a command so often that this is the user's answer.
-fn fails(plan: &FaultPlan, error: UserError, retry_limit: u8) -> bool {
-    plan.faults.iter().any(|fault| match fault.action {
-        FaultAction::Fail(status) => {
-            let tries = match status.do_not_retry() {
-                true => 1,
-                false => u32::from(retry_limit) + 1,
-            };
-            UserError::from_status(status) == Some(error) && fault.times >= tries
-        }
-        _ => false,
+/// Whether a drive may fail a command so often that this error is the user's answer. It is that of
+/// the last try: those before it may have failed for another cause.
+fn fails(plan: &FaultPlan, error: UserError, tries: u32) -> bool {
+    let failures = plan.faults.iter().filter_map(|fault| match fault.action {
+        FaultAction::Fail(status) => Some((status, fault.times)),
+        _ => None,
+    });
+    let times = (failures.clone()).fold(0_u32, |sum, (_, times)| sum.saturating_add(times));
+    failures.into_iter().any(|(status, _)| {
+        let enough = status.do_not_retry() || times >= tries;
+        UserError::from_status(status) == Some(error) && enough
     })
 }
 
@@ -145,6 +154,12 @@ mod tests {
         assert!(!explains("--fault fail=0x281@read:3 --retry-limit 3"));
         assert!(explains("--fault fail=0x281@read:4 --retry-limit 3"));
         assert!(explains("--fault fail=0x4281@read --retry-limit 3"));
+        assert!(explains(
+            "--fault fail=0x281@read --fault fail=0x280@read:3 --retry-limit 3"
+        ));
+        assert!(explains(
+            "--fault fail=0x281@read --dram-fault read@0..64 --retry-limit 3"
+        ));
         assert!(!explains("--fault fail=0x4280@read"), "another status");
         assert!(!explains("--fault duplicate@read:100"));
         assert!(judge(1, "--fault duplicate@read").counts());

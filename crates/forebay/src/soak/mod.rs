@@ -13,7 +13,7 @@ mod shadow;
 
 use std::collections::{HashMap, VecDeque};
 
-use forebay_cosim::{Config, Direction, Outcome, Payload, Read, Sink, Write};
+use forebay_cosim::{Config, Direction, Error, Outcome, Payload, Read, Sink, Write};
 use forebay_driver::Layout;
 use forebay_spec::streamer::UserError;
 use rand_core::RngCore;
@@ -35,6 +35,8 @@ use shadow::Shadow;
 const RESET_CYCLES: u64 = 16;
 /// Cycles without progress after which a machine is stuck, beside what pauses and time-outs take.
 const PATIENCE: u64 = 200_000;
+/// Cycles in which what has been answered is retired: some for each of a thousand commands.
+const RETIRED_WITHIN: u64 = 10_000;
 /// Reports of what went wrong.
 const FIRST: usize = 8;
 
@@ -64,6 +66,8 @@ pub struct Soak {
     pub differ_bytes: u64,
     /// Bytes on the drives that the shadow has otherwise, at the end.
     pub differ_medium_bytes: u64,
+    /// Units of the buffer that are not free when every transaction has ended.
+    pub held_units: u64,
     /// Transactions that failed without a cause, or were not refused, or with a wrong code.
     pub wrong_answers: u64,
     pub cycles: u64,
@@ -77,7 +81,10 @@ pub struct Soak {
 impl Soak {
     /// Whether nothing went wrong that was not made to.
     pub const fn is_good(&self) -> bool {
-        self.differ_bytes == 0 && self.differ_medium_bytes == 0 && self.wrong_answers == 0
+        self.differ_bytes == 0
+            && self.differ_medium_bytes == 0
+            && self.held_units == 0
+            && self.wrong_answers == 0
     }
 
     fn wrong(&mut self, outcome: &Outcome, what: &str) {
@@ -251,6 +258,7 @@ impl Soaker {
             }
         }
         self.compare_stored()?;
+        self.count_units()?;
         Ok(Ended::Done)
     }
 
@@ -411,6 +419,28 @@ impl Soaker {
                 "{failed} transactions failed with a status of the drive, which failed {faults} commands"
             ));
         }
+        Ok(())
+    }
+
+    /// No unit of the buffer is lost: each is free again, soon after the last answer.
+    fn count_units(&mut self) -> Result<()> {
+        for _ in 0..RETIRED_WITHIN {
+            let status = self.session.system.with_session(|session, bus| {
+                let streamer = session.streamer().filter(|streamer| streamer.is_extended());
+                streamer.cloned().map(|streamer| streamer.status(bus))
+            });
+            let Some(status) = status.flatten().transpose().map_err(Error::Command)? else {
+                return Ok(());
+            };
+            self.soak.held_units = u64::from(status.write_pages + status.read_pages);
+            if self.soak.held_units == 0 {
+                return Ok(());
+            }
+            self.session.system.run_cycles(1)?;
+        }
+        let held = self.soak.held_units;
+        let seen = format!("{held} units of the buffer are not free at the end");
+        self.soak.first_wrong.push(seen);
         Ok(())
     }
 }

@@ -42,6 +42,8 @@ pub enum Kind {
     Stored,
     /// A transaction failed without a cause, or did not fail.
     Answer,
+    /// Units of the buffer are not free at the end.
+    Units,
     /// Nothing moved any more.
     Stuck,
     /// The RTL broke a rule, or the driver found no way.
@@ -227,6 +229,7 @@ fn judge(found: Soak, ended: Ended) -> Attempt {
             seen.push(format!("{bytes} bytes on the drives differ"));
             Some(Kind::Stored)
         }
+        Ended::Done if found.held_units > 0 => Some(Kind::Units),
         Ended::Done => None,
     };
     Attempt {
