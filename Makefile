@@ -27,6 +27,8 @@ test: setup-test ## everything: lint, generated files, unit tests, end to end
 nightly: setup-test build/forebay ## the tests that take minutes each, beside `make test`
 	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
 	@build/forebay swarm --seeds 0..20000 --keep-going
+	@$(PYTHON) scripts/soak_seeds.py
+	@$(PYTHON) scripts/mutants.py
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs many seeds of the soaks that once found wrong data and hangs, one process each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SMALL = "--largest 4KiB --area 64KiB --stall memory=0.2:50 --transactions 120"
+CHANNELS = "--dram hbm2-1800 --drives 2 --largest 64KiB --area 256KiB --stall 0.5:50"
+KINDS = {
+    "host": f"--memory host {SMALL}",
+    "dram": f"--memory dram {SMALL}",
+    "host, two drives": f"--memory host --drives 2 {SMALL}",
+    "DRAM of two channels, two drives": f"--memory dram {CHANNELS} --transactions 100",
+}
+
+
+def soak(kind: str, seed: int) -> dict[str, Any]:
+    """Run one soak; returns its exit code, and the bytes and answers that were wrong."""
+    command = [ROOT / "build/forebay", "bench", "soak", *KINDS[kind].split()]
+    done = subprocess.run(
+        [*command, "--seed", str(seed), "--json", "-"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = json.loads(done.stdout) if done.stdout else {}
+    wrong = ("differ_bytes", "differ_medium_bytes", "wrong_answers", "held_units")
+    return {"seed": seed, "exit": done.returncode, **{name: report.get(name) for name in wrong}}
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000, help="of each kind [default: 1000]")
+    parser.add_argument("--jobs", type=int, default=2, help="at a time [default: 2]")
+    parser.add_argument("--json", type=Path, help="write what was found into this file")
+    options = parser.parse_args()
+    rows = []
+    for kind, line in KINDS.items():
+        soak(kind, 0)  # builds the RTL once
+        runs = []
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for run in pool.map(partial(soak, kind), range(1, options.seeds + 1)):
+                runs.append(run)
+                if len(runs) % 250 == 0:
+                    print(f"{kind}: {len(runs)} of {options.seeds} seeds ran", flush=True)
+        bad = [run for run in runs if run["exit"]]
+        print(f"{kind}: {len(bad)} of {len(runs)} seeds wrong {bad[:3] or ''}", flush=True)
+        rows.append({"kind": kind, "command": f"forebay bench soak {line}", "bad": bad})
+    if options.json:
+        report = {"seeds": options.seeds, "kinds": rows}
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if any(row["bad"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
