@@ -123,7 +123,8 @@ def at_most(most: float) -> Callable[[float], bool]:
 def wrong_bytes(report: Report) -> float:
     """Count what a soak found wrong: bytes that differ, and answers that should be others."""
     return sum(
-        report[name] for name in ("differ_bytes", "differ_medium_bytes", "wrong_answers")
+        report[name]
+        for name in ("differ_bytes", "differ_medium_bytes", "held_units", "wrong_answers")
     ) + (100_000 - min(report["transactions"], 100_000))
 
 
@@ -358,6 +359,46 @@ FIGURES = [
         wrong_bytes,
         "{:.0f}",
         at_most(0),
+    ),
+    Figure(
+        "random transactions over three drives, unordered reads across stripe units: wrong answers",
+        "0",
+        "–",
+        "forebay bench soak --drives 3 --seed 97",
+        "soak-97",
+        lambda report: report["wrong_answers"],
+        "{:g}",
+        at_most(0),
+    ),
+    Figure(
+        "1,000 seeds of each of four soaks in host memory and DRAM: seeds that go wrong",
+        "0",
+        "–",
+        "scripts/soak_seeds.py",
+        "soak-seeds",
+        lambda report: sum(len(kind["bad"]) for kind in report["kinds"]) + 1000 - report["seeds"],
+        "{:g}",
+        at_most(0),
+    ),
+    Figure(
+        "20,000 seeds of the swarm, each memory, 1 to 8 drives: seeds that go wrong",
+        "0",
+        "–",
+        "forebay swarm --seeds 0..20000 --keep-going",
+        "swarm",
+        lambda report: len(report["failures"]) + 20_000 - report["ran"],
+        "{:g}",
+        at_most(0),
+    ),
+    Figure(
+        "defects put into the RTL that the swarm finds within 2,000 seeds each, of 26",
+        "26",
+        "–",
+        "scripts/mutants.py",
+        "mutants",
+        lambda report: sum(one["failure"] is not None for one in report["mutants"]),
+        "{:g}",
+        at_least(26),
     ),
 ]
 

@@ -69,10 +69,11 @@ def test_a_document_without_marks_is_refused() -> None:
 
 def test_a_soak_that_was_too_short_proves_nothing() -> None:
     """100,000 transactions are asked for."""
-    clean = {"differ_bytes": 0, "differ_medium_bytes": 0, "wrong_answers": 0}
+    clean = dict.fromkeys(("differ_bytes", "differ_medium_bytes", "held_units", "wrong_answers"), 0)
     assert validation.wrong_bytes({**clean, "transactions": 100_000}) == 0
     assert validation.wrong_bytes({**clean, "transactions": 2_000}) > 0
     assert validation.wrong_bytes({**clean, "transactions": 100_000, "wrong_answers": 1}) == 1
+    assert validation.wrong_bytes({**clean, "transactions": 100_000, "held_units": 1}) == 1
 
 
 def test_the_document_is_current() -> None:

@@ -222,6 +222,20 @@ async def reset_inside(dut) -> None:
     assert piece["address"] == PAGE
 
 
+@cocotb.test()
+async def nothing_is_taken_in_reset(dut) -> None:
+    """While the streamer is disabled a command waits: it would be lost."""
+    splitter = await start(dut, 3, 1)
+    dut.rst.value = 1
+    await harness.step(dut.clk, 2)
+    await FallingEdge(dut.clk)
+    assert dut.s_axis_rdcmd_tready.value == 0
+    dut.rst.value = 0
+    await harness.step(dut.clk)
+    await splitter.ask(PAGE, 1)
+    await splitter.pieces()
+
+
 @harness.provocation
 async def withdraw_in(dut) -> None:
     """The user's port has its stream checker."""

@@ -112,13 +112,15 @@ async def inside_a_row(dut) -> None:
 
 
 @cocotb.test()
-async def beyond_all_addresses(dut) -> None:
-    """An address that cannot be stays one that cannot be."""
-    writer = await start(dut, 2, 1)
-    for address in ((1 << 57) - PAGE, 1 << 57, 1 << 63):
+@cocotb.parametrize(("drives", [2, 4]))
+async def beyond_all_addresses(dut, drives: int) -> None:
+    """An address that cannot be stays one, and is out of range before it is inside a row."""
+    writer = await start(dut, drives, 1)
+    for address in ((1 << 57) - PAGE, 1 << 57, (1 << 57) + PAGE, 1 << 63):
         await writer.send(address, b"x")
         found, _ = await writer.take()
         assert found >> 57, f"{address:#x} became {found:#x}"
+        assert address >> 57 == 0 or found & 1 == 0, f"{address:#x} became odd: {found:#x}"
 
 
 @cocotb.test()
