@@ -18,25 +18,37 @@ pub fn shrink(mut case: Case, tries: usize, mut fails: impl FnMut(&Case) -> bool
         left = left.checked_sub(1)?;
         Some(fails(case))
     };
+    simplify(&mut case, &mut fails);
+    case
+}
+
+/// Simplifies until nothing can go, or no try is left, which is nothing.
+fn simplify(case: &mut Case, fails: &mut impl FnMut(&Case) -> Option<bool>) -> Option<()> {
     loop {
         let before = case.clone();
-        if fewer(&mut case, &mut fails).is_none() {
-            return case;
-        }
+        fewer(case, fails)?;
         for step in STEPS {
-            for simpler in step(&case) {
-                match fails(&simpler) {
-                    None => return case,
-                    Some(true) => case = simpler,
-                    Some(false) => continue,
-                }
-                break;
-            }
+            while take(case, step, fails)? {}
         }
-        if case == before {
-            return case;
+        if *case == before {
+            return Some(());
         }
     }
+}
+
+/// Takes the first simpler case of a step that still fails; true where there is one.
+fn take(
+    case: &mut Case,
+    step: Step,
+    fails: &mut impl FnMut(&Case) -> Option<bool>,
+) -> Option<bool> {
+    for simpler in step(case) {
+        if fails(&simpler)? {
+            *case = simpler;
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// The least number of transactions, found by halving: those before the failure are the same.
