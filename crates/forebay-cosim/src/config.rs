@@ -205,10 +205,10 @@ pub struct Config {
     /// the driver's time-out of a command if it is 100 million cycles or less, what a drive or a
     /// source has scheduled.
     pub watchdog: u64,
-    /// Bytes that nobody wrote, and payload that is no longer valid, hold patterns in the place of
+    /// Bytes that were never written, and payload that is no longer valid, hold patterns in the place of
     /// zeros: media without a file, on-board DRAM, the payload buffer on chip, payload in host
     /// memory. So data that come from the wrong place or too late differ. [`System::unwritten`] says
-    /// what a read finds where nobody wrote.
+    /// what a read finds where nothing was written.
     ///
     /// [`System::unwritten`]: crate::System::unwritten
     pub poison: bool,

@@ -259,7 +259,7 @@ impl Core {
         if let Some(mac) = &mut self.mac {
             mac.set_reset(&mut self.dut.model, *now, true);
         }
-        // Whoever is reset as well lets go of its signals at this edge, not before it.
+        // Other parts that are reset withdraw their signals at this edge, not before it.
         self.bare_cycle(now)?;
         let Self {
             dut,

@@ -113,7 +113,7 @@ impl Ownership {
         Err(in_use(cycle, command, page, what))
     }
 
-    /// The streamer has got the completion of a command. What is nobody's any more.
+    /// The streamer has the completion of a command. Returns the memory that no command holds any more.
     pub fn complete(&mut self, command: Command) -> Vec<Piece> {
         let mut pieces = self.commands.remove(&command).unwrap_or_default();
         pieces.retain(|piece| self.release(command, piece));
@@ -128,7 +128,7 @@ impl Ownership {
         }
     }
 
-    /// True where nobody else holds the page.
+    /// True where no other command holds the page.
     fn release(&mut self, command: Command, piece: &Piece) -> bool {
         let page = piece.address >> PAGE_SHIFT;
         let Some(holders) = self.pages.get_mut(&page) else {
@@ -251,7 +251,7 @@ mod tests {
         pages.name(1, (1, 3), piece(false)).unwrap();
         let what = said(pages.name(2, (0, 4), piece(true)));
         assert!(what.contains("another command holds"));
-        // It is nobody's after the second completion.
+        // It is free after the second completion.
         assert!(pages.complete((0, 3)).is_empty());
         assert_eq!(pages.complete((1, 3)), [piece(false)]);
         pages.name(3, (0, 4), piece(true)).unwrap();

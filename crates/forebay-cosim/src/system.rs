@@ -214,7 +214,7 @@ impl System {
         Ok(data)
     }
 
-    /// What reads in the address space of the session where nobody has written: zeros, or what
+    /// What reads in the address space of the session where nothing was written: zeros, or what
     /// [`Config::poison`] puts there.
     #[must_use]
     pub fn unwritten(&self, address: u64, bytes: usize) -> Vec<u8> {

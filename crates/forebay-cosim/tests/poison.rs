@@ -112,7 +112,7 @@ fn drives_with_parity() {
         system.submit_write(Write::new(stripe, Payload::from(data)));
         system.run().expect("writes");
         assert!(sums(&system).iter().all(|byte| *byte == 0));
-        // With a drive less, what nobody wrote is made of the others.
+        // With a drive less, what was never written is made of the others.
         for missing in [false, true] {
             if missing {
                 let given = system.with_session(|session, bus| session.give_up(bus, 0));

@@ -49,7 +49,7 @@ impl Medium {
         Self::poisoned(len, Poison::Zeros)
     }
 
-    /// A medium in memory that reads as this pattern where nobody has written. Ranges that are made
+    /// A medium in memory that reads as this pattern where nothing was written. Ranges that are made
     /// zero read as zeros.
     pub fn poisoned(len: u64, poison: Poison) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl Medium {
         Ok(())
     }
 
-    /// What it reads as from this offset on where nobody has written it.
+    /// What it reads as from this offset on where it was not written.
     pub fn unwritten(&self, offset: u64, into: &mut [u8]) {
         self.poison.fill(offset, into);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes that nobody wrote: a pattern in the place of zeros, so that data which come from the wrong
+//! Bytes that were never written: a pattern in the place of zeros, so that data which come from the wrong
 //! place, or too late, differ.
 
 use std::ops::Range;
@@ -9,7 +9,7 @@ const WORD: u64 = 8;
 /// The high bytes of each word where a page of payload was freed.
 const FREED: u64 = 0xdead << 48;
 
-/// What reads where nobody has written, or what was there is no longer valid.
+/// What reads where nothing was written, or what was there is no longer valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Poison {
     /// Zeros: there is none.
