@@ -4,7 +4,8 @@
 //
 // Deliveries come in order from retirement and leave as beats. TKEEP is exact on the last beat of a
 // read. A failed read ends with one beat without data: TLAST, TUSER, TKEEP zero, and the error code
-// in TDATA[7:0].
+// in TDATA[7:0]. Where the memory has lost a beat, that one is the end: what comes before is good, and
+// what comes after is discarded.
 //
 // Beats are requested one by one, and their answers come in order, however late: each has a place in
 // a FIFO. With the first beat of a page the memory is told how many of it will follow; with
@@ -107,7 +108,7 @@ module fb_nvme_deliver
 
   logic [ SIZE_BITS-7:0] beat_q;
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
-  logic sends, send, final_beat, final_page, pop, room, mend, free_ready;
+  logic sends, send, final_beat, final_page, give, pop, room, mend, free_ready;
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
   assign sends = job_valid && !job.mute && room && free_ready;
@@ -174,8 +175,8 @@ module fb_nvme_deliver
   assign mend = torn_q && !restart;
   always_ff @(posedge clk) begin
     if (rst) inside_q <= 1'b0;
-    else if (pop) inside_q <= !m_axis_rd_tlast;
-    torn_q <= restart && (pop ? !m_axis_rd_tlast : inside_q) && !rst;
+    else if (give) inside_q <= !m_axis_rd_tlast;
+    torn_q <= restart && (give ? !m_axis_rd_tlast : inside_q) && !rst;
   end
 
   always_ff @(posedge clk) begin
@@ -199,7 +200,8 @@ module fb_nvme_deliver
       };
 
   logic [DATA_BITS-1:0] out_word;
-  logic out_lost, lost_q, fail;
+  logic beat_valid, out_lost, fail;
+  logic ended_q;  // the read has ended with a beat that the memory has lost
   if (FifoDepth <= LutDepth) begin : gen_lut
     fb_common_fifo #(
         .Width($bits(side_t)),
@@ -224,8 +226,8 @@ module fb_nvme_deliver
         .s_valid(got_valid || mend),
         .s_ready(),
         .s_data({got_error, got_data}),
-        .m_valid(m_axis_rd_tvalid),
-        .m_ready(m_axis_rd_tready),
+        .m_valid(beat_valid),
+        .m_ready(pop),
         .m_data({out_lost, out_word}),
         .level()
     );
@@ -253,19 +255,20 @@ module fb_nvme_deliver
         .s_valid(got_valid || mend),
         .s_ready(),
         .s_data({got_error, got_data}),
-        .m_valid(m_axis_rd_tvalid),
-        .m_ready(m_axis_rd_tready),
+        .m_valid(beat_valid),
+        .m_ready(pop),
         .m_data({out_lost, out_word}),
         .level()
     );
   end
-  assign pop  = m_axis_rd_tvalid && m_axis_rd_tready;
+  assign m_axis_rd_tvalid = beat_valid && !ended_q;
+  assign give = m_axis_rd_tvalid && m_axis_rd_tready;
+  assign pop = give || (beat_valid && ended_q);
 
-  // A beat that the memory has lost is told with the last beat of its read, which has no data then.
-  assign fail = out_side.fail || (out_side.last && (lost_q || out_lost));
+  assign fail = out_side.fail || out_lost;
   always_ff @(posedge clk) begin
-    if (pop) lost_q <= !out_side.last && (lost_q || out_lost);
-    if (restart) lost_q <= 1'b0;
+    if (pop) ended_q <= !out_side.last && (ended_q || out_lost);
+    if (restart) ended_q <= 1'b0;
   end
   // Only the low byte ever carries a code.
   assign m_axis_rd_tdata = {
@@ -277,7 +280,7 @@ module fb_nvme_deliver
     for (int unsigned i = 0; i < DATA_BITS / 8; i++)
     m_axis_rd_tkeep[i] = !fail && (6'(i) <= out_side.top);
   end
-  assign m_axis_rd_tlast = out_side.last;
+  assign m_axis_rd_tlast = out_side.last || out_lost;
   assign m_axis_rd_tuser = fail;
   assign m_axis_rd_tid = out_side.tag;
   assign empty = !job_valid && !free_valid && !free_step &&

@@ -30,6 +30,7 @@ class Delivery:
         self.memory = random.randbytes(64 * PAGE)
         self.busy = 0.0
         self.late = False
+        self.lossy = False  # some beats come with an error
         self.answers = 0  # beats that the memory has answered
         self.held: deque[int] = deque()  # of each unit not free: the answers to wait for
         self.requested = 0  # beats of all that was handed over
@@ -42,6 +43,10 @@ class Delivery:
         """Return 64 bytes; the buffer repeats itself every 64 pages."""
         first = address * 64 % len(self.memory)
         return self.memory[first : first + 64]
+
+    def lost(self, address: int) -> bool:
+        """Say whether the memory has lost these 64 bytes."""
+        return self.lossy and address % 61 == 7
 
     async def _memory(self) -> None:
         """Answer in order, at once or late, with noise in between; pages are announced."""
@@ -70,6 +75,7 @@ class Delivery:
             due = bool(coming) and coming[0][0] <= now
             dut.got_valid.value = due
             self.answers += due
+            dut.got_error.value = self.lost(coming[0][1]) if due else random.getrandbits(1)
             data = self.word(coming.popleft()[1]) if due else random.randbytes(64)
             dut.got_data.value = int.from_bytes(data, "little")
 
@@ -167,6 +173,36 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
         assert await receive(delivery) == want
     await harness.until(dut.clk, dut.empty)
     assert not delivery.held
+
+
+@cocotb.test()
+async def lost_beats(dut) -> None:
+    """A beat that the memory has lost ends its read: data before it are good, none come after."""
+    delivery = await start(dut)
+    delivery.lossy = delivery.late = True
+    delivery.sink.set_pause_generator(harness.stalls(0.3))
+    expected, packet, ended = [], b"", False
+    for _ in range(60):
+        page, tag = random.randrange(PAGES - 8), random.getrandbits(8)
+        last = int(random.random() < 0.6)
+        length = random.choice([1, 65, PAGE, random.randrange(1, 3 * PAGE)])
+        length = length if last else -(-length // PAGE) * PAGE
+        await delivery.hand_over(page=page, size=length - 1, tag=tag, last=last)
+        first = page * 64 << int(dut.UnitBits.value)
+        data = delivery.data(page, length)
+        for n in range(-(-length // 64)):
+            if not ended and delivery.lost(first + n):
+                expected.append((packet, spec.ERR_MEMORY, tag))
+                ended = True
+            packet += data[64 * n : 64 * n + 64]
+        if last and not ended:
+            expected.append((packet, None, tag))
+        if last:
+            packet, ended = b"", False
+    for want in expected:
+        assert await receive(delivery) == want
+    await harness.until(dut.clk, dut.empty)
+    assert delivery.sink.empty() and not delivery.held
 
 
 @cocotb.test()

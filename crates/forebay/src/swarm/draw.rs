@@ -2,6 +2,7 @@
 //! A case from a seed. Each seed has most features switched off (swarm testing: what is always on
 //! hides what only happens without it).
 
+use forebay_spec::streamer::window;
 use rand_pcg::Pcg64Mcg;
 
 use super::shapes::Shape;
@@ -144,10 +145,12 @@ impl Dice {
             .filter_map(|fault| values::fault(&fault).ok())
             .collect();
         if shape.memory == Memory::Dram && self.on(12) {
-            let page = self.between([0, 255]) << 12;
-            let place = self.one(&[page, page << 5, page + (96 << 20)]);
+            // Where commands begin: rings that are idle start at their first unit.
+            let unit = self.between([0, 15]) * (window::PAGE_BYTES << window::DRAM_UNIT_SHIFT);
+            let buffer = self.one(&[0, window::DRAM_BUFFER_BYTES]);
+            let place = buffer + unit + self.between([0, 4 * 64 - 1]) * 64;
             let kind = self.one(&["read", "write"]);
-            let end = place + self.between([1, 16]) * 512;
+            let end = place + self.between([1, 128]) * 64;
             let fault = values::dram_fault(&format!("{kind}@{place}..{end}"));
             case.trouble.dram_fault = fault.into_iter().collect();
         }
