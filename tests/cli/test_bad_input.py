@@ -90,6 +90,7 @@ IDEAL = ("--profile", "ideal")
         ("run --read --length 1 --json no/such/folder/x.json", "no/such/folder"),
         ("run --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
         ("run --read --length 1 --max-transfer 5000", "multiple of 4096"),
+        ("bench soak --mdts 4KiB", "MDTS cannot be 4096 bytes"),
         ("run --read --length 1 --ssd 0000:01:00.0", "add --bus vfio"),
         ("run --read --length 1 --bus vfio", "--ssd is missing"),
         ("run --read --length 1 --bus vfio --ssd 0000:01:00.0", "--fpga is missing"),

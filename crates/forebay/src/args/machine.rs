@@ -10,7 +10,7 @@ use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, arg, value_parser,
 };
 use forebay_cosim::{Config, DramFault, Drive, Waves, rtl};
-use forebay_model::{DramProfile, Profile, Refresh};
+use forebay_model::{DramProfile, Profile, Refresh, SsdProfile};
 use forebay_rtl::Source;
 use forebay_spec::streamer::window;
 use serde::{Deserialize, Serialize};
@@ -414,14 +414,25 @@ impl<P> MachineArgs<P> {
 /// The logical block of all drives: `512` or `4096` bytes.
 pub fn set_block(config: &mut Config, block: &str) {
     let shift = if block == "4096" { 12 } else { 9 };
-    let others = config.more_drives.iter_mut();
-    let all = others.map(|drive| &mut drive.profile);
-    for ssd in all.chain([&mut config.profile.ssd]) {
+    for ssd in drives(config) {
         for namespace in &mut ssd.namespaces {
             namespace.block_shift = shift;
             namespace.bytes &= !((1 << shift) - 1);
         }
     }
+}
+
+/// The longest command that all drives take, in bytes: a power of two of pages.
+pub fn set_mdts(config: &mut Config, bytes: u64) {
+    for ssd in drives(config) {
+        ssd.controller.mdts = (bytes >> 12).ilog2() as u8;
+    }
+}
+
+fn drives(config: &mut Config) -> impl Iterator<Item = &mut SsdProfile> {
+    let others = config.more_drives.iter_mut();
+    let others = others.map(|drive| &mut drive.profile);
+    others.chain([&mut config.profile.ssd])
 }
 
 /// What the drives and the DRAM do wrong.

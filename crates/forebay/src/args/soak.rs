@@ -91,6 +91,10 @@ pub struct Trouble {
     /// Logical block of the simulated drives in bytes
     #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
     pub block: Option<String>,
+    /// Most bytes of one command that the simulated drives take, their MDTS: 8KiB, 16KiB, … 1MiB
+    /// [default: their profile's]
+    #[arg(long, value_name = "SIZE", value_parser = values::mdts)]
+    pub mdts: Option<u64>,
     /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
     #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub max_transfer: Option<u64>,
@@ -143,6 +147,7 @@ impl Case {
         }
         words.unless("under-way", work.under_way, 96);
         words.maybe("block", trouble.block.as_ref());
+        words.maybe("mdts", trouble.mdts);
         words.maybe("max-transfer", trouble.max_transfer);
         words.unless("timeout-cycles", trouble.timeout_cycles, TIMEOUT_CYCLES);
         words.unless("retry-limit", trouble.retry_limit, 3);

@@ -87,6 +87,16 @@ pub fn pages(text: &str) -> Read<u64> {
     }
 }
 
+/// A limit that MDTS can express: a power of two of pages, two or more (one is no limit at all).
+pub fn mdts(text: &str) -> Read<u64> {
+    match length(text)? {
+        bytes if bytes.is_power_of_two() && (8192..=1 << 20).contains(&bytes) => Ok(bytes),
+        bytes => Err(format!(
+            "MDTS cannot be {bytes} bytes; give 8KiB, 16KiB, … 1MiB"
+        )),
+    }
+}
+
 /// Bytes per second: `1GB/s`, `2.5 MiB/s`; in bits: `10Gb/s`, `100Mbit/s`.
 pub fn rate(text: &str) -> Read<u64> {
     let bad = || format!("`{text}` is no rate; write bytes a second (1GB/s) or bits (10Gb/s)");

@@ -109,6 +109,9 @@ pub fn config(case: &Case) -> Result<Config> {
     if let Some(block) = &trouble.block {
         machine::set_block(&mut config, block);
     }
+    if let Some(bytes) = trouble.mdts {
+        machine::set_mdts(&mut config, bytes);
+    }
     config.stalls = values::stalls(&trouble.stall);
     machine::set_faults(&mut config, &trouble.fault, &trouble.dram_fault)?;
     config.driver.max_transfer = trouble.max_transfer;

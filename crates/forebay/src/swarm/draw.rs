@@ -111,7 +111,8 @@ impl Dice {
             machine.profiles = vec!["990pro-2tb".to_owned()];
         }
         case.trouble.block = self.maybe(25, &["4096"]).map(str::to_owned);
-        case.trouble.max_transfer = self.maybe(25, &[4096, 8192, 32 << 10, 128 << 10]);
+        case.trouble.mdts = self.maybe(25, &[8192, 32 << 10, 128 << 10]);
+        case.trouble.max_transfer = self.maybe(10, &[4096, 12 << 10, 64 << 10]);
     }
 
     /// True where a drive may fall silent.
@@ -278,7 +279,7 @@ mod tests {
     #[test]
     fn every_feature_is_on_in_some_seeds_and_off_in_others() {
         type IsOn = fn(&Case) -> bool;
-        let features: [(&str, IsOn); 18] = [
+        let features: [(&str, IsOn); 19] = [
             ("reads", |case| case.work.writes < 100),
             ("writes", |case| case.work.writes > 0),
             ("unordered", |case| case.work.unordered > 0),
@@ -296,6 +297,7 @@ mod tests {
             ("missing", |case| case.machine.array.missing().is_some()),
             ("linear", |case| case.machine.array.apart()),
             ("4 KiB blocks", |case| case.trouble.block.is_some()),
+            ("short commands", |case| case.trouble.mdts.is_some()),
             ("timed drives", |case| case.machine.profiles != ["ideal"]),
         ];
         for (name, is_on) in features {

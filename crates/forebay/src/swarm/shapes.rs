@@ -84,6 +84,8 @@ impl Shape {
             Memory::Onchip => {
                 machine.reorder = self.window;
                 parameters.push(("UnitBits", self.unit_shift));
+                // Little, so that a short case fills more than half of the buffer in one direction.
+                parameters.push(("ReservePages", (self.window / 8).min(64)));
             }
             Memory::Dram => parameters.push(("Channels", self.channels)),
             Memory::Host => {}

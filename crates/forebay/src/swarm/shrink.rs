@@ -170,6 +170,7 @@ fn machine(case: &Case) -> Vec<Case> {
             |case| case.machine.dram = None,
             |case| case.machine.refresh = None,
             |case| case.trouble.block = None,
+            |case| case.trouble.mdts = None,
             |case| case.trouble.max_transfer = None,
             |case| case.trouble.retry_limit = 3,
         ],
