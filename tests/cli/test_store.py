@@ -273,7 +273,7 @@ def test_a_damaged_index_is_rebuilt(forebay: Run, packed: tuple, tmp_path: Path)
     assert not forebay("store", "repair", image, "-o", "json").report["changed"]
 
 
-def test_what_lies_behind_the_index_is_brought_back(
+def test_what_lies_behind_the_index_is_recovered(
     forebay: Run, packed: tuple, tmp_path: Path
 ) -> None:
     """As after a loss of power: the last block of the index was never written."""
@@ -321,7 +321,9 @@ def test_a_row_that_lies_is_found_out(
     forebay("store", "repair", image)
     folder = image.parent / "out"
     forebay("store", "extract", image, folder, code=None)
-    assert len(list((folder / "00000").glob("*.bin"))) == 199
+    # Of one that cannot be, the object is found by its header, and gets another.
+    kept = 199 if value == 100 else 200
+    assert len(list((folder / "00000").glob("*.bin"))) == kept
     assert objects[71] == (folder / "00000" / f"{71:020}.bin").read_bytes()
 
 

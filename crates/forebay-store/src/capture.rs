@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whole frames as one capture: the first page, and of each chunk what is good.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{CUT, Row};
@@ -27,7 +29,7 @@ pub struct Captured {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     begin: u64,
-    address: u64,
+    row: Row,
 }
 
 /// A capture as one file, read from any place on.
@@ -36,6 +38,8 @@ pub struct CaptureFile<'r, 'd, D: Disk + ?Sized> {
     head: [u8; PAGE_BYTES],
     pieces: Vec<Piece>,
     bytes: u64,
+    /// Numbers of the pieces that have been read and have the right checksum.
+    checked: Option<Mutex<HashSet<usize>>>,
 }
 
 impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
@@ -54,7 +58,7 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
     /// Some of its bytes, as many as are there; none behind its end.
     ///
     /// # Errors
-    /// What the disk says.
+    /// What the disk says, or that a chunk has another checksum, if these are checked.
     pub fn bytes(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
         let to = from.saturating_add(most as u64).min(self.bytes);
         let mut bytes = Vec::new();
@@ -66,18 +70,35 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
                 .get(next)
                 .map_or(self.bytes, |piece| piece.begin);
             let length = (end.min(to) - at) as usize;
-            match next.checked_sub(1).and_then(|which| self.pieces.get(which)) {
+            let which = next.checked_sub(1);
+            match which.and_then(|which| Some((which, self.pieces.get(which)?))) {
                 None => bytes.extend_from_slice(&self.head[at as usize..at as usize + length]),
-                Some(piece) => {
+                Some((which, piece)) => {
+                    self.check(which, &piece.row)?;
                     let before = bytes.len();
                     bytes.resize(before + length, 0);
-                    let place = piece.address + (at - piece.begin);
+                    let place = piece.row.address + (at - piece.begin);
                     self.recording.disk.read_at(place, &mut bytes[before..])?;
                 }
             }
             at += length as u64;
         }
         Ok(bytes)
+    }
+
+    fn check(&self, which: usize, row: &Row) -> io::Result<()> {
+        let Some(checked) = &self.checked else {
+            return Ok(());
+        };
+        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked().contains(&which) {
+            return Ok(());
+        }
+        if let Some(damage) = self.recording.payload(row, &mut |_| Ok(()))? {
+            return Err(io::Error::other(damage.to_string()));
+        }
+        checked().insert(which);
+        Ok(())
     }
 }
 
@@ -119,11 +140,12 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
         Ok(first_page(self.superblock().session))
     }
 
-    /// All chunks up to where the index goes as one file, each where it lies and unchecked.
+    /// All chunks up to where the index goes as one file, each where it lies; with `check` one whose
+    /// checksum is wrong cannot be read.
     ///
     /// # Errors
     /// Where the recording has no capture.
-    pub fn capture_file(&self) -> Result<CaptureFile<'_, '_, D>> {
+    pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_, '_, D>> {
         let head = self.capture_head()?;
         let (mut pieces, mut bytes) = (Vec::new(), head.len() as u64);
         for entry in self.rows() {
@@ -138,10 +160,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
                 _ => self.chunk(&row).map_or(0, |chunk| whole_bytes(&chunk)) as u64,
             };
             if row.stored() && length > 0 {
-                pieces.push(Piece {
-                    begin: bytes,
-                    address: row.address,
-                });
+                pieces.push(Piece { begin: bytes, row });
                 bytes += length;
             }
         }
@@ -150,6 +169,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
             head,
             pieces,
             bytes,
+            checked: check.then(Mutex::default),
         })
     }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The index: how far it goes, and its rows one after the other.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forebay_spec::store::PAGE_BYTES;
-use forebay_spec::store::index::{Block, BlockError, ROWS, Row};
+use forebay_spec::store::index::{Block, BlockError, ROWS, Row, SESSION_AT};
 use forebay_spec::store::pcapng::CHUNK_MOST;
 use forebay_spec::store::superblock::{Mode, Superblock};
 
-use crate::disk::read;
 use crate::reader::Recording;
 use crate::voids::Cover;
 use crate::{Disk, PAGE, Result, crc32c, grains, pages};
@@ -123,20 +123,57 @@ pub(crate) fn parse(
     }
 }
 
-/// Pages of blocks, some at a time; a page that cannot be read is none.
-fn read_blocks<D: Disk + ?Sized>(disk: &D, at: u64, count: u64) -> Vec<u8> {
-    let mut bytes = vec![0; (count * PAGE) as usize];
-    if disk.read_at(at, &mut bytes).is_err() {
-        for (page, at) in bytes
-            .chunks_exact_mut(PAGE_BYTES)
-            .zip((at..).step_by(PAGE_BYTES))
-        {
-            if disk.read_at(at, page).is_err() {
-                page.fill(0);
+/// Bits of recording UUID and number that may be wrong in a page that begins as a block does.
+const WRONG_BITS: u32 = 8;
+
+/// Whether a page that is no good block is what is left of this one.
+fn resembles(page: &[u8; PAGE_BYTES], superblock: &Superblock, number: u64) -> bool {
+    if Block::parse(page, superblock.session, crc32c).is_ok() {
+        return false;
+    }
+    let wrong = |number: u64| {
+        let own = superblock.session.short().into_iter();
+        let own = own.chain((number as u32).to_le_bytes());
+        let there = &page[SESSION_AT..SESSION_AT + 12];
+        let bits = own
+            .zip(there)
+            .map(|(own, there)| (own ^ there).count_ones());
+        bits.sum::<u32>()
+    };
+    // In a ring the block that was there before differs by little.
+    let older = match superblock.index_ring {
+        true => number.checked_sub(superblock.index_slots()),
+        false => None,
+    };
+    wrong(number) <= WRONG_BITS && older.is_none_or(|older| wrong(number) < wrong(older))
+}
+
+/// Pages of blocks that were read together.
+#[derive(Default)]
+struct Blocks {
+    bytes: Vec<u8>,
+    /// Why a page cannot be read; its bytes are zeros.
+    unreadable: BTreeMap<usize, String>,
+}
+
+impl Blocks {
+    fn read<D: Disk + ?Sized>(disk: &D, at: u64, count: u64) -> Self {
+        let mut blocks = Self {
+            bytes: vec![0; (count * PAGE) as usize],
+            unreadable: BTreeMap::new(),
+        };
+        if disk.read_at(at, &mut blocks.bytes).is_err() {
+            let pages = blocks.bytes.chunks_exact_mut(PAGE_BYTES).enumerate();
+            for ((number, page), at) in pages.zip((at..).step_by(PAGE_BYTES)) {
+                if let Err(error) = disk.read_at(at, page) {
+                    page.fill(0);
+                    let why = format!("byte {at} of the disk cannot be read: {error}");
+                    blocks.unreadable.insert(number, why);
+                }
             }
         }
+        blocks
     }
-    bytes
 }
 
 /// Goes through slots from the first on; `see` says whether to go on.
@@ -150,8 +187,8 @@ fn each_slot<D: Disk + ?Sized>(
     let mut slot = 0;
     while slot < slots {
         let count = CHUNK.min(slots - slot);
-        let bytes = read_blocks(disk, first + slot * PAGE, count);
-        for page in bytes.as_chunks::<PAGE_BYTES>().0 {
+        let blocks = Blocks::read(disk, first + slot * PAGE, count);
+        for page in blocks.bytes.as_chunks::<PAGE_BYTES>().0 {
             if !see(slot, page) {
                 return;
             }
@@ -167,41 +204,100 @@ pub(crate) struct Index {
     pub first: u64,
     /// Number behind the last block.
     pub head: u64,
+    /// Blocks behind the head that begin as blocks of this recording and are damaged, or were not
+    /// written in full.
+    pub doubtful: u64,
+    /// Why the place behind these cannot be read: more blocks may follow.
+    pub unsure: Option<String>,
+    /// In a ring: all blocks were good when it was found out what is void.
+    pub complete: bool,
     /// In a ring, for each block from the first on: bits of the rows that are void.
     voids: Option<Vec<u64>>,
 }
 
 impl Index {
     /// Finds its head.
-    pub fn find<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Result<Self> {
+    pub fn find<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Self {
         let head = match superblock.closed {
             Some(closed) => closed.blocks,
             None if superblock.index_ring => ring_head(disk, superblock),
             None => head(disk, superblock),
         };
-        let first = match superblock.index_ring {
-            true => head.saturating_sub(superblock.index_slots()),
-            false => 0,
-        };
         let mut index = Self {
-            first,
+            first: 0,
             head,
+            doubtful: 0,
+            unsure: None,
+            complete: true,
             voids: None,
         };
-        if superblock.ring {
-            index.voids = Some(index.find_voids(disk, superblock)?);
+        if superblock.closed.is_none() {
+            index.look_behind(disk, superblock);
         }
-        Ok(index)
+        if superblock.index_ring {
+            index.first = index.head.saturating_sub(superblock.index_slots());
+        }
+        if superblock.ring {
+            let (voids, complete) = index.find_voids(disk, superblock);
+            index.voids = Some(voids);
+            index.complete = complete && index.doubtful == 0 && index.unsure.is_none();
+        }
+        index
+    }
+
+    /// Looks for blocks behind the last good one.
+    fn look_behind<D: Disk + ?Sized>(&mut self, disk: &D, superblock: &Superblock) {
+        let slots = superblock.index_slots();
+        let end = match superblock.index_ring {
+            true => self.head.saturating_add(slots),
+            false => slots,
+        };
+        let mut page = [0; PAGE_BYTES];
+        while self.head + self.doubtful < end {
+            let number = self.head + self.doubtful;
+            let at = superblock.block_at(number);
+            if let Err(error) = disk.read_at(at, &mut page) {
+                self.unsure = Some(format!("byte {at} of the disk: {error}"));
+                return;
+            }
+            if parse(&page, superblock, number).is_ok() {
+                // It could not be read a moment ago.
+                (self.head, self.doubtful) = (number + 1, 0);
+            } else if resembles(&page, superblock, number) {
+                self.doubtful += 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// What is not as it should be behind the last good block of a recording that is open.
+    pub fn complaints(&self) -> impl Iterator<Item = String> {
+        let behind = self.head + self.doubtful;
+        let unsure = self.unsure.as_ref().map(|why| {
+            format!("block {behind} of the index cannot be read, there may be more: {why}")
+        });
+        let doubtful = (self.doubtful > 0).then(|| {
+            format!(
+                "{} blocks of the index, from {} on, are damaged or were not written in full",
+                self.doubtful, self.head
+            )
+        });
+        doubtful.into_iter().chain(unsure)
     }
 
     /// From the newest row to the oldest: what lies under a newer one is void.
-    fn find_voids<D: Disk + ?Sized>(&self, disk: &D, superblock: &Superblock) -> Result<Vec<u64>> {
+    fn find_voids<D: Disk + ?Sized>(&self, disk: &D, superblock: &Superblock) -> (Vec<u64>, bool) {
+        let (mut cover, mut complete) = (Cover::default(), true);
         let mut voids = vec![0; (self.head - self.first) as usize];
-        let mut cover = Cover::default();
         for number in (self.first..self.head).rev() {
             let mut page = [0; PAGE_BYTES];
-            read(disk, superblock.block_at(number), &mut page)?;
-            let Ok(block) = parse(&page, superblock, number) else {
+            let read = disk.read_at(superblock.block_at(number), &mut page);
+            let block = read
+                .ok()
+                .and_then(|()| parse(&page, superblock, number).ok());
+            let Some(block) = block else {
+                complete = false;
                 continue;
             };
             let mask = &mut voids[(number - self.first) as usize];
@@ -218,7 +314,7 @@ impl Index {
                 cover.add(range.start..pages(range.end));
             }
         }
-        Ok(voids)
+        (voids, complete)
     }
 
     /// Blocks with rows that are void, and which.
@@ -329,6 +425,8 @@ pub enum Entry {
         block: u64,
         /// Why.
         why: String,
+        /// The disk does not give it: it may be whole.
+        unreadable: bool,
     },
 }
 
@@ -341,7 +439,7 @@ pub struct Rows<'r, 'd, D: Disk + ?Sized> {
     row: usize,
     block: Option<Block>,
     /// Pages that were read, and the number of the first of them.
-    chunk: Vec<u8>,
+    chunk: Blocks,
     chunk_first: u64,
 }
 
@@ -354,16 +452,17 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
             number: self.index.first,
             row: 0,
             block: None,
-            chunk: Vec::new(),
+            chunk: Blocks::default(),
             chunk_first: self.index.first,
         }
     }
 }
 
 impl<D: Disk + ?Sized> Rows<'_, '_, D> {
-    fn page(&mut self) -> [u8; PAGE_BYTES] {
+    /// A block's page, or why it cannot be read.
+    fn page(&mut self) -> std::result::Result<[u8; PAGE_BYTES], String> {
         let superblock = &self.recording.superblock();
-        let held = self.chunk.len() as u64 / PAGE;
+        let held = self.chunk.bytes.len() as u64 / PAGE;
         if !(self.chunk_first..self.chunk_first + held).contains(&self.number) {
             let slots = superblock.index_slots();
             let slot = if superblock.index_ring {
@@ -374,12 +473,15 @@ impl<D: Disk + ?Sized> Rows<'_, '_, D> {
             let left = (self.recording.index.head - self.number).min(slots.saturating_sub(slot));
             let count = CHUNK.min(left).max(1);
             let at = superblock.block_at(self.number);
-            self.chunk = read_blocks(self.recording.disk, at, count);
+            self.chunk = Blocks::read(self.recording.disk, at, count);
             self.chunk_first = self.number;
         }
-        let from = (self.number - self.chunk_first) as usize * PAGE_BYTES;
-        let page = self.chunk[from..].first_chunk();
-        page.copied().unwrap_or([0; PAGE_BYTES])
+        let which = (self.number - self.chunk_first) as usize;
+        if let Some(why) = self.chunk.unreadable.get(&which) {
+            return Err(why.clone());
+        }
+        let page = self.chunk.bytes[which * PAGE_BYTES..].first_chunk();
+        Ok(page.copied().unwrap_or([0; PAGE_BYTES]))
     }
 
     fn step(&mut self) {
@@ -400,11 +502,17 @@ impl<D: Disk + ?Sized> Iterator for Rows<'_, '_, D> {
                 Some(block) => block,
                 None => {
                     let page = self.page();
-                    match parse(&page, self.recording.superblock(), number) {
+                    let unreadable = page.is_err();
+                    let superblock = self.recording.superblock();
+                    match page.and_then(|page| parse(&page, superblock, number)) {
                         Ok(block) => *self.block.insert(block),
                         Err(why) => {
                             self.step();
-                            return Some(Entry::Damaged { block: number, why });
+                            return Some(Entry::Damaged {
+                                block: number,
+                                why,
+                                unreadable,
+                            });
                         }
                     }
                 }

@@ -5,8 +5,10 @@
 //! trusted: each number is checked before it is used.
 #![forbid(unsafe_code)]
 
+mod block;
 mod capture;
 mod disk;
+mod draft;
 mod error;
 mod extent;
 mod format;
@@ -14,9 +16,11 @@ mod index;
 mod mend;
 mod reader;
 mod repair;
+mod ring;
 mod scan;
 mod table;
 mod text;
+mod undo;
 mod verify;
 mod voids;
 mod writer;
@@ -28,8 +32,9 @@ pub use extent::{Damage, Payload};
 pub use format::{Format, IndexSize, format, is_blank};
 pub use index::{Bounds, Entry, Rows};
 pub use reader::{Copy, Recording};
-pub use repair::{Repair, repair};
+pub use repair::{Keep, Options, Repair, repair};
 pub use scan::{Found, Scan, See};
+pub use undo::{Undone, undo};
 pub use verify::{Problem, Verify, read_only, verify};
 pub use writer::{Extent, Placed, Summary, Writer};
 

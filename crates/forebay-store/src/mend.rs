@@ -1,24 +1,173 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a repair finds out about rings, and what it puts in place of holes.
+//! Parts of a repair: index blocks and object header blocks from what is left, files for holes.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::ops::Range;
 
-use forebay_spec::store::index::Row;
-use forebay_spec::store::page::FILLER;
-use forebay_spec::store::superblock::Mode;
-use forebay_spec::store::{Session, tar};
+use forebay_spec::store::index::{Block, COUNTS, CUT, RESULT, Row, WHOLE};
+use forebay_spec::store::page::{FILLER, Facts};
+use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::store::{PAGE_BYTES, Session, tar};
 
+use crate::block::corrected;
+use crate::disk::{flush, write};
+use crate::draft::Draft;
+use crate::extent::read_front;
+use crate::index::check_row;
 use crate::reader::Recording;
-use crate::scan::{Found, Scan, See};
+use crate::scan::{Found, See};
 use crate::voids::Cover;
-use crate::{Disk, Entry, Error, PAGE, Result, pages};
+use crate::writer::pad;
+use crate::{Damage, Disk, Entry, Error, Result, crc32c, pages};
 
 /// Bytes of a hole that one file takes: a tar header has eleven octal digits for its size.
 const LOST_MOST: u64 = 4 << 30;
 
-/// Headers that make files of a hole, and where they belong.
-pub(crate) fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8; tar::BYTES])> {
+/// Corrects damaged blocks of the index from their own bytes; returns how many, and their records.
+pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(u64, u64)> {
+    let recording = Recording::open(draft)?;
+    let superblock = recording.superblock();
+    let damaged = recording.rows().filter_map(|entry| match entry {
+        Entry::Damaged {
+            block,
+            unreadable: false,
+            ..
+        } => Some(block),
+        _ => None,
+    });
+    let head = recording.blocks();
+    let numbers = damaged.chain(head..head + recording.index.doubtful);
+    let blocks: Vec<(u64, Block)> = numbers
+        .filter_map(|number| {
+            let mut page = [0; PAGE_BYTES];
+            let read = draft.read_at(superblock.block_at(number), &mut page);
+            read.ok()?;
+            Some((number, corrected(&page, superblock, number)?))
+        })
+        .collect();
+    if blocks.is_empty() {
+        return Ok((0, 0));
+    }
+    let good = blocks
+        .into_iter()
+        .filter(|(_, block)| agrees(&recording, block));
+    let good: Vec<(u64, Block)> = good.collect();
+    for (number, block) in &good {
+        let page = block.to_bytes(superblock.session, crc32c);
+        write(draft, superblock.block_at(*number), &page)?;
+    }
+    flush(draft)?;
+    let rows = good.iter().flat_map(|(_, block)| block.rows);
+    let rows = rows.filter(Row::counts).count();
+    Ok((good.len() as u64, rows as u64))
+}
+
+/// Whether a block says what lies there: noise has the right checksum once in 100,000 times, too.
+/// In a ring newer extents may lie there.
+fn agrees<D: Disk + ?Sized>(recording: &Recording<'_, D>, block: &Block) -> bool {
+    let superblock = recording.superblock();
+    let (mut all, mut wrong) = (0, 0);
+    for row in block.rows.iter().filter(|row| row.stored()) {
+        if check_row(superblock, row, recording.disk.len()).is_some() {
+            return false;
+        }
+        let damaged = || {
+            let damage = recording.payload(row, &mut |_| Ok(()));
+            matches!(damage, Ok(Some(Damage::Crc { .. })))
+        };
+        all += 1;
+        wrong += u64::from(!superblock.ring && damaged());
+    }
+    // A few payloads may be damaged, too.
+    wrong <= 2 || wrong * 4 <= all
+}
+
+/// The index record of an extent that was found.
+fn row_of(found: &Found, goes_on: bool) -> Row {
+    let facts = &found.facts;
+    let set = [
+        (facts.whole, WHOLE),
+        (goes_on, CUT),
+        (facts.result.is_some(), RESULT),
+    ];
+    let set = set.iter().filter(|(set, _)| *set);
+    let (class, score) = facts.result.unwrap_or((0, 0.0));
+    Row {
+        object: facts.object,
+        offset: facts.offset,
+        address: found.payload,
+        time: facts.time,
+        length: facts.length,
+        crc32c: facts.crc32c,
+        score,
+        missing: facts.missing,
+        stream: facts.stream,
+        class,
+        flags: set.fold(COUNTS, |all, (_, flag)| all | flag),
+    }
+}
+
+/// Index records of extents that were found, in the order in which these lie there.
+pub(crate) fn rows_of<D: Disk + ?Sized>(recording: &Recording<'_, D>, found: &[Found]) -> Vec<Row> {
+    let next = |facts: &Facts| {
+        let offset = facts.offset.saturating_add(facts.length.into());
+        (facts.stream, facts.object, offset)
+    };
+    let cut = found.iter().filter(|found| !found.facts.whole);
+    let wanted: HashSet<_> = cut.map(|found| next(&found.facts)).collect();
+    let mut begins = HashSet::new();
+    let own = found.iter().map(|found| &found.facts);
+    begins.extend(own.map(|facts| (facts.stream, facts.object, facts.offset)));
+    if !wanted.is_empty() {
+        let keys = recording.rows().filter_map(|entry| match entry {
+            Entry::Row { row, .. } => Some((row.stream, row.object, row.offset)),
+            Entry::Damaged { .. } => None,
+        });
+        begins.extend(keys.filter(|key| wanted.contains(key)));
+    }
+    let rows = found.iter().map(|found| {
+        let facts = &found.facts;
+        row_of(found, !facts.whole && begins.contains(&next(facts)))
+    });
+    rows.collect()
+}
+
+/// Writes what pads the last bytes of an extent, where these can be read: it has no checksum.
+pub(crate) fn write_padding<D: Disk + ?Sized>(
+    disk: &D,
+    superblock: &Superblock,
+    found: &Found,
+) -> Result<()> {
+    let grain = superblock.grain() as usize;
+    let used = found.facts.length as usize % grain;
+    let (mut page, at) = ([0; PAGE_BYTES], found.end - grain as u64);
+    let last = &mut page[..grain];
+    if used == 0 || disk.read_at(at, last).is_err() {
+        return Ok(());
+    }
+    pad(&mut last[used..], superblock.mode);
+    write(disk, at, last)
+}
+
+/// Writes the headers that make files of a hole.
+pub(crate) fn write_lost<D: Disk + ?Sized>(
+    disk: &D,
+    superblock: &Superblock,
+    hole: &Range<u64>,
+) -> Result<()> {
+    for (at, header) in lost_headers(superblock.session, hole) {
+        let mut page = [0; PAGE_BYTES];
+        // Behind a header among small objects may lie the next extent: it stays as it is.
+        let page = &mut page[..superblock.grain() as usize];
+        // What cannot be read is lost where it is written over all the same.
+        let _ = disk.read_at(at, page);
+        page[..tar::BYTES].copy_from_slice(&header);
+        write(disk, at, page)?;
+    }
+    Ok(())
+}
+
+fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8; tar::BYTES])> {
     let places = (hole.start..hole.end).step_by(LOST_MOST as usize);
     places
         .map(|at| {
@@ -60,141 +209,105 @@ fn is_filled<D: Disk + ?Sized>(disk: &D, range: Range<u64>) -> bool {
     read && bytes.chunks(tar::BYTES).all(|block| block == FILLER)
 }
 
-/// A ring that lost power.
-#[derive(Default)]
-pub(crate) struct Ring {
-    /// Rows whose bytes are others now: bits of each block's.
-    pub void: BTreeMap<u64, u64>,
-    /// Extents behind the newest row.
-    pub new: Vec<Found>,
-    /// Where the next batch would begin.
-    pub head: u64,
-    /// First byte behind the newest row: in the middle of a batch the next extent begins there.
-    next: u64,
-    /// It has been gone round.
-    pub wrapped: bool,
-}
-
-impl Ring {
-    /// Finds out; with `check`, reads all that is stored: newer extents may have begun to cover
-    /// what older rows describe, and have no row yet.
-    pub fn of<D: Disk + ?Sized>(
-        recording: &Recording<'_, D>,
-        check: bool,
-        see: See<'_>,
-    ) -> Result<Self> {
-        let data = recording.superblock().data;
-        let mut ring = Self {
-            head: data.at,
-            next: data.at,
-            ..Self::default()
+/// Writes anew each page or header that is damaged in front of a payload with the checksum that its
+/// index record says, but for those that touch `taken`; returns how many.
+pub(crate) fn mend_headers<D: Disk + ?Sized>(
+    draft: &Draft<'_, D>,
+    taken: &Cover,
+    see: See<'_>,
+) -> Result<u64> {
+    let recording = Recording::open(draft)?;
+    let superblock = recording.superblock();
+    let unknown = superblock.ring && !recording.index.complete;
+    if superblock.mode != Mode::Objects || unknown {
+        return Ok(0);
+    }
+    let (mut mended, mut last) = (0, u64::MAX);
+    for entry in recording.rows() {
+        let Entry::Row {
+            block,
+            row,
+            wrong: None,
+            ..
+        } = entry
+        else {
+            continue;
         };
-        let mut newest: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
-        let mut time = 0;
-        for entry in recording.rows() {
-            let Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } = entry
-            else {
-                continue;
-            };
-            if !see(row.address) {
-                return Err(Error::Interrupted);
-            }
-            newest.insert(row.stream, (row.object, row.offset));
-            time = row.time.max(time);
-            if !row.stored() {
-                continue;
-            }
-            let extent = recording.extent(&row);
-            ring.next = match recording.superblock().mode {
-                Mode::Samples => extent.at.saturating_add(recording.superblock().stride),
-                _ => extent.end,
-            };
-            ring.head = pages(ring.next);
-            if check && !is_whole(recording, &row) {
-                *ring.void.entry(block).or_default() |= 1 << slot;
-            }
+        let extent = recording.extent(&row);
+        if block != last && !see(extent.at) {
+            return Err(Error::Interrupted);
         }
-        if check && recording.superblock().mode == Mode::Objects {
-            ring.follow(recording, &newest, time);
+        last = block;
+        if !row.stored() || taken.touches(&extent.range()) {
+            continue;
         }
-        if let Some(closed) = recording.superblock().closed {
-            ring.head = closed.end;
+        if !matches!(recording.facts(&row), Err(Damage::Page(_))) {
+            continue;
         }
-        let beyond = ring.new.iter().any(|found| found.end > ring.head);
-        ring.wrapped = recording.index.first > 0 || beyond || ring.has_older(recording);
-        Ok(ring)
+        if !matches!(
+            recording.payload(&row, &mut |_| Ok(())),
+            Ok(Some(Damage::Page(_)))
+        ) {
+            continue;
+        }
+        let mut page = [0; PAGE_BYTES];
+        let front = &mut page[..superblock.front() as usize];
+        if draft.read_at(extent.at, front).is_err() {
+            continue;
+        }
+        // In a ring it may be the header of an extent that is newer.
+        let other = |facts: Facts| {
+            (facts.stream, facts.object, facts.offset) != (row.stream, row.object, row.offset)
+        };
+        if superblock.ring && read_front(superblock, front).is_some_and(other) {
+            continue;
+        }
+        let facts = facts_of(superblock, &row);
+        match superblock.small {
+            true => write(draft, extent.at, &facts.to_header())?,
+            false => write(draft, extent.at, &with_sender(facts, &page).to_page())?,
+        }
+        mended += 1;
     }
+    Ok(mended)
+}
 
-    /// Whether anything stays that lies behind the newest extent: then it is older.
-    fn has_older<D: Disk + ?Sized>(&self, recording: &Recording<'_, D>) -> bool {
-        let mut cover = Cover::default();
-        for found in &self.new {
-            cover.add(found.at..found.end);
-        }
-        recording.rows().any(|entry| {
-            let Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } = entry
-            else {
-                return false;
-            };
-            let void = self
-                .void
-                .get(&block)
-                .is_some_and(|void| void >> slot & 1 != 0);
-            let range = recording.extent(&row).range();
-            row.stored() && !void && range.end > self.head && !cover.touches(&range)
-        })
-    }
-
-    /// Goes on behind the newest row, from extent to extent, as far as they are newer.
-    fn follow<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        newest: &BTreeMap<u16, (u64, u64)>,
-        time: u64,
-    ) {
-        let superblock = recording.superblock();
-        let (begin, end) = (superblock.data.at, superblock.data.end() - PAGE);
-        let mut newest = newest.clone();
-        let mut scan = Scan::new(recording.disk, superblock);
-        let (mut at, mut turned) = (self.next, false);
-        loop {
-            let found = scan.at(at, end).filter(|found| {
-                let facts = &found.facts;
-                match newest.get(&facts.stream) {
-                    Some(last) => (facts.object, facts.offset) > *last,
-                    None => facts.time >= time,
-                }
-            });
-            match found {
-                Some(found) => {
-                    let facts = &found.facts;
-                    newest.insert(facts.stream, (facts.object, facts.offset));
-                    at = found.end;
-                    self.head = pages(at);
-                    self.new.push(found);
-                }
-                // Behind a batch the next one begins with a page.
-                None if !at.is_multiple_of(PAGE) => at = pages(at),
-                None if !turned && at != begin => {
-                    turned = true;
-                    at = begin;
-                }
-                None => return,
-            }
-        }
+fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
+    Facts {
+        session: superblock.session,
+        extension: superblock.extension,
+        stream: row.stream,
+        object: row.object,
+        offset: row.offset,
+        length: row.length,
+        whole: row.whole(),
+        missing: row.missing,
+        sequence: 0,
+        sender: 0,
+        time: row.time,
+        crc32c: row.crc32c,
+        result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
     }
 }
 
-fn is_whole<D: Disk + ?Sized>(recording: &Recording<'_, D>, row: &Row) -> bool {
-    matches!(recording.payload(row, &mut |_| Ok(())), Ok(None))
+/// With sender and number of the first frame, which the index does not have, as they stand in a
+/// damaged page; 0 where no numbers stand there.
+fn with_sender(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
+    let page = facts.to_page();
+    let number = |name: &[u8], digits: usize| {
+        let at = page.windows(name.len()).position(|part| part == name)? + name.len();
+        let field = damaged.get(at..at + digits)?;
+        std::str::from_utf8(field)
+            .ok()?
+            .trim_start()
+            .parse::<u64>()
+            .ok()
+    };
+    Facts {
+        sequence: number(b"\"sequence\": ", 20).unwrap_or(0),
+        sender: number(b"\"sender\": ", 3)
+            .and_then(|sender| sender.try_into().ok())
+            .unwrap_or(0),
+        ..facts
+    }
 }

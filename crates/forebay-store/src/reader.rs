@@ -86,7 +86,8 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
             );
             return Err(Error::recording(what, "take the whole image"));
         }
-        let index = Index::find(disk, &superblock)?;
+        let index = Index::find(disk, &superblock);
+        complaints.extend(index.complaints());
         Ok(Self {
             disk,
             superblock,

@@ -2,48 +2,78 @@
 //! Ends a recording that lost power, and mends what can be mended.
 //!
 //! First it is found out what is there, then what is to be written, and only then it is written: in
-//! an order that leaves the recording readable, should power be lost again.
+//! an order that leaves the recording readable, should power be lost again. What the disk does not
+//! give may be whole: nothing is written over it, and nothing is concluded from it.
 
-use std::collections::HashSet;
+use std::io;
 use std::ops::Range;
 
-use forebay_spec::store::index::{Block, COUNTS, CUT, RESULT, ROWS, Row, WHOLE};
+use forebay_spec::store::index::{Block, COUNTS, ROWS, Row};
 use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
 
-use crate::disk::{flush, read, write};
-use crate::mend::{Ring, lost_headers, take_fills};
-use crate::reader::Recording;
-use crate::scan::{Found, Scan, See};
+use crate::disk::{flush, write};
+use crate::draft::Draft;
+use crate::mend::{correct_blocks, mend_headers, rows_of, take_fills, write_lost, write_padding};
+use crate::reader::{Recording, super_places};
+use crate::ring::Ring;
+use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::writer::{close, end_marks, pad};
-use crate::{Disk, Entry, PAGE, Result, crc32c, pages};
+use crate::writer::{close, end_marks};
+use crate::{Disk, Entry, Error, PAGE, Result, crc32c, pages, undo};
 
 /// Bytes behind the last extent that are looked through for more, at least.
 const LOOK_LEAST: u64 = 256 << 20;
 /// Otherwise so many of the longest extents: those of two blocks of the index.
 const LOOK_EXTENTS: u64 = 2 * ROWS as u64;
 
+/// Takes the bytes of an undo file, and returns when they are durable.
+pub type Keep<'k> = &'k mut dyn FnMut(&[u8]) -> io::Result<()>;
+
+/// How to repair.
+#[derive(Default)]
+pub struct Options<'k> {
+    /// Say what would be done, and write nothing.
+    pub dry_run: bool,
+    /// Write over what cannot be read, and give up blocks of the index that cannot be rebuilt.
+    pub force: bool,
+    /// Look so far behind the last extent for more; by default 256 MiB, or 128 of the longest
+    /// extents.
+    pub look: Option<u64>,
+    /// Leave the object header blocks of extents that have an index record unread.
+    pub skip_headers: bool,
+    /// Takes what is to be overwritten, before anything is.
+    pub undo: Option<Keep<'k>>,
+}
+
 /// What was done, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// Rows that were there and stay.
+    /// Index records that were there and stay.
     pub rows: u64,
-    /// Extents that were brought back: they lie whole, and no row said so.
+    /// Extents that were recovered: they are whole, and had no index record.
     pub recovered: u64,
     /// Bytes of these.
     pub recovered_bytes: u64,
-    /// Damaged blocks of the index that were written anew, with the rows that could be found.
+    /// Damaged blocks of the index that were written anew, with the records that could be found.
     pub blocks_mended: u64,
-    /// Rows of these.
+    /// Records of these.
     pub rows_mended: u64,
-    /// Rows of a ring whose bytes newer ones had begun to cover.
+    /// Damaged blocks of the index that were left as they are: what they said lies nowhere else.
+    pub blocks_left: u64,
+    /// Object header blocks that were written anew from their index record.
+    pub headers_mended: u64,
+    /// Extents without an index record whose payload cannot be read now: they stay as they are.
+    pub partial: u64,
+    /// Index records of a ring on whose bytes newer ones lie.
     pub rows_voided: u64,
     /// Extents that were found and have no room in the index.
     pub no_room: u64,
-    /// Rows that cannot be, and were left as they are.
+    /// Index records that cannot be, and were left as they are.
     pub wrong_rows: u64,
+    /// Places that cannot be read, and were left as they are.
+    pub unreadable: u64,
     /// Places without an extent, which are files of their own now.
     pub lost: u64,
     /// Bytes of these.
@@ -52,17 +82,21 @@ pub struct Repair {
     pub blocks: u64,
     /// First byte behind the data.
     pub end: u64,
-    /// Pages that were written.
+    /// Pages and sectors that were written.
     pub pages_written: u64,
-    /// Something was not as it should be.
+    /// Something was not as it should be, and is written anew.
     pub changed: bool,
+    /// The recording stays open: where it ends cannot be known before all of it can be read, or a
+    /// block of its index is given up.
+    pub open: bool,
 }
 
-/// A damaged block of the index, and between which places its extents lie.
+/// A block of the index that is not good, and between which places its extents lie.
 struct Broken {
     block: u64,
+    unreadable: bool,
     between: Range<u64>,
-    rows: Vec<Row>,
+    found: Vec<Found>,
 }
 
 /// What is there.
@@ -73,29 +107,31 @@ struct Survey {
     rows: u64,
     wrong: u64,
     longest: u64,
+    last: u64,
 }
 
 impl Survey {
     fn of<D: Disk + ?Sized>(recording: &Recording<'_, D>, see: See<'_>) -> Result<Self> {
         let data = recording.superblock().data;
-        let mut all = Self::default();
-        let (mut last, mut last_block) = (data.at, u64::MAX);
+        let mut all = Self {
+            last: data.at,
+            ..Self::default()
+        };
+        let mut last_block = u64::MAX;
         for entry in recording.rows() {
             let (block, row, wrong) = match entry {
                 Entry::Row {
                     block, row, wrong, ..
                 } => (block, row, wrong),
-                Entry::Damaged { block, .. } => {
-                    all.broken.push(Broken {
-                        block,
-                        between: last..u64::MAX,
-                        rows: Vec::new(),
-                    });
+                Entry::Damaged {
+                    block, unreadable, ..
+                } => {
+                    all.add_broken(block, unreadable);
                     continue;
                 }
             };
             if block != last_block && !see(data.at) {
-                return Err(crate::Error::Interrupted);
+                return Err(Error::Interrupted);
             }
             last_block = block;
             if wrong.is_some() {
@@ -111,92 +147,55 @@ impl Survey {
             for broken in waiting.take_while(|broken| broken.between.end == u64::MAX) {
                 broken.between.end = extent.at.max(broken.between.start);
             }
-            last = last.max(extent.end);
+            all.last = all.last.max(extent.end);
             all.longest = all.longest.max(extent.end - extent.at);
             all.cover.add(extent.range());
         }
+        let head = recording.blocks();
+        for block in head..head + recording.index.doubtful {
+            all.add_broken(block, false);
+        }
+        if recording.index.unsure.is_some() {
+            all.add_broken(head + recording.index.doubtful, true);
+        }
         Ok(all)
     }
-}
 
-/// The row of an extent that was found.
-pub(crate) fn row_of(found: &Found, goes_on: bool) -> Row {
-    let facts = &found.facts;
-    let set = [
-        (facts.whole, WHOLE),
-        (goes_on, CUT),
-        (facts.result.is_some(), RESULT),
-    ];
-    let set = set.iter().filter(|(set, _)| *set);
-    let (class, score) = facts.result.unwrap_or((0, 0.0));
-    Row {
-        object: facts.object,
-        offset: facts.offset,
-        address: found.payload,
-        time: facts.time,
-        length: facts.length,
-        crc32c: facts.crc32c,
-        score,
-        missing: facts.missing,
-        stream: facts.stream,
-        class,
-        flags: set.fold(COUNTS, |all, (_, flag)| all | flag),
+    fn add_broken(&mut self, block: u64, unreadable: bool) {
+        self.broken.push(Broken {
+            block,
+            unreadable,
+            between: self.last..u64::MAX,
+            found: Vec::new(),
+        });
     }
-}
 
-/// Rows of extents that were found, in the order in which they lie there.
-pub(crate) fn rows_of(found: &[Found]) -> Vec<Row> {
-    let begins: HashSet<(u16, u64, u64)> = found.iter().map(|found| key(&found.facts)).collect();
-    let rows = found.iter().map(|found| {
-        let facts = &found.facts;
-        let next = facts.offset.saturating_add(facts.length.into());
-        let goes_on = begins.contains(&(facts.stream, facts.object, next));
-        row_of(found, !facts.whole && goes_on)
-    });
-    rows.collect()
-}
-
-const fn key(facts: &forebay_spec::store::page::Facts) -> (u16, u64, u64) {
-    (facts.stream, facts.object, facts.offset)
-}
-
-/// Those that no row and no other of them describes.
-fn only_new<D: Disk + ?Sized>(recording: &Recording<'_, D>, mut found: Vec<Found>) -> Vec<Found> {
-    let mut keys = HashSet::new();
-    found.retain(|found| keys.insert(key(&found.facts)));
-    if found.is_empty() {
-        return found;
-    }
-    for entry in recording.rows() {
-        if let Entry::Row { row, .. } = entry {
-            keys.remove(&(row.stream, row.object, row.offset));
+    /// Gives each of some damaged blocks between the same places some of what was found.
+    fn spread(&mut self) {
+        let same = |one: &Broken, next: &Broken| one.between == next.between;
+        for group in self.broken.chunk_by_mut(same) {
+            let found = group.iter_mut().flat_map(|broken| broken.found.drain(..));
+            let mut found: Vec<Found> = found.collect();
+            found.sort_by_key(|found| found.at);
+            let each = found.len().div_ceil(group.len());
+            for broken in group {
+                broken.found = found.drain(..found.len().min(each)).collect();
+            }
         }
     }
-    found.retain(|found| keys.contains(&key(&found.facts)));
-    found
-}
 
-/// Pages that are to be written.
-pub(crate) struct Pen<'d, D: Disk + ?Sized> {
-    disk: &'d D,
-    dry: bool,
-    pages: u64,
-}
+    /// Whether what lies there may be what a block says that cannot be read.
+    fn is_unknown(&self, at: u64) -> bool {
+        let mut broken = self.broken.iter();
+        broken.any(|broken| broken.unreadable && broken.between.contains(&at))
+    }
 
-impl<D: Disk + ?Sized> Pen<'_, D> {
-    /// Writes a page, or a block of one, unless it is there.
-    fn put(&mut self, at: u64, page: &[u8]) -> Result<()> {
-        let mut there = [0; PAGE_BYTES];
-        let there = &mut there[..page.len().min(PAGE_BYTES)];
-        let same = self.disk.read_at(at, there).is_ok() && there == page;
-        if same {
-            return Ok(());
-        }
-        self.pages += 1;
-        match self.dry {
-            true => Ok(()),
-            false => write(self.disk, at, page),
-        }
+    /// The damaged block that has room for the record of an extent that lies there.
+    fn block_of(&mut self, at: u64) -> Option<&mut Broken> {
+        let fits = |broken: &&mut Broken| {
+            broken.between.contains(&at) && broken.found.len() < ROWS && !broken.unreadable
+        };
+        self.broken.iter_mut().find(fits)
     }
 }
 
@@ -207,45 +206,106 @@ struct Plan {
     holes: Vec<Range<u64>>,
     /// What small objects leave of their pages.
     fills: Vec<Range<u64>>,
-    /// Extents that are new to the index: what pads them may be missing, and has no check sum.
+    /// Extents that had no index record: what pads them may be missing, and has no checksum.
     new: Vec<Found>,
+    /// None where it must stay open.
     closed: Option<Closed>,
     wrapped: bool,
+    /// Bytes that newer extents of a ring claim.
+    claimed: Cover,
+    /// Headers that are damaged stay so.
+    keep_headers: bool,
 }
 
 /// Mends a recording, or says what it would do; a second time there is nothing to do.
 ///
 /// # Errors
 /// Where there is no recording, or the disk does not take what is written.
-pub fn repair<D: Disk + ?Sized>(
-    disk: &D,
-    dry: bool,
-    look: Option<u64>,
-    see: See<'_>,
-) -> Result<Repair> {
-    let recording = Recording::open(disk)?;
-    let superblock = *recording.superblock();
-    let mut survey = Survey::of(&recording, see)?;
-    let mut report = Repair {
-        rows: survey.rows,
-        wrong_rows: survey.wrong,
-        ..Repair::default()
-    };
-    let look = look.unwrap_or_else(|| LOOK_LEAST.max(survey.longest.saturating_mul(LOOK_EXTENTS)));
-    let plan = match superblock.ring {
-        true => ring(&recording, survey, &mut report, see)?,
-        false => straight(&recording, &mut survey, look, &mut report, see)?,
-    };
-    let mut pen = Pen {
-        disk,
-        dry,
-        pages: 0,
-    };
-    carry_out(&recording, &plan, &mut pen, &mut report)?;
+pub fn repair<D: Disk + ?Sized>(disk: &D, options: Options<'_>, see: See<'_>) -> Result<Repair> {
+    let draft = Draft::new(disk, options.force);
+    let mut report = draw_up(&draft, &options, see)?;
+    report.pages_written = draft.writes();
+    report.unreadable += draft.refused();
+    report.changed = report.pages_written > 0;
+    if report.changed && !options.dry_run {
+        if let Some(keep) = options.undo {
+            let session = Recording::open(&draft)?.superblock().session;
+            keep(&undo::file(session, disk.len(), &draft.changes())).map_err(Error::Sink)?;
+        }
+        draft.carry_out()?;
+    }
     Ok(report)
 }
 
-/// Spreads rows over blocks, beginning with this one.
+/// Drafts all that is to be written.
+fn draw_up<D: Disk + ?Sized>(
+    draft: &Draft<'_, D>,
+    options: &Options<'_>,
+    see: See<'_>,
+) -> Result<Repair> {
+    let doubtful = doubtful_copies(&Recording::open(draft)?);
+    if doubtful > 0 && !options.force {
+        return Ok(Repair {
+            unreadable: doubtful,
+            open: true,
+            ..Repair::default()
+        });
+    }
+    let (blocks_mended, rows_mended) = correct_blocks(draft)?;
+    let recording = Recording::open(draft)?;
+    let superblock = *recording.superblock();
+    let survey = Survey::of(&recording, see)?;
+    let mut report = Repair {
+        rows: survey.rows - rows_mended.min(survey.rows),
+        wrong_rows: survey.wrong,
+        blocks_mended,
+        rows_mended,
+        ..Repair::default()
+    };
+    let plan = match superblock.ring {
+        true => ring(&recording, options.force, &mut report, see)?,
+        false => straight(&recording, survey, options, &mut report, see)?,
+    };
+    write_plan(&recording, &plan, &mut report)?;
+    if !options.skip_headers && !plan.keep_headers {
+        report.headers_mended = mend_headers(draft, &plan.claimed, see)?;
+        flush(draft)?;
+    }
+    match plan.closed {
+        Some(closed) => end(&recording, closed, plan.wrapped, &mut report)?,
+        None => {
+            report.open = true;
+            report.blocks = Recording::open(draft)?.blocks();
+        }
+    }
+    Ok(report)
+}
+
+/// Copies of the superblock that may say something else than what is known: the partition table says
+/// less than they do, and one that can be read only now may be newer than the other.
+fn doubtful_copies<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> u64 {
+    let places = super_places(recording.superblocks());
+    let copies = recording.copies().iter().zip(places);
+    let doubtful = copies.filter(|(copy, at)| {
+        let mut page = [0; PAGE_BYTES];
+        let there = recording.disk.read_at(*at, &mut page);
+        copy.is_err()
+            && match there {
+                Ok(()) => Superblock::parse(&page, crc32c).is_ok(),
+                Err(_) => recording.is_rebuilt(),
+            }
+    });
+    doubtful.count() as u64
+}
+
+/// Counts extents that get an index record.
+fn count(found: &[Found], report: &mut Repair) {
+    report.recovered += found.len() as u64;
+    let bytes = found.iter().map(|found| u64::from(found.facts.length));
+    report.recovered_bytes += bytes.sum::<u64>();
+}
+
+/// Spreads records over blocks, beginning with this one.
 fn in_blocks(rows: &[Row], first: u64, slots: u64, report: &mut Repair) -> Vec<(u64, Vec<Row>)> {
     let blocks = rows.chunks(ROWS).zip(first..);
     let (fit, rest): (Vec<_>, Vec<_>) = blocks.partition(|(_, number)| *number < slots);
@@ -255,99 +315,196 @@ fn in_blocks(rows: &[Row], first: u64, slots: u64, report: &mut Repair) -> Vec<(
         .collect()
 }
 
+/// Where no extent is known, and whether more may lie behind the last.
+fn look_for_more<D: Disk + ?Sized>(
+    recording: &Recording<'_, D>,
+    survey: &Survey,
+    behind: u64,
+    look: Option<u64>,
+    see: See<'_>,
+) -> Result<(Seen, bool)> {
+    let (superblock, mut seen) = (recording.superblock(), Seen::default());
+    if superblock.mode != Mode::Objects {
+        return Ok((seen, false));
+    }
+    let data = superblock.data;
+    let mut scan = Scan::new(recording.disk, superblock);
+    for gap in survey.cover.gaps(data.at..behind) {
+        scan.all(gap, u64::MAX, see, &mut seen)?;
+    }
+    if superblock.closed.is_none() {
+        let most = || LOOK_LEAST.max(survey.longest.saturating_mul(LOOK_EXTENTS));
+        // The trailer's page is kept free.
+        let tail = behind..data.end().saturating_sub(PAGE).max(behind);
+        scan.all(tail, look.unwrap_or_else(most), see, &mut seen)?;
+    }
+    let kept = seen.partial.iter();
+    let kept = kept.filter(|(_, state)| *state == State::Unreadable);
+    let found = seen.whole.iter().chain(kept.map(|(found, _)| found));
+    let end = found.map(|found| found.end).max();
+    let end = end.unwrap_or(behind).max(behind);
+    let open = superblock.closed.is_none();
+    let unsure = open
+        && seen
+            .unreadable
+            .end()
+            .is_some_and(|unreadable| unreadable > end);
+    Ok((seen, unsure))
+}
+
 fn straight<D: Disk + ?Sized>(
     recording: &Recording<'_, D>,
-    survey: &mut Survey,
-    look: u64,
+    mut survey: Survey,
+    options: &Options<'_>,
     report: &mut Repair,
     see: See<'_>,
 ) -> Result<Plan> {
     let superblock = recording.superblock();
     let data = superblock.data;
-    // The last row may end in the middle of a batch, and more of it follow in the same page.
+    if options.force {
+        // The one behind the last was a guess, the others are as damaged as any.
+        let unsure = recording.index.unsure.is_some();
+        survey
+            .broken
+            .truncate(survey.broken.len() - usize::from(unsure));
+        survey
+            .broken
+            .iter_mut()
+            .for_each(|broken| broken.unreadable = false);
+    }
+    // The last extent may end in the middle of a batch, and more of it follow in the same page.
     let behind = survey.cover.end().unwrap_or(superblock.first_extent());
     let behind = behind.max(superblock.closed.map_or(0, |closed| closed.end));
+    let (seen, unsure) = look_for_more(recording, &survey, behind, options.look, see)?;
+    let Seen {
+        mut whole,
+        partial,
+        unreadable,
+    } = seen;
+    whole.sort_by_key(|found| found.at);
     let mut new = Vec::new();
-    if superblock.mode == Mode::Objects {
-        let mut scan = Scan::new(recording.disk, superblock);
-        for gap in survey.cover.gaps(data.at..behind) {
-            new.extend(scan.all(gap, u64::MAX, see)?);
-        }
-        if superblock.closed.is_none() {
-            // The trailer's page is kept free.
-            let tail = behind..data.end().saturating_sub(PAGE).max(behind);
-            new.extend(scan.all(tail, look, see)?);
-        }
-        new = only_new(recording, new);
-    }
-    for found in &new {
+    for found in &whole {
         survey.cover.add(found.at..found.end);
-        report.recovered += 1;
-        report.recovered_bytes += u64::from(found.facts.length);
     }
-    let rows = rows_of(&new);
     let mut tail = Vec::new();
-    for row in rows {
-        let fits = |broken: &&mut Broken| {
-            let at = row.address - superblock.front();
-            broken.between.contains(&at) && broken.rows.len() < ROWS
-        };
-        match survey.broken.iter_mut().find(fits) {
-            Some(broken) => broken.rows.push(row),
-            None => tail.push(row),
+    for found in whole {
+        if survey.is_unknown(found.at) {
+            continue;
+        }
+        new.push(found);
+        match survey.block_of(found.at) {
+            Some(broken) => broken.found.push(found),
+            None => tail.push(found),
         }
     }
-    let mut blocks = Vec::new();
-    for broken in survey.broken.drain(..) {
-        report.blocks_mended += 1;
-        report.rows_mended += broken.rows.len() as u64;
-        blocks.push((broken.block, broken.rows));
+    let closed = superblock.closed.is_some();
+    for (found, state) in partial {
+        let unknown = survey.is_unknown(found.at);
+        match survey.block_of(found.at) {
+            // It had a record, and keeps one: that its payload is damaged is told to who reads it.
+            Some(broken) if !unknown && (closed || broken.between.end != u64::MAX) => {
+                broken.found.push(found);
+            }
+            // It may be whole, or has its record where that cannot be read.
+            _ if unknown || state == State::Unreadable => report.partial += 1,
+            // What never came to be an object is not to be taken for one.
+            _ => continue,
+        }
+        survey.cover.add(found.at..found.end);
+        new.push(found);
     }
-    let head = recording.blocks();
-    let more = in_blocks(&tail, head, superblock.index_slots(), report);
-    let count = head + more.len() as u64;
-    blocks.extend(more);
+    survey.spread();
+    let mut head = recording.blocks();
+    let mut plan = Plan::default();
+    let mut left: Vec<Range<u64>> = Vec::new();
+    for broken in survey.broken {
+        let behind_head = broken.block >= recording.blocks();
+        if broken.unreadable || (broken.found.is_empty() && !options.force) {
+            report.unreadable += u64::from(broken.unreadable);
+            report.blocks_left += u64::from(!broken.unreadable);
+            left.push(broken.between);
+            continue;
+        }
+        if behind_head && broken.found.is_empty() {
+            continue;
+        }
+        report.blocks_mended += 1;
+        report.rows_mended += broken.found.len() as u64;
+        head = head.max(broken.block + 1);
+        plan.blocks
+            .push((broken.block, rows_of(recording, &broken.found)));
+    }
+    // Behind a block that is left nobody knows how many follow, nor where the data end.
+    let open = left.iter().any(|between| between.end == u64::MAX);
+    let open = superblock.closed.is_none() && open;
+    if !open {
+        count(&tail, report);
+        let rows = rows_of(recording, &tail);
+        let more = in_blocks(&rows, head, superblock.index_slots(), report);
+        head += more.len() as u64;
+        plan.blocks.extend(more);
+    }
     let end = pages(survey.cover.end().map_or(behind, |end| end.max(behind)));
-    let mut holes = match superblock.mode {
-        Mode::Objects => survey.cover.gaps(data.at..end),
-        _ => Vec::new(),
-    };
-    let fills = match superblock.small {
-        true => take_fills(recording.disk, &mut holes),
-        false => Vec::new(),
-    };
-    Ok(Plan {
-        blocks,
-        holes,
-        fills,
-        new,
-        closed: Some(Closed { blocks: count, end }),
-        wrapped: false,
-    })
+    if superblock.mode == Mode::Objects {
+        plan.holes = survey.cover.gaps(data.at..end);
+        plan.holes.retain(|hole| {
+            let unknown =
+                |between: &Range<u64>| hole.start < between.end && between.start < hole.end;
+            !left.iter().any(unknown)
+        });
+    }
+    if superblock.small {
+        plan.fills = take_fills(recording.disk, &mut plan.holes);
+    }
+    if !options.force {
+        let grain = superblock.grain();
+        plan.fills.retain(|fill| !unreadable.touches(fill));
+        plan.holes
+            .retain(|hole| !unreadable.touches(&(hole.start..hole.start + grain)));
+        report.unreadable += unreadable.count();
+    }
+    plan.new = new;
+    if !open && (!unsure || options.force) {
+        plan.closed = Some(Closed { blocks: head, end });
+    }
+    Ok(plan)
 }
 
 fn ring<D: Disk + ?Sized>(
     recording: &Recording<'_, D>,
-    survey: Survey,
+    force: bool,
     report: &mut Repair,
     see: See<'_>,
 ) -> Result<Plan> {
     let superblock = recording.superblock();
-    let mut blocks = Vec::new();
-    // What a lost block's extents covered shows as if it were there.
-    let check = superblock.closed.is_none() || !survey.broken.is_empty();
-    for broken in survey.broken {
+    let mut found = Ring::of(recording, force, see)?;
+    let mut plan = Plan::default();
+    let mut head = recording.blocks();
+    let mut open = found.unsure && !force;
+    for (block, found) in &found.broken {
+        if found.is_empty() && !force {
+            report.blocks_left += 1;
+            open |= superblock.closed.is_none() && *block >= recording.blocks();
+            continue;
+        }
+        if found.is_empty() && *block >= recording.blocks() {
+            continue;
+        }
         report.blocks_mended += 1;
-        blocks.push((broken.block, Vec::new()));
+        report.rows_mended += found.len() as u64;
+        head = head.max(block + 1);
+        plan.blocks.push((*block, rows_of(recording, found)));
+        plan.new.extend(found);
     }
-    let mut found = Ring::of(recording, check, see)?;
+    report.unreadable += found.unreadable + u64::from(open && found.unsure);
+    report.partial = found.partial.len() as u64;
     report.rows_voided = found
         .void
         .values()
         .map(|void| u64::from(void.count_ones()))
         .sum();
     if report.rows_voided > 0 {
-        // Rows that do not count any more make nothing void: what they did must not come back.
+        // Records that do not count any more make nothing void: what they did must not come back.
         for (number, void) in recording.index.voided() {
             *found.void.entry(number).or_default() |= void;
         }
@@ -357,129 +514,107 @@ fn ring<D: Disk + ?Sized>(
             continue;
         };
         let rows = block.rows.iter().enumerate().map(|(slot, row)| Row {
-            flags: if void >> slot & 1 != 0 {
-                row.flags & !COUNTS
-            } else {
-                row.flags
+            flags: match void >> slot & 1 {
+                0 => row.flags,
+                _ => row.flags & !COUNTS,
             },
             ..*row
         });
-        blocks.push((*number, rows.collect()));
+        plan.blocks.push((*number, rows.collect()));
     }
     report.rows = report.rows.saturating_sub(report.rows_voided);
-    for found in &found.new {
-        report.recovered += 1;
-        report.recovered_bytes += u64::from(found.facts.length);
-    }
-    let head = recording.blocks();
+    plan.new.extend(&found.new);
+    count(&found.new, report);
     let slots = match superblock.index_ring {
         true => u64::MAX,
         false => superblock.index_slots(),
     };
-    let more = in_blocks(&rows_of(&found.new), head, slots, report);
-    let count = head + more.len() as u64;
-    blocks.extend(more);
-    Ok(Plan {
-        blocks,
-        holes: Vec::new(),
-        fills: Vec::new(),
-        new: found.new,
-        closed: Some(Closed {
-            blocks: count,
-            end: superblock.closed.map_or(found.head, |closed| closed.end),
-        }),
-        wrapped: found.wrapped,
-    })
+    let more = in_blocks(&rows_of(recording, &found.new), head, slots, report);
+    head += more.len() as u64;
+    plan.blocks.extend(more);
+    plan.wrapped = found.wrapped;
+    plan.claimed = found.claimed;
+    plan.keep_headers = open;
+    if !open {
+        let end = superblock.closed.map_or(found.head, |closed| closed.end);
+        plan.closed = Some(Closed { blocks: head, end });
+    }
+    Ok(plan)
 }
 
-fn carry_out<D: Disk + ?Sized>(
+/// Drafts what a plan has, but for the end.
+fn write_plan<D: Disk + ?Sized>(
     recording: &Recording<'_, D>,
     plan: &Plan,
-    pen: &mut Pen<'_, D>,
     report: &mut Repair,
 ) -> Result<()> {
-    let superblock = recording.superblock();
-    let disk = recording.disk;
-    let grain = superblock.grain() as usize;
+    let (superblock, disk) = (recording.superblock(), recording.disk);
     for hole in &plan.holes {
         report.lost += 1;
         report.lost_bytes += hole.end - hole.start;
-        for (at, header) in lost_headers(superblock.session, hole) {
-            let mut page = [0; PAGE_BYTES];
-            // Behind a header among small objects may lie the next extent: it stays as it is.
-            let page = &mut page[..grain];
-            // What cannot be read is lost anyway.
-            let _ = read(disk, at, page);
-            page[..tar::BYTES].copy_from_slice(&header);
-            pen.put(at, page)?;
-        }
+        write_lost(disk, superblock, hole)?;
     }
     for found in &plan.new {
-        let used = found.facts.length as usize % grain;
-        if used > 0 {
-            let (mut page, at) = ([0; PAGE_BYTES], found.end - grain as u64);
-            let last = &mut page[..grain];
-            read(disk, at, last)?;
-            pad(&mut last[used..], superblock.mode);
-            pen.put(at, last)?;
-        }
+        write_padding(disk, superblock, found)?;
     }
     for fill in &plan.fills {
         for at in (fill.start..fill.end).step_by(tar::BYTES) {
-            pen.put(at, &FILLER)?;
+            write(disk, at, &FILLER)?;
         }
     }
-    if !pen.dry && (pen.pages > 0 || !plan.blocks.is_empty()) {
-        flush(disk)?;
-    }
+    flush(disk)?;
     for (number, some) in &plan.blocks {
         let mut rows = [Row::default(); ROWS];
         for (to, from) in rows.iter_mut().zip(some) {
             *to = *from;
         }
-        let number32 = u32::try_from(*number).unwrap_or(u32::MAX);
         let block = Block {
-            number: number32,
+            number: u32::try_from(*number).unwrap_or(u32::MAX),
             rows,
         };
         let page = block.to_bytes(superblock.session, crc32c);
-        pen.put(superblock.block_at(*number), &page)?;
+        write(disk, superblock.block_at(*number), &page)?;
     }
-    let closed = plan.closed.unwrap_or(Closed {
-        blocks: recording.blocks(),
-        end: superblock.first_extent(),
-    });
+    flush(disk)
+}
+
+/// Drafts the end, unless it is there.
+fn end<D: Disk + ?Sized>(
+    recording: &Recording<'_, D>,
+    closed: Closed,
+    wrapped: bool,
+    report: &mut Repair,
+) -> Result<()> {
     (report.blocks, report.end) = (closed.blocks, closed.end);
-    report.changed = pen.pages > 0 || !is_closed(recording, closed, plan.wrapped);
-    if report.changed && !pen.dry {
-        if pen.pages > 0 {
-            flush(disk)?;
-        }
+    if !is_closed(recording, closed, wrapped) {
         close(
-            disk,
+            recording.disk,
             recording.superblocks(),
-            superblock,
+            recording.superblock(),
             closed,
-            plan.wrapped,
+            wrapped,
         )?;
     }
-    report.pages_written = pen.pages;
     Ok(())
 }
 
-/// Whether superblocks, end marks and trailer are as they should be.
+/// Whether superblocks, end marks and trailer are as they should be, as far as they can be read.
 fn is_closed<D: Disk + ?Sized>(
     recording: &Recording<'_, D>,
     closed: Closed,
     wrapped: bool,
 ) -> bool {
-    let superblock: &Superblock = recording.superblock();
-    let same = |copy: &crate::reader::Copy| copy.as_ref() == Ok(superblock);
-    let there = |(at, page): (u64, [u8; PAGE_BYTES])| {
-        let mut is = [0; PAGE_BYTES];
-        recording.disk.read_at(at, &mut is).is_ok() && is == page
+    let superblock = recording.superblock();
+    let there = |at| {
+        let mut page = [0; PAGE_BYTES];
+        let read = recording.disk.read_at(at, &mut page);
+        read.ok().map(|()| page)
     };
+    let places = super_places(recording.superblocks());
+    let mut copies = recording.copies().iter().zip(places);
     superblock.closed == Some(closed)
-        && recording.copies().iter().all(same)
-        && end_marks(superblock, wrapped).into_iter().all(there)
+        && copies.all(|(copy, at)| copy.as_ref() == Ok(superblock) || there(at).is_none())
+        && end_marks(superblock, wrapped)
+            .into_iter()
+            .all(|(at, page)| there(at).is_none_or(|is| is == page))
 }

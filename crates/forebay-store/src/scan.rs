@@ -8,13 +8,14 @@ use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::Superblock;
 
 use crate::extent::read_front;
+use crate::voids::Cover;
 use crate::{Disk, Error, Result, crc32c, grains};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
 /// Payloads with a wrong check sum are read at most for so many times what is looked through: pages
 /// that claim gigabytes each must not take for ever.
-const PATIENCE: u64 = 2;
+const PATIENCE: u64 = 8;
 
 /// An extent that lies there whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +33,55 @@ pub struct Found {
 /// Told how far it is; says whether to go on.
 pub type See<'s> = &'s mut dyn FnMut(u64) -> bool;
 
+/// A payload, beside the checksum in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has this checksum.
+    Whole,
+    /// It has another.
+    Damaged,
+    /// The disk does not give it.
+    Unreadable,
+}
+
+/// What lies where no record says what it is.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Extents that are whole.
+    pub whole: Vec<Found>,
+    /// Extents of which page or header is good, but not the payload; no other lies on them.
+    pub partial: Vec<(Found, State)>,
+    /// Bytes outside of these that the disk does not give.
+    pub unreadable: Cover,
+}
+
+impl Seen {
+    fn settle(&mut self, mut partial: Vec<(Found, State)>, unreadable: Vec<Range<u64>>) {
+        let mut cover = Cover::default();
+        for found in &self.whole {
+            cover.add(found.at..found.end);
+        }
+        partial.retain(|(found, _)| {
+            let free = !cover.touches(&(found.at..found.end));
+            if free {
+                cover.add(found.at..found.end);
+            }
+            free
+        });
+        self.partial.extend(partial);
+        let outside = unreadable.into_iter().filter(|range| !cover.touches(range));
+        outside.for_each(|range| self.unreadable.add(range));
+    }
+}
+
 /// Looks through a recording's data.
 pub struct Scan<'d, D: Disk + ?Sized> {
     disk: &'d D,
     superblock: &'d Superblock,
     chunk: Vec<u8>,
     chunk_at: u64,
+    /// The disk does not give the chunk.
+    unreadable: bool,
     /// Bytes of payloads that were read for nothing.
     wasted: u64,
 }
@@ -51,6 +95,7 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
             superblock,
             chunk: Vec::new(),
             chunk_at: 0,
+            unreadable: false,
             wasted: 0,
         }
     }
@@ -65,9 +110,11 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
             // A single page then, or header, so that one that cannot be read hides no other.
             let less = [PAGE_BYTES, self.superblock.grain() as usize];
             let mut less = less.into_iter();
+            self.unreadable = false;
             while self.disk.read_at(at, &mut self.chunk).is_err() {
                 let Some(bytes) = less.next() else {
                     self.chunk.fill(0);
+                    self.unreadable = true;
                     break;
                 };
                 self.chunk.truncate(bytes);
@@ -95,10 +142,11 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
 
     /// The extent that lies whole at a place.
     pub fn at(&mut self, at: u64, end: u64) -> Option<Found> {
-        self.claim(at, end).filter(|found| self.is_whole(found))
+        let found = self.claim(at, end)?;
+        (self.state(&found) == State::Whole).then_some(found)
     }
 
-    fn is_whole(&mut self, found: &Found) -> bool {
+    fn state(&mut self, found: &Found) -> State {
         let (mut at, mut left, mut crc) = (found.payload, u64::from(found.facts.length), 0);
         let mut chunk = vec![0; CHUNK.min(left as usize)];
         while left > 0 {
@@ -110,38 +158,59 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
             at += bytes.len() as u64;
             left -= bytes.len() as u64;
         }
-        let whole = left == 0 && crc == found.facts.crc32c;
-        if !whole {
-            self.wasted = self.wasted.saturating_add(found.facts.length.into());
-        }
-        whole
+        let state = match left {
+            0 if crc == found.facts.crc32c => return State::Whole,
+            0 => State::Damaged,
+            _ => State::Unreadable,
+        };
+        self.wasted = self.wasted.saturating_add(found.facts.length.into());
+        state
     }
 
-    /// All extents that lie whole between two places; it ends where for `look` bytes there was
-    /// nothing of this recording.
+    /// Adds what lies between two places; it ends where for `look` bytes there was nothing of this
+    /// recording.
     ///
     /// # Errors
     /// Where the user wants to stop.
-    pub fn all(&mut self, range: Range<u64>, look: u64, see: See<'_>) -> Result<Vec<Found>> {
-        let mut all = Vec::new();
+    pub(crate) fn all(
+        &mut self,
+        range: Range<u64>,
+        look: u64,
+        see: See<'_>,
+        seen: &mut Seen,
+    ) -> Result<()> {
+        let grain = self.superblock.grain();
         let (mut at, mut until) = (range.start, range.start.saturating_add(look));
-        let patience = (range.end - range.start).saturating_mul(PATIENCE);
+        let patience = range
+            .end
+            .saturating_sub(range.start)
+            .saturating_mul(PATIENCE);
+        let (mut partial, mut unreadable) = (Vec::new(), Vec::new());
         self.wasted = 0;
         while at < range.end.min(until) {
             if (at - range.start).is_multiple_of(CHUNK as u64) && !see(at) {
                 return Err(Error::Interrupted);
             }
-            let claim = self.claim(at, range.end);
-            if let Some(found) = claim {
-                until = until.max(found.end.saturating_add(look));
-                if self.wasted <= patience && self.is_whole(&found) {
-                    at = found.end;
-                    all.push(found);
-                    continue;
+            match self.claim(at, range.end) {
+                Some(found) => {
+                    until = until.max(found.end.saturating_add(look));
+                    let state = match self.wasted <= patience {
+                        true => self.state(&found),
+                        false => State::Unreadable,
+                    };
+                    if state == State::Whole {
+                        at = found.end;
+                        seen.whole.push(found);
+                        continue;
+                    }
+                    partial.push((found, state));
                 }
+                None if self.unreadable => unreadable.push(at..at + grain),
+                None => {}
             }
-            at += self.superblock.grain();
+            at += grain;
         }
-        Ok(all)
+        seen.settle(partial, unreadable);
+        Ok(())
     }
 }

@@ -123,7 +123,7 @@ impl<D: Disk + ?Sized> Source<'_, '_, D> {
         }
         loop {
             match self.rows.next()? {
-                Entry::Damaged { block, why } => {
+                Entry::Damaged { block, why, .. } => {
                     self.verify.problem(Problem::Block { number: block, why });
                 }
                 Entry::Row { row, wrong, .. } => {

@@ -47,6 +47,11 @@ impl Cover {
         gaps
     }
 
+    /// How many ranges it has.
+    pub fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// The first byte behind all that is covered.
     pub fn end(&self) -> Option<u64> {
         self.0.last_key_value().map(|(_, end)| *end)

@@ -4,7 +4,9 @@
 use forebay_spec::store::index::{CUT, Row};
 use forebay_spec::store::pcapng::{BLOCK_BYTES, PACKET, PADDING, first_page};
 use forebay_spec::store::superblock::{Mode, Superblock};
-use forebay_store::{Disk, Entry, Extent, Format, Memory, Recording, Writer, format, repair};
+use forebay_store::{
+    Disk, Entry, Extent, Format, Memory, Options, Recording, Writer, format, repair,
+};
 use proptest::prelude::*;
 
 const PAGE: usize = 4096;
@@ -103,7 +105,7 @@ proptest! {
         prop_assert_eq!(&raw[..all.len()], &all[..]);
         prop_assert!(raw[all.len()..].iter().all(|byte| *byte == 0));
         let recording = Recording::open(&disk).expect("a recording");
-        let file = recording.capture_file().expect("a capture");
+        let file = recording.capture_file(true).expect("a capture");
         prop_assert_eq!(file.len(), all.len() as u64);
         prop_assert_eq!(file.is_empty(), chunks.is_empty());
         for (from, most) in reads {
@@ -117,6 +119,10 @@ proptest! {
             let place = rows(&disk)[which].address + at.index(chunks[which].len()) as u64;
             disk.read_at(place, &mut byte).expect("it is there");
             disk.write_at(place, &[byte[0] ^ 1]).expect("it is there");
+            let file = recording.capture_file(true).expect("a capture");
+            let at = all.len() - chunks[which..].concat().len();
+            prop_assert!(file.bytes(at as u64, 1).is_err());
+            prop_assert!(recording.capture_file(false).expect("one").bytes(at as u64, 1).is_ok());
             chunks.remove(which);
             prop_assert_eq!(written(&disk), ([head, chunks.concat()].concat(), 1));
         }
@@ -147,7 +153,7 @@ proptest! {
         }
         prop_assert_eq!(written(&disk), (due.clone(), 0));
         let recording = Recording::open(&disk).expect("a recording");
-        let file = recording.capture_file().expect("a capture");
+        let file = recording.capture_file(true).expect("a capture");
         prop_assert_eq!(file.bytes(0, usize::MAX).expect("it is there"), due);
     }
 }
@@ -159,9 +165,9 @@ fn a_lost_first_page_is_told_and_mended() {
     disk.write_at(at, &[0xff; 100]).expect("it is there");
     let recording = Recording::open(&disk).expect("a recording");
     assert!(recording.complaints()[0].contains("the capture's first page is damaged"));
-    let done = repair(&disk, false, None, &mut |_| true).expect("it can be mended");
+    let done = repair(&disk, Options::default(), &mut |_| true).expect("it can be mended");
     assert!(done.changed);
-    let again = repair(&disk, false, None, &mut |_| true).expect("it is mended");
+    let again = repair(&disk, Options::default(), &mut |_| true).expect("it is mended");
     assert!(!again.changed);
     assert!(
         Recording::open(&disk)
@@ -175,7 +181,7 @@ fn a_lost_first_page_is_told_and_mended() {
 fn a_loss_of_power_leaves_what_has_rows() {
     let chunks = [chunk(&[60; 30], 1).0, chunk(&[1500; 3], 2).0];
     let disk = record(&chunks, false);
-    repair(&disk, false, None, &mut |_| true).expect("it ends");
+    repair(&disk, Options::default(), &mut |_| true).expect("it ends");
     let closed = superblock(&disk).closed.expect("it was closed");
     let bytes = chunks.concat().len() as u64;
     assert_eq!(closed.end, superblock(&disk).first_extent() + bytes);

@@ -28,7 +28,7 @@ fn rows(disk: &Memory) -> Vec<Row> {
             assert_eq!(wrong, None);
             row
         }
-        Entry::Damaged { block, why } => panic!("block {block}: {why}"),
+        Entry::Damaged { block, why, .. } => panic!("block {block}: {why}"),
     });
     rows.collect()
 }

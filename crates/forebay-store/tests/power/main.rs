@@ -12,8 +12,8 @@ use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::Mode;
 use forebay_spec::store::tar;
 use forebay_store::{
-    Disk, Entry, Extent, Format, IndexSize, Memory, PAGE, Recording, Repair, Scan, Writer, format,
-    pages, repair,
+    Disk, Entry, Extent, Format, IndexSize, Memory, Options, PAGE, Recording, Repair, Scan, Writer,
+    format, pages, repair,
 };
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -144,8 +144,10 @@ impl Work {
     }
 }
 
-/// What the index says, each extent checked against what was written.
-fn rows(disk: &Memory, work: &Work, intact: bool) -> BTreeMap<(u64, u64), Row> {
+/// What the index says, each extent checked against what was written. After a repair all are intact;
+/// in a ring those that `must` be, as newer bytes may lie on others without being known as such.
+fn rows(disk: &Memory, work: &Work, must: Option<&[u64]>) -> BTreeMap<(u64, u64), Row> {
+    let intact = must.is_some();
     let recording = Recording::open(disk).expect("a recording");
     let mut found = BTreeMap::new();
     for entry in recording.rows() {
@@ -163,7 +165,12 @@ fn rows(disk: &Memory, work: &Work, intact: bool) -> BTreeMap<(u64, u64), Row> {
                 bytes.extend_from_slice(piece);
                 Ok(())
             });
-            assert_eq!(damage.expect("a vector"), None, "{row:?}");
+            let damage = damage.expect("a vector");
+            let spared = work.ring && must.is_some_and(|must| !must.contains(&row.object));
+            assert!(damage.is_none() || spared, "{row:?}: {damage:?}");
+            if damage.is_some() {
+                continue;
+            }
             let from = row.offset as usize;
             assert_eq!(bytes, all[from..from + row.length as usize], "{row:?}");
         }
@@ -207,7 +214,7 @@ fn whole(disk: &Memory, work: &Work, rows: &BTreeMap<(u64, u64), Row>) -> Vec<u6
 }
 
 fn mend(disk: &impl Disk) -> Result<Repair, forebay_store::Error> {
-    repair(disk, false, None, &mut |_| true)
+    repair(disk, Options::default(), &mut |_| true)
 }
 
 /// What every reader of tar files sees: names of payloads, up to the end.
@@ -263,7 +270,7 @@ fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: b
         }
     };
     let mut disk = Memory::new(left);
-    let before = rows(&disk, work, false);
+    let before = rows(&disk, work, None);
     there(&before);
     let whole = whole(&disk, work, &before);
     if below(random, 3) == 0 {
@@ -271,17 +278,27 @@ fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: b
         let cut = Volatile::new(disk.bytes(), below(random, 12));
         let _ = mend(&cut);
         disk = Memory::new(cut.after_the_cut(4096, random));
-        there(&rows(&disk, work, false));
+        there(&rows(&disk, work, None));
     }
-    let report = mend(&disk).expect("a repair ends");
+    let mut report = mend(&disk).expect("a repair ends");
+    if report.open {
+        // A block of the index was not written in full: only who repairs knows that it was not
+        // promised.
+        assert!(report.blocks_left > 0, "{report:?}");
+        let force = Options {
+            force: true,
+            ..Options::default()
+        };
+        report = repair(&disk, force, &mut |_| true).expect("a repair ends");
+    }
     let mended = disk.bytes();
-    let after = rows(&disk, work, true);
+    let after = rows(&disk, work, Some(must));
     there(&after);
     for payload in whole {
         let mut rows = after.values();
         assert!(
             rows.any(|row| row.address == payload),
-            "what lies whole before byte {payload} is not brought back: {report:?}"
+            "what lies whole before byte {payload} is not recovered: {report:?}"
         );
     }
     if !work.ring {

@@ -39,7 +39,8 @@ pub use soak::{Case, SoakArgs, Trouble, Work};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
-    StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs, StoreTarArgs, StoreVerifyArgs,
+    StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs, StoreTarArgs, StoreUndoArgs,
+    StoreVerifyArgs,
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;

@@ -28,8 +28,12 @@ pub enum StoreCommand {
     Tar(StoreTarArgs),
     /// Check each check sum, on all cores
     Verify(StoreVerifyArgs),
-    /// Bring back what lies whole behind the index, rebuild what is damaged, and close
+    /// Recover intact objects that are not yet indexed, rebuild what is damaged, and close
+    ///
+    /// Nothing is written over what cannot be read now, unless told to --force.
     Repair(StoreRepairArgs),
+    /// Put back what a repair wrote over
+    Undo(StoreUndoArgs),
     /// Show objects as files, read-only, until Ctrl-C or `umount`
     Mount(StoreMountArgs),
     /// Ask in SQL, of a recording as it lies there
@@ -51,6 +55,7 @@ impl StoreCommand {
             Self::Extract(args) => args.output.json(),
             Self::Verify(args) => args.output.json(),
             Self::Repair(args) => args.output.json(),
+            Self::Undo(args) => args.output.json(),
             Self::Report(args) => args.output.json(),
             Self::Cat(_) | Self::Tar(_) | Self::Mount(_) | Self::Sql(_) | Self::Export(_) => None,
         }
@@ -232,9 +237,29 @@ pub struct StoreRepairArgs {
     /// Say what would be done, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Write over what cannot be read, and give up blocks of the index that cannot be rebuilt
+    #[arg(long)]
+    pub force: bool,
+    /// Keep what is written over in a new file; `forebay store undo` puts it back
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub undo: Option<PathBuf>,
     /// Look so far behind the last extent for more [default: 256 MiB, or 128 of the longest extents]
     #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub look: Option<u64>,
+    /// The report.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Options of `forebay store undo`.
+#[derive(Args, Debug)]
+pub struct StoreUndoArgs {
+    /// The image or drive
+    #[arg(value_name = "IMAGE|DEVICE")]
+    pub disk: PathBuf,
+    /// The file that `forebay store repair --undo` wrote
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
     /// The report.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -249,4 +274,7 @@ pub struct StoreMountArgs {
     /// An empty folder
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+    /// Do not compute checksums: bytes as they are
+    #[arg(long)]
+    pub unchecked: bool,
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings};
 use forebay_model::{History, MICROSECOND, Pages};
 use forebay_spec::store::index::{Block, Row};
-use forebay_store::{Disk, Entry, Extent, Recording, Writer, repair, verify};
+use forebay_store::{Disk, Entry, Extent, Options, Recording, Writer, repair, verify};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -269,7 +269,7 @@ fn look(image: &Image<'_>) -> std::result::Result<Vec<Row>, String> {
     }
     let rows = recording.rows().map(|entry| match entry {
         Entry::Row { row, .. } => Ok(row),
-        Entry::Damaged { block, why } => Err(format!("block {block}: {why}")),
+        Entry::Damaged { block, why, .. } => Err(format!("block {block}: {why}")),
     });
     rows.collect()
 }
@@ -360,7 +360,8 @@ impl Cuts {
     }
 
     fn mend(&mut self, scene: &Scene, instant: usize, image: &Image<'_>, least: u64, twice: bool) {
-        let mended = repair(image, false, None, &mut |_| true).map_err(|error| error.to_string());
+        let mended =
+            repair(image, Options::default(), &mut |_| true).map_err(|error| error.to_string());
         match mended.and_then(|_| look(image)) {
             Ok(rows) => {
                 self.repaired_rows += rows.len() as u64;
@@ -371,7 +372,9 @@ impl Cuts {
                 self.wrong(instant, &what);
             }
         }
-        if twice && repair(image, false, None, &mut |_| true).is_ok_and(|again| again.changed) {
+        if twice
+            && repair(image, Options::default(), &mut |_| true).is_ok_and(|again| again.changed)
+        {
             self.not_settled += 1;
             self.wrong(instant, "a second repair had something to do");
         }

@@ -11,7 +11,7 @@ use forebay_driver::recorder_port::{Layout, Recording, Region};
 use forebay_model::{MICROSECOND, Time};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::{Mode, Superblock};
-use forebay_store::{Disk, Entry, Format, IndexSize, format, is_blank, repair};
+use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
 
 use crate::failure::{Exit, Failure, Result};
 use crate::pipeline::{Kind, Sink, extension_bytes};
@@ -176,7 +176,7 @@ pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
                 wrong: Some(why),
                 ..
             } => wrong.push(format!("row {slot} of block {block} of the index: {why}")),
-            Entry::Damaged { block, why } => {
+            Entry::Damaged { block, why, .. } => {
                 wrong.push(format!("block {block} of the index: {why}"));
             }
         }
@@ -203,6 +203,11 @@ pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
 /// As [`rows`].
 pub fn close(session: &mut Session) -> Result<()> {
     let drives = Drives::of(session)?;
-    repair(&drives, false, None, &mut |_| true)?;
+    // Each header was written just now.
+    let options = Options {
+        skip_headers: true,
+        ..Options::default()
+    };
+    repair(&drives, options, &mut |_| true)?;
     Ok(())
 }

@@ -210,7 +210,7 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
                 }
             }
             Entry::Row { .. } => {}
-            Entry::Damaged { block, why } => {
+            Entry::Damaged { block, why, .. } => {
                 report.damaged_blocks += 1;
                 report.complain(format!("block {block} of the index is damaged: {why}"));
             }

@@ -106,7 +106,7 @@ impl<W: Write> List<W> {
             }
             let (row, wrong) = match entry {
                 Entry::Row { row, wrong, .. } => (row, wrong),
-                Entry::Damaged { block, why } => {
+                Entry::Damaged { block, why, .. } => {
                     damaged.push((block, why));
                     continue;
                 }

@@ -16,6 +16,7 @@ mod report_chart;
 mod report_html;
 mod statistics;
 mod tree;
+mod undo;
 mod verify;
 
 pub use extract::CAPTURE;
@@ -38,6 +39,7 @@ pub fn run(store: &StoreCommand) -> Result<Exit> {
         StoreCommand::Tar(args) => extract::tar(args),
         StoreCommand::Verify(args) => verify::run(args),
         StoreCommand::Repair(args) => repair::run(args),
+        StoreCommand::Undo(args) => undo::run(args),
         StoreCommand::Mount(args) => mount::run(args),
         StoreCommand::Sql(args) => python::sql(args),
         StoreCommand::Export(args) => python::export(args),

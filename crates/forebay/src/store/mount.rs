@@ -108,7 +108,7 @@ pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     open::warn(recording);
     let owner = std::fs::metadata(&args.disk)
         .map_err(|error| Failure::file("reading", &args.disk, error))?;
-    let tree = Tree::new(recording, &owner);
+    let tree = Tree::new(recording, &owner, !args.unchecked);
     let files = tree.len();
     let mut options = Config::default();
     options.mount_options = vec![

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store repair`: ends a recording that lost power, and mends what can be mended.
 
-use forebay_store::{Disk, FileDisk, Recording, Repair};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use forebay_store::{Disk, FileDisk, Keep, Options, Recording, Repair};
 use serde::Serialize;
 
 use super::open;
 use crate::args::StoreRepairArgs;
-use crate::failure::{Exit, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::render::{self, Page};
@@ -24,6 +28,11 @@ struct Report {
     recovered_bytes: u64,
     blocks_mended: u64,
     rows_mended: u64,
+    blocks_left: u64,
+    headers_mended: u64,
+    partial: u64,
+    unreadable: u64,
+    open: bool,
     rows_voided: u64,
     rows_wrong: u64,
     without_room_in_index: u64,
@@ -61,6 +70,11 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
         recovered_bytes: found.recovered_bytes,
         blocks_mended: found.blocks_mended,
         rows_mended: found.rows_mended,
+        blocks_left: found.blocks_left,
+        headers_mended: found.headers_mended,
+        partial: found.partial,
+        unreadable: found.unreadable,
+        open: found.open,
         rows_voided: found.rows_voided,
         rows_wrong: found.wrong_rows,
         without_room_in_index: found.no_room,
@@ -73,7 +87,17 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     if !report::emit(&report, args.output.json())? {
         show(&report);
     }
-    Ok(Exit::Good)
+    Ok(match report.is_done() {
+        true => Exit::Good,
+        false => Exit::BadResult,
+    })
+}
+
+impl Report {
+    /// Nothing had to be left as it is.
+    const fn is_done(&self) -> bool {
+        !self.open && self.unreadable + self.blocks_left + self.partial == 0
+    }
 }
 
 fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
@@ -83,12 +107,28 @@ fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
         bar.set_position(at);
         !interrupt::wanted()
     };
-    Ok(forebay_store::repair(
-        disk,
-        args.dry_run,
-        args.look,
-        &mut see,
-    )?)
+    if let Some(path) = args.undo.as_ref().filter(|path| path.exists()) {
+        return Err(Failure::input(
+            "--undo",
+            path.display().to_string().as_str(),
+            "it names a new file",
+            "choose another name: what an older repair wrote over may be in this one",
+        ));
+    }
+    let mut keep = |bytes: &[u8]| {
+        let path = args.undo.as_deref().unwrap_or(Path::new(""));
+        let mut file = File::create_new(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    let options = Options {
+        dry_run: args.dry_run,
+        force: args.force,
+        look: args.look,
+        skip_headers: false,
+        undo: args.undo.as_ref().map(|_| &mut keep as Keep<'_>),
+    };
+    Ok(forebay_store::repair(disk, options, &mut see)?)
 }
 
 fn show(report: &Report) {
@@ -101,29 +141,50 @@ fn show(report: &Report) {
     for complaint in &report.complaints {
         page.field("before", complaint);
     }
-    page.field("there", format!("{} rows", render::count(report.rows)));
+    let there = format!("{} index records", render::count(report.rows));
+    page.field("there", there);
     let lines = [
         (
             report.recovered,
             format!(
-                "extents brought back, {}",
+                "extents recovered, {}",
                 render::bytes(report.recovered_bytes)
             ),
         ),
         (
             report.blocks_mended,
             format!(
-                "damaged blocks of the index written anew, with {} rows",
+                "damaged blocks of the index written anew, with {} records",
                 report.rows_mended
             ),
         ),
         (
+            report.headers_mended,
+            "damaged object header blocks written anew from their index records".into(),
+        ),
+        (
             report.rows_voided,
-            "rows dropped: newer bytes lie on theirs".into(),
+            "index records dropped: newer objects lie on theirs".into(),
         ),
         (
             report.rows_wrong,
-            "rows that cannot be, left as they are: `forebay store ls --rows` names them".into(),
+            "index records that cannot be, left as they are: `forebay store ls --rows` names them"
+                .into(),
+        ),
+        (
+            report.blocks_left,
+            "damaged blocks of the index left as they are: their records stand nowhere else; \
+             --force gives them up"
+                .into(),
+        ),
+        (
+            report.unreadable,
+            "places that cannot be read left as they are: try again later, or --force".into(),
+        ),
+        (
+            report.partial,
+            "extents without an index record whose payload cannot be read now, left as they are"
+                .into(),
         ),
         (
             report.without_room_in_index,
@@ -141,10 +202,13 @@ fn show(report: &Report) {
         page.field("", format!("{} {what}", render::count(*count)));
     }
     let sentence = match (report.changed, report.dry_run) {
+        _ if report.open => "the recording stays open: where it ends is not known",
+        (false, _) if !report.is_done() => "nothing else is to be done: it is closed",
         (false, _) => "nothing is to be done: it is closed and whole",
         (true, true) => "without --dry-run this is written, and the recording closed",
         (true, false) => "the recording is closed, and opens with all tools",
     };
-    page.verdict(!report.dry_run || !report.changed, sentence);
+    let good = report.is_done() && (!report.dry_run || !report.changed);
+    page.verdict(good, sentence);
     page.print();
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as folders and files: `STREAM/OBJECT.bin` and `STREAM/OBJECT.json`.
 
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forebay_spec::store::index::{ROWS, Row};
-use forebay_store::{CaptureFile, Entry, FileDisk, Recording};
+use forebay_store::{CaptureFile, Damage, Entry, FileDisk, Recording};
 use fuser::{FileAttr, FileType, INodeNo};
 
 use super::extract;
@@ -91,13 +93,16 @@ pub struct Tree<'r> {
     names: Vec<Name>,
     streams: Vec<u16>,
     owner: (u32, u32),
+    /// Numbers of the rows whose payload has been read and has the right checksum.
+    checked: Option<Mutex<HashSet<u64>>>,
     extension: &'r str,
 }
 
 impl<'r> Tree<'r> {
-    /// Of a recording, with the owner of its image.
-    pub fn new(recording: &'r Recording<'r, FileDisk>, owner: &Metadata) -> Self {
-        let capture = recording.capture_file().ok();
+    /// Of a recording, with the owner of its image; with `check` a payload whose checksum is wrong
+    /// cannot be read.
+    pub fn new(recording: &'r Recording<'r, FileDisk>, owner: &Metadata, check: bool) -> Self {
+        let capture = recording.capture_file(check).ok();
         let rows = recording.rows().filter(|_| capture.is_none());
         let rows = rows.filter_map(|entry| match entry {
             Entry::Row {
@@ -127,6 +132,7 @@ impl<'r> Tree<'r> {
             names,
             streams,
             owner: (owner.uid(), owner.gid()),
+            checked: check.then(Mutex::default),
             extension: recording.superblock().extension_text(),
         }
     }
@@ -217,6 +223,23 @@ impl<'r> Tree<'r> {
         }
     }
 
+    /// Computes a payload's checksum where it is read for the first time.
+    fn check(&self, number: u64, row: &Row) -> io::Result<()> {
+        let Some(checked) = &self.checked else {
+            return Ok(());
+        };
+        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked().contains(&number) {
+            return Ok(());
+        }
+        match self.recording.payload(row, &mut |_| Ok(()))? {
+            None | Some(Damage::Page(_)) => {}
+            Some(damage) => return Err(io::Error::other(damage.to_string())),
+        }
+        checked().insert(number);
+        Ok(())
+    }
+
     fn beside(&self, row: &Row) -> Vec<u8> {
         extract::beside(row, self.recording.superblock())
     }
@@ -231,6 +254,7 @@ impl<'r> Tree<'r> {
         };
         let row = self.row(number).ok_or(io::ErrorKind::NotFound)?;
         if matches!(node, Node::Payload(_)) {
+            self.check(number, &row)?;
             return self.recording.bytes(&row, from, most);
         }
         let text = self.beside(&row);
