@@ -9,7 +9,10 @@ use forebay_spec::store::index::{self, Block};
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{self, Superblock};
 use forebay_spec::store::{PAGE_BYTES, Session, tar};
-use forebay_store::{Disk, Entry, Extent, Format, IndexSize, Memory, Options, PAGE, Recording, Writer, crc32c, format, repair, verify};
+use forebay_store::{
+    Disk, Entry, Extent, Format, IndexSize, Memory, Options, PAGE, Recording, Writer, crc32c,
+    format, repair, verify,
+};
 use libfuzzer_sys::fuzz_target;
 
 const IMAGE: usize = 13 << 18;
@@ -142,9 +145,26 @@ fn image(data: &[u8]) {
     let found = verify(&recording, 1, &|_| true);
     assert!(found.problems.len() <= 1000);
     let _ = recording.write_tar(&mut std::io::sink());
-    if repair(&disk, Options { look: Some(64 * PAGE), ..Options::default() }, &mut |_| true).is_ok() {
+    if repair(
+        &disk,
+        Options {
+            look: Some(64 * PAGE),
+            ..Options::default()
+        },
+        &mut |_| true,
+    )
+    .is_ok()
+    {
         let mended = disk.bytes();
-        let again = repair(&disk, Options { look: Some(64 * PAGE), ..Options::default() }, &mut |_| true).expect("again");
+        let again = repair(
+            &disk,
+            Options {
+                look: Some(64 * PAGE),
+                ..Options::default()
+            },
+            &mut |_| true,
+        )
+        .expect("again");
         assert!(!again.changed, "{again:?}");
         assert!(disk.bytes() == mended);
     }
