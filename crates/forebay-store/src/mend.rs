@@ -79,7 +79,7 @@ fn agrees<D: Disk + ?Sized>(recording: &Recording<'_, D>, block: &Block) -> bool
         wrong += u64::from(!superblock.ring && damaged());
     }
     // A few payloads may be damaged, too.
-    wrong <= 2 || wrong * 4 <= all
+    wrong <= 2 || wrong * 2 <= all
 }
 
 /// The index record of an extent that was found.
@@ -255,10 +255,8 @@ pub(crate) fn mend_headers<D: Disk + ?Sized>(
         if draft.read_at(extent.at, front).is_err() {
             continue;
         }
-        // In a ring it may be the header of an extent that is newer.
-        let other = |facts: Facts| {
-            (facts.stream, facts.object, facts.offset) != (row.stream, row.object, row.offset)
-        };
+        // In a ring it may be the header of another.
+        let other = |facts: Facts| (facts.stream, facts.object) != (row.stream, row.object);
         if superblock.ring && read_front(superblock, front).is_some_and(other) {
             continue;
         }
