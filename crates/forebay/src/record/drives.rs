@@ -208,6 +208,10 @@ pub fn close(session: &mut Session) -> Result<()> {
         skip_headers: true,
         ..Options::default()
     };
-    repair(&drives, options, &mut |_| true)?;
+    if repair(&drives, options, &mut |_| true)?.open {
+        eprintln!(
+            "warning: the recording stays open: parts of it cannot be read; try `forebay store repair` later"
+        );
+    }
     Ok(())
 }
