@@ -36,6 +36,7 @@ fn beside(source: Source, drives: u8, chunk: u64) -> Config {
         drives,
         chunk,
         parity: true,
+        missing: None,
         apart: false,
     });
     config
@@ -295,6 +296,26 @@ fn two_that_are_gone_are_one_too_many() {
             (8192, None, false),
         ]
     );
+}
+
+#[test]
+fn a_drive_that_was_given_up_is_not_asked_after_a_recovery() {
+    let mut system = system(array(3, 4096));
+    write_rows(&mut system, 2);
+    all_good(&mut system);
+    give_up(&mut system, 0);
+    let before = system.ssds()[0].stats().commands;
+    // What drive 0 has is old from now on.
+    let shadow = write_rows(&mut system, 3);
+    all_good(&mut system);
+    read_stretches(&mut system, &shadow, 60, 8);
+    system.reset(16).expect("resets");
+    system.take_outcomes();
+    // Those that were not under way are offered while all is brought up, and begin at once.
+    system.recover(&mut |_| {}).expect("up");
+    assert_eq!(system.session().expect("up").missing(), Some(0));
+    all_good(&mut system);
+    assert_eq!(system.ssds()[0].stats().commands, before);
 }
 
 #[test]

@@ -79,8 +79,6 @@ pub struct Session {
     /// The steps of its bring-up.
     pub steps: Vec<StepReport>,
     header: Header,
-    /// The drive of an array that is done without.
-    missing: Option<usize>,
     /// What had crossed the links when counting began.
     hops_before: Vec<HopCount>,
 }
@@ -100,31 +98,26 @@ impl Session {
     {
         let mut config = args.config()?;
         adjust(&mut config)?;
-        Self::of(config, args.array.missing(), schema)
+        Self::of(config, schema)
     }
 
-    /// The same of a configuration; `missing` is a drive of an array that is done without.
+    /// The same of a configuration.
     ///
     /// # Errors
     /// Where the RTL, the profile or the bring-up fails.
-    pub fn of(config: Config, missing: Option<u8>, schema: &str) -> Result<Self> {
-        Self::shown(config, missing, schema, Progress::stage)
+    pub fn of(config: Config, schema: &str) -> Result<Self> {
+        Self::shown(config, schema, Progress::stage)
     }
 
     /// The same, with nothing shown while it goes on.
     ///
     /// # Errors
     /// Where the RTL, the profile or the bring-up fails.
-    pub fn quietly(config: Config, missing: Option<u8>, schema: &str) -> Result<Self> {
-        Self::shown(config, missing, schema, |_| Progress::hidden())
+    pub fn quietly(config: Config, schema: &str) -> Result<Self> {
+        Self::shown(config, schema, |_| Progress::hidden())
     }
 
-    fn shown(
-        config: Config,
-        missing: Option<u8>,
-        schema: &str,
-        stage: impl Fn(&str) -> Progress,
-    ) -> Result<Self> {
+    fn shown(config: Config, schema: &str, stage: impl Fn(&str) -> Progress) -> Result<Self> {
         let header = Header {
             schema: schema.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -154,10 +147,8 @@ impl Session {
             system,
             steps,
             header,
-            missing: missing.map(usize::from),
             hops_before: Vec::new(),
         };
-        session.give_up()?;
         session.begin();
         Ok(session)
     }
@@ -194,17 +185,10 @@ impl Session {
             })
     }
 
-    /// The drive of an array that is done without.
-    pub const fn missing(&self) -> Option<usize> {
-        self.missing
-    }
-
-    /// Looks whether a drive of an array with parity has been given up: it is done without from now
-    /// on, and what it lacks is in the parity.
-    pub fn look_for_offline(&mut self) {
-        if self.layout().parity() && self.missing.is_none() {
-            self.missing = self.drives().iter().position(|drive| drive.offline);
-        }
+    /// The drive of an array with parity that is done without.
+    pub fn missing(&self) -> Option<usize> {
+        let missing = self.system.session().and_then(|session| session.missing());
+        missing.map(usize::from)
     }
 
     /// Resets the drives and brings everything up again; a drive that was done without stays out.
@@ -212,17 +196,7 @@ impl Session {
     /// # Errors
     /// The step that failed.
     pub fn recover(&mut self) -> Result<()> {
-        self.look_for_offline();
         self.system.recover(&mut |_| {})?;
-        self.give_up()
-    }
-
-    fn give_up(&mut self) -> Result<()> {
-        let Some(drive) = self.missing else {
-            return Ok(());
-        };
-        let given = (self.system).with_session(|session, bus| session.give_up(bus, drive as u8));
-        given.transpose()?;
         Ok(())
     }
 
@@ -263,7 +237,7 @@ impl Session {
             let mut piece = vec![0; bytes as usize];
             // What a missing drive lacks is the sum of all others.
             for (number, ssd) in self.system.ssds().iter().enumerate() {
-                if (number == drive) == (self.missing == Some(drive)) {
+                if (number == drive) == (self.missing() == Some(drive)) {
                     continue;
                 }
                 let data = ssd.medium().read(at, bytes as usize).map_err(|error| {

@@ -134,6 +134,7 @@ impl ArrayArgs {
     }
 
     /// The drive to do without.
+    #[cfg(test)]
     pub const fn missing(&self) -> Option<u8> {
         self.missing
     }
@@ -187,6 +188,7 @@ impl ArrayArgs {
             drives: drives as u8,
             chunk: self.chunk,
             parity: self.parity,
+            missing: self.missing,
             apart: self.apart,
         })
     }

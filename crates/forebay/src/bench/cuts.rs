@@ -201,7 +201,7 @@ fn scene(args: &StoreBenchArgs, layout: Kind) -> Result<(Scene, Header)> {
         namespace.bytes = DRIVE;
     }
     config.network = Some(Network::new(Settings::default(), Box::new(source))?);
-    let mut session = Session::of(config, None, super::SCHEMA)?;
+    let mut session = Session::of(config, super::SCHEMA)?;
     let sink = Sink {
         layout,
         smallest: LONGEST / 8,

@@ -229,7 +229,7 @@ impl Bench<'_> {
         let mut config = config_of(&machine(self.args.seed, drives)?)?;
         set_pauses(&mut config, pauses);
         config.network = Some(Network::new(wire.settings, wire.source)?);
-        let mut session = Session::of(config, None, super::SCHEMA)?;
+        let mut session = Session::of(config, super::SCHEMA)?;
         align(&mut session, pauses)?;
         let plan = plan(wire.net, &Sink::default(), &mut session)?;
         let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(label, Some(wire.bytes))?;

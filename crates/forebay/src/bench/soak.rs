@@ -14,7 +14,7 @@ use crate::traffic;
 pub fn run(args: &SoakArgs) -> Result<Exit> {
     let case = &args.case;
     let config = soak::config(case)?;
-    let session = Session::of(config, case.machine.array.missing(), SCHEMA)?;
+    let session = Session::of(config, SCHEMA)?;
     let progress = Progress::count("soaking", case.work.transactions);
     let (found, session, ended) = soak::play(case, session, &progress)?;
     drop(progress);

@@ -117,7 +117,7 @@ impl Bench<'_> {
         };
         let mut config = net::config_of(&net::machine(self.args.seed, 1)?)?;
         config.network = Some(Network::new(Settings::default(), senders.source(bytes)?)?);
-        let mut session = Session::of(config, None, super::SCHEMA)?;
+        let mut session = Session::of(config, super::SCHEMA)?;
         let mut receiving = net::net_settings(METRES, MTU)?;
         receiving.streams = streams;
         let plan: Plan = net::plan(receiving, sink, &mut session)?;

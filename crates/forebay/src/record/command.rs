@@ -159,7 +159,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let mut network = Network::new(setup::network(args, &pipeline), source)?;
     network.set_tap(Box::new(Listeners(beyond.listeners())));
     config.network = Some(network);
-    let mut session = Session::of(config, None, SCHEMA)?;
+    let mut session = Session::of(config, SCHEMA)?;
     let superblock = super::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
     let plan = setup::plan(args, &pipeline, &superblock);
     let (recorded, ended) = record(&mut session, &plan, &beyond)?;

@@ -155,7 +155,7 @@ pub fn run(args: &RunArgs, pipeline: &Pipeline, range: (u64, u64)) -> Result<Exi
         listeners.map(|each| Box::new(each) as _).collect(),
     )));
     config.network = Some(network);
-    let mut session = Session::of(config, None, SCHEMA)?;
+    let mut session = Session::of(config, SCHEMA)?;
     let (superblock, wanted) = look(&mut session, pipeline.source.stream, range)?;
     let plan = setup::plan(args, pipeline, &superblock);
     let sent = send(&mut session, &plan, &superblock, &wanted)?;

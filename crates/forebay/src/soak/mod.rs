@@ -317,7 +317,6 @@ impl Soaker {
 
     /// Resets the RTL in the middle of whatever is under way.
     fn reset(&mut self) -> Result<()> {
-        self.session.look_for_offline();
         self.session.system.reset(RESET_CYCLES)?;
         self.take_outcomes();
         self.session.recover()?;
@@ -406,7 +405,6 @@ impl Soaker {
 
     fn compare_stored(&mut self) -> Result<()> {
         const PIECE: u64 = 1 << 20;
-        self.session.look_for_offline();
         let area = self.shadow.range();
         for start in area.clone().step_by(PIECE as usize) {
             let bytes = PIECE.min(area.end - start);
@@ -425,9 +423,11 @@ impl Soaker {
         Ok(())
     }
 
-    /// No unit of the buffer is lost: each is free again, soon after the last answer.
+    /// No unit of the buffer is lost: all are free again in the end. Of a read that ends early the
+    /// memory may still have much to say.
     fn count_units(&mut self) -> Result<()> {
-        for _ in 0..RETIRED_WITHIN {
+        let mut patience = RETIRED_WITHIN;
+        while patience > 0 {
             let status = self.session.system.with_session(|session, bus| {
                 let streamer = session.streamer().filter(|streamer| streamer.is_extended());
                 streamer.cloned().map(|streamer| streamer.status(bus))
@@ -435,10 +435,16 @@ impl Soaker {
             let Some(status) = status.flatten().transpose().map_err(Error::Command)? else {
                 return Ok(());
             };
-            self.soak.held_units = u64::from(status.write_pages + status.read_pages);
-            if self.soak.held_units == 0 {
+            let held = u64::from(status.write_pages + status.read_pages);
+            if held == 0 {
+                self.soak.held_units = 0;
                 return Ok(());
             }
+            patience = match held == self.soak.held_units {
+                true => patience - 1,
+                false => RETIRED_WITHIN,
+            };
+            self.soak.held_units = held;
             self.session.system.run_cycles(1)?;
         }
         let held = self.soak.held_units;

@@ -192,7 +192,7 @@ fn attempt(case: &Case, library: &Library) -> Attempt {
     let whole = || -> Result<(Soak, Ended)> {
         let mut config = soak::config(case)?;
         config.library = Some(library.clone());
-        let session = Session::quietly(config, case.machine.array.missing(), SCHEMA)?;
+        let session = Session::quietly(config, SCHEMA)?;
         let (found, _, ended) = soak::play(case, session, &Progress::hidden())?;
         Ok((found, ended))
     };
