@@ -18,8 +18,9 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import inputs
 import pytest
+
+import inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 DAYS_KEPT = 60

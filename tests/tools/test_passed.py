@@ -32,7 +32,7 @@ FILES = {
     "python/forebay/spec.py": "",
     "crates/forebay-spec/Cargo.toml": "[package]\nname = 'forebay-spec'\n",
     "crates/forebay-spec/src/lib.rs": "",
-    "crates/forebay-store/Cargo.toml": "[dependencies]\nforebay-spec = { path = '../forebay-spec' }\n",
+    "crates/forebay-store/Cargo.toml": "[dependencies]\nforebay-spec = { path = '../spec' }\n",
     "crates/forebay-store/src/lib.rs": "",
     "docs/page.md": "",
     "tests/cli/conftest.py": "",

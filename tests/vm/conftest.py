@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from booting import Guest, Serve
 from driving import GOOD, PROGRAM, ROOT, Answer, Run, call
+
 from passed import (  # noqa: F401
     pytest_runtest_makereport,
     pytest_runtest_setup,
