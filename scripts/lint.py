@@ -49,8 +49,10 @@ FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"
 FUZZ = "fuzz/Cargo.toml"
 
+# REUSE-IgnoreStart
 RTL_LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 SOFTWARE_LICENCE = "SPDX-License-Identifier: Apache-2.0"
+# REUSE-IgnoreEnd
 RTL_SUFFIXES = {".sv", ".v", ".svh", ".rdl", ".vlt"}
 SOFTWARE_SUFFIXES = {".rs", ".py", ".c", ".h", ".cpp", ".toml", ".yml", ".yaml", ".sh"}
 SOFTWARE_NAMES = {"Makefile", "setup", "generate", "run"}
@@ -210,6 +212,10 @@ def checks(fix: bool, jobs: int) -> dict[str, Check]:
     clippy = ["cargo", "clippy", "--quiet", "--locked", f"--jobs={jobs}", *CLIPPY_SCOPE]
     return {
         "licence lines": Check(check_licences),
+        # Of the modules that it can read encodings with, this one needs no library of the system.
+        "reuse lint": Check(
+            lambda: call([str(BIN / "reuse"), "lint"], REUSE_ENCODING_MODULE="charset_normalizer")
+        ),
         "filelists": Check(check_orphans),
         "assertions fire": Check(check_assertions),
         "verible-verilog-format": Check(lambda: check_verible(fix, jobs), ("tb", *rtl)),
