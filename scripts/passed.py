@@ -21,19 +21,12 @@ from pathlib import Path
 import pytest
 
 import inputs
+from forebay.cache import user_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 DAYS_KEPT = 60
 REMEMBER = "FOREBAY_REMEMBER"
 UNCHANGED = "unchanged since they passed"
-
-
-def user_folder() -> Path:
-    """Return the user's cache folder, the same as that of the RTL's models."""
-    if name := os.environ.get("FOREBAY_CACHE"):
-        return Path(name)
-    cache_home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache_home) if cache_home else Path.home() / ".cache") / "forebay"
 
 
 class Stamps:
