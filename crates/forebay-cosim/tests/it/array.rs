@@ -2,7 +2,6 @@
 //! Several drives as one address space: every byte in its place, whatever the drives are like, and
 //! a drive that fails takes no other with it.
 
-
 use std::path::Path;
 use std::sync::Arc;
 

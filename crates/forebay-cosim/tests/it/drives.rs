@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Our streamer beside drives that are unlike the usual one, or that misbehave.
 
-
 use crate::common::{onchip, profile, shaken, system};
 use forebay_cosim::{
     Access, Config, Direction, Read, Reference, Sink, Stall, Stalls, System, Workload, Write,

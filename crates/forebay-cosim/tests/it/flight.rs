@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The driver's flight record of our RTL: a doorbell that goes nowhere, a look that leaves no trace.
 
-
 use crate::common::{onchip, system};
 use forebay_cosim::{Config, System, Write};
 use forebay_driver::Flight;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card with a host port: the driver writes and reads through BAR 0, and nothing else does.
 
-
 use std::io::{Cursor, Error as IoError, Read, sink};
 use std::path::Path;
 use std::time::Duration;
@@ -252,7 +251,7 @@ fn nobody_else_is_taken_for_a_host_port() {
         .expect_err("nobody keeps what is written there");
     assert!(error.to_string().contains("staging window"), "{error}");
     // A card without a host port.
-    let mut other = common::system(common::onchip());
+    let mut other = crate::common::system(crate::common::onchip());
     let found = HostPort::attach(&mut other, FPGA, 0, bar0::HOST_CONTROL, bar0::HOST);
     assert!(found.expect("reads").is_none());
 }

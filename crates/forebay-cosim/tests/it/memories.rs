@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The streamer with its payload in on-board DRAM and in host memory.
 
-
 use std::path::Path;
 
 use forebay_cosim::{Config, DramFault, Read, Sink, Stall, Stalls, System, Write, rtl};
@@ -10,7 +9,7 @@ use forebay_rtl::Source;
 use forebay_spec::streamer::{UserError, regs, window};
 
 fn with(rtl: impl FnOnce(&Path, u32) -> Source) -> Config {
-    let mut config = common::onchip();
+    let mut config = crate::common::onchip();
     config.rtl = rtl(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), 64);
     config
 }
@@ -25,7 +24,7 @@ fn host() -> Config {
 
 /// Writes and reads back stretches of all kinds, at the same time.
 fn work(config: Config) {
-    let mut system = common::system(config);
+    let mut system = crate::common::system(config);
     let stretches = [
         (0, 1u64 << 20),
         (1 << 24, 4096),
@@ -101,7 +100,7 @@ fn ports_that_pause_change_nothing() {
 #[test]
 fn a_fabric_that_takes_time_changes_nothing() {
     let mut config = host();
-    config.profile = common::profile("990pro-2tb");
+    config.profile = crate::common::profile("990pro-2tb");
     work(config);
 }
 
@@ -118,7 +117,7 @@ fn nine_refreshes_at_once_change_nothing() {
 #[test]
 fn a_transaction_larger_than_the_buffer() {
     let bytes = window::DRAM_BUFFER_BYTES + (5 << 20) + 512;
-    let mut system = common::system(host());
+    let mut system = crate::common::system(host());
     system.submit_write(Write::pattern(4096, bytes, 3));
     system.run().expect("writes");
     system.submit_read(Read::new(4096, bytes, Sink::Pattern { seed: 3 }));
@@ -144,12 +143,12 @@ fn a_transaction_larger_than_the_buffer() {
 fn host_memory_is_given_back() {
     let mut config = host();
     config.host_memory = 130 << 20;
-    let mut system = common::system(config);
+    let mut system = crate::common::system(config);
     for _ in 0..2 {
         system.submit_write(Write::pattern(0, 1 << 20, 1));
         system.run().expect("writes");
         system.shutdown(&mut |_| {}).expect("goes down");
-        common::bring_up(&mut system);
+        crate::common::bring_up(&mut system);
     }
 }
 
@@ -167,13 +166,13 @@ fn a_reset_in_the_middle() {
     for mut config in [dram(), host()] {
         // What the host lent to the life before is lost.
         config.host_memory = 1 << 30;
-        let mut system = common::system(config);
+        let mut system = crate::common::system(config);
         for cycles in [700, 3000, 9000] {
             system.submit_write(Write::pattern(0, 1 << 20, 1));
             system.submit_read(Read::new(1 << 30, 1 << 20, Sink::Discard));
             system.run_cycles(cycles).expect("runs");
             system.reset(16).expect("resets");
-            common::bring_up(&mut system);
+            crate::common::bring_up(&mut system);
             system.take_outcomes();
             system.submit_write(Write::pattern(0, 300_000, cycles));
             system.run().expect("writes");
@@ -195,7 +194,7 @@ fn strain(name: &str, channels: u32, interleave_bytes: Option<u64>) -> (u64, u64
     let mut config = dram();
     config.dram = Some(profile.expect("can be"));
     config.rtl = config.rtl.parameter("Channels", channels);
-    let mut system = common::system(config);
+    let mut system = crate::common::system(config);
     let mut cycles = [0; 2];
     for (both, cycles) in [true, false].into_iter().zip(&mut cycles) {
         let start = system.cycle();
@@ -237,7 +236,7 @@ fn refused_by_the_memory() {
             write,
             range: start + place.start..start + place.end,
         }];
-        let mut system = common::system(config);
+        let mut system = crate::common::system(config);
         // One unit each.
         for n in 0..4 {
             system.submit_write(Write::pattern(n << 20, 64 << 10, n));
@@ -279,7 +278,7 @@ fn refused_to_the_ssd() {
         write: false,
         range: 0..64,
     }];
-    let mut system = common::system(config);
+    let mut system = crate::common::system(config);
     system.submit_write(Write::pattern(0, 128 << 10, 1));
     system.submit_write(Write::pattern(1 << 20, 128 << 10, 1));
     system.run().expect("writes");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From the wire to the SSD and back: the assembled RTL between a network and a drive.
 
-
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

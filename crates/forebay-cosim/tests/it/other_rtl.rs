@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RTL other than ours: what has the pins is loaded, what has not or breaks AXI is told so.
 
-
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -2,7 +2,6 @@
 //! An array with parity: every byte in its place and every row even, whichever drive is missing or
 //! dies, and wherever the payload is kept.
 
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

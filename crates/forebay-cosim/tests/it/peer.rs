@@ -4,8 +4,8 @@
 #[path = "../../../forebay-driver/tests/support/bent.rs"]
 mod bent;
 
-use bent::{Bend, Bent};
 use crate::common::{onchip, shaken};
+use bent::{Bend, Bent};
 use forebay_cosim::{Config, FPGA, System};
 use forebay_driver::peer::{self, Memory, Method, Report, Settings, Way};
 use forebay_driver::{Bus, FpgaPlace, Options, QueuePlacement, bring_up};

@@ -2,7 +2,6 @@
 //! Bytes that nobody wrote are a pattern, in every memory, and nothing of it gets to where somebody
 //! wrote.
 
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bound on time: a run that makes no progress ends, and what takes long by right does not end it.
 
-
 use std::path::Path;
 
 use crate::common::{onchip, profile, shaken, system};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The host as reference.
 
-
 use crate::common::profile;
 use forebay_cosim::{Access, Design, Direction, Reference, Workload};
 use forebay_model::{FaultAction, FaultPlan, Node, Trigger};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Our streamer in the co-simulation: data, errors, resets, waves, determinism.
 
-
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bring-up and admin commands: what is offered, what is refused and with which status.
 
-
+use crate::support::Rig;
 use forebay_model::{FaultAction, FaultPlan, MICROSECOND, SECOND, Trigger};
 use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace, cns};
 use forebay_spec::nvme::log::{self, Smart};
 use forebay_spec::nvme::regs::{self, Cap, Cc, Csts, Shutdown, ShutdownStatus};
 use forebay_spec::nvme::{AdminOpcode, IoOpcode, Sqe, Status, feature};
-use crate::support::Rig;
 
 fn enabled() -> Rig {
     let mut rig = Rig::cold("ideal", |_| {});
@@ -351,8 +350,8 @@ fn bad_doorbells_are_reported_as_events() {
 }
 
 /// A stand-in for the admin queue while a test holds it.
-fn rig_queue() -> support::Queue {
-    support::Queue {
+fn rig_queue() -> crate::support::Queue {
+    crate::support::Queue {
         id: 0,
         entries: 2,
         sq: 0,

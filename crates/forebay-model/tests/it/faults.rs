@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults on demand, errors of I/O commands, and what a host can do about them.
 
-
+use crate::support::{Queue, Rig};
 use forebay_model::{FaultAction, FaultPlan, MICROSECOND, Trigger};
 use forebay_spec::nvme::regs::{self, Csts};
 use forebay_spec::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status};
-use crate::support::{Queue, Rig};
 
 fn prepared(plan: FaultPlan) -> (Rig, Queue, u64) {
     let (mut rig, queue) = Rig::with_queue("ideal", 16, |_| {});

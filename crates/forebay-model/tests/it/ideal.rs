@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The drive that never waits: data, queues, PRPs.
 
-
+use crate::support::{Rig, load};
 use forebay_model::Node;
 use forebay_spec::nvme::{IoOpcode, Sqe, Status};
-use crate::support::{Rig, load};
 
 fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len)

@@ -2,13 +2,12 @@
 //! What a drive does under load, where a profile says so: a buffer and an SLC cache that fill and
 //! drain, pauses, heat. Off in the profiles that say nothing of it.
 
-
+use crate::support::{Load, Queue, Rig, load, random};
 use forebay_model::profile::{MediumTiming, PauseTiming, ThermalProfile, TimingProfile};
 use forebay_model::{MICROSECOND, MILLISECOND, SECOND, SsdProfile, Time};
 use forebay_spec::nvme::log::{self, Smart};
 use forebay_spec::nvme::{AdminOpcode, IoOpcode, Sqe, Status, feature};
 use proptest::prelude::*;
-use crate::support::{Load, Queue, Rig, load, random};
 
 const MB: u64 = 1_000_000;
 /// Force unit access, in dword 12 of a write (NVM Command Set 1.0c, 3.2.6).

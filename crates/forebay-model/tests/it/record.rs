@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The drive's flight recorder: what it keeps, and what it says.
 
-
+use crate::support::{Queue, Rig};
 use forebay_model::ssd::{RECORD_EVENTS, RecordEvent, Verdict};
 use forebay_model::{FaultAction, FaultPlan, MICROSECOND, Trigger};
 use forebay_spec::nvme::regs;
 use forebay_spec::nvme::{IoOpcode, Sqe};
-use crate::support::{Queue, Rig};
 
 /// A drive with one queue of 8 entries, and what was recorded until it was there.
 fn prepared(plan: FaultPlan) -> (Rig, Queue, u64, u64) {

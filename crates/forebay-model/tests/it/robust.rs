@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whatever a host does: no panic, no write outside what it named, and the drive can be reset.
 
-
+use crate::support::Rig;
 use forebay_model::Request;
 use forebay_spec::nvme::Sqe;
 use proptest::prelude::*;
-use crate::support::Rig;
 
 /// Any entry, with fields near to what is valid more often than chance would have it.
 fn entries() -> impl Strategy<Value = Sqe> {
     let opcode = prop_oneof![any::<u8>(), 0u8..16];
     let address = prop_oneof![
         any::<u64>(),
-        (0u64..1 << 26).prop_map(|offset| support::MEMORY + (offset & !3)),
-        (0u64..1 << 14).prop_map(|page| support::MEMORY + (page << 12)),
+        (0u64..1 << 26).prop_map(|offset| crate::support::MEMORY + (offset & !3)),
+        (0u64..1 << 14).prop_map(|page| crate::support::MEMORY + (page << 12)),
     ];
     let dword = prop_oneof![any::<u32>(), 0u32..8, (0u32..8).prop_map(|n| n << 16 | n)];
     (
@@ -77,7 +76,7 @@ proptest! {
             rig.enable();
         }
         for (offset, data) in &writes {
-            let request = Request::Write { addr: support::BAR + offset, data: data[..].into() };
+            let request = Request::Write { addr: crate::support::BAR + offset, data: data[..].into() };
             rig.fabric.request(rig.now, forebay_model::Node::Host, request);
             rig.step();
             let _ = rig.read(*offset, data.len() as u32);

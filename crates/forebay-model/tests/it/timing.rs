@@ -2,10 +2,9 @@
 //! The 990 PRO profiles against published measurements. `examples/calibrate.rs` prints the whole
 //! table; here fewer commands and wider bounds, so that a wrong change is seen quickly.
 
-
+use crate::support::{CARD, Load, Rig, load, random};
 use forebay_model::{MICROSECOND, NANOSECOND, SsdProfile};
 use forebay_spec::nvme::{IoOpcode, Sqe};
-use crate::support::{CARD, Load, Rig, load, random};
 
 fn random_reads(profile: &str, depth: u32, count: u32) -> Load {
     let (mut rig, mut queue) = Rig::with_queue(profile, 512, |_| {});
