@@ -8,7 +8,7 @@ use crate::array::Layout;
 use crate::bring_up::{Parts, place_text};
 use crate::bus::{Bus, BusError, DmaBuffer};
 use crate::controller::PAGE_BYTES;
-use crate::discover::Function;
+use crate::discover::{self, Function};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::Member;
@@ -101,6 +101,8 @@ pub(crate) fn attach(
             });
         }
         let prp_lists = base.wrapping_add(place.lists);
+        // It rings doorbells, and with its payload in host memory reaches that.
+        discover::set_master(bus, fpga.address)?;
         let dram = (streamer.memory() == Memory::OnBoard).then_some(DramPlaces {
             prp_lists,
             read: place.dram_read,

@@ -192,6 +192,90 @@ fn a_controller_that_never_gets_ready() {
     assert!(failure.took >= Duration::from_millis(500), "{failure}");
 }
 
+/// CC.EN must not be cleared while CSTS.RDY is 0 (3.1.3.5).
+#[test]
+fn a_controller_that_is_still_starting_is_reset_only_once_it_is_ready() {
+    const READY: Duration = Duration::from_millis(300);
+    let mut fake = Fake::new();
+    fake.leave_enabled();
+    fake.faults.ready_at = READY;
+    let session = up(&mut fake, &host());
+    assert!(!fake.reset_while_starting);
+    let disable = &session.steps()[1];
+    assert_eq!(disable.name, StepName::Disable);
+    assert_eq!(disable.found, "was enabled");
+    assert!(disable.duration + Duration::from_millis(10) > READY);
+
+    let failure = fails(&host(), |fake| {
+        fake.leave_enabled();
+        fake.faults.never_ready = true;
+    });
+    assert_eq!(failure.step, StepName::Disable);
+    let text = failure.to_string();
+    assert!(text.contains("CC.EN is 1") && text.contains("2s"), "{text}");
+    assert!(failure.took >= Duration::from_secs(2), "CAP.TO: {failure}");
+}
+
+#[test]
+fn a_controller_that_cannot_become_ready_any_more_is_reset_at_once() {
+    let at_once = |session: &Session| {
+        let disable = session.steps().iter().find(|s| s.name == StepName::Disable);
+        disable.is_some_and(|step| step.duration < Duration::from_millis(10))
+    };
+    let mut fake = Fake::new();
+    fake.leave_enabled();
+    fake.faults.fatal_until_reset = true;
+    let session = up(&mut fake, &host());
+    assert!(at_once(&session), "after a fatal status");
+    fake.faults.shutdown_ends_ready = true;
+    session.shutdown(&mut fake).expect("shuts down");
+    assert!(fake.enabled());
+    let session = up(&mut fake, &host());
+    assert!(at_once(&session), "after a shutdown");
+    // It was ready, and stops: that is no start to wait for.
+    fake.faults.never_ready = true;
+    let failure = session.recover(&mut fake, &mut |_| {}).expect_err("dead");
+    assert_eq!(failure.step, StepName::Enable, "{failure}");
+    assert_eq!(fake.taken, 0);
+}
+
+#[test]
+fn a_drive_is_no_bus_master_before_it_is_reset() {
+    for options in [host(), Options::default()] {
+        let mut fake = Fake::new();
+        fake.leave_enabled();
+        let session = up(&mut fake, &options);
+        assert!(!fake.master_before_reset && fake.bus_master());
+        let session = session.recover(&mut fake, &mut |_| {}).expect("recovers");
+        assert!(!fake.master_before_reset && fake.bus_master());
+        session.shutdown(&mut fake).expect("shuts down");
+        assert!(!fake.bus_master());
+    }
+}
+
+#[test]
+fn no_device_stays_bus_master_where_another_cannot_be_enabled() {
+    for device in [FPGA, NVME] {
+        let failure = fails(&Options::default(), |fake| {
+            fake.faults.deaf_command = Some(device);
+        });
+        assert_eq!(failure.step, StepName::Discover);
+        let text = failure.to_string();
+        assert!(text.contains(&device.to_string()), "{text}");
+    }
+}
+
+#[test]
+fn memory_that_runs_out_is_given_back() {
+    // Three buffers of the admin queue, then three of the I/O queue.
+    for short_at in 0..6 {
+        let failure = fails(&host(), |fake| fake.faults.short_at = Some(short_at));
+        assert!(failure.to_string().contains("no memory"), "{failure}");
+        assert_eq!(failure.step == StepName::Enable, short_at < 3);
+    }
+    up(&mut Fake::new(), &host());
+}
+
 #[test]
 fn the_callers_limit_holds_against_a_patient_drive() {
     let mut options = host();

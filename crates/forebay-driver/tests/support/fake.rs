@@ -29,8 +29,14 @@ const MEMORY: u64 = 0x1_0000_0000;
 pub struct Faults {
     /// CSTS.RDY does not turn to 1.
     pub never_ready: bool,
+    /// CSTS.RDY does not turn to 1 before this time.
+    pub ready_at: Duration,
     /// CSTS.RDY does not turn to 0.
     pub never_disabled: bool,
+    /// CSTS.RDY turns to 0 at shutdown.
+    pub shutdown_ends_ready: bool,
+    /// CSTS.CFS is 1, and CSTS.RDY is 0, until the next reset.
+    pub fatal_until_reset: bool,
     /// CSTS.CFS turns to 1 as this admin command (0 upwards) is to be answered.
     pub fatal_at: Option<u32>,
     /// This admin command is not answered.
@@ -51,6 +57,10 @@ pub struct Faults {
     pub streamer_not_ready: bool,
     /// This streamer register reads back wrongly.
     pub deaf_register: Option<u64>,
+    /// The command register of this function cannot be changed.
+    pub deaf_command: Option<PciAddress>,
+    /// No memory is left for this allocation (0 upwards) and those behind it.
+    pub short_at: Option<u32>,
 }
 
 /// A queue pair that the driver has created.
@@ -100,6 +110,10 @@ pub struct Fake {
     pub frozen: bool,
     /// The controller was disabled or enabled while the streamer ran.
     pub reset_under_streamer: bool,
+    /// CC.EN was cleared while the controller was starting, which has undefined results (3.1.3.5).
+    pub reset_while_starting: bool,
+    /// The drive could send requests before CC.EN and CSTS.RDY were 0.
+    pub master_before_reset: bool,
     /// Opcodes of admin commands seen.
     pub admin: Vec<u8>,
     /// Bytes of DMA memory that are taken.
@@ -114,6 +128,7 @@ pub struct Fake {
     admin_queue: Queue,
     memory: Vec<u8>,
     next: usize,
+    allocations: u32,
     time: Duration,
 }
 
@@ -145,6 +160,8 @@ impl Fake {
             trace_head_later: None,
             frozen: false,
             reset_under_streamer: false,
+            reset_while_starting: false,
+            master_before_reset: false,
             admin: Vec::new(),
             taken: 0,
             accesses: 0,
@@ -154,6 +171,7 @@ impl Fake {
             admin_queue: Queue::default(),
             memory: vec![0; 32 << 20],
             next: 0,
+            allocations: 0,
             time: Duration::ZERO,
         };
         fake.set_controller(|_| {});
@@ -215,9 +233,20 @@ impl Fake {
         namespace.write_to(&mut self.namespace);
     }
 
-    /// The drive may send requests.
+    /// The drive or the card may send requests.
     pub fn bus_master(&self) -> bool {
-        self.config[&NVME][1] & 4 != 0
+        self.config.values().any(|space| space[1] & 4 != 0)
+    }
+
+    /// The drive as a program that was killed leaves it: enabled, and bus master.
+    pub fn leave_enabled(&mut self) {
+        self.registers.insert(regs::CC, 1);
+        self.config.get_mut(&NVME).expect("there")[1] |= 4;
+    }
+
+    /// CC.EN.
+    pub fn enabled(&self) -> bool {
+        self.registers.get(&regs::CC).is_some_and(|cc| cc & 1 != 0)
     }
 
     /// Puts a completion into an I/O completion queue.
@@ -243,14 +272,22 @@ impl Fake {
 
     fn csts(&self) -> u32 {
         let cc = self.registers.get(&regs::CC).copied().unwrap_or(0);
+        let Faults {
+            ready_at,
+            shutdown_ends_ready,
+            fatal_until_reset,
+            ..
+        } = self.faults;
+        let stopped = fatal_until_reset || shutdown_ends_ready && cc >> 14 & 3 != 0;
         let ready = match cc & 1 {
             0 => self.faults.never_disabled,
-            _ => !self.faults.never_ready,
+            _ => !self.faults.never_ready && self.time >= ready_at && !stopped,
         };
         let fatal = self
             .faults
             .fatal_at
             .is_some_and(|n| (n as usize) < self.admin.len());
+        let fatal = fatal || fatal_until_reset;
         let shut = if cc >> 14 & 3 == 0 {
             0
         } else if self.faults.never_shut_down {
@@ -262,6 +299,11 @@ impl Fake {
     }
 
     fn nvme_write(&mut self, offset: u64, value: u32) {
+        if offset == regs::CC && value & 1 == 0 && self.enabled() {
+            self.reset_while_starting |= self.csts() == 0;
+            self.master_before_reset |= self.config[&NVME][1] & 4 != 0;
+            self.faults.fatal_until_reset = false;
+        }
         self.registers.insert(offset, value);
         let streams = self.streamer[&sregs::enable::OFFSET] != 0;
         self.reset_under_streamer |= offset == regs::CC && streams;
@@ -458,6 +500,13 @@ impl Bus for Fake {
         value: u32,
     ) -> Result<(), BusError> {
         self.gone();
+        if offset == 0x04 && self.faults.deaf_command == Some(device) {
+            return Ok(());
+        }
+        self.master_before_reset |= offset == 0x04
+            && device == NVME
+            && value & !self.config[&NVME][1] & 4 != 0
+            && (self.enabled() || self.csts() & 1 != 0);
         let size = self.bar_bytes[&device];
         let space = self.config.get_mut(&device).expect("there");
         let register = &mut space[usize::from(offset / 4) % 64];
@@ -550,7 +599,9 @@ impl Bus for Fake {
 
     fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
         let at = self.next.next_multiple_of(align);
-        if at + len > self.memory.len() {
+        let short = self.faults.short_at.is_some_and(|n| self.allocations >= n);
+        self.allocations += 1;
+        if short || at + len > self.memory.len() {
             return Err(BusError::OutOfMemory {
                 len,
                 align,
