@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Drive and streamer compare bytes: the RTL's data window as the peer of the SSD model.
 
-#[path = "../../../forebay-driver/tests/support/bent.rs"]
+#[path = "../../../forebay-driver/tests/it/support/bent.rs"]
 mod bent;
 
 use crate::common::{onchip, shaken};

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bring-up and shutdown against a scripted drive that does as it should, and as it should not.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::fake::{FPGA, FPGA_BAR, Fake, NVME, NVME_BAR};
 use forebay_driver::{
     Error, Failure, Options, QueuePlacement, Session, StepName, bring_up, bring_up_observed,
 };
 use forebay_spec::nvme::Status;
 use forebay_spec::streamer::{bar0, regs, window};
-use support::fake::{FPGA, FPGA_BAR, Fake, NVME, NVME_BAR};
 
 fn up(fake: &mut Fake, options: &Options) -> Session {
     bring_up(fake, options)

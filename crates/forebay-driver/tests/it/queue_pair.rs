@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The queue pair in host memory against a scripted drive that answers as the test says.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::fake::Fake;
 use forebay_driver::{
     Bus, DmaBuffer, Done, Error, Namespace, Options, QueuePlacement, Session, Span, bring_up,
 };
 use forebay_spec::nvme::{Cqe, Status};
-use support::fake::Fake;
 
 const LIMIT: Duration = Duration::from_millis(50);
 

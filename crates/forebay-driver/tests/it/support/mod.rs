@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shared by the integration tests; each uses a part of it.
-#![allow(dead_code, reason = "every test file compiles this module for itself")]
 
 pub mod bent;
 pub mod chaos;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whatever a device says: no panic, no hang, nothing left behind.
 
-mod support;
-
+use crate::support::Random;
+use crate::support::chaos::{self, ACCESSES_MOST, Chaos};
+use crate::support::fake::{Fake, NVME};
 use forebay_driver::{Options, QueuePlacement, bring_up};
 use forebay_spec::nvme::regs::Cap;
 use forebay_spec::streamer::regs;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use support::Random;
-use support::chaos::{self, ACCESSES_MOST, Chaos};
-use support::fake::{Fake, NVME};
 
 fn lie(random: &mut Random, good: u64) -> u64 {
     match random.below(4) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `inspect` reads from a streamer's registers.
 
-mod support;
-
+use crate::support::fake::Fake;
 use forebay_driver::{Options, Session, Streamer, bring_up};
 use forebay_spec::streamer::regs;
-use support::fake::Fake;
 
 fn up() -> (Fake, Session) {
     let mut fake = Fake::new();

@@ -3,18 +3,16 @@
 //!
 //! What our model and our driver might both misunderstand shows here.
 
-mod support;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::support::Random;
+use crate::support::bent::{Bend, Bent};
+use crate::support::qtest::{Image, Qtest, available};
 use forebay_driver::peer::{self, Method, Way};
 use forebay_driver::{
     Done, Namespace, Options, QueuePair, QueuePlacement, Session, Span, StepName, bring_up,
 };
-use support::Random;
-use support::bent::{Bend, Bent};
-use support::qtest::{Image, Qtest, available};
 
 const IMAGE_BYTES: usize = 8 << 20;
 const LIMIT: Duration = Duration::from_secs(20);

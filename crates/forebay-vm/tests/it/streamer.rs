@@ -2,10 +2,6 @@
 //! The streamer's RTL and the SSD model as two devices of one machine: queues in the card, payload
 //! between the two, doorbells from the card to the drive, all of it by messages.
 
-#[path = "support/machine.rs"]
-mod machine;
-mod support;
-
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -14,13 +10,13 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::support::machine::Machine;
 use forebay_cosim::{Card, Config, Read, Sink, Write, rtl};
 use forebay_driver::{Bus, bring_up};
 use forebay_model::{Medium, Profile};
 use forebay_spec::streamer::{IDENTITY_ONCHIP, bar0, regs, window};
 use forebay_vm::protocol::*;
 use forebay_vm::{Device, End, Options, SsdDevice, StreamerDevice, Transaction};
-use machine::Machine;
 
 const SEED: u64 = 7;
 

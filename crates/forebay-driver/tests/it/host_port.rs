@@ -8,8 +8,7 @@ use forebay_driver::{Bus, BusError, DmaBuffer, Error, HostPort, PciAddress};
 use forebay_spec::host_port::regs;
 use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 
-mod support;
-use support::Random;
+use crate::support::Random;
 
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const CONTROL: u64 = 0x1000;

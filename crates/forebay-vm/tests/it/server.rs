@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The server, a scripted device in it, and a client outside.
 
-mod support;
-
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::support::*;
 use forebay_vm::protocol::*;
 use forebay_vm::{Bar, Device, End, Error, Event, Guest, Options, Pace, Result, Ticket};
 use proptest::prelude::*;
-use support::*;
 
 const BAR_BYTES: u64 = 0x2000;
 /// A write of an address and a length here makes the device read that memory into its BAR.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The virtual machine's side of the protocol, as small as it can be.
-#![allow(dead_code)]
+
+pub mod machine;
 
 use std::io::{IoSlice, Read as _};
 use std::mem::MaybeUninit;

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Both sides of a queue, over a bus: what is gathered, and that it is had from broken devices, too.
 
-mod support;
-
 use std::cell::Cell;
 use std::time::Duration;
 
+use crate::support::Random;
+use crate::support::chaos::Chaos;
+use crate::support::fake::Fake;
 use forebay_driver::flight::{Ask, Cause, HOST_EVENTS, Holder, HostHappening, Ignored, Verdict};
 use forebay_driver::{Bus, Flight, Options, QueuePlacement, Session, Span, bring_up};
 use forebay_spec::nvme::log::ErrorEntry;
 use forebay_spec::nvme::{Cqe, IoOpcode, Sqe, Status};
 use forebay_spec::streamer::regs;
-use support::Random;
-use support::chaos::Chaos;
-use support::fake::Fake;
 
 fn up(placement: QueuePlacement) -> (Fake, Session) {
     let mut fake = Fake::new();

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The SSD model behind the protocol, brought up and used by the project's driver.
 
-#[path = "support/machine.rs"]
-mod machine;
-mod support;
-
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::support::machine::Machine;
+use crate::support::*;
 use forebay_driver::{Bus, QueuePlacement, Span, bring_up};
 use forebay_model::{Medium, Profile};
 use forebay_vm::protocol::*;
 use forebay_vm::{End, Options, SsdDevice};
-use machine::Machine;
-use support::*;
 
 fn serve(profile: &str) -> (UnixStream, JoinHandle<(SsdDevice, End)>) {
     let mut profile = Profile::load(profile).unwrap();
