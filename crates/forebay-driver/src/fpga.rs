@@ -101,6 +101,8 @@ pub(crate) fn attach(
             });
         }
         let prp_lists = base.wrapping_add(place.lists);
+        // It rings doorbells, and with its payload in host memory reaches that.
+        discover::set_master(bus, fpga.address)?;
         let dram = (streamer.memory() == Memory::OnBoard).then_some(DramPlaces {
             prp_lists,
             read: place.dram_read,

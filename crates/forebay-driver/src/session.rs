@@ -368,13 +368,23 @@ impl Session {
             },
             ..self.options
         };
+        let controllers: Vec<_> = (self.members())
+            .map(|member| member.controller.clone())
+            .collect();
         self.abandon(bus);
+        for controller in controllers {
+            // These have been ready: one that is not ready any more has stopped, and will not become
+            // it again. Where this fails, so does the bring-up, and says why.
+            let _ = controller.clear_enable(bus);
+        }
         bring_up_observed(bus, &options, observer)
     }
 
     /// Stops everything at once and gives the memory back.
     fn abandon(self, bus: &mut dyn Bus) {
-        let drives: Vec<_> = self.drives().map(|facts| facts.nvme.address).collect();
+        let card = self.first.facts.fpga.as_ref().map(|card| card.address);
+        let drives = self.drives().map(|facts| facts.nvme.address);
+        let devices: Vec<_> = drives.chain(card).collect();
         let members = std::iter::once(self.first).chain(self.others);
         let parts = Parts {
             streamer: self.streamer,
@@ -382,6 +392,6 @@ impl Session {
             members: members.collect(),
             admin: None,
         };
-        parts.abandon(bus, drives);
+        parts.abandon(bus, devices);
     }
 }

@@ -166,6 +166,14 @@ impl From<forebay_rtl::Error> for Failure {
                 Exit::BadResult,
                 "record waves with --wave FILE.fst and look at this cycle",
             ),
+            Rtl::SourcesChange { .. } => (
+                Exit::BadInput,
+                "stop what writes to the sources, then start again",
+            ),
+            Rtl::NoCache => (
+                Exit::BadInput,
+                "set $FOREBAY_CACHE to a folder that only you can write to",
+            ),
             _ => (Exit::Impossible, "`make setup` installs what is missing"),
         };
         Self {
