@@ -72,6 +72,16 @@ impl Failure {
         }
     }
 
+    /// An error of a library that says itself what to do.
+    fn diagnosed(exit: Exit, error: &impl Diagnostic) -> Self {
+        Self {
+            exit,
+            message: error.to_string(),
+            help: error.help().map(|help| help.to_string()),
+            source: None,
+        }
+    }
+
     /// A simulation that made no progress after a cycle.
     fn stuck(error: &forebay_cosim::Error, since: u64) -> Self {
         let from = since.saturating_sub(BEFORE_HANG);
@@ -217,6 +227,20 @@ impl From<forebay_cosim::Error> for Failure {
             help: Some(help.into()),
             source: None,
         }
+    }
+}
+
+impl From<crate::net::Error> for Failure {
+    fn from(error: crate::net::Error) -> Self {
+        use crate::net::Error as Net;
+        let exit = match error {
+            Net::File { .. }
+            | Net::Setting { .. }
+            | Net::NoCapture { .. }
+            | Net::Damaged { .. } => Exit::BadInput,
+            Net::Refused { .. } | Net::Gone { .. } | Net::Unlisted { .. } => Exit::Impossible,
+        };
+        Self::diagnosed(exit, &error)
     }
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Real input and output of the network side: captures, and interfaces of this machine.
 
+mod error;
 pub mod pcap;
 pub mod tap;
+
+pub use error::{Error, Result};
 
 use forebay_spec::net::ethernet;
 
