@@ -230,9 +230,9 @@ impl From<forebay_cosim::Error> for Failure {
     }
 }
 
-impl From<crate::net::Error> for Failure {
-    fn from(error: crate::net::Error) -> Self {
-        use crate::net::Error as Net;
+impl From<forebay_net::Error> for Failure {
+    fn from(error: forebay_net::Error) -> Self {
+        use forebay_net::Error as Net;
         let exit = match error {
             Net::File { .. }
             | Net::Setting { .. }

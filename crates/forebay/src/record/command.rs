@@ -15,11 +15,11 @@ use super::wire::{Captured, Interface, Listeners, Written};
 use super::{Plan, Recorded, Recorder};
 use crate::args::{RunArgs, values};
 use crate::failure::{Exit, Failure, Result};
-use crate::net::pcap::Seen;
-use crate::net::tap::{Setup, Tap};
 use crate::pipeline::{Kind, Pipeline};
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
+use forebay_net::pcap::Seen;
+use forebay_net::tap::{Setup, Tap};
 
 /// Kind and version of the report.
 const SCHEMA: &str = "forebay.record/1";

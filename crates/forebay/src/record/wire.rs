@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use forebay_model::Time;
 use forebay_model::net::{Direction, Frame, NetError, Next, Source, Tap as Listener};
 
-use crate::net::pcap::{Capture, Packet, Recorder, Seen, Way};
-use crate::net::tap::Tap;
-use crate::net::{Error, Result};
+use forebay_net::pcap::{Capture, Packet, Recorder, Seen, Way};
+use forebay_net::tap::Tap;
+use forebay_net::{Error, Result};
 
 /// Asks in a row without a frame after which an interface is looked at less often.
 const PATIENCE: u32 = 200;

@@ -34,7 +34,7 @@ fn in_namespaces(namespaces: &str, test: &str) {
     }
     let program = std::env::current_exe().expect("this program");
     let program = program.to_str().expect("a path");
-    let name = format!("net::tap::tests::{test}");
+    let name = format!("tap::tests::{test}");
     let done = unshare(&[program, &name, "--exact", "--ignored", "--nocapture"]);
     let done = done.expect("unshare");
     let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{NANOSECOND, Time};
 
-use crate::net::{Error, Result};
+use crate::{Error, Result};
 
 use super::ETHERNET;
 

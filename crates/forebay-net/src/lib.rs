@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Real input and output of the network side: captures, and interfaces of this machine.
+#![forbid(unsafe_code)]
 
 mod error;
 pub mod pcap;

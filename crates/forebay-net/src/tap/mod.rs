@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use forebay_spec::net::ethernet;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-use crate::net::{self, Error, MOST_BYTES, Result};
+use crate::{Error, MOST_BYTES, Result, fill};
 
 /// Bytes of the longest name of an interface (`IFNAMSIZ` without its end).
 const NAME_BYTES: usize = 15;
@@ -112,7 +112,7 @@ impl Tap {
         };
         if bytes > 0 {
             frame.extend(&self.room[..bytes]);
-            net::fill(frame);
+            fill(frame);
         }
         Ok(bytes > 0)
     }

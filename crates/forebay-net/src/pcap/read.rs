@@ -14,7 +14,7 @@ use pcap_parser::{LegacyPcapBlock, LegacyPcapReader, PcapHeader};
 use pcap_parser::{PcapBlockOwned, PcapError, PcapNGReader};
 use serde::{Deserialize, Serialize};
 
-use crate::net::{self, Error, MOST_BYTES, Result};
+use crate::{Error, MOST_BYTES, Result, fill};
 
 use super::ETHERNET;
 
@@ -265,7 +265,7 @@ impl Capture {
                 _ => seen.leaps += 1,
             }
         }
-        seen.filled += u64::from(net::fill(&mut frame));
+        seen.filled += u64::from(fill(&mut frame));
         seen.frames += 1;
         seen.bytes += frame.len() as u64;
         Some(Packet {
