@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
 
-use super::Left;
+use super::sender::Left;
 
 /// Files to send, in their order, with their lengths at this moment.
 #[derive(Debug, Default)]

@@ -10,8 +10,8 @@ use forebay_spec::net::ethernet;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery};
 
+use super::sender::Stop;
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
 
 /// What is taken where the way there has room for it: jumbo frames, and loopback has more.
 const USUAL_MTU: u16 = 9000;
@@ -37,8 +37,8 @@ pub struct Line {
 pub enum Sent {
     /// Linux has it.
     Yes,
-    /// The user wanted to stop first.
-    Interrupted,
+    /// It should stop before there was room.
+    Stopped,
     /// Nobody listens there: it was not sent.
     Refused,
 }
@@ -96,11 +96,11 @@ impl Line {
         })
     }
 
-    /// Sends a frame, or waits until there is room for it.
+    /// Sends a frame, or waits until there is room for it or it should stop.
     ///
     /// # Errors
     /// If Linux refuses it.
-    pub fn send(&mut self, frame: &[u8]) -> Result<Sent> {
+    pub fn send(&mut self, frame: &[u8], stop: Stop) -> Result<Sent> {
         let beginning = Instant::now();
         loop {
             let error = match self.socket.send(frame) {
@@ -115,8 +115,8 @@ impl Line {
                 _ if no_room => self.again += 1,
                 _ => return Err(self.failed(&error)),
             }
-            if interrupt::wanted() {
-                return Ok(Sent::Interrupted);
+            if stop() {
+                return Ok(Sent::Stopped);
             }
             if beginning.elapsed() > PATIENCE {
                 return Err(self.failed(&error));
@@ -207,11 +207,13 @@ mod tests {
         let to = there.local_addr().expect("an address").to_string();
         let mut line = Line::open(&to, None).expect("a line");
         assert_eq!((line.mtu, line.payload().expect("room")), (9000, 8940));
-        assert_eq!(line.send(b"hello").expect("loopback"), Sent::Yes);
+        assert_eq!(line.send(b"hello", || false).expect("loopback"), Sent::Yes);
         let mut room = [0; 10];
         assert_eq!(there.recv(&mut room).expect("a datagram"), 5);
         drop(there);
-        let all: Vec<Sent> = (0..3).map(|_| line.send(b"hello").expect("sent")).collect();
+        let all: Vec<Sent> = (0..3)
+            .map(|_| line.send(b"hello", || false).expect("sent"))
+            .collect();
         assert!(all.contains(&Sent::Refused), "{all:?}");
     }
 }
