@@ -244,6 +244,17 @@ impl From<forebay_net::Error> for Failure {
     }
 }
 
+impl From<crate::pipeline::Error> for Failure {
+    fn from(error: crate::pipeline::Error) -> Self {
+        use crate::pipeline::Error as Pipeline;
+        match error {
+            Pipeline::Model(error) => error.into(),
+            Pipeline::Rtl(error) => error.into(),
+            _ => Self::diagnosed(Exit::BadInput, &error),
+        }
+    }
+}
+
 impl From<forebay_store::Error> for Failure {
     fn from(error: forebay_store::Error) -> Self {
         use forebay_store::Error as Store;

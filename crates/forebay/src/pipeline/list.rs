@@ -27,7 +27,7 @@ pub fn run(args: &PeListArgs) -> Result<Exit> {
         .elements()
         .iter()
         .map(|(name, folder)| Element::load(folder, name))
-        .collect::<Result<Vec<_>>>()?;
+        .collect::<super::Result<Vec<_>>>()?;
     let report = Report {
         schema: "forebay.elements/1",
         version: env!("CARGO_PKG_VERSION"),

@@ -8,6 +8,7 @@
 mod buffer;
 mod chain;
 mod element;
+mod error;
 mod field;
 pub mod lint;
 pub mod list;
@@ -17,6 +18,7 @@ mod source;
 mod ssd;
 #[cfg(test)]
 mod tests;
+pub mod units;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,11 +26,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::{Spanned, Value};
 
-use crate::failure::Result;
 use field::File;
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Memory};
 pub use element::{Element, Paths, Stage, name_fault};
+pub use error::{Error, Result};
 pub use sink::{Kind, Sink, extension_bytes};
 pub use source::Source;
 pub use ssd::Ssd;

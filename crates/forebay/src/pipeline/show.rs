@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay pipeline check`: what a pipeline's file says, with all that it leaves out.
 
-use std::path::Path;
-use std::{env, fs};
+use std::fs;
 
 use serde::Serialize;
 
-use super::chain::ChainSource;
 use super::{Paths, Pipeline, lint};
 use crate::args::{PipelineCheckArgs, PipelineCommand};
 use crate::failure::{Exit, Failure, Result};
@@ -39,7 +37,7 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
     let paths = Paths::new(&root, &args.path.pe_path);
     let pipeline = Pipeline::load(&args.file, &paths)?;
     let chain = pipeline.chain();
-    elaborate(&root, &chain)?;
+    lint::chain(&root, &chain)?;
     if let Some(path) = &args.chain {
         fs::write(path, &chain.text).map_err(|error| Failure::file("writing", path, error))?;
     }
@@ -66,16 +64,6 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
     page.verdict(true, "can be built");
     page.print();
     Ok(Exit::Good)
-}
-
-/// Whether Verilator takes the chain: an element may have other ports, or none of its name.
-fn elaborate(root: &Path, chain: &ChainSource) -> Result<()> {
-    let failed = |error| Failure::file("making", &env::temp_dir(), error);
-    let folder = tempfile::tempdir().map_err(failed)?;
-    let file = folder.path().join("fb_pe_chain.sv");
-    fs::write(&file, &chain.text).map_err(failed)?;
-    let files = chain.replaced(&lint::design(root, "rtl/pe/pe.f")?, &file);
-    lint::run(root, "fb_pe_chain", &files, &[])
 }
 
 fn grid(pipeline: &Pipeline) -> Grid {

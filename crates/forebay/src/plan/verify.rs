@@ -7,8 +7,9 @@ use forebay_cosim::{Pace, Write};
 use forebay_model::{Profile, Time};
 use serde::Serialize;
 
-use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Failure, Result};
+use crate::pipeline::Memory;
 use crate::render;
 use crate::session::{Ended, Session};
 

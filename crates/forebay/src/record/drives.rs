@@ -149,7 +149,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
             bytes: index.bytes - 2 * page,
             ring: superblock.index_ring,
         },
-        wait_cycles: sink.wait_cycles(),
+        wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
         time,

@@ -6,8 +6,8 @@ use forebay_model::profile::{Kind, LoadAccess, LoadDirection};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::args::Memory;
 use crate::failure::{Exit, Failure, Result};
+use crate::pipeline::Memory;
 
 const SNACC: &str = include_str!("../../../../profiles/published/snacc.toml");
 const INTELLIPROP: &str = include_str!("../../../../profiles/published/intelliprop.toml");

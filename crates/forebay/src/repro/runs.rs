@@ -11,9 +11,10 @@ use forebay_model::profile::{LoadAccess, LoadDirection, Measurement, Quantity};
 use forebay_model::{NANOSECOND, Node, Profile};
 
 use super::published::{DesignOf, LoadOf, Measured};
-use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::pipeline::Memory;
 use crate::progress::Progress;
 use crate::report::Rate;
 use crate::session::{Ended, Session};

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
+use crate::pipeline::Memory;
 use crate::progress::Progress;
 use crate::resources as python;
 

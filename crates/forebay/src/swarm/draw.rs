@@ -7,8 +7,9 @@ use rand_pcg::Pcg64Mcg;
 
 use super::shapes::Shape;
 use crate::args::values::{self, StallOption};
-use crate::args::{Case, Memory, RefreshArg};
+use crate::args::{Case, RefreshArg};
 use crate::failure::{Exit, Failure, Result};
+use crate::pipeline::Memory;
 use crate::workload::{below, random};
 
 /// Beats that a case may move, pauses included, so that thousands of seeds fit into an hour.

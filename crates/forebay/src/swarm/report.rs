@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::shapes::Shape;
 use super::{Failed, Kind, SCHEMA, Tried};
-use crate::args::{Memory, ReportArgs};
+use crate::args::ReportArgs;
 use crate::failure::{Exit, Result};
 use crate::interrupt;
+use crate::pipeline::Memory;
 use crate::render::{self, Grid, Page};
 use crate::report;
 use crate::soak::Soak;

@@ -4,8 +4,9 @@
 use forebay_spec::streamer::window;
 use serde::Serialize;
 
-use crate::args::{DriveIdeal, MachineArgs, Memory};
+use crate::args::{DriveIdeal, MachineArgs};
 use crate::failure::Result;
+use crate::pipeline::Memory;
 
 /// What is built in. Drives, queue depth and parity may be less at run time.
 #[derive(Debug, PartialEq, Eq, Serialize)]
