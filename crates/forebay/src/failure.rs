@@ -244,9 +244,9 @@ impl From<forebay_net::Error> for Failure {
     }
 }
 
-impl From<crate::pipeline::Error> for Failure {
-    fn from(error: crate::pipeline::Error) -> Self {
-        use crate::pipeline::Error as Pipeline;
+impl From<forebay_pipeline::Error> for Failure {
+    fn from(error: forebay_pipeline::Error) -> Self {
+        use forebay_pipeline::Error as Pipeline;
         match error {
             Pipeline::Model(error) => error.into(),
             Pipeline::Rtl(error) => error.into(),

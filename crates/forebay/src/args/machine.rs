@@ -12,6 +12,7 @@ use clap::{
 };
 use forebay_cosim::{Config, DramFault, Drive, Waves, rtl};
 use forebay_model::{DramProfile, Profile, Refresh, SsdProfile};
+use forebay_pipeline::Memory;
 use forebay_rtl::Source;
 use forebay_spec::streamer::window;
 
@@ -21,7 +22,6 @@ use super::words::Words;
 use super::{DefaultProfile, third_party, values};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::pipeline::Memory;
 
 /// Queue depths that the RTL knows.
 const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;

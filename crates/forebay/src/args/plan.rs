@@ -3,9 +3,9 @@
 
 use clap::Args;
 use forebay_model::Time;
+use forebay_pipeline::Memory;
 
 use super::{ReportArgs, values};
-use crate::pipeline::Memory;
 
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]

@@ -8,7 +8,7 @@ use forebay_driver::PciAddress;
 use forebay_model::{Fault, FaultAction, FaultPlan, Time, Trigger};
 use forebay_spec::nvme::{IoOpcode, Status};
 
-pub use crate::pipeline::units::{length, rate, size, time};
+pub use forebay_pipeline::units::{length, rate, size, time};
 
 /// Result of reading a value: the error is a sentence for clap to show behind the option's name.
 type Read<T> = Result<T, String>;

@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use forebay_pipeline::{Element, Paths, lint};
+
 use crate::args::PeTestArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::pipeline::{Element, Paths, lint};
 use crate::render::Page;
 use crate::resources::{python, python_path};
 

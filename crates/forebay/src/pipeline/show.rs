@@ -3,9 +3,9 @@
 
 use std::fs;
 
+use forebay_pipeline::{Kind, Paths, Pipeline, STAGES, lint};
 use serde::Serialize;
 
-use super::{Paths, Pipeline, lint};
 use crate::args::{PipelineCheckArgs, PipelineCommand};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
@@ -18,7 +18,7 @@ struct Report<'a> {
     version: &'static str,
     pipeline: &'a Pipeline,
     /// The settings of each element's place, as the RTL has them.
-    cfg: [u64; super::STAGES],
+    cfg: [u64; STAGES],
 }
 
 /// Runs a command on pipelines.
@@ -151,13 +151,13 @@ fn source(pipeline: &Pipeline) -> Vec<String> {
 fn sink(pipeline: &Pipeline) -> Vec<String> {
     let sink = &pipeline.sink;
     let layout = match &sink.layout {
-        super::Kind::Objects { extension } => format!("a tar file of objects, *.{extension}"),
-        super::Kind::Small { extension } => {
+        Kind::Objects { extension } => format!("a tar file of objects, *.{extension}"),
+        Kind::Small { extension } => {
             format!("a tar file of small objects that share pages, *.{extension}")
         }
-        super::Kind::Samples { stride: 0 } => "samples, as they come".to_owned(),
-        super::Kind::Packets => "all frames, as a capture".to_owned(),
-        super::Kind::Samples { stride } => format!("samples, one in {}", render::bytes(*stride)),
+        Kind::Samples { stride: 0 } => "samples, as they come".to_owned(),
+        Kind::Packets => "all frames, as a capture".to_owned(),
+        Kind::Samples { stride } => format!("samples, one in {}", render::bytes(*stride)),
     };
     let wait = match sink.wait_ps {
         0 => "when it is full".to_owned(),

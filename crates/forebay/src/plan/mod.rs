@@ -7,11 +7,11 @@ mod state;
 mod verify;
 
 use forebay_model::{DramProfile, Profile};
+use forebay_pipeline::Memory;
 use serde::Serialize;
 
 use crate::args::PlanArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::Memory;
 use crate::render::{self, Grid, Page};
 use crate::report;
 use answer::{Buffer, Source, Waiting};

@@ -7,6 +7,7 @@ use forebay_cosim::Config;
 use forebay_driver::net_port::{Destination, NetSettings, Packets, Thresholds};
 use forebay_model::Medium;
 use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station, Switch};
+use forebay_pipeline::{Kind, Paths, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
 use forebay_spec::store::superblock::Superblock;
@@ -15,7 +16,6 @@ use super::{Plan, Senders};
 use crate::args::RunArgs;
 use crate::failure::{Failure, Result};
 use crate::home;
-use crate::pipeline::{Kind, Paths, Pipeline};
 
 /// Bytes of a beat of the memory for frames.
 const BEAT: u32 = 64;

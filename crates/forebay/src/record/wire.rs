@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use forebay_model::Time;
 use forebay_model::net::{Direction, Frame, NetError, Next, Source, Tap as Listener};
-
 use forebay_net::pcap::{Capture, Packet, Recorder, Seen, Way};
 use forebay_net::tap::Tap;
 use forebay_net::{Error, Result};

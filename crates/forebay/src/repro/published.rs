@@ -3,11 +3,11 @@
 
 use forebay_model::Node;
 use forebay_model::profile::{Kind, LoadAccess, LoadDirection};
+use forebay_pipeline::Memory;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::Memory;
 
 const SNACC: &str = include_str!("../../../../profiles/published/snacc.toml");
 const INTELLIPROP: &str = include_str!("../../../../profiles/published/intelliprop.toml");

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use forebay_model::Profile;
 use forebay_model::profile::Kind;
+use forebay_pipeline::Memory;
 
 use super::figure::{Figure, Parameter, Published, Row, Sensitivity};
 use super::published::{Bar, Configuration, DesignOf, FigureOf, Number, Snacc, word};
 use super::runs::{Found, Rtl, Runs};
 use crate::failure::Result;
-use crate::pipeline::Memory;
 use crate::traffic::{Hop, Traffic};
 
 /// Pages of a reorder window like SNAcc's, 64 for each direction: as many as it has commands in flight.

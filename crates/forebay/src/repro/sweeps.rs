@@ -5,12 +5,12 @@
 use forebay_cosim::{Design, measure};
 use forebay_model::Profile;
 use forebay_model::profile::{Limit, LoadAccess, LoadDirection, Measurement, Quantity};
+use forebay_pipeline::Memory;
 
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Intelliprop, Mle, word};
 use super::runs::{Rtl, Runs, in_a_row, way};
 use crate::failure::Result;
-use crate::pipeline::Memory;
 use crate::render;
 
 /// A rate is steady when twice as many commands change it by less than so many percent.

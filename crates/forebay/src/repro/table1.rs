@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use forebay_pipeline::Memory;
 use serde::Deserialize;
 
 use super::figure::{Figure, Published, Row};
@@ -11,7 +12,6 @@ use super::runs::Runs;
 use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::pipeline::Memory;
 use crate::progress::Progress;
 use crate::resources as python;
 

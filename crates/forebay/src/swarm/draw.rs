@@ -2,6 +2,7 @@
 //! A case from a seed. Each seed has most features switched off (swarm testing: what is always on
 //! hides what only happens without it).
 
+use forebay_pipeline::Memory;
 use forebay_spec::streamer::window;
 use rand_pcg::Pcg64Mcg;
 
@@ -9,7 +10,6 @@ use super::shapes::Shape;
 use crate::args::values::{self, StallOption};
 use crate::args::{Case, RefreshArg};
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::Memory;
 use crate::workload::{below, random};
 
 /// Beats that a case may move, pauses included, so that thousands of seeds fit into an hour.

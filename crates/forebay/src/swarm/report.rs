@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use forebay_pipeline::Memory;
 use serde::Serialize;
 
 use super::shapes::Shape;
@@ -10,7 +11,6 @@ use super::{Failed, Kind, SCHEMA, Tried};
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Result};
 use crate::interrupt;
-use crate::pipeline::Memory;
 use crate::render::{self, Grid, Page};
 use crate::report;
 use crate::soak::Soak;

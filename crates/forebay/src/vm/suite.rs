@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use forebay_cosim::{Card, Config};
 use forebay_model::{Medium, Profile};
+use forebay_pipeline::Memory;
 use forebay_vm::guest::{self, Access, Inject, Iommu, Job, Machine, Namespace, Ssd};
 use forebay_vm::{Device, Event, SsdDevice, StreamerDevice};
 use rand_core::{RngCore, SeedableRng};
@@ -25,7 +26,6 @@ use serde::Serialize;
 use super::steps::{self, Amounts, BAD_LBA, Images, Step};
 use crate::args::{VmTestArgs, card_rtl, mapped_bytes};
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::Memory;
 use crate::progress::Progress;
 use crate::render::{self, Grid, Page};
 use crate::{home, interrupt, report, serve};
