@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong with captures and interfaces: field, value, limit, remedy.
+//! What goes wrong with captures, interfaces and sending: field, value, limit, remedy.
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 
 /// Result of everything here.
@@ -82,6 +83,28 @@ pub enum Error {
         doing: &'static str,
         /// Why not.
         source: io::Error,
+    },
+    /// There is no way to a receiver.
+    #[error("nothing can be sent to {to}: {source}")]
+    #[diagnostic(help("look whether there is a way: ip route get ADDRESS"))]
+    NoWay {
+        /// The receiver.
+        to: SocketAddrV4,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Linux refuses a frame.
+    #[error("sending {mtu} bytes to {to}: {source}")]
+    #[diagnostic(help("{remedy}"))]
+    Unsent {
+        /// Bytes of a full frame behind its Ethernet header.
+        mtu: u16,
+        /// The receiver.
+        to: SocketAddrV4,
+        /// Why not.
+        source: io::Error,
+        /// What to do.
+        remedy: &'static str,
     },
     /// Linux' statistics no longer list an interface that is in use.
     #[error("{table} says nothing of the interface {name}")]

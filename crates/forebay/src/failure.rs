@@ -238,7 +238,11 @@ impl From<forebay_net::Error> for Failure {
             | Net::Setting { .. }
             | Net::NoCapture { .. }
             | Net::Damaged { .. } => Exit::BadInput,
-            Net::Refused { .. } | Net::Gone { .. } | Net::Unlisted { .. } => Exit::Impossible,
+            Net::Refused { .. }
+            | Net::Gone { .. }
+            | Net::Unlisted { .. }
+            | Net::NoWay { .. }
+            | Net::Unsent { .. } => Exit::Impossible,
         };
         Self::diagnosed(exit, &error)
     }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay send`: files as objects over UDP, in the framing that the port receives.
 
-mod files;
-mod line;
-mod pace;
-mod sender;
-
 use std::time::Instant;
 
+use forebay_net::send::{Count, Files, Left, Line, Sender, Settings};
 use serde::Serialize;
 
 use crate::args::SendArgs;
@@ -16,10 +12,6 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::render::Page;
 use crate::report;
-
-use files::Files;
-use line::Line;
-use sender::{Count, Left, Sender, Settings};
 
 /// What came of it.
 #[derive(Debug, Serialize)]

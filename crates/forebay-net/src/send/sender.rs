@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::line::{Line, Sent};
 use super::pace::{self, Pace};
-use crate::failure::Result;
+use crate::Result;
 
 /// Problems that are told one by one; all are counted.
 const TOLD: usize = 10;
