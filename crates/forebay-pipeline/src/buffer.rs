@@ -49,7 +49,9 @@ impl Buffer {
     /// What doubles the on-chip buffer so often that it has this size; none elsewhere.
     pub fn unit_shift(&self) -> Option<u32> {
         let units = self.size / window::BUFFER_BYTES;
-        (self.memory == Memory::Onchip).then(|| units.ilog2())
+        units
+            .checked_ilog2()
+            .filter(|_| self.memory == Memory::Onchip)
     }
 }
 
