@@ -72,6 +72,16 @@ impl Failure {
         }
     }
 
+    /// An error of a library that says itself what to do.
+    fn diagnosed(exit: Exit, error: &impl Diagnostic) -> Self {
+        Self {
+            exit,
+            message: error.to_string(),
+            help: error.help().map(|help| help.to_string()),
+            source: None,
+        }
+    }
+
     /// A simulation that made no progress after a cycle.
     fn stuck(error: &forebay_cosim::Error, since: u64) -> Self {
         let from = since.saturating_sub(BEFORE_HANG);
@@ -224,6 +234,35 @@ impl From<forebay_cosim::Error> for Failure {
             message: error.to_string(),
             help: Some(help.into()),
             source: None,
+        }
+    }
+}
+
+impl From<forebay_net::Error> for Failure {
+    fn from(error: forebay_net::Error) -> Self {
+        use forebay_net::Error as Net;
+        let exit = match error {
+            Net::File { .. }
+            | Net::Setting { .. }
+            | Net::NoCapture { .. }
+            | Net::Damaged { .. } => Exit::BadInput,
+            Net::Refused { .. }
+            | Net::Gone { .. }
+            | Net::Unlisted { .. }
+            | Net::NoWay { .. }
+            | Net::Unsent { .. } => Exit::Impossible,
+        };
+        Self::diagnosed(exit, &error)
+    }
+}
+
+impl From<forebay_pipeline::Error> for Failure {
+    fn from(error: forebay_pipeline::Error) -> Self {
+        use forebay_pipeline::Error as Pipeline;
+        match error {
+            Pipeline::Model(error) => error.into(),
+            Pipeline::Rtl(error) => error.into(),
+            _ => Self::diagnosed(Exit::BadInput, &error),
         }
     }
 }

@@ -17,7 +17,6 @@ mod inspect;
 mod inspection;
 mod interrupt;
 mod measure;
-mod net;
 mod new;
 mod pipeline;
 mod plan;

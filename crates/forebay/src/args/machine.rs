@@ -5,15 +5,16 @@ use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, arg, value_parser,
 };
 use forebay_cosim::{Config, DramFault, Drive, Waves, rtl};
 use forebay_model::{DramProfile, Profile, Refresh, SsdProfile};
+use forebay_pipeline::Memory;
 use forebay_rtl::Source;
 use forebay_spec::streamer::window;
-use serde::{Deserialize, Serialize};
 
 use super::array::{self, ArrayArgs};
 use super::values::FaultOption;
@@ -46,47 +47,40 @@ const SIMULATED: [&str; 14] = [
     "wave-until",
 ];
 
-/// Where the streamer keeps its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Memory {
-    /// 4 MiB in the FPGA
-    Onchip,
-    /// On-board DRAM, 64 MiB for each direction
-    Dram,
-    /// Host memory, reached over PCIe, 64 MiB for each direction
-    Host,
+/// Reads where the streamer keeps its payload.
+pub fn memory() -> impl TypedValueParser<Value = Memory> {
+    let named = |memory: Memory| {
+        PossibleValue::new(memory.name()).help(match memory {
+            Memory::Onchip => "4 MiB in the FPGA",
+            Memory::Dram => "On-board DRAM, 64 MiB for each direction",
+            Memory::Host => "Host memory, reached over PCIe, 64 MiB for each direction",
+        })
+    };
+    PossibleValuesParser::new(Memory::ALL.map(named)).try_map(|name| {
+        let mut all = Memory::ALL.into_iter();
+        all.find(|memory| memory.name() == name)
+            .ok_or("there is no such memory")
+    })
 }
 
-impl Memory {
-    /// As it is called on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Onchip => "onchip",
-            Self::Dram => "dram",
-            Self::Host => "host",
-        }
+/// Our card with its payload in this memory, whose streams software feeds through a host port: in
+/// this checkout, of this depth, with so many pages on chip.
+pub fn card_rtl(memory: Memory, root: &Path, depth: u32, pages: u32) -> Source {
+    match memory {
+        Memory::Onchip => rtl::host(root, depth, pages, HOST_PAGES),
+        Memory::Dram => rtl::host_dram(root, depth, HOST_PAGES),
+        Memory::Host => rtl::host_hostdram(root, depth, HOST_PAGES),
     }
+}
 
-    /// Our card with its payload there, whose streams software feeds through a host port: in this
-    /// checkout, of this depth, with so many pages on chip.
-    pub fn card(self, root: &Path, depth: u32, pages: u32) -> Source {
-        match self {
-            Self::Onchip => rtl::host(root, depth, pages, HOST_PAGES),
-            Self::Dram => rtl::host_dram(root, depth, HOST_PAGES),
-            Self::Host => rtl::host_hostdram(root, depth, HOST_PAGES),
-        }
-    }
-
-    /// Bytes of that card which can be mapped: payload, and the port's staging memory.
-    pub fn mapped(self, pages: u32) -> u64 {
-        let payload = match self {
-            Self::Onchip => u64::from(pages) * window::PAGE_BYTES,
-            Self::Dram => window::DRAM_WINDOW_BYTES,
-            Self::Host => 0,
-        };
-        payload + u64::from(HOST_PAGES) * window::PAGE_BYTES
-    }
+/// Bytes of that card which can be mapped: payload, and the port's staging memory.
+pub fn mapped_bytes(memory: Memory, pages: u32) -> u64 {
+    let payload = match memory {
+        Memory::Onchip => u64::from(pages) * window::PAGE_BYTES,
+        Memory::Dram => window::DRAM_WINDOW_BYTES,
+        Memory::Host => 0,
+    };
+    payload + u64::from(HOST_PAGES) * window::PAGE_BYTES
 }
 
 /// When on-board DRAM refreshes.
@@ -302,7 +296,9 @@ impl<P> MachineArgs<P> {
                 "leave it out",
             ));
         }
-        self.config_of(self.source_of(|root, depth, pages| self.memory.card(root, depth, pages))?)
+        self.config_of(
+            self.source_of(|root, depth, pages| card_rtl(self.memory, root, depth, pages))?,
+        )
     }
 
     /// The same from the wire to flash: network side, recorder and what `with_chain` adds to the files
@@ -526,7 +522,7 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(window)
             .default_value("1024");
         let memory = arg!(--memory <WHERE> "Where the streamer keeps its payload")
-            .value_parser(value_parser!(Memory))
+            .value_parser(memory())
             .conflicts_with("rtl")
             .default_value("onchip");
         let buffer = arg!(--buffer <SIZE> "On-chip buffer: 4MiB, 8MiB or 16MiB [default: 4MiB]")

@@ -26,7 +26,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
-pub use machine::{MachineArgs, Memory, RefreshArg};
+pub use machine::{MachineArgs, RefreshArg, card_rtl, mapped_bytes};
 pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
 };

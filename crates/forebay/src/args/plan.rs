@@ -3,8 +3,9 @@
 
 use clap::Args;
 use forebay_model::Time;
+use forebay_pipeline::Memory;
 
-use super::{Memory, ReportArgs, values};
+use super::{ReportArgs, values};
 
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]
@@ -26,7 +27,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=8))]
     pub drives: Option<u64>,
     /// Where the streamer keeps its payload [default: the smallest that suffices]
-    #[arg(long, value_name = "WHERE")]
+    #[arg(long, value_name = "WHERE", value_parser = super::machine::memory())]
     pub memory: Option<Memory>,
     /// FIFO between source and streamer [default: what is needed]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings};
 use forebay_model::{History, MICROSECOND, Pages};
+use forebay_pipeline::{Kind, Sink};
 use forebay_spec::store::index::{Block, Row};
 use forebay_store::{Disk, Entry, Extent, Recording, Writer, repair, verify};
 use rand_core::RngCore;
@@ -21,7 +22,6 @@ use serde::Serialize;
 use super::net;
 use crate::args::StoreBenchArgs;
 use crate::failure::{Failure, Result};
-use crate::pipeline::{Kind, Sink};
 use crate::progress::Progress;
 use crate::record::{Drives, Recorder, prepare};
 use crate::render::{self, Page};

@@ -12,6 +12,7 @@ use forebay_model::net::{
 };
 use forebay_model::profile::PauseTiming;
 use forebay_model::{MICROSECOND, Time};
+use forebay_pipeline::Sink;
 use forebay_spec::net::ethernet::{HEADER_BYTES, TYPE_FOREBAY};
 use forebay_spec::net::{Arrival, Header as FrameHeader, Place, header};
 use forebay_spec::store::index::Row;
@@ -21,7 +22,6 @@ use super::{Report, page};
 use crate::args::{Drive990Pro, MachineArgs, NetArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::pipeline::Sink;
 use crate::record::{Plan, Recorded, Recorder, Summary, prepare, recording, seed_of};
 use crate::render::{self, Grid};
 use crate::report;

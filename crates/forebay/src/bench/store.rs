@@ -2,6 +2,7 @@
 //! Recordings: what pages and index cost, and what a loss of power leaves.
 
 use forebay_model::net::{Addresses, Network, Settings};
+use forebay_pipeline::{Kind, Sink};
 use forebay_store::{PAGE, pages};
 use serde::Serialize;
 
@@ -9,7 +10,6 @@ use super::cuts::{self, Cuts};
 use super::{Report, net, page};
 use crate::args::StoreBenchArgs;
 use crate::failure::{Exit, Result};
-use crate::pipeline::{Kind, Sink};
 use crate::record::{Plan, Recorded, Recorder, Senders, Summary};
 use crate::render::{self, Grid, Page};
 use crate::report::{self, Header};

@@ -6,11 +6,11 @@ mod stages;
 mod state;
 mod verify;
 
-use clap::ValueEnum;
 use forebay_model::{DramProfile, Profile};
+use forebay_pipeline::Memory;
 use serde::Serialize;
 
-use crate::args::{Memory, PlanArgs};
+use crate::args::PlanArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
@@ -174,7 +174,7 @@ fn best(args: &PlanArgs, profile: &Profile, source: &Source) -> Result<(Plan, St
     let drives = args.drives.map_or(1..=DRIVES, |drives| drives..=drives);
     let memories = match &args.memory {
         Some(memory) => std::slice::from_ref(memory),
-        None => Memory::value_variants(),
+        None => &Memory::ALL,
     };
     let mut most: Option<(Plan, State)> = None;
     for drives in drives {

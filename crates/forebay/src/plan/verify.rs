@@ -5,9 +5,10 @@ use std::ffi::OsString;
 
 use forebay_cosim::{Pace, Write};
 use forebay_model::{Profile, Time};
+use forebay_pipeline::Memory;
 use serde::Serialize;
 
-use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Failure, Result};
 use crate::render;
 use crate::session::{Ended, Session};

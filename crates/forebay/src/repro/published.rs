@@ -3,10 +3,10 @@
 
 use forebay_model::Node;
 use forebay_model::profile::{Kind, LoadAccess, LoadDirection};
+use forebay_pipeline::Memory;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::args::Memory;
 use crate::failure::{Exit, Failure, Result};
 
 const SNACC: &str = include_str!("../../../../profiles/published/snacc.toml");

@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicBool;
 use forebay_cosim::{Access, Design, Direction, Workload, measure};
 use forebay_model::profile::{LoadAccess, LoadDirection, Measurement, Quantity};
 use forebay_model::{NANOSECOND, Node, Profile};
+use forebay_pipeline::Memory;
 
 use super::published::{DesignOf, LoadOf, Measured};
-use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;

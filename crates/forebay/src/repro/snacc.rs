@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use forebay_model::Profile;
 use forebay_model::profile::Kind;
+use forebay_pipeline::Memory;
 
 use super::figure::{Figure, Parameter, Published, Row, Sensitivity};
 use super::published::{Bar, Configuration, DesignOf, FigureOf, Number, Snacc, word};
 use super::runs::{Found, Rtl, Runs};
-use crate::args::Memory;
 use crate::failure::Result;
 use crate::traffic::{Hop, Traffic};
 

@@ -5,11 +5,11 @@
 use forebay_cosim::{Design, measure};
 use forebay_model::Profile;
 use forebay_model::profile::{Limit, LoadAccess, LoadDirection, Measurement, Quantity};
+use forebay_pipeline::Memory;
 
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Intelliprop, Mle, word};
 use super::runs::{Rtl, Runs, in_a_row, way};
-use crate::args::Memory;
 use crate::failure::Result;
 use crate::render;
 

@@ -3,12 +3,13 @@
 
 use std::process::Command;
 
+use forebay_pipeline::Memory;
 use serde::Deserialize;
 
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::args::{Drive990Pro, MachineArgs, Memory};
+use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::progress::Progress;

@@ -2,12 +2,13 @@
 //! A case from a seed. Each seed has most features switched off (swarm testing: what is always on
 //! hides what only happens without it).
 
+use forebay_pipeline::Memory;
 use forebay_spec::streamer::window;
 use rand_pcg::Pcg64Mcg;
 
 use super::shapes::Shape;
 use crate::args::values::{self, StallOption};
-use crate::args::{Case, Memory, RefreshArg};
+use crate::args::{Case, RefreshArg};
 use crate::failure::{Exit, Failure, Result};
 use crate::workload::{below, random};
 

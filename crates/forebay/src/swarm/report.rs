@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
+use forebay_pipeline::Memory;
 use serde::Serialize;
 
 use super::shapes::Shape;
 use super::{Failed, Kind, SCHEMA, Tried};
-use crate::args::{Memory, ReportArgs};
+use crate::args::ReportArgs;
 use crate::failure::{Exit, Result};
 use crate::interrupt;
 use crate::render::{self, Grid, Page};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The RTL that swarms run on: few shapes, each built once, that differ in what is built in.
 
+use forebay_pipeline::Memory;
 use forebay_spec::streamer::window;
 use serde::Serialize;
 
-use crate::args::{DriveIdeal, MachineArgs, Memory};
+use crate::args::{DriveIdeal, MachineArgs};
 use crate::failure::Result;
 
 /// What is built in. Drives, queue depth and parity may be less at run time.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::args::Memory;
 
 fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -261,7 +260,7 @@ fn how_it_is_stored() {
     assert_eq!(samples.sink.wait_ps, 0);
     let packets = good("[sink]\nlayout = \"packets\"").sink;
     assert_eq!(packets.layout, Kind::Packets);
-    assert_eq!(packets.wait_cycles(), 300_030);
+    assert_eq!(packets.wait_cycles(3333), 300_030);
     let objects = good("[sink]\nextension = \"jpg\"\nsmallest = \"4KiB\"").sink;
     assert_eq!(objects.smallest, 4096);
     assert!(matches!(objects.layout, Kind::Objects { extension } if extension == "jpg"));

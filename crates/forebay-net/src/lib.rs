@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Real input and output of the network side: captures, and interfaces of this machine.
+//! Real input and output of the network side: captures, interfaces of this machine, sending
+//! files.
+#![forbid(unsafe_code)]
 
+mod error;
 pub mod pcap;
+pub mod send;
 pub mod tap;
+
+pub use error::{Error, Result};
 
 use forebay_spec::net::ethernet;
 

@@ -10,8 +10,8 @@ use forebay_spec::net::ethernet;
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery};
 
-use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
+use super::sender::Stop;
+use crate::{Error, Result};
 
 /// What is taken where the way there has room for it: jumbo frames, and loopback has more.
 const USUAL_MTU: u16 = 9000;
@@ -37,8 +37,8 @@ pub struct Line {
 pub enum Sent {
     /// Linux has it.
     Yes,
-    /// The user wanted to stop first.
-    Interrupted,
+    /// It should stop before there was room.
+    Stopped,
     /// Nobody listens there: it was not sent.
     Refused,
 }
@@ -50,13 +50,7 @@ impl Line {
     /// If there is no such receiver, no way to it, or less room on it than wanted.
     pub fn open(to: &str, mtu: Option<u16>) -> Result<Self> {
         let to = resolve(to)?;
-        let unusable = |error: io::Error| {
-            Failure::new(
-                Exit::Impossible,
-                format!("nothing can be sent to {to}: {error}"),
-                "look whether there is a way: ip route get ADDRESS",
-            )
-        };
+        let unusable = |source: io::Error| Error::NoWay { to, source };
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unusable)?;
         socket.connect(to).map_err(unusable)?;
         // Fragments would be refused: rather an error here than silence there.
@@ -66,10 +60,10 @@ impl Line {
         let room = u16::try_from(room).unwrap_or(u16::MAX);
         let mtu = mtu.unwrap_or(room.min(USUAL_MTU));
         if mtu > room {
-            return Err(Failure::input(
+            return Err(Error::setting(
                 "--mtu",
                 mtu,
-                &format!("the way to {to} takes {room} bytes"),
+                format!("the way to {to} takes {room} bytes"),
                 "choose less, or set more: ip link set DEVICE mtu BYTES",
             ));
         }
@@ -87,7 +81,7 @@ impl Line {
     /// If there is room for none.
     pub fn payload(&self) -> Result<usize> {
         ethernet::payload_of_mtu(self.mtu.into()).ok_or_else(|| {
-            Failure::input(
+            Error::setting(
                 "the MTU",
                 self.mtu,
                 "our header and those of IPv4 and UDP take 60 bytes of it",
@@ -96,11 +90,11 @@ impl Line {
         })
     }
 
-    /// Sends a frame, or waits until there is room for it.
+    /// Sends a frame, or waits until there is room for it or it should stop.
     ///
     /// # Errors
     /// If Linux refuses it.
-    pub fn send(&mut self, frame: &[u8]) -> Result<Sent> {
+    pub fn send(&mut self, frame: &[u8], stop: Stop) -> Result<Sent> {
         let beginning = Instant::now();
         loop {
             let error = match self.socket.send(frame) {
@@ -113,21 +107,20 @@ impl Line {
                 ErrorKind::Interrupted => {}
                 ErrorKind::WouldBlock | ErrorKind::OutOfMemory => self.again += 1,
                 _ if no_room => self.again += 1,
-                _ => return Err(self.failed(&error)),
+                _ => return Err(self.failed(error)),
             }
-            if interrupt::wanted() {
-                return Ok(Sent::Interrupted);
+            if stop() {
+                return Ok(Sent::Stopped);
             }
             if beginning.elapsed() > PATIENCE {
-                return Err(self.failed(&error));
+                return Err(self.failed(error));
             }
             thread::sleep(AGAIN);
         }
     }
 
-    fn failed(&self, error: &io::Error) -> Failure {
-        let to = self.to;
-        let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
+    fn failed(&self, source: io::Error) -> Error {
+        let remedy = match source.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::MSGSIZE) => "the way there takes smaller frames: --mtu 1500, or less",
             Some(Errno::ACCESS | Errno::PERM) => {
                 "it is a broadcast address, or a firewall forbids it: nft list ruleset"
@@ -140,11 +133,12 @@ impl Line {
             }
             _ => "look at the interface: ip -statistics link",
         };
-        Failure::new(
-            Exit::Impossible,
-            format!("sending {} bytes to {to}: {error}", self.mtu),
+        Error::Unsent {
+            mtu: self.mtu,
+            to: self.to,
+            source,
             remedy,
-        )
+        }
     }
 }
 
@@ -156,7 +150,7 @@ fn resolve(to: &str) -> Result<SocketAddrV4> {
         format!("{to}:{}", ethernet::UDP_PORT)
     };
     let bad = |why: &str| {
-        Failure::input(
+        Error::setting(
             "--to",
             format_args!("`{to}`"),
             why,
@@ -207,11 +201,13 @@ mod tests {
         let to = there.local_addr().expect("an address").to_string();
         let mut line = Line::open(&to, None).expect("a line");
         assert_eq!((line.mtu, line.payload().expect("room")), (9000, 8940));
-        assert_eq!(line.send(b"hello").expect("loopback"), Sent::Yes);
+        assert_eq!(line.send(b"hello", || false).expect("loopback"), Sent::Yes);
         let mut room = [0; 10];
         assert_eq!(there.recv(&mut room).expect("a datagram"), 5);
         drop(there);
-        let all: Vec<Sent> = (0..3).map(|_| line.send(b"hello").expect("sent")).collect();
+        let all: Vec<Sent> = (0..3)
+            .map(|_| line.send(b"hello", || false).expect("sent"))
+            .collect();
         assert!(all.contains(&Sent::Refused), "{all:?}");
     }
 }

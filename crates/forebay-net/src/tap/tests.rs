@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use miette::Diagnostic;
+
 use super::*;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -32,7 +34,7 @@ fn in_namespaces(namespaces: &str, test: &str) {
     }
     let program = std::env::current_exe().expect("this program");
     let program = program.to_str().expect("a path");
-    let name = format!("net::tap::tests::{test}");
+    let name = format!("tap::tests::{test}");
     let done = unshare(&[program, &name, "--exact", "--ignored", "--nocapture"]);
     let done = done.expect("unshare");
     let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
@@ -255,7 +257,7 @@ fn inside_it_was_there() {
     drop(Tap::open(&setup("tap8")).expect("an interface"));
     ip("link show tap8");
     let failure = Tap::open(&setup("lo")).expect_err("it is no TAP interface");
-    let text = format!("{:?}", miette::Report::new(failure));
+    let text = failure.help().expect("a remedy").to_string();
     assert!(text.contains("none of TAP"), "{text}");
 }
 
@@ -263,7 +265,7 @@ fn inside_it_was_there() {
 #[ignore = "runs in a namespace"]
 fn inside_nothing_is_allowed() {
     let failure = Tap::open(&setup("tap9")).expect_err("no privilege");
-    let text = format!("{:?}", miette::Report::new(failure));
+    let text = failure.help().expect("a remedy").to_string();
     for words in [
         "CAP_NET_ADMIN",
         "unshare -rn",

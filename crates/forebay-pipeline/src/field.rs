@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use toml::Value;
 
-use super::Place;
-use crate::args::values;
-use crate::failure::{Exit, Failure, Result};
+use super::{Error, Place, Result, units};
 
 /// Longest file that is read: many times what anybody writes.
 const LONGEST: u64 = 1 << 20;
@@ -30,11 +28,11 @@ impl File {
     /// # Errors
     /// Where it cannot be read, is too long, or is no text.
     pub fn read(path: &Path) -> Result<Self> {
-        let failed = |error| Failure::file("reading", path, error);
+        let failed = |error| Error::file("reading", path, error);
         let mut text = Vec::new();
         let file = fs::File::open(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
-            return Err(Failure::input(
+            return Err(Error::unusable(
                 "the pipeline",
                 path.display(),
                 "that is no file",
@@ -45,16 +43,16 @@ impl File {
             .read_to_end(&mut text)
             .map_err(failed)?;
         if text.len() as u64 > LONGEST {
-            return Err(Failure::input(
-                &path.display().to_string(),
+            return Err(Error::unusable(
+                path.display(),
                 "longer than 1 MiB",
                 "no such file is",
                 "check that it is the right one",
             ));
         }
         let text = String::from_utf8(text).map_err(|error| {
-            Failure::input(
-                &path.display().to_string(),
+            Error::unusable(
+                path.display(),
                 format_args!("no text from byte {} on", error.utf8_error().valid_up_to()),
                 "it must be UTF-8",
                 "check that it is the right file",
@@ -90,13 +88,9 @@ impl File {
     /// # Errors
     /// Where it is no TOML, or has a key that is not known.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
-        toml::from_str(&self.text).map_err(|error| {
-            Failure::new(
-                Exit::BadInput,
-                format!("{}: {error}", self.path.display()),
-                "docs/guide/pipelines.md lists the keys of pipelines, docs/guide/pe.md those of \
-                 elements",
-            )
+        toml::from_str(&self.text).map_err(|error| Error::Toml {
+            path: self.path.clone(),
+            source: Box::new(error),
         })
     }
 
@@ -117,11 +111,16 @@ impl File {
         value: impl Display,
         limit: &str,
         remedy: &str,
-    ) -> Failure {
+    ) -> Error {
         let before = self.text.get(..at).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let place = format!("{}:{line}: {name}", self.path.display());
-        Failure::input(&place, value, limit, remedy)
+        Error::Value {
+            path: self.path.clone(),
+            line: before.matches('\n').count() + 1,
+            key: name.to_owned(),
+            value: value.to_string(),
+            limit: limit.into(),
+            remedy: remedy.into(),
+        }
     }
 }
 
@@ -140,7 +139,7 @@ impl<'a> Field<'a> {
     }
 
     /// It cannot be.
-    pub fn refuse(&self, limit: &str, remedy: &str) -> Failure {
+    pub fn refuse(&self, limit: &str, remedy: &str) -> Error {
         let at = self.value.span().start;
         self.file
             .refuse(at, &self.name, self.value(), limit, remedy)
@@ -214,7 +213,7 @@ impl<'a> Field<'a> {
     pub fn bytes(&self) -> Result<u64> {
         let bytes = match self.value() {
             Value::Integer(number) => u64::try_from(*number).ok(),
-            Value::String(text) => values::size(text).ok(),
+            Value::String(text) => units::size(text).ok(),
             _ => None,
         };
         bytes.ok_or_else(|| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use forebay_model::{NANOSECOND, Time};
 
-use crate::failure::{Failure, Result};
+use crate::{Error, Result};
 
 use super::ETHERNET;
 
@@ -50,7 +50,7 @@ impl Recorder {
     /// # Errors
     /// If it cannot be written.
     pub fn create(path: &Path, interfaces: &[(&str, &str)]) -> Result<Self> {
-        let file = File::create(path).map_err(|error| Failure::file("writing", path, error))?;
+        let file = File::create(path).map_err(|error| Error::file("writing", path, error))?;
         let mut recorder = Self {
             path: path.to_owned(),
             file: BufWriter::new(file),
@@ -103,7 +103,7 @@ impl Recorder {
     /// If it cannot be written.
     pub fn finish(mut self) -> Result<()> {
         let flushed = self.file.flush();
-        flushed.map_err(|error| Failure::file("writing", &self.path, error))
+        flushed.map_err(|error| Error::file("writing", &self.path, error))
     }
 
     fn begin(&mut self, block_type: u32) {
@@ -136,6 +136,6 @@ impl Recorder {
         self.words(&[bytes]);
         self.block[4..8].copy_from_slice(&bytes.to_le_bytes());
         let written = self.file.write_all(&self.block);
-        written.map_err(|error| Failure::file("writing", &self.path, error))
+        written.map_err(|error| Error::file("writing", &self.path, error))
     }
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use forebay_model::{MILLISECOND, NANOSECOND, SECOND, Time};
 
-use crate::interrupt;
+use super::sender::Stop;
 
 /// What is made up for where we are late: a sleep that took too long, not a network that stood.
 const DEPTH: Time = MILLISECOND;
 /// A sleep takes longer than it should by about as much: the rest is waited for awake.
 const AWAKE: Duration = Duration::from_micros(150);
-/// The longest sleep before looking whether the user wants to stop.
+/// The longest sleep before asking whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The bucket: time of the next frame, in picoseconds since the beginning.
@@ -40,11 +40,11 @@ impl Pace {
     }
 }
 
-/// Waits until a moment; false: the user wants to stop.
-pub fn wait(beginning: Instant, until: Time) -> bool {
+/// Waits until a moment; false: it should stop.
+pub fn wait(beginning: Instant, until: Time, stop: Stop) -> bool {
     let until = Duration::from_nanos(until.div_ceil(NANOSECOND));
     loop {
-        if interrupt::wanted() {
+        if stop() {
             return false;
         }
         let left = until.saturating_sub(beginning.elapsed());

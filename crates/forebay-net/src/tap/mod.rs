@@ -14,8 +14,7 @@ use std::net::Ipv4Addr;
 use forebay_spec::net::ethernet;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-use crate::failure::{Exit, Failure, Result};
-use crate::net::{self, MOST_BYTES};
+use crate::{Error, MOST_BYTES, Result, fill};
 
 /// Bytes of the longest name of an interface (`IFNAMSIZ` without its end).
 const NAME_BYTES: usize = 15;
@@ -59,10 +58,10 @@ impl Tap {
             let named = DeviceBuilder::new().name(&setup.name).layer(Layer::L2);
             named.inherit_enable_state()
         };
-        let open = |builder: DeviceBuilder, doing: &str| {
+        let open = |builder: DeviceBuilder, doing: &'static str| {
             builder
                 .build_sync()
-                .map_err(|error| refused(doing, setup, &error))
+                .map_err(|error| refused(doing, setup, error))
         };
         let mut device = open(builder(), "opening it")?;
         let routes = fs::read_to_string(ROUTES).unwrap_or_default();
@@ -74,8 +73,9 @@ impl Tap {
             drop(device);
             device = open(builder().ipv4(address, bits, None), "setting its address")?;
         }
-        let step =
-            |doing: &str, done: io::Result<()>| done.map_err(|error| refused(doing, setup, &error));
+        let step = |doing: &'static str, done: io::Result<()>| {
+            done.map_err(|error| refused(doing, setup, error))
+        };
         if device.mtu().ok() != Some(setup.mtu) {
             step("setting its MTU", device.set_mtu(setup.mtu))?;
         }
@@ -108,11 +108,11 @@ impl Tap {
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
-            Err(error) => return Err(self.gone("reading from", &error)),
+            Err(error) => return Err(self.gone("reading from", error)),
         };
         if bytes > 0 {
             frame.extend(&self.room[..bytes]);
-            net::fill(frame);
+            fill(frame);
         }
         Ok(bytes > 0)
     }
@@ -125,7 +125,7 @@ impl Tap {
         match uninterrupted(|| self.device.send(frame)) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(self.gone("writing to", &error)),
+            Err(error) => Err(self.gone("writing to", error)),
         }
     }
 
@@ -139,22 +139,19 @@ impl Tap {
 
     fn dropped_ever(&self) -> Result<u64> {
         let text = fs::read_to_string(STATISTICS)
-            .map_err(|error| Failure::file("reading", STATISTICS.as_ref(), error))?;
-        dropped_of(&text, &self.name).ok_or_else(|| {
-            Failure::new(
-                Exit::Impossible,
-                format!("{STATISTICS} says nothing of the interface {}", self.name),
-                "it was renamed or taken away: leave it alone while it is in use",
-            )
+            .map_err(|error| Error::file("reading", STATISTICS.as_ref(), error))?;
+        dropped_of(&text, &self.name).ok_or_else(|| Error::Unlisted {
+            name: self.name.clone(),
+            table: STATISTICS,
         })
     }
 
-    fn gone(&self, doing: &str, error: &io::Error) -> Failure {
-        Failure::new(
-            Exit::Impossible,
-            format!("{doing} the interface {}: {error}", self.name),
-            "leave it up while it is in use: ip link show",
-        )
+    fn gone(&self, doing: &'static str, source: io::Error) -> Error {
+        Error::Gone {
+            name: self.name.clone(),
+            doing,
+            source,
+        }
     }
 }
 
@@ -180,7 +177,7 @@ fn check(setup: &Setup) -> Result<()> {
     let name = &setup.name;
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !(1..=NAME_BYTES).contains(&name.len()) || !name.chars().all(plain) {
-        return Err(Failure::input(
+        return Err(Error::setting(
             "the name of the interface",
             format_args!("`{name}`"),
             "it has 1 to 15 letters, digits, -, _ or .",
@@ -189,17 +186,17 @@ fn check(setup: &Setup) -> Result<()> {
     }
     // Less than this is too little for IPv4 (RFC 791).
     if !(68..=MOST_MTU).contains(&setup.mtu) {
-        return Err(Failure::input(
+        return Err(Error::setting(
             "the MTU",
             setup.mtu,
-            &format!("it can be 68 to {MOST_MTU}"),
+            format!("it can be 68 to {MOST_MTU}"),
             "choose 1500 or 9000",
         ));
     }
     if let Some((address, bits)) = setup.address
         && !(1..=30).contains(&bits)
     {
-        return Err(Failure::input(
+        return Err(Error::setting(
             "the address of the interface",
             format_args!("{address}/{bits}"),
             "1 to 30 bits name a network with room for two",
@@ -221,9 +218,9 @@ fn is_ours(routes: &str, address: Ipv4Addr) -> bool {
 }
 
 /// What to tell if Linux refuses something.
-fn refused(doing: &str, setup: &Setup, error: &io::Error) -> Failure {
+fn refused(doing: &'static str, setup: &Setup, source: io::Error) -> Error {
     let name = &setup.name;
-    let remedy = match error.kind() {
+    let remedy = match source.kind() {
         ErrorKind::PermissionDenied => {
             let address = match setup.address {
                 Some((address, bits)) => format!(", ip address add {address}/{bits} dev {name}"),
@@ -247,11 +244,12 @@ fn refused(doing: &str, setup: &Setup, error: &io::Error) -> Failure {
         }
         _ => "look at it with: ip -details link show".into(),
     };
-    Failure::new(
-        Exit::Impossible,
-        format!("the interface {name} cannot be used, {doing}: {error}"),
+    Error::Refused {
+        name: name.clone(),
+        doing,
+        source,
         remedy,
-    )
+    }
 }
 
 /// Frames that Linux did not get into an interface, of its table of all.

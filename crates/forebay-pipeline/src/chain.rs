@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{Element, Pipeline, STAGES, Stage};
 
 /// The chain of no elements, in whose place another one is built.
-const NONE: &str = include_str!("../../../../rtl/pe/fb_pe_chain.sv");
+const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.

@@ -9,9 +9,8 @@ use forebay_spec::net::ethernet::{self, UDP_PORT};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Value;
 
-use super::Place;
 use super::field::{Field, File};
-use crate::failure::Result;
+use super::{Place, Result, units};
 
 /// Bytes of a beat of the memory for frames, in which thresholds are counted.
 const BEAT: u64 = 64;
@@ -250,7 +249,7 @@ fn auto(mtu: u32, metres: u32) -> std::result::Result<Pause, String> {
 fn named(field: &Field<'_>, levels: &toml::Table) -> Result<Pause> {
     let level = |name: &str| match levels.get(name) {
         Some(Value::Integer(bytes)) => u64::try_from(*bytes).ok(),
-        Some(Value::String(text)) => crate::args::values::size(text).ok(),
+        Some(Value::String(text)) => units::size(text).ok(),
         _ => None,
     };
     let (Some(xoff), Some(xon), 2) = (level("xoff"), level("xon"), levels.len()) else {

@@ -342,7 +342,7 @@ impl Modern {
     }
 }
 
-fn open(bytes: Vec<u8>) -> crate::failure::Result<Capture> {
+fn open(bytes: Vec<u8>) -> crate::Result<Capture> {
     Capture::from_reader(std::io::Cursor::new(bytes), Path::new("x"))
 }
 

@@ -14,8 +14,7 @@ use pcap_parser::{LegacyPcapBlock, LegacyPcapReader, PcapHeader};
 use pcap_parser::{PcapBlockOwned, PcapError, PcapNGReader};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Exit, Failure, Result};
-use crate::net::{self, MOST_BYTES};
+use crate::{Error, MOST_BYTES, Result, fill};
 
 use super::ETHERNET;
 
@@ -139,7 +138,7 @@ impl Capture {
     /// # Errors
     /// If it cannot be read, is no capture, or is a pcap of something else than Ethernet.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Failure::file("reading", path, error))?;
+        let file = File::open(path).map_err(|error| Error::file("reading", path, error))?;
         Self::from_reader(file, path)
     }
 
@@ -153,7 +152,7 @@ impl Capture {
         from.by_ref()
             .take(BLOCK_BYTES as u64)
             .read_to_end(&mut head)
-            .map_err(|error| Failure::file("reading", path, error))?;
+            .map_err(|error| Error::file("reading", path, error))?;
         let pcapng = head.starts_with(&SHB_MAGIC.to_le_bytes());
         let none = no_capture(path, &head);
         let from = io::Cursor::new(head).chain(from);
@@ -266,7 +265,7 @@ impl Capture {
                 _ => seen.leaps += 1,
             }
         }
-        seen.filled += u64::from(net::fill(&mut frame));
+        seen.filled += u64::from(fill(&mut frame));
         seen.frames += 1;
         seen.bytes += frame.len() as u64;
         Some(Packet {
@@ -276,17 +275,13 @@ impl Capture {
     }
 
     /// What is wrong, and where in the file.
-    fn bad(&self, what: &str) -> Failure {
-        Failure::new(
-            Exit::BadInput,
-            format!(
-                "the capture {} is damaged at byte {}, behind {} frames: {what}",
-                self.path.display(),
-                self.reader.consumed(),
-                self.seen.frames
-            ),
-            "write what can be read of it anew: tshark -r FILE -F pcapng -w NEW",
-        )
+    fn bad(&self, what: &'static str) -> Error {
+        Error::Damaged {
+            path: self.path.clone(),
+            at: self.reader.consumed(),
+            frames: self.seen.frames,
+            what,
+        }
     }
 }
 
@@ -518,7 +513,7 @@ fn without(bytes: &[u8], check: usize) -> Vec<u8> {
 }
 
 /// What to tell of a file that begins like no capture.
-fn no_capture(path: &Path, head: &[u8]) -> Failure {
+fn no_capture(path: &Path, head: &[u8]) -> Error {
     let (what, remedy) = match head {
         [] => ("it is empty", "capture something into it"),
         [0x1f, 0x8b, ..] => ("it is compressed by gzip", "unpack it: gunzip FILE.gz"),
@@ -528,9 +523,9 @@ fn no_capture(path: &Path, head: &[u8]) -> Failure {
             "write it anew with Wireshark's tools: editcap -F pcapng FILE NEW",
         ),
     };
-    Failure::new(
-        Exit::BadInput,
-        format!("{} is no capture: {what}", path.display()),
+    Error::NoCapture {
+        path: path.to_owned(),
+        what,
         remedy,
-    )
+    }
 }

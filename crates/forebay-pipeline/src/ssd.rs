@@ -7,9 +7,8 @@ use forebay_model::Profile;
 use forebay_spec::streamer::window::{self, PAGE_BYTES};
 use serde::{Deserialize, Serialize};
 
-use super::Place;
 use super::field::File;
-use crate::failure::Result;
+use super::{Place, Result};
 
 /// Where nothing else is said.
 const PROFILE: &str = "990pro-2tb";

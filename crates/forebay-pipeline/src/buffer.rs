@@ -5,10 +5,34 @@ use forebay_model::DramProfile;
 use forebay_spec::streamer::window;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
 use super::field::File;
-use crate::args::Memory;
-use crate::failure::Result;
+use super::{Place, Result};
+
+/// Where the streamer keeps its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Memory {
+    /// 4 MiB in the FPGA.
+    Onchip,
+    /// On-board DRAM, 64 MiB for each direction.
+    Dram,
+    /// Host memory, reached over PCIe, 64 MiB for each direction.
+    Host,
+}
+
+impl Memory {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::Onchip, Self::Dram, Self::Host];
+
+    /// As it is called in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Onchip => "onchip",
+            Self::Dram => "dram",
+            Self::Host => "host",
+        }
+    }
+}
 
 /// The buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,7 +49,9 @@ impl Buffer {
     /// What doubles the on-chip buffer so often that it has this size; none elsewhere.
     pub fn unit_shift(&self) -> Option<u32> {
         let units = self.size / window::BUFFER_BYTES;
-        (self.memory == Memory::Onchip).then(|| units.ilog2())
+        units
+            .checked_ilog2()
+            .filter(|_| self.memory == Memory::Onchip)
     }
 }
 
@@ -38,7 +64,7 @@ pub(super) struct Raw {
 }
 
 pub(super) fn check(file: &File, raw: &Raw) -> Result<Buffer> {
-    let words = [Memory::Onchip, Memory::Dram, Memory::Host].map(|one| (one.name(), one));
+    let words = Memory::ALL.map(|one| (one.name(), one));
     let memory = match &raw.memory {
         Some(value) => file.field("buffer.memory", value).word(&words)?,
         None => Memory::Onchip,

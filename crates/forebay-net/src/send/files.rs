@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, Result};
+use crate::{Error, Result};
 
-use super::Left;
+use super::sender::Left;
 
 /// Files to send, in their order, with their lengths at this moment.
 #[derive(Debug, Default)]
@@ -25,14 +25,13 @@ impl Files {
     pub fn of(paths: &[PathBuf]) -> Result<Self> {
         let mut files = Self::default();
         for path in paths {
-            let about =
-                fs::metadata(path).map_err(|error| Failure::file("reading", path, error))?;
+            let about = fs::metadata(path).map_err(|error| Error::file("reading", path, error))?;
             if about.is_dir() {
                 files.folder(path)?;
             } else if about.is_file() {
                 files.file(path.clone(), about.len());
             } else {
-                return Err(Failure::input(
+                return Err(Error::setting(
                     "what is to be sent",
                     path.display(),
                     "it is neither a file nor a folder",
@@ -53,7 +52,7 @@ impl Files {
     /// All files of a folder and of those in it, by name. A link to a folder is not followed, so
     /// that there is an end.
     fn folder(&mut self, path: &Path) -> Result<()> {
-        let mut next = list(path).map_err(|error| Failure::file("reading", path, error))?;
+        let mut next = list(path).map_err(|error| Error::file("reading", path, error))?;
         while let Some(path) = next.pop() {
             let is_link = fs::symlink_metadata(&path).is_ok_and(|about| about.is_symlink());
             match fs::metadata(&path) {

@@ -7,10 +7,8 @@ use forebay_spec::streamer::window::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::Place;
 use super::field::{Field, File};
-use crate::args::values;
-use crate::failure::Result;
+use super::{Place, Result, units};
 
 /// Smallest objects for which the index has room, where nothing else is said.
 const SMALLEST: u64 = 64 << 10;
@@ -83,9 +81,10 @@ pub enum Kind {
 }
 
 impl Sink {
-    /// How long rows, and chunks of a capture, wait, in cycles of the core.
-    pub fn wait_cycles(&self) -> u32 {
-        u32::try_from(self.wait_ps / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX)
+    /// How long index records, and chunks of a capture, wait, in cycles of a clock with this
+    /// period in picoseconds.
+    pub fn wait_cycles(&self, period: Time) -> u32 {
+        u32::try_from(self.wait_ps / period.max(1)).unwrap_or(u32::MAX)
     }
 }
 
@@ -282,7 +281,7 @@ fn wait(file: &File, value: &Place) -> Result<Time> {
 /// A time that a register can count.
 fn time(field: &Field<'_>, remedy: &str) -> Result<Time> {
     let time = match field.value() {
-        Value::String(text) => values::time(text).ok(),
+        Value::String(text) => units::time(text).ok(),
         Value::Integer(0) => Some(0),
         _ => None,
     };

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::field::{Field, File};
-use super::{Place, STAGES};
-use crate::failure::{Failure, Result};
+use super::{Error, Place, Result, STAGES};
 
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
@@ -195,10 +194,10 @@ fn files(file: &File, name: &str, given: Option<&[Place]>) -> Result<Vec<PathBuf
         let own = file.folder().join(format!("fb_pe_{name}.sv"));
         return match own.is_file() {
             true => Ok(vec![own]),
-            false => Err(Failure::input(
-                &file.path.display().to_string(),
+            false => Err(Error::unusable(
+                file.path.display(),
                 "without a file of RTL",
-                &format!("there is no {}", own.display()),
+                format!("there is no {}", own.display()),
                 "put it there, or list the element's sources: files = [\"a.sv\", \"b.sv\"]",
             )),
         };
@@ -424,7 +423,7 @@ fn stage(
     })
 }
 
-fn unknown(field: &Field<'_>, element: &Element) -> Failure {
+fn unknown(field: &Field<'_>, element: &Element) -> Error {
     let known: Vec<_> = element.settings.keys().map(String::as_str).collect();
     let limit = match known.as_slice() {
         [] => format!("{} has no settings", element.name),
