@@ -122,6 +122,7 @@ fn head(names: &[&str]) -> String {
         .split_once("`default_nettype none")
         .and_then(|(_, rest)| rest.split_once(");\n"))
         .map_or("", |(ports, _)| ports);
+    // REUSE-IgnoreStart
     format!(
         "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1\n\
          //\n\
@@ -134,6 +135,7 @@ fn head(names: &[&str]) -> String {
          `default_nettype none{ports});\n\n",
         names.join("\n//   ")
     )
+    // REUSE-IgnoreEnd
 }
 
 /// An element, and what watches it: somebody else may have written it.

@@ -61,6 +61,7 @@ pub fn toml(drive: &Drive<'_>, report: &Report, fit: &Fit, base: &Profile) -> St
     let mut text = String::new();
     let fio = &report.version;
     let Drive { name, model, .. } = drive;
+    // REUSE-IgnoreStart
     let _ = write!(
         text,
         "# SPDX-License-Identifier: Apache-2.0\n\
@@ -71,6 +72,7 @@ pub fn toml(drive: &Drive<'_>, report: &Report, fit: &Fit, base: &Profile) -> St
          description = \"{model}, as {fio} measured it through the kernel\"\n",
         fit.curve_percent
     );
+    // REUSE-IgnoreEnd
     let mut table = "";
     for (field, from_fio, value, source) in numbers(drive, report, fit, base) {
         let (place, name) = field.rsplit_once('.').unwrap_or(("", field.as_str()));
