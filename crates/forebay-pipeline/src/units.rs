@@ -88,6 +88,38 @@ pub fn time(text: &str) -> Read<Time> {
         .ok_or_else(|| format!("`{text}` is no time; write for example 500us or 2ms"))
 }
 
+/// Generations of PCIe, and transfers per second of a lane.
+const GENERATIONS: [(&str, u64); 3] = [
+    ("gen3", 8_000_000_000),
+    ("gen4", 16_000_000_000),
+    ("gen5", 32_000_000_000),
+];
+
+/// A name of a link of so many bytes per second.
+pub fn link_name(rate: u64) -> Option<String> {
+    let lanes = ["x1", "x2", "x4", "x8", "x16"];
+    let names = GENERATIONS
+        .iter()
+        .flat_map(|(name, _)| lanes.map(|lanes| format!("{name}{lanes}")));
+    names.into_iter().find(|name| link(name) == Ok(rate))
+}
+
+/// Bytes per second of a PCIe link: `gen3x16`, `gen4x8`.
+pub fn link(text: &str) -> Read<u64> {
+    // Of the bits of a lane 128 of 130 are data.
+    let bad = || format!("`{text}` is no link; write gen3, gen4 or gen5 and x1, x2, x4, x8 or x16");
+    let (generation, lanes) = text.split_once('x').ok_or_else(bad)?;
+    let known = GENERATIONS.iter().find(|(name, _)| *name == generation);
+    let (_, rate) = known.ok_or_else(bad)?;
+    match lanes {
+        "1" | "2" | "4" | "8" | "16" => {
+            let lanes: u64 = lanes.parse().map_err(|_| bad())?;
+            Ok(rate / 8 * lanes * 128 / 130)
+        }
+        _ => Err(bad()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,6 @@ mod ssd;
 mod store;
 mod store_tools;
 mod swarm;
-mod third_party;
 pub mod values;
 mod vm;
 mod words;
@@ -26,7 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
-pub use machine::{MachineArgs, RefreshArg, card_rtl, mapped_bytes};
+pub use machine::MachineArgs;
 pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
 };

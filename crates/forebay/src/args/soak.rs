@@ -130,7 +130,7 @@ impl Case {
     /// The options that make this case, those that are as they are anyway left out.
     pub fn words(&self) -> Vec<String> {
         let (work, trouble) = (&self.work, &self.trouble);
-        let mut words = self.machine.words();
+        let mut words = super::machine::words(&self.machine, "ideal");
         words.unless("transactions", work.transactions, 2_000);
         words.maybe("area", work.area);
         words.maybe("at", work.at);

@@ -50,38 +50,6 @@ pub fn mdts(text: &str) -> Read<u64> {
     }
 }
 
-/// Generations of PCIe, and transfers per second of a lane.
-const GENERATIONS: [(&str, u64); 3] = [
-    ("gen3", 8_000_000_000),
-    ("gen4", 16_000_000_000),
-    ("gen5", 32_000_000_000),
-];
-
-/// A name of a link of so many bytes per second.
-pub fn link_name(rate: u64) -> Option<String> {
-    let lanes = ["x1", "x2", "x4", "x8", "x16"];
-    let names = GENERATIONS
-        .iter()
-        .flat_map(|(name, _)| lanes.map(|lanes| format!("{name}{lanes}")));
-    names.into_iter().find(|name| link(name) == Ok(rate))
-}
-
-/// Bytes per second of a PCIe link: `gen3x16`, `gen4x8`.
-pub fn link(text: &str) -> Read<u64> {
-    // Of the bits of a lane 128 of 130 are data.
-    let bad = || format!("`{text}` is no link; write gen3, gen4 or gen5 and x1, x2, x4, x8 or x16");
-    let (generation, lanes) = text.split_once('x').ok_or_else(bad)?;
-    let known = GENERATIONS.iter().find(|(name, _)| *name == generation);
-    let (_, rate) = known.ok_or_else(bad)?;
-    match lanes {
-        "1" | "2" | "4" | "8" | "16" => {
-            let lanes: u64 = lanes.parse().map_err(|_| bad())?;
-            Ok(rate / 8 * lanes * 128 / 130)
-        }
-        _ => Err(bad()),
-    }
-}
-
 /// A name that may stand in any file: letters, digits, `-`, `_` and `.`, at most 64.
 pub fn name(text: &str) -> Read<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -196,7 +196,7 @@ fn scene(args: &StoreBenchArgs, layout: Kind) -> Result<(Scene, Header)> {
         })
         .collect();
     let source = Objects::new(Addresses::default(), 9000, objects)?;
-    let mut config = net::config_of(&net::machine(args.seed, 1)?)?;
+    let mut config = net::config_of(&net::machine(args.seed, 1))?;
     if let Some(namespace) = config.profile.ssd.namespaces.first_mut() {
         namespace.bytes = DRIVE;
     }

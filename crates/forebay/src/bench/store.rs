@@ -115,7 +115,7 @@ impl Bench<'_> {
             object_bytes: vec![object; streams.into()],
             seed: self.args.seed,
         };
-        let mut config = net::config_of(&net::machine(self.args.seed, 1)?)?;
+        let mut config = net::config_of(&net::machine(self.args.seed, 1))?;
         config.network = Some(Network::new(Settings::default(), senders.source(bytes)?)?);
         let mut session = Session::of(config, super::SCHEMA)?;
         let mut receiving = net::net_settings(METRES, MTU)?;
@@ -152,8 +152,7 @@ impl Bench<'_> {
         let bytes = self.args.bytes.min(most).div_ceil(round) * round;
         let (session, recorded) = self.record(&sink, object, bytes, streams)?;
         let summary = Summary::new(&recorded);
-        let mut bare =
-            Session::start(&net::machine(self.args.seed, 1)?, super::SCHEMA, |_| Ok(()))?;
+        let mut bare = Session::start(&net::machine(self.args.seed, 1), super::SCHEMA, |_| Ok(()))?;
         let bare = net::bare(&mut bare, self.args.bytes);
         let extents = recorded.rows.len() as u64;
         let lengths = recorded.rows.iter().map(|row| u64::from(row.length));

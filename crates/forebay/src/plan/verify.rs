@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The plan, simulated: the RTL on the drive's model, fed by a source that cannot wait.
 
-use std::ffi::OsString;
-
 use forebay_cosim::{Pace, Write};
 use forebay_model::{Profile, Time};
 use forebay_pipeline::Memory;
 use serde::Serialize;
 
-use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Failure, Result};
 use crate::render;
 use crate::session::{Ended, Session};
+use forebay_app::MachineSpec;
 
 /// Bytes of a source without bursts.
 const STREAM: u64 = 32 << 20;
@@ -73,22 +71,18 @@ impl Trial<'_> {
         if bytes > self.most || every > LONGEST / BURSTS {
             return Ok(None);
         }
-        let options: Vec<OsString> = [
-            ["--seed", &self.seed.to_string()],
-            ["--memory", self.memory.name()],
-            ["--drives", &self.drives.to_string()],
-        ]
-        .concat()
-        .into_iter()
-        .map(Into::into)
-        .collect();
         let pace = Pace {
             bytes_per_second: self.rate,
             burst_bytes: self.burst.map_or(0, |(bytes, _)| bytes),
             every,
             fifo_bytes: self.fifo,
         };
-        let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&options)?;
+        let mut machine = MachineSpec {
+            seed: self.seed,
+            memory: self.memory,
+            ..MachineSpec::default()
+        };
+        machine.array.drives = u8::try_from(self.drives).ok();
         let mut session = Session::start(&machine, "forebay.plan/1", |config| {
             config.profile = self.profile.clone();
             for drive in &mut config.more_drives {

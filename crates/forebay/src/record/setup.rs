@@ -90,7 +90,7 @@ pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) ->
     machine.memory = pipeline.buffer.memory;
     machine.unit_shift = pipeline.buffer.unit_shift().filter(|shift| *shift > 0);
     machine.dram.clone_from(&pipeline.buffer.dram);
-    machine.array.set_chunk(pipeline.sink.chunk);
+    machine.array.stripe_unit = pipeline.sink.chunk;
     let chain = pipeline.chain();
     let place = folder.join("fb_pe_chain.sv");
     fs::write(&place, &chain.text).map_err(|error| Failure::file("writing", &place, error))?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Measuring for a figure: the model of a design, and RTL on the same models.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +11,6 @@ use forebay_model::{NANOSECOND, Node, Profile};
 use forebay_pipeline::Memory;
 
 use super::published::{DesignOf, LoadOf, Measured};
-use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -20,6 +18,7 @@ use crate::report::Rate;
 use crate::session::{Ended, Session};
 use crate::traffic::Traffic;
 use crate::workload::{ops, scattered, sequential};
+use forebay_app::MachineSpec;
 
 /// Random addresses lie in so much of the drive.
 const AREA: u64 = 64 << 30;
@@ -175,7 +174,7 @@ impl Runs {
         alone: bool,
         title: &str,
     ) -> Result<Rate> {
-        let machine: MachineArgs<Drive990Pro> = MachineArgs::of(&self.options(rtl))?;
+        let machine = self.machine(rtl);
         let mut session = Session::start(&machine, "forebay.repro/1", |config| {
             config.profile = profile.clone();
             Ok(())
@@ -215,19 +214,18 @@ impl Runs {
         Ok(rate)
     }
 
-    /// The machine as options.
-    fn options(&self, rtl: Rtl) -> Vec<OsString> {
-        let mut options: Vec<OsString> = vec!["--seed".into(), self.seed.to_string().into()];
+    fn machine(&self, rtl: Rtl) -> MachineSpec {
+        let mut machine = MachineSpec {
+            seed: self.seed,
+            ..MachineSpec::default()
+        };
         match rtl {
-            Rtl::Ours(memory) => options.extend(["--memory".into(), memory.name().into()]),
-            Rtl::Window(pages) => options.extend(["--reorder".into(), pages.to_string().into()]),
-            Rtl::Depth(depth) => options.extend(["--queue-depth".into(), depth.to_string().into()]),
-            Rtl::Given => {
-                options.push("--rtl".into());
-                options.extend(self.rtl.iter().map(Into::into));
-            }
+            Rtl::Ours(memory) => machine.memory = memory,
+            Rtl::Window(pages) => machine.reorder_pages = pages,
+            Rtl::Depth(depth) => machine.queue_depth = Some(depth),
+            Rtl::Given => machine.rtl.clone_from(&self.rtl),
         }
-        options
+        machine
     }
 }
 

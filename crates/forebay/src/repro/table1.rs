@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::args::{Drive990Pro, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::progress::Progress;
 use crate::resources as python;
+use forebay_app::MachineSpec;
 
 /// What `forebay resources` counts.
 #[derive(Debug, Default, Deserialize)]
@@ -33,8 +33,11 @@ struct Report {
 fn count(memory: Memory) -> Result<Counts> {
     let root = home::find()?;
     let _progress = Progress::stage(&format!("{}, synthesis", memory.name()));
-    let options = ["--memory".into(), memory.name().into()];
-    let source = MachineArgs::<Drive990Pro>::of(&options)?.source()?;
+    let machine = MachineSpec {
+        memory,
+        ..MachineSpec::default()
+    };
+    let source = machine.source()?;
     let mut command = Command::new(python::python(&root));
     command
         .current_dir(&root)

@@ -78,9 +78,8 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
 
 fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
     let progress = Progress::bytes("looking for extents", disk.len());
-    let bar = progress.handle();
     let mut see = |at| {
-        bar.set_position(at);
+        progress.at(at);
         !interrupt::wanted()
     };
     Ok(forebay_store::repair(

@@ -8,7 +8,9 @@ use rand_pcg::Pcg64Mcg;
 
 use super::shapes::Shape;
 use crate::args::values::{self, StallOption};
-use crate::args::{Case, RefreshArg};
+use forebay_app::machine::{ChannelsSpec, RefreshSpec};
+
+use crate::args::Case;
 use crate::failure::{Exit, Failure, Result};
 use crate::workload::{below, random};
 
@@ -27,11 +29,11 @@ const PAUSES: [&str; 6] = ["0.01:200", "0.05:20", "0.2:50", "0.3:3", "0.5:50", "
 const SHORT_PAUSES: [&str; 2] = ["0.05:20", "0.3:3"];
 /// Faults that change nothing for the user.
 const HARMLESS: [&str; 3] = ["duplicate", "unknown-cid", "wrong-phase"];
-const REFRESH: [RefreshArg; 4] = [
-    RefreshArg::OnTime,
-    RefreshArg::Random,
-    RefreshArg::Late,
-    RefreshArg::Never,
+const REFRESH: [RefreshSpec; 4] = [
+    RefreshSpec::OnTime,
+    RefreshSpec::Random,
+    RefreshSpec::Late,
+    RefreshSpec::Never,
 ];
 /// With and without "do not retry".
 const FAILING: [&str; 4] = ["fail=0x281", "fail=0x4281", "fail=0x280", "fail=0x4002"];
@@ -45,7 +47,7 @@ pub fn draw(seed: u64, shapes: &[&Shape]) -> Result<(usize, Case)> {
     let number = below(&mut dice.0, shapes.len() as u64) as usize;
     let shape = shapes[number];
     let mut case = Case::of(&[]).map_err(odd)?;
-    case.machine = shape.machine()?;
+    case.machine.spec = shape.machine();
     case.machine.seed = seed;
     dice.machine(&mut case, shape);
     let silent = dice.faults(&mut case, shape);
@@ -57,6 +59,13 @@ pub fn draw(seed: u64, shapes: &[&Shape]) -> Result<(usize, Case)> {
 
 fn odd(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Impossible, error.to_string(), "report this defect")
+}
+
+const fn channels(count: u32, interleave_bytes: Option<u64>) -> ChannelsSpec {
+    ChannelsSpec {
+        count,
+        interleave_bytes,
+    }
 }
 
 struct Dice(Pcg64Mcg);
@@ -86,17 +95,18 @@ impl Dice {
         let machine = &mut case.machine;
         let any = self.between([1, shape.drives.into()]) as u8;
         let drives = self.one(&[shape.drives, any]);
-        machine.array.set_drives(drives);
+        machine.array.drives = Some(drives);
         let parity = shape.parity && drives > 1 && self.on(60);
         if drives > 1 {
             let chunk = 4096 << self.between([0, if parity { 4 } else { 8 }]);
             let chunk = self.one(&[chunk, 4096, 8192]);
-            machine.array.set_chunk(chunk);
-            machine.array.set_apart(!parity && self.on(20));
+            machine.array.stripe_unit = chunk;
+            machine.array.linear = !parity && self.on(20);
         }
         let drive = below(&mut self.0, drives.into()) as u8;
         let missing = self.on(30).then_some(drive);
-        machine.array.set_parity(parity, missing.filter(|_| parity));
+        machine.array.parity = parity;
+        machine.array.missing = missing.filter(|_| parity);
         let depths = [2, 3, 5, shape.depth / 2, shape.depth];
         let depth = self.maybe(60, &depths);
         machine.queue_depth = depth.filter(|depth| (2..=shape.depth).contains(depth));
@@ -104,8 +114,12 @@ impl Dice {
             machine.dram = self.maybe(50, &["hbm2-1800"]).map(str::to_owned);
             machine.refresh = self.maybe(60, &REFRESH);
             machine.channels = Some(match shape.channels {
-                1 => (1, None),
-                _ => self.one(&[(2, None), (2, Some(64 << 20)), (4, None)]),
+                1 => channels(1, None),
+                _ => self.one(&[
+                    channels(2, None),
+                    channels(2, Some(64 << 20)),
+                    channels(4, None),
+                ]),
             });
         }
         if self.on(8) {
@@ -118,7 +132,7 @@ impl Dice {
 
     /// True where a drive may fall silent.
     fn faults(&mut self, case: &mut Case, shape: &Shape) -> bool {
-        let drives = u64::from(case.machine.array.drives().unwrap_or(1));
+        let drives = u64::from(case.machine.array.drives.unwrap_or(1));
         let mut faults = Vec::new();
         if self.on(15) {
             let harmless = self.one(&HARMLESS);
@@ -193,9 +207,9 @@ impl Dice {
         let slowest = case.trouble.stall.iter().map(StallOption::slowdown);
         let slowest = slowest.fold(1.0, f64::max);
         let machine = &case.machine;
-        let drives = u64::from(machine.array.drives().unwrap_or(1));
-        let row = match machine.array.parity() {
-            true => machine.array.chunk() * (drives - 1),
+        let drives = u64::from(machine.array.drives.unwrap_or(1));
+        let row = match machine.array.parity {
+            true => machine.array.stripe_unit * (drives - 1),
             false => 4096,
         };
         let timed = machine.profiles != ["ideal"];
@@ -218,7 +232,7 @@ impl Dice {
         let whole = work.largest.next_multiple_of(row);
         let rows = self.one(&[2, 2, 3, 4, 8, 16]);
         work.area = Some((whole * rows).max(16 << 10).next_multiple_of(row));
-        if !machine.array.apart() {
+        if !machine.array.linear {
             // Behind 32 bits of sectors, too.
             work.at = self.maybe(30, &[1 << 20, 1 << 32, 700 << 30]);
             work.at = work.at.map(|at| at / row * row);
@@ -294,9 +308,9 @@ mod tests {
             ("time-outs", |case| case.trouble.timeout_cycles == TIMEOUT),
             ("DRAM faults", |case| !case.trouble.dram_fault.is_empty()),
             ("resets", |case| !case.trouble.reset.is_empty()),
-            ("parity", |case| case.machine.array.parity()),
-            ("missing", |case| case.machine.array.missing().is_some()),
-            ("linear", |case| case.machine.array.apart()),
+            ("parity", |case| case.machine.array.parity),
+            ("missing", |case| case.machine.array.missing.is_some()),
+            ("linear", |case| case.machine.array.linear),
             ("4 KiB blocks", |case| case.trouble.block.is_some()),
             ("short commands", |case| case.trouble.mdts.is_some()),
             ("timed drives", |case| case.machine.profiles != ["ideal"]),

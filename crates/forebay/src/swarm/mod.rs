@@ -107,10 +107,10 @@ pub fn run(args: &SwarmArgs) -> Result<Exit> {
     let built = build(shapes)?;
     let start = Instant::now();
     let progress = Progress::count("seeds", seeds.end - seeds.start);
-    let stop = AtomicBool::new(false);
+    let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
     let tried = spread(args.jobs(), seeds.clone(), &stop, |seed| {
         let tried = attempt_seed(seed, shapes, &built);
-        progress.handle().inc(1);
+        progress.at(1 + done.fetch_add(1, Ordering::Relaxed));
         if !args.keep_going
             && tried
                 .as_ref()
@@ -140,7 +140,7 @@ fn build(shapes: &[&'static Shape]) -> Result<Vec<Built>> {
     for (number, shape) in (1..).zip(shapes) {
         let text = format!("RTL {number} of {}: {}", shapes.len(), shape.name);
         let progress = Progress::stage(&text);
-        let rtl = shape.machine()?.config()?.rtl;
+        let rtl = shape.machine().config()?.rtl;
         let library = builder.build(&rtl, &mut |step| progress.build(step));
         let library = library.map_err(interrupt::instead)?;
         built.push(Built { shape, library });

@@ -5,8 +5,7 @@ use forebay_pipeline::Memory;
 use forebay_spec::streamer::window;
 use serde::Serialize;
 
-use crate::args::{DriveIdeal, MachineArgs};
-use crate::failure::Result;
+use forebay_app::MachineSpec;
 
 /// What is built in. Drives, queue depth and parity may be less at run time.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -70,11 +69,8 @@ impl Shape {
     }
 
     /// Its options, with everything that is built in said, so that no other option changes it.
-    ///
-    /// # Errors
-    /// Never, unless the grammar of the options has changed.
-    pub fn machine(&self) -> Result<MachineArgs<DriveIdeal>> {
-        let mut machine = MachineArgs::of(&[])?;
+    pub fn machine(&self) -> MachineSpec {
+        let mut machine = MachineSpec::default();
         machine.memory = self.memory;
         let mut parameters = vec![
             ("QueueDepth", self.depth),
@@ -83,7 +79,7 @@ impl Shape {
         ];
         match self.memory {
             Memory::Onchip => {
-                machine.reorder = self.window;
+                machine.reorder_pages = self.window;
                 parameters.push(("UnitBits", self.unit_shift));
                 // Little, so that a short case fills more than half of the buffer in one direction.
                 parameters.push(("ReservePages", (self.window / 8).min(64)));
@@ -95,7 +91,7 @@ impl Shape {
         machine.parameters = parameters
             .map(|(name, value)| (name.to_owned(), value.to_string()))
             .collect();
-        Ok(machine)
+        machine
     }
 }
 

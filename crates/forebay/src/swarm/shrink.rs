@@ -4,7 +4,9 @@
 
 use std::collections::HashSet;
 
-use crate::args::{Case, DriveIdeal, MachineArgs, values};
+use forebay_app::MachineSpec;
+
+use crate::args::{Case, values};
 
 /// Drops what a case does not need to fail; `fails` is asked at most `tries` times.
 pub fn shrink(mut case: Case, tries: usize, mut fails: impl FnMut(&Case) -> bool) -> Case {
@@ -136,25 +138,27 @@ fn features(case: &Case) -> Vec<Case> {
 
 fn drives(case: &Case) -> Vec<Case> {
     let array = &case.machine.array;
-    let (count, parity) = (array.drives().unwrap_or(1), array.parity());
+    let (count, parity) = (array.drives.unwrap_or(1), array.parity);
     let least = if parity { 2 } else { 1 };
     let fewer = (least..count).map(|drives| {
         let mut simpler = case.clone();
-        simpler.machine.array.set_drives(drives);
+        simpler.machine.array.drives = Some(drives);
         if drives == 1 {
-            simpler.machine.array.set_apart(false);
+            simpler.machine.array.linear = false;
         }
         simpler
     });
     let mut all = each(
         case,
         &[
-            |case| case.machine.array.set_parity(false, None),
             |case| {
-                let parity = case.machine.array.parity();
-                case.machine.array.set_parity(parity, None);
+                case.machine.array.parity = false;
+                case.machine.array.missing = None;
             },
-            |case| case.machine.array.set_apart(false),
+            |case| {
+                case.machine.array.missing = None;
+            },
+            |case| case.machine.array.linear = false,
         ],
     );
     all.extend(fewer);
@@ -178,7 +182,7 @@ fn machine(case: &Case) -> Vec<Case> {
 }
 
 fn ideal() -> Vec<String> {
-    MachineArgs::<DriveIdeal>::of(&[]).map_or(Vec::new(), |machine| machine.profiles)
+    MachineSpec::default().profiles
 }
 
 fn places(case: &Case) -> Vec<Case> {
@@ -217,7 +221,7 @@ mod tests {
             let stalls = case.trouble.stall.iter().map(ToString::to_string);
             case.work.transactions >= 37
                 && stalls.into_iter().any(|stall| stall.starts_with("memory"))
-                && case.machine.array.drives() >= Some(3)
+                && case.machine.array.drives >= Some(3)
                 && case.trouble.reset.contains(&9)
         });
         assert_eq!(shrunk.work.transactions, 37);
@@ -229,8 +233,8 @@ mod tests {
             .collect();
         assert_eq!(stalls, ["memory=0.3:6"]);
         assert_eq!(shrunk.trouble.reset, [9]);
-        assert_eq!(shrunk.machine.array.drives(), Some(3));
-        assert!(!shrunk.machine.array.parity() && shrunk.machine.array.missing().is_none());
+        assert_eq!(shrunk.machine.array.drives, Some(3));
+        assert!(!shrunk.machine.array.parity && shrunk.machine.array.missing.is_none());
         assert!(shrunk.trouble.fault.is_empty() && shrunk.trouble.dram_fault.is_empty());
         assert!(shrunk.trouble.block.is_none());
         assert!(asked < 150, "{asked}");

@@ -24,7 +24,9 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::steps::{self, Amounts, BAD_LBA, Images, Step};
-use crate::args::{VmTestArgs, card_rtl, mapped_bytes};
+use forebay_app::machine::{card_rtl, mapped_bytes};
+
+use crate::args::VmTestArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{self, Grid, Page};
@@ -355,7 +357,7 @@ impl Listener {
         match event {
             Some("begin") => {
                 self.progress.at(index as u64);
-                self.progress.handle().set_message(name.to_owned());
+                self.progress.rename(name);
                 self.outcomes[index].seen = "it did not end".into();
             }
             Some("end") => {

@@ -294,6 +294,21 @@ impl From<forebay_vm::guest::Error> for Failure {
     }
 }
 
+impl From<forebay_vm::Error> for Failure {
+    fn from(error: forebay_vm::Error) -> Self {
+        use forebay_vm::Error as Vm;
+        let (exit, help) = match &error {
+            Vm::Listen { .. } | Vm::InUse { .. } => (Exit::BadInput, "name another --socket"),
+            Vm::Device(_) => (Exit::BadResult, "the device is at fault, not the guest"),
+            _ => (
+                Exit::Impossible,
+                "see what the virtual machine says of this device",
+            ),
+        };
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
 impl From<forebay_vfio::Error> for Failure {
     fn from(error: forebay_vfio::Error) -> Self {
         let help = error.remedy();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ctrl-C: the first asks for an end with a report, the second ends at once.
+//! The user's wish that all ends, with a report of what was reached.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 /// Flags of the simulations that run.
@@ -33,18 +33,11 @@ pub fn also(flag: Arc<AtomicBool>) {
     flags.push(flag);
 }
 
-/// Begins to listen to Ctrl-C and SIGTERM.
-pub fn listen() {
-    let handler = || {
-        if WANTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        for flag in FLAGS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            flag.store(true, Ordering::Relaxed);
-        }
-    };
-    // Without a handler Ctrl-C still ends the program, only without a report.
-    if let Err(error) = ctrlc::set_handler(handler) {
-        eprintln!("warning: Ctrl-C will give no report: {error}");
+/// Asks for an end; says whether that had been asked for before.
+pub fn ask() -> bool {
+    let before = WANTED.swap(true, Ordering::Relaxed);
+    for flag in FLAGS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        flag.store(true, Ordering::Relaxed);
     }
+    before
 }

@@ -8,9 +8,9 @@ use forebay_cosim::{CLOCK_PERIOD, Drive, Workload};
 use forebay_driver::ArrayOptions;
 use forebay_model::{FabricProfile, SsdProfile};
 
-use crate::args::{DefaultProfile, MachineArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::machine::MachineSpec;
 use crate::progress::Progress;
 use crate::report::Rate;
 
@@ -32,17 +32,17 @@ impl Reference {
     ///
     /// # Errors
     /// Where the profile is bad.
-    pub fn new<P: DefaultProfile>(args: &MachineArgs<P>) -> Result<Self> {
-        let depth = u16::try_from(args.depth()).unwrap_or(u16::MAX);
-        let (profile, more) = args.load_profile()?;
-        let array = args.array.options(1 + more.len());
+    pub fn new(machine: &MachineSpec) -> Result<Self> {
+        let depth = u16::try_from(machine.depth()).unwrap_or(u16::MAX);
+        let (profile, more) = machine.load_profile()?;
+        let array = machine.array.options(1 + more.len());
         let more = more.into_iter().map(|drive| drive.profile);
         Ok(Self {
             fabric: profile.fabric,
             profiles: std::iter::once(profile.ssd).chain(more).collect(),
             array,
             depth,
-            seed: args.seed,
+            seed: machine.seed,
         })
     }
 

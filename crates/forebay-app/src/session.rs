@@ -7,9 +7,9 @@ use forebay_driver::{Layout, Namespace, Step};
 use forebay_model::HopCount;
 use serde::{Deserialize, Serialize};
 
-use crate::args::MachineArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::machine::MachineSpec;
 use crate::progress::Progress;
 use crate::report::{self, Header, ProfileName, Rate, Rtl};
 use crate::workload::{Op, prepare};
@@ -32,6 +32,7 @@ impl Ended {
         matches!(self, Self::Done)
     }
 
+    /// How a simulation ended.
     pub fn of(result: forebay_cosim::Result<()>) -> Self {
         match result {
             Ok(()) => Self::Done,
@@ -88,15 +89,12 @@ impl Session {
     ///
     /// # Errors
     /// Where the RTL, the profile or the bring-up fails.
-    pub fn start<P>(
-        args: &MachineArgs<P>,
+    pub fn start(
+        machine: &MachineSpec,
         schema: &str,
         adjust: impl FnOnce(&mut Config) -> Result<()>,
-    ) -> Result<Self>
-    where
-        P: crate::args::DefaultProfile,
-    {
-        let mut config = args.config()?;
+    ) -> Result<Self> {
+        let mut config = machine.config()?;
         adjust(&mut config)?;
         Self::of(config, schema)
     }
@@ -291,13 +289,11 @@ impl Session {
     /// Runs what was submitted, of so many bytes, until all has ended.
     pub fn run(&mut self, label: &str, bytes: u64) -> Ended {
         let progress = Progress::bytes(label, bytes);
-        let bar = progress.handle();
+        let progress = progress.clone();
         self.system.on_progress(move |snapshot| {
-            bar.set_position(
-                snapshot
-                    .bytes
-                    .max(bytes.saturating_sub(snapshot.bytes_to_send)),
-            );
+            progress.at(snapshot
+                .bytes
+                .max(bytes.saturating_sub(snapshot.bytes_to_send)));
         });
         let ended = Ended::of(self.system.run());
         self.system.on_progress(|_| {});
