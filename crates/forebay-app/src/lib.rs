@@ -8,6 +8,7 @@
 
 pub mod failure;
 pub mod home;
+pub mod inject;
 pub mod interrupt;
 pub mod machine;
 pub mod progress;
@@ -16,6 +17,7 @@ pub mod report;
 pub mod session;
 mod third_party;
 pub mod traffic;
+
 pub mod workload;
 
 pub use failure::{Exit, Failure, Result};

@@ -9,16 +9,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
 use forebay_app::machine::{ChannelsSpec, MachineSpec, REORDER_PAGES, RefreshSpec, WavesSpec};
-use forebay_cosim::{Config, DramFault};
-use forebay_model::SsdProfile;
 use forebay_pipeline::Memory;
 use forebay_spec::streamer::window;
 
 use super::array::{self, ArrayArgs};
-use super::values::FaultOption;
 use super::words::Words;
 use super::{DefaultProfile, values};
-use crate::failure::{Failure, Result};
 
 /// Queue depths that the RTL knows.
 const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
@@ -129,64 +125,6 @@ pub fn words(machine: &MachineSpec, profile: &str) -> Words {
     array::add_words(&machine.array, &mut words);
     words.unless("seed", machine.seed, 1);
     words
-}
-
-/// The logical block of all drives: `512` or `4096` bytes.
-pub fn set_block(config: &mut Config, block: &str) {
-    let shift = if block == "4096" { 12 } else { 9 };
-    for ssd in drives(config) {
-        for namespace in &mut ssd.namespaces {
-            namespace.block_shift = shift;
-            namespace.bytes &= !((1 << shift) - 1);
-        }
-    }
-}
-
-/// The longest command that all drives take, in bytes: a power of two of pages.
-pub fn set_mdts(config: &mut Config, bytes: u64) {
-    for ssd in drives(config) {
-        ssd.controller.mdts = (bytes >> 12).ilog2() as u8;
-    }
-}
-
-fn drives(config: &mut Config) -> impl Iterator<Item = &mut SsdProfile> {
-    let others = config.more_drives.iter_mut();
-    let others = others.map(|drive| &mut drive.profile);
-    others.chain([&mut config.profile.ssd])
-}
-
-/// What the drives and the DRAM do wrong.
-///
-/// # Errors
-/// Where there is no such drive, or no DRAM.
-pub fn set_faults(
-    config: &mut Config,
-    faults: &[FaultOption],
-    dram_faults: &[DramFault],
-) -> Result<()> {
-    let drives = 1 + config.more_drives.len();
-    if let Some(fault) = faults.iter().find(|fault| fault.drive() >= drives) {
-        return Err(Failure::input(
-            "--fault",
-            fault,
-            &format!("the drives are 0 to {}", drives - 1),
-            "name one of them, or add --drives N",
-        ));
-    }
-    config.faults = values::faults(faults, 0);
-    for (number, drive) in (1..).zip(&mut config.more_drives) {
-        drive.faults = values::faults(faults, number);
-    }
-    if !dram_faults.is_empty() && config.dram.is_none() {
-        return Err(Failure::input(
-            "--dram-fault",
-            "given",
-            "the payload is not in on-board DRAM",
-            "add --memory dram, or leave it out",
-        ));
-    }
-    config.dram_faults = dram_faults.to_vec();
-    Ok(())
 }
 
 fn window(text: &str) -> std::result::Result<u32, String> {

@@ -42,7 +42,7 @@ pub use store::{
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;
-use values::{FaultOption, StallOption};
+use values::{FaultSpec, StallSpec};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
@@ -282,7 +282,7 @@ pub struct RunArgs {
     /// command, read, window-write, window-read, window-answer, doorbell, memory, memory-request,
     /// memory-answer, host
     #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
-    pub stall: Vec<StallOption>,
+    pub stall: Vec<StallSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
     /// memory: what is written to the drive lies from 0, what is read from 64 MiB
     #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
@@ -290,7 +290,7 @@ pub struct RunArgs {
     /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
     /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
-    pub fault: Vec<FaultOption>,
+    pub fault: Vec<FaultSpec>,
     /// Give a command up after so many cycles, by default 5 s at 300 MHz; 0: never
     #[arg(long, value_name = "CYCLES", default_value_t = forebay_driver::TIMEOUT_CYCLES)]
     pub timeout_cycles: u32,

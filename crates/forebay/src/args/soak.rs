@@ -5,7 +5,7 @@ use clap::{Args, Parser, value_parser};
 use forebay_cosim::DramFault;
 use forebay_driver::TIMEOUT_CYCLES;
 
-use super::values::{self, FaultOption, StallOption};
+use super::values::{self, FaultSpec, StallSpec};
 use super::{DriveIdeal, MachineArgs, ReportArgs};
 
 /// Options of `forebay bench soak`.
@@ -78,10 +78,10 @@ pub struct Trouble {
     /// Pause a port at random: [PORT=]CHANCE[:CYCLES], as for `forebay run`; 0 for none
     #[arg(long, value_name = "PAUSE", default_values = ["0.05:20", "memory=0.2:50"],
           value_parser = values::stall)]
-    pub stall: Vec<StallOption>,
+    pub stall: Vec<StallSpec>,
     /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], as for `forebay run`
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
-    pub fault: Vec<FaultOption>,
+    pub fault: Vec<FaultSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO
     #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
     pub dram_fault: Vec<DramFault>,

@@ -20,8 +20,9 @@ use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-use crate::args::{Case, machine, values};
+use crate::args::{Case, values};
 use crate::failure::{Failure, Result};
+use crate::inject;
 use crate::progress::Progress;
 use crate::render;
 use crate::session::{Ended, Session};
@@ -107,13 +108,13 @@ pub fn config(case: &Case) -> Result<Config> {
     config.poison = true;
     config.watchdog = PATIENCE;
     if let Some(block) = &trouble.block {
-        machine::set_block(&mut config, block);
+        inject::set_block(&mut config, block);
     }
     if let Some(bytes) = trouble.mdts {
-        machine::set_mdts(&mut config, bytes);
+        inject::set_mdts(&mut config, bytes);
     }
     config.stalls = values::stalls(&trouble.stall);
-    machine::set_faults(&mut config, &trouble.fault, &trouble.dram_fault)?;
+    inject::set_faults(&mut config, &trouble.fault, &trouble.dram_fault)?;
     config.driver.max_transfer = trouble.max_transfer;
     config.driver.timeout_cycles = trouble.timeout_cycles;
     config.driver.retry_limit = trouble.retry_limit;

@@ -7,7 +7,7 @@ use forebay_spec::streamer::window;
 use rand_pcg::Pcg64Mcg;
 
 use super::shapes::Shape;
-use crate::args::values::{self, StallOption};
+use crate::args::values::{self, StallSpec};
 use forebay_app::machine::{ChannelsSpec, RefreshSpec};
 
 use crate::args::Case;
@@ -187,7 +187,7 @@ impl Dice {
     }
 
     fn pauses(&mut self, case: &mut Case, kinds: &[&str]) {
-        let mut stalls: Vec<StallOption> = Vec::new();
+        let mut stalls: Vec<StallSpec> = Vec::new();
         let all = self.on(15);
         if self.on(75) {
             for port in values::PORTS {
@@ -204,7 +204,7 @@ impl Dice {
     }
 
     fn work(&mut self, case: &mut Case) {
-        let slowest = case.trouble.stall.iter().map(StallOption::slowdown);
+        let slowest = case.trouble.stall.iter().map(StallSpec::slowdown);
         let slowest = slowest.fold(1.0, f64::max);
         let machine = &case.machine;
         let drives = u64::from(machine.array.drives.unwrap_or(1));
