@@ -27,7 +27,6 @@ mod resources;
 mod run;
 mod send;
 mod serve;
-mod soak;
 mod spec;
 mod ssd;
 mod store;
@@ -41,7 +40,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use forebay_app::{failure, home, inject, interrupt, progress, reference, session, workload};
+use forebay_app::{failure, home, interrupt, progress, reference, session, workload};
 
 use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};

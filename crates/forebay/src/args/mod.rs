@@ -34,7 +34,7 @@ pub use record::RecordArgs;
 pub use repro::{ReproArgs, What};
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
-pub use soak::{Case, SoakArgs, Trouble, Work};
+pub use soak::{SoakArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,

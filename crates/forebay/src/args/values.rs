@@ -4,7 +4,7 @@
 use forebay_driver::PciAddress;
 
 pub use forebay_app::inject::{
-    FaultSpec, PORTS, StallSpec, dram_fault, dram_fault_text, fault, faults, stall, stalls,
+    FaultSpec, StallSpec, dram_fault, dram_fault_text, fault, faults, stall, stalls,
 };
 pub use forebay_pipeline::units::{length, rate, size, time};
 

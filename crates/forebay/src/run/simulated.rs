@@ -11,10 +11,10 @@ use super::{Leg, Moved, Target, pieces};
 use crate::args::{RunArgs, values};
 use crate::failure::{Failure, Result};
 use crate::flight;
-use crate::inject;
 use crate::inspection::Inspection;
 use crate::report::Header;
 use crate::session::{Ended, Session};
+use forebay_app::inject;
 
 /// Builds the machine and brings it up.
 ///

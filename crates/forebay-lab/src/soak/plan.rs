@@ -8,7 +8,7 @@ use forebay_spec::streamer::UserError;
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-use crate::args::Work;
+use super::case::Work;
 use crate::workload::below;
 
 /// Longest unordered read.

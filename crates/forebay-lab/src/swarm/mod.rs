@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay swarm`: thousands of small soaks, each drawn from a seed, on RTL of few shapes. What
-//! fails is made simpler as far as it goes on failing, and told as one command.
+//! Thousands of small soaks, each drawn from a seed, on RTL of few shapes. What fails is made simpler
+//! as far as it goes on failing.
 
 mod draw;
-mod report;
+mod found;
 pub mod shapes;
 mod shrink;
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,18 +18,17 @@ use std::time::Instant;
 use forebay_rtl::{Builder, Library};
 use serde::Serialize;
 
-use crate::args::{Case, SwarmArgs};
 use crate::failure::{Exit, Result};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::report::emit;
 use crate::session::{Ended, Session};
-use crate::soak::{self, Soak};
-use report::Report;
+use crate::soak::{self, Case, Soak};
 use shapes::Shape;
 
-/// Kind and version of the report.
-const SCHEMA: &str = "forebay.swarm/1";
+pub use draw::draw;
+pub use found::{Found, OfShape, Total};
+pub use shrink::shrink;
+
 /// Failures that are made simpler; of more the causes are hardly different ones.
 const SHRUNK: usize = 4;
 
@@ -71,16 +71,36 @@ struct Tried {
 
 /// A seed that failed.
 #[derive(Debug, Serialize)]
-struct Failed {
-    seed: u64,
-    shape: &'static str,
-    kind: Kind,
+pub struct Failed {
+    /// The seed.
+    pub seed: u64,
+    /// Name of its shape.
+    pub shape: &'static str,
+    /// How it failed.
+    pub kind: Kind,
     /// What was seen, of the simplest case.
-    seen: Vec<String>,
-    /// The command that repeats the seed.
-    command: String,
-    /// The command of the simplest case that fails the same way.
-    shrunk: Option<String>,
+    pub seen: Vec<String>,
+    /// What the seed draws.
+    #[serde(skip)]
+    pub case: Case,
+    /// The simplest case that fails the same way, if one was looked for.
+    #[serde(skip)]
+    pub shrunk: Option<Case>,
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Swarm<'a> {
+    /// The shapes to draw from.
+    pub shapes: &'a [&'static Shape],
+    /// The seeds.
+    pub seeds: Range<u64>,
+    /// Simulations at once.
+    pub jobs: usize,
+    /// Go on after a seed that fails.
+    pub keep_going: bool,
+    /// Simpler cases that are tried for a failure; 0: none.
+    pub limit_shrink: usize,
 }
 
 /// RTL, ready to be loaded, and what it is.
@@ -93,44 +113,27 @@ struct Built {
 ///
 /// # Errors
 /// Where RTL is not found or does not build.
-pub fn run(args: &SwarmArgs) -> Result<Exit> {
-    let all: Vec<_> = shapes::ALL.iter().collect();
-    let shapes = if args.shapes.is_empty() {
-        &all
-    } else {
-        &args.shapes
-    };
-    if args.list {
-        return report::list(shapes, &args.report);
-    }
-    let seeds = args.seeds();
-    let built = build(shapes)?;
+pub fn run(swarm: &Swarm<'_>) -> Result<Found> {
+    let built = build(swarm.shapes)?;
     let start = Instant::now();
+    let seeds = swarm.seeds.clone();
     let progress = Progress::count("seeds", seeds.end - seeds.start);
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
-    let tried = spread(args.jobs(), seeds.clone(), &stop, |seed| {
-        let tried = attempt_seed(seed, shapes, &built);
+    let tried = spread(swarm.jobs, seeds.clone(), &stop, |seed| {
+        let tried = attempt_seed(seed, swarm.shapes, &built);
         progress.at(1 + done.fetch_add(1, Ordering::Relaxed));
-        if !args.keep_going
-            && tried
-                .as_ref()
-                .is_ok_and(|tried| tried.attempt.failure.is_some())
-        {
+        if !swarm.keep_going && tried.attempt.failure.is_some() {
             stop.store(true, Ordering::Relaxed);
         }
         tried
     });
     drop(progress);
     let seconds = start.elapsed().as_secs_f64();
-    let mut tried = tried.into_iter().collect::<Result<Vec<_>>>()?;
+    let mut tried = tried;
     tried.sort_by_key(|tried| tried.seed);
-    let mut report = Report::new(seeds, seconds, shapes, &tried);
-    report.failures = shrink_all(args, tried, &built);
-    let exit = report.exit();
-    if !emit(&report, args.report.json.as_deref())? {
-        report.show();
-    }
-    Ok(exit)
+    let mut found = Found::new(seeds, seconds, swarm.shapes, &tried);
+    found.failures = shrink_all(swarm, tried, &built);
+    Ok(found)
 }
 
 /// Builds all shapes, or finds them.
@@ -151,7 +154,7 @@ fn build(shapes: &[&'static Shape]) -> Result<Vec<Built>> {
 /// Does this with each number on so many threads, until there are none or `stop` is set.
 fn spread<T: Send>(
     jobs: usize,
-    numbers: std::ops::Range<u64>,
+    numbers: Range<u64>,
     stop: &AtomicBool,
     work: impl Fn(u64) -> T + Sync,
 ) -> Vec<T> {
@@ -176,15 +179,15 @@ fn spread<T: Send>(
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn attempt_seed(seed: u64, shapes: &[&'static Shape], built: &[Built]) -> Result<Tried> {
-    let (shape, case) = draw::draw(seed, shapes)?;
+fn attempt_seed(seed: u64, shapes: &[&'static Shape], built: &[Built]) -> Tried {
+    let (shape, case) = draw(seed, shapes);
     let attempt = attempt(&case, &built[shape].library);
-    Ok(Tried {
+    Tried {
         seed,
         shape,
         case,
         attempt,
-    })
+    }
 }
 
 /// Carries a case out. Whatever happens is an answer, also a panic.
@@ -192,7 +195,7 @@ fn attempt(case: &Case, library: &Library) -> Attempt {
     let whole = || -> Result<(Soak, Ended)> {
         let mut config = soak::config(case)?;
         config.library = Some(library.clone());
-        let session = Session::quietly(config, SCHEMA)?;
+        let session = Session::quietly(config, "forebay.swarm/1")?;
         let (found, _, ended) = soak::play(case, session, &Progress::hidden())?;
         Ok((found, ended))
     };
@@ -255,7 +258,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Makes the first failures simpler, and tells of all.
-fn shrink_all(args: &SwarmArgs, tried: Vec<Tried>, built: &[Built]) -> Vec<Failed> {
+fn shrink_all(swarm: &Swarm<'_>, tried: Vec<Tried>, built: &[Built]) -> Vec<Failed> {
     let failed = tried.into_iter().filter_map(|tried| {
         let (kind, seen) = tried.attempt.failure?;
         Some((tried.seed, tried.shape, tried.case, kind, seen))
@@ -263,16 +266,16 @@ fn shrink_all(args: &SwarmArgs, tried: Vec<Tried>, built: &[Built]) -> Vec<Faile
     let failed: Vec<_> = failed.collect();
     let progress = Progress::stage(&format!("{} failures: making them simpler", failed.len()));
     let stop = AtomicBool::new(false);
-    let mut all = spread(args.jobs(), 0..failed.len() as u64, &stop, |index| {
+    let mut all = spread(swarm.jobs, 0..failed.len() as u64, &stop, |index| {
         let (seed, shape, case, kind, seen) = &failed[index as usize];
         let Built { shape, library } = &built[*shape];
         let mut seen = seen.clone();
         let tries = if index < SHRUNK as u64 {
-            args.limit_shrink
+            swarm.limit_shrink
         } else {
             0
         };
-        let shrunk = shrink::shrink(case.clone(), tries, |case| {
+        let shrunk = shrink(case.clone(), tries, |case| {
             match attempt(case, library).failure {
                 Some((same, now)) if same == *kind => {
                     seen = now;
@@ -286,8 +289,8 @@ fn shrink_all(args: &SwarmArgs, tried: Vec<Tried>, built: &[Built]) -> Vec<Faile
             shape: shape.name,
             kind: *kind,
             seen,
-            command: case.command(),
-            shrunk: (tries > 0).then(|| shrunk.command()),
+            case: case.clone(),
+            shrunk: (tries > 0).then_some(shrunk),
         }
     });
     drop(progress);

@@ -7,11 +7,10 @@ use forebay_spec::streamer::window;
 use rand_pcg::Pcg64Mcg;
 
 use super::shapes::Shape;
-use crate::args::values::{self, StallSpec};
 use forebay_app::machine::{ChannelsSpec, RefreshSpec};
 
-use crate::args::Case;
-use crate::failure::{Exit, Failure, Result};
+use crate::inject::{self, StallSpec};
+use crate::soak::Case;
 use crate::workload::{below, random};
 
 /// Beats that a case may move, pauses included, so that thousands of seeds fit into an hour.
@@ -29,36 +28,25 @@ const PAUSES: [&str; 6] = ["0.01:200", "0.05:20", "0.2:50", "0.3:3", "0.5:50", "
 const SHORT_PAUSES: [&str; 2] = ["0.05:20", "0.3:3"];
 /// Faults that change nothing for the user.
 const HARMLESS: [&str; 3] = ["duplicate", "unknown-cid", "wrong-phase"];
-const REFRESH: [RefreshSpec; 4] = [
-    RefreshSpec::OnTime,
-    RefreshSpec::Random,
-    RefreshSpec::Late,
-    RefreshSpec::Never,
-];
 /// With and without "do not retry".
 const FAILING: [&str; 4] = ["fail=0x281", "fail=0x4281", "fail=0x280", "fail=0x4002"];
 
 /// Draws the case of a seed on one of these shapes; also the number of the shape.
-///
-/// # Errors
-/// Never, unless the grammar of the options has changed.
-pub fn draw(seed: u64, shapes: &[&Shape]) -> Result<(usize, Case)> {
+pub fn draw(seed: u64, shapes: &[&Shape]) -> (usize, Case) {
     let mut dice = Dice(random(seed, 0x5a44));
     let number = below(&mut dice.0, shapes.len() as u64) as usize;
     let shape = shapes[number];
-    let mut case = Case::of(&[]).map_err(odd)?;
-    case.machine.spec = shape.machine();
+    let mut case = Case {
+        machine: shape.machine(),
+        ..Case::default()
+    };
     case.machine.seed = seed;
     dice.machine(&mut case, shape);
     let silent = dice.faults(&mut case, shape);
     dice.pauses(&mut case, if silent { &SHORT_PAUSES } else { &PAUSES });
     dice.work(&mut case);
     dice.resets(&mut case);
-    Ok((number, case))
-}
-
-fn odd(error: impl std::fmt::Display) -> Failure {
-    Failure::new(Exit::Impossible, error.to_string(), "report this defect")
+    (number, case)
 }
 
 const fn channels(count: u32, interleave_bytes: Option<u64>) -> ChannelsSpec {
@@ -112,7 +100,7 @@ impl Dice {
         machine.queue_depth = depth.filter(|depth| (2..=shape.depth).contains(depth));
         if shape.memory == Memory::Dram {
             machine.dram = self.maybe(50, &["hbm2-1800"]).map(str::to_owned);
-            machine.refresh = self.maybe(60, &REFRESH);
+            machine.refresh = self.maybe(60, &RefreshSpec::ALL);
             machine.channels = Some(match shape.channels {
                 1 => channels(1, None),
                 _ => self.one(&[
@@ -158,7 +146,7 @@ impl Dice {
         let drive = below(&mut self.0, drives);
         let faults = faults.iter().map(|fault| format!("{drive}/{fault}"));
         case.trouble.fault = faults
-            .filter_map(|fault| values::fault(&fault).ok())
+            .filter_map(|fault| inject::fault(&fault).ok())
             .collect();
         if shape.memory == Memory::Dram && self.on(12) {
             // Where commands begin: rings that are idle start at their first unit.
@@ -167,7 +155,7 @@ impl Dice {
             let place = buffer + unit + self.between([0, 4 * 64 - 1]) * 64;
             let kind = self.one(&["read", "write"]);
             let end = place + self.between([1, 128]) * 64;
-            let fault = values::dram_fault(&format!("{kind}@{place}..{end}"));
+            let fault = inject::dram_fault(&format!("{kind}@{place}..{end}"));
             case.trouble.dram_fault = fault.into_iter().collect();
         }
         silent
@@ -190,15 +178,15 @@ impl Dice {
         let mut stalls: Vec<StallSpec> = Vec::new();
         let all = self.on(15);
         if self.on(75) {
-            for port in values::PORTS {
+            for port in inject::PORTS {
                 let (on, kind) = (self.on(40), self.one(kinds));
                 if on && (port != "all" || all) {
-                    stalls.extend(values::stall(&format!("{port}={kind}")).ok());
+                    stalls.extend(inject::stall(&format!("{port}={kind}")).ok());
                 }
             }
         }
         if stalls.is_empty() {
-            stalls.extend(values::stall("0").ok());
+            stalls.extend(inject::stall("0").ok());
         }
         case.trouble.stall = stalls;
     }
@@ -266,26 +254,13 @@ mod tests {
 
     fn cases(count: u64) -> impl Iterator<Item = Case> {
         let shapes: Vec<_> = shapes::ALL.iter().collect();
-        (0..count).map(move |seed| draw(seed, &shapes).expect("drawn").1)
-    }
-
-    #[test]
-    fn a_command_line_is_the_case() {
-        for case in cases(3_000) {
-            let again = Case::of(&case.words()).expect("a case");
-            assert_eq!(again.words(), case.words());
-            let (mut again, mut case) = (again, case);
-            // What the user gave is all that differs.
-            again.machine.given.clear();
-            case.machine.given.clear();
-            assert_eq!(again, case);
-        }
+        (0..count).map(move |seed| draw(seed, &shapes).1)
     }
 
     #[test]
     fn a_seed_is_one_case() {
         assert!(cases(50).eq(cases(50)));
-        let mut lines: Vec<_> = cases(500).map(|case| case.words()).collect();
+        let mut lines: Vec<_> = cases(500).map(|case| format!("{case:?}")).collect();
         lines.sort();
         lines.dedup();
         assert_eq!(lines.len(), 500);
@@ -319,7 +294,7 @@ mod tests {
             let on = cases(2_000).filter(is_on).count();
             assert!((20..1_980).contains(&on), "{name}: {on} of 2000");
         }
-        for port in values::PORTS {
+        for port in inject::PORTS {
             let pauses = |case: &Case| {
                 let all = case.trouble.stall.iter().map(ToString::to_string);
                 let mut named = all.filter(|text| match port {

@@ -7,6 +7,7 @@
 //! off, leaves each sector as it was or as it was to be. In the end the drives hold what the shadow
 //! has.
 
+mod case;
 mod judge;
 mod plan;
 mod shadow;
@@ -20,14 +21,13 @@ use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-use crate::args::{Case, values};
 use crate::failure::{Failure, Result};
 use crate::inject;
 use crate::progress::Progress;
-use crate::render;
 use crate::session::{Ended, Session};
 use crate::traffic::Traffic;
 use crate::workload::random;
+pub use case::{Case, Trouble, Work};
 use judge::Judge;
 use plan::{Planned, Planner};
 use shadow::Shadow;
@@ -46,8 +46,11 @@ const FIRST: usize = 8;
 pub struct Soak {
     /// Transactions that ended: good, refused, failed or aborted.
     pub transactions: u64,
+    /// Writes among them.
     pub writes: u64,
+    /// Reads among them.
     pub reads: u64,
+    /// Reads whose order was lifted.
     pub unordered_reads: u64,
     /// Transactions that had to be refused, and were with the right code.
     pub refused: u64,
@@ -61,7 +64,9 @@ pub struct Soak {
     pub recoveries: u64,
     /// Faults that the drives committed.
     pub faults: u64,
+    /// Bytes written.
     pub bytes_written: u64,
+    /// Bytes read.
     pub bytes_read: u64,
     /// Bytes read that the shadow has otherwise, or that are missing.
     pub differ_bytes: u64,
@@ -71,6 +76,7 @@ pub struct Soak {
     pub held_units: u64,
     /// Transactions that failed without a cause, or were not refused, or with a wrong code.
     pub wrong_answers: u64,
+    /// Simulated cycles, bring-up among them.
     pub cycles: u64,
     /// The first few transactions that went wrong.
     pub first_wrong: Vec<String>,
@@ -113,7 +119,7 @@ pub fn config(case: &Case) -> Result<Config> {
     if let Some(bytes) = trouble.mdts {
         inject::set_mdts(&mut config, bytes);
     }
-    config.stalls = values::stalls(&trouble.stall);
+    config.stalls = inject::stalls(&trouble.stall);
     inject::set_faults(&mut config, &trouble.fault, &trouble.dram_fault)?;
     config.driver.max_transfer = trouble.max_transfer;
     config.driver.timeout_cycles = trouble.timeout_cycles;
@@ -181,7 +187,7 @@ impl Soaker {
         if area < 2 * work.largest.next_multiple_of(whole) {
             return Err(Failure::input(
                 "--area",
-                render::bytes(area),
+                format_args!("{area} bytes"),
                 "it must hold at least two of the greatest transactions, with parity two rows",
                 "choose a smaller --largest, a greater --area or a larger drive",
             ));

@@ -10,7 +10,9 @@ use forebay_app::MachineSpec;
 /// What is built in. Drives, queue depth and parity may be less at run time.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Shape {
+    /// Its name.
     pub name: &'static str,
+    /// Where the payload is.
     pub memory: Memory,
     /// Most drives.
     pub drives: u8,

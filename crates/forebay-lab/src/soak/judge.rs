@@ -6,8 +6,9 @@ use forebay_model::{FaultAction, FaultPlan};
 use forebay_spec::nvme::Status;
 use forebay_spec::streamer::UserError;
 
+use super::case::Trouble;
 use super::plan::Planned;
-use crate::args::{Trouble, values};
+use crate::inject;
 
 /// What may go wrong, and where.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl Judge {
         Self {
             layout,
             drives: drives
-                .map(|drive| values::faults(&trouble.fault, drive))
+                .map(|drive| inject::faults(&trouble.fault, drive))
                 .collect(),
             retry_limit: trouble.retry_limit,
             memory: !trouble.dram_fault.is_empty(),
@@ -104,15 +105,18 @@ fn falls_silent(plan: &FaultPlan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Case;
     use forebay_cosim::Direction;
     use forebay_driver::ArrayOptions;
 
-    fn judge(drives: u8, options: &str) -> Judge {
-        let words: Vec<_> = options.split_whitespace().map(str::to_owned).collect();
-        let case = Case::of(&words).expect("a case");
+    /// Of these faults, with three retries.
+    fn judge(drives: u8, faults: &[&str]) -> Judge {
+        let faults = faults.iter().map(|text| inject::fault(text));
+        let trouble = Trouble {
+            fault: faults.collect::<Result<_, _>>().expect("faults"),
+            ..Trouble::default()
+        };
         let layout = Layout::new(ArrayOptions::striped(drives, 4096)).expect("a layout");
-        Judge::new(&case.trouble, layout)
+        Judge::new(&trouble, layout)
     }
 
     fn read(address: u64) -> Planned {
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_failure_has_its_cause_on_its_own_drive() {
-        let judge = judge(2, "--fault 1/fail=0x4281@read --fault 0/drop@nth=3");
+        let judge = judge(2, &["1/fail=0x4281@read", "0/drop@nth=3"]);
         let status = UserError::from_status(Status::UNRECOVERED_READ_ERROR).expect("an error");
         assert!(judge.explains(status, &read(4096)));
         assert!(!judge.explains(status, &read(8192)), "the other drive");
@@ -150,18 +154,16 @@ mod tests {
     #[test]
     fn what_is_tried_again_fails_only_with_faults_enough() {
         let status = UserError::from_status(Status::UNRECOVERED_READ_ERROR).expect("an error");
-        let explains = |options| judge(1, options).explains(status, &read(0));
-        assert!(!explains("--fault fail=0x281@read:3 --retry-limit 3"));
-        assert!(explains("--fault fail=0x281@read:4 --retry-limit 3"));
-        assert!(explains("--fault fail=0x4281@read --retry-limit 3"));
-        assert!(explains(
-            "--fault fail=0x281@read --fault fail=0x280@read:3 --retry-limit 3"
-        ));
-        assert!(explains(
-            "--fault fail=0x281@read --dram-fault read@0..64 --retry-limit 3"
-        ));
-        assert!(!explains("--fault fail=0x4280@read"), "another status");
-        assert!(!explains("--fault duplicate@read:100"));
-        assert!(judge(1, "--fault duplicate@read").counts());
+        let explains = |faults| judge(1, faults).explains(status, &read(0));
+        assert!(!explains(&["fail=0x281@read:3"]));
+        assert!(explains(&["fail=0x281@read:4"]));
+        assert!(explains(&["fail=0x4281@read"]));
+        assert!(explains(&["fail=0x281@read", "fail=0x280@read:3"]));
+        let mut with_memory = judge(1, &["fail=0x281@read"]);
+        with_memory.memory = true;
+        assert!(with_memory.explains(status, &read(0)));
+        assert!(!explains(&["fail=0x4280@read"]), "another status");
+        assert!(!explains(&["duplicate@read:100"]));
+        assert!(judge(1, &["duplicate@read"]).counts());
     }
 }
