@@ -2,6 +2,7 @@
 //! Options of `forebay plan`.
 
 use clap::Args;
+use forebay_lab::plan::PlanSpec;
 use forebay_model::Time;
 use forebay_pipeline::Memory;
 
@@ -54,4 +55,25 @@ pub struct PlanArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+impl PlanArgs {
+    /// What is to be planned.
+    pub fn spec(&self) -> PlanSpec {
+        PlanSpec {
+            rate: self.rate,
+            burst: self.burst,
+            every: self.every,
+            total: self.total,
+            drives: self.drives,
+            memory: self.memory,
+            fifo: self.fifo,
+            wire: self.wire,
+            mtu: self.mtu,
+            profile: self.profile.clone(),
+            no_verify: self.no_verify,
+            verify_bytes: self.verify_bytes,
+            seed: self.seed,
+        }
+    }
 }

@@ -7,7 +7,6 @@ use forebay_pipeline::Memory;
 use serde::Serialize;
 
 use crate::failure::{Failure, Result};
-use crate::render;
 use crate::session::{Ended, Session};
 use forebay_app::MachineSpec;
 
@@ -96,10 +95,7 @@ impl Trial<'_> {
         session
             .system
             .submit_write(Write::pattern(0, bytes, self.seed));
-        match session.run(
-            &format!("{} from a source that cannot wait", render::bytes(bytes)),
-            bytes,
-        ) {
+        match session.run("a source that cannot wait", bytes) {
             Ended::Done => {}
             Ended::Interrupted => return Err(Failure::interrupted()),
             Ended::Failed(failure) => return Err(failure),

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay plan`: which buffer and how many drives a recording needs, and what limits it.
+//! Which buffer and how many drives a recording needs, and what limits it.
 
 mod answer;
 mod stages;
 mod state;
 mod verify;
 
-use forebay_model::{DramProfile, Profile};
+use forebay_model::{DramProfile, Profile, Time};
 use forebay_pipeline::Memory;
 use serde::Serialize;
 
-use crate::args::PlanArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::render::{self, Grid, Page};
-use crate::report;
-use answer::{Buffer, Source, Waiting};
-use stages::Stage;
+use answer::Buffer;
 use state::State;
-use verify::{Trial, Verification};
+use verify::Trial;
+
+pub use answer::{Source, Waiting};
+pub use stages::Stage;
+pub use verify::Verification;
 
 /// Most drives that are planned with.
 const DRIVES: u64 = 8;
@@ -32,52 +32,88 @@ const CHUNK: u64 = 64 << 10;
 /// The on-board memory that a plan counts on.
 const DRAM: &str = "ddr4-2400";
 
+/// What is to be recorded, and with what.
+#[derive(Clone, Debug)]
+pub struct PlanSpec {
+    /// Bytes a second that the source gives while it gives anything.
+    pub rate: u64,
+    /// Bytes of a burst; none: without end.
+    pub burst: Option<u64>,
+    /// From the beginning of a burst to that of the next.
+    pub every: Option<Time>,
+    /// Bytes in all: decides whether the drive's cache gets full; none: more than that.
+    pub total: Option<u64>,
+    /// Drives, 1 to 8; none: as few as suffice.
+    pub drives: Option<u64>,
+    /// Where the payload is; none: in the smallest memory that suffices.
+    pub memory: Option<Memory>,
+    /// Bytes of a FIFO between source and streamer; none: what is needed.
+    pub fifo: Option<u64>,
+    /// The network in front, in 10^9 bits a second; 0: none.
+    pub wire: u64,
+    /// Its frames carry so many bytes, 46 to 65,535.
+    pub mtu: u64,
+    /// Profile of drive and fabric by name, or a TOML file.
+    pub profile: String,
+    /// Calculate only.
+    pub no_verify: bool,
+    /// Simulate at most so many bytes.
+    pub verify_bytes: u64,
+    /// Decides everything that is random.
+    pub seed: u64,
+}
+
 /// What comes of it.
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
-    command_line: Vec<String>,
-    simulated: bool,
-    seed: u64,
-    profile: String,
-    source: Source,
+#[derive(Debug, Serialize)]
+pub struct Found {
+    /// The profile's name.
+    pub profile: String,
+    /// The source.
+    pub source: Source,
     /// Whether it can be recorded without loss, by arithmetic.
-    possible: bool,
-    plan: Plan,
-    verification: Option<Verification>,
-    notes: Vec<String>,
+    pub possible: bool,
+    /// The plan.
+    pub plan: Plan,
+    /// What a simulation said; none where it was left out.
+    pub verification: Option<Verification>,
+    /// What else is to be known.
+    pub notes: Vec<String>,
 }
 
 /// The answer.
-#[derive(Clone, Serialize)]
-struct Plan {
-    drives: u64,
-    memory: Memory,
-    memory_bytes: u64,
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Number of drives.
+    pub drives: u64,
+    /// Where the payload is.
+    pub memory: Memory,
+    /// What writes may hold of it.
+    pub memory_bytes: u64,
     /// Most bytes that wait, and where.
-    waiting: Waiting,
-    fifo_bytes: u64,
+    pub waiting: Waiting,
+    /// Bytes of the FIFO before the streamer.
+    pub fifo_bytes: u64,
     /// What is stored in the long run, bytes per second.
-    sustained_bytes_per_second: f64,
+    pub sustained_bytes_per_second: f64,
     /// The part that limits.
-    bottleneck: String,
+    pub bottleneck: String,
     /// The state that the drives get into.
-    state: String,
-    stages: Vec<Stage>,
+    pub state: String,
+    /// What each part carries.
+    pub stages: Vec<Stage>,
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// Where the profile is bad, a drive or the RTL fails, or the report cannot be written.
-pub fn run(args: &PlanArgs) -> Result<Exit> {
-    let profile = Profile::load(&args.profile)?;
-    let burst = args.burst.zip(args.every);
-    let source = Source::new(args.rate, burst);
-    check(args, &source)?;
+/// Where the profile is bad, or a drive or the RTL fails.
+pub fn run(spec: &PlanSpec) -> Result<Found> {
+    let profile = Profile::load(&spec.profile)?;
+    let burst = spec.burst.zip(spec.every);
+    let source = Source::new(spec.rate, burst);
+    check(spec, &source)?;
     let mut notes = Vec::new();
-    let (plan, state) = best(args, &profile, &source)?;
+    let (plan, state) = best(spec, &profile, &source)?;
     let possible = plan.sustained_bytes_per_second >= source.mean_bytes_per_second;
     let mut verification = None;
     if !possible {
@@ -86,16 +122,16 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
             source.mean_bytes_per_second / 1e9,
             plan.sustained_bytes_per_second / 1e9
         ));
-    } else if !args.no_verify {
+    } else if !spec.no_verify {
         let trial = Trial {
             profile: &state.profile,
             memory: plan.memory,
             drives: plan.drives,
-            rate: args.rate,
+            rate: spec.rate,
             burst,
             fifo: plan.fifo_bytes,
-            most: args.verify_bytes,
-            seed: args.seed,
+            most: spec.verify_bytes,
+            seed: spec.seed,
         };
         verification = trial.run()?;
         if verification.is_none() {
@@ -107,32 +143,19 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
             notes.push("pauses are counted by arithmetic; the simulation leaves them out".into());
         }
     }
-    let report = Report {
-        schema: "forebay.plan/1",
-        version: env!("CARGO_PKG_VERSION"),
-        command_line: report::command_line(),
-        simulated: true,
-        seed: args.seed,
+    Ok(Found {
         profile: profile.name.clone(),
         source,
         possible,
         plan,
         verification,
         notes,
-    };
-    if !report::emit(&report, args.report.json.as_deref())? {
-        show(&report);
-    }
-    Ok(if report.holds() {
-        Exit::Good
-    } else {
-        Exit::BadResult
     })
 }
 
-impl Report {
+impl Found {
     /// Possible, and nothing was lost where it was simulated.
-    fn holds(&self) -> bool {
+    pub fn holds(&self) -> bool {
         let lost = self
             .verification
             .as_ref()
@@ -142,8 +165,8 @@ impl Report {
 }
 
 /// Refuses what cannot be meant.
-fn check(args: &PlanArgs, source: &Source) -> Result<()> {
-    if let Some(wire) = stages::wire(args.wire, args.mtu)
+fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
+    if let Some(wire) = stages::wire(spec.wire, spec.mtu)
         && source.bytes_per_second > wire.bytes_per_second
     {
         return Err(Failure::input(
@@ -157,7 +180,7 @@ fn check(args: &PlanArgs, source: &Source) -> Result<()> {
             "lower it, name a faster --wire, or --wire 0 for a source on the board",
         ));
     }
-    if let (Some(0), _) = (args.every, args.burst) {
+    if let (Some(0), _) = (spec.every, spec.burst) {
         return Err(Failure::input(
             "--every",
             "0",
@@ -170,9 +193,9 @@ fn check(args: &PlanArgs, source: &Source) -> Result<()> {
 
 /// The plan with the fewest drives and the smallest memory that suffices; else the one that stores
 /// most.
-fn best(args: &PlanArgs, profile: &Profile, source: &Source) -> Result<(Plan, State)> {
-    let drives = args.drives.map_or(1..=DRIVES, |drives| drives..=drives);
-    let memories = match &args.memory {
+fn best(spec: &PlanSpec, profile: &Profile, source: &Source) -> Result<(Plan, State)> {
+    let drives = spec.drives.map_or(1..=DRIVES, |drives| drives..=drives);
+    let memories = match &spec.memory {
         Some(memory) => std::slice::from_ref(memory),
         None => &Memory::ALL,
     };
@@ -180,11 +203,11 @@ fn best(args: &PlanArgs, profile: &Profile, source: &Source) -> Result<(Plan, St
     for drives in drives {
         let share = |bytes: u64| bytes / drives;
         let mean = source.mean_bytes_per_second / drives as f64;
-        let state = state::worst(profile, args.total.map(share), mean);
-        let one = stages::measured(&state.profile, args.seed)?;
+        let state = state::worst(profile, spec.total.map(share), mean);
+        let one = stages::measured(&state.profile, spec.seed)?;
         let mut fitting: Option<Plan> = None;
         for &memory in memories {
-            let plan = planned(args, source, (drives, one), &state, memory)?;
+            let plan = planned(spec, source, (drives, one), &state, memory)?;
             let better = most.as_ref().is_none_or(|(most, _)| {
                 plan.sustained_bytes_per_second > most.sustained_bytes_per_second
             });
@@ -220,14 +243,14 @@ fn best(args: &PlanArgs, profile: &Profile, source: &Source) -> Result<(Plan, St
 }
 
 fn planned(
-    args: &PlanArgs,
+    spec: &PlanSpec,
     source: &Source,
     (drives, one): (u64, f64),
     state: &State,
     memory: Memory,
 ) -> Result<Plan> {
     let fabric = &state.profile.fabric;
-    let mut all: Vec<Stage> = stages::wire(args.wire, args.mtu).into_iter().collect();
+    let mut all: Vec<Stage> = stages::wire(spec.wire, spec.mtu).into_iter().collect();
     all.push(stages::datapath());
     // A command's pages are free when all of it has been stored; of several drives it has a chunk.
     let held = if drives == 1 { COMMAND } else { drives * CHUNK };
@@ -257,7 +280,7 @@ fn planned(
         memory,
         memory_bytes: buffer.bytes,
         waiting,
-        fifo_bytes: args
+        fifo_bytes: spec
             .fifo
             .unwrap_or_else(|| answer::fifo(waiting.before_streamer_bytes)),
         sustained_bytes_per_second: answer::sustained(serves, state.pauses),
@@ -265,106 +288,4 @@ fn planned(
         state: state.says.clone(),
         stages: all,
     })
-}
-
-fn show(report: &Report) {
-    let Report { source, plan, .. } = report;
-    let rate = |rate: f64| format!("{:.2} GB/s", rate / 1e9);
-    let mut page = Page::new("Forebay plan");
-    let bursts = match (source.burst_bytes, source.every_seconds) {
-        (Some(bytes), Some(seconds)) => format!(
-            ", {} every {}, {} on average",
-            render::bytes(bytes),
-            render::seconds(seconds),
-            rate(source.mean_bytes_per_second)
-        ),
-        _ => ", without end".to_owned(),
-    };
-    page.field(
-        "source",
-        format_args!("{}{bursts}", rate(source.bytes_per_second)),
-    );
-    page.field("profile", &report.profile);
-    page.heading("What each part carries");
-    let mut grid = Grid::new(&["part", ">GB/s", "", "because"]);
-    for stage in &plan.stages {
-        let share = source.mean_bytes_per_second / stage.bytes_per_second;
-        grid.row([
-            stage.name.clone(),
-            render::rate(if stage.bytes_per_second.is_finite() {
-                stage.bytes_per_second / 1e9
-            } else {
-                0.0
-            }),
-            render::bar(share, 16),
-            stage.because.clone(),
-        ]);
-    }
-    page.grid(grid);
-    page.heading("The plan");
-    page.field("drives", plan.drives);
-    page.field(
-        "memory",
-        format_args!(
-            "{}, {} for writes",
-            plan.memory.name(),
-            render::bytes(plan.memory_bytes)
-        ),
-    );
-    page.field(
-        "waiting",
-        format_args!("{} at most", render::bytes(plan.waiting.bytes)),
-    );
-    page.field(
-        "FIFO",
-        format_args!("{} before the streamer", render::bytes(plan.fifo_bytes)),
-    );
-    page.field(
-        "stores",
-        format_args!("{} in the long run", rate(plan.sustained_bytes_per_second)),
-    );
-    page.field("limited by", &plan.bottleneck);
-    if let Some(found) = &report.verification {
-        page.heading("Simulated, with a source that cannot wait");
-        page.field(
-            "moved",
-            format_args!(
-                "{}, {} stored",
-                render::bytes(found.bytes),
-                rate(found.stored_bytes_per_second)
-            ),
-        );
-        page.field(
-            "FIFO",
-            format_args!(
-                "{} of {} at most",
-                render::bytes(found.most_bytes),
-                render::bytes(found.fifo_bytes)
-            ),
-        );
-        page.field(
-            "lost",
-            format_args!("{} bytes", render::count(found.lost_bytes)),
-        );
-        let half = if found.half_loses {
-            "would lose some"
-        } else {
-            "would do, too, in this simulation"
-        };
-        page.field("half of it", half);
-    }
-    for note in &report.notes {
-        page.line(format_args!("  · {note}"));
-    }
-    let sentence = match (report.possible, &report.verification) {
-        (false, _) => format!(
-            "not possible with {} drives: {} limits",
-            plan.drives, plan.bottleneck
-        ),
-        (true, None) => "possible, by arithmetic alone".to_owned(),
-        (true, Some(found)) if found.lost_bytes == 0 => "no byte is lost".to_owned(),
-        (true, Some(_)) => "bytes are lost: the FIFO is too small".to_owned(),
-    };
-    page.verdict(report.holds(), sentence);
-    page.print();
 }
