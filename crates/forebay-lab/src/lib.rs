@@ -2,7 +2,9 @@
 //! Experiments on simulated machines. Each is a function from a plain description to a plain result;
 //! a program shows it.
 
+pub mod measure;
 pub mod plan;
+pub mod qualify;
 pub mod soak;
 pub mod swarm;
 

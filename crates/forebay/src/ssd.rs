@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay ssd`: from a drive of this machine to a profile that behaves like it.
 
-pub mod fio;
-mod fit;
-mod jobs;
-mod target;
-mod write;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use forebay_model::Profile;
+use forebay_lab::measure::{Row, worst};
+use forebay_lab::qualify::{self, Target};
 use serde::Serialize;
 
 use crate::args::{QualifyArgs, SsdCommand};
 use crate::failure::{Exit, Failure, Result};
-use crate::measure::{self, Row};
+use crate::measure;
 use crate::render::Page;
 use crate::report;
-use target::Target;
 
-/// What fio does not tell is as in this profile; above its link's rate, as in the second.
-const BASES: [&str; 2] = ["990pro-2tb", "gen5-2tb"];
-/// Rate in bytes per second that the first can carry.
-const GEN4: f64 = 6.9e9;
 /// A model that is further off, in percent, is said so.
 const NEAR_PERCENT: f64 = 25.0;
 /// The longest report that is read from a file.
@@ -40,21 +30,21 @@ struct Report<'a> {
     wrote: bool,
     curve_percent: f64,
     worst_percent: f64,
-    rows: Vec<Row>,
+    rows: &'a [Row],
 }
 
 /// Runs a command on drives.
 ///
 /// # Errors
-/// As [`qualify`].
+/// Where the drive cannot be measured, or a file not be written.
 pub fn run(command: &SsdCommand) -> Result<Exit> {
     match command {
-        SsdCommand::Qualify(args) => qualify(args),
+        SsdCommand::Qualify(args) => qualify_drive(args),
     }
 }
 
 /// Measures a drive, writes its profile, and shows how well the model follows.
-fn qualify(args: &QualifyArgs) -> Result<Exit> {
+fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
     let out = args.out.clone();
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.toml", args.name)));
     if out.exists() {
@@ -67,8 +57,9 @@ fn qualify(args: &QualifyArgs) -> Result<Exit> {
     }
     let (text, target) = match (&args.from, &args.target) {
         (None, Some(path)) => {
-            let target = Target::of(args, path)?;
-            (jobs::run(args, &target)?, Some(target))
+            let spec = args.spec();
+            let target = Target::of(&spec, path)?;
+            (qualify::run_fio(&spec, &target)?, Some(target))
         }
         (Some(path), _) => (stored(path)?, None),
         (None, None) => {
@@ -83,44 +74,23 @@ fn qualify(args: &QualifyArgs) -> Result<Exit> {
     if let Some(path) = &args.keep {
         create(path, &text)?;
     }
-    let seen = fio::read(&text).map_err(|error| {
-        let remedy = "run fio by `forebay ssd qualify`, and give --from what --keep stored";
-        Failure::new(Exit::BadInput, error.to_string(), remedy)
-    })?;
-    let fastest = seen
-        .observations
-        .iter()
-        .fold(0.0, |most: f64, seen| most.max(seen.rate));
-    let base = Profile::builtin(BASES[usize::from(fastest > GEN4)])?;
-    let fitted = fit::fit(&seen, &base, args.seed)?;
-    let drive = write::Drive {
-        name: &args.name,
-        model: target.as_ref().map_or("a drive", |target| &target.model),
-        bytes: args
-            .capacity
-            .or(target.as_ref().map(|target| target.bytes))
-            .unwrap_or(1_000_000_000_000),
-        block_shift: target.as_ref().map_or(9, |target| target.block_shift),
-    };
-    let toml = write::toml(&drive, &seen, &fitted, &base);
-    // As anybody will read it: what cannot be is refused before it is written.
-    let profile = Profile::from_toml(&args.name, &toml)?;
-    let rows = measure::rows(&profile, args.seed)?;
-    create(&out, &toml)?;
+    let found = qualify::fit_profile(&args.name, &text, target.as_ref(), args.capacity, args.seed)?;
+    create(&out, &found.toml)?;
     let report = Report {
         schema: "forebay.qualify/1",
         version: env!("CARGO_PKG_VERSION"),
         profile: &out,
-        fio: &seen.version,
-        wrote: fitted.write.is_some(),
-        curve_percent: (fitted.curve_percent * 100.0).round() / 100.0,
-        worst_percent: measure::worst(&rows),
-        rows,
+        fio: &found.fio,
+        wrote: found.wrote,
+        curve_percent: (found.curve_percent * 100.0).round() / 100.0,
+        worst_percent: worst(&found.rows),
+        rows: &found.rows,
     };
     if !report::emit(&report, args.report.json.as_deref())? {
-        let mut page = Page::of_hardware(&format!("{}, measured and as a model", drive.model));
-        measure::table(&mut page, &report.rows);
-        if fitted.write.is_none() {
+        let model = target.as_ref().map_or("a drive", |target| &target.model);
+        let mut page = Page::of_hardware(&format!("{model}, measured and as a model"));
+        measure::table(&mut page, report.rows);
+        if !found.wrote {
             page.line(
                 "\n  Writes were not measured: --write does so, and overwrites what is there.",
             );

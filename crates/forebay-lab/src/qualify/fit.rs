@@ -324,11 +324,11 @@ fn cache(parts: &[&Observation]) -> (f64, Option<(u64, u64)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssd::fio::Job;
+    use crate::qualify::fio::Job;
 
     /// What fio would report of a drive that is the model of a profile.
     fn measured(profile: &Profile, write: bool) -> Report {
-        let observations = crate::ssd::jobs::jobs(write).into_iter().map(|job| {
+        let observations = crate::qualify::jobs::jobs(write).into_iter().map(|job| {
             let load = job.measurement();
             let run = measure::run(profile, &load, Design::HOST, 5, Arc::default()).expect("runs");
             let at = |share| run.latency_at(share) as f64 / NANOSECOND as f64;
@@ -355,13 +355,13 @@ mod tests {
         let report = measured(&drive, true);
         let fit = fit(&report, &drive, 1).expect("fits");
         assert!(fit.curve_percent < 6.0, "{fit:?}");
-        let about = crate::ssd::write::Drive {
+        let about = crate::qualify::write::Drive {
             name: "again",
             model: "a model",
             bytes: 1 << 40,
             block_shift: 9,
         };
-        let text = crate::ssd::write::toml(&about, &report, &fit, &drive);
+        let text = crate::qualify::write::toml(&about, &report, &fit, &drive);
         let again = Profile::from_toml("again", &text).expect("a profile");
         let rows = crate::measure::rows(&again, 1).expect("runs");
         let worst = crate::measure::worst(&rows);

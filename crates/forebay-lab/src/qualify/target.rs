@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use forebay_vfio::Sysfs;
 use forebay_vfio::usage::{self, Claim};
 
-use crate::args::QualifyArgs;
+use super::QualifySpec;
 use crate::failure::{Exit, Failure, Result};
 
 /// The least that is worth measuring.
@@ -35,7 +35,7 @@ impl Target {
     ///
     /// # Errors
     /// Where it is neither file nor block device, too small, or in use and not told so twice.
-    pub fn of(args: &QualifyArgs, path: &Path) -> Result<Self> {
+    pub fn of(spec: &QualifySpec, path: &Path) -> Result<Self> {
         let fails = |source| Failure::file("looking at", path, source);
         // A link is followed, so that what is checked is what fio opens.
         let path = &path.canonicalize().map_err(fails)?;
@@ -49,7 +49,7 @@ impl Target {
                 _claim: None,
             }
         } else if about.file_type().is_block_device() {
-            Self::device(args, path, about.st_rdev())?
+            Self::device(spec, path, about.st_rdev())?
         } else {
             return Err(Failure::input(
                 "DEVICE|FILE",
@@ -69,7 +69,7 @@ impl Target {
         Ok(target)
     }
 
-    fn device(args: &QualifyArgs, path: &Path, number: u64) -> Result<Self> {
+    fn device(spec: &QualifySpec, path: &Path, number: u64) -> Result<Self> {
         let sysfs = Sysfs::default();
         let (major, minor) = split(number);
         let Some(name) = usage::block_name(&sysfs, major, minor) else {
@@ -83,7 +83,7 @@ impl Target {
             ));
         };
         let uses = usage::block_uses(&sysfs, &name)?;
-        let told_twice = args.even_in_use && args.i_mean_it;
+        let told_twice = spec.even_in_use && spec.i_mean_it;
         if !uses.is_empty() && !told_twice {
             return Err(Failure::new(
                 Exit::BadInput,

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use forebay_model::profile::{LoadAccess, LoadDirection};
 
+use super::QualifySpec;
 use super::fio::Job;
 use super::target::Target;
-use crate::args::QualifyArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -57,9 +57,9 @@ pub fn jobs(write: bool) -> Vec<Job> {
 ///
 /// # Errors
 /// Where there is no fio, it fails or takes too long, or the user stops.
-pub fn run(args: &QualifyArgs, target: &Target) -> Result<String> {
-    let jobs = jobs(args.write);
-    let area = args.area.unwrap_or(target.bytes).min(target.bytes) >> 20 << 20;
+pub fn run(spec: &QualifySpec, target: &Target) -> Result<String> {
+    let jobs = jobs(spec.write);
+    let area = spec.area.unwrap_or(target.bytes).min(target.bytes) >> 20 << 20;
     if area < 16 << 20 {
         let remedy = "give at least 16MiB, or leave it out";
         return Err(Failure::input(
@@ -73,7 +73,7 @@ pub fn run(args: &QualifyArgs, target: &Target) -> Result<String> {
     let errors = tempfile::tempfile().map_err(|error| unable("a temporary file", &error))?;
     let mut command = Command::new("fio");
     command
-        .args(lines(args, &target.path, area, &jobs))
+        .args(lines(spec, &target.path, area, &jobs))
         .stdin(Stdio::null())
         .stdout(output.try_clone().map_err(|error| unable("fio", &error))?)
         .stderr(errors.try_clone().map_err(|error| unable("fio", &error))?);
@@ -85,7 +85,7 @@ pub fn run(args: &QualifyArgs, target: &Target) -> Result<String> {
         ),
         _ => unable("fio", &error),
     })?;
-    let seconds = GRACE.0 + jobs.len() as u64 * (u64::from(args.seconds) + GRACE.1);
+    let seconds = GRACE.0 + jobs.len() as u64 * (u64::from(spec.seconds) + GRACE.1);
     let progress = Progress::stage("measuring with fio");
     let good = wait(child, Duration::from_secs(seconds))?;
     drop(progress);
@@ -103,16 +103,16 @@ pub fn run(args: &QualifyArgs, target: &Target) -> Result<String> {
 }
 
 /// fio's arguments.
-fn lines(args: &QualifyArgs, path: &Path, area: u64, jobs: &[Job]) -> Vec<String> {
+fn lines(spec: &QualifySpec, path: &Path, area: u64, jobs: &[Job]) -> Vec<String> {
     // A colon would begin the next file name (fio(1), filename).
     let path = path.display().to_string().replace('\\', "\\\\");
     let path = path.replace(':', "\\:");
     let mut lines = vec![
         "--output-format=json".into(),
         "--ioengine=libaio".into(),
-        format!("--direct={}", u8::from(!args.buffered)),
+        format!("--direct={}", u8::from(!spec.buffered)),
         format!("--filename={path}"),
-        format!("--runtime={}", args.seconds),
+        format!("--runtime={}", spec.seconds),
         "--lat_percentiles=1".into(),
         "--clat_percentiles=0".into(),
         "--percentile_list=50:99:99.9".into(),
@@ -120,7 +120,7 @@ fn lines(args: &QualifyArgs, path: &Path, area: u64, jobs: &[Job]) -> Vec<String
         "--norandommap=1".into(),
         "--allow_file_create=0".into(),
     ];
-    if !args.write {
+    if !spec.write {
         lines.push("--readonly".into());
     }
     let part = (area / u64::from(PARTS)) >> 20 << 20;
@@ -137,8 +137,8 @@ fn lines(args: &QualifyArgs, path: &Path, area: u64, jobs: &[Job]) -> Vec<String
             false => (0, area),
         };
         let most = match in_parts {
-            true => args.bytes.min(part),
-            false => args.bytes,
+            true => spec.bytes.min(part),
+            false => spec.bytes,
         };
         lines.extend([
             format!("--name={}", job.name()),
