@@ -2,6 +2,7 @@
 //! Finding the checkout: the folder that holds `rtl/`.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Exit, Failure, Result};
@@ -59,4 +60,22 @@ pub fn short(path: &Path) -> String {
         .unwrap_or(path)
         .display()
         .to_string()
+}
+
+/// The environment's Python, or the system's.
+pub fn python(root: &Path) -> PathBuf {
+    let ours = root.join(".venv/bin/python");
+    if ours.is_file() {
+        ours
+    } else {
+        "python3".into()
+    }
+}
+
+/// Where Python finds the project, before what the user has.
+pub fn python_path(root: &Path) -> OsString {
+    let ours = root.join("python");
+    let others = env::var_os("PYTHONPATH").unwrap_or_default();
+    let paths = std::iter::once(ours.clone()).chain(env::split_paths(&others));
+    env::join_paths(paths).unwrap_or(ours.into_os_string())
 }

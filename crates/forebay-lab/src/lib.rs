@@ -5,7 +5,8 @@
 pub mod measure;
 pub mod plan;
 pub mod qualify;
+pub mod repro;
 pub mod soak;
 pub mod swarm;
 
-use forebay_app::{failure, inject, interrupt, progress, session, traffic, workload};
+use forebay_app::{failure, home, inject, interrupt, progress, report, session, traffic, workload};

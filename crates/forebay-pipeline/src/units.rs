@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quantities as people write them, in files and on the command line: bytes, rates, times.
+//! Quantities as people write and read them, in files and on the command line: bytes, rates, times.
 
 use forebay_model::{MICROSECOND, MILLISECOND, NANOSECOND, SECOND, Time};
 
@@ -118,6 +118,30 @@ pub fn link(text: &str) -> Read<u64> {
         }
         _ => Err(bad()),
     }
+}
+
+/// Bytes with a binary unit: `8.0 MiB`, `512 B`.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match UNITS.iter().find(|(_, shift)| count >= 1 << shift) {
+        Some((unit, shift)) => format!("{:.1} {unit}", count as f64 / (1u64 << shift) as f64),
+        None => format!("{count} B"),
+    }
+}
+
+/// A count with its thousands set apart: `16,777,216`.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]

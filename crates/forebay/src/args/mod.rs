@@ -31,7 +31,7 @@ pub use pipeline::{
 };
 pub use plan::PlanArgs;
 pub use record::RecordArgs;
-pub use repro::{ReproArgs, What};
+pub use repro::ReproArgs;
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use soak::{SoakArgs, command_of};

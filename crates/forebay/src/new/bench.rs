@@ -9,8 +9,8 @@ use forebay_pipeline::{Element, Paths, lint};
 use crate::args::PeTestArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
+use crate::home::{python, python_path};
 use crate::render::Page;
-use crate::resources::{python, python_path};
 
 /// Checks the manifests of a folder, lints their RTL, runs the test benches in `tb`.
 ///

@@ -4,7 +4,6 @@
 use serde::Serialize;
 
 use super::published::Bound;
-use crate::render::{self, Grid, Page};
 use crate::traffic::Traffic;
 
 /// A figure.
@@ -230,54 +229,6 @@ impl Figure {
         });
         let headers = headers.into_iter().map(str::to_owned).collect();
         (headers, rows.collect())
-    }
-
-    /// Shows it on a terminal.
-    pub fn show(&self, page: &mut Page) {
-        let unit = match self.unit.as_str() {
-            "" => String::new(),
-            unit => format!(", {unit}"),
-        };
-        page.heading(&format!("{}{unit}", self.title));
-        page.field("published", format_args!("{}, {}", self.paper, self.place));
-        page.field("model", &self.model_is);
-        let (headers, rows) = self.cells();
-        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let mut grid = Grid::new(&headers);
-        for row in rows {
-            grid.row(row);
-        }
-        page.grid(grid);
-        for sensitivity in &self.sensitivities {
-            page.line(format_args!(
-                "  {} ± 10 %: {} {:+.1} / {:+.1} %",
-                sensitivity.field,
-                sensitivity.row,
-                sensitivity.smaller_percent,
-                sensitivity.greater_percent
-            ));
-        }
-        for note in self
-            .notes
-            .iter()
-            .chain(self.rows.iter().filter_map(|row| row.note.as_ref()))
-        {
-            page.line(format_args!("  · {note}"));
-        }
-        let good = self.is_good();
-        let checked = self.rows.iter().filter(|row| row.agrees.is_some()).count();
-        let (worst, within) = (self.worst_percent, self.within_percent);
-        let sentence = match (checked, good) {
-            (0, _) => "nothing here is checked".to_owned(),
-            (_, true) if worst == 0.0 => format!("{checked} numbers are as they must be"),
-            (_, false) if worst == 0.0 => "not all numbers are as they must be".to_owned(),
-            (_, true) => format!(
-                "{} numbers agree, the worst is off by {worst:.1} %, {within} % are allowed",
-                render::count(checked as u64)
-            ),
-            (_, false) => format!("off by {worst:.1} %, {within} % are allowed, or ours is slower"),
-        };
-        page.verdict(good, sentence);
     }
 }
 

@@ -11,7 +11,7 @@ use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Intelliprop, Mle, word};
 use super::runs::{Rtl, Runs, in_a_row, way};
 use crate::failure::Result;
-use crate::render;
+use forebay_pipeline::units;
 
 /// A rate is steady when twice as many commands change it by less than so many percent.
 const STEADY: f64 = 1.0;
@@ -110,7 +110,7 @@ pub fn intelliprop(runs: &Runs, data: &Intelliprop, within: f64) -> Result<Figur
             let number = measured.and_then(|one| rate_of(one));
             let row = Row {
                 load: load_title(direction).into(),
-                design: render::bytes(bytes),
+                design: units::bytes(bytes),
                 published: number.map(|(value, _, source)| {
                     Published::new(value as f64 / 1e6, Bound::About, source)
                 }),
@@ -145,8 +145,8 @@ pub fn intelliprop(runs: &Runs, data: &Intelliprop, within: f64) -> Result<Figur
                 format!(
                     "cut where twice as many commands change the rate by less than {STEADY} %: at {} to {} \
                      commands, the last change {worst_change:.1} % at most",
-                    render::count(counts.0),
-                    render::count(counts.1)
+                    units::count(counts.0),
+                    units::count(counts.1)
                 )
             },
         ],
@@ -158,7 +158,7 @@ pub fn intelliprop(runs: &Runs, data: &Intelliprop, within: f64) -> Result<Figur
 
 fn swept(data: &Intelliprop, direction: LoadDirection, bytes: u64) -> Measurement {
     Measurement {
-        title: format!("{} of {}", load_title(direction), render::bytes(bytes)),
+        title: format!("{} of {}", load_title(direction), units::bytes(bytes)),
         direction,
         access: LoadAccess::Sequential,
         bytes,
@@ -195,7 +195,7 @@ fn drivers(data: &Intelliprop, rows: &[Row]) -> Vec<Row> {
         .flat_map(|driver| driver.numbers.iter().map(move |number| (driver, number)));
     let rows = of_driver.map(|(driver, number)| {
         let load = load_title(number.direction);
-        let design = render::bytes(number.bytes);
+        let design = units::bytes(number.bytes);
         let same = rows
             .iter()
             .find(|row| row.load == load && row.design == design);

@@ -12,7 +12,6 @@ use super::runs::Runs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::progress::Progress;
-use crate::resources as python;
 use forebay_app::MachineSpec;
 
 /// What `forebay resources` counts.
@@ -38,10 +37,10 @@ fn count(memory: Memory) -> Result<Counts> {
         ..MachineSpec::default()
     };
     let source = machine.source()?;
-    let mut command = Command::new(python::python(&root));
+    let mut command = Command::new(home::python(&root));
     command
         .current_dir(&root)
-        .env("PYTHONPATH", python::python_path(&root))
+        .env("PYTHONPATH", home::python_path(&root))
         .args(["-m", "forebay.resources", "--json", "-"]);
     // What is counted without being named has UltraRAM for its payload, which is a black box there.
     if memory != Memory::Onchip {
