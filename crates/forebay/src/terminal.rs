@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The terminal: progress on standard error, only where that is one, and Ctrl-C.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use forebay_app::progress::{Amount, Observer, Task};
 use forebay_app::{Exit, interrupt};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often a task says how far it is where there is no terminal to draw on.
+const EACH: Duration = Duration::from_secs(60);
 
 /// Draws a line for each task, gone when the task has ended.
 #[derive(Debug)]
 pub struct Terminal;
 
 #[derive(Debug)]
-struct Line(ProgressBar);
+struct Line {
+    bar: ProgressBar,
+    /// When it last said how far it is, in a log.
+    said: Mutex<Instant>,
+}
 
 impl Observer for Terminal {
     fn begin(&self, name: &str, amount: Amount) -> Arc<dyn Task> {
@@ -37,23 +44,32 @@ impl Observer for Terminal {
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
-        Arc::new(Line(bar))
+        let said = Mutex::new(Instant::now());
+        Arc::new(Line { bar, said })
     }
 }
 
 impl Task for Line {
     fn at(&self, position: u64) {
-        self.0.set_position(position);
+        self.bar.set_position(position);
+        if !self.bar.is_hidden() {
+            return;
+        }
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(total), true) = (self.bar.length(), said.elapsed() >= EACH) {
+            *said = Instant::now();
+            eprintln!("{}: {position} of {total}", self.bar.message());
+        }
     }
 
     fn rename(&self, name: &str) {
-        self.0.set_message(name.to_owned());
+        self.bar.set_message(name.to_owned());
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
