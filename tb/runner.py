@@ -165,6 +165,7 @@ def simulate(
         runner.test(
             test_module=test_path.stem,
             hdl_toplevel=toplevel,
+            hdl_toplevel_lang="verilog",
             testcase=testcase or os.environ.get("TESTCASE"),
             seed=seed,
             build_dir=model,
