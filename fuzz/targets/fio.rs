@@ -2,9 +2,7 @@
 //! Reports of fio: refused, or made of numbers that can be.
 #![no_main]
 
-#[path = "../../crates/forebay/src/ssd/fio.rs"]
-mod fio;
-
+use forebay_lab::qualify::fio;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

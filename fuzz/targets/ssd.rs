@@ -3,7 +3,8 @@
 //! rest, and works after a reset.
 #![no_main]
 
-#[path = "../../crates/forebay-model/tests/support/mod.rs"]
+#[allow(dead_code, reason = "a part of what tests share")]
+#[path = "../../crates/forebay-model/tests/it/support/mod.rs"]
 mod support;
 
 use forebay_spec::nvme::Sqe;

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values as people write them on the command line.
+//! Quantities, pauses and faults as people write them.
 #![no_main]
 
-#[path = "../../crates/forebay/src/args/values.rs"]
-mod values;
-
+use forebay_app::inject;
+use forebay_pipeline::units;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let _ = values::length(text);
-    if let Ok(stall) = values::stall(text) {
-        values::stalls(&[stall]);
+    let _ = (units::length(text), units::rate(text), units::time(text));
+    if let Ok(stall) = inject::stall(text) {
+        inject::stalls(&[stall]);
     }
-    if let Ok(fault) = values::fault(text) {
+    if let Ok(fault) = inject::fault(text) {
         let faults = [fault];
         for drive in 0..2 {
-            values::faults(&faults, drive);
+            inject::faults(&faults, drive);
         }
     }
 });

@@ -11,6 +11,12 @@ from pathlib import Path
 import pytest
 from driving import PROGRAM, ROOT, Run, call
 
+from passed import (  # noqa: F401
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_terminal_summary,
+)
+
 
 @pytest.fixture(scope="session")
 def forebay() -> Run:

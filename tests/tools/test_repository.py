@@ -27,12 +27,14 @@ addrmap small {
 @pytest.mark.parametrize(
     ("path", "text", "right"),
     [
+        # REUSE-IgnoreStart
         ("rtl/a.sv", "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1\n", True),
         ("rtl/a.sv", "// SPDX-License-Identifier: Apache-2.0\n", False),
         ("a.py", "# SPDX-License-Identifier: Apache-2.0\n", True),
         ("scripts/setup", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n", True),
         ("a.h", "/* SPDX-License-Identifier: Apache-2.0 */\n", True),
         ("a.rs", "//! Text\n// SPDX-License-Identifier: Apache-2.0\n", False),
+        # REUSE-IgnoreEnd
         ("a.md", "anything\n", True),
     ],
 )

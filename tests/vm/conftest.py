@@ -13,6 +13,12 @@ import pytest
 from booting import Guest, Serve
 from driving import GOOD, PROGRAM, ROOT, Answer, Run, call
 
+from passed import (  # noqa: F401
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_terminal_summary,
+)
+
 
 @pytest.fixture(scope="session")
 def forebay() -> Run:

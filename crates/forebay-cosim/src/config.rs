@@ -62,7 +62,8 @@ pub struct Stalls {
     pub dram: Stall,
     /// Its answers: read data and write responses.
     pub dram_answer: Stall,
-    /// Reads of host memory by that master: each is asked for, and answered, later by so much.
+    /// Requests of that master to host memory: each gets there, or its answer back, later by so
+    /// much.
     pub host: Stall,
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The card's PCIe bridge as an AXI4 port finds it: bursts become requests of the card to the host.
 //!
-//! Writes are posted. The bridge answers one as soon as it has handed it to its link, as bridges
-//! do, so that RTL which takes the answer for more is found out. Reads may be late by
-//! [`crate::Stalls::host`]: half of them are asked for late, and see what the host has by then, the
-//! others are answered late.
+//! Writes are posted. The bridge answers one as soon as it has taken it, as bridges do, so that RTL
+//! which takes the answer for more is found out. Both may be late by [`crate::Stalls::host`]: writes
+//! reach the host late, after a doorbell that went another way; half of the reads are asked for
+//! late, and see what the host has by then, the others are answered late. No read passes a write.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -16,6 +16,8 @@ use crate::target::{Answer, BEAT, Loaded, Writing};
 
 /// What the link may still have to send when the bridge takes more: its buffer, 4 KiB on Gen3 x16.
 const BACKLOG: Time = 256 * NANOSECOND;
+/// Writes and parts of reads that may be late at once, beside those of bursts that are under way.
+const LATE: usize = 64;
 /// Bytes of a read that the bridge asks for at once, and of which it hands the data on.
 const PIECE: u64 = 512;
 
@@ -26,7 +28,7 @@ pub(crate) struct Dma {
     pieces: HashMap<u32, Piece>,
     pause: Pauser,
     period: Time,
-    /// Reads that are asked for late, in their order.
+    /// What reaches the host late, in order.
     late: VecDeque<(Time, Request)>,
 }
 
@@ -41,7 +43,7 @@ pub(crate) struct Piece {
 }
 
 impl Dma {
-    /// Whose reads are late by such pauses, of a clock of this period.
+    /// Whose requests are late by such pauses, of a clock of this period.
     pub fn new(pause: Pauser, period: Time) -> Self {
         Self {
             tag: 0,
@@ -52,7 +54,7 @@ impl Dma {
         }
     }
 
-    /// Asks for what is due by now.
+    /// Hands on what is due by now.
     #[inline]
     pub fn step(&mut self, now: Time, fabric: &mut Fabric) {
         while let Some((_, request)) = self.late.pop_front_if(|(at, _)| *at <= now) {
@@ -60,20 +62,23 @@ impl Dma {
         }
     }
 
-    /// A reset: what was not asked for yet never is.
+    /// A reset: what was not asked for yet never is. Writes are posted: they arrive.
     pub fn reset(&mut self) {
-        self.late.clear();
+        self.late
+            .retain(|(_, request)| matches!(request, Request::Write { .. }));
     }
 
     pub fn takes_data(&self, now: Time, fabric: &Fabric) -> bool {
-        fabric.backlog(now, Node::Fpga) <= BACKLOG
+        self.late.len() < LATE && fabric.backlog(now, Node::Fpga) <= BACKLOG
     }
 
     /// A burst has come whole.
     pub fn write(&mut self, now: Time, fabric: &mut Fabric, burst: &Writing) -> Answer {
         let addr = burst.address;
         let data = burst.data.iter().flat_map(|(data, _)| *data).collect();
-        fabric.request(now, Node::Fpga, Request::Write { addr, data });
+        let due = now + self.pause.delay() * self.period;
+        self.late.push_back((due, Request::Write { addr, data }));
+        self.step(now, fabric);
         Answer {
             at: now,
             refused: false,

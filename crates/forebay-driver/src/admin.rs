@@ -10,7 +10,7 @@ use forebay_spec::nvme::identify::{self, cns};
 use forebay_spec::nvme::log::{self, ErrorEntry};
 use forebay_spec::nvme::{ADMIN_QUEUE, AdminOpcode, Cqe, NSID_ALL, Sqe, Status};
 
-use crate::bus::{Bus, DmaBuffer};
+use crate::bus::{self, Bus, DmaBuffer};
 use crate::controller::{Controller, PAGE_BYTES};
 use crate::error::Error;
 use crate::poll::{self, Seldom};
@@ -54,11 +54,12 @@ impl AdminQueue {
     /// # Errors
     /// Where there is no memory.
     pub fn new(bus: &mut dyn Bus, controller: Controller, limit: Duration) -> Result<Self, Error> {
+        let [sq, cq, data] = bus::alloc_all(bus, [PAGE; 3], PAGE)?;
         Ok(Self {
             controller,
-            sq: bus.dma_alloc(PAGE, PAGE)?,
-            cq: bus.dma_alloc(PAGE, PAGE)?,
-            data: bus.dma_alloc(PAGE, PAGE)?,
+            sq,
+            cq,
+            data,
             tail: 0,
             head: 0,
             // Memory is zero at first, so entries of the first round carry 1 (3.3.3.2.1).

@@ -44,6 +44,7 @@ impl Layout {
             drives,
             chunk,
             parity,
+            missing,
             apart,
         } = options;
         let drives = u64::from(drives);
@@ -65,6 +66,13 @@ impl Layout {
         if parity && drives < 2 {
             let limit = "parity needs a drive of its own: 2 drives or more".into();
             return parameter("number of drives", drives, limit);
+        }
+        if let Some(missing) = missing.filter(|one| !parity || u64::from(*one) >= drives) {
+            let limit = match parity {
+                true => format!("the drives are 0 to {}", drives - 1),
+                false => "no drive may be missing without parity".into(),
+            };
+            return parameter("number of the missing drive", missing.into(), limit);
         }
         if parity && apart {
             let limit = "parity is that of chunks that go round the drives, not of regions".into();
@@ -295,6 +303,19 @@ mod tests {
         assert_eq!(three.stretched(64), 96);
         assert_eq!(parity(2).expect("a mirror").row(), Some(8192));
         assert!(parity(1).is_err());
+        let without = |parity, missing| {
+            let striped = ArrayOptions::striped(3, 8192);
+            Layout::new(ArrayOptions {
+                parity,
+                missing: Some(missing),
+                ..striped
+            })
+        };
+        assert!(without(true, 2).is_ok());
+        for (parity, missing) in [(true, 3), (false, 0)] {
+            let refused = without(parity, missing);
+            assert!(matches!(refused, Err(Error::Parameter { .. })));
+        }
     }
 
     #[test]

@@ -55,8 +55,8 @@ pub fn bring_up_observed(
             Ok(Session::new(first, parts, *options, steps))
         }
         Err(failure) => {
-            let all = devices.nvme.iter().map(|nvme| nvme.address);
-            parts.abandon(recorder.bus(), all);
+            let all = devices.nvme.iter().chain(&devices.fpga);
+            parts.abandon(recorder.bus(), all.map(|function| function.address));
             Err(failure)
         }
     }
@@ -74,16 +74,16 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Stops everything at once, then gives the memory back. Errors are of no use here: the drives
+    /// Stops everything at once, then gives the memory back. Errors are of no use here: the devices
     /// are being left as they are, and the next bring-up resets them.
-    pub(crate) fn abandon(self, bus: &mut dyn Bus, drives: impl IntoIterator<Item = PciAddress>) {
+    pub(crate) fn abandon(self, bus: &mut dyn Bus, devices: impl IntoIterator<Item = PciAddress>) {
         if let Some(streamer) = &self.streamer {
             let _ = streamer.stop(bus);
         }
-        // Memory that a drive might still write to must not be used for anything else.
+        // Memory that a device might still write to must not be used for anything else.
         let mut silent = true;
-        for drive in drives {
-            silent &= discover::silence(bus, drive).is_ok();
+        for device in devices {
+            silent &= discover::silence(bus, device).is_ok();
         }
         if silent {
             self.admin.into_iter().for_each(|admin| admin.free(bus));
@@ -202,22 +202,17 @@ fn start_drive(
         );
         Ok((found, text))
     })?;
+    let slot = &mut parts.admin;
     let admin = recorder.step(StepName::Enable, |bus| {
-        let queue = AdminQueue::new(bus, controller.clone(), limits.command)?;
-        let (sq, cq) = (queue.submission(), queue.completion());
-        if let Err(error) = controller.enable(bus, sq, cq, admin::ENTRIES, limits.ready) {
-            // It may know the queues' addresses already.
-            if discover::silence(bus, nvme.address).is_ok() {
-                queue.free(bus);
-            }
-            return Err(error);
-        }
-        Ok((
-            queue,
-            format!("ready, admin queues of {} entries", admin::ENTRIES),
-        ))
+        // Kept at once: where this step fails the drive may know the addresses of the queues already.
+        let admin = slot.insert(AdminQueue::new(bus, controller.clone(), limits.command)?);
+        // The drive fetches admin commands by itself. It was reset, so it does nothing else.
+        discover::set_master(bus, nvme.address)?;
+        let (sq, cq) = (admin.submission(), admin.completion());
+        controller.enable(bus, sq, cq, admin::ENTRIES, limits.ready)?;
+        let found = format!("ready, admin queues of {} entries", admin::ENTRIES);
+        Ok((admin, found))
     })?;
-    let admin = parts.admin.insert(admin);
     let identified = recorder.step(StepName::IdentifyController, |bus| {
         const NAME: &str = "Identify Controller";
         let facts = ControllerFacts::new(&*admin.identify(bus, NAME, cns::CONTROLLER, 0)?)?;

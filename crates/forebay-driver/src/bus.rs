@@ -326,6 +326,26 @@ pub trait Bus {
     fn relax(&mut self) -> Result<(), BusError>;
 }
 
+/// Buffers of these lengths, or none at all.
+pub(crate) fn alloc_all<const N: usize>(
+    bus: &mut dyn Bus,
+    lengths: [usize; N],
+    align: usize,
+) -> Result<[DmaBuffer; N], BusError> {
+    let mut buffers = [const { DmaBuffer { address: 0, len: 0 } }; N];
+    for (taken, len) in lengths.into_iter().enumerate() {
+        match bus.dma_alloc(len, align) {
+            Ok(buffer) => buffers[taken] = buffer,
+            Err(error) => {
+                let taken = buffers.into_iter().take(taken);
+                taken.for_each(|buffer| bus.dma_free(buffer));
+                return Err(error);
+            }
+        }
+    }
+    Ok(buffers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -134,28 +134,35 @@ impl Controller {
 
     /// Clears CC.EN and waits until the controller is not ready (3.7.2, controller reset).
     ///
-    /// Returns whether it was enabled before.
+    /// One that is still starting is given time to become ready first: to clear CC.EN while CSTS.RDY
+    /// is 0 has undefined results (3.1.3.5). Returns whether it was enabled before.
     ///
     /// # Errors
-    /// Where it does not become not ready within its own time-out (at most `most`), or has gone.
+    /// Where it does not become ready, or then not ready, each within its own time-out (at most
+    /// `most`), or has gone.
     pub fn disable(&self, bus: &mut dyn Bus, most: Duration) -> Result<bool, Error> {
         const DURING: &str = "while it was being disabled";
-        let config = bus.bar_read32(self.device, 0, regs::CC)?;
-        if config == u32::MAX {
-            return Err(Error::Gone {
-                device: self.device,
-                during: DURING,
-            });
-        }
-        let enabled = config & 1 != 0;
-        if enabled {
-            let mut config = Cc::from_bits(config);
-            config.enable = false;
-            config.shutdown = Shutdown::None;
-            bus.bar_write32(self.device, 0, regs::CC, config.bits())?;
-        }
         let limit = self.own_limit(bus, most)?;
-        // A fatal status is no obstacle here: a reset is what clears it.
+        let enabled = self.config(bus, DURING)?.enable;
+        if enabled {
+            // A fatal status is no obstacle here: a reset is what clears it (9.5). And what has been
+            // shut down was ready before.
+            let started = poll::wait(bus, limit, |bus| {
+                let status = self.status(bus, DURING)?;
+                let over = status.fatal || status.shutdown != ShutdownStatus::Normal;
+                Ok((status.ready || over).then_some(()))
+            })?;
+            started.ok_or(Error::Timeout {
+                what: "the start of a controller that was left enabled (CSTS.RDY = 1)",
+                limit,
+                seen: "CC.EN is 1, CSTS.RDY and CSTS.CFS stay 0, and a reset then has undefined \
+                       results"
+                    .into(),
+                remedy: "reset the PCI function (echo 1 > /sys/bus/pci/devices/ADDRESS/reset) or \
+                         switch the drive's power off and on; if it stays so, the drive is faulty",
+            })?;
+            self.clear_enable(bus)?;
+        }
         let done = poll::wait(bus, limit, |bus| {
             Ok((!self.status(bus, DURING)?.ready).then_some(()))
         })?;
@@ -165,6 +172,25 @@ impl Controller {
             seen: "it stays ready".into(),
             remedy: "switch the drive's power off and on; if it stays so, the drive is faulty",
         })
+    }
+
+    /// Clears CC.EN at once. Only for a controller that has been ready since it was enabled.
+    pub(crate) fn clear_enable(&self, bus: &mut dyn Bus) -> Result<(), Error> {
+        let mut config = self.config(bus, "when CC.EN was to be cleared")?;
+        config.enable = false;
+        config.shutdown = Shutdown::None;
+        Ok(bus.bar_write32(self.device, 0, regs::CC, config.bits())?)
+    }
+
+    /// Reads CC; all ones mean that the device has gone.
+    fn config(&self, bus: &mut dyn Bus, during: &'static str) -> Result<Cc, Error> {
+        match bus.bar_read32(self.device, 0, regs::CC)? {
+            u32::MAX => Err(Error::Gone {
+                device: self.device,
+                during,
+            }),
+            bits => Ok(Cc::from_bits(bits)),
+        }
     }
 
     /// Reads and checks CAP and VS.
@@ -275,7 +301,7 @@ impl Controller {
     /// Where it is not complete within `limit`, the status is fatal, or the device has gone.
     pub fn shut_down(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
         const DURING: &str = "while it was shutting down";
-        let mut config = Cc::from_bits(bus.bar_read32(self.device, 0, regs::CC)?);
+        let mut config = self.config(bus, DURING)?;
         config.shutdown = Shutdown::Normal;
         bus.bar_write32(self.device, 0, regs::CC, config.bits())?;
         let done = poll::wait(bus, limit, |bus| {

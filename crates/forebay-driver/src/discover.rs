@@ -119,24 +119,38 @@ pub fn discover(bus: &mut dyn Bus) -> Result<Vec<Function>, Error> {
     Ok(found)
 }
 
-/// Lets a function answer memory accesses and send requests of its own; masks pin interrupts.
+/// Lets a function answer memory accesses, but send no requests of its own; masks pin interrupts.
 ///
 /// # Errors
 /// Where configuration space cannot be accessed, or the bits do not stick.
 pub fn enable(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
-    let bits = command::MEMORY_SPACE | command::BUS_MASTER;
-    let now = update_command(bus, device, bits | command::INTERRUPT_DISABLE, 0)?;
+    let set = command::MEMORY_SPACE | command::INTERRUPT_DISABLE;
+    let now = update_command(bus, device, set, command::BUS_MASTER)?;
+    check_command(device, now, command::MEMORY_SPACE)
+}
+
+/// Lets a function send requests of its own. Before that, whatever it was left doing has to be over:
+/// without an IOMMU it reaches all memory.
+///
+/// # Errors
+/// Where configuration space cannot be accessed, or the bit does not stick.
+pub fn set_master(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
+    let now = update_command(bus, device, command::BUS_MASTER, 0)?;
+    check_command(device, now, command::MEMORY_SPACE | command::BUS_MASTER)
+}
+
+fn check_command(device: PciAddress, now: u16, needed: u16) -> Result<(), Error> {
     if now == u16::MAX {
         return Err(Error::Gone {
             device,
             during: "when it was to be enabled",
         });
     }
-    if now & bits != bits {
+    if now & needed != needed {
         return Err(Error::Refused {
             field: "the PCI command register",
-            value: format!("{now:#06x} after memory space and bus master were set"),
-            limit: format!("bits {bits:#06x} are needed"),
+            value: format!("{now:#06x} at {device}"),
+            limit: format!("bits {needed:#06x} were set and are needed"),
             remedy: "the function or a bridge above it refuses: check that no other driver owns it",
         });
     }

@@ -8,7 +8,7 @@ use crate::array::Layout;
 use crate::bring_up::{Parts, place_text};
 use crate::bus::{Bus, BusError, DmaBuffer};
 use crate::controller::PAGE_BYTES;
-use crate::discover::Function;
+use crate::discover::{self, Function};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::Member;
@@ -101,6 +101,8 @@ pub(crate) fn attach(
             });
         }
         let prp_lists = base.wrapping_add(place.lists);
+        // It rings doorbells, and with its payload in host memory reaches that.
+        discover::set_master(bus, fpga.address)?;
         let dram = (streamer.memory() == Memory::OnBoard).then_some(DramPlaces {
             prp_lists,
             read: place.dram_read,
@@ -234,11 +236,17 @@ pub(crate) fn start_streamer(
                 nsid: facts.namespace.nsid,
             });
         }
+        // It must not be asked for anything, nor reach the bus.
+        let missing = options.array.and_then(|array| array.missing);
+        if let Some(member) = missing.and_then(|number| members.get(usize::from(number))) {
+            discover::silence(bus, member.facts.nvme.address)?;
+        }
         let units = parameters.pages.saturating_sub(parameters.reserve_pages);
         let room = (u64::from(units) << parameters.unit_shift).max(1);
         let config = Config {
             drives,
             layout,
+            missing,
             data_window: *data,
             dram: *dram,
             host: host.clone(),

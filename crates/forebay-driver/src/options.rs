@@ -90,6 +90,9 @@ pub struct ArrayOptions {
     pub chunk: u64,
     /// The last drive holds the parity of the others: one of them may fail.
     pub parity: bool,
+    /// The drive to do without, from the first command on: with parity, what is read of it is
+    /// rebuilt from the others.
+    pub missing: Option<u8>,
     /// Chunks do not go round: each drive has a region of the array to itself, a stream of its own.
     pub apart: bool,
 }
@@ -101,6 +104,7 @@ impl ArrayOptions {
             drives,
             chunk,
             parity: false,
+            missing: None,
             apart: false,
         }
     }

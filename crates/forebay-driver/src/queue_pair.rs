@@ -15,7 +15,7 @@ use forebay_spec::nvme::{Cqe, IoOpcode, Sqe, Status};
 use serde::Serialize;
 
 use crate::admin::{QueueAt, read_completion};
-use crate::bus::{Bus, DmaBuffer};
+use crate::bus::{self, Bus, DmaBuffer};
 use crate::controller::{Controller, PAGE_BYTES};
 use crate::error::Error;
 use crate::facts::Namespace;
@@ -89,13 +89,16 @@ impl QueuePair {
         let queue = |bytes: usize| (usize::from(entries) * bytes).next_multiple_of(PAGE);
         // A queue never holds more than one command less than it has entries (3.3.1.2).
         let commands = entries - 1;
+        let lists = usize::from(commands) * PAGE;
+        let lengths = [queue(Sqe::BYTES), queue(Cqe::BYTES), lists];
+        let [sq, cq, lists] = bus::alloc_all(bus, lengths, PAGE)?;
         Ok(Self {
             controller,
             id,
             entries,
-            sq: bus.dma_alloc(queue(Sqe::BYTES), PAGE)?,
-            cq: bus.dma_alloc(queue(Cqe::BYTES), PAGE)?,
-            lists: bus.dma_alloc(usize::from(commands) * PAGE, PAGE)?,
+            sq,
+            cq,
+            lists,
             tail: 0,
             announced: 0,
             head: 0,

@@ -11,7 +11,7 @@ use crate::controller::{Capabilities, Controller};
 use crate::discover::{self, Function};
 use crate::error::Error;
 use crate::facts::{ControllerFacts, Namespace};
-use crate::options::{FpgaPlace, Options};
+use crate::options::{ArrayOptions, FpgaPlace, Options};
 use crate::queue_pair::QueuePair;
 use crate::steps::{Failure, Observer, Recorder, Step, StepName};
 use crate::streamer::{Config, Parameters, Streamer};
@@ -105,7 +105,10 @@ impl Session {
             streamer,
             pieces,
             more: Vec::new(),
-            offline: 0,
+            offline: match options.array.and_then(|array| array.missing) {
+                Some(missing) => 1 << missing,
+                None => 0,
+            },
             options,
             steps,
         }
@@ -200,6 +203,12 @@ impl Session {
         streamer.set_offline(bus, number.into())?;
         self.offline |= 1 << number;
         Ok(())
+    }
+
+    /// The drive of an array with parity that is done without; of several, the first.
+    pub fn missing(&self) -> Option<u8> {
+        let array = self.options.array.filter(|array| array.parity)?;
+        (0..array.drives).find(|number| self.offline >> number & 1 != 0)
     }
 
     /// Identifies another namespace.
@@ -338,14 +347,20 @@ impl Session {
     }
 
     /// Resets the drive and brings it up again as before: for a queue that was halted by a
-    /// time-out, or a controller with a fatal status. What was under way is lost.
+    /// time-out, or a controller with a fatal status. What was under way is lost. A drive of an array
+    /// with parity that was given up stays out: what was written since is not on it.
     ///
     /// Queue pairs of [`Session::create_queue_pair`] are gone after it.
     ///
     /// # Errors
     /// The step that failed.
     pub fn recover(self, bus: &mut dyn Bus, observer: Observer<'_>) -> Result<Self, Failure> {
+        let array = self.options.array.map(|array| ArrayOptions {
+            missing: self.missing(),
+            ..array
+        });
         let options = Options {
+            array,
             nvme: Some(self.first.facts.nvme.address),
             nsid: match self.options.array {
                 None => Some(self.first.facts.namespace.nsid),
@@ -353,13 +368,23 @@ impl Session {
             },
             ..self.options
         };
+        let controllers: Vec<_> = (self.members())
+            .map(|member| member.controller.clone())
+            .collect();
         self.abandon(bus);
+        for controller in controllers {
+            // These have been ready: one that is not ready any more has stopped, and will not become
+            // it again. Where this fails, so does the bring-up, and says why.
+            let _ = controller.clear_enable(bus);
+        }
         bring_up_observed(bus, &options, observer)
     }
 
     /// Stops everything at once and gives the memory back.
     fn abandon(self, bus: &mut dyn Bus) {
-        let drives: Vec<_> = self.drives().map(|facts| facts.nvme.address).collect();
+        let card = self.first.facts.fpga.as_ref().map(|card| card.address);
+        let drives = self.drives().map(|facts| facts.nvme.address);
+        let devices: Vec<_> = drives.chain(card).collect();
         let members = std::iter::once(self.first).chain(self.others);
         let parts = Parts {
             streamer: self.streamer,
@@ -367,6 +392,6 @@ impl Session {
             members: members.collect(),
             admin: None,
         };
-        parts.abandon(bus, drives);
+        parts.abandon(bus, devices);
     }
 }

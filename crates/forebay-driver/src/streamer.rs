@@ -88,6 +88,8 @@ pub struct Config {
     pub drives: Vec<DrivePlace>,
     /// How they make one address space, where the streamer is built for several.
     pub layout: Layout,
+    /// The drive of an array that is done without, from the first command on.
+    pub missing: Option<u8>,
     /// Bus address of the data window, a multiple of 8 MiB; with DRAM, of 128 MiB.
     pub data_window: u64,
     /// Where the payload is in on-board DRAM.
@@ -335,9 +337,12 @@ impl Streamer {
             writes.push(("layout", regs::layout::OFFSET, layout));
             let region = config.layout.region().unwrap_or(0) >> 9;
             writes.push(("region", regs::region::OFFSET, region));
-            // What an earlier life has left.
-            let states = (0..config.layout.drives()).map(regs::drive_state::of);
-            writes.extend(states.map(|offset| ("drive_state", offset, 0)));
+            // In place of what an earlier life has left.
+            for drive in 0..config.layout.drives() {
+                let offline = config.missing.is_some_and(|one| u64::from(one) == drive);
+                let state = regs::drive_state::OFFLINE.put(u64::from(offline));
+                writes.push(("drive_state", regs::drive_state::of(drive), state));
+            }
         }
         if let Some(dram) = config.dram {
             writes.extend([

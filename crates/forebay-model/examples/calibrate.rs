@@ -5,7 +5,8 @@
 //!
 //! The published numbers stand beside ours, each fitted (the model was tuned to it) or predicted.
 
-#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "a part of what tests share")]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use forebay_spec::nvme::{IoOpcode, Sqe};

@@ -5,7 +5,8 @@
 //!
 //! Each parameter is made a fifth smaller and a fifth larger, all others kept.
 
-#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "a part of what tests share")]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use forebay_model::SsdProfile;

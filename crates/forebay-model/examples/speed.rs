@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p forebay-model --example speed -- [profile]`
 
-#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "a part of what tests share")]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use forebay_model::net::{

@@ -21,6 +21,9 @@ use crate::toolchain::Toolchain;
 /// Version of the C interface between shim and loader; part of every key.
 pub(crate) const ABI: u32 = 5;
 
+/// How often sources are read that change meanwhile.
+const TRIES: u32 = 3;
+
 const SHIM: &str = include_str!("shim/shim.cpp");
 const PRINT: &str = include_str!("shim/print.h");
 
@@ -100,11 +103,11 @@ impl Builder {
     /// further compiler flags from `$FOREBAY_CXXFLAGS`.
     ///
     /// # Errors
-    /// When Verilator or the C++ compiler is not found.
+    /// When Verilator or the C++ compiler is not found, or the user has no cache.
     pub fn from_environment() -> Result<Self> {
         let flags = std::env::var("FOREBAY_CXXFLAGS").unwrap_or_default();
         let flags = flags.split_whitespace().map(str::to_owned);
-        Ok(Self::new(Toolchain::find()?, Cache::of_user()).flags(flags))
+        Ok(Self::new(Toolchain::find()?, Cache::of_user()?).flags(flags))
     }
 
     /// These tools and this cache.
@@ -136,18 +139,29 @@ impl Builder {
     /// Builds the source, or finds it in the cache.
     ///
     /// # Errors
-    /// When a file is missing, Verilator or the compiler rejects something, or the cache cannot be
-    /// written.
+    /// When a file is missing, Verilator or the compiler rejects something, the sources change all the
+    /// time, or the cache cannot be written.
     pub fn build(
         &self,
         source: &Source,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Library> {
-        let resolved = source.resolve()?;
-        let key = self.key_of(source, &resolved)?;
-        let (entry, cached) = self
-            .cache
-            .entry(&key, |work| self.make(source, &resolved, work, progress))?;
+        let mut tries = 0;
+        let (key, entry, cached) = loop {
+            let resolved = source.resolve()?;
+            let key = self.key_of(source, &resolved)?;
+            let built = self.cache.entry(&key, |work| {
+                self.make(source, &resolved, &key, work, progress)
+            });
+            tries += 1;
+            match built {
+                Err(Error::SourcesChange { .. }) if tries < TRIES => {}
+                built => {
+                    let (entry, cached) = built?;
+                    break (key, entry, cached);
+                }
+            }
+        };
         if cached {
             progress(Progress::Cached);
         }
@@ -203,6 +217,7 @@ impl Builder {
         &self,
         source: &Source,
         resolved: &Resolved,
+        key: &str,
         work: &Path,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<()> {
@@ -212,7 +227,15 @@ impl Builder {
             .map_err(|e| Error::io("making a folder in", &std::env::temp_dir(), e))?;
         let dir = scratch.path();
         progress(Progress::Verilating);
-        let warnings = self.verilate(source, resolved, dir)?;
+        let verilated = self.verilate(source, resolved, dir);
+        // The key is of what Verilator has read, also where that took its time or was refused.
+        if self.key_of(source, &source.resolve()?)? != key {
+            return Err(Error::SourcesChange {
+                top: source.top.clone(),
+                tries: TRIES,
+            });
+        }
+        let warnings = verilated?;
         write(&work.join("warnings"), &warnings)?;
 
         let header = read(&dir.join("Vfb.h"))?;
@@ -232,7 +255,12 @@ impl Builder {
             .iter()
             .map(|file| read(file))
             .collect::<Result<_>>()?;
-        let tick = ports::tick_text(&root, code.iter().map(String::as_str));
+        let tick = ports::tick_text(&root, code.iter().map(String::as_str)).map_err(|clock| {
+            Error::UnknownWords {
+                version: self.tools.verilator_version.clone(),
+                clock,
+            }
+        })?;
         write(&dir.join("fb_tick.inc"), &tick)?;
         write(&dir.join("fb_shim.cpp"), SHIM)?;
         let mut units = files_with_extension(dir, &["cpp"])?;

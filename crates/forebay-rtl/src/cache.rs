@@ -6,6 +6,7 @@
 //! Builders of the same entry wait for one another by a lock on a file beside it.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -23,18 +24,24 @@ pub struct Cache {
 
 impl Cache {
     /// The user's cache: `$FOREBAY_CACHE`, else `$XDG_CACHE_HOME/forebay`, else `~/.cache/forebay`.
-    #[must_use]
-    pub fn of_user() -> Self {
+    ///
+    /// # Errors
+    /// [`Error::NoCache`] where none of these variables is set.
+    pub fn of_user() -> Result<Self> {
+        Self::of(|name| env::var_os(name))
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
         let set = |name| {
-            env::var_os(name)
+            variable(name)
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from)
         };
         let folder = set("FOREBAY_CACHE")
             .or_else(|| set("XDG_CACHE_HOME").map(|dir| dir.join("forebay")))
             .or_else(|| set("HOME").map(|dir| dir.join(".cache/forebay")))
-            .unwrap_or_else(|| env::temp_dir().join("forebay-cache"));
-        Self::at(folder.join("rtl"))
+            .ok_or(Error::NoCache)?;
+        Ok(Self::at(folder.join("rtl")))
     }
 
     /// A cache in this folder, which is made when first needed.
@@ -176,6 +183,32 @@ mod tests {
             fs::read_to_string(entry.join("artefact")).expect("read"),
             "content"
         );
+    }
+
+    #[test]
+    fn the_cache_is_the_users_or_none() {
+        let folder = |set: &[(&str, &str)]| {
+            Cache::of(|name| {
+                let value = set.iter().find(|(known, _)| *known == name);
+                value.map(|(_, value)| value.into())
+            })
+            .map(|cache| cache.folder)
+        };
+        let home = ("HOME", "/h");
+        let cases = [
+            (vec![home], "/h/.cache/forebay/rtl"),
+            (vec![home, ("XDG_CACHE_HOME", "/x")], "/x/forebay/rtl"),
+            (vec![home, ("FOREBAY_CACHE", "/f")], "/f/rtl"),
+            (vec![home, ("FOREBAY_CACHE", "")], "/h/.cache/forebay/rtl"),
+        ];
+        for (set, expected) in cases {
+            assert_eq!(folder(&set).expect("set"), Path::new(expected));
+        }
+        // Others may write to the folder for temporary files.
+        for set in [vec![], vec![("HOME", ""), ("TMPDIR", "/tmp")]] {
+            let error = folder(&set).expect_err("no folder");
+            assert!(error.to_string().contains("set $FOREBAY_CACHE"), "{error}");
+        }
     }
 
     #[test]

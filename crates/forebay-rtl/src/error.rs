@@ -30,6 +30,34 @@ pub enum Error {
         /// Its diagnostics, shortened to the first errors.
         output: String,
     },
+    /// Verilator writes something else than the versions that are known.
+    #[error(
+        "{version} names the clock '{clock}', but no line 'is active: @(posedge {clock})' of it, by \
+         which edges are known; name Verilator 5.48, as in requirements.txt, in $VERILATOR"
+    )]
+    UnknownWords {
+        /// What `verilator --version` says.
+        version: String,
+        /// The clock.
+        clock: String,
+    },
+    /// Sources changed each time that Verilator read them.
+    #[error(
+        "the sources of '{top}' changed while Verilator read them, {tries} times in a row; stop what \
+         writes to them (a generator, a checkout, an editor), then build again"
+    )]
+    SourcesChange {
+        /// The top module.
+        top: String,
+        /// How often they were read.
+        tries: u32,
+    },
+    /// There is no folder for the cache.
+    #[error(
+        "no folder for the cache: $FOREBAY_CACHE, $XDG_CACHE_HOME and $HOME are not set, and models in a \
+         folder that others can write to are not loaded; set $FOREBAY_CACHE to a folder of your own"
+    )]
+    NoCache,
     /// A header that FST tracing needs is not installed.
     #[error(
         "waves need the header {header}, which the C++ compiler does not find; \

@@ -147,12 +147,22 @@ pub(crate) fn memories_text(memories: &[Memory<'_>]) -> String {
 /// The clocks of a design in which nothing but their rising edges is waited for, as one line
 /// `FB_CLOCK(member, "port", last value)` for each. Verilator keeps the last value of everything that
 /// has an edge, and writes down which edges there are for debugging.
-pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c str>) -> String {
+///
+/// # Errors
+/// The clock of which no edge is written down: then Verilator writes other words than these, and which
+/// edges there are is not known.
+pub(crate) fn tick_text<'c>(
+    root_header: &str,
+    code: impl Iterator<Item = &'c str>,
+) -> Result<String, String> {
     const LAST: &str = "__Vtrigprevexpr_";
     const EVENT: &str = " is active: @(";
-    let mut events = code.flat_map(|file| file.split(EVENT).skip(1));
-    if !events.all(|event| event.starts_with("posedge ")) {
-        return String::new();
+    let events: Vec<_> = code.flat_map(|file| file.split(EVENT).skip(1)).collect();
+    let rising: Vec<_> = (events.iter())
+        .filter_map(|event| event.strip_prefix("posedge "))
+        .collect();
+    if rising.len() != events.len() {
+        return Ok(String::new());
     }
     let members = root_header.lines().filter_map(|line| {
         let member = line
@@ -167,9 +177,20 @@ pub(crate) fn tick_text<'c>(root_header: &str, code: impl Iterator<Item = &'c st
         let clock = clock.strip_suffix("__0")?;
         // A name with a dot in it would be a net inside the design.
         let port = (!clock.contains("__DOT__")).then(|| rtl_name(clock))?;
-        Some(format!("FB_CLOCK({clock}, \"{port}\", {member})\n"))
+        Some((clock, port, member))
     });
-    clocks.collect::<Option<String>>().unwrap_or_default()
+    let Some(clocks) = clocks.collect::<Option<Vec<_>>>() else {
+        return Ok(String::new());
+    };
+    let mut text = String::new();
+    for (clock, port, member) in clocks {
+        // What follows the name is not compared: a condition (`iff`) comes without a space.
+        if !rising.iter().any(|event| event.starts_with(&port)) {
+            return Err(port);
+        }
+        let _ = writeln!(text, "FB_CLOCK({clock}, \"{port}\", {member})");
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -182,14 +203,27 @@ mod tests {
         let tick = |header: &str, code| tick_text(header, std::iter::once(code));
         let rising = "trigger index 0 is active: @(posedge aclk)\\n";
         let line = "FB_CLOCK(aclk, \"aclk\", __Vtrigprevexpr___TOP__aclk__0)\n";
-        assert_eq!(tick(&last("aclk"), rising), line);
-        let two = tick(&(last("aclk") + &last("bclk")), rising);
-        assert_eq!(two, format!("{line}{}", line.replace("aclk", "bclk")));
+        let ticks = |header: &str, code| tick(header, code).expect("known words");
+        assert_eq!(ticks(&last("aclk"), rising), line);
+        let headers = last("aclk") + &last("bclk");
+        let both = format!("{rising}index 1 is active: @(posedge bclk)\\n");
+        let lines = format!("{line}{}", line.replace("aclk", "bclk"));
+        assert_eq!(ticks(&headers, &both), lines);
         let both = "0 is active: @(posedge aclk) 1 is active: @(negedge aclk)";
-        assert_eq!(tick(&last("aclk"), both), "");
-        assert_eq!(tick(&last("top__DOT__gated"), rising), "");
-        assert_eq!(tick(&(last("aclk") + &last("top__DOT__gated")), rising), "");
-        assert_eq!(tick("CData/*0:0*/ clk;\n", rising), "");
+        assert_eq!(ticks(&last("aclk"), both), "");
+        assert_eq!(ticks(&last("top__DOT__gated"), rising), "");
+        assert_eq!(
+            ticks(&(last("aclk") + &last("top__DOT__gated")), rising),
+            ""
+        );
+        assert_eq!(ticks("CData/*0:0*/ clk;\n", rising), "");
+        assert_eq!(ticks("", ""), "", "no clock at all");
+
+        // No clock may tick of which it is not known that only rising edges are waited for.
+        assert_eq!(tick(&headers, rising), Err("bclk".into()));
+        for other in ["", "index 0 fires: @(posedge aclk)", "is active: posedge"] {
+            assert_eq!(tick(&last("aclk"), other), Err("aclk".into()), "{other}");
+        }
     }
 
     #[test]

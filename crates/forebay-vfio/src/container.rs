@@ -11,7 +11,8 @@ use forebay_driver::PciAddress;
 
 use crate::error::{Error, Result};
 use crate::kernel::{
-    self, Call, DeviceInfo, DmaUnmap, GroupStatus, IommuInfo, IrqInfo, IrqSet, Region, RegionInfo,
+    self, DeviceInfo, DmaUnmap, GroupStatus, IommuInfo, IrqInfo, IrqSet, NumberCall, Region,
+    RegionInfo,
 };
 use crate::sysfs::Sysfs;
 use crate::unguarded;
@@ -66,10 +67,10 @@ impl Container {
         let path = sysfs.path("dev/vfio/vfio");
         let file = open(&path)?;
         let refuse = "update the kernel, or load its module: modprobe vfio_iommu_type1";
-        let version = kernel::call_number(&file, Call::GetApiVersion, 0)
+        let version = kernel::call_number(&file, NumberCall::GetApiVersion, 0)
             .map_err(Error::vfio("its version", refuse))?;
         let kind = if guarded { TYPE1_V2 } else { NO_IOMMU };
-        let extension = kernel::call_number(&file, Call::CheckExtension, kind)
+        let extension = kernel::call_number(&file, NumberCall::CheckExtension, kind)
             .map_err(Error::vfio("its IOMMU types", refuse))?;
         if (version, extension) != (0, 1) {
             return Err(Error::Refused {
@@ -110,11 +111,8 @@ impl Container {
             fd: fd.into(),
             address,
         };
-        let mut info = DeviceInfo {
-            size: size_of::<DeviceInfo>() as u32,
-            ..DeviceInfo::default()
-        };
-        device.call(Call::DeviceGetInfo, &mut info, "what the device has")?;
+        let mut info = DeviceInfo::default();
+        device.call(&mut info, "what the device has")?;
         if info.regions <= CONFIG {
             return Err(Error::Refused {
                 field: format!("the number of regions of {address}"),
@@ -133,11 +131,8 @@ impl Container {
         }
         let prefix = if self.guarded { "" } else { "noiommu-" };
         let group = open(&sysfs.path(&format!("dev/vfio/{prefix}{number}")))?;
-        let mut status = GroupStatus {
-            size: size_of::<GroupStatus>() as u32,
-            flags: 0,
-        };
-        kernel::call(&group, Call::GroupGetStatus, &mut status).map_err(Error::vfio(
+        let mut status = GroupStatus::default();
+        kernel::call(&group, &mut status).map_err(Error::vfio(
             format!("the state of group {number}"),
             "check that no other program has it open",
         ))?;
@@ -156,7 +151,7 @@ impl Container {
         ))?;
         if self.groups.is_empty() {
             let kind = if self.guarded { TYPE1_V2 } else { NO_IOMMU };
-            kernel::call_number(&self.file, Call::SetIommu, kind).map_err(Error::vfio(
+            kernel::call_number(&self.file, NumberCall::SetIommu, kind).map_err(Error::vfio(
                 format!("an IOMMU of type {kind}"),
                 "where dmesg says that interrupts are not remapped: load vfio_iommu_type1 with \
                  allow_unsafe_interrupts=1, which trusts the devices",
@@ -169,14 +164,14 @@ impl Container {
     /// Addresses that devices may use. Only once it has a group.
     pub fn iova_ranges(&self) -> Result<Vec<RangeInclusive<u64>>> {
         let mut info = IommuInfo {
-            size: size_of::<IommuInfo>() as u32,
+            size: 0,
             flags: 0,
             page_sizes: 0,
             capabilities: 0,
             pad: 0,
             behind: [0; 4096],
         };
-        kernel::call(&self.file, Call::IommuGetInfo, &mut info).map_err(Error::vfio(
+        kernel::call(&self.file, &mut info).map_err(Error::vfio(
             "what the IOMMU can do",
             "report this with the kernel's version",
         ))?;
@@ -192,12 +187,11 @@ impl Container {
     /// Ends that.
     pub fn unmap(&self, iova: u64, bytes: u64) -> io::Result<()> {
         let mut unmap = DmaUnmap {
-            size: size_of::<DmaUnmap>() as u32,
-            flags: 0,
             iova,
             bytes,
+            ..DmaUnmap::default()
         };
-        kernel::call(&self.file, Call::UnmapDma, &mut unmap).map(drop)
+        kernel::call(&self.file, &mut unmap).map(drop)
     }
 }
 
@@ -239,14 +233,9 @@ fn ranges(behind: &[u8], first: usize, ahead: usize) -> Vec<RangeInclusive<u64>>
 }
 
 impl Device {
-    fn call<T: kernel::Argument>(
-        &self,
-        call: Call,
-        argument: &mut T,
-        what: &'static str,
-    ) -> Result<i32> {
+    fn call<T: kernel::Argument>(&self, argument: &mut T, what: &'static str) -> Result<i32> {
         let remedy = "the device may have been removed: look at dmesg";
-        kernel::call(&self.fd, call, argument)
+        kernel::call(&self.fd, argument)
             .map_err(Error::vfio(format!("{what} ({})", self.address), remedy))
     }
 
@@ -266,11 +255,10 @@ impl Device {
 
     fn part(&self, index: u32) -> Result<Part> {
         let mut info = RegionInfo {
-            size: size_of::<RegionInfo>() as u32,
             index,
             ..RegionInfo::default()
         };
-        self.call(Call::DeviceGetRegion, &mut info, "a region")?;
+        self.call(&mut info, "a region")?;
         Ok(Part {
             offset: info.offset,
             size: info.bytes,
@@ -280,17 +268,16 @@ impl Device {
 
     /// Resets the function, where it can be.
     pub fn reset(&self) -> io::Result<()> {
-        kernel::call_number(&self.fd, Call::DeviceReset, 0).map(drop)
+        kernel::call_number(&self.fd, NumberCall::DeviceReset, 0).map(drop)
     }
 
     /// MSI-X vectors that the device has.
     pub fn vectors(&self) -> Result<u32> {
         let mut info = IrqInfo {
-            size: size_of::<IrqInfo>() as u32,
             index: MSIX,
             ..IrqInfo::default()
         };
-        self.call(Call::DeviceGetIrq, &mut info, "its interrupts")?;
+        self.call(&mut info, "its interrupts")?;
         Ok(info.count)
     }
 
@@ -322,14 +309,14 @@ impl Device {
         }
         let data = if events.is_empty() { NO_DATA } else { EVENTS };
         let mut set = IrqSet {
-            size: size_of::<IrqSet>() as u32,
+            size: 0,
             flags: data | TRIGGER,
             index,
             start: 0,
             count: events.len() as u32,
             descriptors,
         };
-        self.call(Call::DeviceSetIrqs, &mut set, "interrupts")?;
+        self.call(&mut set, "interrupts")?;
         Ok(())
     }
 
@@ -337,14 +324,14 @@ impl Device {
     pub fn trigger(&self, vector: u32) -> Result<()> {
         const NO_DATA_TRIGGER: u32 = 1 | 32;
         let mut set = IrqSet {
-            size: size_of::<IrqSet>() as u32,
+            size: 0,
             flags: NO_DATA_TRIGGER,
             index: MSIX,
             start: vector,
             count: 1,
             descriptors: [-1; kernel::IRQS_MOST],
         };
-        self.call(Call::DeviceSetIrqs, &mut set, "an interrupt for a test")?;
+        self.call(&mut set, "an interrupt for a test")?;
         Ok(())
     }
 }

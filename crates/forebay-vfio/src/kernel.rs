@@ -11,34 +11,28 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 use rustix::ioctl::{self, Ioctl, IoctlOutput, Opcode};
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// VFIO's calls have numbers only; sizes are in their structures.
+/// `_IO(';', 100)`, and the others behind it: their structures state their own sizes.
+const FIRST: Opcode = (b';' as Opcode) << 8 | 100;
+
+/// Calls whose argument is a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Call {
+pub enum NumberCall {
     GetApiVersion = 0,
     CheckExtension = 1,
     SetIommu = 2,
-    GroupGetStatus = 3,
-    GroupSetContainer = 4,
-    GroupGetDevice = 6,
-    DeviceGetInfo = 7,
-    DeviceGetRegion = 8,
-    DeviceGetIrq = 9,
-    DeviceSetIrqs = 10,
     DeviceReset = 11,
-    IommuGetInfo = 12,
-    MapDma = 13,
-    UnmapDma = 14,
 }
 
-/// `_IO(';', 100 + number)`.
-const FIRST: Opcode = (b';' as Opcode) << 8 | 100;
-
-/// A structure that a call takes; its first field is its size.
+/// A structure that a call takes.
 ///
 /// # Safety
-/// Plain C layout, and every address in it is of memory that outlives what the call sets up.
-pub unsafe trait Argument {}
+/// It is in C layout what this call takes, of numbers only: no addresses. The first one is a `u32`
+/// for its size, which [`call`] writes.
+pub unsafe trait Argument {
+    /// The call's number.
+    const CALL: Opcode;
+}
 
 /// `vfio_group_status`.
 #[derive(Debug, Default)]
@@ -127,22 +121,39 @@ struct DmaMap {
     bytes: u64,
 }
 
-// SAFETY: plain numbers in C layout, no addresses.
-unsafe impl Argument for GroupStatus {}
-// SAFETY: as above.
-unsafe impl Argument for DeviceInfo {}
-// SAFETY: as above.
-unsafe impl Argument for RegionInfo {}
-// SAFETY: as above.
-unsafe impl Argument for IrqInfo {}
-// SAFETY: as above; the kernel takes references of its own to what the descriptors stand for.
-unsafe impl Argument for IrqSet {}
-// SAFETY: as above.
-unsafe impl Argument for IommuInfo {}
-// SAFETY: as above.
-unsafe impl Argument for DmaUnmap {}
+// SAFETY: `VFIO_GROUP_GET_STATUS` takes it; plain numbers in C layout.
+unsafe impl Argument for GroupStatus {
+    const CALL: Opcode = 3;
+}
+// SAFETY: `VFIO_DEVICE_GET_INFO`; as above.
+unsafe impl Argument for DeviceInfo {
+    const CALL: Opcode = 7;
+}
+// SAFETY: `VFIO_DEVICE_GET_REGION_INFO`; as above.
+unsafe impl Argument for RegionInfo {
+    const CALL: Opcode = 8;
+}
+// SAFETY: `VFIO_DEVICE_GET_IRQ_INFO`; as above.
+unsafe impl Argument for IrqInfo {
+    const CALL: Opcode = 9;
+}
+// SAFETY: `VFIO_DEVICE_SET_IRQS`; as above. The kernel refuses a count that the size has no room for,
+// and takes references of its own to what the descriptors stand for.
+unsafe impl Argument for IrqSet {
+    const CALL: Opcode = 10;
+}
+// SAFETY: `VFIO_IOMMU_GET_INFO`; as above.
+unsafe impl Argument for IommuInfo {
+    const CALL: Opcode = 12;
+}
+// SAFETY: `VFIO_IOMMU_UNMAP_DMA`; as above. The size has no room for the bitmap, whose address could
+// stand behind it.
+unsafe impl Argument for DmaUnmap {
+    const CALL: Opcode = 14;
+}
 
-struct Raw(Call, *mut c_void);
+/// A call's number, and what it takes.
+struct Raw(Opcode, *mut c_void);
 
 // SAFETY: the opcode is VFIO's; what the pointer must be is up to the callers below.
 unsafe impl Ioctl for Raw {
@@ -150,7 +161,7 @@ unsafe impl Ioctl for Raw {
     const IS_MUTATING: bool = true;
 
     fn opcode(&self) -> Opcode {
-        FIRST + self.0 as Opcode
+        FIRST + self.0
     }
 
     fn as_ptr(&mut self) -> *mut c_void {
@@ -166,31 +177,34 @@ unsafe impl Ioctl for Raw {
 }
 
 /// A call whose argument is a number.
-pub fn call_number(fd: impl AsFd, call: Call, number: u64) -> io::Result<c_int> {
-    debug_assert!(matches!(
-        call,
-        Call::GetApiVersion | Call::CheckExtension | Call::SetIommu | Call::DeviceReset
-    ));
-    let raw = Raw(call, ptr::without_provenance_mut(number as usize));
+pub fn call_number(fd: impl AsFd, call: NumberCall, number: u64) -> io::Result<c_int> {
+    let raw = Raw(call as Opcode, ptr::without_provenance_mut(number as usize));
     // SAFETY: these calls take a number, and touch no memory of this process.
     Ok(unsafe { ioctl::ioctl(fd, raw) }?)
 }
 
-/// A call whose argument is a structure that says its own size.
-pub fn call<T: Argument>(fd: impl AsFd, call: Call, argument: &mut T) -> io::Result<c_int> {
-    let raw = Raw(call, ptr::from_mut(argument).cast());
-    // SAFETY: the structure is valid for reads and writes and, by `Argument`, of plain layout; the
-    // kernel writes no more than the size in its first field, which is never more than it has.
+/// A call whose argument is a structure.
+pub fn call<T: Argument>(fd: impl AsFd, argument: &mut T) -> io::Result<c_int> {
+    let start = ptr::from_mut(argument);
+    // SAFETY: by `Argument` it starts with a `u32` for its size.
+    unsafe { start.cast::<u32>().write(size_of::<T>() as u32) };
+    let raw = Raw(T::CALL, start.cast());
+    // SAFETY: the structure is valid for reads and writes and, by `Argument`, what the call takes; the
+    // kernel reads and writes no more of it than the size that was just written.
     Ok(unsafe { ioctl::ioctl(fd, raw) }?)
 }
+
+/// `VFIO_GROUP_SET_CONTAINER`.
+const SET_CONTAINER: Opcode = 4;
+/// `VFIO_GROUP_GET_DEVICE_FD`.
+const GET_DEVICE: Opcode = 6;
+/// `VFIO_IOMMU_MAP_DMA`.
+const MAP_DMA: Opcode = 13;
 
 /// Puts a group into a container.
 pub fn set_container(group: impl AsFd, container: c_int) -> io::Result<()> {
     let mut container = container;
-    let raw = Raw(
-        Call::GroupSetContainer,
-        ptr::from_mut(&mut container).cast(),
-    );
+    let raw = Raw(SET_CONTAINER, ptr::from_mut(&mut container).cast());
     // SAFETY: the argument points to a descriptor's number, as the call wants.
     unsafe { ioctl::ioctl(group, raw) }?;
     Ok(())
@@ -198,7 +212,7 @@ pub fn set_container(group: impl AsFd, container: c_int) -> io::Result<()> {
 
 /// Opens a device of a group, by its address.
 pub fn open_device(group: impl AsFd, address: &std::ffi::CStr) -> io::Result<OwnedFd> {
-    let raw = Raw(Call::GroupGetDevice, address.as_ptr().cast_mut().cast());
+    let raw = Raw(GET_DEVICE, address.as_ptr().cast_mut().cast());
     // SAFETY: the argument is a string that ends with a zero; the kernel only reads it.
     let fd = unsafe { ioctl::ioctl(group, raw) }?;
     // SAFETY: the call returns a new descriptor, which is nobody else's.
@@ -216,12 +230,32 @@ pub fn map_dma(container: impl AsFd, region: &Region, iova: u64) -> io::Result<(
         iova,
         bytes: region.len as u64,
     };
-    let raw = Raw(Call::MapDma, ptr::from_mut(&mut map).cast());
+    let raw = Raw(MAP_DMA, ptr::from_mut(&mut map).cast());
     // SAFETY: the structure is as the call wants it, and names memory that is mapped; the kernel
     // holds the pages as long as devices may reach them, also when this process unmaps them.
     unsafe { ioctl::ioctl(container, raw) }?;
     Ok(())
 }
+
+/// Bytes of a huge page.
+pub const HUGE_BYTES: usize = 2 << 20;
+
+/// The size is named: the system's default size of huge pages may be another one, 1 GiB say.
+fn map_flags(huge: bool) -> MapFlags {
+    let mut flags = MapFlags::SHARED | MapFlags::POPULATE;
+    flags.set(MapFlags::HUGETLB | MapFlags::HUGE_2MB, huge);
+    flags
+}
+
+/// What a register holds.
+///
+/// # Safety
+/// Any bits are a value of it, and it has no padding.
+pub unsafe trait Register: Copy {}
+// SAFETY: a plain number.
+unsafe impl Register for u32 {}
+// SAFETY: as above.
+unsafe impl Register for u64 {}
 
 /// Memory shared with devices, or registers of one; unmapped when dropped.
 ///
@@ -236,10 +270,15 @@ pub struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Zeroed memory of whole pages; `huge`: of the huge pages that the system sets apart.
+    /// Zeroed memory of whole pages; `huge`: of the huge pages that the system sets apart, whole ones.
     pub fn anonymous(len: usize, huge: bool) -> io::Result<Self> {
-        let mut flags = MapFlags::SHARED | MapFlags::POPULATE;
-        flags.set(MapFlags::HUGETLB, huge);
+        // The kernel would map more than `len`, and refuse to unmap `len`.
+        if huge && !len.is_multiple_of(HUGE_BYTES) {
+            return Err(io::Error::other(format!(
+                "the length is {len:#x} bytes, but huge pages have {HUGE_BYTES:#x}: ask for whole ones"
+            )));
+        }
+        let flags = map_flags(huge);
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place that the kernel chooses touches nothing of ours.
         let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len, protection, flags) }?;
@@ -292,7 +331,7 @@ impl Region {
     }
 
     /// Reads a register.
-    pub fn read<T: Copy>(&self, offset: u64) -> io::Result<T> {
+    pub fn read<T: Register>(&self, offset: u64) -> io::Result<T> {
         let place = self.place::<T>(offset)?;
         // SAFETY: valid and aligned; one access of this width, which is never left out.
         let value = unsafe { place.read_volatile() };
@@ -302,7 +341,7 @@ impl Region {
     }
 
     /// Writes a register.
-    pub fn write<T: Copy>(&self, offset: u64, value: T) -> io::Result<()> {
+    pub fn write<T: Register>(&self, offset: u64, value: T) -> io::Result<()> {
         let place = self.place::<T>(offset)?;
         // Memory written before is there when the device learns of it.
         fence(Ordering::SeqCst);
@@ -362,7 +401,16 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: this mapping is ours, and nothing borrows from it.
-        let _unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
+        if let Err(error) = unmapped {
+            // Dropping has nobody to return it to, and what was mapped is lost to this program.
+            eprintln!(
+                "unmapping {:#x} bytes at {:#x} failed: {error}; they stay taken until this program \
+                 ends: end it, and report this defect",
+                self.len,
+                self.address()
+            );
+        }
     }
 }
 
@@ -386,6 +434,57 @@ mod tests {
         assert_eq!(region.read::<u32>(4096).ok(), Some(0x1122_3344));
         assert!(region.read::<u32>(4098).is_err(), "not aligned");
         assert!(region.read::<u64>(u64::MAX - 7).is_err());
+    }
+
+    #[test]
+    fn the_kernel_is_told_the_true_size_of_a_structure() {
+        fn size_told<T: Argument>(mut argument: T, size: impl Fn(&T) -> u32) -> u32 {
+            let null = std::fs::File::open("/dev/null").expect("opens");
+            assert!(call(null, &mut argument).is_err(), "is no VFIO");
+            size(&argument)
+        }
+        let region = RegionInfo {
+            size: 4096,
+            ..RegionInfo::default()
+        };
+        assert_eq!(size_told(region, |it| it.size), 32);
+        assert_eq!(size_told(GroupStatus::default(), |it| it.size), 8);
+        assert_eq!(size_told(DmaUnmap::default(), |it| it.size), 24);
+    }
+
+    #[test]
+    fn huge_pages_have_2_mib_whatever_the_default() {
+        // `MAP_HUGETLB` and `MAP_HUGE_2MB` (Linux, include/uapi/linux/mman.h): log2 of the size in
+        // bits 31:26.
+        let bits = |huge| map_flags(huge).bits();
+        assert_eq!(bits(true), bits(false) | 0x40000 | 21 << 26);
+        assert_eq!(bits(false) & (0x40000 | 63 << 26), 0);
+        let error = Region::anonymous(HUGE_BYTES + 4096, true).expect_err("not whole");
+        assert!(error.to_string().contains("0x201000"), "{error}");
+        // Few systems have set huge pages apart.
+        match Region::anonymous(HUGE_BYTES, true) {
+            Ok(region) => assert!(region.store(HUGE_BYTES - 1, &[1]).is_ok()),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{error}"),
+        }
+    }
+
+    /// In a process of its own, whose messages can be read.
+    #[test]
+    fn memory_that_cannot_be_unmapped_is_told() {
+        const CHILD: &str = "FOREBAY_TEST_UNMAP";
+        if std::env::var_os(CHILD).is_some() {
+            let start = NonNull::without_provenance(std::num::NonZeroUsize::MIN);
+            drop(Region { start, len: 4096 });
+            return;
+        }
+        let this = std::env::current_exe().expect("a program");
+        let name = "kernel::tests::memory_that_cannot_be_unmapped_is_told";
+        let mut child = std::process::Command::new(this);
+        let child = child.args(["--exact", name, "--nocapture"]).env(CHILD, "1");
+        let output = child.output().expect("runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("0x1000 bytes at 0x1 failed"), "{text}");
     }
 
     #[test]

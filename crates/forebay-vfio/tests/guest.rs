@@ -3,7 +3,7 @@
 //!
 //! These tests run in the guest, where tests/vm takes them; elsewhere they would take a drive.
 
-#[path = "../../forebay-driver/tests/support/bent.rs"]
+#[path = "../../forebay-driver/tests/it/support/bent.rs"]
 mod bent;
 
 use std::sync::Arc;

@@ -9,23 +9,17 @@ mod bench;
 mod demo;
 mod devices;
 mod doctor;
-mod failure;
 mod flight;
-mod home;
 mod html;
 mod inspect;
 mod inspection;
-mod interrupt;
 mod measure;
-mod net;
 mod new;
 mod pipeline;
 mod plan;
 mod profiles;
-mod progress;
 mod record;
 mod recorded;
-mod reference;
 mod render;
 mod report;
 mod repro;
@@ -33,27 +27,28 @@ mod resources;
 mod run;
 mod send;
 mod serve;
-mod session;
-mod soak;
 mod spec;
 mod ssd;
 mod store;
 mod svg;
 mod swarm;
+mod terminal;
 mod traffic;
 mod vm;
-mod workload;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use forebay_app::{failure, home, interrupt, progress, reference, session, workload};
 
 use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    interrupt::listen();
+    terminal::listen();
+    progress::tell(Box::new(terminal::Terminal));
     let code = dispatch(&cli.command).unwrap_or_else(|failure| failure.show() as u8);
     ExitCode::from(code)
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::{Display, Write};
 
+pub use forebay_pipeline::units::{bytes, count};
+
 use comfy_table::{Attribute, Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
 use owo_colors::{OwoColorize, Stream};
 
@@ -137,28 +139,6 @@ pub fn bar(share: f64, width: usize) -> String {
     text.push_str(EIGHTHS[eighths % 8]);
     text.if_supports_color(Stream::Stdout, |t| t.cyan())
         .to_string()
-}
-
-/// Bytes with a binary unit: `8.0 MiB`, `512 B`.
-pub fn bytes(count: u64) -> String {
-    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match UNITS.iter().find(|(_, shift)| count >= 1 << shift) {
-        Some((unit, shift)) => format!("{:.1} {unit}", count as f64 / (1u64 << shift) as f64),
-        None => format!("{count} B"),
-    }
-}
-
-/// A count with its thousands set apart: `16,777,216`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A time with a fitting unit: `31.4 ms`, `820 ns`.

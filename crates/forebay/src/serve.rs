@@ -167,18 +167,3 @@ fn serve(device: &mut dyn Device, socket: &SocketArgs) -> Result<Exit> {
         End::Stopped => Exit::Interrupted,
     })
 }
-
-impl From<forebay_vm::Error> for Failure {
-    fn from(error: forebay_vm::Error) -> Self {
-        use forebay_vm::Error as Vm;
-        let (exit, help) = match &error {
-            Vm::Listen { .. } | Vm::InUse { .. } => (Exit::BadInput, "name another --socket"),
-            Vm::Device(_) => (Exit::BadResult, "the device is at fault, not the guest"),
-            _ => (
-                Exit::Impossible,
-                "see what the virtual machine says of this device",
-            ),
-        };
-        Self::new(exit, error.to_string(), help)
-    }
-}

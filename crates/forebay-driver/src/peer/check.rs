@@ -57,10 +57,10 @@ pub fn check(
         });
     };
     let room = (most as usize).max(2 * pages * PAGE);
-    let here = bus.dma_alloc(room, PAGE)?;
     // What the memory held is put back in any case; words, so also of a block smaller than a page.
     let mut saved = vec![0; (most as usize).max(PAGE)];
     memory.read(bus, 0, &mut saved)?;
+    let here = bus.dma_alloc(room, PAGE)?;
     let mut check = Check {
         bus,
         pair,

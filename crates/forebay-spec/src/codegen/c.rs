@@ -6,7 +6,9 @@ use core::fmt::{Result, Write};
 
 /// Writes the header.
 pub fn render_c(out: &mut impl Write) -> Result {
+    // REUSE-IgnoreStart
     writeln!(out, "/* SPDX-License-Identifier: Apache-2.0 */")?;
+    // REUSE-IgnoreEnd
     writeln!(out, "/* {BANNER} */")?;
     writeln!(out, "#ifndef FOREBAY_SPEC_H\n#define FOREBAY_SPEC_H")?;
     for group in GROUPS {

@@ -6,7 +6,9 @@ use core::fmt::{Result, Write};
 
 /// Writes the module.
 pub fn render_python(out: &mut impl Write) -> Result {
+    // REUSE-IgnoreStart
     writeln!(out, "# SPDX-License-Identifier: Apache-2.0")?;
+    // REUSE-IgnoreEnd
     writeln!(out, "\"\"\"Constants that RTL and software share.")?;
     writeln!(out, "\n{BANNER}\n\"\"\"")?;
     for group in GROUPS {

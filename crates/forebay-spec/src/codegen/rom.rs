@@ -9,7 +9,9 @@ use core::fmt::{Result, Write};
 
 /// Writes the package, formatted as verible-verilog-format would.
 pub fn render_rom(out: &mut impl Write) -> Result {
+    // REUSE-IgnoreStart
     writeln!(out, "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1")?;
+    // REUSE-IgnoreEnd
     writeln!(out, "// {BANNER}")?;
     writeln!(
         out,

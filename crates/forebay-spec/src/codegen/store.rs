@@ -22,7 +22,9 @@ fn bytes(out: &mut impl Write, name: &str, what: &str, all: &[u8]) -> Result {
 
 /// Writes the module.
 pub fn render_store(out: &mut impl Write) -> Result {
+    // REUSE-IgnoreStart
     writeln!(out, "# SPDX-License-Identifier: Apache-2.0")?;
+    // REUSE-IgnoreEnd
     writeln!(out, "\"\"\"Where things stand in a recording.")?;
     writeln!(out, "\n{BANNER}\n\"\"\"")?;
     writeln!(out, "\nPAGE = {PAGE_BYTES}\nROWS = {}", index::ROWS)?;

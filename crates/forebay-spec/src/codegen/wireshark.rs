@@ -11,7 +11,9 @@ const NEEDED: [&str; 3] = ["FRAMING_", "UDP_PORT", "ETHERTYPE_FOREBAY"];
 
 /// Writes the script.
 pub fn render_wireshark(out: &mut impl Write) -> Result {
+    // REUSE-IgnoreStart
     writeln!(out, "-- SPDX-License-Identifier: Apache-2.0")?;
+    // REUSE-IgnoreEnd
     writeln!(
         out,
         "-- Shows frames of Forebay: tshark -X lua_script:FILE, or among Wireshark's plugins."

@@ -15,7 +15,6 @@ mod ssd;
 mod store;
 mod store_tools;
 mod swarm;
-mod third_party;
 pub mod values;
 mod vm;
 mod words;
@@ -26,16 +25,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
-pub use machine::{MachineArgs, Memory, RefreshArg};
+pub use machine::MachineArgs;
 pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
 };
 pub use plan::PlanArgs;
 pub use record::RecordArgs;
-pub use repro::{ReproArgs, What};
+pub use repro::ReproArgs;
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
-pub use soak::{Case, SoakArgs, Trouble, Work};
+pub use soak::{SoakArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
@@ -44,7 +43,7 @@ pub use store::{
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;
-use values::{FaultOption, StallOption};
+use values::{FaultSpec, StallSpec};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
@@ -284,7 +283,7 @@ pub struct RunArgs {
     /// command, read, window-write, window-read, window-answer, doorbell, memory, memory-request,
     /// memory-answer, host
     #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
-    pub stall: Vec<StallOption>,
+    pub stall: Vec<StallSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
     /// memory: what is written to the drive lies from 0, what is read from 64 MiB
     #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
@@ -292,7 +291,7 @@ pub struct RunArgs {
     /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
     /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
-    pub fault: Vec<FaultOption>,
+    pub fault: Vec<FaultSpec>,
     /// Give a command up after so many cycles, by default 5 s at 300 MHz; 0: never
     #[arg(long, value_name = "CYCLES", default_value_t = forebay_driver::TIMEOUT_CYCLES)]
     pub timeout_cycles: u32,

@@ -2,9 +2,11 @@
 //! Options of `forebay plan`.
 
 use clap::Args;
+use forebay_lab::plan::PlanSpec;
 use forebay_model::Time;
+use forebay_pipeline::Memory;
 
-use super::{Memory, ReportArgs, values};
+use super::{ReportArgs, values};
 
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]
@@ -26,7 +28,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=8))]
     pub drives: Option<u64>,
     /// Where the streamer keeps its payload [default: the smallest that suffices]
-    #[arg(long, value_name = "WHERE")]
+    #[arg(long, value_name = "WHERE", value_parser = super::machine::memory())]
     pub memory: Option<Memory>,
     /// FIFO between source and streamer [default: what is needed]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
@@ -53,4 +55,25 @@ pub struct PlanArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+impl PlanArgs {
+    /// What is to be planned.
+    pub fn spec(&self) -> PlanSpec {
+        PlanSpec {
+            rate: self.rate,
+            burst: self.burst,
+            every: self.every,
+            total: self.total,
+            drives: self.drives,
+            memory: self.memory,
+            fifo: self.fifo,
+            wire: self.wire,
+            mtu: self.mtu,
+            profile: self.profile.clone(),
+            no_verify: self.no_verify,
+            verify_bytes: self.verify_bytes,
+            seed: self.seed,
+        }
+    }
 }

@@ -4,12 +4,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use forebay_lab::repro::{ReproSpec, What};
 
 use super::{ReportArgs, values};
 
 /// What is reproduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WhatArg {
     /// SNAcc, figure 4: sequential and random bandwidth, latency
     SnaccFig4,
     /// SNAcc, figure 7: PCIe transfers of its case study
@@ -29,7 +30,7 @@ pub enum What {
 pub struct ReproArgs {
     /// What to reproduce
     #[arg(value_enum)]
-    pub what: What,
+    what: WhatArg,
     /// The short form: fewer commands, no sensitivities, no synthesis
     #[arg(long)]
     pub quick: bool,
@@ -52,4 +53,30 @@ pub struct ReproArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+impl ReproArgs {
+    /// Which figures.
+    pub const fn what(&self) -> What {
+        match self.what {
+            WhatArg::SnaccFig4 => What::SnaccFig4,
+            WhatArg::SnaccFig7 => What::SnaccFig7,
+            WhatArg::SnaccTable1 => What::SnaccTable1,
+            WhatArg::Intelliprop => What::Intelliprop,
+            WhatArg::MleTable => What::MleTable,
+            WhatArg::All => What::All,
+        }
+    }
+
+    /// What to reproduce, and how.
+    pub fn spec(&self) -> ReproSpec {
+        ReproSpec {
+            what: self.what(),
+            quick: self.quick,
+            within: self.within,
+            profile: self.profile.clone(),
+            rtl: self.rtl.clone(),
+            seed: self.seed,
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use forebay_lab::qualify::QualifySpec;
 
 use super::{ReportArgs, values};
 
@@ -66,4 +67,19 @@ pub struct QualifyArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+impl QualifyArgs {
+    /// How the drive is measured.
+    pub fn spec(&self) -> QualifySpec {
+        QualifySpec {
+            write: self.write,
+            even_in_use: self.even_in_use,
+            i_mean_it: self.i_mean_it,
+            seconds: self.seconds,
+            bytes: self.bytes,
+            area: self.area,
+            buffered: self.buffered,
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::thread;
 use clap::{ArgGroup, Args, value_parser};
 
 use super::ReportArgs;
-use crate::swarm::shapes::{self, Shape};
+use forebay_lab::swarm::shapes::{self, Shape};
 
 /// Options of `forebay swarm`.
 #[derive(Args, Debug)]

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings};
 use forebay_model::{History, MICROSECOND, Pages};
+use forebay_pipeline::{Kind, Sink};
 use forebay_spec::store::index::{Block, Row};
 use forebay_store::{Disk, Entry, Extent, Options, Recording, Writer, repair, verify};
 use rand_core::RngCore;
@@ -21,7 +22,6 @@ use serde::Serialize;
 use super::net;
 use crate::args::StoreBenchArgs;
 use crate::failure::{Failure, Result};
-use crate::pipeline::{Kind, Sink};
 use crate::progress::Progress;
 use crate::record::{Drives, Recorder, prepare};
 use crate::render::{self, Page};
@@ -196,12 +196,12 @@ fn scene(args: &StoreBenchArgs, layout: Kind) -> Result<(Scene, Header)> {
         })
         .collect();
     let source = Objects::new(Addresses::default(), 9000, objects)?;
-    let mut config = net::config_of(&net::machine(args.seed, 1)?)?;
+    let mut config = net::config_of(&net::machine(args.seed, 1))?;
     if let Some(namespace) = config.profile.ssd.namespaces.first_mut() {
         namespace.bytes = DRIVE;
     }
     config.network = Some(Network::new(Settings::default(), Box::new(source))?);
-    let mut session = Session::of(config, None, super::SCHEMA)?;
+    let mut session = Session::of(config, super::SCHEMA)?;
     let sink = Sink {
         layout,
         smallest: LONGEST / 8,

@@ -57,13 +57,13 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
     let mut ended = Ended::Done;
     let mut last = None;
     // Of those with parity, one is not for data.
-    let spare = u8::from(args.machine.array.parity());
+    let spare = u8::from(args.machine.array.parity);
     for drives in NUMBERS.into_iter().filter(|drives| *drives > spare) {
         if !ended.is_done() {
             break;
         }
         let mut machine = args.machine.clone();
-        machine.array.set_drives(drives);
+        machine.array.drives = Some(drives);
         let mut session = Session::start(&machine, super::SCHEMA, |_| Ok(()))?;
         let reference = Reference::new(&machine)?;
         let row = session.layout().row();

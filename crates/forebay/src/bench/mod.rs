@@ -16,7 +16,9 @@ mod store;
 use forebay_cosim::Workload;
 use serde::Serialize;
 
-use crate::args::{BenchArgs, BenchCommand, DefaultProfile, MachineArgs, ReportArgs};
+use forebay_app::MachineSpec;
+
+use crate::args::{BenchArgs, BenchCommand, DefaultProfile, ReportArgs};
 use crate::demo;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
@@ -58,8 +60,8 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
 }
 
 /// Whether pieces smaller than a row can be written.
-fn small<P>(machine: &MachineArgs<P>) -> Result<()> {
-    if !machine.array.parity() {
+fn small(machine: &MachineSpec) -> Result<()> {
+    if !machine.array.parity {
         return Ok(());
     }
     Err(Failure::input(
@@ -129,7 +131,7 @@ struct Measurement<'a> {
 }
 
 impl Bench {
-    fn start<P: DefaultProfile>(machine: &MachineArgs<P>) -> Result<Self> {
+    fn start(machine: &MachineSpec) -> Result<Self> {
         Ok(Self {
             session: Session::start(machine, SCHEMA, |_| Ok(()))?,
             reference: Reference::new(machine)?,

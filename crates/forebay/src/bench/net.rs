@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From the wire onto drives: rates, headroom, pause, loss, and the shortest frames at line rate.
 
-use std::ffi::OsString;
-
 use forebay_cosim::{CLOCK_PERIOD, Direction};
 use forebay_driver::net_port::{NetSettings, Thresholds};
 use forebay_driver::recorder_port::ELEMENTS;
@@ -12,16 +10,18 @@ use forebay_model::net::{
 };
 use forebay_model::profile::PauseTiming;
 use forebay_model::{MICROSECOND, Time};
+use forebay_pipeline::Sink;
 use forebay_spec::net::ethernet::{HEADER_BYTES, TYPE_FOREBAY};
 use forebay_spec::net::{Arrival, Header as FrameHeader, Place, header};
 use forebay_spec::store::index::Row;
 use serde::Serialize;
 
 use super::{Report, page};
-use crate::args::{Drive990Pro, MachineArgs, NetArgs};
+use forebay_app::MachineSpec;
+
+use crate::args::NetArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::pipeline::Sink;
 use crate::record::{Plan, Recorded, Recorder, Summary, prepare, recording, seed_of};
 use crate::render::{self, Grid};
 use crate::report;
@@ -181,25 +181,20 @@ impl Wire {
 
 /// A machine of so many drives, with what holds several: large chunks, and room for what retries
 /// hold up.
-pub(super) fn machine(seed: u64, drives: u8) -> Result<MachineArgs<Drive990Pro>> {
-    let words = [
-        "--buffer",
-        "16MiB",
-        "--chunk",
-        "256KiB",
-        "--fpga-link",
-        "gen4x16",
-    ];
-    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-    words.push("--seed".into());
-    words.push(seed.to_string().into());
-    let mut machine = MachineArgs::of(&words)?;
-    machine.array.set_drives(drives);
-    Ok(machine)
+pub(super) fn machine(seed: u64, drives: u8) -> MachineSpec {
+    let mut machine = MachineSpec {
+        seed,
+        unit_shift: Some(2),
+        ..MachineSpec::of_profile("990pro-2tb")
+    };
+    machine.array.drives = Some(drives);
+    machine.array.stripe_unit = 256 << 10;
+    machine.array.fpga_link = forebay_pipeline::units::link("gen4x16").ok();
+    machine
 }
 
 /// Its configuration with a network side and the chain of the checkout.
-pub(super) fn config_of(machine: &MachineArgs<Drive990Pro>) -> Result<forebay_cosim::Config> {
+pub(super) fn config_of(machine: &MachineSpec) -> Result<forebay_cosim::Config> {
     let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
     machine.config_of_net(|mut files| {
         files.push(own);
@@ -226,10 +221,10 @@ impl Bench<'_> {
         if !self.ended.is_done() {
             return Ok(None);
         }
-        let mut config = config_of(&machine(self.args.seed, drives)?)?;
+        let mut config = config_of(&machine(self.args.seed, drives))?;
         set_pauses(&mut config, pauses);
         config.network = Some(Network::new(wire.settings, wire.source)?);
-        let mut session = Session::of(config, None, super::SCHEMA)?;
+        let mut session = Session::of(config, super::SCHEMA)?;
         align(&mut session, pauses)?;
         let plan = plan(wire.net, &Sink::default(), &mut session)?;
         let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(label, Some(wire.bytes))?;
@@ -241,7 +236,7 @@ impl Bench<'_> {
     /// The bare streamer on the same drives.
     fn bare(&self, drives: u8, pauses: Option<PauseTiming>) -> Result<f64> {
         let mut session =
-            Session::start(&machine(self.args.seed, drives)?, super::SCHEMA, |config| {
+            Session::start(&machine(self.args.seed, drives), super::SCHEMA, |config| {
                 set_pauses(config, pauses);
                 Ok(())
             })?;

@@ -169,7 +169,7 @@ pub fn run(args: &ScaleArgs) -> Result<Exit> {
 /// are RTL of their own.
 fn start(args: &ScaleArgs, over: Over, drives: u8, entries: u32) -> Result<Session> {
     let mut machine = args.machine.clone();
-    machine.array.set_drives(drives);
+    machine.array.drives = Some(drives);
     if over == Over::Outstanding {
         machine.queue_depth = Some(ENTRIES[ENTRIES.len() - 1].into());
     }

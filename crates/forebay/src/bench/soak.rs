@@ -2,21 +2,22 @@
 //! Random transactions, ports that pause, drives that fail, and a shadow that knows each byte.
 
 use super::{Report, SCHEMA, page};
-use crate::args::SoakArgs;
+use forebay_lab::soak::{self, Case, Soak};
+
+use crate::args::{SoakArgs, command_of};
 use crate::failure::{Exit, Result};
 use crate::progress::Progress;
 use crate::render;
 use crate::report;
 use crate::session::Session;
-use crate::soak::{self, Soak};
 use crate::traffic;
 
 pub fn run(args: &SoakArgs) -> Result<Exit> {
-    let case = &args.case;
-    let config = soak::config(case)?;
-    let session = Session::of(config, case.machine.array.missing(), SCHEMA)?;
+    let case = Case::from(args.case.clone());
+    let config = soak::config(&case)?;
+    let session = Session::of(config, SCHEMA)?;
     let progress = Progress::count("soaking", case.work.transactions);
-    let (found, session, ended) = soak::play(case, session, &progress)?;
+    let (found, session, ended) = soak::play(&case, session, &progress)?;
     drop(progress);
     let good = found.is_good();
     let report = Report {
@@ -25,7 +26,7 @@ pub fn run(args: &SoakArgs) -> Result<Exit> {
         found,
     };
     if !report::emit(&report, args.report.json.as_deref())? {
-        show(&report, good, &case.command());
+        show(&report, good, &command_of(&case));
     }
     Ok(ended.exit(good))
 }

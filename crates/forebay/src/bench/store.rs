@@ -2,6 +2,7 @@
 //! Recordings: what pages and index cost, and what a loss of power leaves.
 
 use forebay_model::net::{Addresses, Network, Settings};
+use forebay_pipeline::{Kind, Sink};
 use forebay_store::{PAGE, pages};
 use serde::Serialize;
 
@@ -9,7 +10,6 @@ use super::cuts::{self, Cuts};
 use super::{Report, net, page};
 use crate::args::StoreBenchArgs;
 use crate::failure::{Exit, Result};
-use crate::pipeline::{Kind, Sink};
 use crate::record::{Plan, Recorded, Recorder, Senders, Summary};
 use crate::render::{self, Grid, Page};
 use crate::report::{self, Header};
@@ -115,9 +115,9 @@ impl Bench<'_> {
             object_bytes: vec![object; streams.into()],
             seed: self.args.seed,
         };
-        let mut config = net::config_of(&net::machine(self.args.seed, 1)?)?;
+        let mut config = net::config_of(&net::machine(self.args.seed, 1))?;
         config.network = Some(Network::new(Settings::default(), senders.source(bytes)?)?);
-        let mut session = Session::of(config, None, super::SCHEMA)?;
+        let mut session = Session::of(config, super::SCHEMA)?;
         let mut receiving = net::net_settings(METRES, MTU)?;
         receiving.streams = streams;
         let plan: Plan = net::plan(receiving, sink, &mut session)?;
@@ -152,8 +152,7 @@ impl Bench<'_> {
         let bytes = self.args.bytes.min(most).div_ceil(round) * round;
         let (session, recorded) = self.record(&sink, object, bytes, streams)?;
         let summary = Summary::new(&recorded);
-        let mut bare =
-            Session::start(&net::machine(self.args.seed, 1)?, super::SCHEMA, |_| Ok(()))?;
+        let mut bare = Session::start(&net::machine(self.args.seed, 1), super::SCHEMA, |_| Ok(()))?;
         let bare = net::bare(&mut bare, self.args.bytes);
         let extents = recorded.rows.len() as u64;
         let lengths = recorded.rows.iter().map(|row| u64::from(row.length));

@@ -4,15 +4,13 @@
 use std::path::Path;
 use std::process::Command;
 
+use forebay_pipeline::{Element, Paths, lint};
+
 use crate::args::PeTestArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::pipeline::{Element, Paths, lint};
+use crate::home::{python, python_path};
 use crate::render::Page;
-use crate::resources::{python, python_path};
-
-/// What every element may use.
-const SHARED: &str = "rtl/pe/elements.f";
 
 /// Checks the manifests of a folder, lints their RTL, runs the test benches in `tb`.
 ///
@@ -34,7 +32,7 @@ pub fn run(args: &PeTestArgs) -> Result<Exit> {
     let mut page = Page::of_hardware(&format!("Processing elements in {}", args.folder.display()));
     for name in names.keys() {
         let element = Element::load(&folder, name)?;
-        lint(&root, &element)?;
+        lint::element(&root, &element)?;
         let settings = match element.settings.len() {
             1 => "1 setting".to_owned(),
             many => format!("{many} settings"),
@@ -45,14 +43,6 @@ pub fn run(args: &PeTestArgs) -> Result<Exit> {
     }
     page.print();
     bench(&root, &folder)
-}
-
-/// Lints an element with all warnings on, as if it stood alone.
-fn lint(root: &Path, element: &Element) -> Result<()> {
-    let shared = lint::design(root, SHARED)?;
-    let own = element.files.iter().filter(|file| !shared.contains(file));
-    let files: Vec<_> = shared.iter().chain(own).cloned().collect();
-    lint::run(root, &format!("fb_pe_{}", element.name), &files, &["-Wall"])
 }
 
 /// Runs the test benches; what they say goes to the user as it is.

@@ -7,9 +7,10 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
+use forebay_pipeline::name_fault;
+
 use crate::args::{NewCommand, NewPeArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::name_fault;
 use crate::render::Page;
 
 /// What the template is called where the element's name will stand.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay pe list`: which processing elements there are, and what can be set.
 
+use forebay_pipeline::{Element, Paths};
 use serde::Serialize;
 
-use super::element::{Element, Paths};
 use crate::args::PeListArgs;
 use crate::failure::{Exit, Result};
 use crate::home;
@@ -27,7 +27,7 @@ pub fn run(args: &PeListArgs) -> Result<Exit> {
         .elements()
         .iter()
         .map(|(name, folder)| Element::load(folder, name))
-        .collect::<Result<Vec<_>>>()?;
+        .collect::<forebay_pipeline::Result<Vec<_>>>()?;
     let report = Report {
         schema: "forebay.elements/1",
         version: env!("CARGO_PKG_VERSION"),

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay pipeline check`: what a pipeline's file says, with all that it leaves out.
 
-use std::path::Path;
-use std::{env, fs};
+use std::fs;
 
+use forebay_pipeline::{Kind, Paths, Pipeline, STAGES, lint};
 use serde::Serialize;
 
-use super::chain::ChainSource;
-use super::{Paths, Pipeline, lint};
 use crate::args::{PipelineCheckArgs, PipelineCommand};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
@@ -20,7 +18,7 @@ struct Report<'a> {
     version: &'static str,
     pipeline: &'a Pipeline,
     /// The settings of each element's place, as the RTL has them.
-    cfg: [u64; super::STAGES],
+    cfg: [u64; STAGES],
 }
 
 /// Runs a command on pipelines.
@@ -39,7 +37,7 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
     let paths = Paths::new(&root, &args.path.pe_path);
     let pipeline = Pipeline::load(&args.file, &paths)?;
     let chain = pipeline.chain();
-    elaborate(&root, &chain)?;
+    lint::chain(&root, &chain)?;
     if let Some(path) = &args.chain {
         fs::write(path, &chain.text).map_err(|error| Failure::file("writing", path, error))?;
     }
@@ -66,16 +64,6 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
     page.verdict(true, "can be built");
     page.print();
     Ok(Exit::Good)
-}
-
-/// Whether Verilator takes the chain: an element may have other ports, or none of its name.
-fn elaborate(root: &Path, chain: &ChainSource) -> Result<()> {
-    let failed = |error| Failure::file("making", &env::temp_dir(), error);
-    let folder = tempfile::tempdir().map_err(failed)?;
-    let file = folder.path().join("fb_pe_chain.sv");
-    fs::write(&file, &chain.text).map_err(failed)?;
-    let files = chain.replaced(&lint::design(root, "rtl/pe/pe.f")?, &file);
-    lint::run(root, "fb_pe_chain", &files, &[])
 }
 
 fn grid(pipeline: &Pipeline) -> Grid {
@@ -163,13 +151,13 @@ fn source(pipeline: &Pipeline) -> Vec<String> {
 fn sink(pipeline: &Pipeline) -> Vec<String> {
     let sink = &pipeline.sink;
     let layout = match &sink.layout {
-        super::Kind::Objects { extension } => format!("a tar file of objects, *.{extension}"),
-        super::Kind::Small { extension } => {
+        Kind::Objects { extension } => format!("a tar file of objects, *.{extension}"),
+        Kind::Small { extension } => {
             format!("a tar file of small objects that share pages, *.{extension}")
         }
-        super::Kind::Samples { stride: 0 } => "samples, as they come".to_owned(),
-        super::Kind::Packets => "all frames, as a capture".to_owned(),
-        super::Kind::Samples { stride } => format!("samples, one in {}", render::bytes(*stride)),
+        Kind::Samples { stride: 0 } => "samples, as they come".to_owned(),
+        Kind::Packets => "all frames, as a capture".to_owned(),
+        Kind::Samples { stride } => format!("samples, one in {}", render::bytes(*stride)),
     };
     let wait = match sink.wait_ps {
         0 => "when it is full".to_owned(),

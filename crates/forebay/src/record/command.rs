@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use forebay_model::net::{Disorder, Flow, Garbage, Network, Paced, Source, Tap as Listener};
+use forebay_net::pcap::Seen;
+use forebay_net::tap::{Setup, Tap};
+use forebay_pipeline::{Kind, Pipeline};
 use serde::Serialize;
 
 use super::setup;
@@ -15,9 +18,6 @@ use super::wire::{Captured, Interface, Listeners, Written};
 use super::{Plan, Recorded, Recorder};
 use crate::args::{RunArgs, values};
 use crate::failure::{Exit, Failure, Result};
-use crate::net::pcap::Seen;
-use crate::net::tap::{Setup, Tap};
-use crate::pipeline::{Kind, Pipeline};
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
 
@@ -159,7 +159,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     let mut network = Network::new(setup::network(args, &pipeline), source)?;
     network.set_tap(Box::new(Listeners(beyond.listeners())));
     config.network = Some(network);
-    let mut session = Session::of(config, None, SCHEMA)?;
+    let mut session = Session::of(config, SCHEMA)?;
     let superblock = super::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
     let plan = setup::plan(args, &pipeline, &superblock);
     let (recorded, ended) = record(&mut session, &plan, &beyond)?;

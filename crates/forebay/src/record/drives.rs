@@ -9,12 +9,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use forebay_cosim::System;
 use forebay_driver::recorder_port::{Layout, Recording, Region};
 use forebay_model::{MICROSECOND, Time};
+use forebay_pipeline::{Kind, Sink, extension_bytes};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
 
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::{Kind, Sink, extension_bytes};
 use crate::session::Session;
 use crate::store::CAPTURE;
 
@@ -149,7 +149,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
             bytes: index.bytes - 2 * page,
             ring: superblock.index_ring,
         },
-        wait_cycles: sink.wait_cycles(),
+        wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
         time,

@@ -165,9 +165,9 @@ impl<'s> Recorder<'s> {
             Some(bytes) => Progress::bytes(label, bytes),
             None => Progress::stage(label),
         };
-        let bar = progress.handle();
+        let progress = progress.clone();
         let system = &mut self.session.system;
-        system.on_progress(move |snapshot| bar.set_position(snapshot.network_bytes));
+        system.on_progress(move |snapshot| progress.at(snapshot.network_bytes));
         let began = system.now();
         system.begin_network();
         let ended = |system: &System| system.network().is_none_or(Network::is_at_end);

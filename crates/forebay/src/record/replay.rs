@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use forebay_driver::Replay;
 use forebay_model::Time;
 use forebay_model::net::{Frames, Network};
+use forebay_pipeline::Pipeline;
 use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Entry, Recording};
 use serde::Serialize;
@@ -16,7 +17,6 @@ use super::wire::{Listeners, Written};
 use super::{Drives, Plan, Recorder};
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::pipeline::Pipeline;
 use crate::progress::Progress;
 use crate::render::{self, Page};
 use crate::report::{self, Header};
@@ -155,7 +155,7 @@ pub fn run(args: &RunArgs, pipeline: &Pipeline, range: (u64, u64)) -> Result<Exi
         listeners.map(|each| Box::new(each) as _).collect(),
     )));
     config.network = Some(network);
-    let mut session = Session::of(config, None, SCHEMA)?;
+    let mut session = Session::of(config, SCHEMA)?;
     let (superblock, wanted) = look(&mut session, pipeline.source.stream, range)?;
     let plan = setup::plan(args, pipeline, &superblock);
     let sent = send(&mut session, &plan, &superblock, &wanted)?;

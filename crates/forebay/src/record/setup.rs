@@ -7,6 +7,7 @@ use forebay_cosim::Config;
 use forebay_driver::net_port::{Destination, NetSettings, Packets, Thresholds};
 use forebay_model::Medium;
 use forebay_model::net::{Addresses, Flow, Link, Peer, Settings, Station, Switch};
+use forebay_pipeline::{Kind, Paths, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
 use forebay_spec::store::superblock::Superblock;
@@ -15,7 +16,6 @@ use super::{Plan, Senders};
 use crate::args::RunArgs;
 use crate::failure::{Failure, Result};
 use crate::home;
-use crate::pipeline::{Kind, Paths, Pipeline};
 
 /// Bytes of a beat of the memory for frames.
 const BEAT: u32 = 64;
@@ -49,7 +49,8 @@ pub fn pipeline(args: &RunArgs) -> Result<Pipeline> {
     let root = home::find()?;
     let paths = Paths::new(&root, &args.record.path.pe_path);
     let usual = root.join("pipelines/record.toml");
-    Pipeline::load(args.record.pipeline.as_deref().unwrap_or(&usual), &paths)
+    let file = args.record.pipeline.as_deref().unwrap_or(&usual);
+    Ok(Pipeline::load(file, &paths)?)
 }
 
 /// The machine that a pipeline asks for; its chain of elements goes into `folder`.
@@ -89,7 +90,7 @@ pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) ->
     machine.memory = pipeline.buffer.memory;
     machine.unit_shift = pipeline.buffer.unit_shift().filter(|shift| *shift > 0);
     machine.dram.clone_from(&pipeline.buffer.dram);
-    machine.array.set_chunk(pipeline.sink.chunk);
+    machine.array.stripe_unit = pipeline.sink.chunk;
     let chain = pipeline.chain();
     let place = folder.join("fb_pe_chain.sv");
     fs::write(&place, &chain.text).map_err(|error| Failure::file("writing", &place, error))?;
@@ -206,7 +207,7 @@ pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Pla
         recording: super::recording(superblock, sink, results, superblock.formatted),
         packets: (sink.layout == Kind::Packets).then(|| Packets {
             pages: CHUNK_PAGES,
-            wait_cycles: sink.wait_cycles(),
+            wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         }),
         elements: pipeline.chain().cfg,
         back: args

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as a page of text.
 
+use forebay_pipeline::Kind;
 use forebay_spec::net::{Arrival, Place};
 
 use super::command::Report;
 use super::summary::{Named, Results};
 use crate::args::RunArgs;
 use crate::demo;
-use crate::pipeline::Kind;
 use crate::render::{self, Grid, Page};
 
 /// Gaps listed one by one in the text; JSON has more.

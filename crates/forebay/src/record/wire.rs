@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use forebay_model::Time;
 use forebay_model::net::{Direction, Frame, NetError, Next, Source, Tap as Listener};
-
-use crate::failure::Result;
-use crate::net::pcap::{Capture, Packet, Recorder, Seen, Way};
-use crate::net::tap::Tap;
+use forebay_net::pcap::{Capture, Packet, Recorder, Seen, Way};
+use forebay_net::tap::Tap;
+use forebay_net::{Error, Result};
 
 /// Asks in a row without a frame after which an interface is looked at less often.
 const PATIENCE: u32 = 200;
@@ -183,7 +182,7 @@ impl Listener for Interface {
 #[derive(Clone)]
 pub struct Written {
     recorder: Kept<Option<Recorder>>,
-    failure: Kept<Option<crate::failure::Failure>>,
+    failure: Kept<Option<Error>>,
 }
 
 impl Written {

@@ -3,9 +3,9 @@
 
 use plotters::prelude::*;
 
-use super::figure::{Figure, Row};
 use crate::failure::Result;
 use crate::svg::{self, Area, BLUE, Drawn, GREEN, GREY, ORANGE};
+use forebay_lab::repro::{Figure, Row};
 
 /// Takes a bar's height out of a row.
 type Height = fn(&Row) -> Option<f64>;

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 use super::Report;
 use super::chart;
-use super::figure::{Figure, Parameter, Row};
 use crate::failure::Result;
 use crate::html::{STYLE, escaped, table};
+use forebay_lab::repro::{Figure, Parameter, Row};
 
 /// The page.
 ///

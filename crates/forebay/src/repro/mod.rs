@@ -3,30 +3,18 @@
 //! streamer.
 
 mod chart;
-mod figure;
 mod html;
-mod published;
-mod runs;
-mod snacc;
-mod sweeps;
-mod table1;
 
 use std::fs;
 use std::path::Path;
 
+use forebay_lab::repro::{self, Figure, What};
 use serde::Serialize;
 
-use crate::args::{ReproArgs, What};
+use crate::args::ReproArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::render::Page;
+use crate::render::{self, Grid, Page};
 use crate::report;
-use figure::Figure;
-use published::{Intelliprop, Mle, Snacc};
-use runs::Runs;
-
-/// How far numbers may be off, in percent, unless the user says.
-const WITHIN_SNACC: f64 = 5.0;
-const WITHIN_DRIVES: f64 = 10.0;
 
 /// What comes of it.
 #[derive(Serialize)]
@@ -46,7 +34,7 @@ pub struct Report {
 /// Where a profile or RTL cannot be used, a run fails, or a report cannot be written.
 pub fn run(args: &ReproArgs) -> Result<Exit> {
     check(args)?;
-    let figures = figures(args)?;
+    let figures = repro::run(&args.spec())?;
     let good = figures.iter().all(Figure::is_good);
     let report = Report {
         schema: "forebay.repro/1",
@@ -63,7 +51,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
     if !report::emit(&report, args.report.json.as_deref())? {
         let mut page = Page::new("Forebay repro");
         for figure in &report.figures {
-            figure.show(&mut page);
+            show(figure, &mut page);
         }
         if let Some(path) = &args.html {
             page.line(format_args!("\n  drawn in {}", path.display()));
@@ -75,7 +63,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
 
 /// Refuses what does not go together, before anything runs.
 fn check(args: &ReproArgs) -> Result<()> {
-    if let (What::All, Some(profile)) = (args.what, &args.profile) {
+    if let (What::All, Some(profile)) = (args.what(), &args.profile) {
         return Err(Failure::input(
             "--profile",
             profile,
@@ -83,7 +71,7 @@ fn check(args: &ReproArgs) -> Result<()> {
             "name one figure, such as snacc-fig4",
         ));
     }
-    let with_rtl = matches!(args.what, What::SnaccFig4 | What::All);
+    let with_rtl = matches!(args.what(), What::SnaccFig4 | What::All);
     if let (Some(path), false) = (args.rtl.first(), with_rtl) {
         return Err(Failure::input(
             "--rtl",
@@ -95,39 +83,61 @@ fn check(args: &ReproArgs) -> Result<()> {
     report::check(args.html.as_deref())
 }
 
-fn figures(args: &ReproArgs) -> Result<Vec<Figure>> {
-    let wanted = |what: What| args.what == what || args.what == What::All;
-    let runs = |profile: &str| Runs {
-        profile: args.profile.clone().unwrap_or_else(|| profile.to_owned()),
-        quick: args.quick,
-        seed: args.seed,
-        rtl: args.rtl.clone(),
-    };
-    let snacc = Snacc::load()?;
-    let of_snacc = runs(&snacc.profile);
-    let within = args.within.unwrap_or(WITHIN_SNACC);
-    let mut figures = Vec::new();
-    if wanted(What::SnaccFig4) {
-        figures.extend(snacc::figure4(&of_snacc, &snacc, within)?);
-    }
-    if wanted(What::SnaccFig7) {
-        figures.push(snacc::figure7(&of_snacc, &snacc, within)?);
-    }
-    if wanted(What::SnaccTable1) {
-        figures.push(table1::table1(&of_snacc, &snacc, within)?);
-    }
-    let within = args.within.unwrap_or(WITHIN_DRIVES);
-    if wanted(What::Intelliprop) {
-        let data = Intelliprop::load()?;
-        figures.push(sweeps::intelliprop(&runs(&data.profile), &data, within)?);
-    }
-    if wanted(What::MleTable) {
-        let data = Mle::load()?;
-        figures.push(sweeps::mle(&runs(&data.profile), &data, within)?);
-    }
-    Ok(figures)
-}
-
 fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|error| Failure::file("writing", path, error))
+}
+
+/// Shows it on a terminal.
+fn show(figure: &Figure, page: &mut Page) {
+    let unit = match figure.unit.as_str() {
+        "" => String::new(),
+        unit => format!(", {unit}"),
+    };
+    page.heading(&format!("{}{unit}", figure.title));
+    page.field(
+        "published",
+        format_args!("{}, {}", figure.paper, figure.place),
+    );
+    page.field("model", &figure.model_is);
+    let (headers, rows) = figure.cells();
+    let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+    let mut grid = Grid::new(&headers);
+    for row in rows {
+        grid.row(row);
+    }
+    page.grid(grid);
+    for sensitivity in &figure.sensitivities {
+        page.line(format_args!(
+            "  {} ± 10 %: {} {:+.1} / {:+.1} %",
+            sensitivity.field,
+            sensitivity.row,
+            sensitivity.smaller_percent,
+            sensitivity.greater_percent
+        ));
+    }
+    for note in figure
+        .notes
+        .iter()
+        .chain(figure.rows.iter().filter_map(|row| row.note.as_ref()))
+    {
+        page.line(format_args!("  · {note}"));
+    }
+    let good = figure.is_good();
+    let checked = figure
+        .rows
+        .iter()
+        .filter(|row| row.agrees.is_some())
+        .count();
+    let (worst, within) = (figure.worst_percent, figure.within_percent);
+    let sentence = match (checked, good) {
+        (0, _) => "nothing here is checked".to_owned(),
+        (_, true) if worst == 0.0 => format!("{checked} numbers are as they must be"),
+        (_, false) if worst == 0.0 => "not all numbers are as they must be".to_owned(),
+        (_, true) => format!(
+            "{} numbers agree, the worst is off by {worst:.1} %, {within} % are allowed",
+            render::count(checked as u64)
+        ),
+        (_, false) => format!("off by {worst:.1} %, {within} % are allowed, or ours is slower"),
+    };
+    page.verdict(good, sentence);
 }

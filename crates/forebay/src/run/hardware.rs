@@ -228,7 +228,6 @@ impl Target for Hardware {
     fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg {
         let bytes = data.len() as u64;
         let progress = Progress::bytes("file → drive", bytes);
-        let bar = progress.handle();
         let pieces = pieces(bytes, args.transaction);
         self.each(pieces, |port, bus, (offset, length)| {
             let command = WriteCommand {
@@ -238,7 +237,7 @@ impl Target for Hardware {
                 flush: args.flush && offset + length == bytes,
             };
             let piece = &data[offset as usize..(offset + length) as usize];
-            let mut source = Counted::new(piece, |done| bar.set_position(offset + done));
+            let mut source = Counted::new(piece, |done| progress.at(offset + done));
             let ended = port.write(bus, command, &mut source, LIMIT)?;
             Ok(Moved {
                 direction: Direction::Write,
@@ -254,11 +253,10 @@ impl Target for Hardware {
 
     fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
         let progress = Progress::bytes("drive → file", bytes);
-        let bar = progress.handle();
         let pieces = pieces(bytes, args.transaction);
         self.each(pieces, |port, bus, (offset, length)| {
             let command = ReadCommand::new(args.at.saturating_add(offset), length);
-            let mut sink = Counted::new(Vec::new(), |done| bar.set_position(offset + done));
+            let mut sink = Counted::new(Vec::new(), |done| progress.at(offset + done));
             let ended = port.read(bus, command, &mut sink, LIMIT)?;
             Ok(Moved {
                 direction: Direction::Read,

@@ -8,12 +8,13 @@ use forebay_driver::Flight;
 use forebay_model::Medium;
 
 use super::{Leg, Moved, Target, pieces};
-use crate::args::{RunArgs, machine, values};
+use crate::args::{RunArgs, values};
 use crate::failure::{Failure, Result};
 use crate::flight;
 use crate::inspection::Inspection;
 use crate::report::Header;
 use crate::session::{Ended, Session};
+use forebay_app::inject;
 
 /// Builds the machine and brings it up.
 ///
@@ -43,7 +44,7 @@ pub(super) fn start(args: &RunArgs) -> Result<Session> {
 /// What the options change about the machine.
 fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
     if let Some(block) = &args.block {
-        machine::set_block(config, block);
+        inject::set_block(config, block);
     }
     if let Some(path) = &args.medium {
         if !config.more_drives.is_empty() {
@@ -57,7 +58,7 @@ fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
         config.medium = Some(Medium::in_file(path, config.profile.ssd.bytes())?);
     }
     config.stalls = values::stalls(&args.stall);
-    machine::set_faults(config, &args.fault, &args.dram_fault)?;
+    inject::set_faults(config, &args.fault, &args.dram_fault)?;
     super::adjust_driver(args, &mut config.driver);
     Ok(())
 }

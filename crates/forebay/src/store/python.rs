@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use crate::args::{StoreExport, StoreExportArgs, StoreSqlArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::resources::{python, python_path};
+use crate::home::{python, python_path};
 
 const SETUP: &str = "`scripts/setup test` in the checkout makes the Python environment .venv";
 

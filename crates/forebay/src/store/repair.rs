@@ -102,9 +102,8 @@ impl Report {
 
 fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
     let progress = Progress::bytes("looking for extents", disk.len());
-    let bar = progress.handle();
     let mut see = |at| {
-        bar.set_position(at);
+        progress.at(at);
         !interrupt::wanted()
     };
     if let Some(path) = args.undo.as_ref().filter(|path| path.exists()) {

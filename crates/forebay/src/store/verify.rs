@@ -61,9 +61,8 @@ pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
     let threads = args.threads.map_or(cores, usize::from);
     let total = super::info::Totals::of(&recording).bytes;
     let progress = Progress::bytes("verifying", total);
-    let bar = progress.handle();
-    let see = move |bytes: u64| {
-        bar.set_position(bytes.min(total));
+    let see = |bytes: u64| {
+        progress.at(bytes.min(total));
         !interrupt::wanted()
     };
     let timed = || {

@@ -73,7 +73,7 @@ fn own_program() -> Program {
 
 /// The image, made if need be.
 fn image() -> Result<Image> {
-    let cache = Cache::of_user().folder().with_file_name("guest");
+    let cache = Cache::of_user()?.folder().with_file_name("guest");
     let mut progress = None;
     let image = Image::get(&cache, || {
         progress = Some(Progress::stage("making the guest from packages (once)"));

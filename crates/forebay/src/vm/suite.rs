@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use forebay_cosim::{Card, Config};
 use forebay_model::{Medium, Profile};
+use forebay_pipeline::Memory;
 use forebay_vm::guest::{self, Access, Inject, Iommu, Job, Machine, Namespace, Ssd};
 use forebay_vm::{Device, Event, SsdDevice, StreamerDevice};
 use rand_core::{RngCore, SeedableRng};
@@ -23,7 +24,9 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::steps::{self, Amounts, BAD_LBA, Images, Step};
-use crate::args::{Memory, VmTestArgs};
+use forebay_app::machine::{card_rtl, mapped_bytes};
+
+use crate::args::VmTestArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{self, Grid, Page};
@@ -241,7 +244,7 @@ impl Devices {
         for (name, memory, mapped) in CARDS {
             let mut card = StreamerDevice::new(card(memory)?, []);
             if mapped {
-                check_mapped(card.map_payload()?, memory.mapped(PAGES))?;
+                check_mapped(card.map_payload()?, mapped_bytes(memory, PAGES))?;
             }
             devices.add(folder, name, card, |card| {
                 format!("{} cycles", render::count(card.card().cycle()))
@@ -313,7 +316,7 @@ fn check_mapped(bytes: u64, wanted: u64) -> Result<()> {
 }
 
 fn card(memory: Memory) -> Result<Card> {
-    let source = memory.card(&home::find()?, steps::DEPTH, PAGES);
+    let source = card_rtl(memory, &home::find()?, steps::DEPTH, PAGES);
     let config = Config::new(source, Profile::builtin("ideal")?);
     let progress = Progress::stage("looking for the RTL's library");
     Ok(Card::new(config, &mut |step| progress.build(step))?)
@@ -354,7 +357,7 @@ impl Listener {
         match event {
             Some("begin") => {
                 self.progress.at(index as u64);
-                self.progress.handle().set_message(name.to_owned());
+                self.progress.rename(name);
                 self.outcomes[index].seen = "it did not end".into();
             }
             Some("end") => {

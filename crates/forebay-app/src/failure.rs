@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes wrong, as the user reads it, and the exit code it ends with.
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+
+use miette::Diagnostic;
+
+/// Exit codes; the guide's page on the command line lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, and the result is right.
+    Good = 0,
+    /// It could not be done: a tool is missing, RTL does not build, a file fails.
+    Impossible = 1,
+    /// An option or a file given cannot be used.
+    BadInput = 2,
+    /// It was done, but data differ or a transaction failed.
+    BadResult = 3,
+    /// A simulation made no progress any more.
+    Stuck = 4,
+    /// Stopped by Ctrl-C; the report holds what was reached.
+    Interrupted = 130,
+}
+
+/// Cycles before and after the last progress that waves of a hang should hold.
+const BEFORE_HANG: u64 = 5_000;
+const AFTER_HANG: u64 = 1_000;
+
+/// Result of a command's parts.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// A failure: what, what to do, and with which exit code.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    message: String,
+    help: Option<String>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// A failure without a cause underneath.
+    pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            help: Some(help.into()),
+            source: None,
+        }
+    }
+
+    /// Input that cannot be used: option, value, what it may be, what to do.
+    pub fn input(field: &str, value: impl fmt::Display, limit: &str, remedy: &str) -> Self {
+        Self::new(
+            Exit::BadInput,
+            format!("{field} is {value}, but {limit}"),
+            remedy,
+        )
+    }
+
+    /// A file that the user named and that fails.
+    pub fn file(doing: &str, path: &Path, source: std::io::Error) -> Self {
+        Self {
+            exit: Exit::BadInput,
+            message: format!("{doing} {}: {source}", path.display()),
+            help: Some("check that the path exists, is readable and the disk has room".into()),
+            source: None,
+        }
+    }
+
+    /// An error of a library that says itself what to do.
+    fn diagnosed(exit: Exit, error: &impl Diagnostic) -> Self {
+        Self {
+            exit,
+            message: error.to_string(),
+            help: error.help().map(|help| help.to_string()),
+            source: None,
+        }
+    }
+
+    /// A simulation that made no progress after a cycle.
+    fn stuck(error: &forebay_cosim::Error, since: u64) -> Self {
+        let from = since.saturating_sub(BEFORE_HANG);
+        let help = format!(
+            "if a drive was told to drop commands, give them up sooner, such as with \
+             --timeout-cycles 100000; else `forebay run` and `forebay bench` record waves with \
+             --wave hang.fst --wave-from {from} --wave-until {}",
+            since + AFTER_HANG
+        );
+        Self::new(Exit::Stuck, error.to_string(), help)
+    }
+
+    /// The user pressed Ctrl-C.
+    pub fn interrupted() -> Self {
+        Self {
+            exit: Exit::Interrupted,
+            message: "interrupted before there was anything to report".into(),
+            help: None,
+            source: None,
+        }
+    }
+
+    /// Tells the user on standard error; returns the exit code.
+    pub fn show(self) -> Exit {
+        let exit = self.exit;
+        eprintln!("{:?}", miette::Report::new(self));
+        exit
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+impl Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+}
+
+impl From<forebay_model::net::NetError> for Failure {
+    fn from(error: forebay_model::net::NetError) -> Self {
+        let text = error.to_string();
+        // What to do is the last of its sentences.
+        let (what, remedy) = text
+            .rsplit_once(". ")
+            .unwrap_or((&text, "choose another value"));
+        Self::new(Exit::BadInput, what, remedy)
+    }
+}
+
+impl From<forebay_model::ModelError> for Failure {
+    fn from(error: forebay_model::ModelError) -> Self {
+        Self {
+            exit: Exit::BadInput,
+            message: error.to_string(),
+            help: Some("`forebay profiles` lists the profiles and what they hold".into()),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_rtl::Error> for Failure {
+    fn from(error: forebay_rtl::Error) -> Self {
+        use forebay_rtl::Error as Rtl;
+        let (exit, help) = match &error {
+            Rtl::Filelist { .. } | Rtl::NoFiles { .. } | Rtl::NoPort { .. } => (
+                Exit::BadInput,
+                "name a filelist, Verilog files or a folder with --rtl",
+            ),
+            Rtl::ToolFailed { .. } => (
+                Exit::BadInput,
+                "the RTL must pass Verilator; the first complaint is the one to mend",
+            ),
+            Rtl::Io { .. } => (
+                Exit::BadInput,
+                "check that the path exists and can be used: of --rtl, its filelists, or --wave",
+            ),
+            Rtl::Model { .. } => (
+                Exit::BadResult,
+                "record waves with --wave FILE.fst and look at this cycle",
+            ),
+            Rtl::SourcesChange { .. } => (
+                Exit::BadInput,
+                "stop what writes to the sources, then start again",
+            ),
+            Rtl::NoCache => (
+                Exit::BadInput,
+                "set $FOREBAY_CACHE to a folder that only you can write to",
+            ),
+            _ => (Exit::Impossible, "`make setup` installs what is missing"),
+        };
+        Self {
+            exit,
+            message: error.to_string(),
+            help: Some(help.into()),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_cosim::Error> for Failure {
+    fn from(error: forebay_cosim::Error) -> Self {
+        use forebay_cosim::Error as Cosim;
+        let (exit, help) = match error {
+            Cosim::Stuck { cycle, idle, .. } => return Self::stuck(&error, cycle - idle),
+            Cosim::Rtl(error) => return error.into(),
+            Cosim::Model(error) => return error.into(),
+            Cosim::Driver(failure) => return failure.into(),
+            Cosim::Interrupted | Cosim::Bus(forebay_driver::BusError::Interrupted) => {
+                return Self::interrupted();
+            }
+            Cosim::MissingPin { .. } | Cosim::WrongPin { .. } => (
+                Exit::BadInput,
+                "--rtl takes a top module with the pins of fb_top_onchip or of SNAcc's streamer; \
+                 name it with --top",
+            ),
+            Cosim::NoRtl { .. } => (
+                Exit::BadInput,
+                "name a filelist (.f), a folder, or Verilog files with --rtl",
+            ),
+            Cosim::Protocol { .. } | Cosim::PageInUse { .. } | Cosim::Assertion { .. } => (
+                Exit::BadResult,
+                "this is a defect of the RTL: record waves with --wave FILE.fst --wave-from a \
+                 little before this cycle",
+            ),
+            Cosim::HostStuck { .. } => (
+                Exit::Stuck,
+                "if the drive was told to drop commands, so it must be; else report this with the \
+                 command line",
+            ),
+            Cosim::Data { .. } => (Exit::BadInput, "check the file and the room on its disk"),
+            Cosim::Setting { .. } => (Exit::BadInput, "choose another value"),
+            _ => (Exit::Impossible, "report this with the command line"),
+        };
+        Self {
+            exit,
+            message: error.to_string(),
+            help: Some(help.into()),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_net::Error> for Failure {
+    fn from(error: forebay_net::Error) -> Self {
+        use forebay_net::Error as Net;
+        let exit = match error {
+            Net::File { .. }
+            | Net::Setting { .. }
+            | Net::NoCapture { .. }
+            | Net::Damaged { .. } => Exit::BadInput,
+            Net::Refused { .. }
+            | Net::Gone { .. }
+            | Net::Unlisted { .. }
+            | Net::NoWay { .. }
+            | Net::Unsent { .. } => Exit::Impossible,
+        };
+        Self::diagnosed(exit, &error)
+    }
+}
+
+impl From<forebay_pipeline::Error> for Failure {
+    fn from(error: forebay_pipeline::Error) -> Self {
+        use forebay_pipeline::Error as Pipeline;
+        match error {
+            Pipeline::Model(error) => error.into(),
+            Pipeline::Rtl(error) => error.into(),
+            _ => Self::diagnosed(Exit::BadInput, &error),
+        }
+    }
+}
+
+impl From<forebay_store::Error> for Failure {
+    fn from(error: forebay_store::Error) -> Self {
+        use forebay_store::Error as Store;
+        let exit = match error {
+            Store::Interrupted => return Self::interrupted(),
+            Store::Recording { .. } | Store::Setting { .. } | Store::Source(_) => Exit::BadInput,
+            _ => Exit::Impossible,
+        };
+        let help = error.remedy().to_owned();
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
+impl From<forebay_vm::guest::Error> for Failure {
+    fn from(error: forebay_vm::guest::Error) -> Self {
+        use forebay_vm::guest::Error as Guest;
+        let exit = match error {
+            Guest::Interrupted => return Self::interrupted(),
+            Guest::Setting { .. } | Guest::Io { .. } => Exit::BadInput,
+            Guest::Archive { .. } => Exit::BadResult,
+            _ => Exit::Impossible,
+        };
+        let help = error.remedy().to_owned();
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
+impl From<forebay_vm::Error> for Failure {
+    fn from(error: forebay_vm::Error) -> Self {
+        use forebay_vm::Error as Vm;
+        let (exit, help) = match &error {
+            Vm::Listen { .. } | Vm::InUse { .. } => (Exit::BadInput, "name another --socket"),
+            Vm::Device(_) => (Exit::BadResult, "the device is at fault, not the guest"),
+            _ => (
+                Exit::Impossible,
+                "see what the virtual machine says of this device",
+            ),
+        };
+        Self::new(exit, error.to_string(), help)
+    }
+}
+
+impl From<forebay_vfio::Error> for Failure {
+    fn from(error: forebay_vfio::Error) -> Self {
+        let help = error.remedy();
+        Self::new(Exit::Impossible, error.to_string(), help)
+    }
+}
+
+impl From<forebay_driver::Failure> for Failure {
+    fn from(failure: forebay_driver::Failure) -> Self {
+        if matches!(
+            *failure.error,
+            forebay_driver::Error::Bus(forebay_driver::BusError::Interrupted)
+        ) {
+            return Self::interrupted();
+        }
+        let help = failure.remedy().to_owned();
+        let mut message = failure.to_string();
+        for step in &failure.before {
+            message.push_str(&format!("\n  done before: {}: {}", step.name, step.found));
+        }
+        Self {
+            exit: Exit::BadResult,
+            message,
+            help: Some(help),
+            source: None,
+        }
+    }
+}
+
+impl From<forebay_driver::Error> for Failure {
+    fn from(error: forebay_driver::Error) -> Self {
+        if let forebay_driver::Error::Bus(forebay_driver::BusError::Interrupted) = error {
+            return Self::interrupted();
+        }
+        let help = error.remedy().to_owned();
+        Self {
+            exit: Exit::BadResult,
+            message: error.to_string(),
+            help: Some(help),
+            source: None,
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self {
+            exit: Exit::BadInput,
+            message: format!("this is no report of forebay: {error}"),
+            help: Some("give a file that --json or --inspect wrote".into()),
+            source: None,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of the co-simulation, in one executable: linking takes longer than most tests.
+
+mod array;
+mod common;
+mod drives;
+mod flight;
+mod host_port;
+mod memories;
+mod network;
+mod other_rtl;
+mod parity;
+mod peer;
+mod poison;
+mod progress;
+mod reference;
+mod system;

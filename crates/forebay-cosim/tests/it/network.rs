@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From the wire to the SSD and back: the assembled RTL between a network and a drive.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::{profile, system};
+use forebay_cosim::{Config, FPGA, System, rtl};
+use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
+use forebay_driver::recorder_port::{Layout, RecorderCounters, Recording, Region};
+use forebay_driver::{NetPort, RecorderPort};
+use forebay_model::Time;
+use forebay_model::net::{
+    Addresses, Direction, Frame, Network, Objects, Settings, Source, Tap, objects_of, pattern,
+};
+use forebay_spec::net::{Arrival, Header, Place};
+use forebay_spec::store::index::{Block, Row};
+use forebay_spec::store::page::Facts;
+use forebay_spec::store::{PAGE_BYTES, Session};
+use forebay_spec::streamer::bar0;
+use forebay_store::crc32c;
+
+const LIMIT: Duration = Duration::from_millis(20);
+const SEED: u64 = 7;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn config(settings: Settings, source: impl Source + 'static) -> Config {
+    let rtl = rtl::net(&root(), 64, 1024).file(root().join("rtl/pe/fb_pe_chain.sv"));
+    let mut config = Config::new(rtl, profile("ideal"));
+    config.network = Some(Network::new(settings, Box::new(source)).expect("a network"));
+    config
+}
+
+fn ports(system: &mut System) -> (NetPort, RecorderPort) {
+    let net = NetPort::attach(system, FPGA, 0, bar0::NET_CONTROL);
+    let recorder = RecorderPort::attach(system, FPGA, 0, bar0::RECORDER_CONTROL);
+    let (net, recorder) = (net.expect("attaches"), recorder.expect("attaches"));
+    (net.expect("a network side"), recorder.expect("a recorder"))
+}
+
+fn net_settings() -> NetSettings {
+    let to = Addresses::default().to;
+    NetSettings {
+        mac: to.mac,
+        ip: to.ip,
+        port: to.port,
+        stream: 0,
+        streams: 1,
+        frame_bytes: 9018,
+        pause: Some(Thresholds {
+            xoff: 1024,
+            xon: 512,
+            quanta: 0xffff,
+            refresh: 0x4000,
+        }),
+        class: None,
+        watchdog: 0,
+        idle_cycles: 3000,
+    }
+}
+
+const SESSION: Session = Session(*b"forebay network.");
+const RECORDING: Recording = Recording {
+    session: SESSION.0,
+    layout: Layout::Objects {
+        extension: *b"bin\0",
+    },
+    data: Region {
+        address: 1 << 20,
+        bytes: 512 << 20,
+        ring: false,
+    },
+    index: Region {
+        address: 0,
+        bytes: 1 << 20,
+        ring: false,
+    },
+    wait_cycles: 0,
+    flush: true,
+    result_wait: None,
+    time: 1_700_000_000_123_456_789,
+    cycle_ps: 3333,
+};
+
+/// Records until the network has nothing more.
+fn record(system: &mut System, settings: &NetSettings, recording: &Recording) -> RecorderCounters {
+    let (net, recorder) = ports(system);
+    net.configure(system, settings).expect("configures");
+    let capacity = system.session().expect("is up").facts().bytes();
+    recorder.start(system, recording, capacity).expect("starts");
+    system.begin_network();
+    let ended = |system: &System| system.network().is_some_and(Network::is_at_end);
+    if let Err(error) = system.run_until(ended) {
+        panic!("{error}");
+    }
+    net.drain(system, LIMIT).expect("drains");
+    system.run_cycles(10_000).expect("runs");
+    recorder.finish(system, LIMIT).expect("ends")
+}
+
+fn page(system: &System, at: u64) -> [u8; PAGE_BYTES] {
+    let bytes = system.stored(at, PAGE_BYTES).expect("readable");
+    bytes.try_into().expect("a page")
+}
+
+fn rows(system: &System, recording: &Recording) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for number in 0.. {
+        let page = page(system, recording.index.address + number * PAGE_BYTES as u64);
+        let Ok(block) = Block::parse(&page, SESSION, crc32c) else {
+            return rows;
+        };
+        assert_eq!(u64::from(block.number), number);
+        rows.extend(block.rows.into_iter().filter(Row::counts));
+    }
+    rows
+}
+
+fn assert_pattern(bytes: &[u8], row: &Row) {
+    let mut expected = vec![0; bytes.len()];
+    pattern(SEED, row.object, row.offset, &mut expected);
+    assert!(bytes == expected, "object {} differs", row.object);
+    assert_eq!(row.crc32c, crc32c(0, bytes));
+}
+
+/// The page in front of an extent is the one that software writes, byte by byte.
+fn assert_page(system: &System, row: &Row, sequence: u64) {
+    let facts = Facts {
+        session: SESSION,
+        extension: *b"bin\0",
+        stream: row.stream,
+        object: row.object,
+        offset: row.offset,
+        length: row.length,
+        whole: row.whole(),
+        missing: row.missing,
+        sequence,
+        sender: 0,
+        time: row.time,
+        crc32c: row.crc32c,
+        result: None,
+    };
+    let found = page(system, row.address - PAGE_BYTES as u64);
+    assert!(found == facts.to_page(), "{}", found.escape_ascii());
+    let behind = row.address + u64::from(row.length).next_multiple_of(512);
+    let left = behind.next_multiple_of(PAGE_BYTES as u64) - behind;
+    let filled = system.stored(behind, left as usize).expect("readable");
+    let filler = forebay_spec::store::page::FILLER;
+    assert!(filled.chunks(512).all(|piece| piece == filler));
+}
+
+#[test]
+fn what_the_wire_brings_lies_on_the_ssd() {
+    let objects = Objects::new(Addresses::default(), 9000, objects_of(5, 3_000_001, SEED));
+    let mut system = system(config(Settings::default(), objects.expect("an MTU")));
+    let counters = record(&mut system, &net_settings(), &RECORDING);
+    assert_eq!(counters.stored.extents, 5);
+    assert_eq!(counters.stored.bytes, 15_000_005);
+    let rows = rows(&system, &RECORDING);
+    assert_eq!(rows.len(), 5);
+    for (number, row) in rows.iter().enumerate() {
+        assert_eq!(row.object, number as u64);
+        assert_eq!((row.offset, row.length), (0, 3_000_001));
+        assert!(row.whole() && row.stored());
+        assert!(row.time > RECORDING.time && row.time < RECORDING.time + 10_000_000);
+        assert_page(&system, row, number as u64 * 3_000_001_u64.div_ceil(8940));
+        let stored = system.stored(row.address, row.length as usize);
+        assert_pattern(&stored.expect("readable"), row);
+    }
+    let (net, _) = ports(&mut system);
+    let found = net.counters(&mut system).expect("readable");
+    let sent = system.network().expect("there").counters().offered;
+    assert_eq!(found.placed(Place::Delivered).frames, sent.frames);
+    assert_eq!(found.placed(Place::Delivered).bytes, sent.bytes);
+    assert_eq!(found.arrived(Arrival::Datagram).frames, sent.frames);
+    system.shutdown(&mut |_| {}).expect("shuts down");
+}
+
+type Sent = Vec<(Header, Vec<u8>)>;
+
+/// Payload that left us.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Sent>>);
+
+impl Tap for Listener {
+    fn frame(&mut self, _: Time, direction: Direction, frame: &Frame) {
+        let datagram = frame.bytes().get(42..);
+        if let (Direction::Sent, Some(datagram)) = (direction, datagram)
+            && let Ok((header, payload)) = Header::split(datagram)
+        {
+            self.0
+                .lock()
+                .expect("whole")
+                .push((header, payload.to_vec()));
+        }
+    }
+}
+
+#[test]
+fn what_was_recorded_is_sent_back() {
+    let objects = Objects::new(Addresses::default(), 1500, objects_of(3, 100_000, SEED));
+    let mut config = config(Settings::default(), objects.expect("an MTU"));
+    let listener = Listener::default();
+    if let Some(network) = &mut config.network {
+        network.set_tap(Box::new(listener.clone()));
+    }
+    let mut system = system(config);
+    record(&mut system, &net_settings(), &RECORDING);
+    let (net, recorder) = ports(&mut system);
+    let from = Addresses::default().from;
+    let to = Destination {
+        mac: from.mac,
+        ip: from.ip,
+        port: from.port,
+        payload: 1408,
+        session: 9,
+        rate: 0,
+    };
+    net.set_destination(&mut system, &to).expect("can be");
+    for row in rows(&system, &RECORDING) {
+        let (bytes, object) = (row.length.into(), row.object + 10);
+        let ordered = recorder.fetch(&mut system, row.address, bytes, object, LIMIT);
+        ordered.expect("ordered");
+    }
+    recorder.finish_fetches(&mut system, LIMIT).expect("ends");
+    system.run_cycles(5_000).expect("runs");
+    let sent = listener.0.lock().expect("whole");
+    assert_eq!(sent.len(), 3 * 100_000_usize.div_ceil(1408));
+    let mut at = 0;
+    for (number, (header, payload)) in sent.iter().enumerate() {
+        assert_eq!((header.session, header.sequence), (9, number as u64));
+        let mut expected = vec![0; payload.len()];
+        pattern(SEED, header.object - 10, at, &mut expected);
+        assert!(*payload == expected, "frame {number} differs");
+        at = if header.last {
+            0
+        } else {
+            at + payload.len() as u64
+        };
+    }
+    let counters = recorder.counters(&mut system).expect("readable");
+    assert_eq!((counters.fetched, counters.fetches_failed), (3, 0));
+}

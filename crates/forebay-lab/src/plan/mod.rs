@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which buffer and how many drives a recording needs, and what limits it.
+
+mod answer;
+mod stages;
+mod state;
+mod verify;
+
+use forebay_model::{DramProfile, Profile, Time};
+use forebay_pipeline::Memory;
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure, Result};
+use answer::Buffer;
+use state::State;
+use verify::Trial;
+
+pub use answer::{Source, Waiting};
+pub use stages::Stage;
+pub use verify::Verification;
+
+/// Most drives that are planned with.
+const DRIVES: u64 = 8;
+/// What writes may hold of the on-chip memory: all but what a resting direction keeps.
+const ONCHIP: u64 = (1024 - 64) << 12;
+/// And of memory outside of the chip.
+const OFFCHIP: u64 = 64 << 20;
+/// Most bytes of a command of the streamer.
+const COMMAND: u64 = 1 << 20;
+/// The same with several drives: the default of `--chunk`.
+const CHUNK: u64 = 64 << 10;
+/// The on-board memory that a plan counts on.
+const DRAM: &str = "ddr4-2400";
+
+/// What is to be recorded, and with what.
+#[derive(Clone, Debug)]
+pub struct PlanSpec {
+    /// Bytes a second that the source gives while it gives anything.
+    pub rate: u64,
+    /// Bytes of a burst; none: without end.
+    pub burst: Option<u64>,
+    /// From the beginning of a burst to that of the next.
+    pub every: Option<Time>,
+    /// Bytes in all: decides whether the drive's cache gets full; none: more than that.
+    pub total: Option<u64>,
+    /// Drives, 1 to 8; none: as few as suffice.
+    pub drives: Option<u64>,
+    /// Where the payload is; none: in the smallest memory that suffices.
+    pub memory: Option<Memory>,
+    /// Bytes of a FIFO between source and streamer; none: what is needed.
+    pub fifo: Option<u64>,
+    /// The network in front, in 10^9 bits a second; 0: none.
+    pub wire: u64,
+    /// Its frames carry so many bytes, 46 to 65,535.
+    pub mtu: u64,
+    /// Profile of drive and fabric by name, or a TOML file.
+    pub profile: String,
+    /// Calculate only.
+    pub no_verify: bool,
+    /// Simulate at most so many bytes.
+    pub verify_bytes: u64,
+    /// Decides everything that is random.
+    pub seed: u64,
+}
+
+/// What comes of it.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    /// The profile's name.
+    pub profile: String,
+    /// The source.
+    pub source: Source,
+    /// Whether it can be recorded without loss, by arithmetic.
+    pub possible: bool,
+    /// The plan.
+    pub plan: Plan,
+    /// What a simulation said; none where it was left out.
+    pub verification: Option<Verification>,
+    /// What else is to be known.
+    pub notes: Vec<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Number of drives.
+    pub drives: u64,
+    /// Where the payload is.
+    pub memory: Memory,
+    /// What writes may hold of it.
+    pub memory_bytes: u64,
+    /// Most bytes that wait, and where.
+    pub waiting: Waiting,
+    /// Bytes of the FIFO before the streamer.
+    pub fifo_bytes: u64,
+    /// What is stored in the long run, bytes per second.
+    pub sustained_bytes_per_second: f64,
+    /// The part that limits.
+    pub bottleneck: String,
+    /// The state that the drives get into.
+    pub state: String,
+    /// What each part carries.
+    pub stages: Vec<Stage>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where the profile is bad, or a drive or the RTL fails.
+pub fn run(spec: &PlanSpec) -> Result<Found> {
+    let profile = Profile::load(&spec.profile)?;
+    let burst = spec.burst.zip(spec.every);
+    let source = Source::new(spec.rate, burst);
+    check(spec, &source)?;
+    let mut notes = Vec::new();
+    let (plan, state) = best(spec, &profile, &source)?;
+    let possible = plan.sustained_bytes_per_second >= source.mean_bytes_per_second;
+    let mut verification = None;
+    if !possible {
+        notes.push(format!(
+            "{:.2} GB/s come on average, {:.2} can be stored: no buffer helps",
+            source.mean_bytes_per_second / 1e9,
+            plan.sustained_bytes_per_second / 1e9
+        ));
+    } else if !spec.no_verify {
+        let trial = Trial {
+            profile: &state.profile,
+            memory: plan.memory,
+            drives: plan.drives,
+            rate: spec.rate,
+            burst,
+            fifo: plan.fifo_bytes,
+            most: spec.verify_bytes,
+            seed: spec.seed,
+        };
+        verification = trial.run()?;
+        if verification.is_none() {
+            notes.push(
+                "not simulated: two bursts are more than --verify-bytes, or than 0.2 s".into(),
+            );
+        }
+        if state.pauses.is_some() {
+            notes.push("pauses are counted by arithmetic; the simulation leaves them out".into());
+        }
+    }
+    Ok(Found {
+        profile: profile.name.clone(),
+        source,
+        possible,
+        plan,
+        verification,
+        notes,
+    })
+}
+
+impl Found {
+    /// Possible, and nothing was lost where it was simulated.
+    pub fn holds(&self) -> bool {
+        let lost = self
+            .verification
+            .as_ref()
+            .map_or(0, |found| found.lost_bytes);
+        self.possible && lost == 0
+    }
+}
+
+/// Refuses what cannot be meant.
+fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
+    if let Some(wire) = stages::wire(spec.wire, spec.mtu)
+        && source.bytes_per_second > wire.bytes_per_second
+    {
+        return Err(Failure::input(
+            "--rate",
+            format_args!("{:.2} GB/s", source.bytes_per_second / 1e9),
+            &format!(
+                "the wire carries {:.2} ({})",
+                wire.bytes_per_second / 1e9,
+                wire.because
+            ),
+            "lower it, name a faster --wire, or --wire 0 for a source on the board",
+        ));
+    }
+    if let (Some(0), _) = (spec.every, spec.burst) {
+        return Err(Failure::input(
+            "--every",
+            "0",
+            "bursts follow one another after some time",
+            "give for example 10ms",
+        ));
+    }
+    Ok(())
+}
+
+/// The plan with the fewest drives and the smallest memory that suffices; else the one that stores
+/// most.
+fn best(spec: &PlanSpec, profile: &Profile, source: &Source) -> Result<(Plan, State)> {
+    let drives = spec.drives.map_or(1..=DRIVES, |drives| drives..=drives);
+    let memories = match &spec.memory {
+        Some(memory) => std::slice::from_ref(memory),
+        None => &Memory::ALL,
+    };
+    let mut most: Option<(Plan, State)> = None;
+    for drives in drives {
+        let share = |bytes: u64| bytes / drives;
+        let mean = source.mean_bytes_per_second / drives as f64;
+        let state = state::worst(profile, spec.total.map(share), mean);
+        let one = stages::measured(&state.profile, spec.seed)?;
+        let mut fitting: Option<Plan> = None;
+        for &memory in memories {
+            let plan = planned(spec, source, (drives, one), &state, memory)?;
+            let better = most.as_ref().is_none_or(|(most, _)| {
+                plan.sustained_bytes_per_second > most.sustained_bytes_per_second
+            });
+            if better {
+                most = Some((plan.clone(), state.clone()));
+            }
+            if plan.sustained_bytes_per_second < source.mean_bytes_per_second {
+                continue;
+            }
+            // The first that holds all; where none does, the one that leaves least before it.
+            let enough = plan.waiting.before_streamer_bytes == 0;
+            let smaller = fitting
+                .as_ref()
+                .is_none_or(|other| plan.fifo_bytes < other.fifo_bytes);
+            if smaller {
+                fitting = Some(plan);
+            }
+            if enough {
+                break;
+            }
+        }
+        if let Some(plan) = fitting {
+            return Ok((plan, state));
+        }
+    }
+    most.ok_or_else(|| {
+        Failure::new(
+            Exit::Impossible,
+            "there is nothing to plan with",
+            "report this defect",
+        )
+    })
+}
+
+fn planned(
+    spec: &PlanSpec,
+    source: &Source,
+    (drives, one): (u64, f64),
+    state: &State,
+    memory: Memory,
+) -> Result<Plan> {
+    let fabric = &state.profile.fabric;
+    let mut all: Vec<Stage> = stages::wire(spec.wire, spec.mtu).into_iter().collect();
+    all.push(stages::datapath());
+    // A command's pages are free when all of it has been stored; of several drives it has a chunk.
+    let held = if drives == 1 { COMMAND } else { drives * CHUNK };
+    let link = stages::card_link(fabric);
+    let (bytes, takes) = match memory {
+        Memory::Onchip => (ONCHIP, stages::datapath().bytes_per_second),
+        Memory::Dram => {
+            let dram = DramProfile::builtin(DRAM)?;
+            all.push(stages::dram(&dram));
+            (OFFCHIP, stages::bus(&dram))
+        }
+        // It is filled over the link that all that the drives read has crossed before.
+        Memory::Host => (OFFCHIP, link.bytes_per_second),
+    };
+    let buffer = Buffer {
+        bytes: bytes.saturating_sub(held),
+        takes,
+        twice: memory == Memory::Dram,
+    };
+    all.push(link);
+    all.push(stages::drive_links(fabric, drives));
+    all.push(stages::drives(one, drives, &state.says));
+    let (serves, bottleneck) = answer::slowest(&all);
+    let waiting = answer::waiting(source, serves, state.pauses, &buffer);
+    Ok(Plan {
+        drives,
+        memory,
+        memory_bytes: buffer.bytes,
+        waiting,
+        fifo_bytes: spec
+            .fifo
+            .unwrap_or_else(|| answer::fifo(waiting.before_streamer_bytes)),
+        sustained_bytes_per_second: answer::sustained(serves, state.pauses),
+        bottleneck: bottleneck.to_owned(),
+        state: state.says.clone(),
+        stages: all,
+    })
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! SNAcc's table 1: resources, counted by the same method for ours and theirs.
+
+use std::process::Command;
+
+use forebay_pipeline::Memory;
+use serde::Deserialize;
+
+use super::figure::{Figure, Published, Row};
+use super::published::{Bound, Snacc};
+use super::runs::Runs;
+use crate::failure::{Exit, Failure, Result};
+use crate::home;
+use crate::progress::Progress;
+use forebay_app::MachineSpec;
+
+/// What `forebay resources` counts.
+#[derive(Debug, Default, Deserialize)]
+struct Counts {
+    lut: f64,
+    ff: f64,
+    /// Blocks of 36 Kbit.
+    bram: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Report {
+    resources: Counts,
+}
+
+/// Counts of our streamer with its payload in a memory.
+fn count(memory: Memory) -> Result<Counts> {
+    let root = home::find()?;
+    let _progress = Progress::stage(&format!("{}, synthesis", memory.name()));
+    let machine = MachineSpec {
+        memory,
+        ..MachineSpec::default()
+    };
+    let source = machine.source()?;
+    let mut command = Command::new(home::python(&root));
+    command
+        .current_dir(&root)
+        .env("PYTHONPATH", home::python_path(&root))
+        .args(["-m", "forebay.resources", "--json", "-"]);
+    // What is counted without being named has UltraRAM for its payload, which is a black box there.
+    if memory != Memory::Onchip {
+        command
+            .args(["--top", &source.top])
+            .arg("--rtl")
+            .args(&source.filelists);
+    }
+    let done = command.output();
+    let failed = |what: String| {
+        let message = format!("counting {}: {what}", source.top);
+        Failure::new(
+            Exit::Impossible,
+            message,
+            "`forebay resources` shows it in full",
+        )
+    };
+    let output = done.map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(
+            text.lines().last().unwrap_or("it failed").to_owned(),
+        ));
+    }
+    let report: Report = serde_json::from_slice(&output.stdout)?;
+    Ok(report.resources)
+}
+
+/// Ours beside what was published, and beside what the same method gives the published RTL.
+///
+/// # Errors
+/// Where synthesis fails.
+pub fn table1(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
+    let resources = &snacc.resources;
+    let mut rows: Vec<Row> = Vec::new();
+    for design in &snacc.designs {
+        let counts = match design.memory {
+            Some(memory) if !runs.quick => Some(count(memory)?),
+            _ => None,
+        };
+        for number in resources
+            .numbers
+            .iter()
+            .filter(|one| one.design == design.id)
+        {
+            let ours = counts
+                .as_ref()
+                .and_then(|counts| match number.resource.as_str() {
+                    "LUT" => Some(counts.lut),
+                    "FF" => Some(counts.ff),
+                    _ => counts.bram,
+                });
+            let row = Row {
+                load: number.resource.clone(),
+                design: design.title.clone(),
+                published: Some(Published::new(number.value, Bound::About, "")),
+                model: number.method,
+                model_kind: number.method.map(|_| "computed".into()),
+                ours,
+                ..Row::default()
+            };
+            let mut row = row.compare(within, false);
+            // Ours must take no more than the published RTL does, counted in the same way.
+            row.agrees = ours.zip(number.method).map(|(ours, method)| ours <= method);
+            rows.push(row);
+        }
+    }
+    Ok(Figure {
+        id: "snacc-table1".into(),
+        title: resources.title.clone(),
+        paper: snacc.paper.clone(),
+        link: snacc.link.clone(),
+        place: resources.place.clone(),
+        unit: String::new(),
+        profile: None,
+        model_is: "our method (Yosys) on SNAcc's published RTL; published are Vivado's counts"
+            .into(),
+        within_percent: within,
+        worst_percent: 0.0,
+        rows,
+        notes: vec![
+            "ours is checked against our method on their RTL: it must not take more".into(),
+            if runs.quick {
+                "short form: nothing is synthesized"
+            } else {
+                "ours: `forebay resources`"
+            }
+            .into(),
+        ],
+        parameters: Vec::new(),
+        sensitivities: Vec::new(),
+    })
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The RTL that swarms run on: few shapes, each built once, that differ in what is built in.
+
+use forebay_pipeline::Memory;
+use forebay_spec::streamer::window;
+use serde::Serialize;
+
+use forebay_app::MachineSpec;
+
+/// What is built in. Drives, queue depth and parity may be less at run time.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Shape {
+    /// Its name.
+    pub name: &'static str,
+    /// Where the payload is.
+    pub memory: Memory,
+    /// Most drives.
+    pub drives: u8,
+    /// Whether it can hold parity.
+    pub parity: bool,
+    /// Entries of each queue.
+    pub depth: u32,
+    /// Pages of the reorder window, on chip.
+    pub window: u32,
+    /// Pages of a unit of the on-chip buffer, as their binary logarithm.
+    pub unit_shift: u32,
+    /// Channels of on-board DRAM that the RTL knows of.
+    pub channels: u32,
+}
+
+const fn onchip(name: &'static str, drives: u8, depth: u32, window: u32) -> Shape {
+    Shape {
+        name,
+        memory: Memory::Onchip,
+        drives,
+        parity: false,
+        depth,
+        window,
+        unit_shift: 0,
+        channels: 1,
+    }
+}
+
+const fn elsewhere(name: &'static str, memory: Memory, drives: u8, depth: u32) -> Shape {
+    Shape {
+        memory,
+        ..onchip(name, drives, depth, 1024)
+    }
+}
+
+impl Shape {
+    const fn with_parity(self) -> Self {
+        Self {
+            parity: true,
+            ..self
+        }
+    }
+
+    const fn channels(self, channels: u32) -> Self {
+        Self { channels, ..self }
+    }
+
+    const fn units(self, unit_shift: u32) -> Self {
+        Self { unit_shift, ..self }
+    }
+
+    /// Bytes of the buffer on chip.
+    pub fn buffer_bytes(&self) -> Option<u64> {
+        let bytes = (u64::from(self.window) * window::PAGE_BYTES) << self.unit_shift;
+        (self.memory == Memory::Onchip).then_some(bytes)
+    }
+
+    /// Its options, with everything that is built in said, so that no other option changes it.
+    pub fn machine(&self) -> MachineSpec {
+        let mut machine = MachineSpec::default();
+        machine.memory = self.memory;
+        let mut parameters = vec![
+            ("QueueDepth", self.depth),
+            ("Drives", self.drives.into()),
+            ("ParityPages", if self.parity { 16 } else { 0 }),
+        ];
+        match self.memory {
+            Memory::Onchip => {
+                machine.reorder_pages = self.window;
+                parameters.push(("UnitBits", self.unit_shift));
+                // Little, so that a short case fills more than half of the buffer in one direction.
+                parameters.push(("ReservePages", (self.window / 8).min(64)));
+            }
+            Memory::Dram => parameters.push(("Channels", self.channels)),
+            Memory::Host => {}
+        }
+        let parameters = parameters.into_iter();
+        machine.parameters = parameters
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .collect();
+        machine
+    }
+}
+
+/// All of them.
+pub const ALL: [Shape; 12] = [
+    onchip("onchip-1", 1, 64, 1024),
+    onchip("onchip-small", 1, 4, 16),
+    onchip("onchip-units", 2, 16, 256).units(2),
+    onchip("onchip-parity", 4, 16, 64).with_parity(),
+    onchip("onchip-8", 8, 64, 256),
+    elsewhere("dram-1", Memory::Dram, 1, 64),
+    elsewhere("dram-channels", Memory::Dram, 2, 32).channels(2),
+    elsewhere("dram-parity", Memory::Dram, 4, 16).with_parity(),
+    elsewhere("dram-8", Memory::Dram, 8, 64)
+        .channels(2)
+        .with_parity(),
+    elsewhere("host-1", Memory::Host, 1, 64),
+    elsewhere("host-parity", Memory::Host, 3, 16).with_parity(),
+    elsewhere("host-8", Memory::Host, 8, 64),
+];
+
+/// Reads a name of a shape.
+pub fn named(text: &str) -> std::result::Result<&'static Shape, String> {
+    ALL.iter().find(|shape| shape.name == text).ok_or_else(|| {
+        let names: Vec<_> = ALL.iter().map(|shape| shape.name).collect();
+        let names = names.join(", ");
+        format!("no shape is named `{text}`; there are: {names}")
+    })
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A TAP interface of this machine: what Linux sends into it, we receive, and the other way round.
+//!
+//! Linux drops what finds no room in the interface's queue, and says so only in its statistics:
+//! [`Tap::dropped`] reads them, so that no loss is silent.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::Ipv4Addr;
+
+use forebay_spec::net::ethernet;
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+use crate::{Error, MOST_BYTES, Result, fill};
+
+/// Bytes of the longest name of an interface (`IFNAMSIZ` without its end).
+const NAME_BYTES: usize = 15;
+/// Most bytes behind the Ethernet header, so that a tagged frame is not too long.
+pub const MOST_MTU: u16 = (MOST_BYTES - ethernet::HEADER_BYTES - ethernet::TAG_BYTES) as u16;
+/// Where routes are listed, and with them our addresses.
+const ROUTES: &str = "/proc/self/net/fib_trie";
+/// Where it is said what the interfaces of our network namespace did.
+const STATISTICS: &str = "/proc/self/net/dev";
+
+/// What an interface is to be like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Its name: 1 to 15 characters. It is made, unless there is a TAP interface of this name.
+    pub name: String,
+    /// Bytes behind the Ethernet header, at most [`MOST_MTU`].
+    pub mtu: u16,
+    /// Frames that wait while nobody reads; a program sends faster than simulation receives.
+    pub queue: u32,
+    /// Address of this machine on it, and the bits that name its network.
+    pub address: Option<(Ipv4Addr, u8)>,
+}
+
+/// A TAP interface; it goes away with this, unless it was there before.
+pub struct Tap {
+    device: SyncDevice,
+    name: String,
+    room: Box<[u8]>,
+    dropped_before: u64,
+}
+
+impl Tap {
+    /// Makes or opens it and brings it up. What already is as it should be is left alone: that
+    /// takes no privilege.
+    ///
+    /// # Errors
+    /// If a setting cannot be, or Linux refuses.
+    pub fn open(setup: &Setup) -> Result<Self> {
+        check(setup)?;
+        let builder = || {
+            let named = DeviceBuilder::new().name(&setup.name).layer(Layer::L2);
+            named.inherit_enable_state()
+        };
+        let open = |builder: DeviceBuilder, doing: &'static str| {
+            builder
+                .build_sync()
+                .map_err(|error| refused(doing, setup, error))
+        };
+        let mut device = open(builder(), "opening it")?;
+        let routes = fs::read_to_string(ROUTES).unwrap_or_default();
+        let lacking = setup
+            .address
+            .filter(|(address, _)| !is_ours(&routes, *address));
+        if let Some((address, bits)) = lacking {
+            // Only while it is opened can it be given one.
+            drop(device);
+            device = open(builder().ipv4(address, bits, None), "setting its address")?;
+        }
+        let step = |doing: &'static str, done: io::Result<()>| {
+            done.map_err(|error| refused(doing, setup, error))
+        };
+        if device.mtu().ok() != Some(setup.mtu) {
+            step("setting its MTU", device.set_mtu(setup.mtu))?;
+        }
+        if device.tx_queue_len().ok() != Some(setup.queue) {
+            // Refused in a user namespace. The queue is shorter then, and what it drops is counted.
+            let _ = device.set_tx_queue_len(setup.queue);
+        }
+        if !device.is_running().unwrap_or(false) {
+            step("bringing it up", device.enabled(true))?;
+        }
+        step("reading without waiting", device.set_nonblocking(true))?;
+        let mut tap = Self {
+            device,
+            name: setup.name.clone(),
+            room: vec![0; MOST_BYTES].into(),
+            dropped_before: 0,
+        };
+        tap.dropped_before = tap.dropped_ever()?;
+        Ok(tap)
+    }
+
+    /// Takes the next frame that Linux sent, filled up to 60 bytes; false: there is none now.
+    ///
+    /// # Errors
+    /// If the interface was taken away.
+    pub fn read(&mut self, frame: &mut Vec<u8>) -> Result<bool> {
+        frame.clear();
+        // Asked for often, and mostly in vain: the room is cleared once for all.
+        let read = uninterrupted(|| self.device.recv(&mut self.room));
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(self.gone("reading from", error)),
+        };
+        if bytes > 0 {
+            frame.extend(&self.room[..bytes]);
+            fill(frame);
+        }
+        Ok(bytes > 0)
+    }
+
+    /// Hands a frame to Linux; false: it has no room now, offer it again.
+    ///
+    /// # Errors
+    /// If Linux refuses it, or the interface was taken away.
+    pub fn write(&mut self, frame: &[u8]) -> Result<bool> {
+        match uninterrupted(|| self.device.send(frame)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(self.gone("writing to", error)),
+        }
+    }
+
+    /// Frames that Linux dropped since it was opened, because its queue was full.
+    ///
+    /// # Errors
+    /// If Linux does not say.
+    pub fn dropped(&self) -> Result<u64> {
+        Ok(self.dropped_ever()?.wrapping_sub(self.dropped_before))
+    }
+
+    fn dropped_ever(&self) -> Result<u64> {
+        let text = fs::read_to_string(STATISTICS)
+            .map_err(|error| Error::file("reading", STATISTICS.as_ref(), error))?;
+        dropped_of(&text, &self.name).ok_or_else(|| Error::Unlisted {
+            name: self.name.clone(),
+            table: STATISTICS,
+        })
+    }
+
+    fn gone(&self, doing: &'static str, source: io::Error) -> Error {
+        Error::Gone {
+            name: self.name.clone(),
+            doing,
+            source,
+        }
+    }
+}
+
+impl std::fmt::Debug for Tap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tap")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Calls it again where a signal came in between.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+fn check(setup: &Setup) -> Result<()> {
+    let name = &setup.name;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !(1..=NAME_BYTES).contains(&name.len()) || !name.chars().all(plain) {
+        return Err(Error::setting(
+            "the name of the interface",
+            format_args!("`{name}`"),
+            "it has 1 to 15 letters, digits, -, _ or .",
+            "choose another one, such as tap0",
+        ));
+    }
+    // Less than this is too little for IPv4 (RFC 791).
+    if !(68..=MOST_MTU).contains(&setup.mtu) {
+        return Err(Error::setting(
+            "the MTU",
+            setup.mtu,
+            format!("it can be 68 to {MOST_MTU}"),
+            "choose 1500 or 9000",
+        ));
+    }
+    if let Some((address, bits)) = setup.address
+        && !(1..=30).contains(&bits)
+    {
+        return Err(Error::setting(
+            "the address of the interface",
+            format_args!("{address}/{bits}"),
+            "1 to 30 bits name a network with room for two",
+            "choose for example 10.77.0.1/24",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether this machine has the address, by Linux' table of routes; if that cannot be read: no.
+fn is_ours(routes: &str, address: Ipv4Addr) -> bool {
+    let leaf = format!("|-- {address}");
+    let mut lines = routes.lines();
+    // Behind each leaf stands what it is.
+    lines.any(|line| line.trim() == leaf)
+        && lines
+            .next()
+            .is_some_and(|line| line.contains("/32 host LOCAL"))
+}
+
+/// What to tell if Linux refuses something.
+fn refused(doing: &'static str, setup: &Setup, source: io::Error) -> Error {
+    let name = &setup.name;
+    let remedy = match source.kind() {
+        ErrorKind::PermissionDenied => {
+            let address = match setup.address {
+                Some((address, bits)) => format!(", ip address add {address}/{bits} dev {name}"),
+                None => String::new(),
+            };
+            format!(
+                "it takes CAP_NET_ADMIN: run it in a network of its own (unshare -rn), or let root \
+                 make the interface for you: ip tuntap add {name} mode tap user $USER, \
+                 ip link set {name} up mtu {} txqueuelen {}{address}",
+                setup.mtu, setup.queue
+            )
+        }
+        ErrorKind::ResourceBusy => {
+            "another program holds it: end that, or choose another name".into()
+        }
+        ErrorKind::InvalidInput => {
+            "there is an interface of this name that is none of TAP: choose another name".into()
+        }
+        ErrorKind::NotFound => {
+            "Linux lacks /dev/net/tun: modprobe tun; of a container: --device /dev/net/tun".into()
+        }
+        _ => "look at it with: ip -details link show".into(),
+    };
+    Error::Refused {
+        name: name.clone(),
+        doing,
+        source,
+        remedy,
+    }
+}
+
+/// Frames that Linux did not get into an interface, of its table of all.
+fn dropped_of(table: &str, name: &str) -> Option<u64> {
+    // Eight columns of what was received, then bytes, packets, errors, dropped.
+    const DROPPED: usize = 8 + 3;
+    let numbers = table.lines().find_map(|line| {
+        let (found, numbers) = line.split_once(':')?;
+        (found.trim() == name).then_some(numbers)
+    })?;
+    numbers.split_whitespace().nth(DROPPED)?.parse().ok()
+}

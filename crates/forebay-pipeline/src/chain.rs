@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The RTL of a pipeline: its elements behind each other, as the module `fb_pe_chain`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::{Element, Pipeline, STAGES, Stage};
+
+/// The chain of no elements, in whose place another one is built.
+const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
+/// Where it lies in a checkout.
+const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
+/// What a chain needs besides its elements.
+const NEEDED: [&str; 4] = [
+    "rtl/common/fb_spec_pkg.sv",
+    "rtl/axis/fb_axis_check.sv",
+    "rtl/pe/fb_pe_check.sv",
+    "rtl/pe/fb_pe_check_result.sv",
+];
+/// Signals of a stream, and their widths.
+const SIGNALS: [(&str, &str); 6] = [
+    ("tvalid", ""),
+    ("tready", ""),
+    ("tdata", "[USER_DATA_BITS-1:0] "),
+    ("tkeep", "[USER_BEAT_BYTES-1:0] "),
+    ("tlast", ""),
+    ("tuser", ""),
+];
+
+/// What is to be built in the place of the chain of no elements, and how it is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainSource {
+    /// The module `fb_pe_chain`.
+    pub text: String,
+    /// What it needs, in dependency order.
+    pub files: Vec<PathBuf>,
+    /// The settings of each element, by its place.
+    pub cfg: [u64; STAGES],
+    own: PathBuf,
+}
+
+impl Pipeline {
+    /// The RTL of its elements.
+    pub fn chain(&self) -> ChainSource {
+        let needed = NEEDED.iter().map(|file| self.root.join(file));
+        let elements = self
+            .pes
+            .iter()
+            .flat_map(|stage| stage.element.files.clone());
+        let mut once = BTreeSet::new();
+        let mut cfg = [0; STAGES];
+        for (word, stage) in cfg.iter_mut().zip(&self.pes) {
+            *word = stage.cfg;
+        }
+        ChainSource {
+            text: text(&self.pes),
+            files: needed
+                .chain(elements)
+                .filter(|file| once.insert(file.clone()))
+                .collect(),
+            cfg,
+            own: self.root.join(PLACE),
+        }
+    }
+}
+
+impl ChainSource {
+    /// The files of a design with this chain in it: `chain` holds its text, in the place of the chain
+    /// of no elements; what it needs comes before it.
+    pub fn replaced(&self, design: &[PathBuf], chain: &Path) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for file in design {
+            if *file == self.own {
+                files.extend(self.files.iter().cloned());
+                files.push(chain.to_owned());
+            } else {
+                files.push(file.clone());
+            }
+        }
+        let mut once = BTreeSet::new();
+        files.retain(|file| once.insert(file.clone()));
+        files
+    }
+}
+
+/// A signal of the stream behind so many of all elements.
+fn signal(behind: usize, all: usize, name: &str) -> String {
+    match behind {
+        0 => format!("s_axis_object_{name}"),
+        last if last == all => format!("m_axis_object_{name}"),
+        link => format!("link_{link}_{name}"),
+    }
+}
+
+/// The module; of no elements the one that is there anyway.
+fn text(stages: &[Stage]) -> String {
+    if stages.is_empty() {
+        return NONE.to_owned();
+    }
+    let names: Vec<_> = stages.iter().map(|stage| &*stage.element.name).collect();
+    let mut text = head(&names);
+    for link in 1..stages.len() {
+        for (name, width) in SIGNALS {
+            let _ = writeln!(text, "  logic {width}link_{link}_{name};");
+        }
+    }
+    for (index, stage) in stages.iter().enumerate() {
+        let _ = write!(text, "\n{}", instance(index, names.len(), &stage.element));
+    }
+    if !stages.iter().any(|stage| stage.element.result) {
+        text.push_str("\n  assign m_axis_result_tvalid = 1'b0;\n");
+        text.push_str("  assign m_axis_result_tdata  = '0;\n");
+    }
+    text.push_str("\nendmodule\n\n`default_nettype wire\n");
+    text
+}
+
+/// From the first line to the end of the ports, which are those of the chain of no elements.
+fn head(names: &[&str]) -> String {
+    let ports = NONE
+        .split_once("`default_nettype none")
+        .and_then(|(_, rest)| rest.split_once(");\n"))
+        .map_or("", |(ports, _)| ports);
+    // REUSE-IgnoreStart
+    format!(
+        "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1\n\
+         //\n\
+         // fb_pe_chain: what happens to objects between network and store.\n\
+         //\n\
+         // Made from a pipeline's file: change that, not this. Built in the place of the chain of no\n\
+         // elements, which has the same ports. The elements, in order:\n\
+         //   {}\n\
+         \n\
+         `default_nettype none{ports});\n\n",
+        names.join("\n//   ")
+    )
+    // REUSE-IgnoreEnd
+}
+
+/// An element, and what watches it: somebody else may have written it.
+fn instance(index: usize, all: usize, element: &Element) -> String {
+    let name = &element.name;
+    let mut text = format!("  fb_pe_{name} u_{index}_{name} (\n      .clk,\n      .rst,\n");
+    let _ = writeln!(text, "      .cfg(cfg[64*{index}+:64]),");
+    for (side, behind) in [("s", index), ("m", index + 1)] {
+        for (port, _) in SIGNALS {
+            let last = (side, port) == ("m", "tuser") && !element.result;
+            let comma = if last { "" } else { "," };
+            let wire = signal(behind, all, port);
+            let _ = writeln!(text, "      .{side}_axis_object_{port}({wire}){comma}");
+        }
+    }
+    if element.result {
+        text.push_str("      .m_axis_result_tvalid,\n");
+        text.push_str("      .m_axis_result_tready,\n");
+        text.push_str("      .m_axis_result_tdata\n");
+    }
+    let _ = write!(text, "  );\n\n  fb_pe_check u_check_{index}_{name} (\n");
+    let _ = write!(text, "      .clk,\n      .rst,\n");
+    let inner = ["valid", "ready", "last", "user"];
+    for port in inner {
+        let wire = signal(index, all, &format!("t{port}"));
+        let _ = writeln!(text, "      .in_{port:<6}({wire}),");
+    }
+    let outer = ["valid", "ready", "data", "keep", "last", "user"];
+    for port in outer {
+        let comma = if port == "user" { "" } else { "," };
+        let wire = signal(index + 1, all, &format!("t{port}"));
+        let _ = writeln!(text, "      .out_{port:<5}({wire}){comma}");
+    }
+    text.push_str("  );\n");
+    if element.result {
+        let _ = write!(text, "\n  fb_pe_check_result u_result_{index}_{name} (\n");
+        let _ = write!(text, "      .clk,\n      .rst,\n");
+        for port in ["valid", "ready", "last"] {
+            let wire = signal(index, all, &format!("t{port}"));
+            let _ = writeln!(text, "      .in_{port:<5}({wire}),");
+        }
+        text.push_str("      .valid   (m_axis_result_tvalid),\n");
+        text.push_str("      .ready   (m_axis_result_tready),\n");
+        text.push_str("      .data    (m_axis_result_tdata)\n");
+        text.push_str("  );\n");
+    }
+    text
+}

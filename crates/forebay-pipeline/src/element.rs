@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `[[pe]]`: processing elements, and the manifests that describe them.
+//!
+//! An element `fb_pe_NAME` lies in a folder with its RTL and `fb_pe_NAME.toml`, which says what its
+//! settings are called and in which bits of `cfg` they stand. Nothing else knows of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::field::{Field, File};
+use super::{Error, Place, Result, STAGES};
+
+/// Longest name of an element or a setting.
+const NAME_MOST: usize = 40;
+/// Names of modules that are no elements.
+const TAKEN: [&str; 4] = ["chain", "check", "check_result", "number"];
+/// Keys of `[[pe]]` that are no settings.
+const KEYS: [&str; 2] = ["name", "path"];
+
+/// Folders in which elements are looked for.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    root: PathBuf,
+    folders: Vec<PathBuf>,
+}
+
+impl Paths {
+    /// The user's folders, and behind them that of this checkout.
+    pub fn new(root: &Path, own: &[PathBuf]) -> Self {
+        let ours = root.join("rtl/pe");
+        Self {
+            root: root.to_owned(),
+            folders: own.iter().cloned().chain([ours]).collect(),
+        }
+    }
+
+    /// One folder alone.
+    pub fn of(folder: &Path) -> Self {
+        Self {
+            root: PathBuf::new(),
+            folders: vec![folder.to_owned()],
+        }
+    }
+
+    /// The checkout.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Names of the elements that there are, and the folder of each; where two have the same name,
+    /// the first one is meant.
+    pub fn elements(&self) -> BTreeMap<String, PathBuf> {
+        let mut found = BTreeMap::new();
+        for folder in &self.folders {
+            for entry in folder.read_dir().into_iter().flatten().flatten() {
+                let file = entry.file_name();
+                let name = file
+                    .to_str()
+                    .and_then(|file| file.strip_prefix("fb_pe_")?.strip_suffix(".toml"));
+                if let Some(name) = name.filter(|name| name_fault(name).is_none()) {
+                    found.entry(name.to_owned()).or_insert(folder.clone());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What is wrong with the name of an element: it is part of a module's.
+pub fn name_fault(name: &str) -> Option<&'static str> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > NAME_MOST {
+        return Some("it has 1 to 40 characters");
+    }
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
+        return Some("it has small letters, digits and _, a letter first");
+    }
+    if name.ends_with('_') || name.contains("__") {
+        return Some("no _ stands at its end or beside another");
+    }
+    TAKEN
+        .contains(&name)
+        .then_some("the module of this name is another")
+}
+
+/// A processing element.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Element {
+    /// Its module is `fb_pe_NAME`.
+    pub name: String,
+    /// What it does, in a line.
+    pub description: String,
+    /// Its sources in dependency order.
+    pub files: Vec<PathBuf>,
+    /// Each packet has a result of it: class and score.
+    pub result: bool,
+    /// What can be set, by the name.
+    pub settings: BTreeMap<String, Setting>,
+}
+
+/// Something that can be set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// What it means, in a line.
+    pub description: String,
+    /// The highest of its bits in `cfg`.
+    pub high: u32,
+    /// The lowest.
+    pub low: u32,
+    /// Whether it is a flag: true or false, and one bit.
+    pub flag: bool,
+    /// The value where none is given.
+    pub default: i128,
+    /// The least value.
+    pub least: i128,
+    /// The greatest one.
+    pub most: i128,
+}
+
+/// An element in its place, with its settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stage {
+    /// Which.
+    pub element: Element,
+    /// The value of each of its settings.
+    pub values: BTreeMap<String, i128>,
+    /// They, as the element's port has them.
+    pub cfg: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    description: String,
+    files: Option<Vec<Place>>,
+    result: Option<Place>,
+    #[serde(default)]
+    settings: BTreeMap<String, RawSetting>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSetting {
+    description: String,
+    bits: Place,
+    r#type: Place,
+    default: Option<Place>,
+    range: Option<Place>,
+}
+
+impl Element {
+    /// Reads an element's manifest.
+    ///
+    /// # Errors
+    /// Where there is none, or something in it cannot be.
+    pub fn load(folder: &Path, name: &str) -> Result<Self> {
+        let file = File::read(&folder.join(format!("fb_pe_{name}.toml")))?;
+        Self::of(&file, name)
+    }
+
+    pub(super) fn of(file: &File, name: &str) -> Result<Self> {
+        let raw: Raw = file.parse()?;
+        let mut settings = BTreeMap::new();
+        for (key, raw) in &raw.settings {
+            let setting = setting(file, key, raw)?;
+            if let Some(other) = overlap(&settings, &setting) {
+                return Err(file
+                    .field(format!("settings.{key}.bits"), &raw.bits)
+                    .refuse(
+                        &format!("some of these bits are those of {other}"),
+                        "choose others of the 64",
+                    ));
+            }
+            settings.insert(key.clone(), setting);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            description: raw.description,
+            files: files(file, name, raw.files.as_deref())?,
+            result: match &raw.result {
+                Some(value) => file.field("result", value).flag()?,
+                None => false,
+            },
+            settings,
+        })
+    }
+}
+
+fn files(file: &File, name: &str, given: Option<&[Place]>) -> Result<Vec<PathBuf>> {
+    let Some(given) = given else {
+        let own = file.folder().join(format!("fb_pe_{name}.sv"));
+        return match own.is_file() {
+            true => Ok(vec![own]),
+            false => Err(Error::unusable(
+                file.path.display(),
+                "without a file of RTL",
+                format!("there is no {}", own.display()),
+                "put it there, or list the element's sources: files = [\"a.sv\", \"b.sv\"]",
+            )),
+        };
+    };
+    let mut found = Vec::new();
+    for value in given {
+        let field = file.field("files", value);
+        let path = file.folder().join(field.text()?);
+        if !path.is_file() {
+            return Err(field.refuse(
+                &format!("there is no file {}", path.display()),
+                "name sources that are there, from the manifest's folder on",
+            ));
+        }
+        found.push(path);
+    }
+    Ok(found)
+}
+
+fn overlap<'a>(settings: &'a BTreeMap<String, Setting>, new: &Setting) -> Option<&'a str> {
+    settings
+        .iter()
+        .find(|(_, old)| old.low <= new.high && new.low <= old.high)
+        .map(|(name, _)| name.as_str())
+}
+
+/// Two numbers in brackets.
+fn pair(field: &Field<'_>, what: &str, least: i128, most: i128) -> Result<(i128, i128)> {
+    let numbers: Vec<i128> = match field.value() {
+        Value::Array(values) => values
+            .iter()
+            .filter_map(|value| value.as_integer().map(i128::from))
+            .filter(|number| (least..=most).contains(number))
+            .collect(),
+        _ => Vec::new(),
+    };
+    match (numbers.as_slice(), field.value().as_array().map(Vec::len)) {
+        ([first, second], Some(2)) => Ok((*first, *second)),
+        _ => Err(field.refuse(
+            &format!("it is two numbers from {least} to {most}"),
+            &format!("write {what}"),
+        )),
+    }
+}
+
+fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
+    let field = |key: &str, value| file.field(format!("settings.{name}.{key}"), value);
+    if KEYS.contains(&name) || name_fault(name).is_some_and(|_| !TAKEN.contains(&name)) {
+        return Err(field("bits", &raw.bits).refuse(
+            &format!(
+                "{name} is no name of a setting: small letters, digits and _, and neither name \
+                 nor path"
+            ),
+            "choose another name",
+        ));
+    }
+    let bits = field("bits", &raw.bits);
+    let (high, low) = pair(
+        &bits,
+        "the highest and the lowest bit, such as [31, 0]",
+        0,
+        63,
+    )?;
+    if high < low {
+        return Err(bits.refuse("the highest bit comes first", "exchange the two"));
+    }
+    let flag = field("type", &raw.r#type).word(&[("flag", true), ("integer", false)])?;
+    if flag && high != low {
+        return Err(bits.refuse(
+            "a flag has one bit",
+            "give the same bit twice, such as [32, 32]",
+        ));
+    }
+    let (least, most) = range(&field, raw, flag, (high - low + 1) as u32)?;
+    let mut setting = Setting {
+        description: raw.description.clone(),
+        high: high as u32,
+        low: low as u32,
+        flag,
+        default: if least > 0 { least } else { 0.min(most) },
+        least,
+        most,
+    };
+    if let Some(value) = &raw.default {
+        setting.default = setting.read(&field("default", value))?;
+    }
+    Ok(setting)
+}
+
+/// What fits into so many bits, or less where the manifest says so.
+fn range<'a>(
+    field: &impl Fn(&str, &'a Place) -> Field<'a>,
+    raw: &'a RawSetting,
+    flag: bool,
+    width: u32,
+) -> Result<(i128, i128)> {
+    let (floor, ceiling) = (-(1_i128 << (width - 1)), (1_i128 << width) - 1);
+    let Some(value) = &raw.range else {
+        return Ok((0, ceiling));
+    };
+    let range = field("range", value);
+    if flag {
+        return Err(range.refuse("a flag is true or false", "leave it out"));
+    }
+    let (least, most) = pair(&range, "the least and the greatest value", floor, ceiling)?;
+    if least > most {
+        return Err(range.refuse("the least value comes first", "exchange the two"));
+    }
+    Ok((least, most))
+}
+
+impl Setting {
+    /// Reads a value for it.
+    fn read(&self, field: &Field<'_>) -> Result<i128> {
+        match self.flag {
+            true => field.flag().map(i128::from),
+            false => field.integer(self.least..=self.most),
+        }
+    }
+
+    /// Its bits of `cfg`, for a value that it may have.
+    pub(super) const fn encode(&self, value: i128) -> u64 {
+        let mask = u64::MAX >> (63 - (self.high - self.low));
+        // Negative numbers are in two's complement.
+        (value as u64 & mask) << self.low
+    }
+
+    /// A value, as it is written in a file.
+    pub fn show(&self, value: i128) -> String {
+        match self.flag {
+            true => (value != 0).to_string(),
+            false => value.to_string(),
+        }
+    }
+}
+
+pub(super) fn check(
+    file: &File,
+    raw: &[BTreeMap<String, Place>],
+    paths: &Paths,
+) -> Result<Vec<Stage>> {
+    if raw.len() > STAGES {
+        return Err(file.refuse(
+            0,
+            "pe",
+            format_args!("{} elements", raw.len()),
+            &format!("a pipeline has at most {STAGES}"),
+            "make one element of several",
+        ));
+    }
+    let mut stages: Vec<Stage> = Vec::new();
+    for (index, keys) in raw.iter().enumerate() {
+        let new = stage(file, index, keys, paths)?;
+        let other = |old: &Stage| {
+            old.element.name == new.element.name && old.element.files != new.element.files
+        };
+        if let (Some(name), true) = (keys.get("name"), stages.iter().any(other)) {
+            return Err(file.field(format!("pe[{index}].name"), name).refuse(
+                "an element of this name and from another folder is in the pipeline",
+                "give one of the two another name: their modules have the same",
+            ));
+        }
+        let other = stages
+            .iter()
+            .find(|old| old.element.result && new.element.result);
+        if let (Some(name), Some(other)) = (keys.get("name"), other) {
+            return Err(file.field(format!("pe[{index}].name"), name).refuse(
+                &format!(
+                    "an object has one result, and {} makes it",
+                    other.element.name
+                ),
+                "take one of the two out",
+            ));
+        }
+        stages.push(new);
+    }
+    Ok(stages)
+}
+
+fn stage(
+    file: &File,
+    index: usize,
+    keys: &BTreeMap<String, Place>,
+    paths: &Paths,
+) -> Result<Stage> {
+    let field = |key: &str, value| file.field(format!("pe[{index}].{key}"), value);
+    let Some(name) = keys.get("name") else {
+        return Err(file.refuse(
+            0,
+            &format!("pe[{index}].name"),
+            "missing",
+            "it says which element",
+            "add it, such as name = \"add\"; `forebay pe list` says what there is",
+        ));
+    };
+    let name = field("name", name);
+    let element = match keys.get("path") {
+        Some(path) => named(&name, &file.folder().join(field("path", path).text()?))?,
+        None => found(&name, paths)?,
+    };
+    let mut values: BTreeMap<_, _> = element
+        .settings
+        .iter()
+        .map(|(key, setting)| (key.clone(), setting.default))
+        .collect();
+    for (key, value) in keys {
+        if KEYS.contains(&key.as_str()) {
+            continue;
+        }
+        let Some(setting) = element.settings.get(key) else {
+            return Err(unknown(&field(key, value), &element));
+        };
+        values.insert(key.clone(), setting.read(&field(key, value))?);
+    }
+    let cfg = element
+        .settings
+        .iter()
+        .fold(0, |cfg, (key, setting)| cfg | setting.encode(values[key]));
+    Ok(Stage {
+        element,
+        values,
+        cfg,
+    })
+}
+
+fn unknown(field: &Field<'_>, element: &Element) -> Error {
+    let known: Vec<_> = element.settings.keys().map(String::as_str).collect();
+    let limit = match known.as_slice() {
+        [] => format!("{} has no settings", element.name),
+        _ => format!("the settings of {} are: {}", element.name, known.join(", ")),
+    };
+    field.refuse(&limit, "choose one of these, or leave it out")
+}
+
+/// The element of this name in a folder that the user names.
+fn named(name: &Field<'_>, folder: &Path) -> Result<Element> {
+    let text = checked(name)?;
+    if !folder.join(format!("fb_pe_{text}.toml")).is_file() {
+        return Err(name.refuse(
+            &format!("there is no fb_pe_{text}.toml in {}", folder.display()),
+            "`forebay new pe NAME` makes an element with all that it needs",
+        ));
+    }
+    Element::load(folder, text)
+}
+
+/// The first one of this name in the folders where elements lie.
+fn found(name: &Field<'_>, paths: &Paths) -> Result<Element> {
+    let text = checked(name)?;
+    let known = paths.elements();
+    match known.get(text) {
+        Some(folder) => Element::load(folder, text),
+        None => Err(name.refuse(
+            &format!(
+                "there are: {}",
+                known.into_keys().collect::<Vec<_>>().join(", ")
+            ),
+            "choose one of these; for your own add path = \"its folder\", or --pe-path",
+        )),
+    }
+}
+
+fn checked<'a>(name: &Field<'a>) -> Result<&'a str> {
+    let text = name.text()?;
+    match name_fault(text) {
+        Some(fault) => Err(name.refuse(fault, "`forebay pe list` says what there is")),
+        None => Ok(text),
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pipelines as files: what happens between wire and flash.
+//!
+//! A file is read and checked as a whole before anything is built or run. Every key has a default,
+//! so that an empty file is a recording: objects from the network, nothing done to them, onto one
+//! drive. What elements there are is not known here: each has a manifest beside its RTL.
+//!
+//! [`Pipeline::load`] reads and checks a file, [`Pipeline::chain`] makes the SystemVerilog of its
+//! elements, [`lint`] lets Verilator check that, and [`units`] reads quantities such as `64KiB`.
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod chain;
+mod element;
+mod error;
+mod field;
+pub mod lint;
+mod sink;
+mod source;
+mod ssd;
+#[cfg(test)]
+mod tests;
+pub mod units;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::{Spanned, Value};
+
+use field::File;
+
+pub use buffer::{Buffer, Memory};
+pub use chain::ChainSource;
+pub use element::{Element, Paths, Setting, Stage, name_fault};
+pub use error::{Error, Result};
+pub use sink::{Kind, Sink, extension_bytes};
+pub use source::{Mac, Pause, Source};
+pub use ssd::Ssd;
+
+/// Most elements of a pipeline: so many have settings in the recorder's registers.
+pub const STAGES: usize = 8;
+
+/// A pipeline that was checked: it can be built.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pipeline {
+    /// The network's side.
+    pub source: Source,
+    /// What is done to each object, in order.
+    pub pes: Vec<Stage>,
+    /// Where payload waits for the drives.
+    pub buffer: Buffer,
+    /// The drives.
+    pub ssds: Vec<Ssd>,
+    /// Where on them it goes.
+    pub sink: Sink,
+    #[serde(skip)]
+    root: PathBuf,
+}
+
+/// A value with its place in the file.
+type Place = Spanned<Value>;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Raw {
+    source: source::Raw,
+    pe: Vec<BTreeMap<String, Place>>,
+    buffer: buffer::Raw,
+    ssd: Vec<ssd::Raw>,
+    sink: sink::Raw,
+}
+
+impl Pipeline {
+    /// Whether each object has a result.
+    pub fn has_results(&self) -> bool {
+        self.pes.iter().any(|stage| stage.element.result)
+    }
+
+    /// Reads a pipeline's file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or something in it cannot be: which key, on which line, its value,
+    /// what it may be, and what to do.
+    pub fn load(path: &Path, paths: &Paths) -> Result<Self> {
+        Self::of(&File::read(path)?, paths)
+    }
+
+    fn of(file: &File, paths: &Paths) -> Result<Self> {
+        let raw: Raw = file.parse()?;
+        let ssds = ssd::check(file, raw.ssd)?;
+        let (pes, sink) = (
+            element::check(file, &raw.pe, paths)?,
+            sink::check(file, &raw.sink)?,
+        );
+        if let (Some(stage), Kind::Packets) = (pes.first(), &sink.layout) {
+            return Err(file.refuse(
+                0,
+                "pe[0].name",
+                &stage.element.name,
+                "whole frames with what stands between them are no data for an element",
+                "leave [[pe]] out, or write layout = \"objects\"",
+            ));
+        }
+        Ok(Self {
+            source: source::check(file, &raw.source)?,
+            pes,
+            buffer: buffer::check(file, &raw.buffer)?,
+            sink,
+            ssds,
+            root: paths.root().to_owned(),
+        })
+    }
+}

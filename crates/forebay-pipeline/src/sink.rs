@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `[sink]`: how it is stored on the drives.
+
+use forebay_driver::{ArrayOptions, Layout};
+use forebay_model::{MICROSECOND, Time};
+use forebay_spec::streamer::window::PAGE_BYTES;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::field::{Field, File};
+use super::{Place, Result, units};
+
+/// Smallest objects for which the index has room, where nothing else is said.
+const SMALLEST: u64 = 64 << 10;
+/// How long rows wait for a full block.
+const WAIT: Time = 1_000 * MICROSECOND;
+/// How long rows wait for their result.
+const RESULT: Time = 10_000 * MICROSECOND;
+/// Bytes that follow each other on one of several drives.
+const CHUNK: u64 = 64 << 10;
+/// Longest time that a row may wait: what the register can count of any clock in use.
+const WAIT_MOST: Time = 4_000_000 * MICROSECOND;
+
+/// How and where it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sink {
+    /// How data lie there.
+    #[serde(flatten)]
+    pub layout: Kind,
+    /// Bytes of the smallest objects that the index has room for, if they fill the drives.
+    pub smallest: u64,
+    /// At the end they go on at the beginning; else what finds no room is counted.
+    pub ring: bool,
+    /// The drives are flushed before and after each block of the index.
+    pub flush: bool,
+    /// Picoseconds that rows wait for a full block; 0: as long as it takes.
+    pub wait_ps: Time,
+    /// Picoseconds that the row of an object waits for its result, where there are results.
+    pub result_ps: Time,
+    /// Bytes that follow each other on one of several drives.
+    pub chunk: u64,
+}
+
+impl Default for Sink {
+    fn default() -> Self {
+        Self {
+            layout: Kind::Objects {
+                extension: "bin".into(),
+            },
+            smallest: SMALLEST,
+            ring: false,
+            flush: true,
+            wait_ps: WAIT,
+            result_ps: RESULT,
+            chunk: CHUNK,
+        }
+    }
+}
+
+/// How data lie on the drives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "layout", rename_all = "lowercase")]
+pub enum Kind {
+    /// As a tar file.
+    Objects {
+        /// File name extension.
+        extension: String,
+    },
+    /// As a tar file whose objects share pages.
+    Small {
+        /// File name extension.
+        extension: String,
+    },
+    /// Payload alone.
+    Samples {
+        /// Bytes from one to the next.
+        stride: u64,
+    },
+    /// Whole frames, as a capture.
+    Packets,
+}
+
+impl Sink {
+    /// How long index records, and chunks of a capture, wait, in cycles of a clock with this
+    /// period in picoseconds.
+    pub fn wait_cycles(&self, period: Time) -> u32 {
+        u32::try_from(self.wait_ps / period.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Raw {
+    layout: Option<Place>,
+    extension: Option<Place>,
+    stride: Option<Place>,
+    smallest: Option<Place>,
+    policy: Option<Place>,
+    flush: Option<Place>,
+    wait: Option<Place>,
+    result: Option<Place>,
+    chunk: Option<Place>,
+}
+
+pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
+    let usual = Sink::default();
+    let policies = [("stop", false), ("ring", true)];
+    Ok(Sink {
+        layout: layout(file, raw)?,
+        smallest: match &raw.smallest {
+            Some(value) => smallest(file, value)?,
+            None => usual.smallest,
+        },
+        ring: match &raw.policy {
+            Some(value) => file.field("sink.policy", value).word(&policies)?,
+            None => usual.ring,
+        },
+        flush: match &raw.flush {
+            Some(value) => file.field("sink.flush", value).flag()?,
+            None => usual.flush,
+        },
+        wait_ps: match &raw.wait {
+            Some(value) => wait(file, value)?,
+            None => usual.wait_ps,
+        },
+        result_ps: match &raw.result {
+            Some(value) => {
+                let field = file.field("sink.result", value);
+                time(&field, "write for example \"5ms\"; 0 waits for none")?
+            }
+            None => usual.result_ps,
+        },
+        chunk: match &raw.chunk {
+            Some(value) => chunk(file, value)?,
+            None => usual.chunk,
+        },
+    })
+}
+
+/// How data lie there, without what else is to be known of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Word {
+    Objects,
+    Small,
+    Samples,
+    Packets,
+}
+
+fn layout(file: &File, raw: &Raw) -> Result<Kind> {
+    let words = [
+        ("objects", Word::Objects),
+        ("small", Word::Small),
+        ("samples", Word::Samples),
+        ("packets", Word::Packets),
+    ];
+    let word = match &raw.layout {
+        Some(value) => file.field("sink.layout", value).word(&words)?,
+        None => Word::Objects,
+    };
+    if let Some(value) = raw.stride.as_ref().filter(|_| word != Word::Samples) {
+        return Err(file.field("sink.stride", value).refuse(
+            "only samples have a stride",
+            "leave it out, or write layout = \"samples\"",
+        ));
+    }
+    if let Some(value) = raw
+        .extension
+        .as_ref()
+        .filter(|_| matches!(word, Word::Samples | Word::Packets))
+    {
+        return Err(file
+            .field("sink.extension", value)
+            .refuse("only objects have names", "leave it out"));
+    }
+    let extension = || match &raw.extension {
+        Some(value) => extension_of(file, value),
+        None => Ok("bin".into()),
+    };
+    Ok(match word {
+        Word::Objects => Kind::Objects {
+            extension: extension()?,
+        },
+        Word::Small => Kind::Small {
+            extension: extension()?,
+        },
+        Word::Samples => samples(file, raw.stride.as_ref())?,
+        Word::Packets => packets(file, raw)?,
+    })
+}
+
+fn samples(file: &File, stride: Option<&Place>) -> Result<Kind> {
+    let read = |value| file.field("sink.stride", value).whole_bytes(PAGE_BYTES);
+    let stride = stride.map(read).transpose()?.unwrap_or(0);
+    if stride == 0 {
+        return Err(file.refuse(
+            0,
+            "sink.stride",
+            "missing or 0",
+            "samples lie at multiples of it, of a page or more",
+            "add it, such as stride = \"64KiB\", or record objects",
+        ));
+    }
+    if u32::try_from(stride).is_err() {
+        return Err(file.refuse(
+            0,
+            "sink.stride",
+            stride,
+            "it is less than 4 GiB",
+            "record longer samples as objects",
+        ));
+    }
+    Ok(Kind::Samples { stride })
+}
+
+fn packets(file: &File, raw: &Raw) -> Result<Kind> {
+    let ring = raw
+        .policy
+        .as_ref()
+        .map(|value| file.field("sink.policy", value));
+    match ring.filter(|field| field.value().as_str() == Some("ring")) {
+        Some(field) => Err(field.refuse(
+            "a capture has a beginning",
+            "write policy = \"stop\", or record objects",
+        )),
+        None => Ok(Kind::Packets),
+    }
+}
+
+fn extension_of(file: &File, value: &Place) -> Result<String> {
+    let field = file.field("sink.extension", value);
+    let extension = field.text()?;
+    if extension_bytes(extension).is_none() {
+        return Err(field.refuse(
+            "it is 1 to 4 letters or digits",
+            "choose for example \"bin\" or \"jpg\"",
+        ));
+    }
+    Ok(extension.to_owned())
+}
+
+/// A file name extension as it stands in a register, padded with NUL.
+pub fn extension_bytes(text: &str) -> Option<[u8; 4]> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let mut bytes = [0; 4];
+    let room = bytes
+        .get_mut(..text.len())
+        .filter(|_| plain && !text.is_empty())?;
+    room.copy_from_slice(text.as_bytes());
+    Some(bytes)
+}
+
+fn smallest(file: &File, value: &Place) -> Result<u64> {
+    let field = file.field("sink.smallest", value);
+    match field.bytes()? {
+        0 => Err(field.refuse(
+            "an object has a byte or more",
+            "choose for example \"4KiB\"",
+        )),
+        bytes => Ok(bytes),
+    }
+}
+
+/// As the driver will have it, whatever the number of drives.
+fn chunk(file: &File, value: &Place) -> Result<u64> {
+    let field = file.field("sink.chunk", value);
+    let chunk = field.bytes()?;
+    match Layout::new(ArrayOptions::striped(1, chunk)) {
+        Ok(_) => Ok(chunk),
+        Err(_) => Err(field.refuse(
+            "it is a power of two from 4 KiB to 1 MiB",
+            "choose \"4KiB\", \"8KiB\" … \"1MiB\"",
+        )),
+    }
+}
+
+fn wait(file: &File, value: &Place) -> Result<Time> {
+    let remedy = "write for example \"500us\" or \"2ms\"; 0 waits for a full block";
+    time(&file.field("sink.wait", value), remedy)
+}
+
+/// A time that a register can count.
+fn time(field: &Field<'_>, remedy: &str) -> Result<Time> {
+    let time = match field.value() {
+        Value::String(text) => units::time(text).ok(),
+        Value::Integer(0) => Some(0),
+        _ => None,
+    };
+    time.filter(|time| *time <= WAIT_MOST)
+        .ok_or_else(|| field.refuse("it is a time of up to 4 s, in quotes", remedy))
+}

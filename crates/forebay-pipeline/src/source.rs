@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `[source]`: the network's side.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use forebay_model::net::headroom;
+use forebay_spec::net::ethernet::{self, UDP_PORT};
+use serde::{Deserialize, Serialize, Serializer};
+use toml::Value;
+
+use super::field::{Field, File};
+use super::{Place, Result, units};
+
+/// Bytes of a beat of the memory for frames, in which thresholds are counted.
+const BEAT: u64 = 64;
+/// The RTL takes no higher XOFF than this.
+const NAMED_MOST: u64 = MEMORY / 8 * 7;
+/// Bytes of that memory, as `fb_net_port` is built.
+const MEMORY: u64 = 2048 * BEAT;
+/// Bytes of a frame on the wire around what counts for the MTU.
+const AROUND: u64 = (ethernet::HEADER_BYTES + ethernet::WIRE_BYTES) as u64;
+/// Bytes of the shortest frame on the wire.
+const SHORTEST: u64 = (ethernet::LEAST_BYTES + ethernet::WIRE_BYTES) as u64;
+/// What the memory counts of a frame at least.
+const COUNTED: u64 = 2 * BEAT;
+/// Quanta after which the slowest peer is silent.
+const RESPONSE: u32 = 394;
+/// Streams at once, as `fb_net_port` is built.
+const STREAMS: i128 = 4;
+/// Longest MTU: the MAC's longest frame without addresses, type and VLAN tag.
+const MTU: i128 = 16_382 - 18;
+
+/// What listens on the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// Our MAC address.
+    pub mac: Mac,
+    /// Our IPv4 address.
+    pub address: Ipv4Addr,
+    /// Our UDP port.
+    pub port: u16,
+    /// The first stream that is taken.
+    pub stream: u16,
+    /// How many are, from that one on.
+    pub streams: u8,
+    /// Bytes of the longest IP packet.
+    pub mtu: u32,
+    /// Length of the cable.
+    pub metres: u32,
+    /// When the peer is asked for silence; none: never.
+    pub pause: Option<Pause>,
+    /// Class of priority pause; none: pause of the whole link.
+    pub class: Option<u8>,
+}
+
+impl Source {
+    /// Which streams are taken, in words.
+    pub fn which(&self) -> String {
+        let Self {
+            stream, streams, ..
+        } = *self;
+        match streams {
+            0 | 1 => format!("stream {stream}"),
+            more => format!(
+                "streams {stream} to {}",
+                u32::from(stream) + u32::from(more) - 1
+            ),
+        }
+    }
+}
+
+/// A MAC address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mac(pub [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl Serialize for Mac {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Levels of the memory for frames, in bytes, multiples of 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pause {
+    /// Silence is asked for from this on.
+    pub xoff: u32,
+    /// And taken back at this.
+    pub xon: u32,
+}
+
+impl Pause {
+    /// As much as can come above XOFF until the peer is silent, left free: docs/modules/net.md.
+    fn of(mtu: u32, metres: u32) -> Option<Self> {
+        // Of frames that are shorter than two beats the memory counts more than there is.
+        let short = headroom(metres, (SHORTEST - AROUND) as u32, RESPONSE) * COUNTED / SHORTEST;
+        let long = headroom(metres, mtu, RESPONSE);
+        let room = long.max(short).next_multiple_of(BEAT);
+        let xoff = MEMORY.checked_sub(room).filter(|xoff| *xoff >= 2 * BEAT)?;
+        // Soon taken back, so that memory does not run empty; but not with every frame.
+        let xon = xoff
+            .saturating_sub(2 * (u64::from(mtu) + AROUND))
+            .max(xoff / 2)
+            / BEAT
+            * BEAT;
+        Some(Self {
+            xoff: xoff as u32,
+            xon: xon as u32,
+        })
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Raw {
+    mac: Option<Place>,
+    address: Option<Place>,
+    port: Option<Place>,
+    stream: Option<Place>,
+    streams: Option<Place>,
+    mtu: Option<Place>,
+    metres: Option<Place>,
+    pause: Option<Place>,
+    class: Option<Place>,
+}
+
+pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
+    let number = |name: &str, value: &Option<Place>, least: i128, most: i128, default: i128| {
+        let name = format!("source.{name}");
+        value.as_ref().map_or(Ok(default), |value| {
+            file.field(name, value).integer(least..=most)
+        })
+    };
+    let mtu = number("mtu", &raw.mtu, 68, MTU, 9000)? as u32;
+    let metres = number("metres", &raw.metres, 0, 10_000, 3)? as u32;
+    let stream = number("stream", &raw.stream, 0, 65_535, 0)? as u16;
+    let streams = number("streams", &raw.streams, 1, STREAMS, 1)? as u8;
+    if let (Some(value), None) = (&raw.streams, stream.checked_add(u16::from(streams) - 1)) {
+        return Err(file.field("source.streams", value).refuse(
+            &format!("streams go up to 65535, and the first is {stream}"),
+            "choose fewer, or a lower source.stream",
+        ));
+    }
+    let class = match &raw.class {
+        Some(_) => Some(number("class", &raw.class, 0, 7, 0)? as u8),
+        None => None,
+    };
+    Ok(Source {
+        mac: match &raw.mac {
+            Some(value) => mac(&file.field("source.mac", value))?,
+            // Set by hand, not by a maker; "FB" stands in it.
+            None => Mac([0x02, 0x46, 0x42, 0, 0, 1]),
+        },
+        address: match &raw.address {
+            Some(value) => address(&file.field("source.address", value))?,
+            None => Ipv4Addr::new(10, 77, 0, 2),
+        },
+        port: number("port", &raw.port, 1, 65_535, UDP_PORT.into())? as u16,
+        stream,
+        streams,
+        mtu,
+        metres,
+        pause: pause(file, raw.pause.as_ref(), mtu, metres)?,
+        class,
+    })
+}
+
+fn mac(field: &Field<'_>) -> Result<Mac> {
+    let wrong = || {
+        field.refuse(
+            "it is the MAC address of one card",
+            "write six bytes, the first one even, such as \"02:46:42:00:00:01\"",
+        )
+    };
+    let mut bytes = [0; 6];
+    let mut parts = field.text()?.split(':');
+    for byte in &mut bytes {
+        let plain = |part: &&str| part.len() == 2 && part.chars().all(|c| c.is_ascii_hexdigit());
+        let part = parts.next().filter(plain).ok_or_else(wrong)?;
+        *byte = u8::from_str_radix(part, 16).map_err(|_| wrong())?;
+    }
+    // The lowest bit of the first byte is that of groups.
+    if parts.next().is_some() || bytes[0] & 1 != 0 || bytes == [0; 6] {
+        return Err(wrong());
+    }
+    Ok(Mac(bytes))
+}
+
+fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
+    let parsed: Option<Ipv4Addr> = field.text()?.parse().ok();
+    parsed
+        .filter(|ip| {
+            !(ip.is_unspecified() || ip.is_multicast() || ip.is_broadcast() || ip.is_loopback())
+        })
+        .ok_or_else(|| {
+            field.refuse(
+                "it is the IPv4 address of one card",
+                "write one of your network that nobody has, such as \"10.77.0.2\"",
+            )
+        })
+}
+
+fn pause(file: &File, value: Option<&Place>, mtu: u32, metres: u32) -> Result<Option<Pause>> {
+    let Some(value) = value else {
+        return auto(mtu, metres).map(Some).map_err(|limit| {
+            file.refuse(
+                0,
+                "source.metres",
+                metres,
+                &limit,
+                "make the cable or the MTU shorter, or name the levels: pause = { xoff, xon }",
+            )
+        });
+    };
+    let field = file.field("source.pause", value);
+    match field.value() {
+        Value::String(word) if word == "off" => Ok(None),
+        Value::String(word) if word == "auto" => auto(mtu, metres).map(Some).map_err(|limit| {
+            field.refuse(
+                &limit,
+                "make the cable or the MTU shorter, or name xoff and xon",
+            )
+        }),
+        Value::Table(levels) => named(&field, levels).map(Some),
+        _ => Err(field.refuse(
+            "it is \"auto\", \"off\", or { xoff = \"64KiB\", xon = \"48KiB\" }",
+            "write one of these",
+        )),
+    }
+}
+
+fn auto(mtu: u32, metres: u32) -> std::result::Result<Pause, String> {
+    Pause::of(mtu, metres).ok_or_else(|| {
+        format!(
+            "what still comes over {metres} m with an MTU of {mtu} has no room in the memory of \
+             {} KiB",
+            MEMORY >> 10
+        )
+    })
+}
+
+fn named(field: &Field<'_>, levels: &toml::Table) -> Result<Pause> {
+    let level = |name: &str| match levels.get(name) {
+        Some(Value::Integer(bytes)) => u64::try_from(*bytes).ok(),
+        Some(Value::String(text)) => units::size(text).ok(),
+        _ => None,
+    };
+    let (Some(xoff), Some(xon), 2) = (level("xoff"), level("xon"), levels.len()) else {
+        return Err(field.refuse(
+            "it has two levels in bytes, xoff and xon, and nothing else",
+            "write { xoff = \"64KiB\", xon = \"48KiB\" }, or \"auto\"",
+        ));
+    };
+    let whole = xoff.is_multiple_of(BEAT) && xon.is_multiple_of(BEAT);
+    if xon < xoff && xoff <= NAMED_MOST && whole {
+        return Ok(Pause {
+            xoff: xoff as u32,
+            xon: xon as u32,
+        });
+    }
+    Err(field.refuse(
+        &format!(
+            "xon is less than xoff, xoff at most {NAMED_MOST}, which leaves an eighth of the memory, \
+             and both are multiples of {BEAT}"
+        ),
+        "choose such levels, or \"auto\"",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_leave_the_published_headroom() {
+        // Bytes of headroom by docs/modules/net.md, for MTU 9000; short frames need a little more.
+        for (metres, headroom) in [(3, 43_751.0), (100, 55_876.0)] {
+            let pause = Pause::of(9000, metres).expect("fits");
+            let left = f64::from(MEMORY as u32 - pause.xoff);
+            assert!(
+                (1.0..1.05).contains(&(left / headroom)),
+                "{metres} m: {left}"
+            );
+        }
+    }
+
+    #[test]
+    fn thresholds_are_in_order_or_none() {
+        for mtu in [68, 576, 1500, 9000, MTU as u32] {
+            for metres in 0..1000 {
+                if let Some(Pause { xoff, xon }) = Pause::of(mtu, metres) {
+                    assert!(xon < xoff && u64::from(xoff) < MEMORY, "{mtu} {metres}");
+                    assert!(xoff % 64 == 0 && xon % 64 == 0, "{mtu} {metres}");
+                }
+            }
+            assert!(Pause::of(mtu, 300).is_some() && Pause::of(mtu, 1000).is_none());
+        }
+    }
+}

