@@ -72,8 +72,10 @@ impl Shape {
 
     /// Its options, with everything that is built in said, so that no other option changes it.
     pub fn machine(&self) -> MachineSpec {
-        let mut machine = MachineSpec::default();
-        machine.memory = self.memory;
+        let mut machine = MachineSpec {
+            memory: self.memory,
+            ..MachineSpec::default()
+        };
         let mut parameters = vec![
             ("QueueDepth", self.depth),
             ("Drives", self.drives.into()),
