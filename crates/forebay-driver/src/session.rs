@@ -11,7 +11,7 @@ use crate::controller::{Capabilities, Controller};
 use crate::discover::{self, Function};
 use crate::error::Error;
 use crate::facts::{ControllerFacts, Namespace};
-use crate::options::{ArrayOptions, FpgaPlace, Options};
+use crate::options::{FpgaPlace, Options};
 use crate::queue_pair::QueuePair;
 use crate::steps::{Failure, Observer, Recorder, Step, StepName};
 use crate::streamer::{Config, Parameters, Streamer};
@@ -202,13 +202,17 @@ impl Session {
         discover::silence(bus, facts.nvme.address)?;
         streamer.set_offline(bus, number.into())?;
         self.offline |= 1 << number;
+        if let Some(array) = self.options.array.as_mut().filter(|array| array.parity) {
+            // Writes have spared the first. What a second one does not get fails, so it is not stale.
+            array.missing.get_or_insert(number);
+        }
         Ok(())
     }
 
-    /// The drive of an array with parity that is done without; of several, the first.
+    /// The drive of an array with parity that is done without; of several, the one that was given up
+    /// first: what was written since is in the parity alone.
     pub fn missing(&self) -> Option<u8> {
-        let array = self.options.array.filter(|array| array.parity)?;
-        (0..array.drives).find(|number| self.offline >> number & 1 != 0)
+        self.options.array.and_then(|array| array.missing)
     }
 
     /// Identifies another namespace.
@@ -355,12 +359,7 @@ impl Session {
     /// # Errors
     /// The step that failed.
     pub fn recover(self, bus: &mut dyn Bus, observer: Observer<'_>) -> Result<Self, Failure> {
-        let array = self.options.array.map(|array| ArrayOptions {
-            missing: self.missing(),
-            ..array
-        });
         let options = Options {
-            array,
             nvme: Some(self.first.facts.nvme.address),
             nsid: match self.options.array {
                 None => Some(self.first.facts.namespace.nsid),

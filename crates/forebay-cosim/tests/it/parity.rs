@@ -317,6 +317,22 @@ fn a_drive_that_was_given_up_is_not_asked_after_a_recovery() {
 }
 
 #[test]
+fn of_two_that_were_given_up_the_first_stays_out() {
+    let mut system = system(array(4, 4096));
+    write_rows(&mut system, 2);
+    all_good(&mut system);
+    give_up(&mut system, 2);
+    // Drive 2 does not get these, and no write says so. Of what drive 0 does not get later each does.
+    let shadow = write_rows(&mut system, 3);
+    all_good(&mut system);
+    give_up(&mut system, 0);
+    system.recover(&mut |_| {}).expect("up");
+    assert_eq!(system.session().expect("up").missing(), Some(2));
+    read_stretches(&mut system, &shadow, 40, 8);
+    all_good(&mut system);
+}
+
+#[test]
 fn a_range_that_cannot_be_read_is_rebuilt_once_its_drive_is_given_up() {
     let mut config = array(3, 4096);
     let fault = FaultAction::Fail(Status::UNRECOVERED_READ_ERROR);
