@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -120,7 +121,7 @@ def budget(tree: Inputs, memory: str) -> Stage:
     top = ["--rtl", f"rtl/top/{memory}.f", "--top", f"fb_top_{memory}"]
     top = [] if memory == "onchip" else top
     command = [sys.executable, "-m", "forebay.resources", *top, f"--budget={limits}"]
-    files = tree.closure([ROOT / f"rtl/top/fb_top_{memory}.sv"]) | tree.below(["python/forebay"])
+    files = tree.closure([ROOT / f"rtl/top/{memory}.f"]) | tree.below(["python/forebay"])
     return Stage(
         f"budget-{memory}",
         f"resources of the streamer with its payload in {memory}, {limits}",
@@ -159,7 +160,8 @@ class Running:
         else:
             print("\n".join(f"    {line}" for line in lines[-PRINTED_LINES:]))
             print(f"    ... all of it: {self.log.relative_to(ROOT)}")
-        unchanged = sum(int(line.split()[0]) for line in lines if line.endswith(UNCHANGED))
+        left_out = re.findall(rf"^(\d+) {UNCHANGED}$", "\n".join(lines), flags=re.MULTILINE)
+        unchanged = sum(map(int, left_out))
         print(
             f"[{self.stage.name}] {'ok' if passed else 'FAILED'}, "
             f"{time.monotonic() - self.started:.0f} s"

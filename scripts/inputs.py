@@ -34,7 +34,15 @@ PROGRAM = (
 # Where `import` of a test looks, beside the test's own folder.
 IMPORTS = ("python", "scripts", "tb", "tests/cli")
 # A test that sets one of these is another test.
-SETTINGS = ("COCOTB_RANDOM_SEED", "TESTCASE", "WAVES", "FOREBAY", "FOREBAY_HOME", "RUSTFLAGS")
+SETTINGS = (
+    "COCOTB_RANDOM_SEED",
+    "FOREBAY",
+    "FOREBAY_CXXFLAGS",
+    "FOREBAY_HOME",
+    "RUSTFLAGS",
+    "TESTCASE",
+    "WAVES",
+)
 WITHOUT = {"__pycache__", "build", "target"}
 
 
@@ -105,9 +113,13 @@ class Inputs:
         return self._references[path]
 
     def _read(self, path: Path) -> Iterator[Path]:
-        if path.suffix not in {".py", ".sv"}:
+        if path.suffix not in {".f", ".py", ".sv"}:
             return
         text = path.read_text()
+        if path.suffix == ".f":
+            files = (self.root / word for word in re.sub(r"//.*", "", text).split())
+            yield from (file for file in files if file.is_file())
+            return
         if path.suffix == ".sv":
             text = re.sub(r"//.*", "", text)
         yield from (self.modules[n] for n in re.findall(r"\bfb_\w+", text) if n in self.modules)

@@ -22,6 +22,8 @@ FILES = {
     "rtl/common/fb_common_pkg.sv": "package fb_common_pkg; endpackage\n",
     "rtl/common/fb_common_other.sv": "module fb_common_other; endmodule // not fb_common_fifo\n",
     "rtl/nvme/fb_nvme_one.sv": "module fb_nvme_one; fb_common_fifo u_fifo (); endmodule\n",
+    "rtl/top/one.f": "-f rtl/common/common.f // first\nrtl/nvme/fb_nvme_one.sv\n",
+    "rtl/common/common.f": "rtl/common/fb_common_fifo.sv\nrtl/common/fb_common_other.sv\n",
     "tb/conftest.py": "",
     "tb/runner.py": "import harness\n",
     "tb/harness.py": "",
@@ -80,6 +82,18 @@ def test_a_test_depends_on_what_it_names(tree: Path) -> None:
         "python/forebay/__init__.py",
         "python/forebay/spec.py",
         "docs/page.md",
+    }
+
+
+def test_a_filelist_depends_on_all_that_it_names(tree: Path) -> None:
+    """Other filelists, too, and what their sources refer to."""
+    assert names(tree, Inputs(tree).closure([tree / "rtl/top/one.f"])) == {
+        "rtl/top/one.f",
+        "rtl/common/common.f",
+        "rtl/common/fb_common_fifo.sv",
+        "rtl/common/fb_common_pkg.sv",
+        "rtl/common/fb_common_other.sv",
+        "rtl/nvme/fb_nvme_one.sv",
     }
 
 
