@@ -5,10 +5,9 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Exit, Failure, Result};
+use forebay_rtl::{CHECKOUT_MARK as MARK, checkout_above};
 
-/// What makes a folder a checkout.
-const MARK: &str = "rtl/top/onchip.f";
+use crate::failure::{Exit, Failure, Result};
 
 /// The checkout: `$FOREBAY_HOME`, or the nearest folder above this program or the current folder.
 ///
@@ -40,7 +39,7 @@ pub fn find() -> Result<PathBuf> {
     starts
         .iter()
         .flatten()
-        .find_map(|start| start.ancestors().find(|dir| dir.join(MARK).is_file()))
+        .find_map(|start| checkout_above(start))
         .map(Path::to_owned)
         .ok_or_else(|| {
             Failure::new(

