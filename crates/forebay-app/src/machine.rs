@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use forebay_cosim::{Config, Drive, rtl};
 use forebay_model::{DramProfile, Profile, Refresh};
 use forebay_rtl::Source;
+use forebay_spec::streamer::window;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
@@ -203,8 +204,47 @@ impl MachineSpec {
         }
     }
 
+    /// Refuses numbers that our RTL cannot be built with.
+    fn check_numbers(&self) -> Result<()> {
+        let (depth, pages) = (self.depth(), self.reorder_pages);
+        let shift = self.unit_shift.unwrap_or(0);
+        let drives = self.array.drives.unwrap_or(1);
+        for (option, value, good, limit) in [
+            (
+                "--queue-depth",
+                depth,
+                (2..=QUEUE_ENTRIES_MOST).contains(&depth),
+                "a queue has 2 to 1024 entries",
+            ),
+            (
+                "--reorder",
+                pages,
+                pages.is_power_of_two() && (16..=REORDER_PAGES).contains(&pages),
+                "the window has a power of two of pages, 16 to 1024",
+            ),
+            (
+                "--buffer",
+                shift,
+                shift <= window::ONCHIP_UNIT_SHIFT_MOST,
+                "the buffer on chip has 4, 8 or 16 MiB",
+            ),
+            (
+                "--drives",
+                drives.into(),
+                (1..=8).contains(&drives),
+                "there are 1 to 8",
+            ),
+        ] {
+            if !good {
+                return Err(Failure::input(option, value, limit, "choose another value"));
+            }
+        }
+        Ok(())
+    }
+
     /// The user's RTL, or what `ours` makes of checkout, queue depth and pages.
     fn source_of(&self, ours: impl FnOnce(&Path, u32, u32) -> Source) -> Result<Source> {
+        self.check_numbers()?;
         if self.rtl.is_empty() {
             let depth = self.depth().next_power_of_two();
             Ok(ours(&home::find()?, depth, self.reorder_pages))
@@ -392,6 +432,36 @@ mod tests {
             })
             .contains("--dram")
         );
+        for (option, spec) in [
+            (
+                "--queue-depth",
+                MachineSpec {
+                    queue_depth: Some(70_000),
+                    ..MachineSpec::default()
+                },
+            ),
+            (
+                "--reorder",
+                MachineSpec {
+                    reorder_pages: 100,
+                    ..MachineSpec::default()
+                },
+            ),
+            (
+                "--buffer",
+                MachineSpec {
+                    unit_shift: Some(40),
+                    ..MachineSpec::default()
+                },
+            ),
+        ] {
+            assert!(refused(spec).contains(option), "{option}");
+        }
+        for drives in [0, 9] {
+            let mut spec = MachineSpec::default();
+            spec.array.drives = Some(drives);
+            assert!(refused(spec).contains("--drives"), "{drives}");
+        }
         let mut deep = host;
         deep.queue_depth = Some(1024);
         deep.array.drives = Some(2);

@@ -81,7 +81,7 @@ impl Trial<'_> {
             memory: self.memory,
             ..MachineSpec::default()
         };
-        machine.array.drives = u8::try_from(self.drives).ok();
+        machine.array.drives = Some(u8::try_from(self.drives).unwrap_or(u8::MAX));
         let mut session = Session::start(&machine, "forebay.plan/1", |config| {
             config.profile = self.profile.clone();
             for drive in &mut config.more_drives {
