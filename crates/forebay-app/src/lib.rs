@@ -17,7 +17,6 @@ pub mod report;
 pub mod session;
 mod third_party;
 pub mod traffic;
-
 pub mod workload;
 
 pub use failure::{Exit, Failure, Result};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What takes long says how far it is: to whoever has asked to hear it.
+//! Progress of long tasks, reported to the program's observer.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -9,68 +9,68 @@ use forebay_rtl::Progress as Build;
 /// What a task counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Nothing: nobody knows how long it takes.
+    /// Nothing: the length is unknown.
     Unknown,
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
-    /// So many things.
+    /// This number of items.
     Count(u64),
 }
 
-/// Hears of tasks.
+/// Is told when a task begins.
 pub trait Observer: Send + Sync + Debug {
     /// A task of this name begins.
     fn begin(&self, name: &str, amount: Amount) -> Arc<dyn Task>;
 }
 
-/// Hears how far a task is. It has ended when this is dropped.
+/// Is told how far a task is. The task has ended when this is dropped.
 pub trait Task: Send + Sync + Debug {
-    /// It has come so far.
+    /// The position reached.
     fn at(&self, position: u64);
-    /// It does something else now.
+    /// A new name: the next step has begun.
     fn rename(&self, name: &str);
 }
 
 #[derive(Debug)]
-struct Unheard;
+struct Silent;
 
-impl Task for Unheard {
+impl Task for Silent {
     fn at(&self, _position: u64) {}
     fn rename(&self, _name: &str) {}
 }
 
 static OBSERVER: OnceLock<Box<dyn Observer>> = OnceLock::new();
 
-/// Lets this one hear of all tasks, once for a program.
-pub fn tell(observer: Box<dyn Observer>) {
-    // A second one finds the first in its place.
+/// Sets the observer of all tasks, once for a program.
+pub fn set_observer(observer: Box<dyn Observer>) {
+    // The first one stays.
     let _kept = OBSERVER.set(observer);
 }
 
-/// A task that is told of; it ends when the last of these is dropped.
+/// A task that is reported; it ends when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Progress(Arc<dyn Task>);
 
 impl Progress {
-    /// One that nobody hears of.
+    /// A task that is not reported.
     #[must_use]
     pub fn hidden() -> Self {
-        Self(Arc::new(Unheard))
+        Self(Arc::new(Silent))
     }
 
-    /// One of unknown length.
+    /// A task of unknown length.
     #[must_use]
     pub fn stage(name: &str) -> Self {
         Self::begin(name, Amount::Unknown)
     }
 
-    /// One over so many bytes.
+    /// A task over `total` bytes.
     #[must_use]
     pub fn bytes(name: &str, total: u64) -> Self {
         Self::begin(name, Amount::Bytes(total))
     }
 
-    /// One over so many things.
+    /// A task over `total` items.
     #[must_use]
     pub fn count(name: &str, total: u64) -> Self {
         Self::begin(name, Amount::Count(total))
@@ -83,17 +83,17 @@ impl Progress {
         }
     }
 
-    /// How far it has come.
+    /// Reports the position reached.
     pub fn at(&self, position: u64) {
         self.0.at(position);
     }
 
-    /// It does something else now.
+    /// Reports a new name: the next step has begun.
     pub fn rename(&self, name: &str) {
         self.0.rename(name);
     }
 
-    /// Shows a step of building the RTL.
+    /// Reports a step of building the RTL.
     pub fn build(&self, step: Build) {
         match step {
             Build::Cached => {}

@@ -62,8 +62,8 @@ pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(
     Ok((good.len() as u64, rows as u64))
 }
 
-/// Whether a block says what lies there: noise has the right checksum once in 100,000 times, too.
-/// In a ring newer extents may lie there.
+/// Whether the payloads match a block's index records. Of random blocks one in 100,000 has a valid
+/// checksum after correction. In a ring newer extents may lie there.
 fn agrees<D: Disk + ?Sized>(recording: &Recording<'_, D>, block: &Block) -> bool {
     let superblock = recording.superblock();
     let (mut all, mut wrong) = (0, 0);

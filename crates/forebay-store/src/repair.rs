@@ -184,7 +184,7 @@ impl Survey {
         }
     }
 
-    /// Whether what lies there may be what a block says that cannot be read.
+    /// Whether an unreadable block of the index may have the record of an extent at this address.
     fn is_unknown(&self, at: u64) -> bool {
         let mut broken = self.broken.iter();
         broken.any(|broken| broken.unreadable && broken.between.contains(&at))
@@ -434,7 +434,7 @@ fn straight<D: Disk + ?Sized>(
         plan.blocks
             .push((broken.block, rows_of(recording, &broken.found)));
     }
-    // Behind a block that is left nobody knows how many follow, nor where the data end.
+    // After an unreadable block neither the number of records nor the end of the data is known.
     let open = left.iter().any(|between| between.end == u64::MAX);
     let open = superblock.closed.is_none() && open;
     if !open {

@@ -48,7 +48,7 @@ use failure::{Exit, Result};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     terminal::listen();
-    progress::tell(Box::new(terminal::Terminal));
+    progress::set_observer(Box::new(terminal::Terminal));
     let code = dispatch(&cli.command).unwrap_or_else(|failure| failure.show() as u8);
     ExitCode::from(code)
 }

@@ -18,7 +18,7 @@ pub use target::Target;
 const BASES: [&str; 2] = ["990pro-2tb", "gen5-2tb"];
 /// Rate in bytes per second that the first can carry.
 const GEN4: f64 = 6.9e9;
-/// Bytes of a drive of which nobody knows.
+/// Capacity in bytes where neither device nor user states one.
 const CAPACITY: u64 = 1_000_000_000_000;
 
 /// How a drive is measured.

@@ -39,7 +39,7 @@ pub enum Sent {
     Yes,
     /// It should stop before there was room.
     Stopped,
-    /// Nobody listens there: it was not sent.
+    /// No receiver at that address: it was not sent.
     Refused,
 }
 

@@ -90,7 +90,7 @@ pub struct Sender {
     pub partly: u64,
     /// What was not sent.
     pub left: Left,
-    /// Nobody listens there: what was not yet sent was left.
+    /// No receiver at that address: the rest was not sent.
     pub refused: bool,
     stop: Stop,
 }
@@ -121,8 +121,8 @@ impl Sender {
         })
     }
 
-    /// Sends all files `repeat` times, until it should stop or nobody listens; `progress` gets the
-    /// bytes of files that were sent.
+    /// Sends all files `repeat` times, unless it should stop or no receiver answers; `progress` gets
+    /// the bytes of files that were sent.
     ///
     /// # Errors
     /// If Linux refuses a frame.
