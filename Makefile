@@ -25,8 +25,8 @@ test: setup-test ## all that has changed since it passed: lint, unit tests, end 
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) $(if $(FULL),--full)
 
 nightly: setup-test build/forebay ## all of `make test`, and the tests that take minutes each
-	@$(PYTHON) scripts/check.py --jobs $(JOBS) --full
-	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
+	@FOREBAY_COUNTS=full $(PYTHON) scripts/check.py --jobs $(JOBS) --full
+	@FOREBAY_COUNTS=full $(PYTHON) -m pytest -q -m nightly tests/cli tb
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soak_seeds.py
 	@$(PYTHON) scripts/mutants.py

@@ -172,7 +172,9 @@ class Running:
 
 
 def run(chosen: list[Stage], jobs: int, stamps: Stamps, env: dict[str, str]) -> dict[str, bool]:
-    """Run stages, beside each other where cores are free.
+    """Run stages, one of a single core beside each that keeps all cores busy.
+
+    One process more than cores, so that none idles while a test waits for a disk or a lock.
 
     Returns
     -------
@@ -183,10 +185,11 @@ def run(chosen: list[Stage], jobs: int, stamps: Stamps, env: dict[str, str]) -> 
     def cores(stage: Stage) -> int:
         return min(stage.cores, jobs) or jobs
 
+    places = jobs + 1 if jobs > 1 else 1
     waiting, running, passed = list(chosen), list[Running](), dict[str, bool]()
     while waiting or running:
         unfinished = {stage.name for stage in waiting} | {one.stage.name for one in running}
-        free = jobs - sum(cores(one.stage) for one in running)
+        free = places - sum(cores(one.stage) for one in running)
         for stage in waiting:
             if cores(stage) > free or stage.after in unfinished:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import logging
+import os
 import random
 from collections.abc import Callable, Iterator
 
@@ -30,6 +31,19 @@ PERIOD_NS = 4
 # For coroutines that make an assertion in the RTL fire. They are left out of ordinary runs and
 # started by name, by a test that expects the simulation to stop with the assertion's message.
 provocation = cocotb.test(skip=True)
+
+
+def repeat(count: int, least: int) -> int:
+    """Return how often a random case is drawn: `count` by night, a tenth of it by day.
+
+    Parameters
+    ----------
+    count : int
+        Draws where `$FOREBAY_COUNTS` is `full`, as `make nightly` sets it.
+    least : int
+        Draws that show all that the bench asks for; there are never fewer.
+    """
+    return count if os.environ.get("FOREBAY_COUNTS") == "full" else max(count // 10, least)
 
 
 def clear(dut, *patterns: str) -> None:

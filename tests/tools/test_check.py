@@ -37,12 +37,15 @@ def run(stages: list[Stage], jobs: int, stamps: Stamps) -> dict[str, bool]:
 WAIT = "import pathlib, time\nwhile not pathlib.Path({!r}).exists(): time.sleep(0.01)"
 
 
-def test_stages_of_one_core_run_beside_each_other(stamps: Stamps, tmp_path: Path) -> None:
-    """Each of these waits for what the other leaves."""
+@pytest.mark.parametrize("cores", [0, 1])
+def test_a_stage_of_one_core_runs_beside_another(
+    cores: int, stamps: Stamps, tmp_path: Path
+) -> None:
+    """Also beside one that keeps all cores busy: each of these waits for what the other leaves."""
     leave = "import pathlib; pathlib.Path({!r}).touch()"
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     stages = [
-        stage("first", leave.format(one) + "\n" + WAIT.format(two), cores=1),
+        stage("first", leave.format(one) + "\n" + WAIT.format(two), cores=cores),
         stage("second", WAIT.format(one) + "\n" + leave.format(two), cores=1),
     ]
     assert run(stages, 2, stamps) == {"first": True, "second": True}

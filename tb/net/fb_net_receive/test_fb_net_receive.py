@@ -373,7 +373,9 @@ async def packets_on_a_live_link(dut, stall: float, pauses: tuple[int, ...], cor
     bench.objects.set_pause_generator(harness.stalls(stall))
     bench.heads.set_pause_generator(harness.stalls(stall / 2))
     cocotb.start_soon(stays_ended(dut))
-    switching = cocotb.start_soon(switch(dut, pauses, 300 if pauses[0] == 1 else 8))
+    switching = cocotb.start_soon(
+        switch(dut, pauses, harness.repeat(300, 30) if pauses[0] == 1 else 8)
+    )
     while not switching.done():
         for _ in range(20):
             await bench.send(mixture.next())

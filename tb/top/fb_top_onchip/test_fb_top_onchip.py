@@ -244,7 +244,7 @@ async def random_transactions(dut, share: float, delay: int, block: int) -> None
     """Every byte written is on the medium and every byte read is right, in order, under stalls."""
     system = await start(dut, block, delay=delay, chunk=4 | 3 << 16)
     system.stall(share)
-    await work(system, 60)
+    await work(system, harness.repeat(60, 12))
     assert await system.count("doorbell_errors") == 0
     for rogue in ("rogue_phase", "rogue_cid", "rogue_head", "rejected", "failed_commands"):
         assert await system.count(rogue) == 0
