@@ -24,9 +24,10 @@ demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
 test: setup-test ## all that has changed since it passed: lint, unit tests, end to end; FULL=1: all
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) $(if $(FULL),--full)
 
-nightly: setup-test build/forebay ## all of `make test`, and the tests that take minutes each
-	@FOREBAY_COUNTS=full $(PYTHON) scripts/check.py --jobs $(JOBS) --full
-	@FOREBAY_COUNTS=full $(PYTHON) -m pytest -q -m nightly tests/cli tb
+nightly: export FOREBAY_COUNTS := full
+nightly: setup-test build/forebay build/clusters ## all of `make test`, and the tests that take minutes each
+	@$(PYTHON) scripts/check.py --jobs $(JOBS) --full
+	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soak_seeds.py
 	@$(PYTHON) scripts/mutants.py
@@ -62,6 +63,12 @@ setup-run:
 
 setup-test:
 	@scripts/setup test
+
+# Ray and Spark; where they cannot be installed, their tests are skipped and say so.
+build/clusters: requirements-clusters.txt
+	@$(PYTHON) -m venv $@
+	@-$@/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 # Cargo knows best what is out of date.
 build/forebay: setup-run

@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`forebay plan`: what a recording needs, and its simulation."""
+"""`forebay plan`: what a recording needs, how long drives take it, and its simulation."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
 
-BURSTS = ("--rate", "12GB", "--burst", "8MiB", "--every", "4ms", "--total", "1GB")
+NIGHTLY = pytest.mark.nightly
+BURSTS = ("--rate", "12GB/s", "--burst", "8MiB", "--every", "4ms", "--total", "1GB")
 
 
 def plan(forebay: Run, *line: object, code: int = 0) -> dict:
-    """Run a plan and return its report."""
+    """Plan with one profile; returns what is said of it."""
+    (found,) = plans(forebay, *line, code=code)
+    return found
+
+
+def plans(forebay: Run, *line: object, code: int = 0) -> list[dict]:
+    """Plan with each profile that is named."""
     report = forebay("plan", *line, "--json", "-", code=code).report
-    assert report["schema"] == "forebay.plan/1" and report["simulated"] is True
-    return report
+    assert report["schema"] == "forebay.plan/2" and report["simulated"] is True
+    return report["plans"]
 
 
 def test_a_steady_rate_needs_no_buffer(forebay: Run) -> None:
     """One drive, the smallest memory; what limits is named; the simulation loses nothing."""
-    report = plan(forebay, "--rate", "5GB", "--total", "1GB")
+    report = plan(forebay, "--rate", "5GB/s", "--total", "1GB")
     answer = report["plan"]
     assert (answer["drives"], answer["memory"]) == (1, "onchip")
     assert answer["bottleneck"] == "drives" and answer["waiting"]["bytes"] == 0
@@ -50,21 +58,21 @@ def test_a_larger_memory_takes_the_burst(forebay: Run) -> None:
 
 def test_more_comes_than_one_drive_takes(forebay: Run) -> None:
     """The number of drives follows from the rate and from how long the recording is."""
-    report = plan(forebay, "--rate", "7GB", "--total", "1GB")
+    report = plan(forebay, "--rate", "7GB/s", "--total", "1GB")
     found = report["verification"]
     assert report["plan"]["drives"] == 2 and found["lost_bytes"] == 0
     assert found["stored_bytes_per_second"] > 6.5e9, "more than one drive takes"
     # A long one fills the cache: then each takes 1.4 GB/s.
-    report = plan(forebay, "--rate", "7GB", "--no-verify")
+    report = plan(forebay, "--rate", "7GB/s", "--no-verify")
     assert report["plan"]["drives"] == 6 and report["plan"]["state"] == "with its cache full"
     assert report["verification"] is None
 
 
 def test_what_is_not_possible_is_said(forebay: Run) -> None:
     """No buffer helps where too little is stored on average."""
-    answer = forebay("plan", "--rate", "7GB", "--total", "1GB", "--drives", 1, code=BAD_RESULT)
-    assert "not possible" in answer.out and "no buffer helps" in answer.out
-    report = plan(forebay, "--rate", "20GB", "--wire", 0, "--total", "1GB", code=BAD_RESULT)
+    answer = forebay("plan", "--rate", "7GB/s", "--total", "1GB", "--drives", 1, code=BAD_RESULT)
+    assert "infeasible" in answer.out and "no buffer helps" in answer.out
+    report = plan(forebay, "--rate", "20GB/s", "--wire", "none", "--total", "1GB", code=BAD_RESULT)
     assert report["possible"] is False
     assert report["plan"]["bottleneck"] in ("card's link", "DRAM", "datapath")
     assert report["plan"]["stages"][0]["name"] == "datapath"
@@ -72,22 +80,121 @@ def test_what_is_not_possible_is_said(forebay: Run) -> None:
 
 def test_bursts_too_long_to_simulate(forebay: Run) -> None:
     """Then the plan is of arithmetic alone, and says so."""
-    line = ("--rate", "6GB", "--burst", "1GB", "--every", "1s", "--total", "1GB")
+    line = ("--rate", "6GB/s", "--burst", "1GB", "--every", "1s", "--total", "1GB")
     report = plan(forebay, *line)
     assert report["verification"] is None
     assert any("--verify-bytes" in note for note in report["notes"])
 
 
+@pytest.mark.parametrize("rate", ["96Gb/s", "12GB/s", "12 GB/s", "12000 MB/s"])
+def test_rates_in_bits_and_bytes(forebay: Run, rate: str) -> None:
+    """Both are taken, and the wire carries what `forebay bench net` measures: 12.36 GB/s."""
+    found = plan(forebay, "--rate", rate, "--total", "1GB", "--no-verify")
+    assert found["source"]["bytes_per_second"] == 12e9
+    wire = found["plan"]["stages"][0]
+    assert wire["bytes_per_second"] == pytest.approx(12.5e9 * 8940 / 9038, rel=1e-9)
+    usual = plan(forebay, "--rate", "1GB/s", "--mtu", 1500, "--no-verify", "--total", "1GB")
+    wire = usual["plan"]["stages"][0]
+    assert wire["bytes_per_second"] == pytest.approx(12.5e9 * 1440 / 1538, rel=1e-9)
+
+
+def test_drives_get_full_and_worn(forebay: Run) -> None:
+    """Recording time and endurance follow from capacity, rating and what a day brings."""
+    line = ("--rate", "8GB/s", "--no-verify", "--profile", "9550max-6400")
+    found = plan(forebay, *line)
+    life, drives = found["life"], found["plan"]["drives"]
+    assert drives == 1 and found["possible"]
+    assert life["seconds_until_full"] == pytest.approx(6_401_252_745_216 / 8e9)
+    assert life["drive_writes_per_day"] == pytest.approx(8e9 * 86400 / 6_401_252_745_216)
+    assert life["rated_drive_writes_per_day"] == pytest.approx(3.0, abs=0.001)
+    assert life["years"] == pytest.approx(74_200e12 / (8e9 * 86400 * 365))
+    assert life["volatile_cache"] is False
+    # A tenth of the day: ten times the years. Parity takes a drive, spares are bought besides.
+    tenth = plan(forebay, *line, "--per-day", "69.12TB")["life"]
+    assert tenth["years"] == pytest.approx(10 * life["years"])
+    assert tenth["seconds_until_full"] == life["seconds_until_full"]
+    found = plan(forebay, *line, "--parity", "--spares", 1)
+    assert found["plan"]["drives"] == 2 and found["plan"]["spares"] == 1
+    assert found["life"]["capacity_bytes"] == life["capacity_bytes"]
+    assert found["life"]["years"] == pytest.approx(life["years"])
+    # Nothing is made up for a drive of which nothing is known.
+    found = plan(forebay, "--rate", "500MB/s", "--no-verify", "--profile", "pm953-480")
+    assert found["life"]["years"] is None
+    assert any("nothing is known" in note for note in found["notes"])
+
+
+def test_the_answer_says_what_it_rests_on(forebay: Run) -> None:
+    """The number that decides most stands first, with its kind and source, as in the profile."""
+    line = ("--rate", "7GB/s", "--no-verify", "--profile", "gen5-2tb")
+    first = plan(forebay, *line)["rests_on"][0]
+    assert first["field"] == "ssd.timing.write.full_bytes_per_second"
+    assert (first["value"], first["kind"]) == (4_000_000_000, "chosen")
+    assert first["source"] == "nothing is published" and first["change_percent"] > 5
+    text = forebay("plan", *line).out
+    assert "rests on full_bytes_per_second 4.00 GB/s: guessed" in text
+    # Where a link limits, that one is named, too.
+    line = ("--rate", "20GB/s", "--wire", "none", "--total", "1GB", "--memory", "onchip")
+    found = plan(forebay, *line, code=BAD_RESULT)
+    assert found["plan"]["bottleneck"] == "card's link"
+    (limit,) = [one for one in found["rests_on"] if one["decides"] == "bottleneck"]
+    assert limit["field"] == "fabric.fpga.bytes_per_second"
+
+
+def test_profiles_side_by_side(forebay: Run) -> None:
+    """Each has a row, and the same plan as alone; feasible with one of them is feasible."""
+    names = ("990pro-2tb", "9550max-6400", "pm9d3a-7680")
+    line = ("--rate", "10GB/s", "--no-verify", "--drives", 1)
+    several = [word for name in names for word in ("--profile", name)]
+    found = plans(forebay, *line, *several, code=None)
+    assert [one["profile"] for one in found] == list(names)
+    for name, one in zip(names, found, strict=True):
+        assert plan(forebay, *line, "--profile", name, code=None) == one
+    line = ("--rate", "8GB/s", "--no-verify", "--drives", 1)
+    text = forebay("plan", *line, *several).out
+    rows = [row for row in text.splitlines() if row.strip().startswith(("✓", "✗"))]
+    assert all(name in row for name, row in zip(names, rows[:3], strict=True)), text
+    assert "feasible with 9550max-6400" in rows[-1]
+    forebay("plan", *line, "--profile", "990pro-2tb", "--profile", "pm9d3a-7680", code=BAD_RESULT)
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(n, marks=NIGHTLY) for n in range(3, 33))])
+def test_no_answer_contradicts_the_simulation(forebay: Run, seed: int) -> None:
+    """What is feasible by arithmetic loses nothing on RTL, whatever drives and bursts."""
+    rng = random.Random(seed)
+    rate = rng.randrange(500, 12_300)
+    line = ["--rate", f"{rate}MB/s", "--total", "1GB", "--seed", seed, "--memory", "onchip"]
+    line += ["--profile", rng.choice(["990pro-2tb", "9550max-6400", "pm9d3a-7680", "ideal"])]
+    if rng.random() < 0.7:
+        burst = rng.randrange(1 << 16, 8 << 20)
+        every = int(burst / rate * rng.uniform(1.1, 8)) + 1
+        line += ["--burst", burst, "--every", f"{every}us"]
+    found = plan(forebay, *line, code=None)
+    simulated = found["verification"]
+    if simulated:
+        assert found["possible"] and simulated["lost_bytes"] == 0, line
+    else:
+        # A second of bursts is too long to simulate, and is said to be.
+        assert not found["possible"] or "not simulated" in found["notes"][0], line
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (("--rate", "13GB"), "wire carries"),
-        (("--rate", "fast"), "no size"),
-        (("--rate", "5GB", "--burst", "1MiB"), "--every"),
-        (("--rate", "5GB", "--burst", "1MiB", "--every", "0ms"), "--every is 0"),
-        (("--rate", "5GB", "--burst", "1MiB", "--every", "soon"), "no time"),
-        (("--rate", "5GB", "--drives", "9"), "9"),
-        (("--rate", "5GB", "--profile", "nothing"), "no built-in profile"),
+        (("--rate", "13GB/s"), "wire carries"),
+        (("--rate", "12.4GB/s"), "12.36"),
+        (("--rate", "100Gb/s"), "wire carries"),
+        (("--rate", "fast"), "no rate"),
+        (("--rate", "12"), "no unit; write 12GB/s for bytes or 12Gb/s for bits"),
+        (("--rate", "12/s"), "no unit"),
+        (("--rate", "5GB/s", "--wire", "100"), "no unit"),
+        (("--rate", "5GB/s", "--mtu", "60"), "60"),
+        (("--rate", "5GB/s", "--parity", "--drives", "1"), "a drive of its own"),
+        (("--rate", "5GB/s", "--per-day", "1000TB"), "432.00 TB in a day"),
+        (("--rate", "5GB/s", "--burst", "1MiB"), "--every"),
+        (("--rate", "5GB/s", "--burst", "1MiB", "--every", "0ms"), "--every is 0"),
+        (("--rate", "5GB/s", "--burst", "1MiB", "--every", "soon"), "no time"),
+        (("--rate", "5GB/s", "--drives", "9"), "9"),
+        (("--rate", "5GB/s", "--profile", "nothing"), "no built-in profile"),
     ],
 )
 def test_bad_input(forebay: Run, line: tuple[str, ...], words: str) -> None:
@@ -100,5 +207,5 @@ def test_an_absurd_profile(forebay: Run, tmp_path: Path) -> None:
     text = (ROOT / "profiles" / "990pro-2tb.toml").read_text()
     path = tmp_path / "absurd.toml"
     path.write_text(text.replace("cache_bytes = { value = 226", "cache_bytes = { value = -226"))
-    complaint = forebay("plan", "--rate", "1GB", "--profile", path, code=BAD_INPUT).complaint
+    complaint = forebay("plan", "--rate", "1GB/s", "--profile", path, code=BAD_INPUT).complaint
     assert "cache_bytes" in complaint

@@ -23,6 +23,9 @@ def everything(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     rtl = ("--rtl", ROOT / "rtl" / "top" / "onchip.f")
     answer = forebay("repro", "all", "--quick", *rtl, "--json", report, "--html", page)
     assert "simulated" in answer.out and "numbers agree" in answer.out
+    # It takes minutes: where no progress is drawn, each experiment has a line.
+    steps = answer.err.splitlines()
+    assert "sequential write, RTL" in steps and len(set(steps)) > 10, answer.err
     return json.loads(report.read_text()), page.read_text()
 
 

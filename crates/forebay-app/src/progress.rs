@@ -21,6 +21,8 @@ pub enum Amount {
 pub trait Observer: Send + Sync + Debug {
     /// A task of this name begins.
     fn begin(&self, name: &str, amount: Amount) -> Arc<dyn Task>;
+    /// A step of a long run begins: for logs, in which no task is drawn.
+    fn step(&self, name: &str);
 }
 
 /// Is told how far a task is. The task has ended when this is dropped.
@@ -45,6 +47,13 @@ static OBSERVER: OnceLock<Box<dyn Observer>> = OnceLock::new();
 pub fn set_observer(observer: Box<dyn Observer>) {
     // The first one stays.
     let _kept = OBSERVER.set(observer);
+}
+
+/// Reports a step of a run that takes minutes: a line each, where there is no terminal to draw on.
+pub fn step(name: &str) {
+    if let Some(observer) = OBSERVER.get() {
+        observer.step(name);
+    }
 }
 
 /// A task that is reported; it ends when the last clone is dropped.

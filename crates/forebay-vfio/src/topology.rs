@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use forebay_driver::PciAddress;
+use forebay_spec::streamer::bar0;
 use serde::Serialize;
 
 use crate::capability::{self, Acs, Sizes};
@@ -352,10 +353,25 @@ fn between(
             None => Some(format!("{way}: could not be compared")),
         })
         .collect();
-    Some((
-        against,
-        "queues and payload in the card; bytes compared in both directions, none differs",
-    ))
+    Some((against, "bytes compared in both directions, none differs"))
+}
+
+/// What speaks against payload in the card's own DRAM: the BAR of a design without it.
+fn too_small(functions: &[Function]) -> Vec<String> {
+    let cards = functions.iter().filter(|function| function.pci.is_fpga());
+    let bars = cards.filter_map(|card| card.pci.bars.iter().find(|bar| bar.index == 0));
+    let most = bars.map(|bar| bar.size).max();
+    most.filter(|size| *size < bar0::BYTES_DRAM)
+        .map(|size| {
+            format!(
+                "the card's BAR 0 has {} MiB, with on-board DRAM {}: load a design with \
+                 fb_top_dram or fb_top_host_dram",
+                size >> 20,
+                bar0::BYTES_DRAM >> 20
+            )
+        })
+        .into_iter()
+        .collect()
 }
 
 fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured>) -> Vec<Variant> {
@@ -366,20 +382,19 @@ fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured
             .map(|check| format!("{}: {}", check.what, check.found))
             .collect()
     };
-    let variant = |name, mut why: Vec<String>, good: &str| {
+    let variant = |name, mut why: Vec<String>, good: String| {
         let works = why.is_empty();
         if works {
-            why.push(good.to_owned());
+            why.push(good);
         }
         Variant { name, works, why }
     };
-    let unbuilt = || vec!["this version has no RTL for it".to_owned()];
     // Without a card the drive alone has to be fit.
     let host = functions
         .iter()
         .any(|function| function.pci.is_nvme() && function.uses.is_empty())
         .then(|| failing(&["FPGA card", "path between them", "payload size"]));
-    let (on_chip, good) = match between(functions, measured) {
+    let (card, good) = match between(functions, measured) {
         Some((against, good)) => {
             let mut why = failing(&["path between them", "payload size"]);
             why.extend(against);
@@ -387,18 +402,32 @@ fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured
         }
         None => (
             failing(&[]),
-            "queues and payload in the card; as far as files tell: only comparing bytes proves it \
-             (forebay doctor --check)",
+            "as far as files tell: only comparing bytes proves it (forebay doctor --check)",
         ),
     };
+    let with = |more: Vec<String>| [card.clone(), more].concat();
+    let says = |what: &str| format!("{what}; {good}");
     vec![
-        variant("on-chip buffer", on_chip, good),
-        variant("on-board DRAM", unbuilt(), ""),
-        variant("host DRAM", unbuilt(), ""),
+        variant(
+            "on-chip buffer",
+            with(Vec::new()),
+            says("queues and payload in the card"),
+        ),
+        variant(
+            "on-board DRAM",
+            with(too_small(functions)),
+            says("queues in the card, payload in its DRAM"),
+        ),
+        // The queues are in the card here, too: the drive has to reach it all the same.
+        variant(
+            "host DRAM",
+            with(Vec::new()),
+            says("queues in the card, payload in host memory"),
+        ),
         variant(
             "host driver only",
             host.unwrap_or_else(|| vec!["there is no drive that is not in use".into()]),
-            "queues and payload in host memory, no card needed: a check of the drive",
+            "queues and payload in host memory, no card needed: a check of the drive".into(),
         ),
     ]
 }
@@ -503,6 +532,10 @@ mod tests {
             };
             // The host's own queues need neither direction.
             assert!(works("host driver only").is_some_and(|(works, _)| works));
+            assert_eq!(
+                works("host DRAM").map(|(works, _)| works),
+                works("on-chip buffer").map(|(works, _)| works)
+            );
             works("on-chip buffer").expect("a variant")
         };
         let (works, why) = judged(measured(Some(true), Some(true)));
@@ -517,6 +550,42 @@ mod tests {
             ..measured(Some(true), Some(true))
         };
         assert!(judged(other).1.contains("only comparing bytes proves it"));
+    }
+
+    #[test]
+    fn payload_in_dram_needs_the_larger_bar() {
+        let fake = Fake::new();
+        for (device, group) in [("0000:01:00.0", 1), ("0000:02:00.0", 2)] {
+            let to = format!("sys/kernel/iommu_groups/{group}");
+            fake.link(&format!("sys/bus/pci/devices/{device}/iommu_group"), &to);
+        }
+        fake.write("sys/bus/pci/drivers/vfio-pci/bind", "");
+        fake.write("dev/vfio/vfio", "");
+        let card = "sys/bus/pci/devices/0000:02:00.0";
+        fake.write(&format!("{card}/vendor"), "0x10ee\n");
+        fake.write(&format!("{card}/device"), "0xfb01\n");
+        let on_board = |bar: u64| {
+            let last = 0x8_0000_0000 + bar - 1;
+            fake.write(
+                &format!("{card}/resource"),
+                &format!("0x0000000800000000 {last:#018x} 0x000000000014220c\n"),
+            );
+            let mut topology = Topology::of(&fake.sysfs()).expect("read");
+            topology.judge(&Measured {
+                drive: PciAddress::new(1, 0, 0),
+                peer: PciAddress::new(2, 0, 0),
+                drive_to_peer: Some(true),
+                peer_to_drive: Some(true),
+            });
+            let mut all = topology.variants.into_iter();
+            let found = all.find(|variant| variant.name == "on-board DRAM");
+            let found = found.expect("a variant");
+            (found.works, found.why.join("; "))
+        };
+        let (works, why) = on_board(bar0::BYTES_DRAM);
+        assert!(works && why.contains("payload in its DRAM"), "{why}");
+        let (works, why) = on_board(bar0::BYTES);
+        assert!(!works && why.contains("BAR 0 has 64 MiB"), "{why}");
     }
 
     #[test]

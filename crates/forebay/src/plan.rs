@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay plan`: shows which buffer and how many drives a recording needs.
+//! `forebay plan`: shows which buffer and how many drives a recording needs, how long they take it,
+//! and on which numbers that rests.
 
-use forebay_lab::plan::{self, Found};
+use forebay_lab::plan::{self, Basis, Found, Source, Verification};
+use forebay_model::profile::Kind;
 use serde::Serialize;
 
 use crate::args::PlanArgs;
 use crate::failure::{Exit, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
+
+/// Characters of a source before it is wrapped.
+const SOURCE: u16 = 56;
+const DAY: f64 = 86_400.0;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -16,69 +22,58 @@ struct Report<'a> {
     command_line: Vec<String>,
     simulated: bool,
     seed: u64,
-    #[serde(flatten)]
-    found: &'a Found,
+    /// One for each profile.
+    plans: &'a [Found],
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// Where the profile is bad, a drive or the RTL fails, or the report cannot be written.
+/// Where a profile is bad, a drive or the RTL fails, or the report cannot be written.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
-    let found = plan::run(&args.spec())?;
+    let plans = args
+        .specs()
+        .map(|spec| plan::run(&spec))
+        .collect::<Result<Vec<_>>>()?;
     let report = Report {
-        schema: "forebay.plan/1",
+        schema: "forebay.plan/2",
         version: env!("CARGO_PKG_VERSION"),
         command_line: report::command_line(),
         simulated: true,
         seed: args.seed,
-        found: &found,
+        plans: &plans,
     };
     if !report::emit(&report, args.report.json.as_deref())? {
-        show(&found);
+        match plans.as_slice() {
+            [found] => show(found),
+            plans => compare(plans),
+        }
     }
-    Ok(match found.holds() {
+    Ok(match plans.iter().any(Found::holds) {
         true => Exit::Good,
         false => Exit::BadResult,
     })
 }
 
 fn show(found: &Found) {
-    let Found { source, plan, .. } = found;
-    let rate = |rate: f64| format!("{:.2} GB/s", rate / 1e9);
+    let plan = &found.plan;
     let mut page = Page::new("Forebay plan");
-    let bursts = match (source.burst_bytes, source.every_seconds) {
-        (Some(bytes), Some(seconds)) => format!(
-            ", {} every {}, {} on average",
-            render::bytes(bytes),
-            render::seconds(seconds),
-            rate(source.mean_bytes_per_second)
-        ),
-        _ => ", without end".to_owned(),
-    };
-    page.field(
-        "source",
-        format_args!("{}{bursts}", rate(source.bytes_per_second)),
-    );
+    source(&found.source, &mut page);
     page.field("profile", &found.profile);
     page.heading("What each part carries");
     let mut grid = Grid::new(&["part", ">GB/s", "", "because"]);
     for stage in &plan.stages {
-        let share = source.mean_bytes_per_second / stage.bytes_per_second;
+        let share = found.source.mean_bytes_per_second / stage.bytes_per_second;
         grid.row([
             stage.name.clone(),
-            render::rate(if stage.bytes_per_second.is_finite() {
-                stage.bytes_per_second / 1e9
-            } else {
-                0.0
-            }),
+            number(stage.bytes_per_second),
             render::bar(share, 16),
             stage.because.clone(),
         ]);
     }
     page.grid(grid);
     page.heading("The plan");
-    page.field("drives", plan.drives);
+    page.field("drives", drives(found));
     page.field(
         "memory",
         format_args!(
@@ -100,47 +95,289 @@ fn show(found: &Found) {
         format_args!("{} in the long run", rate(plan.sustained_bytes_per_second)),
     );
     page.field("limited by", &plan.bottleneck);
+    life(found, &mut page);
+    rests_on(&found.rests_on, &mut page);
     if let Some(found) = &found.verification {
-        page.heading("Simulated, with a source that cannot wait");
-        page.field(
-            "moved",
-            format_args!(
-                "{}, {} stored",
-                render::bytes(found.bytes),
-                rate(found.stored_bytes_per_second)
-            ),
-        );
-        page.field(
-            "FIFO",
-            format_args!(
-                "{} of {} at most",
-                render::bytes(found.most_bytes),
-                render::bytes(found.fifo_bytes)
-            ),
-        );
-        page.field(
-            "lost",
-            format_args!("{} bytes", render::count(found.lost_bytes)),
-        );
-        let half = if found.half_loses {
-            "would lose some"
-        } else {
-            "would do, too, in this simulation"
-        };
-        page.field("half of it", half);
+        verification(found, &mut page);
     }
     for note in &found.notes {
         page.line(format_args!("  · {note}"));
     }
-    let sentence = match (found.possible, &found.verification) {
+    page.verdict(found.holds(), verdict(found));
+    page.print();
+}
+
+fn source(source: &Source, page: &mut Page) {
+    let bursts = match (source.burst_bytes, source.every_seconds) {
+        (Some(bytes), Some(seconds)) => format!(
+            ", {} every {}, {} on average",
+            render::bytes(bytes),
+            render::seconds(seconds),
+            rate(source.mean_bytes_per_second)
+        ),
+        _ => ", without end".to_owned(),
+    };
+    page.field(
+        "source",
+        format_args!("{}{bursts}", rate(source.bytes_per_second)),
+    );
+}
+
+fn life(found: &Found, page: &mut Page) {
+    let life = &found.life;
+    page.heading("How long the drives take it");
+    page.field(
+        "full after",
+        format_args!(
+            "{}: {} of payload",
+            duration(life.seconds_until_full),
+            terabytes(life.capacity_bytes as f64)
+        ),
+    );
+    let rated = life
+        .rated_drive_writes_per_day
+        .map_or(String::new(), |rated| format!(", rated for {rated:.2}"));
+    page.field(
+        "writes",
+        format_args!(
+            "{:.2} drive writes per day{rated}: {} a day",
+            life.drive_writes_per_day,
+            terabytes(life.bytes_per_day)
+        ),
+    );
+    if let (Some(years), Some(warranty)) = (life.years, life.warranty_years) {
+        page.field(
+            "worn after",
+            format_args!(
+                "{}; the warranty ends after {warranty} years",
+                duration(years * 365.0 * DAY)
+            ),
+        );
+    }
+    page.field(
+        "power lost",
+        match life.volatile_cache {
+            true => "what was not flushed is lost: the write cache is volatile",
+            false => "nothing acknowledged is lost: no volatile write cache",
+        },
+    );
+}
+
+fn rests_on(all: &[Basis], page: &mut Page) {
+    if all.is_empty() {
+        return;
+    }
+    page.heading("The answer rests on");
+    let headers = ["number", ">value", ">10 % more", "decides", "is", "source"];
+    let mut grid = Grid::new(&headers).wrap(5, SOURCE);
+    for basis in all {
+        let number = &basis.number;
+        grid.row([
+            format!("{}: {}", basis.profile, number.field),
+            value(basis),
+            basis
+                .change_percent
+                .map_or_else(String::new, |change| format!("{change:+.1} %")),
+            basis.decides.to_owned(),
+            kind(basis).to_owned(),
+            number.source.clone(),
+        ]);
+    }
+    page.grid(grid);
+}
+
+fn verification(found: &Verification, page: &mut Page) {
+    page.heading("Simulated, with a source that cannot wait");
+    page.field(
+        "moved",
+        format_args!(
+            "{}, {} stored",
+            render::bytes(found.bytes),
+            rate(found.stored_bytes_per_second)
+        ),
+    );
+    page.field(
+        "FIFO",
+        format_args!(
+            "{} of {} at most",
+            render::bytes(found.most_bytes),
+            render::bytes(found.fifo_bytes)
+        ),
+    );
+    page.field(
+        "lost",
+        format_args!("{} bytes", render::count(found.lost_bytes)),
+    );
+    let half = if found.half_loses {
+        "would lose some"
+    } else {
+        "would do, too, in this simulation"
+    };
+    page.field("half of it", half);
+}
+
+/// Several profiles side by side.
+fn compare(plans: &[Found]) {
+    let mut page = Page::new("Forebay plan");
+    if let [first, ..] = plans {
+        source(&first.source, &mut page);
+    }
+    let headers = [
+        "",
+        "profile",
+        "drives",
+        ">GB/s",
+        "limited by",
+        ">FIFO",
+        ">full after",
+        ">DWPD",
+        ">rated",
+        ">worn after",
+        "rests on",
+    ];
+    let mut grid = Grid::new(&headers);
+    for found in plans {
+        let (plan, life) = (&found.plan, &found.life);
+        let some =
+            |number: Option<f64>| number.map_or("–".into(), |number| format!("{number:.2}"));
+        grid.row([
+            render::mark(found.holds()),
+            found.profile.clone(),
+            drives(found),
+            number(plan.sustained_bytes_per_second),
+            plan.bottleneck.clone(),
+            render::bytes(plan.fifo_bytes),
+            duration(life.seconds_until_full),
+            some(Some(life.drive_writes_per_day)),
+            some(life.rated_drive_writes_per_day),
+            life.years
+                .map_or("–".into(), |years| duration(years * 365.0 * DAY)),
+            found.rests_on.first().map_or("–".into(), in_words),
+        ]);
+    }
+    page.line("").grid(grid);
+    for found in plans {
+        for note in &found.notes {
+            page.line(format_args!("  · {}: {note}", found.profile));
+        }
+    }
+    let good: Vec<_> = plans.iter().filter(|found| found.holds()).collect();
+    let sentence = match good.as_slice() {
+        [] => "infeasible with each of them".to_owned(),
+        good => {
+            let names: Vec<_> = good.iter().map(|found| found.profile.as_str()).collect();
+            format!("feasible with {}", names.join(", "))
+        }
+    };
+    page.verdict(!good.is_empty(), sentence);
+    page.print();
+}
+
+fn verdict(found: &Found) -> String {
+    let plan = &found.plan;
+    let feasible = match (found.possible, &found.verification) {
         (false, _) => format!(
-            "not possible with {} drives: {} limits",
+            "infeasible with {} drives: {} limits",
             plan.drives, plan.bottleneck
         ),
-        (true, None) => "possible, by arithmetic alone".to_owned(),
+        (true, None) => "feasible, by arithmetic alone".to_owned(),
         (true, Some(found)) if found.lost_bytes == 0 => "no byte is lost".to_owned(),
         (true, Some(_)) => "bytes are lost: the FIFO is too small".to_owned(),
     };
-    page.verdict(found.holds(), sentence);
-    page.print();
+    match found.rests_on.first() {
+        Some(basis) => format!("{feasible}; rests on {}", in_words(basis)),
+        None => feasible,
+    }
+}
+
+/// A number, its value and how it came to be, in a few words.
+fn in_words(basis: &Basis) -> String {
+    let field = &basis.number.field;
+    let name = field
+        .rsplit_once('.')
+        .map_or(field.as_str(), |(_, name)| name);
+    format!("{name} {}: {}", value(basis), kind(basis))
+}
+
+fn kind(basis: &Basis) -> &'static str {
+    match basis.number.kind {
+        Kind::Published => "published",
+        Kind::Fitted => "fitted",
+        Kind::Predicted => "predicted",
+        Kind::Chosen => "guessed",
+    }
+}
+
+/// A number with the unit that its field's name ends in.
+fn value(basis: &Basis) -> String {
+    let (field, number) = (&basis.number.field, basis.number.value);
+    let unit = |ending: &str| field.ends_with(ending);
+    match number as f64 {
+        bytes if unit("bytes_per_second") => rate(bytes),
+        bytes if unit("_bytes") && bytes >= 1e9 => terabytes(bytes),
+        _ if unit("bytes") => render::bytes(number),
+        _ if unit("_ps") => format!("{number} ps"),
+        time if unit("_ns") => render::seconds(time * 1e-9),
+        time if unit("_us") => render::seconds(time * 1e-6),
+        time if unit("_ms") => render::seconds(time * 1e-3),
+        _ => render::count(number),
+    }
+}
+
+fn drives(found: &Found) -> String {
+    let plan = &found.plan;
+    let parity = if plan.parity { ", 1 for parity" } else { "" };
+    match plan.spares {
+        0 => format!("{}{parity}", plan.drives),
+        spares => format!(
+            "{} to buy: {}{parity}, and {spares} spare",
+            plan.drives_in_all(),
+            plan.drives
+        ),
+    }
+}
+
+fn rate(bytes: f64) -> String {
+    format!("{} GB/s", number(bytes))
+}
+
+/// Gigabytes a second.
+fn number(rate: f64) -> String {
+    render::rate(if rate.is_finite() { rate / 1e9 } else { 0.0 })
+}
+
+fn terabytes(bytes: f64) -> String {
+    match bytes / 1e12 {
+        terabytes @ 100.0.. => format!("{} TB", render::count(terabytes.round() as u64)),
+        terabytes => format!("{terabytes:.2} TB"),
+    }
+}
+
+/// A long time in the unit that people use for it.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..300.0 => render::seconds(seconds),
+        ..36_000.0 => format!("{:.0} min", seconds / 60.0),
+        ..864_000.0 => format!("{:.1} h", seconds / 3600.0),
+        ..63_072_000.0 => format!("{:.0} days", seconds / DAY),
+        _ => format!("{:.1} years", seconds / DAY / 365.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_times_are_read_at_a_glance() {
+        for (seconds, text) in [
+            (12.0, "12.0 s"),
+            (2400.0, "40 min"),
+            (90_000.0, "25.0 h"),
+            (30.0 * DAY, "30 days"),
+            (5.0 * 365.0 * DAY, "5.0 years"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
 }

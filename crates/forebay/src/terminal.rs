@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The terminal: progress on standard error, only where that is one, and Ctrl-C.
 
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,12 @@ impl Observer for Terminal {
         }
         let said = Mutex::new(Instant::now());
         Arc::new(Line { bar, said })
+    }
+
+    fn step(&self, name: &str) {
+        if !std::io::stderr().is_terminal() {
+            eprintln!("{name}");
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 //! Which buffer and how many drives a recording needs, and what limits it.
 
 mod answer;
+mod basis;
+mod life;
 mod stages;
 mod state;
 mod verify;
@@ -16,6 +18,8 @@ use state::State;
 use verify::Trial;
 
 pub use answer::{Source, Waiting};
+pub use basis::Basis;
+pub use life::Life;
 pub use stages::Stage;
 pub use verify::Verification;
 
@@ -45,13 +49,19 @@ pub struct PlanSpec {
     pub total: Option<u64>,
     /// Drives, 1 to 8; none: as few as suffice.
     pub drives: Option<u64>,
+    /// One of them holds the parity of the others.
+    pub parity: bool,
+    /// Drives to buy beside them.
+    pub spares: u64,
+    /// Bytes that are recorded a day; none: the source never stops.
+    pub per_day: Option<u64>,
     /// Where the payload is; none: in the smallest memory that suffices.
     pub memory: Option<Memory>,
     /// Bytes of a FIFO between source and streamer; none: what is needed.
     pub fifo: Option<u64>,
-    /// The network in front, in 10^9 bits a second; 0: none.
+    /// The network in front, bytes a second; 0: none.
     pub wire: u64,
-    /// Its frames carry so many bytes, 46 to 65,535.
+    /// Bytes of its frames behind the Ethernet header, 61 to 65,535.
     pub mtu: u64,
     /// Profile of drive and fabric by name, or a TOML file.
     pub profile: String,
@@ -74,6 +84,10 @@ pub struct Found {
     pub possible: bool,
     /// The plan.
     pub plan: Plan,
+    /// How long the drives take it.
+    pub life: Life,
+    /// The numbers that it rests on.
+    pub rests_on: Vec<Basis>,
     /// What a simulation said; none where it was left out.
     pub verification: Option<Verification>,
     /// What else is to be known.
@@ -83,8 +97,12 @@ pub struct Found {
 /// The answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// Number of drives.
+    /// Drives that are written, that of the parity with them.
     pub drives: u64,
+    /// One of them holds parity.
+    pub parity: bool,
+    /// Drives to buy beside them.
+    pub spares: u64,
     /// Where the payload is.
     pub memory: Memory,
     /// What writes may hold of it.
@@ -115,6 +133,30 @@ pub fn run(spec: &PlanSpec) -> Result<Found> {
     let mut notes = Vec::new();
     let (plan, state) = best(spec, &profile, &source)?;
     let possible = plan.sustained_bytes_per_second >= source.mean_bytes_per_second;
+    let rate = source
+        .mean_bytes_per_second
+        .min(plan.sustained_bytes_per_second);
+    let data = plan.data_drives();
+    let life = Life::new(&profile, data, rate, spec.per_day);
+    if life.years.is_none() {
+        notes.push(format!(
+            "nothing is known of how much may be written to {}",
+            profile.name
+        ));
+    }
+    let load = basis::Load {
+        name: &spec.profile,
+        total: spec.total.map(|bytes| bytes / data),
+        mean: source.mean_bytes_per_second / data as f64,
+        seed: spec.seed,
+    };
+    let mut rests_on = load.of_rate(&profile)?;
+    rests_on.extend(basis::of_bottleneck(
+        &profile,
+        &DramProfile::builtin(DRAM)?,
+        &plan.bottleneck,
+    ));
+    rests_on.extend(basis::of_life(&profile));
     let mut verification = None;
     if !possible {
         notes.push(format!(
@@ -127,6 +169,7 @@ pub fn run(spec: &PlanSpec) -> Result<Found> {
             profile: &state.profile,
             memory: plan.memory,
             drives: plan.drives,
+            parity: plan.parity,
             rate: spec.rate,
             burst,
             fifo: plan.fifo_bytes,
@@ -148,6 +191,8 @@ pub fn run(spec: &PlanSpec) -> Result<Found> {
         source,
         possible,
         plan,
+        life,
+        rests_on,
         verification,
         notes,
     })
@@ -164,6 +209,18 @@ impl Found {
     }
 }
 
+impl Plan {
+    /// Drives that hold payload.
+    fn data_drives(&self) -> u64 {
+        self.drives - u64::from(self.parity)
+    }
+
+    /// Drives to buy.
+    pub fn drives_in_all(&self) -> u64 {
+        self.drives + self.spares
+    }
+}
+
 /// Refuses what cannot be meant.
 fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
     if let Some(wire) = stages::wire(spec.wire, spec.mtu)
@@ -177,7 +234,24 @@ fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
                 wire.bytes_per_second / 1e9,
                 wire.because
             ),
-            "lower it, name a faster --wire, or --wire 0 for a source on the board",
+            "lower it, name a faster --wire, or --wire none for a source on the board",
+        ));
+    }
+    if spec.parity && spec.drives == Some(1) {
+        return Err(Failure::input(
+            "--drives",
+            "1",
+            "parity takes a drive of its own",
+            "give 2 or more, or leave --parity out",
+        ));
+    }
+    let most = source.mean_bytes_per_second * 86_400.0;
+    if let Some(bytes) = spec.per_day.filter(|bytes| *bytes as f64 > most) {
+        return Err(Failure::input(
+            "--per-day",
+            format_args!("{:.2} TB", bytes as f64 / 1e12),
+            &format!("the source gives {:.2} TB in a day", most / 1e12),
+            "lower it, or leave it out for a source that never stops",
         ));
     }
     if let (Some(0), _) = (spec.every, spec.burst) {
@@ -194,17 +268,20 @@ fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
 /// The plan with the fewest drives and the smallest memory that suffices; else the one that stores
 /// most.
 fn best(spec: &PlanSpec, profile: &Profile, source: &Source) -> Result<(Plan, State)> {
-    let drives = spec.drives.map_or(1..=DRIVES, |drives| drives..=drives);
+    let parity = u64::from(spec.parity);
+    let drives = spec
+        .drives
+        .map_or(1 + parity..=DRIVES, |drives| drives..=drives);
     let memories = match &spec.memory {
         Some(memory) => std::slice::from_ref(memory),
         None => &Memory::ALL,
     };
     let mut most: Option<(Plan, State)> = None;
     for drives in drives {
-        let share = |bytes: u64| bytes / drives;
-        let mean = source.mean_bytes_per_second / drives as f64;
-        let state = state::worst(profile, spec.total.map(share), mean);
-        let one = stages::measured(&state.profile, spec.seed)?;
+        let data = drives - parity;
+        let mean = source.mean_bytes_per_second / data as f64;
+        let state = state::worst(profile, spec.total.map(|bytes| bytes / data), mean);
+        let one = stages::measured(&state.profile, spec.seed, stages::COMMANDS)?;
         let mut fitting: Option<Plan> = None;
         for &memory in memories {
             let plan = planned(spec, source, (drives, one), &state, memory)?;
@@ -270,13 +347,16 @@ fn planned(
         takes,
         twice: memory == Memory::Dram,
     };
-    all.push(link);
-    all.push(stages::drive_links(fabric, drives));
-    all.push(stages::drives(one, drives, &state.says));
+    let data = (drives - u64::from(spec.parity)) as f64 / drives as f64;
+    all.push(link.with_parity(data));
+    all.push(stages::drive_links(fabric, drives).with_parity(data));
+    all.push(stages::drives(one, drives, &state.says).with_parity(data));
     let (serves, bottleneck) = answer::slowest(&all);
     let waiting = answer::waiting(source, serves, state.pauses, &buffer);
     Ok(Plan {
         drives,
+        parity: spec.parity,
+        spares: spec.spares,
         memory,
         memory_bytes: buffer.bytes,
         waiting,

@@ -9,6 +9,7 @@ use forebay_model::profile::{
     FabricProfile, Limit, LinkProfile, LoadAccess, LoadDirection, Measurement, Quantity,
 };
 use forebay_model::{DramProfile, NANOSECOND, Node, Profile, SECOND, Time};
+use forebay_spec::net::ethernet;
 use serde::Serialize;
 
 use crate::failure::Result;
@@ -17,12 +18,16 @@ use crate::progress::Progress;
 
 /// Bytes of a beat of the streams.
 const BEAT: u64 = 64;
-/// Bytes on an Ethernet wire around the payload of a frame: preamble, header, check, gap.
-const FRAME: u64 = 38;
 /// Bytes of a command with which a drive is measured, and how many are outstanding.
 const COMMAND: u64 = 128 << 10;
 const DEPTH: u16 = 16;
-const COMMANDS: u64 = 512;
+pub const COMMANDS: u64 = 512;
+/// As many as show whether a number matters.
+pub const FEW_COMMANDS: u64 = 64;
+/// Names of parts whose rate a profile has.
+pub const CARD_LINK: &str = "card's link";
+pub const DRIVE_LINKS: &str = "drives' links";
+pub const DRAM: &str = "DRAM";
 /// What RTL takes for an answer, which the profiles' completer times leave out.
 const RTL: Time = 60 * NANOSECOND;
 
@@ -38,6 +43,15 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// The same where of what it carries only this share is payload, the rest parity.
+    pub fn with_parity(mut self, share: f64) -> Self {
+        self.bytes_per_second *= share;
+        if share < 1.0 {
+            self.because += ", parity taken off";
+        }
+        self
+    }
+
     fn new(name: &str, bytes_per_second: f64, because: String) -> Self {
         Self {
             name: name.into(),
@@ -47,12 +61,18 @@ impl Stage {
     }
 }
 
-/// The network: what frames of this payload leave of its bits.
-pub fn wire(gigabits: u64, mtu: u64) -> Option<Stage> {
-    let share = mtu as f64 / (mtu + FRAME) as f64;
-    let rate = gigabits as f64 * 1e9 / 8.0 * share;
-    let because = format!("{gigabits} Gbit/s in frames of {mtu} B and {FRAME} B around each");
-    (gigabits > 0).then(|| Stage::new("wire", rate, because))
+/// The network: what is left of so many bytes a second behind the headers of Ethernet, IPv4, UDP and
+/// ours, with preamble, check sequence and gap. None where there is no wire, or no room for payload.
+pub fn wire(rate: u64, mtu: u64) -> Option<Stage> {
+    let bytes = usize::try_from(mtu).ok()?;
+    let payload = ethernet::payload_of_mtu(bytes)?;
+    let frame = (ethernet::HEADER_BYTES + bytes).max(ethernet::LEAST_BYTES) + ethernet::WIRE_BYTES;
+    let because = format!(
+        "{} Gb/s in frames of {frame} B, {payload} B of payload in each",
+        rate as f64 * 8e-9
+    );
+    let rate = rate as f64 * payload as f64 / frame as f64;
+    (rate > 0.0).then(|| Stage::new("wire", rate, because))
 }
 
 /// The streamer's data path.
@@ -80,7 +100,7 @@ pub fn dram(dram: &DramProfile) -> Stage {
         "{}: each byte crosses its bus twice, refreshes taken off",
         dram.name
     );
-    Stage::new("DRAM", bus(dram) / 2.0, because)
+    Stage::new(DRAM, bus(dram) / 2.0, because)
 }
 
 /// What a link carries of data that a drive reads: completions with their headers.
@@ -98,7 +118,7 @@ pub fn card_link(fabric: &FabricProfile) -> Stage {
         "PCIe link of the card, payloads of {} B",
         fabric.max_payload
     );
-    Stage::new("card's link", read_over(&fabric.fpga, fabric), because)
+    Stage::new(CARD_LINK, read_over(&fabric.fpga, fabric), because)
 }
 
 /// The links of so many drives.
@@ -108,7 +128,7 @@ pub fn drive_links(fabric: &FabricProfile, drives: u64) -> Stage {
         "{drives} PCIe links of drives, payloads of {} B",
         fabric.max_payload
     );
-    Stage::new("drives' links", rate, because)
+    Stage::new(DRIVE_LINKS, rate, because)
 }
 
 /// So many drives, one of which writes at this rate.
@@ -117,18 +137,18 @@ pub fn drives(one: f64, drives: u64, state: &str) -> Stage {
     Stage::new("drives", drives as f64 * one, because)
 }
 
-/// What one drive writes from the card's memory, on the model: bytes per second.
+/// What one drive writes from the card's memory in so many commands, on the model: bytes per second.
 ///
 /// # Errors
 /// Where the drive fails, or the user stops.
-pub fn measured(profile: &Profile, seed: u64) -> Result<f64> {
+pub fn measured(profile: &Profile, seed: u64, commands: u64) -> Result<f64> {
     let load = Measurement {
         title: "one drive".into(),
         direction: LoadDirection::Write,
         access: LoadAccess::Sequential,
         bytes: COMMAND,
         depth: DEPTH,
-        count: COMMANDS,
+        count: commands,
         full_cache: false,
         setup: 0,
         limit: Limit::Drive,
@@ -158,9 +178,12 @@ mod tests {
 
     #[test]
     fn parts_carry_what_they_should() {
-        assert!(wire(0, 1500).is_none());
-        let wire = wire(100, 1500).expect("a wire");
-        assert!(near(wire.bytes_per_second, 12.19e9));
+        assert!(wire(0, 1500).is_none() && wire(12_500_000_000, 60).is_none());
+        // `forebay bench net` stores 12.36 GB/s of 100 Gb/s in jumbo frames.
+        let jumbo = wire(12_500_000_000, 9000).expect("a wire");
+        assert!((jumbo.bytes_per_second - 12.364e9).abs() < 1e6, "{jumbo:?}");
+        let usual = wire(12_500_000_000, 1500).expect("a wire");
+        assert!(near(usual.bytes_per_second, 12.5e9 * 1440.0 / 1538.0));
         assert!(near(datapath().bytes_per_second, 19.2e9));
         let fabric = Profile::builtin("990pro-2tb").expect("there").fabric;
         assert!(near(drive_links(&fabric, 2).bytes_per_second, 2.0 * 7.31e9));

@@ -26,6 +26,8 @@ pub struct Trial<'a> {
     pub memory: Memory,
     /// Drives of the plan.
     pub drives: u64,
+    /// One of them holds parity.
+    pub parity: bool,
     /// Bytes a second in a burst.
     pub rate: u64,
     /// Bytes of a burst, and the time from one to the next.
@@ -82,7 +84,8 @@ impl Trial<'_> {
             ..MachineSpec::default()
         };
         machine.array.drives = Some(u8::try_from(self.drives).unwrap_or(u8::MAX));
-        let mut session = Session::start(&machine, "forebay.plan/1", |config| {
+        machine.array.parity = self.parity;
+        let mut session = Session::start(&machine, "forebay.plan/2", |config| {
             config.profile = self.profile.clone();
             for drive in &mut config.more_drives {
                 drive.profile = self.profile.ssd.clone();

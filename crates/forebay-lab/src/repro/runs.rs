@@ -13,7 +13,7 @@ use forebay_pipeline::Memory;
 use super::published::{DesignOf, LoadOf, Measured};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::report::Rate;
 use crate::session::{Ended, Session};
 use crate::traffic::Traffic;
@@ -121,7 +121,9 @@ impl Runs {
     ) -> Result<forebay_cosim::ReferenceRun> {
         let stop = Arc::new(AtomicBool::new(false));
         interrupt::also(Arc::clone(&stop));
-        let _progress = Progress::stage(&format!("{}, model", load.title));
+        let name = format!("{}, model", load.title);
+        progress::step(&name);
+        let _progress = Progress::stage(&name);
         Ok(measure::run(profile, load, design, self.seed, stop)?)
     }
 
@@ -184,6 +186,7 @@ impl Runs {
             session.prepare(&ops)?;
         }
         let title = format!("{title}, RTL");
+        progress::step(&title);
         let pieces = ops.chunks(if alone { 1 } else { ops.len() });
         let mut rates = Vec::with_capacity(pieces.len());
         for ops in pieces {

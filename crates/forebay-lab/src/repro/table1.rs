@@ -11,7 +11,7 @@ use super::published::{Bound, Snacc};
 use super::runs::Runs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use forebay_app::MachineSpec;
 
 /// What `forebay resources` counts.
@@ -31,7 +31,9 @@ struct Report {
 /// Counts of our streamer with its payload in a memory.
 fn count(memory: Memory) -> Result<Counts> {
     let root = home::find()?;
-    let _progress = Progress::stage(&format!("{}, synthesis", memory.name()));
+    let name = format!("{}, synthesis", memory.name());
+    progress::step(&name);
+    let _progress = Progress::stage(&name);
     let machine = MachineSpec {
         memory,
         ..MachineSpec::default()

@@ -41,6 +41,14 @@ const BUILTIN: &[(&str, &str)] = &[
         "gen5-2tb",
         include_str!("../../../../profiles/gen5-2tb.toml"),
     ),
+    (
+        "9550max-6400",
+        include_str!("../../../../profiles/9550max-6400.toml"),
+    ),
+    (
+        "pm9d3a-7680",
+        include_str!("../../../../profiles/pm9d3a-7680.toml"),
+    ),
 ];
 
 /// A drive on a platform.
@@ -201,6 +209,8 @@ pub struct SsdProfile {
     pub controller: ControllerProfile,
     /// The namespaces; the first has identifier 1.
     pub namespaces: Vec<NamespaceProfile>,
+    /// How much may be written to it; `None`: nothing is known.
+    pub endurance: Option<EnduranceProfile>,
     /// How long things take; `None`: nothing ever waits.
     pub timing: Option<TimingProfile>,
 }
@@ -245,6 +255,25 @@ pub struct NamespaceProfile {
     pub bytes: u64,
     /// log2 of the logical block: 9 or 12.
     pub block_shift: u8,
+}
+
+/// How much may be written to a drive, as its maker warrants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnduranceProfile {
+    /// Bytes, with the writes that makers rate by (TBW): random ones on drives for servers.
+    pub written_bytes: u64,
+    /// Bytes of sequential writes, where they are rated apart.
+    pub sequential_bytes: Option<u64>,
+    /// Years of the warranty.
+    pub years: u32,
+}
+
+impl EnduranceProfile {
+    /// Bytes that a recording may write.
+    #[must_use]
+    pub fn recorded_bytes(&self) -> u64 {
+        self.sequential_bytes.unwrap_or(self.written_bytes)
+    }
 }
 
 /// How long a drive's work takes.

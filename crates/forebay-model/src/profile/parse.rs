@@ -5,14 +5,15 @@
 
 use super::measurement::RawMeasurement;
 use super::{
-    ControllerProfile, FabricProfile, LinkProfile, Measurement, MediumTiming, NamespaceProfile,
-    PauseTiming, Profile, ReadTiming, SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
+    ControllerProfile, EnduranceProfile, FabricProfile, LinkProfile, Measurement, MediumTiming,
+    NamespaceProfile, PauseTiming, Profile, ReadTiming, SsdProfile, ThermalProfile, TimingProfile,
+    WriteTiming,
 };
 use crate::{MICROSECOND, MILLISECOND, ModelError, NANOSECOND, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How a number came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Somebody published it.
@@ -26,7 +27,7 @@ pub enum Kind {
 }
 
 /// A number of a profile and where it is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceRow {
     /// The field with its tables, for example `ssd.read.sense_ns`.
     pub field: String,
@@ -109,6 +110,7 @@ struct RawSsd {
     model: String,
     controller: RawController,
     namespaces: Vec<RawNamespace>,
+    endurance: Option<RawEndurance>,
     timing: Option<RawTiming>,
 }
 
@@ -131,6 +133,14 @@ struct RawController {
 struct RawNamespace {
     bytes: Number,
     block_shift: Number,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEndurance {
+    written_bytes: Number,
+    sequential_bytes: Option<Number>,
+    years: Number,
 }
 
 #[derive(Deserialize)]
@@ -307,6 +317,7 @@ impl From<RawSsd> for SsdProfile {
                 .into_iter()
                 .map(NamespaceProfile::from)
                 .collect(),
+            endurance: raw.endurance.map(EnduranceProfile::from),
             timing: raw.timing.map(TimingProfile::from),
         }
     }
@@ -333,6 +344,16 @@ impl From<RawNamespace> for NamespaceProfile {
         Self {
             bytes: raw.bytes.value,
             block_shift: raw.block_shift.u8(),
+        }
+    }
+}
+
+impl From<RawEndurance> for EnduranceProfile {
+    fn from(raw: RawEndurance) -> Self {
+        Self {
+            written_bytes: raw.written_bytes.value,
+            sequential_bytes: raw.sequential_bytes.map(|number| number.value),
+            years: raw.years.u32(),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! Which values a profile may have.
 
 use super::{
-    ControllerProfile, FabricProfile, LinkProfile, Measurement, MediumTiming, PauseTiming, Profile,
-    SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
+    ControllerProfile, EnduranceProfile, FabricProfile, LinkProfile, Measurement, MediumTiming,
+    PauseTiming, Profile, SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
 };
 use crate::{MICROSECOND, ModelError, SECOND};
 use std::fmt::Display;
@@ -230,9 +230,26 @@ fn ssd(check: &Check, ssd: &SsdProfile) -> Result<(), ModelError> {
         1..=1 << 60,
         "Use smaller namespaces",
     )?;
+    if let Some(rated) = &ssd.endurance {
+        endurance(check, rated)?;
+    }
     ssd.timing
         .as_ref()
         .map_or(Ok(()), |value| timing(check, value))
+}
+
+fn endurance(check: &Check, rated: &EnduranceProfile) -> Result<(), ModelError> {
+    let remedy = "Give what the maker warrants in bytes: 1,200 TBW are 1_200_000_000_000_000";
+    let bytes = [
+        ("ssd.endurance.written_bytes", Some(rated.written_bytes)),
+        ("ssd.endurance.sequential_bytes", rated.sequential_bytes),
+    ];
+    for (field, bytes) in bytes {
+        let bytes = bytes.unwrap_or(rated.written_bytes);
+        check.within(field, bytes, 1_000_000_000..=1 << 60, remedy)?;
+    }
+    let remedy = "Give the years of the warranty";
+    check.within("ssd.endurance.years", rated.years, 1..=50, remedy)
 }
 
 fn controller(check: &Check, controller: &ControllerProfile) -> Result<(), ModelError> {

@@ -104,6 +104,29 @@ fn refused_with(tables: &[(&str, &[(&str, u64)])]) -> String {
 }
 
 #[test]
+fn absurd_endurance_is_named_with_limit() {
+    let drive = Profile::builtin("9550max-6400").unwrap().ssd;
+    let rated = drive.endurance.expect("it is published");
+    assert_eq!(rated.recorded_bytes(), 74_200_000_000_000_000);
+    // What is published twice agrees: 3 drive writes a day.
+    let days = f64::from(rated.years) * 365.0;
+    let writes = rated.written_bytes as f64 / drive.bytes() as f64 / days;
+    assert!((writes - 3.0).abs() < 0.01, "{writes}");
+    for (from, to, words) in [
+        (
+            "written_bytes = { value = 1_200_000_000_000_000",
+            "written_bytes = { value = 1200",
+            "1000000000 to",
+        ),
+        ("years = { value = 5", "years = { value = 0", "1 to 50"),
+        ("written_bytes", "written", "unknown field"),
+    ] {
+        let error = refused(from, to);
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
 fn absurd_pauses_heat_and_buffers_are_named_with_limit() {
     let pauses = |every, length, spread| {
         let fields = [

@@ -11,8 +11,8 @@ use super::{ReportArgs, values};
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// What the source gives while it gives anything, a second: 5GB, 12.2GB
-    #[arg(long, value_name = "BYTES", value_parser = values::length)]
+    /// What the source gives while it gives anything: 12.5GB/s, 100Gb/s
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: u64,
     /// It comes in bursts of so many bytes [default: without end]
     #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "every")]
@@ -27,22 +27,33 @@ pub struct PlanArgs {
     /// Drives [default: as few as suffice, up to 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=8))]
     pub drives: Option<u64>,
+    /// One drive holds the parity of the others, so that one may fail
+    #[arg(long)]
+    pub parity: bool,
+    /// Drives to buy beside those that are written
+    #[arg(long, value_name = "N", default_value_t = 0,
+          value_parser = clap::value_parser!(u64).range(0..=1000))]
+    pub spares: u64,
+    /// So much is recorded a day: decides how soon the drives are worn [default: the source never
+    /// stops]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub per_day: Option<u64>,
     /// Where the streamer keeps its payload [default: the smallest that suffices]
     #[arg(long, value_name = "WHERE", value_parser = super::machine::memory())]
     pub memory: Option<Memory>,
     /// FIFO between source and streamer [default: what is needed]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub fifo: Option<u64>,
-    /// The network in front, in 10^9 bits a second; 0: none
-    #[arg(long, value_name = "GBIT", default_value_t = 100)]
+    /// The network in front: 100Gb/s, or none
+    #[arg(long, value_name = "RATE", default_value = "100Gb/s", value_parser = wire)]
     pub wire: u64,
-    /// Its frames carry so many bytes
+    /// Bytes of its frames behind the Ethernet header
     #[arg(long, value_name = "BYTES", default_value_t = 9000,
-          value_parser = clap::value_parser!(u64).range(46..=65_535))]
+          value_parser = clap::value_parser!(u64).range(61..=65_535))]
     pub mtu: u64,
-    /// Drive and fabric: a built-in profile, or a TOML file
+    /// Drive and fabric: a built-in profile, or a TOML file; several are compared
     #[arg(long, value_name = "NAME", default_value = "990pro-2tb")]
-    pub profile: String,
+    pub profile: Vec<String>,
     /// Calculate only
     #[arg(long)]
     pub no_verify: bool,
@@ -57,23 +68,45 @@ pub struct PlanArgs {
     pub report: ReportArgs,
 }
 
+/// A rate, which must have a unit: 12 alone may be bytes, gigabytes or gigabits.
+fn rate(text: &str) -> Result<u64, String> {
+    let number = text.trim().trim_end_matches("/s").trim_end();
+    match number.ends_with(|last: char| last.is_ascii_digit()) {
+        true => Err(format!(
+            "`{text}` has no unit; write {number}GB/s for bytes or {number}Gb/s for bits"
+        )),
+        false => values::rate(text),
+    }
+}
+
+/// The rate of a wire; 0: there is none.
+fn wire(text: &str) -> Result<u64, String> {
+    match text {
+        "none" => Ok(0),
+        _ => rate(text),
+    }
+}
+
 impl PlanArgs {
-    /// What is to be planned.
-    pub fn spec(&self) -> PlanSpec {
-        PlanSpec {
+    /// What is to be planned, for each profile.
+    pub fn specs(&self) -> impl Iterator<Item = PlanSpec> {
+        self.profile.iter().map(|profile| PlanSpec {
             rate: self.rate,
             burst: self.burst,
             every: self.every,
             total: self.total,
             drives: self.drives,
+            parity: self.parity,
+            spares: self.spares,
+            per_day: self.per_day,
             memory: self.memory,
             fifo: self.fifo,
             wire: self.wire,
             mtu: self.mtu,
-            profile: self.profile.clone(),
+            profile: profile.clone(),
             no_verify: self.no_verify,
             verify_bytes: self.verify_bytes,
             seed: self.seed,
-        }
+        })
     }
 }

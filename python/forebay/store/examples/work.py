@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ def look_at(payload: bytes) -> dict[str, Any]:
     """Mean of the bytes, and their SHA-256."""
     mean = float(np.frombuffer(payload, np.uint8).mean()) if payload else 0.0
     return {"mean": mean, "sha256": hashlib.sha256(payload).hexdigest()}
+
+
+def show(results: Iterable[dict[str, Any]]) -> None:
+    """Print a line of JSON for each payload."""
+    for result in results:
+        print(json.dumps(result))
 
 
 def on_table(rows: pa.Table) -> pa.Table:
