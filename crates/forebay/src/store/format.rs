@@ -76,9 +76,6 @@ fn attributes(args: &StoreFormatArgs) -> [String; 3] {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where something is there, the disk is too small, or it does not take bytes.
 pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
     let settings = settings(args);
     let fresh = args.size.filter(|_| !args.disk.exists());

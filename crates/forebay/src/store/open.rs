@@ -13,18 +13,12 @@ use crate::failure::{Failure, Result};
 const EXCLUSIVE: i32 = rustix::fs::OFlags::EXCL.bits() as i32;
 
 /// Opens it for reading.
-///
-/// # Errors
-/// Where it is not there, or not for us.
 pub fn read(path: &Path) -> Result<FileDisk> {
     let file = File::open(path).map_err(|error| Failure::file("opening", path, error))?;
     disk(file, path)
 }
 
 /// Opens it for writing; a block device only where nobody else has it.
-///
-/// # Errors
-/// Where it is not there, in use, or not for us.
 pub fn write(path: &Path) -> Result<FileDisk> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -39,9 +33,6 @@ pub fn write(path: &Path) -> Result<FileDisk> {
 }
 
 /// Makes a new image without a byte in it.
-///
-/// # Errors
-/// Where there is one, or no room.
 pub fn create(path: &Path, size: u64) -> Result<FileDisk> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create_new(true).open(path);
