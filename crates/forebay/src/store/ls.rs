@@ -63,7 +63,7 @@ impl<W: Write> List<W> {
             ),
             false => format!(
                 "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  state\n",
-                "stream", "object", "bytes", "extents", "time (ns)", "class", "score", "missing"
+                "stream", "object", "length", "extents", "time (ns)", "class", "score", "missing"
             ),
         };
         Self {
@@ -146,7 +146,7 @@ impl<W: Write> List<W> {
             "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  {}",
             object.stream,
             object.object,
-            object.bytes,
+            object.length,
             object.extents,
             object.time_ns,
             word(object.class),

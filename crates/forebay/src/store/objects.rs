@@ -63,7 +63,7 @@ pub struct Object {
     /// Number.
     pub object: u64,
     /// Bytes that are stored.
-    pub bytes: u64,
+    pub length: u64,
     /// Extents.
     pub extents: u64,
     /// When it began.
@@ -83,7 +83,7 @@ impl Object {
         let mut object = Self {
             stream: row.stream,
             object: row.object,
-            bytes: 0,
+            length: 0,
             extents: 0,
             time_ns: row.time,
             class: None,
@@ -103,7 +103,7 @@ impl Object {
             self.score = row.score.is_finite().then_some(row.score);
         }
         if row.stored() {
-            self.bytes = self.bytes.saturating_add(row.length.into());
+            self.length = self.length.saturating_add(row.length.into());
         } else if row.flags & FAILED != 0 {
             self.state = "failed";
         } else if row.flags & SKIPPED != 0 && self.state != "failed" {
