@@ -15,6 +15,7 @@ mod report;
 mod report_chart;
 mod report_html;
 mod statistics;
+mod timeline;
 mod tree;
 mod undo;
 mod verify;

@@ -8,6 +8,7 @@ use forebay_store::{Entry, FileDisk, Recording};
 use serde::Serialize;
 
 use super::info::Totals;
+use super::timeline::{Fate, Span, Spans};
 
 /// Bins of the time line.
 pub const BINS: usize = 240;
@@ -138,6 +139,7 @@ pub struct Statistics {
 
 struct Gathering {
     all: Statistics,
+    spans: Spans,
     streams: BTreeMap<u16, Stream>,
     classes: BTreeMap<u16, Class>,
     sizes: Powers,
@@ -148,7 +150,7 @@ impl Statistics {
     /// Goes through the index once more, now that the first and last time are known.
     pub fn of(recording: &Recording<'_, FileDisk>, totals: &Totals) -> Self {
         let first = totals.first_ns.unwrap_or(0);
-        let span = totals.last_ns.unwrap_or(0).saturating_sub(first);
+        let span = end(recording).saturating_sub(first);
         let mut gathering = Gathering {
             all: Self {
                 first_ns: first,
@@ -161,34 +163,65 @@ impl Statistics {
                 sizes: Vec::new(),
                 intervals: Vec::new(),
             },
+            spans: Spans::default(),
             streams: BTreeMap::new(),
             classes: BTreeMap::new(),
             sizes: Powers([0; POWERS]),
             intervals: Powers([0; POWERS]),
         };
-        for entry in recording.rows() {
-            if let Entry::Row { row, .. } = entry {
-                gathering.see(&row);
-            }
-        }
+        rows(recording).for_each(|row| gathering.see(&row));
         gathering.done()
     }
+
+    /// Adds bytes to the bins in whose time they came.
+    fn spread(&mut self, span: &Span) {
+        for (bin, bytes) in span.bins(self.first_ns, self.bin_ns) {
+            // The index may have changed since its end was looked for.
+            let Some(bin) = self.bins.get_mut(bin as usize) else {
+                return;
+            };
+            let kind = match span.fate {
+                Fate::Stored => &mut bin.stored_bytes,
+                Fate::Skipped => &mut bin.skipped_bytes,
+                Fate::Failed => &mut bin.failed_bytes,
+            };
+            *kind = kind.saturating_add(bytes);
+        }
+    }
+}
+
+fn rows(recording: &Recording<'_, FileDisk>) -> impl Iterator<Item = Row> {
+    recording.rows().filter_map(|entry| match entry {
+        Entry::Row { row, .. } => Some(row),
+        Entry::Damaged { .. } => None,
+    })
+}
+
+/// When the last byte had come.
+fn end(recording: &Recording<'_, FileDisk>) -> u64 {
+    let mut spans = Spans::default();
+    let ended = rows(recording)
+        .filter_map(|row| spans.push(&row))
+        .map(|span| span.to)
+        .max();
+    spans
+        .rest()
+        .map(|span| span.to)
+        .max()
+        .max(ended)
+        .unwrap_or(0)
 }
 
 impl Gathering {
     fn see(&mut self, row: &Row) {
+        if let Some(span) = self.spans.push(row) {
+            self.all.spread(&span);
+        }
         let length = u64::from(row.length);
         let (skipped, failed) = (row.flags & SKIPPED != 0, row.flags & FAILED != 0);
         let missing = u64::from(row.missing);
         let bin = (row.time.saturating_sub(self.all.first_ns) / self.all.bin_ns) as usize;
-        // The index may have changed since the first and last time were looked for.
         if let Some(bin) = self.all.bins.get_mut(bin) {
-            let kind = match (skipped, failed) {
-                (true, _) => &mut bin.skipped_bytes,
-                (_, true) => &mut bin.failed_bytes,
-                _ => &mut bin.stored_bytes,
-            };
-            *kind = kind.saturating_add(length);
             bin.extents += 1;
             bin.missing = bin.missing.saturating_add(missing);
         }
@@ -253,6 +286,9 @@ impl Gathering {
         }
         classes.sort_by_key(|class| std::cmp::Reverse(class.extents));
         let mut all = self.all;
+        for span in self.spans.rest() {
+            all.spread(&span);
+        }
         all.gaps.sort_by_key(|gap| gap.time_ns);
         Statistics {
             streams: self.streams.into_values().collect(),
