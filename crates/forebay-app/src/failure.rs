@@ -272,7 +272,10 @@ impl From<forebay_store::Error> for Failure {
         use forebay_store::Error as Store;
         let exit = match error {
             Store::Interrupted => return Self::interrupted(),
-            Store::Recording { .. } | Store::Setting { .. } | Store::Source(_) => Exit::BadInput,
+            Store::File { .. }
+            | Store::Recording { .. }
+            | Store::Setting { .. }
+            | Store::Source(_) => Exit::BadInput,
             _ => Exit::Impossible,
         };
         let help = error.remedy().to_owned();

@@ -2,6 +2,7 @@
 //! Pages of HTML that need nothing else, and are well-formed XML: what they have in common.
 
 use std::fmt::Write as _;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// How they look.
 pub const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:76em;margin:2em auto;padding:0 1em;color:#222}\
@@ -56,4 +57,10 @@ pub fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// A time since 1970, UTC, to the second (ISO 8601).
+pub fn date(nanoseconds: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+    humantime::format_rfc3339_seconds(time).to_string()
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Charts of a recording.
 
+use forebay_store::statistics::{Bar, Bin, Class, Statistics};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::statistics::{Bar, Bin, Class, Statistics};
 use crate::failure::Result;
 use crate::render;
 use crate::svg::{self, Area, BLUE, Drawn, GREEN, ORANGE, PURPLE};

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 
 use super::report::Report;
 use super::report_chart;
-use super::statistics::date;
 use crate::failure::Result;
-use crate::html::{STYLE, escaped, table};
+use crate::html::{STYLE, date, escaped, table};
 use crate::render;
 
 /// Classes and streams that have a row.
@@ -96,7 +95,7 @@ fn charts(page: &mut String, report: &Report<'_>) -> Result<()> {
     let all = &report.statistics;
     let _ = writeln!(
         page,
-        "<h2>Over time</h2>\n<p class=\"dim\">The first began {} UTC.</p>",
+        "<h2>Over time</h2>\n<p class=\"dim\">The first began {}.</p>",
         date(all.first_ns)
     );
     figure(page, "Rate", &report_chart::rate(all)?);
@@ -160,7 +159,7 @@ fn tables(page: &mut String, report: &Report<'_>) {
             "<h2>Gaps</h2>\n<p>{} in all; the greatest:</p>",
             count(all.gap_count)
         );
-        let headers = ["before, UTC", ">stream", ">object", ">missing frames"];
+        let headers = ["before", ">stream", ">object", ">missing frames"];
         let rows = all.gaps.iter().map(|gap| {
             let missing = match gap.missing {
                 u32::MAX => "2^32 − 1 or more".into(),

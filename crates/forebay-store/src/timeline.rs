@@ -13,7 +13,7 @@ const SLACK: u64 = 2;
 
 /// What became of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// They were stored.
     Stored,
     /// There was no room.
@@ -34,7 +34,7 @@ impl Fate {
 
 /// Bytes, and when they came: nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// When the first came.
     pub from: u64,
     /// When the last had come; as `from` where nothing is known of it.
@@ -99,7 +99,7 @@ impl Latest {
 
 /// Finds out, row by row, when bytes came.
 #[derive(Debug, Default)]
-pub struct Spans(BTreeMap<u16, Latest>);
+pub(crate) struct Spans(BTreeMap<u16, Latest>);
 
 impl Spans {
     /// The next row; returns the extent before it in its stream.
