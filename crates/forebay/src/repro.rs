@@ -2,9 +2,6 @@
 //! `forebay repro`: published figures again, on the models, beside what was published and beside our
 //! streamer.
 
-mod chart;
-mod html;
-
 use std::fs;
 use std::path::Path;
 
@@ -43,7 +40,8 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
         figures,
     };
     if let Some(path) = &args.html {
-        write(path, &html::page(&report)?)?;
+        let (version, line) = (report.version, report.command_line.join(" "));
+        write(path, &repro::page(&report.figures, version, &line)?)?;
     }
     if !report::emit(&report, args.report.json.as_deref())? {
         let mut page = Page::new("Forebay repro");
