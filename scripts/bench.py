@@ -112,7 +112,7 @@ BENCHES = {
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
     "store-verify": STORE_VERIFY,
     "store-verify-4kib": [*STORE_VERIFY, "--object", "4096", "--bytes", str(128 << 20)],
-    "vm-test": [FOREBAY, "vm", "test", "--full"],
+    "vm-test": [sys.executable, "tests/vm/suite.py", "--full"],
     # Long enough that start and end do not weigh.
     **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},
     **{f"channels-{dram}-{n}": channels(dram, n) for dram, n in CHANNELS},

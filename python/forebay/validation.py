@@ -472,7 +472,7 @@ def replaced(text: str, new: str, marks: tuple[str, str] = (BEGIN, END)) -> str:
 
 
 def guest_table(reports: Path) -> tuple[str, int] | None:
-    """Render what `forebay vm test --full` found, and count the steps that failed.
+    """Render what `tests/vm/suite.py --full` found, and count the steps that failed.
 
     None where there is no such report, or it is of the short form or of some steps only.
     """

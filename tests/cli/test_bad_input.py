@@ -98,8 +98,7 @@ IDEAL = ("--profile", "ideal")
         ("run --read --length 1 --bus vfio --stall 0.1", "--stall is given"),
         ("run --read --length 1 --bus vfio --profile ideal", "--profile is given"),
         ("run --read --length 1 --bus pigeon", "possible values: sim, vfio"),
-        ("vm test --step nothing", "--step is nothing"),
-        ("vm test --timeout 0", "1 to 86400"),
+        ("vm run --timeout 0 -- true", "1 to 86400"),
     ],
 )
 def test_refused(forebay: Run, line: str, words: str) -> None:

@@ -358,4 +358,4 @@ def test_the_report_counts_what_is_there(image: Path, tmp_path: Path, forebay: R
     assert not re.search(r"(?:src|href)=|@import|url\(|<script", text)
     root = ElementTree.fromstring(text.split("\n", 1)[1])
     charts = root.findall(".//{http://www.w3.org/2000/svg}svg")
-    assert len(charts) == 5 and "2026-11-22 12:52:00 UTC" in text
+    assert len(charts) == 5 and "2026-11-22T12:52:00Z" in text

@@ -90,7 +90,7 @@ def test_the_guest_table_tells_what_failed(tmp_path: Path) -> None:
     good = {"name": "stream", "shows": "a file", "good": True, "seen": "64.0 MiB"}
     bad = {"name": "wraps", "shows": "queues", "good": False, "seen": "a|b\nc"}
     path = tmp_path / "vm-test.json"
-    line = ["forebay", "vm", "test"]
+    line = ["tests/vm/suite.py"]
     path.write_text(json.dumps({"full": False, "command_line": line, "steps": [good]}))
     assert validation.guest_table(tmp_path) is None
     some = [*line, "--full", "--step", "stream"]

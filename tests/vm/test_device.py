@@ -17,7 +17,7 @@ def test_served_ssds_keep_their_media_and_a_record(
     """What Linux writes is in the files; what a drive saw of its queues is in the record.
 
     Two drives of one guest differ in their serial numbers, or Linux would refuse the second. That
-    Linux finds nothing wrong with them is a step of `forebay vm test`.
+    Linux finds nothing wrong with them is a step of the guest suite.
     """
     media, record = [tmp_path / "first.img", tmp_path / "second.img"], tmp_path / "record.json"
     size = ("--size", "64MiB")

@@ -267,12 +267,21 @@ impl From<forebay_pipeline::Error> for Failure {
     }
 }
 
+impl From<forebay_draw::Error> for Failure {
+    fn from(error: forebay_draw::Error) -> Self {
+        Self::new(Exit::Impossible, error.to_string(), "report this defect")
+    }
+}
+
 impl From<forebay_store::Error> for Failure {
     fn from(error: forebay_store::Error) -> Self {
         use forebay_store::Error as Store;
         let exit = match error {
             Store::Interrupted => return Self::interrupted(),
-            Store::Recording { .. } | Store::Setting { .. } | Store::Source(_) => Exit::BadInput,
+            Store::File { .. }
+            | Store::Recording { .. }
+            | Store::Setting { .. }
+            | Store::Source(_) => Exit::BadInput,
             _ => Exit::Impossible,
         };
         let help = error.remedy().to_owned();

@@ -16,7 +16,7 @@ use crate::failure::{Failure, Result};
 use crate::{home, third_party};
 
 pub use array::{ArraySpec, PARITY_PAGES};
-pub use card::{card_rtl, mapped_bytes};
+use card::card_rtl;
 pub use forebay_pipeline::Memory;
 
 /// Entries of a queue of our RTL where nothing else is asked for.

@@ -2,6 +2,7 @@
 //! Experiments on simulated machines. Each is a function from a plain description to a plain result;
 //! a program shows it.
 
+pub mod bench;
 pub mod measure;
 pub mod plan;
 pub mod qualify;

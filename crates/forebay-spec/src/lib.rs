@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Wire formats that hardware, models, driver and user programs share.
 //!
-//! Everything here is a number or a layout: no I/O, no `unsafe`, no allocation. What RTL needs too
+//! Everything here is a number or a layout: no I/O, no `unsafe`; only [`nvme::record`] has lists. What RTL needs too
 //! is rendered from the same constants by [`codegen`], so that no constant is written twice.
 //!
 //! * [`host_port`]: registers of the host port, by which software feeds the streamer.
@@ -13,6 +13,8 @@
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
 
 mod bytes;
 pub mod codegen;

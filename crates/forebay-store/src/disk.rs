@@ -2,9 +2,10 @@
 //! Where bytes lie: a file, a block device, memory.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Result};
@@ -62,6 +63,9 @@ pub(crate) fn flush(disk: &(impl Disk + ?Sized)) -> Result<()> {
     })
 }
 
+/// What Linux answers to with "busy" where a block device is mounted or otherwise in use.
+const EXCLUSIVE: i32 = rustix::fs::OFlags::EXCL.bits() as i32;
+
 /// A file or a block device.
 #[derive(Debug)]
 pub struct FileDisk {
@@ -79,6 +83,54 @@ impl FileDisk {
         let len = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, len })
     }
+
+    /// Opens it for reading.
+    ///
+    /// # Errors
+    /// [`Error::File`] where the system does not let it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let disk = File::open(path).and_then(Self::new);
+        disk.map_err(|error| Error::file("opening", path, error))
+    }
+
+    /// Opens it for writing; a block device only where nothing else uses it.
+    ///
+    /// # Errors
+    /// [`Error::File`] where the system does not let it.
+    pub fn open_to_write(path: &Path) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        if is_block_device(path) {
+            options.custom_flags(EXCLUSIVE);
+        }
+        let disk = options.open(path).and_then(Self::new);
+        disk.map_err(|error| Error::file("opening for writing", path, error))
+    }
+
+    /// Makes a new image of so many bytes, all of them zero.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it is there already, or cannot be made.
+    pub fn create(path: &Path, bytes: u64) -> Result<Self> {
+        let made = File::create_new(path)
+            .and_then(|file| file.set_len(bytes).map(|()| file))
+            .and_then(Self::new);
+        made.map_err(|error| Error::file("making", path, error))
+    }
+}
+
+/// Whether a path names a block device.
+#[must_use]
+pub fn is_block_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// Bytes of a block device's logical block: 512 or 4096; 512 of a file.
+#[must_use]
+pub fn block_bytes(path: &Path) -> u32 {
+    let found = File::open(path).ok().filter(|_| is_block_device(path));
+    let found = found.and_then(|file| rustix::fs::ioctl_blksszget(&file).ok());
+    found.map_or(512, |bytes| if bytes > 512 { 4096 } else { 512 })
 }
 
 impl Disk for FileDisk {

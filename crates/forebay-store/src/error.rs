@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Result of everything here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -17,6 +18,16 @@ pub enum Error {
         doing: &'static str,
         /// Where.
         at: u64,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file or folder cannot be used.
+    #[error("{doing} {}: {source}", path.display())]
+    File {
+        /// What was to be done.
+        doing: &'static str,
+        /// To which.
+        path: PathBuf,
         /// Why not.
         source: io::Error,
     },
@@ -52,6 +63,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// A file or folder that cannot be used.
+    pub(crate) fn file(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// A setting that cannot be.
     pub(crate) fn setting(
         field: &'static str,
@@ -80,6 +100,7 @@ impl Error {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Disk { .. } => "check the file or the drive, and the rights to it",
+            Self::File { .. } => "check that the path exists, is readable and the disk has room",
             Self::Setting { remedy, .. } | Self::Recording { remedy, .. } => remedy,
             Self::Source(_) => "check that the file can be read and stays as it is meanwhile",
             Self::Sink(_) => "check that there is room, and the rights to it",

@@ -3,6 +3,11 @@
 //!
 //! Everything works on a [`Disk`]: an image file, a block device, memory. What lies there is never
 //! trusted: each number is checked before it is used.
+//!
+//! [`format`] and [`Writer`] make a recording, [`Files`] packs a folder into one. A [`Recording`] is
+//! read as index records ([`Record`]), objects ([`Objects`]), files ([`Recording::extract`], [`Tree`]),
+//! [`Totals`] and [`Statistics`]; [`verify`], [`repair`] and [`undo`] look after it. What they return
+//! are plain structs that serde writes as they are.
 #![forbid(unsafe_code)]
 
 mod block;
@@ -11,29 +16,42 @@ mod disk;
 mod draft;
 mod error;
 mod extent;
+mod facts;
+mod files;
 mod format;
 mod index;
+mod listing;
 mod mend;
+mod pack;
 mod reader;
 mod repair;
 mod ring;
 mod scan;
+pub mod statistics;
 mod table;
 mod text;
+mod timeline;
+mod tree;
 mod undo;
 mod verify;
 mod voids;
 mod writer;
 
 pub use capture::{CaptureFile, Captured};
-pub use disk::{Disk, FileDisk, Memory};
+pub use disk::{Disk, FileDisk, Memory, block_bytes, is_block_device};
 pub use error::{Error, Result};
 pub use extent::{Damage, Payload};
+pub use facts::{Facts, Place, Totals};
+pub use files::{CAPTURE_NAME, Extracted};
 pub use format::{Format, IndexSize, format, is_blank};
 pub use index::{Bounds, Entry, Rows};
+pub use listing::{Object, Objects, Record};
+pub use pack::{Files, Packed, Packing};
 pub use reader::{Copy, Recording};
 pub use repair::{Keep, Options, Repair, repair};
 pub use scan::{Found, Scan, See};
+pub use statistics::Statistics;
+pub use tree::{Node, Tree};
 pub use undo::{Undone, undo};
 pub use verify::{Problem, Verify, read_only, verify};
 pub use writer::{Extent, Placed, Summary, Writer};

@@ -12,6 +12,7 @@ use forebay_spec::store::index::{Block, COUNTS, ROWS, Row};
 use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
+use serde::Serialize;
 
 use crate::disk::{flush, write};
 use crate::draft::Draft;
@@ -48,7 +49,7 @@ pub struct Options<'k> {
 }
 
 /// What was done, or would be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// Index records that were there and stay.
     pub rows: u64,
@@ -69,8 +70,10 @@ pub struct Repair {
     /// Index records of a ring on whose bytes newer ones lie.
     pub rows_voided: u64,
     /// Extents that were found and have no room in the index.
+    #[serde(rename = "without_room_in_index")]
     pub no_room: u64,
     /// Index records that cannot be, and were left as they are.
+    #[serde(rename = "rows_wrong")]
     pub wrong_rows: u64,
     /// Places that cannot be read, and were left as they are.
     pub unreadable: u64,
@@ -79,16 +82,27 @@ pub struct Repair {
     /// Bytes of these.
     pub lost_bytes: u64,
     /// Blocks of the index.
+    #[serde(rename = "index_blocks")]
     pub blocks: u64,
     /// First byte behind the data.
+    #[serde(rename = "data_end")]
     pub end: u64,
     /// Pages and sectors that were written.
+    #[serde(skip)]
     pub pages_written: u64,
     /// Something was not as it should be, and is written anew.
     pub changed: bool,
     /// The recording stays open: where it ends cannot be known before all of it can be read, or a
     /// block of its index is given up.
     pub open: bool,
+}
+
+impl Repair {
+    /// Nothing had to be left as it is.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        !self.open && self.unreadable + self.blocks_left + self.partial == 0
+    }
 }
 
 /// A block of the index that is not good, and between which places its extents lie.

@@ -11,6 +11,7 @@
 //! | last 4 | CRC32C of all before |
 
 use forebay_spec::store::Session;
+use serde::Serialize;
 
 use crate::disk::{flush, write};
 use crate::draft::Change;
@@ -21,7 +22,7 @@ const MAGIC: [u8; 8] = *b"FBUNDO1\n";
 const CRC_BYTES: usize = 4;
 
 /// What was put back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Undone {
     /// Places.
     pub places: u64,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use forebay_spec::store::index::Row;
+use serde::Serialize;
 
 use crate::extent::check_front;
 use crate::reader::Recording;
@@ -52,7 +53,7 @@ pub enum Problem {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verify {
     /// Extents that were read.
     pub extents: u64,
@@ -65,8 +66,10 @@ pub struct Verify {
     /// Blocks of the index that are damaged.
     pub damaged_blocks: u64,
     /// Rows whose time is before that of the one in front in its stream.
+    #[serde(rename = "times_backwards")]
     pub backwards: u64,
     /// The first of what is wrong.
+    #[serde(skip)]
     pub problems: Vec<Problem>,
     /// It was stopped.
     pub interrupted: bool,

@@ -8,11 +8,11 @@ use std::time::Duration;
 use forebay_cosim::System;
 use forebay_driver::Flight;
 use forebay_driver::flight::{
-    Ask, Diagnosis, DriveEvent, DriveHappening, DriveQueue, DriveRecord, DriveSide, Holder,
-    HostEvent, HostHappening, HostSide, Verdict as Where,
+    Ask, Diagnosis, DriveEvent, DriveRecord, DriveSide, Holder, HostEvent, HostHappening, HostSide,
+    Verdict,
 };
 use forebay_model::Ssd;
-use forebay_model::ssd::{QueueState, RecordEntry, RecordEvent, Verdict};
+use forebay_model::ssd::RecordEntry;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
@@ -56,9 +56,6 @@ impl RecordReport {
     }
 
     /// Writes it, so that a reader sees either the old file or the whole new one.
-    ///
-    /// # Errors
-    /// Where the file cannot be written.
     pub fn store(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
@@ -87,89 +84,16 @@ pub fn record(ssd: &Ssd, now: forebay_model::Time) -> DriveRecord {
     DriveRecord {
         now_ns: now / forebay_model::NANOSECOND,
         total: ssd.record().total(),
-        queues: ssd.queues().into_iter().map(queue).collect(),
+        queues: ssd.queues(),
         events: ssd.record().events().map(event).collect(),
-    }
-}
-
-fn queue(state: QueueState) -> DriveQueue {
-    DriveQueue {
-        queue: state.queue,
-        entries: state.entries,
-        sq_tail: state.sq_tail,
-        sq_asked: state.sq_asked,
-        sq_head: state.sq_head,
-        completion_queue: state.completion_queue,
-        cq_tail: state.cq_tail,
-        cq_head: state.cq_head,
-        cq_phase: state.cq_phase,
-        waiting: state.waiting,
-        under_way: state.under_way,
     }
 }
 
 fn event(entry: &RecordEntry) -> DriveEvent {
     DriveEvent {
         time_ns: entry.time / forebay_model::NANOSECOND,
-        what: happening(entry.event),
+        what: entry.event,
         text: entry.event.to_string(),
-    }
-}
-
-fn happening(event: RecordEvent) -> DriveHappening {
-    use DriveHappening as To;
-    use RecordEvent as From;
-    match event {
-        From::Doorbell {
-            queue,
-            completion,
-            value,
-            verdict,
-        } => {
-            let accepted = verdict == Verdict::Accepted;
-            match completion {
-                false => To::SqDoorbell {
-                    queue,
-                    value,
-                    accepted,
-                },
-                true => To::CqDoorbell {
-                    queue,
-                    value,
-                    accepted,
-                },
-            }
-        }
-        From::Asked { queue, slot, count } => To::Asked { queue, slot, count },
-        From::FetchFailed { queue, slot, count } => To::FetchFailed { queue, slot, count },
-        From::Fetched { queue, slot, sqe } => To::Fetched {
-            queue,
-            slot,
-            cid: sqe.cid,
-            opcode: sqe.opcode,
-            nsid: sqe.nsid,
-            slba: sqe.slba(),
-            blocks: sqe.blocks(),
-            prp1: sqe.prp1,
-            prp2: sqe.prp2,
-        },
-        From::Posted { queue, slot, cqe } => To::Posted {
-            queue,
-            slot,
-            sq_id: cqe.sq_id,
-            cid: cqe.cid,
-            status: cqe.status.bits(),
-            phase: cqe.phase,
-            sq_head: cqe.sq_head,
-        },
-        From::Delayed { queue, cid } => To::Delayed { queue, cid },
-        From::Enabled => To::Enabled,
-        From::Ready => To::Ready,
-        From::Disabled => To::Disabled,
-        From::Shutdown => To::Shutdown,
-        From::FunctionReset => To::FunctionReset,
-        From::Fatal => To::Fatal,
-        From::NotReady => To::NotReady,
     }
 }
 
@@ -178,7 +102,7 @@ pub fn show_diagnosis(page: &mut Page, diagnosis: &Diagnosis) {
     let sentence = format_args!("queues: {}", diagnosis.text);
     match diagnosis.verdict {
         // Of other RTL than ours: neither good nor bad.
-        Where::Unknown => page.line(format_args!("\n  {sentence}")),
+        Verdict::Unknown => page.line(format_args!("\n  {sentence}")),
         _ => page.verdict(diagnosis.is_healthy(), sentence),
     };
 }
@@ -365,6 +289,7 @@ fn since(before: &mut Option<u64>, now: u64) -> String {
 mod tests {
     use super::*;
     use forebay_driver::flight::{Cause, DriveRegisters, Ignored, LoggedError, SlotEntry};
+    use forebay_spec::nvme::record::{DoorbellVerdict, DriveHappening, DriveQueue};
     use forebay_spec::nvme::{Cqe, Sqe, Status};
     use rand_core::RngCore;
     use rand_pcg::Pcg32;
@@ -382,27 +307,30 @@ mod tests {
             status: Status::LBA_OUT_OF_RANGE,
             ..Cqe::default()
         };
-        let doorbell = |completion, verdict| RecordEvent::Doorbell {
-            queue,
-            completion,
-            value: 8,
-            verdict,
-        };
+        let value = 8;
         let events = [
-            doorbell(false, Verdict::Accepted),
-            doorbell(true, Verdict::BadValue),
-            RecordEvent::Asked { queue, slot, count },
-            RecordEvent::FetchFailed { queue, slot, count },
-            RecordEvent::Fetched { queue, slot, sqe },
-            RecordEvent::Posted { queue, slot, cqe },
-            RecordEvent::Delayed { queue, cid },
-            RecordEvent::Enabled,
-            RecordEvent::Ready,
-            RecordEvent::Disabled,
-            RecordEvent::Shutdown,
-            RecordEvent::FunctionReset,
-            RecordEvent::Fatal,
-            RecordEvent::NotReady,
+            DriveHappening::SqDoorbell {
+                queue,
+                value,
+                verdict: DoorbellVerdict::Accepted,
+            },
+            DriveHappening::CqDoorbell {
+                queue,
+                value,
+                verdict: DoorbellVerdict::BadValue,
+            },
+            DriveHappening::Asked { queue, slot, count },
+            DriveHappening::FetchFailed { queue, slot, count },
+            DriveHappening::fetched(queue, slot, &sqe),
+            DriveHappening::posted(queue, slot, &cqe),
+            DriveHappening::Delayed { queue, cid },
+            DriveHappening::Enabled,
+            DriveHappening::Ready,
+            DriveHappening::Disabled,
+            DriveHappening::Shutdown,
+            DriveHappening::FunctionReset,
+            DriveHappening::Fatal,
+            DriveHappening::NotReady,
         ];
         let events = events.map(|what| {
             event(&RecordEntry {
@@ -455,7 +383,7 @@ mod tests {
     #[test]
     fn what_is_stored_is_read_back() {
         let flight = full();
-        assert_eq!(flight.diagnosis.verdict, Where::CompletionIgnored);
+        assert_eq!(flight.diagnosis.verdict, Verdict::CompletionIgnored);
         let text = serde_json::to_string(&flight).expect("is written");
         let read: Flight = serde_json::from_str(&text).expect("is read");
         assert_eq!(read, flight);

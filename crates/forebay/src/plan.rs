@@ -27,9 +27,6 @@ struct Report<'a> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a profile is bad, a drive or the RTL fails, or the report cannot be written.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
     let plans = args
         .specs()

@@ -13,9 +13,6 @@ use crate::failure::{Exit, Failure, Result};
 pub use forebay_app::report::{Header, ProfileName, Rate, Rtl, command_line};
 
 /// Makes sure that a report can be written, before the work that it is of.
-///
-/// # Errors
-/// Where the file cannot be made.
 pub fn check(to: Option<&Path>) -> Result<()> {
     match to {
         Some(path) if path != Path::new("-") => fs::File::options()
@@ -29,9 +26,6 @@ pub fn check(to: Option<&Path>) -> Result<()> {
 }
 
 /// Writes a report as JSON where `--json` says; true where the text is not wanted then.
-///
-/// # Errors
-/// Where the file cannot be written.
 pub fn emit(report: &impl Serialize, to: Option<&Path>) -> Result<bool> {
     let Some(path) = to else { return Ok(false) };
     let mut text = serde_json::to_string_pretty(report)?;
@@ -46,9 +40,6 @@ pub fn emit(report: &impl Serialize, to: Option<&Path>) -> Result<bool> {
 }
 
 /// Reads a report that was stored, of this kind and no other.
-///
-/// # Errors
-/// Where the file cannot be read, is damaged, or is of another kind.
 pub fn load<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
     /// What tells the kinds apart.
     #[derive(Deserialize)]

@@ -8,9 +8,6 @@ use crate::failure::{Exit, Failure, Result};
 use crate::home;
 
 /// Runs it.
-///
-/// # Errors
-/// Where no checkout or no Python is found.
 pub fn run(args: &ResourcesArgs) -> Result<Exit> {
     let root = home::find()?;
     let python = home::python(&root);

@@ -16,13 +16,10 @@ use crate::progress::Progress;
 use crate::recorded::Recorded;
 use crate::render::{self, Page};
 
-/// Messages about what goes wrong, before they are only counted.
-const COMPLAINTS: u32 = 10;
+/// Refused accesses that are told one by one; all are counted.
+const COMPLAINTS: u64 = 10;
 
 /// Runs it.
-///
-/// # Errors
-/// Where the device cannot be made or served.
 pub fn run(command: &ServeCommand) -> Result<Exit> {
     match command {
         ServeCommand::Ssd(args) => ssd(args),
@@ -48,16 +45,16 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
         None => Medium::in_memory(bytes),
     };
     let mut device = SsdDevice::new(&profile, medium, args.seed)?;
-    let exit = match &args.record {
+    let (exit, refused) = match &args.record {
         None => serve(&mut device, &args.socket)?,
         Some(path) => {
             let mut recorded = Recorded::new(&mut device, &profile.name, path)?;
-            let exit = serve(&mut recorded, &args.socket);
+            let served = serve(&mut recorded, &args.socket);
             // A device that has broken down has something to tell, too.
             let stored = recorded.store();
-            let exit = exit?;
+            let served = served?;
             stored?;
-            exit
+            served
         }
     };
     let stats = device.stats();
@@ -67,6 +64,7 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
     page.field("read", render::bytes(stats.bytes_read));
     page.field("written", render::bytes(stats.bytes_written));
     page.field("failed", render::count(stats.failed));
+    page.field("refused", render::count(refused));
     page.print();
     Ok(exit)
 }
@@ -90,14 +88,20 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
     let card = Card::new(config, &mut |step| progress.build(step))?;
     drop(progress);
     let mut device = StreamerDevice::new(card, plan);
-    if !args.trap_payload && device.map_payload()? == 0 {
+    let mapped = match args.trap_payload {
+        true => 0,
+        false => device.map_payload()?,
+    };
+    if !args.trap_payload && mapped == 0 {
         eprintln!("warning: this RTL's payload cannot be mapped: all of it is trapped");
     }
-    let exit = serve(&mut device, &args.socket)?;
+    let (exit, refused) = serve(&mut device, &args.socket)?;
     let outcomes = device.outcomes();
     let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();
     let mut page = Page::new("Streamer");
     page.field("cycles", render::count(device.card().cycle()));
+    page.field("mapped", format_args!("{} bytes", render::count(mapped)));
+    page.field("refused", render::count(refused));
     for outcome in outcomes {
         let way = match outcome.direction {
             Direction::Write => "written",
@@ -123,47 +127,35 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
     })
 }
 
-/// What went wrong, if that is what happened.
-pub fn complaint(event: &Event) -> Option<String> {
-    match event {
-        Event::Listening | Event::Connected | Event::Reset => None,
-        Event::Malformed(error) => Some(error.to_string()),
-        Event::Refused(refused) => Some(refused.to_string()),
-        Event::NoAnswer { bar, offset } => Some(format!(
-            "the guest's read of BAR {bar} at {offset:#x} got no answer"
-        )),
-    }
-}
-
-/// Serves a device until its virtual machine has gone.
-fn serve(device: &mut dyn Device, socket: &SocketArgs) -> Result<Exit> {
+/// Serves a device until its virtual machine has gone; also returns how many accesses were refused.
+fn serve(device: &mut dyn Device, socket: &SocketArgs) -> Result<(Exit, u64)> {
     let options = Options {
         by_messages: socket.by_messages,
         ..Options::default()
     };
     let stop = Arc::new(AtomicBool::new(false));
     interrupt::also(Arc::clone(&stop));
-    let mut complaints = 0;
-    let mut watch = |event: &Event| {
-        match event {
-            Event::Listening => println!("listening at {}", socket.path.display()),
-            Event::Connected => println!("a virtual machine has connected"),
-            _ => {}
+    let mut refused = 0;
+    let mut watch = |event: &Event| match event {
+        Event::Listening => println!("listening at {}", socket.path.display()),
+        Event::Connected => println!("a virtual machine has connected"),
+        Event::Reset => {}
+        Event::Malformed(error) => eprintln!("warning: {error}"),
+        // A doorbell of a drive that was reset or removed goes nowhere: there may be many.
+        Event::Refused(access) => {
+            refused += 1;
+            if refused <= COMPLAINTS {
+                eprintln!("warning: {access}");
+            }
         }
-        let Some(complaint) = complaint(event) else {
-            return;
-        };
-        complaints += 1;
-        if complaints <= COMPLAINTS {
-            eprintln!("warning: {complaint}");
+        Event::NoAnswer { bar, offset } => {
+            eprintln!("warning: the guest's read of BAR {bar} at {offset:#x} got no answer");
         }
     };
     let end = forebay_vm::serve(device, &socket.path, &options, &stop, &mut watch)?;
-    if complaints > COMPLAINTS {
-        eprintln!("warning: {} more of such", complaints - COMPLAINTS);
-    }
-    Ok(match end {
+    let exit = match end {
         End::Gone => Exit::Good,
         End::Stopped => Exit::Interrupted,
-    })
+    };
+    Ok((exit, refused))
 }

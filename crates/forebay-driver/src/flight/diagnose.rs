@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a queue hangs, from what both sides say.
 
+use forebay_spec::nvme::record::{DoorbellVerdict, DriveHappening, DriveQueue};
 use serde::{Deserialize, Serialize};
 
-use super::drive::{DriveHappening, DriveQueue, DriveRecord, DriveRegisters, DriveSide};
+use super::drive::{DriveRecord, DriveRegisters, DriveSide};
 use super::host::{Cause, Holder, HostSide};
 use super::window::command;
 
@@ -228,11 +229,11 @@ fn unannounced(
             DriveHappening::SqDoorbell {
                 queue,
                 value: seen,
-                accepted,
-            } if queue == host.queue && seen == value => Some(accepted),
+                verdict,
+            } if queue == host.queue && seen == value => Some(verdict),
             _ => None,
         });
-    if arrived == Some(false) {
+    if arrived.is_some_and(|verdict| verdict != DoorbellVerdict::Accepted) {
         let text = format!("doorbell {value} arrived at the drive, which refused it");
         return Diagnosis::new(Verdict::DoorbellRefused, text);
     }

@@ -2,6 +2,7 @@
 //! The drive's side of a queue pair.
 
 use forebay_spec::nvme::log::ErrorEntry;
+use forebay_spec::nvme::record::{DriveHappening, DriveQueue};
 use forebay_spec::nvme::regs::{self, Cc, Csts, ShutdownStatus};
 use serde::{Deserialize, Serialize};
 
@@ -77,34 +78,6 @@ pub struct DriveRecord {
     pub events: Vec<DriveEvent>,
 }
 
-/// How a queue pair stands inside the drive.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DriveQueue {
-    /// Identifier of the submission queue.
-    pub queue: u16,
-    /// Its entries.
-    pub entries: u32,
-    /// Last tail that its doorbell announced.
-    pub sq_tail: u32,
-    /// Next entry to ask for.
-    pub sq_asked: u32,
-    /// Next entry to arrive.
-    pub sq_head: u32,
-    /// Identifier of the completion queue.
-    pub completion_queue: u16,
-    /// Next completion entry to write.
-    pub cq_tail: u32,
-    /// Last head that its doorbell announced.
-    pub cq_head: u32,
-    /// Phase tag of the next completion entry.
-    pub cq_phase: bool,
-    /// Completions that wait for room.
-    pub waiting: u32,
-    /// Identifiers of commands fetched and not completed.
-    pub under_way: Vec<u16>,
-}
-
 /// An event inside the drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveEvent {
@@ -116,110 +89,6 @@ pub struct DriveEvent {
     /// The same in words.
     #[serde(default)]
     pub text: String,
-}
-
-/// What happens inside a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum DriveHappening {
-    /// A write of a submission doorbell arrived.
-    SqDoorbell {
-        /// Queue.
-        queue: u16,
-        /// Tail.
-        value: u32,
-        /// It counts.
-        accepted: bool,
-    },
-    /// A write of a completion doorbell arrived.
-    CqDoorbell {
-        /// Queue.
-        queue: u16,
-        /// Head.
-        value: u32,
-        /// It counts.
-        accepted: bool,
-    },
-    /// It asked for submission entries.
-    Asked {
-        /// Queue.
-        queue: u16,
-        /// First place.
-        slot: u32,
-        /// How many.
-        count: u32,
-    },
-    /// These were refused.
-    FetchFailed {
-        /// Queue.
-        queue: u16,
-        /// First place.
-        slot: u32,
-        /// How many.
-        count: u32,
-    },
-    /// An entry arrived.
-    Fetched {
-        /// Queue.
-        queue: u16,
-        /// Its place.
-        slot: u32,
-        /// Command identifier.
-        cid: u16,
-        /// Opcode.
-        opcode: u8,
-        /// Namespace.
-        nsid: u32,
-        /// First logical block, of commands that have one.
-        slba: u64,
-        /// Logical blocks, of commands that have some.
-        blocks: u32,
-        /// First PRP entry.
-        prp1: u64,
-        /// Second PRP entry.
-        prp2: u64,
-    },
-    /// A completion was written.
-    Posted {
-        /// Completion queue.
-        queue: u16,
-        /// Its place.
-        slot: u32,
-        /// Submission queue of the command.
-        sq_id: u16,
-        /// Command identifier.
-        cid: u16,
-        /// Status field, 15 bits.
-        status: u16,
-        /// Phase tag.
-        phase: bool,
-        /// Submission queue head.
-        sq_head: u16,
-    },
-    /// A completion has to wait for room.
-    Delayed {
-        /// Completion queue.
-        queue: u16,
-        /// Command identifier.
-        cid: u16,
-    },
-    /// CC.EN was set.
-    Enabled,
-    /// It is ready.
-    Ready,
-    /// CC.EN was cleared.
-    Disabled,
-    /// It was told to shut down.
-    Shutdown,
-    /// The PCI function was reset.
-    FunctionReset,
-    /// It stopped with a fatal status.
-    Fatal,
-    /// It ceased to be ready by itself.
-    NotReady,
-    /// Something that this version does not know.
-    #[serde(other)]
-    Other,
 }
 
 impl DriveSide {

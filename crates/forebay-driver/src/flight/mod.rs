@@ -23,9 +23,7 @@ use crate::bus::Bus;
 use crate::session::Session;
 
 pub use diagnose::{Diagnosis, Verdict, diagnose};
-pub use drive::{
-    DriveEvent, DriveHappening, DriveQueue, DriveRecord, DriveRegisters, DriveSide, LoggedError,
-};
+pub use drive::{DriveEvent, DriveRecord, DriveRegisters, DriveSide, LoggedError};
 pub use host::{Cause, Holder, HostSide, Ignored};
 pub use recorder::{HOST_EVENTS, HostEvent, HostHappening};
 pub use window::SlotEntry;

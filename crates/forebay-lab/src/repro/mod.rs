@@ -2,6 +2,7 @@
 //! Published figures again, on the models, beside what was published and beside our streamer.
 
 mod figure;
+mod page;
 mod published;
 mod runs;
 mod snacc;
@@ -15,6 +16,7 @@ use published::{Intelliprop, Mle, Snacc};
 use runs::Runs;
 
 pub use figure::{Figure, Parameter, Published, Row, Sensitivity};
+pub use page::page;
 pub use published::Bound;
 
 /// How far numbers may be off, in percent, unless the user says.

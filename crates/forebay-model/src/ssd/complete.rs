@@ -5,8 +5,8 @@ use super::Ssd;
 use super::commands::{CommandRef, Transfer};
 use super::events::Event;
 use super::fault::FaultAction;
-use super::record::RecordEvent;
 use crate::{Fabric, Request, Time};
+use forebay_spec::nvme::record::DriveHappening;
 use forebay_spec::nvme::{Cqe, IoOpcode, Status};
 
 impl Ssd {
@@ -133,7 +133,8 @@ impl Ssd {
             completion.waiting.push_back(cqe);
             self.stats.completions_delayed += 1;
             let cid = cqe.cid;
-            self.record.push(now, RecordEvent::Delayed { queue, cid });
+            self.record
+                .push(now, DriveHappening::Delayed { queue, cid });
         } else {
             self.write_entry(now, fabric, queue, cqe);
         }
@@ -148,7 +149,7 @@ impl Ssd {
         let slot = completion.tail;
         completion.advance();
         self.record
-            .push(now, RecordEvent::Posted { queue, slot, cqe });
+            .push(now, DriveHappening::posted(queue, slot, &cqe));
         let data = cqe.to_bytes().into();
         fabric.request(now, self.node, Request::Write { addr, data });
         if let Some(vector) = vector {
@@ -163,7 +164,7 @@ impl Ssd {
             let (addr, data) = (completion.slot(), cqe.to_bytes().into());
             let slot = completion.tail;
             self.record
-                .push(now, RecordEvent::Posted { queue, slot, cqe });
+                .push(now, DriveHappening::posted(queue, slot, &cqe));
             fabric.request(now, self.node, Request::Write { addr, data });
         }
     }

@@ -6,10 +6,10 @@ use super::events::Event;
 use super::feature::Features;
 use super::msix::Msix;
 use super::queues::{CompletionQueue, SubmissionQueue};
-use super::record::RecordEvent;
 use super::registers::Registers;
 use super::{PageEvent, Ssd};
 use crate::{Completion, Fabric, Time};
+use forebay_spec::nvme::record::DriveHappening;
 use forebay_spec::nvme::regs::{Cc, Csts, Shutdown, ShutdownStatus};
 use forebay_spec::nvme::{Sqe, Status};
 
@@ -19,8 +19,8 @@ impl Ssd {
         let cc = self.registers.cc;
         if cc.enable != old.enable {
             let event = match cc.enable {
-                true => RecordEvent::Enabled,
-                false => RecordEvent::Disabled,
+                true => DriveHappening::Enabled,
+                false => DriveHappening::Disabled,
             };
             self.record.push(now, event);
             self.reset();
@@ -28,7 +28,7 @@ impl Ssd {
             return;
         } else {
             // Shutdown (3.6.1): no more commands; what is under way may end or not.
-            self.record.push(now, RecordEvent::Shutdown);
+            self.record.push(now, DriveHappening::Shutdown);
             self.running = false;
             self.epoch += 1;
             self.registers.csts.shutdown = ShutdownStatus::Occurring;
@@ -49,7 +49,7 @@ impl Ssd {
             Event::Settle { .. } => {}
             Event::Fatal => self.fatal(now),
             Event::NotReady => {
-                self.record.push(now, RecordEvent::NotReady);
+                self.record.push(now, DriveHappening::NotReady);
                 self.reset();
                 self.registers.csts.ready = false;
             }
@@ -79,7 +79,7 @@ impl Ssd {
             self.completion[0] = Some(queue);
             self.registers.csts.ready = true;
             self.running = true;
-            self.record.push(now, RecordEvent::Ready);
+            self.record.push(now, DriveHappening::Ready);
         } else {
             self.fatal(now);
         }
@@ -101,7 +101,7 @@ impl Ssd {
     /// Reset of the PCI function (PCI Express Base 5.0, 6.6.2): all is as after power-on but what
     /// is stored, its format, and the counters.
     pub fn function_reset(&mut self) {
-        self.record.push_now(RecordEvent::FunctionReset);
+        self.record.push_now(DriveHappening::FunctionReset);
         self.reset();
         self.config.reset();
         self.msix = Msix::new(*self.msix.place());
@@ -110,7 +110,7 @@ impl Ssd {
 
     /// Controller fatal status (3.1.3.6): only a reset helps.
     pub(super) fn fatal(&mut self, now: Time) {
-        self.record.push(now, RecordEvent::Fatal);
+        self.record.push(now, DriveHappening::Fatal);
         self.reset();
         self.registers.csts.fatal = true;
     }
@@ -132,7 +132,7 @@ impl Ssd {
                     Err(_) if self.is_queue(queue, epoch) => {
                         let slot = first;
                         self.record
-                            .push(now, RecordEvent::FetchFailed { queue, slot, count });
+                            .push(now, DriveHappening::FetchFailed { queue, slot, count });
                         self.fatal(now);
                     }
                     Err(_) => {}
@@ -167,7 +167,7 @@ impl Ssd {
             let sqe = Sqe::from_bytes(bytes);
             let slot = (first + n) % submission.entries;
             self.record
-                .push(now, RecordEvent::Fetched { queue, slot, sqe });
+                .push(now, DriveHappening::fetched(queue, slot, &sqe));
             let conflict = !submission.claim(sqe.cid);
             let at = self.commands.insert(now, queue, sqe);
             if let Some(command) = self.commands.get(at)

@@ -4,10 +4,10 @@
 
 use super::Ssd;
 use super::commands::ReadUse;
-use super::record::{RecordEvent, Verdict};
 use super::registers::Effect;
 use crate::{Fabric, FabricError, Request, Ticket, Time};
 use forebay_spec::nvme::log::event;
+use forebay_spec::nvme::record::{DoorbellVerdict, DriveHappening};
 use forebay_spec::nvme::{Sqe, regs};
 
 /// Where an access to BAR 0 goes.
@@ -87,7 +87,7 @@ impl Ssd {
             });
             let slot = first;
             self.record
-                .push(now, RecordEvent::Asked { queue, slot, count });
+                .push(now, DriveHappening::Asked { queue, slot, count });
             let len = count * Sqe::BYTES as u32;
             fabric.request(now, self.node, Request::Read { addr, len, tag });
         }
@@ -158,7 +158,7 @@ impl Ssd {
             }
             Place::Doorbell { queue, completion } => {
                 self.stats.invalid_doorbells += 1;
-                self.note_doorbell(now, queue, completion, value, Verdict::NotRunning);
+                self.note_doorbell(now, queue, completion, value, DoorbellVerdict::NotRunning);
             }
             Place::Nothing => self.stats.odd_accesses += 1,
         }
@@ -178,9 +178,9 @@ impl Ssd {
                 .map(|it| it.ring(value))
         };
         let verdict = match accepted {
-            Some(true) => Verdict::Accepted,
-            Some(false) => Verdict::BadValue,
-            None => Verdict::NoQueue,
+            Some(true) => DoorbellVerdict::Accepted,
+            Some(false) => DoorbellVerdict::BadValue,
+            None => DoorbellVerdict::NoQueue,
         };
         self.note_doorbell(now, queue, completion, value, verdict);
         match accepted {
@@ -197,13 +197,19 @@ impl Ssd {
         queue: u16,
         completion: bool,
         value: u32,
-        verdict: Verdict,
+        verdict: DoorbellVerdict,
     ) {
-        let event = RecordEvent::Doorbell {
-            queue,
-            completion,
-            value,
-            verdict,
+        let event = match completion {
+            false => DriveHappening::SqDoorbell {
+                queue,
+                value,
+                verdict,
+            },
+            true => DriveHappening::CqDoorbell {
+                queue,
+                value,
+                verdict,
+            },
         };
         self.record.push(now, event);
     }

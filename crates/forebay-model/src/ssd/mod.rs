@@ -45,7 +45,7 @@ mod transfer;
 pub use fault::{Fault, FaultAction, FaultPlan, Trigger};
 pub use history::{History, Pages};
 pub use pages::PageEvent;
-pub use record::{QueueState, RECORD_EVENTS, Record, RecordEntry, RecordEvent, Verdict};
+pub use record::{RECORD_EVENTS, Record, RecordEntry};
 
 use crate::pci::{ConfigSpace, Identity, MsixTable};
 use crate::profile::ssd_profile;

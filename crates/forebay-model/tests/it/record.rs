@@ -2,8 +2,9 @@
 //! The drive's flight recorder: what it keeps, and what it says.
 
 use crate::support::{Queue, Rig};
-use forebay_model::ssd::{RECORD_EVENTS, RecordEvent, Verdict};
+use forebay_model::ssd::RECORD_EVENTS;
 use forebay_model::{FaultAction, FaultPlan, MICROSECOND, Trigger};
+use forebay_spec::nvme::record::{DoorbellVerdict, DriveHappening};
 use forebay_spec::nvme::regs;
 use forebay_spec::nvme::{IoOpcode, Sqe};
 
@@ -51,10 +52,15 @@ fn a_command_leaves_its_way_in_the_record() {
         .record()
         .events()
         .find_map(|entry| match entry.event {
-            RecordEvent::Fetched { queue: 1, sqe, .. } => Some(sqe),
+            DriveHappening::Fetched {
+                queue: 1,
+                prp1,
+                nsid,
+                ..
+            } => Some((prp1, nsid)),
             _ => None,
         });
-    assert_eq!(fetched.map(|sqe| (sqe.prp1, sqe.nsid)), Some((page, 1)));
+    assert_eq!(fetched, Some((page, 1)));
 }
 
 #[test]
@@ -87,7 +93,8 @@ fn doorbells_that_do_not_count_say_why() {
         .events()
         .rev()
         .filter_map(|entry| match entry.event {
-            RecordEvent::Doorbell { verdict, .. } => Some(verdict),
+            DriveHappening::SqDoorbell { verdict, .. }
+            | DriveHappening::CqDoorbell { verdict, .. } => Some(verdict),
             _ => None,
         })
         .take(4)
@@ -95,10 +102,10 @@ fn doorbells_that_do_not_count_say_why() {
     assert_eq!(
         verdicts,
         [
-            Verdict::NotRunning,
-            Verdict::NoQueue,
-            Verdict::BadValue,
-            Verdict::BadValue
+            DoorbellVerdict::NotRunning,
+            DoorbellVerdict::NoQueue,
+            DoorbellVerdict::BadValue,
+            DoorbellVerdict::BadValue
         ]
     );
     assert!(since(&rig, before).contains(&"disabled: a controller reset".to_owned()));

@@ -9,6 +9,7 @@ pub mod identify;
 pub mod log;
 pub mod opcode;
 pub mod prp;
+pub mod record;
 pub mod regs;
 pub mod status;
 

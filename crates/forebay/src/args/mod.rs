@@ -44,7 +44,7 @@ pub use store::{
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;
 use values::{FaultSpec, StallSpec};
-pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
+pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
@@ -176,9 +176,6 @@ impl Command {
                 ssd: SsdCommand::Qualify(args),
             } => &args.report,
             Self::Store { store } => return store.json(),
-            Self::Vm {
-                vm: VmCommand::Test(args),
-            } => &args.report,
             Self::Pipeline {
                 pipeline: PipelineCommand::Check(args),
             } => return args.output.json(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use forebay_vm::guest::{Access, Inject, Iommu, Namespace, Ssd};
 
-use super::{ReportArgs, ServeCommand, values};
+use super::{ServeCommand, values};
 
 /// What to do with a guest.
 #[derive(Debug, Subcommand)]
@@ -16,8 +16,6 @@ pub enum VmCommand {
     Run(VmRunArgs),
     /// Boot and give the terminal to a shell; `exit` powers off
     Shell(VmArgs),
-    /// Show in one guest that drivers, RTL and models work beside Linux's and QEMU's own
-    Test(VmTestArgs),
     /// Serve a model as a PCIe device: start this first, then `vm run --device SOCKET`
     Serve {
         /// Which device.
@@ -40,26 +38,6 @@ pub struct VmRunArgs {
     /// The command, run in /share of the guest
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-}
-
-/// Options of `forebay vm test`.
-#[derive(Args, Debug)]
-pub struct VmTestArgs {
-    /// Move 64 MiB, not 4, and let each queue go round 1,000 times, not 20
-    #[arg(long)]
-    pub full: bool,
-    /// Only this step; repeatable
-    #[arg(long = "step", value_name = "NAME")]
-    pub steps: Vec<String>,
-    /// Copy images, scripts and logs into this folder
-    #[arg(long, value_name = "DIR")]
-    pub keep: Option<PathBuf>,
-    /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
-    pub timeout: Duration,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// The guest and its machine.

@@ -16,7 +16,6 @@ use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, r
 
 use crate::failure::{Exit, Failure, Result};
 use crate::session::Session;
-use crate::store::CAPTURE;
 
 /// The drives of a system, in the order of their addresses.
 pub struct Drives<'s> {
@@ -191,7 +190,7 @@ pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
 pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
     let drives = Drives::of(session)?;
     let recording = forebay_store::Recording::open(&drives)?;
-    let path = folder.join(CAPTURE);
+    let path = folder.join(forebay_store::CAPTURE_NAME);
     let mut file = File::create(&path).map_err(|error| Failure::file("writing", &path, error))?;
     recording.write_capture(&mut file)?;
     Ok(1)

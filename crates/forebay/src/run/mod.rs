@@ -65,9 +65,6 @@ struct Moved {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file, the RTL, a device or the bring-up fails.
 pub fn run(args: &RunArgs) -> Result<Exit> {
     if args.record.is_wanted() {
         return record::run(args);

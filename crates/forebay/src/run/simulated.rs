@@ -17,9 +17,6 @@ use crate::session::{Ended, Session};
 use forebay_app::inject;
 
 /// Builds the machine and brings it up.
-///
-/// # Errors
-/// Where the RTL, the profile or the bring-up fails.
 pub(super) fn start(args: &RunArgs) -> Result<Session> {
     let mut session = Session::start(&args.machine, "forebay.run/1", |config| {
         adjust(args, config)

@@ -2,23 +2,14 @@
 //! `forebay store format`: an empty recording.
 
 use forebay_spec::store::superblock::{Drive, Mode};
-use forebay_store::{Disk, Format, IndexSize};
-use serde::Serialize;
+use forebay_store::{Disk, Facts, FileDisk, Format, IndexSize};
 
-use super::info::{Facts, show_geometry};
-use super::open;
+use super::Report;
+use super::info::show_geometry;
 use crate::args::{StoreFormatArgs, StoreMode};
 use crate::failure::{Exit, Failure, Result};
 use crate::render::{self, Page};
 use crate::report;
-
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
-    #[serde(flatten)]
-    facts: Facts,
-}
 
 fn settings(args: &StoreFormatArgs) -> Format {
     let block = args.block.as_ref().and_then(|block| block.parse().ok());
@@ -52,7 +43,7 @@ fn settings(args: &StoreFormatArgs) -> Format {
             StoreMode::Samples => args.stride.unwrap_or(0),
         },
         extension: args.extension.clone(),
-        block_bytes: block.unwrap_or_else(|| open::block_bytes(&args.disk)),
+        block_bytes: block.unwrap_or_else(|| forebay_store::block_bytes(&args.disk)),
         ring: args.ring,
         small: args.mode == StoreMode::Small,
         index: match args.index {
@@ -68,7 +59,7 @@ fn attributes(args: &StoreFormatArgs) -> [String; 3] {
     let name = args.disk.file_name().unwrap_or_default();
     let folder = std::path::Path::new("/sys/block").join(name).join("device");
     ["model", "serial", "firmware_rev"].map(|attribute| {
-        let known = open::is_block_device(&args.disk);
+        let known = forebay_store::is_block_device(&args.disk);
         let text = std::fs::read_to_string(folder.join(attribute)).ok();
         text.filter(|_| known)
             .map_or(String::new(), |text| text.trim().into())
@@ -76,9 +67,6 @@ fn attributes(args: &StoreFormatArgs) -> [String; 3] {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where something is there, the disk is too small, or it does not take bytes.
 pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
     let settings = settings(args);
     let fresh = args.size.filter(|_| !args.disk.exists());
@@ -91,8 +79,8 @@ pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
         ));
     }
     let disk = match fresh {
-        Some(size) => open::create(&args.disk, size)?,
-        None => open::write(&args.disk)?,
+        Some(size) => FileDisk::create(&args.disk, size)?,
+        None => FileDisk::open_to_write(&args.disk)?,
     };
     let made = make(args, &settings, &disk);
     if made.is_err() && fresh.is_some() {
@@ -112,16 +100,12 @@ fn make(args: &StoreFormatArgs, settings: &Format, disk: &impl Disk) -> Result<E
         ));
     }
     let superblock = forebay_store::format(disk, settings)?;
-    let report = Report {
-        schema: "forebay.store-format/1",
-        version: env!("CARGO_PKG_VERSION"),
-        facts: Facts::of(&superblock),
-    };
+    let report = Report::new("forebay.store-format/1", Facts::of(&superblock));
     if report::emit(&report, args.output.json())? {
         return Ok(Exit::Good);
     }
     let mut page = Page::of_hardware("Forebay store: a new recording");
-    show_geometry(&mut page, &report.facts);
+    show_geometry(&mut page, &report.found);
     let rows = superblock.index_slots() * forebay_spec::store::index::ROWS as u64;
     let sentence = format!("there is room for up to {} extents", render::count(rows));
     page.verdict(true, sentence);

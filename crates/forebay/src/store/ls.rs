@@ -4,24 +4,20 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use forebay_store::{Entry, FileDisk, Recording};
+use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording};
 use serde::Serialize;
 use serde_json::json;
 
-use super::objects::{Extent, Gather, Object};
-use super::open;
+use super::warn;
 use crate::args::StoreLsArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording, or the list cannot be written.
 pub fn run(args: &StoreLsArgs) -> Result<Exit> {
-    let disk = open::read(&args.disk)?;
+    let disk = FileDisk::open(&args.disk)?;
     let recording = Recording::open(&disk)?;
-    open::warn(&recording);
+    warn(&recording);
     let listed = match args.output.json() {
         None => List::text(io::stdout().lock(), args.rows).fill(&recording, args),
         Some(path) if path.as_os_str() == "-" => {
@@ -98,7 +94,7 @@ impl<W: Write> List<W> {
     fn fill(mut self, recording: &Recording<'_, FileDisk>, args: &StoreLsArgs) -> io::Result<u64> {
         let head = self.head.take().unwrap_or_default();
         self.to.write_all(head.as_bytes())?;
-        let (mut gather, mut damaged) = (Gather::default(), Vec::new());
+        let (mut objects, mut damaged) = (Objects::default(), Vec::new());
         let mut wrong_rows = 0u64;
         for entry in recording.rows() {
             if interrupt::wanted() {
@@ -119,14 +115,14 @@ impl<W: Write> List<W> {
                 eprintln!("warning: {why}");
             }
             if args.rows {
-                self.extent(&Extent::of(&row, wrong))?;
+                self.extent(&Record::of(&row, wrong))?;
             } else if wrong.is_none()
-                && let Some(object) = gather.push(&row)
+                && let Some(object) = objects.push(&row)
             {
                 self.object(&object)?;
             }
         }
-        for object in gather.rest() {
+        for object in objects.rest() {
             self.object(&object)?;
         }
         self.end(&damaged)?;
@@ -159,11 +155,32 @@ impl<W: Write> List<W> {
         )
     }
 
-    fn extent(&mut self, extent: &Extent) -> io::Result<()> {
+    fn extent(&mut self, record: &Record) -> io::Result<()> {
         if self.json {
-            return self.item(extent);
+            return self.item(record);
         }
-        writeln!(self.to, "{extent}")
+        let states = [
+            (record.wrong.is_some(), "wrong"),
+            (record.failed, "failed"),
+            (record.skipped, "skipped"),
+            (record.whole, "whole"),
+            (record.cut, "goes on"),
+        ];
+        let state = states.into_iter().find(|(is, _)| *is);
+        writeln!(
+            self.to,
+            "{:>6} {:>20} {:>12} {:>14} {:>11} {:>19}  {} {:>5} {:>9}  {}",
+            record.stream,
+            record.object,
+            record.offset,
+            record.address,
+            record.length,
+            record.time_ns,
+            record.crc32c,
+            word(record.class),
+            score(record.score),
+            state.map_or("part", |(_, word)| word)
+        )
     }
 
     fn end(&mut self, damaged: &[(u64, String)]) -> io::Result<()> {
@@ -182,11 +199,11 @@ impl<W: Write> List<W> {
 }
 
 /// A value or a dash.
-pub fn word(value: Option<impl ToString>) -> String {
+fn word(value: Option<impl ToString>) -> String {
     value.map_or("–".into(), |value| value.to_string())
 }
 
 /// A score or a dash.
-pub fn score(score: Option<f32>) -> String {
+fn score(score: Option<f32>) -> String {
     score.map_or("–".into(), |score| format!("{score:.4}"))
 }

@@ -6,29 +6,48 @@ mod format;
 mod info;
 mod ls;
 mod mount;
-mod objects;
-mod open;
 mod pack;
 mod python;
 mod repair;
 mod report;
 mod report_chart;
 mod report_html;
-mod statistics;
-mod timeline;
-mod tree;
 mod undo;
 mod verify;
 
-pub use extract::CAPTURE;
+use forebay_store::{Disk, Recording};
+use serde::Serialize;
 
 use crate::args::StoreCommand;
 use crate::failure::{Exit, Result};
 
+/// A report on a recording: kind and version, and what was found.
+#[derive(Serialize)]
+struct Report<T> {
+    schema: &'static str,
+    version: &'static str,
+    #[serde(flatten)]
+    found: T,
+}
+
+impl<T> Report<T> {
+    const fn new(schema: &'static str, found: T) -> Self {
+        Self {
+            schema,
+            version: env!("CARGO_PKG_VERSION"),
+            found,
+        }
+    }
+}
+
+/// Tells on standard error what is not as it should be.
+fn warn<D: Disk + ?Sized>(recording: &Recording<'_, D>) {
+    for complaint in recording.complaints() {
+        eprintln!("warning: {complaint}");
+    }
+}
+
 /// Runs it.
-///
-/// # Errors
-/// Where the recording cannot be opened, or nothing can be written.
 pub fn run(store: &StoreCommand) -> Result<Exit> {
     match store {
         StoreCommand::Format(args) => format::run(args),

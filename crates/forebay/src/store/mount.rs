@@ -2,17 +2,17 @@
 //! `forebay store mount`: objects as files, through FUSE, read-only.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use forebay_store::{FileDisk, Recording};
+use forebay_store::{FileDisk, Node, Recording, Tree};
 use fuser::{
-    Config, Errno, FileHandle, Filesystem, Generation, INodeNo, LockOwner, MountOption, OpenFlags,
-    ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, Request,
+    Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, LockOwner,
+    MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, Request,
 };
 
-use super::open;
-use super::tree::{Node, Tree};
+use super::warn;
 use crate::args::StoreMountArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
@@ -23,14 +23,51 @@ const REMEMBER: Duration = Duration::from_secs(3600);
 /// Between two looks whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-struct Files(Tree<'static>);
+struct Files {
+    tree: Tree<'static, FileDisk>,
+    /// User and group of the image.
+    owner: (u32, u32),
+}
+
+impl Files {
+    fn attributes(&self, node: Node) -> Option<FileAttr> {
+        let (size, time_ns) = self.tree.attributes(node)?;
+        let time = UNIX_EPOCH.checked_add(Duration::from_nanos(time_ns));
+        let time = time.unwrap_or(UNIX_EPOCH);
+        let folder = node.is_folder();
+        Some(FileAttr {
+            ino: INodeNo(node.inode()),
+            size,
+            blocks: size.div_ceil(512),
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind: kind(node),
+            perm: if folder { 0o555 } else { 0o444 },
+            nlink: if folder { 2 } else { 1 },
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+}
+
+const fn kind(node: Node) -> FileType {
+    match node.is_folder() {
+        true => FileType::Directory,
+        false => FileType::RegularFile,
+    }
+}
 
 impl Filesystem for Files {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = Node::of(parent.into())
             .zip(name.to_str())
-            .and_then(|(parent, name)| self.0.find(parent, name))
-            .and_then(|node| self.0.attributes(node));
+            .and_then(|(parent, name)| self.tree.find(parent, name))
+            .and_then(|node| self.attributes(node));
         match found {
             Some(attributes) => reply.entry(&REMEMBER, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
@@ -39,7 +76,7 @@ impl Filesystem for Files {
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let node = Node::of(inode.into());
-        match node.and_then(|node| self.0.attributes(node)) {
+        match node.and_then(|node| self.attributes(node)) {
             Some(attributes) => reply.attr(&REMEMBER, &attributes),
             None => reply.error(Errno::ENOENT),
         }
@@ -57,7 +94,7 @@ impl Filesystem for Files {
         reply: ReplyData,
     ) {
         let node = Node::of(inode.into());
-        match node.map(|node| self.0.read(node, offset, size as usize)) {
+        match node.map(|node| self.tree.read(node, offset, size as usize)) {
             Some(Ok(bytes)) => reply.data(&bytes),
             Some(Err(_)) => reply.error(Errno::EIO),
             None => reply.error(Errno::ENOENT),
@@ -76,9 +113,9 @@ impl Filesystem for Files {
             return reply.error(Errno::ENOENT);
         };
         let mut at = offset;
-        while let Some((child, name)) = self.0.child(node, at) {
+        while let Some((child, name)) = self.tree.child(node, at) {
             at += 1;
-            if reply.add(INodeNo(child.inode()), at, child.kind(), name) {
+            if reply.add(INodeNo(child.inode()), at, kind(child), name) {
                 break;
             }
         }
@@ -97,26 +134,24 @@ fn failed(folder: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording, or nothing can be mounted.
 pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     // Threads of the mount use both until the program ends.
-    let disk: &'static FileDisk = Box::leak(Box::new(open::read(&args.disk)?));
+    let disk: &'static FileDisk = Box::leak(Box::new(FileDisk::open(&args.disk)?));
     let recording: &'static Recording<'static, FileDisk> =
         Box::leak(Box::new(Recording::open(disk)?));
-    open::warn(recording);
+    warn(recording);
     let owner = std::fs::metadata(&args.disk)
         .map_err(|error| Failure::file("reading", &args.disk, error))?;
-    let tree = Tree::new(recording, &owner, !args.unchecked);
+    let tree = Tree::new(recording, !args.unchecked);
     let files = tree.len();
+    let owner = (owner.uid(), owner.gid());
     let mut options = Config::default();
     options.mount_options = vec![
         MountOption::RO,
         MountOption::FSName("forebay".into()),
         MountOption::DefaultPermissions,
     ];
-    let mount = fuser::spawn_mount(Files(tree), &args.folder, &options)
+    let mount = fuser::spawn_mount(Files { tree, owner }, &args.folder, &options)
         .map_err(|error| failed(&args.folder, &error))?;
     report::say(&format!(
         "{files} payloads at {}: Ctrl-C or `umount` ends it\n",

@@ -1,174 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store pack`: files of a folder as objects, written by software.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use forebay_store::{FileDisk, Files, Packed, Packing};
 
-use forebay_spec::store::superblock::Mode;
-use forebay_store::{Disk, Extent, Format, IndexSize, PAGE, Summary, Writer, pages};
-use serde::Serialize;
-
-use super::open;
+use super::Report;
 use crate::args::StorePackArgs;
-use crate::failure::{Exit, Failure, Result};
+use crate::failure::{Exit, Result};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::render::{self, Page};
 use crate::report;
 
-/// Bytes of tables and superblocks, and some for bounds.
-const FRAME: u64 = 4 << 20;
-
-struct Source {
-    path: PathBuf,
-    bytes: u64,
-    time: u64,
-}
-
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
-    session: String,
-    objects: u64,
-    rows: u64,
-    bytes: u64,
-    skipped_bytes: u64,
-    closed: bool,
-}
-
-fn sources(folder: &Path) -> Result<Vec<Source>> {
-    let failed = |error| Failure::file("reading the folder", folder, error);
-    let mut all = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let found = fs::metadata(&path).map_err(|error| Failure::file("reading", &path, error))?;
-        if !found.is_file() {
-            continue;
-        }
-        let changed = found.modified().ok();
-        let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        all.push(Source {
-            path,
-            bytes: found.len(),
-            time: changed.map_or(0, |since| since.as_nanos() as u64),
-        });
-    }
-    all.sort_by(|a, b| a.path.cmp(&b.path));
-    if all.is_empty() {
-        return Err(Failure::input(
-            "the folder",
-            folder.display(),
-            "no files are in it",
-            "name a folder with files; folders within it are left out",
-        ));
-    }
-    Ok(all)
-}
-
-/// A new image that these files fit in.
-fn image(args: &StorePackArgs, files: &[Source]) -> Result<impl Disk + use<>> {
-    let each = |file: &Source| {
-        let extents = file.bytes.div_ceil(args.extent.max(1)).max(1);
-        (extents, pages(file.bytes) + extents * 2 * PAGE)
-    };
-    let all = files.iter().map(each);
-    let (rows, data) = all.fold((0, 0u64), |all, next| {
-        (all.0 + next.0, all.1.saturating_add(next.1))
-    });
-    let settings = Format {
-        small: args.small,
-        index: IndexSize::Rows(rows),
-        ..Format::default()
-    };
-    let index = (rows / 64 + 3) * PAGE;
-    let size = FRAME + data + index.next_multiple_of(1 << 20);
-    let disk = open::create(&args.disk, pages(size))?;
-    forebay_store::format(&disk, &settings)?;
-    Ok(disk)
-}
-
 /// Runs it.
-///
-/// # Errors
-/// Where a file cannot be read, or the recording takes no more.
 pub fn run(args: &StorePackArgs) -> Result<Exit> {
-    let files = sources(&args.folder)?;
-    if args.disk.exists() {
-        return fill(args, &files, &open::write(&args.disk)?);
-    }
-    fill(args, &files, &image(args, &files)?)
-}
-
-fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit> {
-    let mut writer = Writer::new(disk)?.with_extents_of(args.extent);
-    if writer.superblock().mode == Mode::Packets {
-        return Err(Failure::input(
-            "the recording's mode",
-            Mode::Packets.name(),
-            "files of a folder are objects, or samples",
-            "name another recording; `forebay run` writes packets",
-        ));
-    }
-    let session = writer.superblock().session.to_string();
-    let progress = Progress::bytes("packing", files.iter().map(|file| file.bytes).sum());
-    let mut objects = 0;
-    for file in files {
-        if interrupt::wanted() {
-            break;
-        }
-        let failed = |error| Failure::file("reading", &file.path, error);
-        let mut payload = File::open(&file.path).map_err(failed)?;
-        let about = Extent {
-            stream: args.stream,
-            object: objects,
-            time: file.time,
-            ..Extent::default()
-        };
-        writer.put(&about, &mut payload, file.bytes)?;
-        objects += 1;
-        progress.at(writer.summary().bytes);
-    }
-    let summary: Summary = if args.leave_open {
-        writer.sync()?;
-        writer.summary()
-    } else {
-        writer.close()?
+    let packing = Packing {
+        stream: args.stream,
+        extent_bytes: args.extent,
+        small: args.small,
+        leave_open: args.leave_open,
     };
+    let files = Files::of(&args.folder)?;
+    let disk = match args.disk.exists() {
+        true => FileDisk::open_to_write(&args.disk)?,
+        false => files.image(&args.disk, &packing)?,
+    };
+    let progress = Progress::bytes("packing", files.bytes());
+    let packed = files.pack(&disk, &packing, &mut |bytes| {
+        progress.at(bytes);
+        !interrupt::wanted()
+    })?;
     drop(progress);
-    let report = Report {
-        schema: "forebay.store-pack/1",
-        version: env!("CARGO_PKG_VERSION"),
-        session,
-        objects,
-        rows: summary.rows,
-        bytes: summary.bytes,
-        skipped_bytes: summary.skipped,
-        closed: !args.leave_open,
-    };
-    let good = summary.skipped == 0;
+    let report = Report::new("forebay.store-pack/1", packed);
     if !report::emit(&report, args.output.json())? {
-        show(&report);
+        show(&report.found);
     }
-    Ok(match (interrupt::wanted(), good) {
+    Ok(match (interrupt::wanted(), report.found.skipped_bytes) {
         (true, _) => Exit::Interrupted,
-        (false, true) => Exit::Good,
-        (false, false) => Exit::BadResult,
+        (false, 0) => Exit::Good,
+        (false, _) => Exit::BadResult,
     })
 }
 
-fn show(report: &Report) {
+fn show(packed: &Packed) {
     let mut page = Page::of_hardware("Forebay store: packed");
-    page.field("session", &report.session);
+    page.field("session", &packed.session);
     let text = format!(
         "{} objects in {} extents, {}",
-        render::count(report.objects),
-        render::count(report.rows),
-        render::bytes(report.bytes)
+        render::count(packed.objects),
+        render::count(packed.rows),
+        render::bytes(packed.bytes)
     );
     page.field("stored", text);
-    match report.skipped_bytes {
+    match packed.skipped_bytes {
         0 => page.verdict(true, "all of them are there"),
         bytes => page.verdict(
             false,

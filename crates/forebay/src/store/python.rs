@@ -31,9 +31,6 @@ fn plain(path: &Path) -> OsString {
 }
 
 /// Answers in SQL.
-///
-/// # Errors
-/// Where no checkout or no Python is found.
 pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
     let mut words = vec!["--output".into(), named(&args.output)];
     words.extend(["--".into(), plain(&args.disk), args.query.clone().into()]);
@@ -41,9 +38,6 @@ pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
 }
 
 /// Writes a recording as other files.
-///
-/// # Errors
-/// Where no checkout or no Python is found.
 pub fn export(args: &StoreExportArgs) -> Result<Exit> {
     let parquet = args.to == StoreExport::Parquet;
     if args.payload && !parquet {

@@ -8,7 +8,7 @@ use std::path::Path;
 use forebay_store::{Disk, FileDisk, Keep, Options, Recording, Repair};
 use serde::Serialize;
 
-use super::open;
+use super::Report;
 use crate::args::StoreRepairArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
@@ -17,40 +17,19 @@ use crate::render::{self, Page};
 use crate::report;
 
 #[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
+struct Found {
     session: String,
     dry_run: bool,
-    changed: bool,
-    rows: u64,
-    recovered: u64,
-    recovered_bytes: u64,
-    blocks_mended: u64,
-    rows_mended: u64,
-    blocks_left: u64,
-    headers_mended: u64,
-    partial: u64,
-    unreadable: u64,
-    open: bool,
-    rows_voided: u64,
-    rows_wrong: u64,
-    without_room_in_index: u64,
-    lost: u64,
-    lost_bytes: u64,
-    index_blocks: u64,
-    data_end: u64,
+    #[serde(flatten)]
+    repair: Repair,
     complaints: Vec<String>,
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is too little left of a recording, or it takes no bytes.
 pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     let disk = match args.dry_run {
-        true => open::read(&args.disk)?,
-        false => open::write(&args.disk)?,
+        true => FileDisk::open(&args.disk)?,
+        false => FileDisk::open_to_write(&args.disk)?,
     };
     let recording = Recording::open(&disk)?;
     let (session, complaints) = (
@@ -58,46 +37,20 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
         recording.complaints().to_vec(),
     );
     drop(recording);
-    let found = mend(args, &disk)?;
-    let report = Report {
-        schema: "forebay.store-repair/1",
-        version: env!("CARGO_PKG_VERSION"),
+    let found = Found {
         session,
         dry_run: args.dry_run,
-        changed: found.changed,
-        rows: found.rows,
-        recovered: found.recovered,
-        recovered_bytes: found.recovered_bytes,
-        blocks_mended: found.blocks_mended,
-        rows_mended: found.rows_mended,
-        blocks_left: found.blocks_left,
-        headers_mended: found.headers_mended,
-        partial: found.partial,
-        unreadable: found.unreadable,
-        open: found.open,
-        rows_voided: found.rows_voided,
-        rows_wrong: found.wrong_rows,
-        without_room_in_index: found.no_room,
-        lost: found.lost,
-        lost_bytes: found.lost_bytes,
-        index_blocks: found.blocks,
-        data_end: found.end,
+        repair: mend(args, &disk)?,
         complaints,
     };
+    let report = Report::new("forebay.store-repair/1", found);
     if !report::emit(&report, args.output.json())? {
-        show(&report);
+        show(&report.found);
     }
-    Ok(match report.is_done() {
+    Ok(match report.found.repair.is_done() {
         true => Exit::Good,
         false => Exit::BadResult,
     })
-}
-
-impl Report {
-    /// Nothing had to be left as it is.
-    const fn is_done(&self) -> bool {
-        !self.open && self.unreadable + self.blocks_left + self.partial == 0
-    }
 }
 
 fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
@@ -130,84 +83,85 @@ fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
     Ok(forebay_store::repair(disk, options, &mut see)?)
 }
 
-fn show(report: &Report) {
-    let title = match report.dry_run {
+fn show(found: &Found) {
+    let repair = &found.repair;
+    let title = match found.dry_run {
         true => "Forebay store: what a repair would do",
         false => "Forebay store: repaired",
     };
     let mut page = Page::of_hardware(title);
-    page.field("session", &report.session);
-    for complaint in &report.complaints {
+    page.field("session", &found.session);
+    for complaint in &found.complaints {
         page.field("before", complaint);
     }
-    let there = format!("{} index records", render::count(report.rows));
+    let there = format!("{} index records", render::count(repair.rows));
     page.field("there", there);
     let lines = [
         (
-            report.recovered,
+            repair.recovered,
             format!(
                 "extents recovered, {}",
-                render::bytes(report.recovered_bytes)
+                render::bytes(repair.recovered_bytes)
             ),
         ),
         (
-            report.blocks_mended,
+            repair.blocks_mended,
             format!(
                 "damaged blocks of the index written anew, with {} records",
-                report.rows_mended
+                repair.rows_mended
             ),
         ),
         (
-            report.headers_mended,
+            repair.headers_mended,
             "damaged object header blocks written anew from their index records".into(),
         ),
         (
-            report.rows_voided,
+            repair.rows_voided,
             "index records dropped: newer objects lie on theirs".into(),
         ),
         (
-            report.rows_wrong,
+            repair.wrong_rows,
             "index records that cannot be, left as they are: `forebay store ls --rows` names them"
                 .into(),
         ),
         (
-            report.blocks_left,
+            repair.blocks_left,
             "damaged blocks of the index left as they are: their records stand nowhere else; \
              --force gives them up"
                 .into(),
         ),
         (
-            report.unreadable,
+            repair.unreadable,
             "places that cannot be read left as they are: try again later, or --force".into(),
         ),
         (
-            report.partial,
+            repair.partial,
             "extents without an index record whose payload cannot be read now, left as they are"
                 .into(),
         ),
         (
-            report.without_room_in_index,
+            repair.no_room,
             "extents in the tar file only: the index is full".into(),
         ),
         (
-            report.lost,
+            repair.lost,
             format!(
                 "places without an extent, {}: files lost/*.bin of the tar file",
-                render::bytes(report.lost_bytes)
+                render::bytes(repair.lost_bytes)
             ),
         ),
     ];
     for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
         page.field("", format!("{} {what}", render::count(*count)));
     }
-    let sentence = match (report.changed, report.dry_run) {
-        _ if report.open => "the recording stays open: where it ends is not known",
-        (false, _) if !report.is_done() => "nothing else is to be done: it is closed",
+    let sentence = match (repair.changed, found.dry_run) {
+        _ if repair.open => "the recording stays open: where it ends is not known",
+        (false, _) if !repair.is_done() => "nothing else is to be done: it is closed",
         (false, _) => "nothing is to be done: it is closed and whole",
         (true, true) => "without --dry-run this is written, and the recording closed",
         (true, false) => "the recording is closed, and opens with all tools",
     };
-    let good = report.is_done() && (!report.dry_run || !report.changed);
+    let good = repair.is_done() && (!found.dry_run || !repair.changed);
     page.verdict(good, sentence);
     page.print();
 }

@@ -3,12 +3,10 @@
 
 use std::fs;
 
-use forebay_store::Recording;
+use forebay_store::{FileDisk, Recording, Statistics, Totals};
 use serde::Serialize;
 
-use super::info::Totals;
-use super::statistics::Statistics;
-use super::{open, report_html};
+use super::report_html;
 use crate::args::StoreReportArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::render::{self, Page};
@@ -33,11 +31,8 @@ pub struct Report<'r> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording, or the page cannot be written.
 pub fn run(args: &StoreReportArgs) -> Result<Exit> {
-    let disk = open::read(&args.disk)?;
+    let disk = FileDisk::open(&args.disk)?;
     let recording = Recording::open(&disk)?;
     let superblock = recording.superblock();
     let drive = String::from_utf8_lossy(&superblock.drive.model);

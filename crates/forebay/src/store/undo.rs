@@ -3,47 +3,27 @@
 
 use std::fs;
 
-use serde::Serialize;
+use forebay_store::FileDisk;
 
-use super::open;
+use super::Report;
 use crate::args::StoreUndoArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::render::{self, Page};
 use crate::report;
 
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
-    places: u64,
-    bytes: u64,
-    same: u64,
-    unknown: u64,
-}
-
 /// Runs it.
-///
-/// # Errors
-/// Where the file is damaged or another image's, or the image was written to since the repair.
 pub fn run(args: &StoreUndoArgs) -> Result<Exit> {
     let file = fs::read(&args.file).map_err(|error| Failure::file("reading", &args.file, error))?;
-    let disk = open::write(&args.disk)?;
+    let disk = FileDisk::open_to_write(&args.disk)?;
     let undone = forebay_store::undo(&disk, &file)?;
-    let report = Report {
-        schema: "forebay.store-undo/1",
-        version: env!("CARGO_PKG_VERSION"),
-        places: undone.places,
-        bytes: undone.bytes,
-        same: undone.same,
-        unknown: undone.unknown,
-    };
+    let report = Report::new("forebay.store-undo/1", undone);
     if !report::emit(&report, args.output.json())? {
         let mut page = Page::of_hardware("Forebay store: undone");
-        page.field("put back", render::bytes(report.bytes));
-        if report.unknown > 0 {
+        page.field("put back", render::bytes(report.found.bytes));
+        if report.found.unknown > 0 {
             let text = format!(
                 "{} sectors: they could not be read before they were written",
-                render::count(report.unknown)
+                render::count(report.found.unknown)
             );
             page.field("left", text);
         }

@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use forebay_store::{Problem, Recording, Verify, read_only};
+use forebay_store::{FileDisk, Problem, Recording, Totals, Verify, read_only};
 use serde::Serialize;
 
-use super::open;
+use super::Report;
 use crate::args::StoreVerifyArgs;
 use crate::failure::{Exit, Result};
 use crate::interrupt;
@@ -31,35 +31,25 @@ struct Compare {
 }
 
 #[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
+struct Found {
     session: String,
     threads: usize,
-    extents: u64,
-    bytes: u64,
     seconds: f64,
     bytes_per_second: f64,
-    not_stored: u64,
-    damaged: u64,
-    damaged_blocks: u64,
-    times_backwards: u64,
-    interrupted: bool,
     compare: Option<Compare>,
+    #[serde(flatten)]
+    verify: Verify,
     problems: Vec<String>,
     complaints: Vec<String>,
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording.
 pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
-    let disk = open::read(&args.disk)?;
+    let disk = FileDisk::open(&args.disk)?;
     let recording = Recording::open(&disk)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);
-    let total = super::info::Totals::of(&recording).bytes;
+    let total = Totals::of(&recording).bytes;
     let progress = Progress::bytes("verifying", total);
     let see = |bytes: u64| {
         progress.at(bytes.min(total));
@@ -93,26 +83,19 @@ pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
     }
     drop(progress);
     let exit = exit(&found, recording.complaints());
-    let report = Report {
-        schema: "forebay.store-verify/1",
-        version: env!("CARGO_PKG_VERSION"),
+    let found = Found {
         session: recording.superblock().session.to_string(),
         threads,
-        extents: found.extents,
-        bytes: found.bytes,
         seconds,
         bytes_per_second: found.bytes as f64 / seconds.max(1e-9),
-        not_stored: found.not_stored,
-        damaged: found.damaged,
-        damaged_blocks: found.damaged_blocks,
-        times_backwards: found.backwards,
-        interrupted: found.interrupted,
         compare,
         problems: found.problems.iter().map(words).collect(),
+        verify: found,
         complaints: recording.complaints().to_vec(),
     };
+    let report = Report::new("forebay.store-verify/1", found);
     if !report::emit(&report, args.output.json())? {
-        show(&report, exit == Exit::Good);
+        show(&report.found, exit == Exit::Good);
     }
     Ok(exit)
 }
@@ -148,19 +131,20 @@ fn words(problem: &Problem) -> String {
     }
 }
 
-fn show(report: &Report, good: bool) {
+fn show(found: &Found, good: bool) {
+    let verify = &found.verify;
     let mut page = Page::of_hardware("Forebay store: verified");
-    page.field("session", &report.session);
+    page.field("session", &found.session);
     let text = format!(
         "{} extents, {}, in {} on {} threads: {:.2} GB/s",
-        render::count(report.extents),
-        render::bytes(report.bytes),
-        render::seconds(report.seconds),
-        report.threads,
-        report.bytes_per_second * 1e-9
+        render::count(verify.extents),
+        render::bytes(verify.bytes),
+        render::seconds(found.seconds),
+        found.threads,
+        found.bytes_per_second * 1e-9
     );
     page.field("read", text);
-    if let Some(compare) = &report.compare {
+    if let Some(compare) = &found.compare {
         let text = format!(
             "{:.2} GB/s only to read and to compute CRC32C; verifying has {:.3} of it",
             compare.bytes_per_second * 1e-9,
@@ -168,30 +152,27 @@ fn show(report: &Report, good: bool) {
         );
         page.field("at best", text);
     }
-    for complaint in &report.complaints {
+    for complaint in &found.complaints {
         page.field("note", complaint);
     }
-    if report.times_backwards > 0 {
-        let text = format!(
-            "{} times run backwards",
-            render::count(report.times_backwards)
-        );
+    if verify.backwards > 0 {
+        let text = format!("{} times run backwards", render::count(verify.backwards));
         page.field("note", text);
     }
-    let bad = report.damaged + report.damaged_blocks;
-    match (good, report.interrupted) {
+    let bad = verify.damaged + verify.damaged_blocks;
+    match (good, verify.interrupted) {
         (_, true) => page.verdict(false, "interrupted"),
         (true, _) => page.verdict(true, "each check sum is right"),
         (false, _) if bad > 0 => page.verdict(
             false,
             format!(
                 "{} extents and {} blocks of the index are damaged",
-                report.damaged, report.damaged_blocks
+                verify.damaged, verify.damaged_blocks
             ),
         ),
         (false, _) => page.verdict(false, "each check sum is right, but see the notes"),
     };
-    for problem in report.problems.iter().take(SHOWN) {
+    for problem in found.problems.iter().take(SHOWN) {
         page.line(format!("  {problem}"));
     }
     page.print();

@@ -129,7 +129,7 @@ fn a_refused_doorbell() {
     let refused = DriveHappening::SqDoorbell {
         queue: 1,
         value: 12,
-        accepted: false,
+        verdict: DoorbellVerdict::BadValue,
     };
     happens(&mut drive, refused);
     let words = ["doorbell 12 arrived at the drive, which refused it"];
@@ -402,7 +402,7 @@ mod any {
                     _ => DriveHappening::SqDoorbell {
                         queue: 1,
                         value: u32::from(cid),
-                        accepted: cid % 2 == 0,
+                        verdict: (cid % 2 == 0).into(),
                     },
                 });
                 if let Some(event) = side.record.as_mut().and_then(|it| it.events.last_mut()) {

@@ -6,6 +6,7 @@
 mod cases;
 mod faulty;
 mod recording;
+mod unreadable;
 
 use std::collections::BTreeMap;
 

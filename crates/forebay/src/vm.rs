@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay vm`: a Linux guest with devices from sockets and images.
 
-mod findings;
-mod steps;
-mod suite;
-
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,14 +16,10 @@ use crate::render::{Grid, Page};
 use crate::{home, interrupt, serve};
 
 /// Runs it; returns the exit code, which is the guest command's own where one was run.
-///
-/// # Errors
-/// Where the guest cannot be made, started or asked.
 pub fn run(command: &VmCommand) -> Result<u8> {
     match command {
         VmCommand::Run(args) => run_command(args),
         VmCommand::Shell(args) => shell(args),
-        VmCommand::Test(args) => suite::run(args),
         VmCommand::Serve { device } => serve::run(device).map(|exit| exit as u8),
         VmCommand::Image => list(&image()?),
     }
@@ -64,11 +56,6 @@ fn shell(args: &VmArgs) -> Result<u8> {
     let image = image()?;
     guest::shell(&image, &guest.machine, &guest.job(args))?;
     Ok(Exit::Good as u8)
-}
-
-/// This program, as the guest calls it.
-fn own_program() -> Program {
-    Program::this("forebay")
 }
 
 /// The image, made if need be.
@@ -111,7 +98,7 @@ impl Prepared {
             ));
         }
         let further = args.program.iter().map(|path| Program::of_file(path));
-        let programs = [Ok(own_program())].into_iter().chain(further);
+        let programs = [Ok(Program::this("forebay"))].into_iter().chain(further);
         let programs = programs.collect::<guest::Result<_>>()?;
         let stop = Arc::new(AtomicBool::new(false));
         interrupt::also(Arc::clone(&stop));

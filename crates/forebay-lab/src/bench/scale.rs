@@ -2,18 +2,13 @@
 //! What a command costs, from one outstanding to as many as the queues hold, and from one drive to
 //! eight: with drives that never wait, the streamer's own cycles.
 
-use std::fs;
-
-use forebay_cosim::Direction;
+use forebay_app::workload::{ops, scattered};
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
+use forebay_cosim::{Direction, Workload};
+use forebay_draw::{BLUE, GREEN, Line, Lines, ORANGE, PURPLE};
 use serde::Serialize;
 
-use super::{Report, page, scale_chart, verdict};
-use crate::args::ScaleArgs;
-use crate::failure::{Exit, Failure, Result};
-use crate::render::Grid;
-use crate::report;
-use crate::session::{Ended, Session};
-use crate::workload::{ops, scattered};
+use super::{Ran, SCHEMA, small};
 
 /// Entries of the queues of one drive; one less are outstanding.
 const ENTRIES: [u16; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -53,6 +48,7 @@ impl Work {
     }
 
     /// For people.
+    #[must_use]
     pub fn title(&self) -> String {
         self.work
             .replace('_', " ")
@@ -81,10 +77,13 @@ pub enum Over {
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// Name that stays the same over versions.
-    id: String,
+    pub id: String,
+    /// The sweep.
     pub over: Over,
+    /// The commands.
     #[serde(flatten)]
     pub work: Work,
+    /// Number of drives.
     pub drives: u8,
     /// Commands that the queues of all drives hold.
     pub outstanding: u32,
@@ -93,104 +92,99 @@ pub struct Row {
     /// What cannot be less: the beats on the user's stream, or the wait of a command for its end
     /// shared by all that are outstanding.
     pub bound: f64,
-    failed: u64,
-    mismatched: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Transactions whose data differ.
+    pub mismatched: u64,
 }
 
 /// How flat it is where commands enough are outstanding to hide a command's latency.
 #[derive(Debug, Serialize)]
-struct Flat {
-    over: Over,
+pub struct Flat {
+    /// The sweep.
+    pub over: Over,
+    /// The commands.
     #[serde(flatten)]
-    work: Work,
+    pub work: Work,
     /// From so many outstanding, or drives, on.
-    from: u32,
-    least: f64,
-    most: f64,
+    pub from: u32,
+    /// Least cycles of a command.
+    pub least: f64,
+    /// Most cycles of a command.
+    pub most: f64,
     /// The most over the least.
-    ratio: f64,
+    pub ratio: f64,
 }
 
 /// What the bench found.
-#[derive(Default, Serialize)]
-struct Found {
-    rows: Vec<Row>,
-    flat: Vec<Flat>,
+#[derive(Debug, Default, Serialize)]
+pub struct Scale {
+    /// One for each step of either sweep and each kind of commands.
+    pub rows: Vec<Row>,
+    /// Where enough commands are outstanding.
+    pub flat: Vec<Flat>,
 }
 
-pub fn run(args: &ScaleArgs) -> Result<Exit> {
-    report::check(args.svg.as_deref())?;
-    let depth = args.machine.depth();
+/// Cycles of each of so many commands, over the commands outstanding and over the drives.
+///
+/// # Errors
+/// Where the RTL, a profile or the bring-up fails; of an array with parity.
+pub fn scale(machine: &MachineSpec, commands: u64) -> Result<Ran<Scale>> {
+    small(machine)?;
+    let depth = machine.depth();
     let of_queue = ENTRIES.map(|entries| (Over::Outstanding, 1, u32::from(entries)));
     let of_drives = NUMBERS.map(|drives| (Over::Drives, drives, depth));
-    let mut found = Found::default();
+    let mut found = Scale::default();
     let mut ended = Ended::Done;
     let mut last = None;
-    for (over, drives, entries) in of_queue.into_iter().chain(of_drives) {
+    for step in of_queue.into_iter().chain(of_drives) {
         if !ended.is_done() {
             break;
         }
-        let mut session = start(args, over, drives, entries)?;
+        let mut session = start(machine, step)?;
         for work in WORKS {
             if ended.is_done() {
-                ended = found.measure(&mut session, args, (over, drives, entries), work)?;
+                let ops = scattered(
+                    work.direction,
+                    commands * work.bytes,
+                    work.bytes,
+                    SPREAD.max(work.bytes),
+                    machine.seed,
+                );
+                ended = found.measure(&mut session, &ops, step, work)?;
             }
         }
         last = Some(session.header(&ended));
     }
     found.flat = found.flat();
-    let Some(header) = last else {
-        return Ok(Exit::Good);
-    };
-    if let Some(path) = &args.svg {
-        let drawn = scale_chart::svg(&found.rows)?;
-        fs::write(path, drawn).map_err(|error| Failure::file("writing", path, error))?;
-    }
+    let header = last.ok_or_else(Failure::interrupted)?;
     let good = (found.rows.iter()).all(|row| row.failed == 0 && row.mismatched == 0);
-    let bench = "scale";
-    let report = Report {
-        header,
-        bench,
-        found,
-    };
-    if !report::emit(&report, args.report.json.as_deref())? {
-        let mut page = page(bench, &report.header);
-        page.grid(report.found.grid(Over::Outstanding));
-        page.grid(report.found.grid(Over::Drives));
-        page.heading("Where commands enough are outstanding");
-        page.grid(report.found.flatness());
-        verdict(&mut page, &report.header, good);
-        page.print();
-    }
-    Ok(ended.exit(good))
+    Ok(Ran::new("scale", header, found, ended, good))
 }
 
 /// One drive's queues are used as far as is to be measured, of RTL with the longest; several drives
 /// are RTL of their own.
-fn start(args: &ScaleArgs, over: Over, drives: u8, entries: u32) -> Result<Session> {
-    let mut machine = args.machine.clone();
+fn start(machine: &MachineSpec, (over, drives, entries): (Over, u8, u32)) -> Result<Session> {
+    let mut machine = machine.clone();
     machine.array.drives = Some(drives);
     if over == Over::Outstanding {
         machine.queue_depth = Some(ENTRIES[ENTRIES.len() - 1].into());
     }
-    Session::start(&machine, super::SCHEMA, |config| {
+    Session::start(&machine, SCHEMA, |config| {
         config.driver.queue_entries = entries as u16;
         Ok(())
     })
 }
 
-impl Found {
+impl Scale {
     fn measure(
         &mut self,
         session: &mut Session,
-        args: &ScaleArgs,
+        workload: &Workload,
         (over, drives, entries): (Over, u8, u32),
         work: Work,
     ) -> Result<Ended> {
-        let bytes = args.commands * work.bytes;
-        let spread = SPREAD.max(work.bytes);
-        let seed = args.machine.seed;
-        let ops = ops(&scattered(work.direction, bytes, work.bytes, spread, seed));
+        let ops = ops(workload);
         if work.direction == Direction::Read {
             session.prepare(&ops)?;
         }
@@ -219,7 +213,8 @@ impl Found {
         Ok(measured.ended)
     }
 
-    fn of(&self, over: Over, work: Work) -> impl Iterator<Item = &Row> {
+    /// Those of a sweep and a kind of commands, in their order.
+    pub fn of(&self, over: Over, work: Work) -> impl Iterator<Item = &Row> {
         (self.rows.iter()).filter(move |row| row.over == over && row.work == work)
     }
 
@@ -256,48 +251,39 @@ impl Found {
         .collect()
     }
 
-    /// A row for each step, a column for each work; in brackets what cannot be less.
-    fn grid(&self, over: Over) -> Grid {
-        let mut headers = vec![match over {
-            Over::Outstanding => ">outstanding".to_owned(),
-            Over::Drives => ">drives".to_owned(),
-        }];
-        headers.extend(WORKS.map(|work| format!(">{}", work.title())));
-        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let mut grid = Grid::new(&headers);
-        for first in self.of(over, WORKS[0]) {
-            let cells = WORKS.map(|work| {
-                let mut rows = self.of(over, work);
-                let same =
-                    |row: &&Row| (row.drives, row.outstanding) == (first.drives, first.outstanding);
-                rows.find(same).map_or_else(String::new, |row| {
-                    format!("{:.2} ({:.2})", row.cycles_per_command, row.bound)
-                })
+    /// Draws both sweeps as SVG, on one axis of cycles.
+    ///
+    /// # Errors
+    /// Where the drawing fails.
+    pub fn svg(&self) -> Result<String> {
+        let plot = |over, name, place: fn(&Row) -> f64| {
+            let lines = WORKS.into_iter().zip([BLUE, ORANGE, GREEN, PURPLE]);
+            let lines = lines.map(|(work, colour)| {
+                let of = |value: fn(&Row) -> f64| {
+                    let rows = self.of(over, work);
+                    rows.map(|row| (place(row), value(row))).collect()
+                };
+                Line {
+                    name: work.title(),
+                    colour,
+                    points: of(|row| row.cycles_per_command),
+                    bound: of(|row| row.bound),
+                }
             });
-            let step = match over {
-                Over::Outstanding => first.outstanding,
-                Over::Drives => first.drives.into(),
-            };
-            grid.row(std::iter::once(step.to_string()).chain(cells));
-        }
-        grid
-    }
-
-    fn flatness(&self) -> Grid {
-        let mut grid = Grid::new(&["", "from", ">least", ">most", ">ratio"]);
-        for flat in &self.flat {
-            let from = match flat.over {
-                Over::Outstanding => format!("{} outstanding", flat.from),
-                Over::Drives => format!("{} drives", flat.from),
-            };
-            grid.row([
-                flat.work.title(),
-                from,
-                format!("{:.2}", flat.least),
-                format!("{:.2}", flat.most),
-                format!("{:.3}", flat.ratio),
-            ]);
-        }
-        grid
+            (name, lines.collect())
+        };
+        let chart = Lines {
+            size: (960, 420),
+            unit: "cycles per command (simulated)",
+            plots: vec![
+                plot(
+                    Over::Outstanding,
+                    "commands outstanding, one drive",
+                    |row| row.outstanding.into(),
+                ),
+                plot(Over::Drives, "drives", |row| row.drives.into()),
+            ],
+        };
+        Ok(chart.svg()?)
     }
 }

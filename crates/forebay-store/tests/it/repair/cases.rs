@@ -7,9 +7,9 @@ use forebay_store::{
     Disk, Entry, Extent, Format, Memory, Options, Recording, Writer, format, repair, undo,
 };
 
-use crate::faulty::{Faulty, SECTOR};
-use crate::mend;
-use crate::recording::{Layout, readable, rows};
+use super::faulty::{Faulty, SECTOR};
+use super::mend;
+use super::recording::{Layout, readable, rows};
 
 const EVER: u64 = u64::MAX;
 

@@ -4,48 +4,50 @@
 use std::fs;
 use std::time::Instant;
 
+use forebay_app::progress::Progress;
+use forebay_app::workload::{Op, ops, sequential};
+use forebay_app::{Ended, MachineSpec, Result, Session};
 use forebay_cosim::Direction;
 use serde::Serialize;
 
-use super::{Report, SCHEMA, bytes, page, verdict};
-use crate::args::{BenchArgs, DefaultProfile};
-use crate::failure::{Exit, Result};
-use crate::progress::Progress;
-use crate::render::{self, Grid};
-use crate::report;
-use crate::session::{Ended, Session};
-use crate::workload::{Op, ops, sequential};
+use super::{Ran, SCHEMA, bytes};
 
 /// Each is measured so often, in turns; the fastest counts.
 const ROUNDS: u32 = 3;
 
-#[derive(Default, Serialize)]
-struct Speed {
+/// How fast it is.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Speed {
     /// The slower of a sequential write and a sequential read.
-    busy: Rate,
+    pub busy: CyclesPerSecond,
     /// A sequential write, 64 bytes nearly each cycle.
-    write: Rate,
+    pub write: CyclesPerSecond,
     /// A sequential read.
-    read: Rate,
+    pub read: CyclesPerSecond,
     /// Models and streams run, but there is nothing to do.
-    idle: Rate,
+    pub idle: CyclesPerSecond,
     /// The RTL and a clock, no models.
-    clock_only: Rate,
+    pub clock_only: CyclesPerSecond,
     /// Busy over clock only.
-    ratio_busy_to_clock_only: f64,
+    pub ratio_busy_to_clock_only: f64,
 }
 
-#[derive(Clone, Copy, Default, Serialize)]
-struct Rate {
-    cycles: u64,
-    wall_seconds: f64,
-    cpu_seconds: f64,
+/// A speed, and of what.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct CyclesPerSecond {
+    /// Cycles.
+    pub cycles: u64,
+    /// Seconds on the wall.
+    pub wall_seconds: f64,
+    /// Seconds of processor time.
+    pub cpu_seconds: f64,
     /// Cycles per second of processor time: others on the machine do not count.
-    cycles_per_second: f64,
-    bytes: u64,
+    pub cycles_per_second: f64,
+    /// Bytes moved.
+    pub bytes: u64,
 }
 
-impl Rate {
+impl CyclesPerSecond {
     /// Whatever else runs on a machine can only slow a round down.
     fn keep_faster(&mut self, other: Self) {
         if other.cycles_per_second > self.cycles_per_second {
@@ -68,7 +70,7 @@ impl Clock {
         }
     }
 
-    fn rate(&self, cycles: u64, bytes: u64) -> Rate {
+    fn rate(&self, cycles: u64, bytes: u64) -> CyclesPerSecond {
         let wall_seconds = self.wall.elapsed().as_secs_f64();
         let cpu = self
             .cpu
@@ -76,7 +78,7 @@ impl Clock {
             .map(|(before, after)| after - before);
         let cpu_seconds = cpu.unwrap_or(wall_seconds);
         let cycles_per_second = cycles as f64 / cpu_seconds.max(1e-9);
-        Rate {
+        CyclesPerSecond {
             cycles,
             wall_seconds,
             cpu_seconds,
@@ -93,9 +95,13 @@ fn cpu_seconds() -> Option<f64> {
     Some(nanoseconds as f64 * 1e-9)
 }
 
-pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
-    let mut session = Session::start(&args.machine, SCHEMA, |_| Ok(()))?;
-    let bytes = bytes(args, &session)?;
+/// Simulated cycles per second of one core: streamer busy, idle, and nothing but a clock.
+///
+/// # Errors
+/// Where the RTL, a profile or the bring-up fails.
+pub fn speed(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Speed>> {
+    let mut session = Session::start(machine, SCHEMA, |_| Ok(()))?;
+    let bytes = bytes(asked, &session)?;
     let all = ops(&sequential(Direction::Write, bytes, bytes));
     session.prepare(&all)?;
     let mut speed = Speed::default();
@@ -121,7 +127,13 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             quiet(&mut session, &mut speed)?;
         }
     }
-    finish(args, &session, speed, ended, good)
+    Ok(Ran::new(
+        "speed",
+        session.header(&ended),
+        speed,
+        ended,
+        good,
+    ))
 }
 
 /// The same number of cycles with nothing to do, and with nothing there.
@@ -144,52 +156,4 @@ fn quiet(session: &mut Session, speed: &mut Speed) -> Result<()> {
     speed.ratio_busy_to_clock_only =
         speed.busy.cycles_per_second / speed.clock_only.cycles_per_second;
     Ok(())
-}
-
-fn finish<P: DefaultProfile>(
-    args: &BenchArgs<P>,
-    session: &Session,
-    speed: Speed,
-    ended: Ended,
-    good: bool,
-) -> Result<Exit> {
-    let report = Report {
-        header: session.header(&ended),
-        bench: "speed",
-        found: speed,
-    };
-    if !report::emit(&report, args.report.json.as_deref())? {
-        let mut page = page("speed", &report.header);
-        let found = &report.found;
-        let mut grid = Grid::new(&[
-            "",
-            ">cycles",
-            ">wall",
-            ">processor",
-            ">cycles/s",
-            ">of clock",
-        ]);
-        for (name, rate) in [
-            ("sequential write", found.write),
-            ("sequential read", found.read),
-            ("idle: models run, nothing to do", found.idle),
-            ("nothing but a clock", found.clock_only),
-        ] {
-            grid.row([
-                name.to_owned(),
-                render::count(rate.cycles),
-                render::seconds(rate.wall_seconds),
-                render::seconds(rate.cpu_seconds),
-                render::count(rate.cycles_per_second as u64),
-                format!(
-                    "{:.2}",
-                    rate.cycles_per_second / found.clock_only.cycles_per_second
-                ),
-            ]);
-        }
-        page.grid(grid);
-        verdict(&mut page, &report.header, good);
-        page.print();
-    }
-    Ok(ended.exit(good))
 }

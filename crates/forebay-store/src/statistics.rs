@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a recording's rows come to over time: of any length, in memory that does not grow with it.
+//! What a recording's index records come to over time: of any length, in memory that does not grow with it.
 
 use std::collections::BTreeMap;
 
 use forebay_spec::store::index::{FAILED, RESULT, Row, SKIPPED};
-use forebay_store::{Entry, FileDisk, Recording};
 use serde::Serialize;
 
-use super::info::Totals;
-use super::timeline::{Fate, Span, Spans};
+use crate::timeline::{Fate, Span, Spans};
+use crate::{Disk, Entry, Recording, Totals};
 
 /// Bins of the time line.
 pub const BINS: usize = 240;
@@ -148,7 +147,8 @@ struct Gathering {
 
 impl Statistics {
     /// Goes through the index once more, now that the first and last time are known.
-    pub fn of(recording: &Recording<'_, FileDisk>, totals: &Totals) -> Self {
+    #[must_use]
+    pub fn of(recording: &Recording<'_, impl Disk + ?Sized>, totals: &Totals) -> Self {
         let first = totals.first_ns.unwrap_or(0);
         let span = end(recording).saturating_sub(first);
         let mut gathering = Gathering {
@@ -190,7 +190,7 @@ impl Statistics {
     }
 }
 
-fn rows(recording: &Recording<'_, FileDisk>) -> impl Iterator<Item = Row> {
+fn rows<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> impl Iterator<Item = Row> {
     recording.rows().filter_map(|entry| match entry {
         Entry::Row { row, .. } => Some(row),
         Entry::Damaged { .. } => None,
@@ -198,7 +198,7 @@ fn rows(recording: &Recording<'_, FileDisk>) -> impl Iterator<Item = Row> {
 }
 
 /// When the last byte had come.
-fn end(recording: &Recording<'_, FileDisk>) -> u64 {
+fn end(recording: &Recording<'_, impl Disk + ?Sized>) -> u64 {
     let mut spans = Spans::default();
     let ended = rows(recording)
         .filter_map(|row| spans.push(&row))
@@ -300,65 +300,9 @@ impl Gathering {
     }
 }
 
-/// A time as people write it (UTC), to the second.
-pub fn date(nanoseconds: u64) -> String {
-    let seconds = nanoseconds / 1_000_000_000;
-    let (mut days, clock) = (seconds / 86400, seconds % 86400);
-    let mut year = 1970;
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    // 2^64 ns are less than 600 years.
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let mut month = 1;
-    for length in [
-        31,
-        28 + u64::from(leap(year)),
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
-    format!(
-        "{year}-{month:02}-{:02} {hour:02}:{minute:02}:{second:02}",
-        days + 1
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_those_of_date() {
-        // As `date -u -d @SECONDS` has them.
-        for (seconds, text) in [
-            (0, "1970-01-01 00:00:00"),
-            (951_782_400, "2000-02-29 00:00:00"),
-            (951_868_799, "2000-02-29 23:59:59"),
-            (1_795_351_920, "2026-11-22 12:52:00"),
-            (4_107_542_400, "2100-03-01 00:00:00"),
-            (18_446_744_073, "2554-07-21 23:34:33"),
-        ] {
-            assert_eq!(date(seconds * 1_000_000_000), text);
-        }
-    }
 
     #[test]
     fn a_value_is_counted_at_its_power_of_two() {

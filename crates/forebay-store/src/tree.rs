@@ -2,17 +2,13 @@
 //! A recording as folders and files: `STREAM/OBJECT.bin` and `STREAM/OBJECT.json`.
 
 use std::collections::HashSet;
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forebay_spec::store::index::{ROWS, Row};
-use forebay_store::{CaptureFile, Damage, Entry, FileDisk, Recording};
-use fuser::{FileAttr, FileType, INodeNo};
 
-use super::extract;
+use crate::files::{self, CAPTURE_NAME};
+use crate::{CaptureFile, Damage, Disk, Entry, Recording};
 
 /// Number of the folder of stream 0; the others follow.
 const STREAMS: u64 = 2;
@@ -38,6 +34,7 @@ pub enum Node {
 
 impl Node {
     /// The one with a number.
+    #[must_use]
     pub fn of(inode: u64) -> Option<Self> {
         match inode {
             1 => Some(Self::Root),
@@ -57,6 +54,7 @@ impl Node {
     }
 
     /// Its number.
+    #[must_use]
     pub const fn inode(self) -> u64 {
         match self {
             Self::Root => 1,
@@ -67,12 +65,10 @@ impl Node {
         }
     }
 
-    /// What it is.
-    pub const fn kind(self) -> FileType {
-        match self {
-            Self::Root | Self::Stream(_) => FileType::Directory,
-            Self::Payload(_) | Self::Json(_) | Self::Capture => FileType::RegularFile,
-        }
+    /// Whether it is a folder.
+    #[must_use]
+    pub const fn is_folder(self) -> bool {
+        matches!(self, Self::Root | Self::Stream(_))
     }
 }
 
@@ -87,21 +83,20 @@ struct Name {
 }
 
 /// The folders; or one file, of a capture.
-pub struct Tree<'r> {
-    capture: Option<CaptureFile<'r, 'r, FileDisk>>,
-    recording: &'r Recording<'r, FileDisk>,
+pub struct Tree<'r, D: Disk + ?Sized> {
+    capture: Option<CaptureFile<'r, 'r, D>>,
+    recording: &'r Recording<'r, D>,
     names: Vec<Name>,
     streams: Vec<u16>,
-    owner: (u32, u32),
     /// Numbers of the rows whose payload has been read and has the right checksum.
     checked: Option<Mutex<HashSet<u64>>>,
     extension: &'r str,
 }
 
-impl<'r> Tree<'r> {
-    /// Of a recording, with the owner of its image; with `check` a payload whose checksum is wrong
-    /// cannot be read.
-    pub fn new(recording: &'r Recording<'r, FileDisk>, owner: &Metadata, check: bool) -> Self {
+impl<'r, D: Disk + ?Sized> Tree<'r, D> {
+    /// Of a recording; with `check` a payload whose checksum is wrong cannot be read.
+    #[must_use]
+    pub fn new(recording: &'r Recording<'r, D>, check: bool) -> Self {
         let capture = recording.capture_file(check).ok();
         let rows = recording.rows().filter(|_| capture.is_none());
         let rows = rows.filter_map(|entry| match entry {
@@ -131,13 +126,14 @@ impl<'r> Tree<'r> {
             recording,
             names,
             streams,
-            owner: (owner.uid(), owner.gid()),
             checked: check.then(Mutex::default),
             extension: recording.superblock().extension_text(),
         }
     }
 
     /// Payloads.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
         match self.capture {
             Some(_) => 1,
@@ -158,15 +154,14 @@ impl<'r> Tree<'r> {
     }
 
     /// A file's or folder's name within its folder.
+    #[must_use]
     pub fn find(&self, parent: Node, name: &str) -> Option<Node> {
         match parent {
-            Node::Root if self.capture.is_some() => {
-                (name == extract::CAPTURE).then_some(Node::Capture)
-            }
+            Node::Root if self.capture.is_some() => (name == CAPTURE_NAME).then_some(Node::Capture),
             Node::Root => {
                 let stream = name.parse().ok()?;
                 let there = self.streams.binary_search(&stream).is_ok();
-                (there && name == extract::folder(stream)).then_some(Node::Stream(stream))
+                (there && name == files::folder(stream)).then_some(Node::Stream(stream))
             }
             Node::Stream(stream) => {
                 let (stem, extension) = name.rsplit_once('.')?;
@@ -176,7 +171,7 @@ impl<'r> Tree<'r> {
                 let at = names.binary_search_by_key(&key, |name| (name.object, name.offset));
                 let number = names[at.ok()?].row;
                 let row = self.row(number)?;
-                if extract::stem(&row) != stem {
+                if files::stem(&row) != stem {
                     return None;
                 }
                 match extension {
@@ -190,16 +185,17 @@ impl<'r> Tree<'r> {
     }
 
     /// The entry of a folder at a place, from 0; none behind the last.
+    #[must_use]
     pub fn child(&self, node: Node, at: u64) -> Option<(Node, String)> {
         match (node, at) {
             (Node::Root | Node::Stream(_), 0) => Some((node, ".".into())),
             (Node::Root | Node::Stream(_), 1) => Some((Node::Root, "..".into())),
             (Node::Root, _) if self.capture.is_some() => {
-                (at == 2).then(|| (Node::Capture, extract::CAPTURE.into()))
+                (at == 2).then(|| (Node::Capture, CAPTURE_NAME.into()))
             }
             (Node::Root, _) => {
                 let stream = *self.streams.get(usize::try_from(at - 2).ok()?)?;
-                Some((Node::Stream(stream), extract::folder(stream)))
+                Some((Node::Stream(stream), files::folder(stream)))
             }
             (Node::Stream(stream), _) => {
                 let names = self.of_stream(stream);
@@ -210,7 +206,7 @@ impl<'r> Tree<'r> {
                     offset: name.offset,
                     ..Row::default()
                 });
-                let stem = extract::stem(&row);
+                let stem = files::stem(&row);
                 Some(match at.is_multiple_of(2) {
                     true => (
                         Node::Payload(name.row),
@@ -241,10 +237,13 @@ impl<'r> Tree<'r> {
     }
 
     fn beside(&self, row: &Row) -> Vec<u8> {
-        extract::beside(row, self.recording.superblock())
+        files::beside(row, self.recording.superblock())
     }
 
     /// Bytes of a file.
+    ///
+    /// # Errors
+    /// Where there is no such file, the disk fails, or the payload has another checksum.
     pub fn read(&self, node: Node, from: u64, most: usize) -> io::Result<Vec<u8>> {
         if let (Node::Capture, Some(capture)) = (node, &self.capture) {
             return capture.bytes(from, most);
@@ -263,14 +262,13 @@ impl<'r> Tree<'r> {
         Ok(text[from..to].to_vec())
     }
 
-    /// What `stat` says.
-    pub fn attributes(&self, node: Node) -> Option<FileAttr> {
-        let (size, time) = match node {
-            Node::Root | Node::Stream(_) => (0, self.recording.superblock().formatted),
-            Node::Capture => {
-                let capture = self.capture.as_ref()?;
-                (capture.len(), self.recording.superblock().formatted)
-            }
+    /// Its bytes, and when it was made in nanoseconds since 1970; none of what cannot be read.
+    #[must_use]
+    pub fn attributes(&self, node: Node) -> Option<(u64, u64)> {
+        let formatted = self.recording.superblock().formatted;
+        Some(match node {
+            Node::Root | Node::Stream(_) => (0, formatted),
+            Node::Capture => (self.capture.as_ref()?.len(), formatted),
             Node::Payload(number) => {
                 let row = self.row(number)?;
                 (row.length.into(), row.time)
@@ -279,26 +277,6 @@ impl<'r> Tree<'r> {
                 let row = self.row(number)?;
                 (self.beside(&row).len() as u64, row.time)
             }
-        };
-        let time = UNIX_EPOCH.checked_add(Duration::from_nanos(time));
-        let time: SystemTime = time.unwrap_or(UNIX_EPOCH);
-        let is_folder = node.kind() == FileType::Directory;
-        Some(FileAttr {
-            ino: INodeNo(node.inode()),
-            size,
-            blocks: size.div_ceil(512),
-            atime: time,
-            mtime: time,
-            ctime: time,
-            crtime: time,
-            kind: node.kind(),
-            perm: if is_folder { 0o555 } else { 0o444 },
-            nlink: if is_folder { 2 } else { 1 },
-            uid: self.owner.0,
-            gid: self.owner.1,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
         })
     }
 }

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The same work on one drive and on several: what each further drive brings, and what it costs.
 
+use forebay_app::reference::Reference;
+use forebay_app::report::Rate;
+use forebay_app::workload::{ops, scattered, sequential};
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
 use forebay_cosim::{Direction, Workload};
 use forebay_driver::inspect::DriveTally;
 use serde::Serialize;
 
-use super::{Report, bytes, page, verdict};
-use crate::args::{BenchArgs, DefaultProfile};
-use crate::failure::{Exit, Result};
-use crate::interrupt;
-use crate::reference::Reference;
-use crate::render::{self, Grid};
-use crate::report::{self, Rate};
-use crate::session::{Ended, Session};
-use crate::workload::{ops, scattered, sequential};
+use super::{Ran, SCHEMA, bytes, is_good};
 
 /// Numbers of drives.
 const NUMBERS: [u8; 5] = [1, 2, 3, 4, 8];
@@ -23,52 +19,59 @@ const PIECE: u64 = 4096;
 const SPREAD: u64 = 1 << 30;
 
 /// What the bench found.
-#[derive(Default, Serialize)]
-struct Found {
-    rows: Vec<Row>,
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Drives {
+    /// One for each kind of work and number of drives.
+    pub rows: Vec<Row>,
 }
 
 /// One kind of work on so many drives.
-#[derive(Serialize)]
-struct Row {
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
     /// Name that stays the same over versions: kind of work and number of drives.
-    id: String,
-    work: &'static str,
-    drives: u8,
+    pub id: String,
+    /// Kind of work.
+    pub work: &'static str,
+    /// Number of drives.
+    pub drives: u8,
     /// Through the RTL.
-    streamer: Rate,
+    pub streamer: Rate,
     /// By an ideal polling host.
-    reference: Option<Rate>,
+    pub reference: Option<Rate>,
     /// Rate of the streamer over that of the reference.
-    ratio: Option<f64>,
+    pub ratio: Option<f64>,
     /// Rate of the streamer over as many times its rate with one drive (and one for the parity).
-    of_as_many: Option<f64>,
+    pub of_as_many: Option<f64>,
     /// What the ideal host has of as many times its rate with one drive: the drives wait for one
     /// another on its link, too.
-    reference_of_as_many: Option<f64>,
+    pub reference_of_as_many: Option<f64>,
     /// Cycles of the run for each transaction.
-    cycles_per_transaction: f64,
+    pub cycles_per_transaction: f64,
     /// What the streamer counted of each drive since bring-up; nothing of a single one.
-    each: Vec<DriveTally>,
+    pub each: Vec<DriveTally>,
 }
 
-pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
-    let mut found = Found::default();
+/// The same work on 1, 2, 3, 4 and 8 drives, so many bytes for each.
+///
+/// # Errors
+/// Where the RTL, a profile or the bring-up fails.
+pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> {
+    let mut found = Drives::default();
     let mut ended = Ended::Done;
     let mut last = None;
     // Of those with parity, one is not for data.
-    let spare = u8::from(args.machine.array.parity);
+    let spare = u8::from(machine.array.parity);
     for drives in NUMBERS.into_iter().filter(|drives| *drives > spare) {
         if !ended.is_done() {
             break;
         }
-        let mut machine = args.machine.clone();
+        let mut machine = machine.clone();
         machine.array.drives = Some(drives);
-        let mut session = Session::start(&machine, super::SCHEMA, |_| Ok(()))?;
+        let mut session = Session::start(&machine, SCHEMA, |_| Ok(()))?;
         let reference = Reference::new(&machine)?;
         let row = session.layout().row();
         // As many bytes for each: start and end then weigh the same, however many drives.
-        let all = bytes(args, &session)?.saturating_mul((drives - spare).into());
+        let all = bytes(asked, &session)?.saturating_mul((drives - spare).into());
         let bytes = all.min(session.namespace()?.bytes());
         for (work, workload) in works(bytes, row.unwrap_or(PIECE), machine.seed) {
             if !ended.is_done() {
@@ -92,23 +95,9 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         }
         last = Some(session.header(&ended));
     }
-    let Some(header) = last else {
-        return Ok(Exit::Good);
-    };
-    let good =
-        (found.rows.iter()).all(|row| row.streamer.failed == 0 && row.streamer.mismatched == 0);
-    let report = Report {
-        header,
-        bench: "drives",
-        found,
-    };
-    if !report::emit(&report, args.report.json.as_deref())? {
-        let mut page = page("drives", &report.header);
-        page.grid(report.found.grid());
-        verdict(&mut page, &report.header, good);
-        page.print();
-    }
-    Ok(ended.exit(good))
+    let header = last.ok_or_else(Failure::interrupted)?;
+    let good = found.rows.iter().all(|row| is_good(&row.streamer));
+    Ok(Ran::new("drives", header, found, ended, good))
 }
 
 /// Sequential work in one transaction each way, random work in as many as there are pieces; with
@@ -133,7 +122,7 @@ fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
     ]
 }
 
-impl Found {
+impl Drives {
     fn add(
         &mut self,
         (work, drives, spare): (&'static str, u8, u8),
@@ -162,31 +151,5 @@ impl Found {
             reference,
             each,
         });
-    }
-
-    fn grid(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            "",
-            ">drives",
-            ">B/cycle",
-            ">GB/s",
-            ">of as many",
-            ">host's",
-            ">of host",
-            ">cycles each",
-        ]);
-        for row in &self.rows {
-            grid.row([
-                row.work.replace('_', ", random "),
-                row.drives.to_string(),
-                format!("{:.2}", row.streamer.bytes_per_cycle),
-                format!("{:.2}", row.streamer.gigabytes_per_second),
-                render::ratio(row.of_as_many),
-                render::ratio(row.reference_of_as_many),
-                render::ratio(row.ratio),
-                render::count(row.cycles_per_transaction as u64),
-            ]);
-        }
-        grid
     }
 }

@@ -2,9 +2,6 @@
 //! `forebay repro`: published figures again, on the models, beside what was published and beside our
 //! streamer.
 
-mod chart;
-mod html;
-
 use std::fs;
 use std::path::Path;
 
@@ -29,9 +26,6 @@ pub struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a profile or RTL cannot be used, a run fails, or a report cannot be written.
 pub fn run(args: &ReproArgs) -> Result<Exit> {
     check(args)?;
     let figures = repro::run(&args.spec())?;
@@ -46,7 +40,8 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
         figures,
     };
     if let Some(path) = &args.html {
-        write(path, &html::page(&report)?)?;
+        let (version, line) = (report.version, report.command_line.join(" "));
+        write(path, &repro::page(&report.figures, version, &line)?)?;
     }
     if !report::emit(&report, args.report.json.as_deref())? {
         let mut page = Page::new("Forebay repro");

@@ -1,35 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects, put together from the rows of their extents.
+//! Index records as people and programs read them, and objects put together from them.
 
 use std::collections::BTreeMap;
 
-use forebay_spec::store::index::{CUT, FAILED, LATE, RESULT, Row, SKIPPED};
+use forebay_spec::store::index::{CODE_LSB, CUT, FAILED, LATE, RESULT, Row, SKIPPED};
 use serde::Serialize;
 
-/// A row, as people and programs read it.
+/// An index record: names and units as in its columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Extent {
-    stream: u16,
-    object: u64,
-    offset: u64,
-    address: u64,
-    length: u32,
-    time_ns: u64,
-    crc32c: String,
-    class: Option<u16>,
-    score: Option<f32>,
-    missing: u32,
-    whole: bool,
-    cut: bool,
-    skipped: bool,
-    failed: bool,
-    code: u16,
-    late: bool,
-    wrong: Option<String>,
+pub struct Record {
+    /// Stream.
+    pub stream: u16,
+    /// Number of the object.
+    pub object: u64,
+    /// Where in the object the extent begins, in bytes.
+    pub offset: u64,
+    /// Where on the disk its payload begins, in bytes.
+    pub address: u64,
+    /// Bytes of payload.
+    pub length: u32,
+    /// When it began: nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Checksum of the payload, in hexadecimal.
+    pub crc32c: String,
+    /// Class of the result, if there is one.
+    pub class: Option<u16>,
+    /// Score of the result, if it is a number.
+    pub score: Option<f32>,
+    /// Frames that are missing in front of it.
+    pub missing: u32,
+    /// It is a whole object.
+    pub whole: bool,
+    /// The object goes on in another extent.
+    pub cut: bool,
+    /// There was no room for it.
+    pub skipped: bool,
+    /// The drive did not take it.
+    pub failed: bool,
+    /// Error code of the drive or the streamer.
+    pub code: u16,
+    /// The result did not come in time.
+    pub late: bool,
+    /// Why the record cannot be; then nothing of it may be read.
+    pub wrong: Option<String>,
 }
 
-impl Extent {
+impl Record {
     /// Of a row, and why it cannot be.
+    #[must_use]
     pub fn of(row: &Row, wrong: Option<String>) -> Self {
         let has = |flag: u16| row.flags & flag != 0;
         let result = has(RESULT);
@@ -48,7 +66,7 @@ impl Extent {
             cut: has(CUT),
             skipped: has(SKIPPED),
             failed: has(FAILED),
-            code: row.flags >> forebay_spec::store::index::CODE_LSB,
+            code: row.flags >> CODE_LSB,
             late: has(LATE),
             wrong,
         }
@@ -114,9 +132,9 @@ impl Object {
 
 /// Puts objects together: the extents of one follow each other in its stream.
 #[derive(Debug, Default)]
-pub struct Gather(BTreeMap<u16, Object>);
+pub struct Objects(BTreeMap<u16, Object>);
 
-impl Gather {
+impl Objects {
     /// The next row; the object that it ends.
     pub fn push(&mut self, row: &Row) -> Option<Object> {
         match self.0.get_mut(&row.stream) {
@@ -131,32 +149,5 @@ impl Gather {
     /// Those that no row has ended.
     pub fn rest(self) -> impl Iterator<Item = Object> {
         self.0.into_values()
-    }
-}
-
-impl std::fmt::Display for Extent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let states = [
-            (self.wrong.is_some(), "wrong"),
-            (self.failed, "failed"),
-            (self.skipped, "skipped"),
-            (self.whole, "whole"),
-            (self.cut, "goes on"),
-        ];
-        let state = states.into_iter().find(|(is, _)| *is);
-        write!(
-            f,
-            "{:>6} {:>20} {:>12} {:>14} {:>11} {:>19}  {} {:>5} {:>9}  {}",
-            self.stream,
-            self.object,
-            self.offset,
-            self.address,
-            self.length,
-            self.time_ns,
-            self.crc32c,
-            super::ls::word(self.class),
-            super::ls::score(self.score),
-            state.map_or("part", |(_, word)| word)
-        )
     }
 }

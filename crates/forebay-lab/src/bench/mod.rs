@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Measurements of the streamer, each beside an ideal polling host on the same drives and fabric.
+//!
+//! A bench takes a machine as plain data and returns a [`Ran`]: a report with stable names, and how
+//! it ended.
+
+mod drives;
+mod rates;
+pub mod scale;
+mod speed;
+
+use forebay_app::report::{Header, Rate};
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
+use serde::Serialize;
+
+pub use drives::{Drives, drives};
+pub use rates::{Row, Rows, core, latency, random};
+pub use scale::{Scale, scale};
+pub use speed::{CyclesPerSecond, Speed, speed};
+
+/// Kind and version of the report.
+pub const SCHEMA: &str = "forebay.bench/1";
+/// Bytes of a measurement of a rate where nothing else is asked for.
+const BYTES: u64 = 64 << 20;
+
+/// What a bench reports.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report<F> {
+    /// What is needed to repeat it.
+    #[serde(flatten)]
+    pub header: Header,
+    /// Which bench.
+    pub bench: &'static str,
+    /// What it found.
+    #[serde(flatten)]
+    pub found: F,
+}
+
+/// A bench that has run.
+#[derive(Debug)]
+pub struct Ran<F> {
+    /// The report.
+    pub report: Report<F>,
+    /// How it ended.
+    pub ended: Ended,
+    /// Every transaction went through, and no byte differs.
+    pub good: bool,
+}
+
+impl<F> Ran<F> {
+    fn new(bench: &'static str, header: Header, found: F, ended: Ended, good: bool) -> Self {
+        let report = Report {
+            header,
+            bench,
+            found,
+        };
+        Self {
+            report,
+            ended,
+            good,
+        }
+    }
+}
+
+/// Refuses parity where transactions are smaller than a row of the array.
+fn small(machine: &MachineSpec) -> Result<()> {
+    if !machine.array.parity {
+        return Ok(());
+    }
+    Err(Failure::input(
+        "--parity",
+        "given",
+        "this bench writes less than a row, a chunk of each drive with data, which parity refuses",
+        "leave it out, or run bench core or bench drives",
+    ))
+}
+
+/// Bytes of a measurement of a rate: as asked for, else 64 MiB, but no more than the drive has.
+fn bytes(asked: Option<u64>, session: &Session) -> Result<u64> {
+    Ok(asked.unwrap_or(BYTES).min(session.namespace()?.bytes()))
+}
+
+fn is_good(rate: &Rate) -> bool {
+    rate.failed == 0 && rate.mismatched == 0
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rates and latencies of one kind of work after the other.
+
+use forebay_app::reference::Reference;
+use forebay_app::report::Rate;
+use forebay_app::workload::{Op, ops, scattered, sequential};
+use forebay_app::{Ended, MachineSpec, Result, Session, interrupt};
+use forebay_cosim::{Direction, Workload};
+use forebay_pipeline::units;
+use serde::Serialize;
+
+use super::{Ran, SCHEMA, bytes, is_good, small};
+
+/// Bytes of the transaction of which the start counts.
+const ONE: u64 = 8 << 20;
+/// Bytes of a command of the host's driver: a usual size for sequential work.
+const HOST_COMMAND: u64 = 128 << 10;
+/// Bytes of the drive in which random addresses are, at most: enough to spread over all of its
+/// flash.
+const AREA: u64 = 64 << 30;
+/// Runs of a latency, a cold one and warm ones; the report has least, median and most.
+const REPEATS: u64 = 5;
+/// Cycles without work before each, so that everything has come to rest.
+const REST: u64 = 2_000;
+
+/// Rows of a bench of rates.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Rows {
+    /// One for each measurement.
+    pub rows: Vec<Row>,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Name that stays the same over versions.
+    pub id: &'static str,
+    /// For people.
+    pub title: String,
+    /// Through the RTL.
+    pub streamer: Rate,
+    /// By an ideal polling host.
+    pub reference: Option<Rate>,
+    /// Bytes per cycle of the streamer over those of the reference.
+    pub ratio: Option<f64>,
+}
+
+/// A bench of rates under way.
+struct Bench {
+    session: Session,
+    reference: Reference,
+    found: Rows,
+    ended: Ended,
+}
+
+/// What is measured: the same for streamer and host, unless the host is given other commands.
+struct Measurement<'a> {
+    id: &'static str,
+    title: String,
+    ops: &'a [Op],
+    /// What the host does.
+    host: Workload,
+}
+
+impl Bench {
+    fn start(machine: &MachineSpec) -> Result<Self> {
+        Ok(Self {
+            session: Session::start(machine, SCHEMA, |_| Ok(()))?,
+            reference: Reference::new(machine)?,
+            found: Rows::default(),
+            ended: Ended::Done,
+        })
+    }
+
+    /// Measures, unless an earlier measurement was the last.
+    fn measure(&mut self, measurement: &Measurement<'_>) -> Result<()> {
+        if !self.ended.is_done() {
+            return Ok(());
+        }
+        let Measurement {
+            id,
+            title,
+            ops,
+            host,
+        } = measurement;
+        let measured = self.session.measure(title, ops);
+        self.ended = measured.ended;
+        let reference = if self.ended.is_done() {
+            self.reference
+                .measure(&format!("{title}, ideal host"), host)?
+        } else {
+            None
+        };
+        if self.ended.is_done() && interrupt::wanted() {
+            self.ended = Ended::Interrupted;
+        }
+        self.found.rows.push(Row {
+            id,
+            title: title.clone(),
+            ratio: reference
+                .as_ref()
+                .and_then(|reference| measured.rate.ratio_to(reference)),
+            streamer: measured.rate,
+            reference,
+        });
+        Ok(())
+    }
+
+    fn ran(self, name: &'static str) -> Ran<Rows> {
+        let header = self.session.header(&self.ended);
+        let good = self.found.rows.iter().all(|row| is_good(&row.streamer));
+        Ran::new(name, header, self.found, self.ended, good)
+    }
+}
+
+/// Sequential work of so many bytes: what the core can carry at most.
+///
+/// # Errors
+/// Where the RTL, the profile or the bring-up fails.
+pub fn core(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Rows>> {
+    let mut bench = Bench::start(machine)?;
+    let bytes = bytes(asked, &bench.session)?;
+    let one = ONE.min(bytes);
+    let alone = "one transaction, start included";
+    for (id, title, direction, bytes) in [
+        (
+            "sequential_write",
+            "sequential write",
+            Direction::Write,
+            bytes,
+        ),
+        ("one_write", alone, Direction::Write, one),
+        ("sequential_read", "sequential read", Direction::Read, bytes),
+    ] {
+        // One transaction of any length: the streamer splits it into commands.
+        let ops = ops(&sequential(direction, bytes, bytes));
+        if direction == Direction::Read {
+            bench.session.prepare(&ops)?;
+        }
+        bench.measure(&Measurement {
+            id,
+            title: format!("{title}, {}", units::bytes(bytes)),
+            ops: &ops,
+            host: sequential(direction, bytes, HOST_COMMAND),
+        })?;
+    }
+    Ok(bench.ran("core"))
+}
+
+/// Random work: many small transactions, all queued from the start.
+///
+/// # Errors
+/// As [`core`]; of an array with parity.
+pub fn random(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Rows>> {
+    small(machine)?;
+    let mut bench = Bench::start(machine)?;
+    let bytes = bytes(asked, &bench.session)?;
+    let namespace = bench.session.namespace()?;
+    let area = namespace.bytes().min(AREA);
+    for (id, direction, length, bytes) in [
+        ("random_read_4k", Direction::Read, 4096, bytes),
+        ("random_write_4k", Direction::Write, 4096, bytes),
+        // An eighth of the bytes is as many transactions.
+        ("random_write_512", Direction::Write, 512, bytes / 8),
+    ] {
+        if length < namespace.block_bytes() {
+            continue;
+        }
+        let host = scattered(direction, bytes, length, area, machine.seed);
+        let ops = ops(&host);
+        let way = match direction {
+            Direction::Read => "reads",
+            Direction::Write => "writes",
+        };
+        if direction == Direction::Read {
+            bench.session.prepare(&ops)?;
+        }
+        bench.measure(&Measurement {
+            id,
+            title: format!("random {way} of {}", units::bytes(length)),
+            ops: &ops,
+            host,
+        })?;
+    }
+    Ok(bench.ran("random"))
+}
+
+/// Latency: one transaction, nothing else under way.
+///
+/// # Errors
+/// As [`core`]; of an array with parity.
+pub fn latency(machine: &MachineSpec) -> Result<Ran<Rows>> {
+    small(machine)?;
+    let mut bench = Bench::start(machine)?;
+    for (id, direction, length) in [
+        ("write_4k", Direction::Write, 4096),
+        ("read_4k", Direction::Read, 4096),
+        ("write_1m", Direction::Write, 1 << 20),
+        ("read_1m", Direction::Read, 1 << 20),
+    ] {
+        let ops = ops(&sequential(direction, REPEATS * length, length));
+        bench.session.prepare(&ops)?;
+        let (way, to) = match direction {
+            Direction::Write => ("write", "first beat to token"),
+            Direction::Read => ("read", "command to last beat"),
+        };
+        let title = format!("{way} of {}, {to}", units::bytes(length));
+        one_by_one(&mut bench, id, &title, &ops)?;
+    }
+    Ok(bench.ran("latency"))
+}
+
+/// As [`Bench::measure`], each operation alone; the rows are put together.
+fn one_by_one(bench: &mut Bench, id: &'static str, title: &str, ops: &[Op]) -> Result<()> {
+    let before = bench.found.rows.len();
+    for op in ops {
+        if bench.ended.is_done() {
+            bench.session.system.run_cycles(REST)?;
+        }
+        let ops = std::slice::from_ref(op);
+        let host = sequential(op.direction, op.length, op.length);
+        bench.measure(&Measurement {
+            id,
+            title: title.to_owned(),
+            ops,
+            host,
+        })?;
+    }
+    let runs = bench.found.rows.split_off(before);
+    let streamer: Vec<Rate> = runs.iter().map(|run| run.streamer.clone()).collect();
+    // One that was stopped has no reference.
+    let reference: Vec<Rate> = runs.into_iter().filter_map(|run| run.reference).collect();
+    if streamer.is_empty() {
+        return Ok(());
+    }
+    let streamer = Rate::together(&streamer);
+    let reference = (!reference.is_empty()).then(|| Rate::together(&reference));
+    bench.found.rows.push(Row {
+        id,
+        title: title.to_owned(),
+        // Of latencies the shorter is the better: the ratio is the reference's over ours.
+        ratio: reference.as_ref().and_then(|reference| {
+            let median = |rate: &Rate| f64::from(rate.latency_cycles.p50);
+            // An ideal drive answers an ideal host at once.
+            let ratio = median(reference) / median(&streamer);
+            (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+        }),
+        streamer,
+        reference,
+    });
+    Ok(())
+}
