@@ -2,19 +2,23 @@
 //! `forebay vm serve`: a model as a PCIe device of a virtual machine.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::{Card, Direction, Read, Sink, Write};
+use forebay_app::record::{LinkPartner, PartnerSpec, SourceSpec, Written};
+use forebay_cosim::{Card, Config, Direction, Read, Sink, Write};
+use forebay_model::net::Network;
 use forebay_model::{Medium, Profile};
+use forebay_pipeline::{Paths, Pipeline};
 use forebay_vm::{Device, End, Event, Options, SsdDevice, StreamerDevice, Transaction};
 
 use crate::args::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::recorded::Recorded;
 use crate::render::{self, Page};
+use crate::{home, interrupt, record};
 
 /// Messages about what goes wrong, before they are only counted.
 const COMPLAINTS: u32 = 10;
@@ -72,6 +76,9 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
 }
 
 fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
+    if let Some(pipeline) = &args.net {
+        return network(args, pipeline);
+    }
     let mut plan = Vec::new();
     if let Some(path) = &args.write {
         let data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
@@ -86,13 +93,7 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
         Some(_) => args.machine.config()?,
         None => args.machine.config_of_card()?,
     };
-    let progress = Progress::stage("looking for the RTL's library");
-    let card = Card::new(config, &mut |step| progress.build(step))?;
-    drop(progress);
-    let mut device = StreamerDevice::new(card, plan);
-    if !args.trap_payload && device.map_payload()? == 0 {
-        eprintln!("warning: this RTL's payload cannot be mapped: all of it is trapped");
-    }
+    let mut device = card(args, config, plan)?;
     let exit = serve(&mut device, &args.socket)?;
     let outcomes = device.outcomes();
     let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();
@@ -120,6 +121,86 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
     Ok(match exit {
         Exit::Good if good < planned => Exit::BadResult,
         exit => exit,
+    })
+}
+
+/// The card with this configuration.
+fn card(
+    args: &ServeStreamerArgs,
+    config: Config,
+    plan: Vec<Transaction>,
+) -> Result<StreamerDevice> {
+    let progress = Progress::stage("looking for the RTL's library");
+    let card = Card::new(config, &mut |step| progress.build(step))?;
+    drop(progress);
+    let mut device = StreamerDevice::new(card, plan);
+    if !args.trap_payload && device.map_payload()? == 0 {
+        eprintln!("warning: this RTL's payload cannot be mapped: all of it is trapped");
+    }
+    Ok(device)
+}
+
+/// A card with a network side, and a link partner that sends.
+fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
+    record::check_given(&args.machine.given)?;
+    let sender = &args.sender;
+    let paths = Paths::new(&home::find()?, &sender.path.pe_path);
+    let pipeline = Pipeline::load(pipeline, &paths)?;
+    let source = match &sender.pcap {
+        Some(path) => SourceSpec::Capture {
+            path: path.clone(),
+            flat_out: sender.flat_out,
+        },
+        None => SourceSpec::Generator {
+            bytes: sender.generate.unwrap_or(record::GENERATED),
+            object: sender.object,
+            senders: None,
+        },
+    };
+    let partner = PartnerSpec {
+        offered: sender.offered,
+        ..PartnerSpec::new(source, args.machine.seed)
+    };
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
+    let mut config = forebay_app::record::machine(&args.machine, &pipeline, folder.path())?;
+    let written = sender
+        .pcap_out
+        .as_deref()
+        .map(Written::create)
+        .transpose()?;
+    let (partner, network) = LinkPartner::connect(&partner, &pipeline, written.as_ref())?;
+    config.network = Some(network);
+    let mut device = card(args, config, Vec::new())?;
+    let exit = serve(&mut device, &args.socket)?;
+    if let Some(written) = &written {
+        written.finish()?;
+    }
+    let network = device.card().network();
+    let counters = network.map(Network::counters).unwrap_or_default();
+    let handed = counters.delivered.total();
+    let mut page = Page::new("Streamer with a network side");
+    page.field("cycles", render::count(device.card().cycle()));
+    page.field(
+        "frames",
+        format!(
+            "{} handed to the card, {}",
+            render::count(handed.frames),
+            render::bytes(handed.bytes)
+        ),
+    );
+    let complaints = partner.capture().map(|seen| seen.complaints());
+    for complaint in complaints.into_iter().flatten() {
+        page.field("capture", complaint);
+    }
+    let failure = network.and_then(Network::source_failure);
+    if let Some(failure) = failure {
+        page.verdict(false, failure.to_string());
+    }
+    page.print();
+    Ok(match (exit, failure) {
+        (Exit::Good, Some(_)) => Exit::BadResult,
+        (exit, _) => exit,
     })
 }
 
