@@ -66,6 +66,9 @@ pub struct Summary {
     pub sent: Vec<Named>,
     /// Objects read back, and those that could not be.
     pub fetched: [u64; 2],
+    /// Frames still came when the recording had ended: they are refused, and counted as of no stream
+    /// that is taken.
+    pub still_arriving: bool,
     /// What does not add up; nothing, as it should be.
     pub wrong: Vec<String>,
 }
@@ -238,6 +241,7 @@ impl Summary {
             results: recorded.results.then(|| Results::new(recorded)),
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
+            still_arriving: counted.still_arriving,
             wrong: Vec::new(),
         };
         summary.add_up(recorded);

@@ -72,6 +72,12 @@ pub fn show(report: &Report, args: &RunArgs) {
         );
         page.field("switch", text);
     }
+    if summary.still_arriving {
+        page.field(
+            "the end",
+            "frames still came: each is refused, and counted as of another stream",
+        );
+    }
     streams(&mut page, report);
     gaps(&mut page, report);
     extras(&mut page, report, args);
