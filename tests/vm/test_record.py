@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording in a guest: the card's MAC is fed on the host, our driver records onto QEMU's drive."""
+"""A recording in a guest: the host feeds the card's MAC, our driver records onto QEMU's drive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = struct.Struct("<4sBBHQQQ")
 # Ethernet, IPv4 and UDP in front of it.
 BEFORE = 14 + 20 + 8
 # The command that records in the guest.
-RECORD = "forebay run --bus vfio --fpga 0000:03:00.0"
+RECORD = "forebay run --bus vfio --fpga 0000:04:00.0"
 
 
 def payloads(frames: list[bytes]) -> dict[int, bytes]:
@@ -71,22 +71,27 @@ def test_a_card_records_while_frames_keep_coming(
     answer = guest(
         f"""
         good="{RECORD} --ssd 0000:01:00.0" bad="{RECORD} --ssd 0000:02:00.0"
+        tiny="{RECORD} --ssd 0000:03:00.0"
         $good record.toml --for 4 --json report.json
         expect() {{ code=$1; shift; found=0; "$@" || found=$?; test $found = $code; }}
         expect {BAD_INPUT} $good record.toml --for 1
         expect {BAD_INPUT} $good dram.toml --for 1 --overwrite
         expect {BAD_INPUT} $good record.toml --for 1 --overwrite --pcap x.pcap
         expect {BAD_INPUT} $good missing.toml --for 1
+        expect {BAD_RESULT} $good streams.toml --for 1 --overwrite
+        expect {BAD_INPUT} $tiny record.toml --for 1
         expect {BAD_RESULT} $bad record.toml --for 2 --json failed.json
         expect 130 timeout -s INT 6 $bad record.toml --overwrite --json interrupted.json
         dmesg | grep -c DMAR.*fault && exit 1 || true
         """,
         *("--ssd", f"{image}:size=96MiB", "--ssd", f"{bad}:size=96MiB,error=write@20000"),
+        *("--ssd", f"{tmp_path / 'tiny.img'}:size=1MiB"),
         *("--device", socket, "--iommu", "translate", "--share", share, "--timeout", 500),
     )
     assert end()[0] == GOOD
     assert "--overwrite" in answer.complaint and "buffer.memory is dram" in answer.complaint
     assert "--pcap is given" in answer.complaint and "missing.toml" in answer.complaint
+    assert "the number of streams is 16" in answer.complaint
     check_recording(forebay, json.loads((share / "report.json").read_text()), tmp_path, image)
     failed = json.loads((share / "failed.json").read_text())
     assert failed["failed"]["count"] > 0 and failed["stored"]["count"] > 0 and not failed["wrong"]
@@ -117,3 +122,20 @@ def check_recording(forebay: Run, report: dict, folder: Path, image: Path) -> No
     assert not verified["problems"] and verified["extents"] >= len(sent)
     listed = forebay("store", "ls", image).out
     assert str(max(sent)) in listed
+
+
+def test_what_cannot_be_served_is_refused(forebay: Run, tmp_path: Path) -> None:
+    """Before the RTL is built: a capture that is missing or none, options that contradict."""
+    pipeline, none = ROOT / "pipelines/record.toml", tmp_path / "none.pcap"
+    none.write_bytes(b"no capture")
+    words = ["vm", "serve", "streamer", "--socket", tmp_path / "s.sock"]
+    for options, complaint in (
+        (["--net", tmp_path / "missing.toml"], "missing.toml"),
+        (["--net", pipeline, "--pcap", tmp_path / "missing.pcap"], "missing.pcap"),
+        (["--net", pipeline, "--pcap", none], "none.pcap"),
+        (["--net", pipeline, "--memory", "dram"], "--memory is given"),
+        (["--pcap", none], "--net"),
+        (["--net", pipeline, "--write", none], "--write"),
+    ):
+        assert complaint in forebay(*words, *options, code=BAD_INPUT).complaint
+    assert not (tmp_path / "s.sock").exists()

@@ -356,6 +356,15 @@ impl NetPort {
         self.registers.read(bus, at)
     }
 
+    /// Frames since reset, whatever their outcome.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn all_arrivals(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+        let each = Arrival::ALL.into_iter();
+        each.map(|outcome| self.arrivals(bus, outcome)).sum()
+    }
+
     /// Datagrams with this outcome since reset.
     ///
     /// # Errors

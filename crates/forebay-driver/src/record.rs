@@ -174,6 +174,24 @@ impl Seen {
     }
 }
 
+/// Finds network side and recorder of a card. `controls` are the offsets in the BAR of their registers.
+///
+/// # Errors
+/// A card without them, or of another version; a failure of the bus.
+pub fn ports(
+    bus: &mut dyn Bus,
+    (card, bar): (PciAddress, u8),
+    controls: [u64; 2],
+) -> Result<(NetPort, RecorderPort), Error> {
+    let net = NetPort::attach(bus, card, bar, controls[0])?;
+    let port = RecorderPort::attach(bus, card, bar, controls[1])?;
+    net.zip(port).ok_or_else(|| Error::NotFound {
+        what: "a network side with a recorder",
+        seen: format!("the card at {card} has other registers there, or none"),
+        remedy: "build the card with fb_top_net (docs/modules/recorder.md)",
+    })
+}
+
 /// A recording under way.
 #[derive(Debug)]
 pub struct Recorder<'b, B: Bus> {
@@ -188,12 +206,11 @@ pub struct Recorder<'b, B: Bus> {
 }
 
 impl<'b, B: Bus> Recorder<'b, B> {
-    /// Finds network side and recorder of a card and sets both up; nothing is stored yet. `controls` are
-    /// the offsets in the BAR of their registers; `limit` is how long the end of a recording may stand
-    /// still.
+    /// Finds [`ports`] and sets both up; nothing is stored yet. `limit` is how long the end of a recording
+    /// may stand still.
     ///
     /// # Errors
-    /// A card without them, a setting that cannot be, a failure of the bus.
+    /// As [`ports`], or a setting that cannot be.
     pub fn attach(
         bus: &'b mut B,
         (card, bar): (PciAddress, u8),
@@ -201,15 +218,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
         plan: &Plan,
         limit: Duration,
     ) -> Result<Self, Error> {
-        let net = NetPort::attach(bus, card, bar, controls[0])?;
-        let port = RecorderPort::attach(bus, card, bar, controls[1])?;
-        let (Some(net), Some(port)) = (net, port) else {
-            return Err(Error::NotFound {
-                what: "a network side with a recorder",
-                seen: format!("the card at {card} has other registers there, or none"),
-                remedy: "build the card with fb_top_net (docs/modules/recorder.md)",
-            });
-        };
+        let (net, port) = ports(bus, (card, bar), controls)?;
         net.configure(bus, &plan.net)?;
         port.set_elements(bus, &plan.elements)?;
         if let Some(back) = &plan.back {
@@ -292,9 +301,9 @@ impl<'b, B: Bus> Recorder<'b, B> {
     /// A failure of the bus.
     pub fn counted(&mut self) -> Result<Counted, Error> {
         let ended = self.rested.unwrap_or_else(|| self.bus.now());
-        let before = self.arrived()?;
+        let before = self.net.all_arrivals(self.bus)?;
         let mut net = self.net.counters(self.bus)?;
-        let still_arriving = self.arrived()? != before;
+        let still_arriving = self.net.all_arrivals(self.bus)? != before;
         if still_arriving {
             net.refuse_between();
         }

@@ -6,17 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use forebay_driver::net_port::NetPort;
-use forebay_driver::record::{Observer, Recorder, Stage};
+use forebay_driver::record::{Observer, Recorder, Stage, ports};
 use forebay_driver::{
     Bus, BusError, Error, Facts, Options, PciAddress, QueuePlacement, Session, Streamer,
     bring_up_observed, streamer,
 };
 use forebay_pipeline::{Memory, Pipeline};
 use forebay_spec::net::Arrival;
-use forebay_spec::streamer::bar0;
 use forebay_vfio::{Settings, Sysfs, VfioBus};
 
-use super::{QueueDisk, Recorded, make_room, setup};
+use super::{CONTROLS, QueueDisk, Recorded, make_room, setup};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -78,7 +77,7 @@ impl Card {
         };
         let session = bring_up_observed(&mut bus, &options, &mut |_| {})?;
         let card = session.facts().fpga.as_ref().map(|card| card.address);
-        let card = Self {
+        let mut card = Self {
             bus,
             address: card.or(spec.options.fpga.device).unwrap_or_default(),
             bar: spec.options.fpga.bar,
@@ -87,6 +86,7 @@ impl Card {
             overwrite: spec.overwrite,
             seconds: spec.seconds,
         };
+        // Before anything is written onto the drive.
         match card.check(pipeline) {
             Ok(()) => Ok(card),
             Err(failure) => {
@@ -96,27 +96,29 @@ impl Card {
         }
     }
 
-    /// Refuses a pipeline with another buffer than the card has. Which elements it has, no register says.
-    fn check(&self, pipeline: &Pipeline) -> Result<()> {
+    /// Refuses a pipeline that the card is not built for, as far as registers say: its elements have none.
+    fn check(&mut self, pipeline: &Pipeline) -> Result<()> {
         let memory = self.session.streamer().map(Streamer::memory);
         let built = match memory {
             Some(streamer::Memory::OnBoard) => Memory::Dram,
             Some(streamer::Memory::Host) => Memory::Host,
             _ => Memory::Onchip,
         };
-        if built == pipeline.buffer.memory {
-            return Ok(());
+        if built != pipeline.buffer.memory {
+            return Err(Failure::input(
+                "buffer.memory",
+                pipeline.buffer.memory.name(),
+                &format!(
+                    "the card at {} is built with {}",
+                    self.address,
+                    built.name()
+                ),
+                "change the pipeline's file, or build the card for it",
+            ));
         }
-        Err(Failure::input(
-            "buffer.memory",
-            pipeline.buffer.memory.name(),
-            &format!(
-                "the card at {} is built with {}",
-                self.address,
-                built.name()
-            ),
-            "change the pipeline's file, or build the card for it",
-        ))
+        let (net, _) = ports(&mut self.bus, (self.address, self.bar), CONTROLS)?;
+        net.configure(&mut self.bus, &setup::net(pipeline))?;
+        Ok(())
     }
 
     /// What the bring-up found.
@@ -146,9 +148,8 @@ impl Card {
             stop: Arc::clone(&self.stop),
             ended: Ended::Done,
         };
-        let controls = [bar0::NET_CONTROL, bar0::RECORDER_CONTROL];
         let device = (self.address, self.bar);
-        let mut recorder = Recorder::attach(&mut self.bus, device, controls, &plan, LIMIT)?;
+        let mut recorder = Recorder::attach(&mut self.bus, device, CONTROLS, &plan, LIMIT)?;
         recorder.start(namespace.bytes())?;
         recorder.watch(&mut observer)?;
         let counted = recorder.stop(&mut observer)?;

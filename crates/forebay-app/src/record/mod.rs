@@ -20,6 +20,7 @@ use forebay_model::{MICROSECOND, Time};
 use forebay_pipeline::{Kind, Sink, extension_bytes};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::streamer::bar0;
 use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
 
 use crate::failure::{Exit, Failure, Result};
@@ -35,6 +36,9 @@ pub use setup::{LINE_RATE, machine, plan};
 pub use simulated::{prepare, simulate};
 pub use summary::{Count, Named, Results, Shares, Stream, Summary};
 pub use wire::Written;
+
+/// Where the registers of network side and recorder stand in BAR 0.
+const CONTROLS: [u64; 2] = [bar0::NET_CONTROL, bar0::RECORDER_CONTROL];
 
 /// What came of a recording.
 #[derive(Clone, Debug)]

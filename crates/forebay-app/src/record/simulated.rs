@@ -10,9 +10,8 @@ use forebay_driver::{Error, NetPort};
 use forebay_model::net::Network;
 use forebay_pipeline::Sink;
 use forebay_spec::store::superblock::Superblock;
-use forebay_spec::streamer::bar0;
 
-use super::{Drives, Recorded, make_room};
+use super::{CONTROLS, Drives, Recorded, make_room};
 use crate::failure::Result;
 use crate::progress::Progress;
 use crate::session::{Ended, Session};
@@ -39,8 +38,7 @@ impl Observer<System> for UntilSent {
 
 /// Finds network side and recorder of the simulated card.
 pub(super) fn attach<'s>(system: &'s mut System, plan: &Plan) -> Result<Recorder<'s, System>> {
-    let controls = [bar0::NET_CONTROL, bar0::RECORDER_CONTROL];
-    Ok(Recorder::attach(system, (FPGA, 0), controls, plan, LIMIT)?)
+    Ok(Recorder::attach(system, (FPGA, 0), CONTROLS, plan, LIMIT)?)
 }
 
 /// Makes room for a recording on the session's drives; see [`make_room`].

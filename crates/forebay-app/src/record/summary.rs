@@ -66,8 +66,7 @@ pub struct Summary {
     pub sent: Vec<Named>,
     /// Objects read back, and those that could not be.
     pub fetched: [u64; 2],
-    /// Frames still came when the recording had ended: they are refused, and counted as of no stream
-    /// that is taken.
+    /// Frames still came when the recording had ended: they are counted, and none is stored.
     pub still_arriving: bool,
     /// What does not add up; nothing, as it should be.
     pub wrong: Vec<String>,

@@ -75,7 +75,7 @@ pub fn show(report: &Report, args: &RunArgs) {
     if summary.still_arriving {
         page.field(
             "the end",
-            "frames still came: each is refused, and counted as of another stream",
+            "frames still came: each is counted, and none of them stored",
         );
     }
     streams(&mut page, report);
