@@ -2,7 +2,8 @@
 //! What every program of Forebay does: describes a machine, brings it up, moves data through it and
 //! reports what happened.
 //!
-//! A [`MachineSpec`] is a machine as plain data. [`Session`] brings it up and runs it. What takes long
+//! A [`MachineSpec`] is a machine as plain data. [`Session`] brings it up and runs it; [`record`] records
+//! what comes from the network. What takes long
 //! tells [`progress`], and ends early where [`interrupt`] says so. What goes wrong is a [`Failure`]:
 //! what, what to do, and the exit code of a program that it ends.
 
@@ -12,6 +13,7 @@ pub mod inject;
 pub mod interrupt;
 pub mod machine;
 pub mod progress;
+pub mod record;
 pub mod reference;
 pub mod report;
 pub mod session;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
 use forebay_spec::nvme::Cqe;
+use forebay_spec::recorder::regs as recorder;
 use forebay_spec::streamer::{bar0, regs, window};
 
 use crate::config::Stalls;
@@ -58,6 +59,8 @@ pub(crate) struct Bridge {
     lists_at: Option<u64>,
     /// The streamer was last told to run.
     pub enabled: bool,
+    /// The recorder was told to take extents.
+    pub recording: bool,
     /// On-board DRAM is reached past the RTL, too.
     pub mapped: bool,
     /// The RTL was told other places of it than these have.
@@ -119,6 +122,7 @@ impl Bridge {
             },
             queue_bytes,
             enabled: false,
+            recording: false,
             mapped: false,
             displaced: None,
             answers: Vec::new(),
@@ -192,7 +196,13 @@ impl Bridge {
         let place = self.place(address, data.len() as u64);
         match (&place, &mut self.net) {
             (Some(Place::Net(at)), Some(net)) => return net.control.write(*at, data, 0),
-            (Some(Place::Recorder(at)), Some(net)) => return net.recorder.write(*at, data, 0),
+            (Some(Place::Recorder(at)), Some(net)) => {
+                if *at == recorder::control::OFFSET {
+                    let enable = recorder::control::ENABLE.mask() as u8;
+                    self.recording = data.first().is_some_and(|byte| byte & enable != 0);
+                }
+                return net.recorder.write(*at, data, 0);
+            }
             _ => {}
         }
         match (place, &mut self.host) {
@@ -337,6 +347,7 @@ impl Bridge {
 
     pub fn reset(&mut self, model: &mut Model, now: Time, fabric: &mut Fabric) {
         self.enabled = false;
+        self.recording = false;
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
         self.data.reset(model, &mut answer);
         self.queue.reset(model, &mut answer);

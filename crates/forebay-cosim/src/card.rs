@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
+use forebay_model::net::Network;
 use forebay_model::pci::{ConfigSpace, Identity};
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Progress;
@@ -55,6 +56,8 @@ pub struct Card {
     fabric: Fabric,
     config: ConfigSpace,
     now: Time,
+    /// The link partner was told to send.
+    sending: bool,
 }
 
 impl Card {
@@ -87,6 +90,7 @@ impl Card {
             core,
             fabric,
             now: 0,
+            sending: false,
         };
         card.reset()?;
         Ok(card)
@@ -130,6 +134,9 @@ impl Card {
     #[inline]
     pub fn step(&mut self) -> Result<bool> {
         self.now += self.core.period;
+        if self.core.bridge.recording && !self.sending {
+            self.begin_network();
+        }
         let moved = self.core.step(self.now, &mut self.fabric)?;
         let due = self.fabric.next_event().is_some_and(|at| at <= self.now);
         if due {
@@ -217,6 +224,28 @@ impl Card {
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.core.bridge.enabled
+    }
+
+    /// What is beyond the MAC's pins, where there is something. The link partner begins to send with the
+    /// first recording, so that frames are not lost before the host is ready, and then does not stop for
+    /// anything that the host does.
+    #[must_use]
+    pub fn network(&self) -> Option<&Network> {
+        self.core.mac.as_ref()?.network.as_ref()
+    }
+
+    /// Frames are still to come.
+    #[must_use]
+    pub fn is_receiving(&self) -> bool {
+        self.sending && self.network().is_some_and(|network| !network.is_at_end())
+    }
+
+    fn begin_network(&mut self) {
+        self.sending = true;
+        let mac = self.core.mac.as_mut();
+        if let Some(network) = mac.and_then(|mac| mac.network.as_mut()) {
+            network.begin(self.now);
+        }
     }
 
     /// Reset of the function and of the RTL: transactions end as aborted, nothing is under way.

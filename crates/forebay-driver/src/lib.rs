@@ -9,6 +9,7 @@
 //! * [`Streamer`]: registers, counters, histogram and trace of the RTL.
 //! * [`HostPort`]: writes and reads through the streamer by its BAR alone.
 //! * [`NetPort`] and [`RecorderPort`]: the network side, and what it records on the SSD.
+//! * [`record`]: a recording by both, from its start to its end.
 //! * [`QueuePair`]: an I/O queue in host memory, the reference beside the streamer.
 //! * [`Flight`]: both sides of a queue pair after a hang, and where it hangs.
 //! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
@@ -37,6 +38,7 @@ pub mod options;
 pub mod peer;
 mod poll;
 pub mod queue_pair;
+pub mod record;
 pub mod recorder_port;
 mod registers;
 pub mod replay;

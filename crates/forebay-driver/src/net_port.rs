@@ -13,6 +13,11 @@ use crate::registers::Registers;
 /// Cycles after which a stream that waits is let through: about a millisecond, in which a stream of
 /// a tenth of the line fills its ring many times, and is let through for that.
 const GATHER_CYCLES: u64 = 1 << 18;
+/// Cycles of the MAC's clock in a second.
+pub const MAC_HZ: u64 = 322_265_625;
+
+/// Bytes of the registers of one tally.
+const TALLY_BYTES: u64 = 32;
 
 /// Handle of a network side.
 #[derive(Clone, Debug)]
@@ -20,6 +25,8 @@ pub struct NetPort {
     registers: Registers,
     /// 64-byte beats of memory for frames received.
     receive_beats: u64,
+    /// 64-byte beats of memory for frames to be sent.
+    send_beats: u64,
     /// Streams that can be received at once.
     streams: u64,
 }
@@ -148,6 +155,22 @@ impl NetCounters {
     pub fn placed(&self, place: Place) -> Tally {
         self.places.get(place as usize).copied().unwrap_or_default()
     }
+
+    /// Counts datagrams that had arrived but were not placed when this was read as of no stream.
+    pub(crate) fn refuse_between(&mut self) {
+        let sum = |tallies: &[Tally], of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+        let arrived = self.arrived(Arrival::Datagram);
+        let frames = arrived
+            .frames
+            .saturating_sub(sum(&self.places, |tally| tally.frames));
+        let bytes = arrived
+            .bytes
+            .saturating_sub(sum(&self.places, |tally| tally.bytes));
+        if let Some(refused) = self.places.get_mut(Place::Stream as usize) {
+            refused.frames += frames;
+            refused.bytes += bytes;
+        }
+    }
 }
 
 impl NetPort {
@@ -171,6 +194,7 @@ impl NetPort {
         Ok(Some(Self {
             registers,
             receive_beats: regs::parameters::RECEIVE_BEATS.get(parameters),
+            send_beats: regs::parameters::SEND_BEATS.get(parameters),
             streams: regs::parameters::STREAMS.get(parameters),
         }))
     }
@@ -179,6 +203,12 @@ impl NetPort {
     #[must_use]
     pub fn receive_beats(&self) -> u64 {
         self.receive_beats
+    }
+
+    /// 64-byte beats of memory for frames to be sent.
+    #[must_use]
+    pub fn send_beats(&self) -> u64 {
+        self.send_beats
     }
 
     /// Sets up receiving. To be done while nothing is received or sent.
@@ -300,14 +330,57 @@ impl NetPort {
         ))
     }
 
-    /// 64-byte beats received that have not gone on: in the memory for frames, or behind it until it
-    /// is their stream's turn.
+    /// 64-byte beats that wait in the rings for their stream's turn.
     ///
     /// # Errors
     /// A failure of the bus.
-    pub fn held(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+    pub fn rings(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         let gather = self.registers.read(bus, regs::gather::OFFSET)?;
-        Ok(self.memory(bus)?.0 + regs::gather::HELD.get(gather))
+        Ok(regs::gather::HELD.get(gather))
+    }
+
+    /// Cycles of the core's clock since reset.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn cycles(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+        self.registers.read(bus, regs::cycles::OFFSET)
+    }
+
+    /// Frames with this outcome since reset.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn arrivals(&self, bus: &mut dyn Bus, outcome: Arrival) -> Result<u64, Error> {
+        let at = regs::arrivals::OFFSET + TALLY_BYTES * outcome as u64;
+        self.registers.read(bus, at)
+    }
+
+    /// Frames since reset, whatever their outcome.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn all_arrivals(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+        let each = Arrival::ALL.into_iter();
+        each.map(|outcome| self.arrivals(bus, outcome)).sum()
+    }
+
+    /// Datagrams with this outcome since reset.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn placements(&self, bus: &mut dyn Bus, outcome: Place) -> Result<u64, Error> {
+        let at = regs::places::OFFSET + TALLY_BYTES * outcome as u64;
+        self.registers.read(bus, at)
+    }
+
+    /// Quanta of silence that we kept, modulo 2^32.
+    ///
+    /// # Errors
+    /// A failure of the bus.
+    pub fn obeyed_quanta(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
+        let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
+        Ok(regs::pause_obeyed::QUANTA.get(obeyed))
     }
 
     /// All counters.
@@ -315,8 +388,9 @@ impl NetPort {
     /// # Errors
     /// A failure of the bus.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<NetCounters, Error> {
-        let arrivals = self.tallies(bus, regs::arrivals::OFFSET, Arrival::ALL.len())?;
+        // A frame counts as arrived before it counts as placed: in this order none is placed only.
         let places = self.tallies(bus, regs::places::OFFSET, Place::ALL.len())?;
+        let arrivals = self.tallies(bus, regs::arrivals::OFFSET, Arrival::ALL.len())?;
         let (held, most) = self.memory(bus)?;
         let sent = self.registers.read(bus, regs::pause_sent::OFFSET)?;
         let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
@@ -331,12 +405,12 @@ impl NetPort {
             obeyed_quanta: regs::pause_obeyed::QUANTA.get(obeyed),
             storms: regs::pause_obeyed::STORMS.get(obeyed),
             unanswered: regs::unanswered::REQUESTS.get(unanswered),
-            cycles: self.registers.read(bus, regs::cycles::OFFSET)?,
+            cycles: self.cycles(bus)?,
         })
     }
 
     fn tallies(&self, bus: &mut dyn Bus, at: u64, count: usize) -> Result<Vec<Tally>, Error> {
-        let words = |number: u64| at + 32 * number;
+        let words = |number: u64| at + TALLY_BYTES * number;
         let mut tallies = Vec::with_capacity(count);
         for number in 0..count as u64 {
             tallies.push(Tally {
@@ -349,7 +423,7 @@ impl NetPort {
     }
 
     /// Changes after how many cycles of the core's clock without a frame an unfinished extent ends; 0:
-    /// never. To be done while nothing is received.
+    /// never.
     ///
     /// # Errors
     /// A failure of the bus.
@@ -368,22 +442,13 @@ impl NetPort {
         self.registers.write(bus, regs::gather::OFFSET, cycles)
     }
 
-    /// Waits until nothing is held of what was received.
+    /// Takes no further datagram: those that come are refused as of no stream, and counted. What is in
+    /// the rings goes on. May be called while frames come.
     ///
     /// # Errors
-    /// It is not within `limit`, or the bus fails.
-    pub fn drain(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
-        let mut held = 0;
-        let drained = crate::poll::wait(bus, limit, |bus| {
-            held = self.held(bus)?;
-            Ok((held == 0).then_some(()))
-        })?;
-        drained.ok_or_else(|| Error::Timeout {
-            what: "taking the frames received",
-            limit,
-            seen: format!("{held} beats of 64 bytes are still held"),
-            remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
-        })
+    /// A failure of the bus.
+    pub fn close(&self, bus: &mut dyn Bus) -> Result<(), Error> {
+        self.registers.write(bus, regs::streams::OFFSET, 0)
     }
 }
 
@@ -452,6 +517,7 @@ mod tests {
         NetPort {
             registers: Registers::new(PciAddress::new(1, 0, 0), 0, 0),
             receive_beats: 2048,
+            send_beats: 256,
             streams: 4,
         }
     }

@@ -19,8 +19,7 @@ pub(crate) fn wait<T>(
     mut probe: impl FnMut(&mut dyn Bus) -> Result<Option<T>, Error>,
 ) -> Result<Option<T>, Error> {
     let start = bus.now();
-    let mut last = start;
-    let mut still = 0;
+    let mut patience = Patience::new(start);
     loop {
         // Taken before the probe: an answer that came late, while we slept, still counts.
         let now = bus.now();
@@ -30,16 +29,39 @@ pub(crate) fn wait<T>(
         if now.saturating_sub(start) >= limit {
             return Ok(None);
         }
-        if now > last {
-            last = now;
-            still = 0;
-        } else {
-            still += 1;
-            if still > STILL_LIMIT {
-                return Err(BusError::TimeStandsStill { now, calls: still }.into());
-            }
-        }
+        patience.check(now)?;
         bus.relax()?;
+    }
+}
+
+/// Notices a bus whose clock has stopped.
+pub(crate) struct Patience {
+    last: Duration,
+    still: u32,
+}
+
+impl Patience {
+    pub(crate) const fn new(now: Duration) -> Self {
+        Self {
+            last: now,
+            still: 0,
+        }
+    }
+
+    /// To be called each time that one waits.
+    pub(crate) fn check(&mut self, now: Duration) -> Result<(), BusError> {
+        if now > self.last {
+            *self = Self::new(now);
+            return Ok(());
+        }
+        self.still += 1;
+        match self.still > STILL_LIMIT {
+            true => Err(BusError::TimeStandsStill {
+                now,
+                calls: self.still,
+            }),
+            false => Ok(()),
+        }
     }
 }
 

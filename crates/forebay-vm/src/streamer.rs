@@ -35,8 +35,9 @@ pub enum Transaction {
 /// [`StreamerDevice::map_payload`]; doorbells leave as writes to wherever the driver has told the
 /// streamer.
 ///
-/// What is on the other side of the card, the network on a real one, is a list of transactions:
-/// they begin once the guest has enabled the streamer, one after the other.
+/// What is on the other side of the card is a list of transactions: they begin once the guest has
+/// enabled the streamer, one after the other. On a card with a network side it is the network of its
+/// configuration instead, whose link partner begins with the guest's first recording.
 pub struct StreamerDevice {
     card: Card,
     /// Reads of the guest that the RTL has not answered, by tag.
@@ -216,7 +217,9 @@ impl Device for StreamerDevice {
                 return Ok(Pace::Idle);
             }
             let moved = self.card.step().map_err(failed)?;
-            self.quiet = if moved { 0 } else { self.quiet + 1 };
+            // A link partner may send after a pause of its own.
+            let busy = moved || self.card.is_receiving();
+            self.quiet = if busy { 0 } else { self.quiet + 1 };
             if self.pass_on(guest) {
                 return Ok(Pace::Busy);
             }

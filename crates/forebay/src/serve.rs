@@ -2,19 +2,23 @@
 //! `forebay vm serve`: a model as a PCIe device of a virtual machine.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::{Card, Direction, Read, Sink, Write};
+use forebay_app::record::{LinkPartner, PartnerSpec, SourceSpec, Written};
+use forebay_cosim::{Card, Config, Direction, Read, Sink, Write};
+use forebay_model::net::Network;
 use forebay_model::{Medium, Profile};
+use forebay_pipeline::{Paths, Pipeline};
 use forebay_vm::{Device, End, Event, Options, SsdDevice, StreamerDevice, Transaction};
 
 use crate::args::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::recorded::Recorded;
 use crate::render::{self, Page};
+use crate::{home, interrupt, record};
 
 /// Refused accesses that are told one by one; all are counted.
 const COMPLAINTS: u64 = 10;
@@ -70,6 +74,9 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
 }
 
 fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
+    if let Some(pipeline) = &args.net {
+        return network(args, pipeline);
+    }
     let mut plan = Vec::new();
     if let Some(path) = &args.write {
         let data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
@@ -84,24 +91,12 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
         Some(_) => args.machine.config()?,
         None => args.machine.config_of_card()?,
     };
-    let progress = Progress::stage("looking for the RTL's library");
-    let card = Card::new(config, &mut |step| progress.build(step))?;
-    drop(progress);
-    let mut device = StreamerDevice::new(card, plan);
-    let mapped = match args.trap_payload {
-        true => 0,
-        false => device.map_payload()?,
-    };
-    if !args.trap_payload && mapped == 0 {
-        eprintln!("warning: this RTL's payload cannot be mapped: all of it is trapped");
-    }
+    let (mut device, mapped) = card(args, config, plan)?;
     let (exit, refused) = serve(&mut device, &args.socket)?;
     let outcomes = device.outcomes();
     let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();
     let mut page = Page::new("Streamer");
-    page.field("cycles", render::count(device.card().cycle()));
-    page.field("mapped", format_args!("{} bytes", render::count(mapped)));
-    page.field("refused", render::count(refused));
+    of_card(&mut page, &device, mapped, refused);
     for outcome in outcomes {
         let way = match outcome.direction {
             Direction::Write => "written",
@@ -125,6 +120,97 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
         Exit::Good if good < planned => Exit::BadResult,
         exit => exit,
     })
+}
+
+/// The card with this configuration, and how many bytes of its payload are mapped.
+fn card(
+    args: &ServeStreamerArgs,
+    config: Config,
+    plan: Vec<Transaction>,
+) -> Result<(StreamerDevice, u64)> {
+    let progress = Progress::stage("looking for the RTL's library");
+    let card = Card::new(config, &mut |step| progress.build(step))?;
+    drop(progress);
+    let mut device = StreamerDevice::new(card, plan);
+    let mapped = match args.trap_payload {
+        true => 0,
+        false => device.map_payload()?,
+    };
+    if !args.trap_payload && mapped == 0 {
+        eprintln!("warning: this RTL's payload cannot be mapped: all of it is trapped");
+    }
+    Ok((device, mapped))
+}
+
+/// A card with a network side, and a link partner that sends.
+fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
+    record::check_given(&args.machine.given)?;
+    let sender = &args.sender;
+    let paths = Paths::new(&home::find()?, &sender.path.pe_path);
+    let pipeline = Pipeline::load(pipeline, &paths)?;
+    let source = match &sender.pcap {
+        Some(path) => SourceSpec::Capture {
+            path: path.clone(),
+            flat_out: sender.flat_out,
+        },
+        None => SourceSpec::Generator {
+            bytes: sender.generate.unwrap_or(record::GENERATED),
+            object: sender.object,
+            senders: None,
+        },
+    };
+    let partner = PartnerSpec {
+        offered: sender.offered,
+        ..PartnerSpec::new(source, args.machine.seed)
+    };
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
+    let mut config = forebay_app::record::machine(&args.machine, &pipeline, folder.path())?;
+    let written = sender
+        .pcap_out
+        .as_deref()
+        .map(Written::create)
+        .transpose()?;
+    let (partner, network) = LinkPartner::connect(&partner, &pipeline, written.as_ref())?;
+    config.network = Some(network);
+    let (mut device, mapped) = card(args, config, Vec::new())?;
+    let (exit, refused) = serve(&mut device, &args.socket)?;
+    if let Some(written) = &written {
+        written.finish()?;
+    }
+    let network = device.card().network();
+    let counters = network.map(Network::counters).unwrap_or_default();
+    let handed = counters.delivered.total();
+    let mut page = Page::new("Streamer with a network side");
+    of_card(&mut page, &device, mapped, refused);
+    page.field(
+        "frames",
+        format!(
+            "{} handed to the card, {}",
+            render::count(handed.frames),
+            render::bytes(handed.bytes)
+        ),
+    );
+    let complaints = partner.capture().map(|seen| seen.complaints());
+    for complaint in complaints.into_iter().flatten() {
+        page.field("capture", complaint);
+    }
+    let failure = network.and_then(Network::source_failure);
+    if let Some(failure) = failure {
+        page.verdict(false, failure.to_string());
+    }
+    page.print();
+    Ok(match (exit, failure) {
+        (Exit::Good, Some(_)) => Exit::BadResult,
+        (exit, _) => exit,
+    })
+}
+
+/// What every card says of itself at the end.
+fn of_card(page: &mut Page, device: &StreamerDevice, mapped: u64, refused: u64) {
+    page.field("cycles", render::count(device.card().cycle()));
+    page.field("mapped", format_args!("{} bytes", render::count(mapped)));
+    page.field("refused", render::count(refused));
 }
 
 /// Serves a device until its virtual machine has gone; also returns how many accesses were refused.

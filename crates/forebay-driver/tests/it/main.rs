@@ -8,4 +8,5 @@ mod host_port;
 mod inspect;
 mod qemu;
 mod queue_pair;
+mod record;
 mod support;

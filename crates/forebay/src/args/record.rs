@@ -31,8 +31,9 @@ pub struct RecordArgs {
     #[arg(long, value_name = "IP/BITS", value_parser = network, requires = "tap",
           default_value = "10.77.0.1/24")]
     pub tap_address: (Ipv4Addr, u8),
-    /// End the recording after so many seconds of this machine
-    #[arg(long = "for", value_name = "SECONDS", requires = "tap",
+    /// With --tap or --bus vfio: end the recording after so many seconds of this machine [default:
+    /// with Ctrl-C]
+    #[arg(long = "for", value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub seconds: Option<u64>,
     /// A peer sends objects of a pattern, so many bytes in all, at line rate [default without

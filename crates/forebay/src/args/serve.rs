@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::pipeline::PePathArgs;
 use super::{DriveIdeal, MachineArgs, values};
 
 /// Which device to serve.
@@ -63,6 +64,13 @@ pub struct ServeStreamerArgs {
     /// [default: the guest feeds the card through its host port, by `forebay run --bus vfio`]
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// A card with the network side of this pipeline, which records onto the guest's drive by
+    /// `forebay run PIPELINE --bus vfio` there. The link partner begins with the recording
+    #[arg(long, value_name = "PIPELINE", conflicts_with = "write")]
+    pub net: Option<PathBuf>,
+    /// What it sends, and where processing elements are.
+    #[command(flatten)]
+    pub sender: SenderArgs,
     /// Byte address on the drive
     #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size,
           requires = "write")]
@@ -74,4 +82,37 @@ pub struct ServeStreamerArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,
+}
+
+/// What the link partner of a served card sends.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "From the network")]
+pub struct SenderArgs {
+    /// The frames of this capture (pcap or pcapng), at its times
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "net",
+        conflicts_with = "generate"
+    )]
+    pub pcap: Option<PathBuf>,
+    /// Send them as fast as the wire takes them
+    #[arg(long, requires = "pcap")]
+    pub flat_out: bool,
+    /// Objects of a pattern, with this number of bytes in all [default without --pcap: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "net")]
+    pub generate: Option<u64>,
+    /// Bytes of each of these objects
+    #[arg(long, value_name = "SIZE", value_parser = values::length, default_value = "1MiB",
+          requires = "net")]
+    pub object: u64,
+    /// Offer the frames at this rate on the wire, in place of as fast as it takes them
+    #[arg(long, value_name = "RATE", value_parser = values::rate, requires = "net")]
+    pub offered: Option<u64>,
+    /// Store every frame that passes the port in this capture (pcapng)
+    #[arg(long, value_name = "FILE", requires = "net")]
+    pub pcap_out: Option<PathBuf>,
+    /// Where processing elements are.
+    #[command(flatten)]
+    pub path: PePathArgs,
 }

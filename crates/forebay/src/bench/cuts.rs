@@ -23,11 +23,11 @@ use super::net;
 use crate::args::StoreBenchArgs;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
-use crate::record::{Drives, Recorder, prepare};
 use crate::render::{self, Page};
 use crate::report::Header;
 use crate::session::Session;
 use crate::workload::{below, random};
+use forebay_app::record::{Drives, prepare, simulate};
 
 /// Bytes of the drive.
 const DRIVE: u64 = 16 << 20;
@@ -213,7 +213,7 @@ fn scene(args: &StoreBenchArgs, layout: Kind) -> Result<(Scene, Header)> {
     for ssd in session.system.ssds_mut() {
         ssd.keep_history();
     }
-    let (recorded, ended) = Recorder::new(&mut session, &plan)?.run("a small recording", None)?;
+    let (recorded, ended) = simulate(&mut session, &plan, "a small recording", None)?;
     let history = session.system.ssds().first().and_then(|ssd| ssd.history());
     let history = history.cloned().unwrap_or_default();
     let header = session.header(&ended);

@@ -22,11 +22,11 @@ use forebay_app::MachineSpec;
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::record::{Plan, Recorded, Recorder, Summary, prepare, recording, seed_of};
 use crate::render::{self, Grid};
 use crate::report;
 use crate::session::{Ended, Session};
 use crate::workload::{ops, sequential};
+use forebay_app::record::{Plan, Recorded, Summary, prepare, recording, seed_of, simulate};
 
 /// 64-byte beats of the memory for frames, as it is built.
 const BEATS: u64 = 2048;
@@ -227,7 +227,7 @@ impl Bench<'_> {
         let mut session = Session::of(config, super::SCHEMA)?;
         align(&mut session, pauses)?;
         let plan = plan(wire.net, &Sink::default(), &mut session)?;
-        let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(label, Some(wire.bytes))?;
+        let (recorded, ended) = simulate(&mut session, &plan, label, Some(wire.bytes))?;
         self.ended = ended;
         self.header = Some(session.header(&self.ended));
         Ok(self.ended.is_done().then_some((session, recorded)))
@@ -262,6 +262,7 @@ impl Bench<'_> {
         let payload = f64::from(MTU) - 28.0 - header::BYTES as f64;
         let line = 12.5 * payload / (f64::from(MTU) + 38.0);
         let ratio = summary.gigabytes_per_second / bare.min(line);
+        let shares = summary.wire.unwrap_or_default();
         let suffix = if pauses { "_pauses" } else { "" };
         self.found.rates.push(RateRow {
             id: format!("drives_{drives}{suffix}"),
@@ -275,8 +276,8 @@ impl Bench<'_> {
             lost_frames: summary.lost().count,
             differ_bytes: differ(&session, &recorded.rows, seed)?,
             xoff_frames: summary.pause.xoff,
-            wire_busy: summary.wire.busy,
-            wire_paused: summary.wire.paused,
+            wire_busy: shares.busy,
+            wire_paused: shares.paused,
             unexplained: (1.0 - ratio).max(0.0),
             wrong: summary.wrong,
         });
@@ -315,7 +316,7 @@ impl Bench<'_> {
         };
         let summary = Summary::new(&recorded);
         let (stored, lost) = (summary.placed(Place::Delivered), summary.lost());
-        let offered = recorded.wire.offered;
+        let offered = recorded.wire.unwrap_or_default().offered;
         let others: u64 = summary.missing_frames;
         let around = (HEADER_BYTES + 28 + header::BYTES) as u64;
         let apart = |all: u64, parts: [u64; 2]| all as i64 - parts[0] as i64 - parts[1] as i64;
@@ -352,16 +353,16 @@ impl Bench<'_> {
             return Ok(());
         };
         let summary = Summary::new(&recorded);
-        let wire = recorded.wire.peer_wire;
+        let wire = recorded.wire.unwrap_or_default();
         let delivered = summary.placed(Place::Delivered).count;
         let filtered = summary.arrived(Arrival::Alien).count;
         self.found.short = Some(ShortRow {
-            frames: recorded.wire.offered.frames,
-            million_frames_per_second: recorded.wire.offered.frames as f64 * 1e6
-                / wire.busy.max(1) as f64,
+            frames: wire.offered.frames,
+            million_frames_per_second: wire.offered.frames as f64 * 1e6
+                / wire.peer_wire.busy.max(1) as f64,
             filtered,
             delivered,
-            lost: recorded.wire.offered.frames - delivered - filtered,
+            lost: wire.offered.frames - delivered - filtered,
             wrong: summary.wrong,
         });
         Ok(())

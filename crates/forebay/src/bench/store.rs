@@ -10,10 +10,10 @@ use super::cuts::{self, Cuts};
 use super::{Report, net, page};
 use crate::args::StoreBenchArgs;
 use crate::failure::{Exit, Result};
-use crate::record::{Plan, Recorded, Recorder, Senders, Summary};
 use crate::render::{self, Grid, Page};
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
+use forebay_app::record::{Plan, Recorded, Senders, Summary, simulate};
 
 /// As in most networks with storage.
 const MTU: u32 = 9000;
@@ -120,7 +120,7 @@ impl Bench<'_> {
         receiving.streams = streams;
         let plan: Plan = net::plan(receiving, sink, &mut session)?;
         let label = format!("objects of {}, {streams} at once", render::bytes(object));
-        let (recorded, ended) = Recorder::new(&mut session, &plan)?.run(&label, Some(bytes))?;
+        let (recorded, ended) = simulate(&mut session, &plan, &label, Some(bytes))?;
         self.ended = ended;
         self.header = Some(session.header(&self.ended));
         Ok((session, recorded))

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay run PIPELINE`: what comes from the network onto simulated drives, through the RTL.
+//! `forebay run PIPELINE`: what comes from the network onto drives: simulated ones, through the RTL, or
+//! those of this machine, through its card.
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use forebay_model::net::{Disorder, Flow, Garbage, Network, Paced, Source, Tap as Listener};
+use forebay_app::record::{
+    self, CardSpec, Drives, LinkPartner, PartnerSpec, Recorded, SourceSpec, Summary, Written,
+};
 use forebay_net::pcap::Seen;
-use forebay_net::tap::{Setup, Tap};
-use forebay_pipeline::{Kind, Pipeline};
+use forebay_pipeline::{Kind, Paths, Pipeline};
 use serde::Serialize;
 
-use super::setup;
-use super::summary::Summary;
-use super::wire::{Captured, Interface, Listeners, Written};
-use super::{Plan, Recorded, Recorder};
-use crate::args::{RunArgs, values};
+use crate::args::{BusKind, RunArgs, values};
 use crate::failure::{Exit, Failure, Result};
+use crate::home;
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
+use crate::store::CAPTURE;
 
 /// Kind and version of the report.
 const SCHEMA: &str = "forebay.record/1";
-/// Frames that wait in Linux while the simulation is slower than who sends.
-const QUEUE: u32 = 100_000;
 /// Bytes of a pattern where no other source is named.
-const GENERATED: u64 = 64 << 20;
+pub const GENERATED: u64 = 64 << 20;
+/// Options of the machine that the pipeline's file has in its own words.
+const IN_FILE: [&str; 15] = [
+    "profile", "reorder", "memory", "buffer", "dram", "refresh", "channels", "rtl", "top",
+    "drives", "chunk", "apart", "parity", "missing", "medium",
+];
 
 /// What is reported.
 #[derive(Serialize)]
@@ -48,188 +49,266 @@ pub(super) struct Report {
     pub extracted: u64,
 }
 
-/// What stands at the other end, and what is asked of it afterwards.
-struct Beyond {
-    source: Box<dyn Source>,
-    bytes: Option<u64>,
-    capture: Option<Arc<Mutex<Seen>>>,
-    interface: Option<Interface>,
-    written: Option<Written>,
-}
-
-impl Beyond {
-    fn new(args: &RunArgs, pipeline: &Pipeline) -> Result<Self> {
-        let mut beyond = Self {
-            source: Box::new(forebay_model::net::Frames::new([])),
-            bytes: None,
-            capture: None,
-            interface: None,
-            written: args
-                .record
-                .pcap_out
-                .as_deref()
-                .map(Written::create)
-                .transpose()?,
-        };
-        if let Some(path) = &args.record.pcap {
-            let captured = Captured::open(path, args.record.flat_out)?;
-            beyond.capture = Some(captured.seen());
-            beyond.source = Box::new(captured);
-        } else if let Some(name) = &args.record.tap {
-            let tap = Tap::open(&Setup {
-                name: name.clone(),
-                mtu: pipeline.source.mtu as u16,
-                queue: QUEUE,
-                address: Some(args.record.tap_address),
-            })?;
-            let lasts = args.record.seconds.map(Duration::from_secs);
-            let interface = Interface::new(tap, lasts);
-            beyond.source = Box::new(interface.clone());
-            beyond.interface = Some(interface);
-        } else {
-            let bytes = args.record.generate.unwrap_or(GENERATED);
-            let senders = setup::senders(args, pipeline)?;
-            beyond.source = senders.source(bytes)?;
-            beyond.bytes = Some(bytes);
-        }
-        beyond.source = troubled(beyond.source, args, pipeline)?;
-        Ok(beyond)
-    }
-
-    fn listeners(&self) -> Vec<Box<dyn Listener>> {
-        let interface = self
-            .interface
-            .clone()
-            .map(|it| Box::new(it) as Box<dyn Listener>);
-        let written = self
-            .written
-            .clone()
-            .map(|it| Box::new(it) as Box<dyn Listener>);
-        interface.into_iter().chain(written).collect()
-    }
-}
-
-/// A source with all that the options do to its frames.
-fn troubled(
-    mut source: Box<dyn Source>,
-    args: &RunArgs,
-    pipeline: &Pipeline,
-) -> Result<Box<dyn Source>> {
-    let (record, seed) = (&args.record, args.machine.seed);
-    if record.mishaps > 0 {
-        source = Box::new(Disorder::by_chance(source, seed, record.mishaps));
-    }
-    if record.garbage > 0 {
-        let limit = setup::net(pipeline).frame_bytes;
-        let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
-        let garbage = Garbage::new(source, seed, record.garbage, limit.into())?;
-        source = Box::new(garbage.with_flow(flow));
-    }
-    if let Some(rate) = record.offered {
-        source = Box::new(Paced::new(source, rate)?);
-    }
-    Ok(source)
-}
-
 /// Runs it.
 ///
 /// # Errors
-/// Where a file, the RTL, the pipeline or the bring-up fails.
+/// Where a file, the RTL, a device, the pipeline or the bring-up fails.
 pub fn run(args: &RunArgs) -> Result<Exit> {
-    let pipeline = setup::pipeline(args)?;
-    if let Some(objects) = args.record.replay {
-        return super::replay::run(args, &pipeline, objects);
+    let pipeline = pipeline(args)?;
+    check(args, &pipeline)?;
+    match (args.bus, args.record.replay) {
+        (BusKind::Vfio, _) => on_a_card(args, pipeline),
+        (BusKind::Sim, Some(objects)) => super::replay::run(args, &pipeline, objects),
+        (BusKind::Sim, None) => simulated(args, pipeline),
     }
+}
+
+/// The pipeline that the options name, or the one that records.
+fn pipeline(args: &RunArgs) -> Result<Pipeline> {
+    let own = &args.record.path.pe_path;
+    match &args.record.pipeline {
+        // Without elements of ours a file needs no checkout: such as beside a card.
+        Some(file) if args.bus == BusKind::Vfio => {
+            let root = home::find().unwrap_or_default();
+            Ok(Pipeline::load(file, &Paths::new(&root, own))?)
+        }
+        Some(file) => Ok(Pipeline::load(file, &Paths::new(&home::find()?, own))?),
+        None => {
+            let root = home::find()?;
+            let usual = root.join("pipelines/record.toml");
+            Ok(Pipeline::load(&usual, &Paths::new(&root, own))?)
+        }
+    }
+}
+
+/// Refuses options of the machine that a pipeline's file says itself.
+///
+/// # Errors
+/// Names the first such option.
+pub fn check_given(given: &[&str]) -> Result<()> {
+    match given.iter().find(|name| IN_FILE.contains(name)) {
+        None => Ok(()),
+        Some(option) => Err(Failure::input(
+            &format!("--{option}"),
+            "given",
+            "a pipeline's file says that itself",
+            "change it there, in [buffer], [[ssd]] or [sink]",
+        )),
+    }
+}
+
+/// Refuses options that contradict the pipeline, or each other.
+fn check(args: &RunArgs, pipeline: &Pipeline) -> Result<()> {
+    if args.bus == BusKind::Sim {
+        let medium = args.medium.is_some().then_some("medium");
+        let given: Vec<_> = args.machine.given.iter().copied().chain(medium).collect();
+        check_given(&given)?;
+    }
+    if args.record.back.is_some() && pipeline.sink.layout == Kind::Packets {
+        return Err(Failure::input(
+            "--back",
+            "given",
+            "chunks of a capture are no objects that could be sent",
+            "leave it out; --extract writes the capture as a file",
+        ));
+    }
+    if args.bus == BusKind::Sim && args.record.seconds.is_some() && args.record.tap.is_none() {
+        return Err(Failure::input(
+            "--for",
+            "given",
+            "only a recording from an interface or through a card lasts until it is ended",
+            "leave it out, or add --tap NAME or --bus vfio",
+        ));
+    }
+    crate::run::check_options(args)
+}
+
+/// The simulated link partner that the options describe.
+pub(super) fn partner(args: &RunArgs) -> PartnerSpec {
+    let record = &args.record;
+    let source = match (&record.pcap, &record.tap) {
+        (Some(path), _) => SourceSpec::Capture {
+            path: path.clone(),
+            flat_out: record.flat_out,
+        },
+        (None, Some(name)) => SourceSpec::Interface {
+            name: name.clone(),
+            address: record.tap_address,
+            seconds: record.seconds,
+        },
+        (None, None) => SourceSpec::Generator {
+            bytes: record.generate.unwrap_or(GENERATED),
+            object: record.object,
+            senders: record.streams,
+        },
+    };
+    PartnerSpec {
+        source,
+        offered: record.offered,
+        impairments: record.mishaps,
+        malformed: record.garbage,
+        switch: record.switch,
+        response: (!record.peer_ignores).then_some(record.peer_response),
+        seed: args.machine.seed,
+    }
+}
+
+fn simulated(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
-    let mut config = setup::machine(args, &pipeline, folder.path())?;
+    let mut config = record::machine(&args.machine, &pipeline, folder.path())?;
     config.stalls = values::stalls(&args.stall);
     config.faults = values::faults(&args.fault, 0);
     for (number, drive) in (1..).zip(&mut config.more_drives) {
         drive.faults = values::faults(&args.fault, number);
     }
-    if let Some(folder) = &args.record.extract {
-        fs::create_dir_all(folder).map_err(|error| Failure::file("making", folder, error))?;
-    }
-    let mut beyond = Beyond::new(args, &pipeline)?;
-    let source = std::mem::replace(
-        &mut beyond.source,
-        Box::new(forebay_model::net::Frames::new([])),
-    );
-    let mut network = Network::new(setup::network(args, &pipeline), source)?;
-    network.set_tap(Box::new(Listeners(beyond.listeners())));
+    make_folder(args)?;
+    let written = args.record.pcap_out.as_deref();
+    let written = written.map(Written::create).transpose()?;
+    let (beyond, network) = LinkPartner::connect(&partner(args), &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
-    let superblock = super::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
-    let plan = setup::plan(args, &pipeline, &superblock);
-    let (recorded, ended) = record(&mut session, &plan, &beyond)?;
+    let superblock = record::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
+    let plan = record::plan(&pipeline, &superblock, args.record.back);
+    let label = match (beyond.is_interface(), &args.record.pcap) {
+        (true, _) => "recording from the interface, Ctrl-C ends it",
+        (_, Some(_)) => "capture → drives",
+        _ => "wire → drives",
+    };
+    if beyond.is_interface() {
+        eprintln!("listening; Ctrl-C ends the recording");
+    }
+    let (recorded, ended) = record::simulate(&mut session, &plan, label, beyond.bytes)?;
+    let network = session.system.network();
+    let failure = network.and_then(forebay_model::net::Network::source_failure);
     let mut report = Report {
         header: session.header(&ended),
         pipeline,
         summary: Summary::new(&recorded),
-        capture: beyond
-            .capture
-            .map(|seen| seen.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-        source_failure: session
-            .system
-            .network()
-            .and_then(Network::source_failure)
-            .map(ToString::to_string),
-        dropped_by_linux: beyond
-            .interface
-            .as_ref()
-            .map(Interface::dropped)
-            .transpose()?,
+        capture: beyond.capture(),
+        source_failure: failure.map(ToString::to_string),
+        dropped_by_linux: beyond.dropped_by_linux()?,
         extracted: 0,
     };
     if let Some(folder) = &args.record.extract {
-        let several = report.pipeline.source.streams > 1;
         report.extracted = match report.pipeline.sink.layout == Kind::Packets {
-            true => super::drives::extract_capture(&mut session, folder)?,
-            false => extract(&session, &recorded, folder, several)?,
+            true => extract_capture(&Drives::of(&mut session)?, folder)?,
+            false => extract(&recorded, &report.pipeline, folder, |address, bytes| {
+                session.stored(address, bytes)
+            })?,
         };
     }
-    super::drives::close(&mut session)?;
-    if let Some(written) = &beyond.written {
+    warn_if_open(record::close(&Drives::of(&mut session)?)?);
+    if let Some(written) = &written {
         written.finish()?;
     }
     let good = report.summary.wrong.is_empty() && report.source_failure.is_none();
     if ended.is_done() && good {
         session.shut_down()?;
     }
-    if !report::emit(&report, args.report.json.as_deref())? {
-        super::show::show(&report, args);
+    finish(&report, args, ended)
+}
+
+/// Records through a card of this machine, until Ctrl-C or for as long as was asked.
+fn on_a_card(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
+    make_folder(args)?;
+    let mut options = forebay_driver::Options {
+        nvme: args.hardware.ssd,
+        ..forebay_driver::Options::default()
+    };
+    options.fpga.device = args.hardware.fpga;
+    crate::run::adjust_driver(args, &mut options);
+    let spec = CardSpec {
+        settings: args.hardware.settings([]),
+        options,
+        overwrite: args.record.overwrite,
+        seconds: args.record.seconds,
+    };
+    let mut card = record::Card::open(&spec, &pipeline)?;
+    let header = crate::run::header(args, card.facts(), SCHEMA);
+    eprintln!("recording; Ctrl-C ends it");
+    let (recorded, ended) = card.record(&pipeline)?;
+    let mut report = Report {
+        header: Header {
+            interrupted: matches!(ended, Ended::Interrupted),
+            ..header
+        },
+        summary: Summary::new(&recorded),
+        pipeline,
+        capture: None,
+        source_failure: None,
+        dropped_by_linux: None,
+        extracted: 0,
+    };
+    let (extracted, closed) = card.with_drive(|drive| {
+        let extracted = match &args.record.extract {
+            None => 0,
+            Some(folder) if report.pipeline.sink.layout == Kind::Packets => {
+                extract_capture(drive, folder)?
+            }
+            Some(folder) => extract(&recorded, &report.pipeline, folder, |address, bytes| {
+                let mut data = vec![0; bytes];
+                let read = forebay_store::Disk::read_at(drive, address, &mut data);
+                read.map_err(|error| Failure::file("reading for", folder, error))?;
+                Ok(data)
+            })?,
+        };
+        Ok((extracted, record::close(drive)?))
+    })?;
+    report.extracted = extracted;
+    warn_if_open(closed);
+    card.shut_down()?;
+    finish(&report, args, ended)
+}
+
+fn finish(report: &Report, args: &RunArgs, ended: Ended) -> Result<Exit> {
+    let good = report.summary.wrong.is_empty() && report.source_failure.is_none();
+    if !report::emit(report, args.report.json.as_deref())? {
+        super::show::show(report, args);
     }
     Ok(ended.exit(good && report.summary.is_complete()))
 }
 
-fn record(session: &mut Session, plan: &Plan, beyond: &Beyond) -> Result<(Recorded, Ended)> {
-    let label = match (&beyond.interface, &beyond.capture) {
-        (Some(_), _) => "recording from the interface, Ctrl-C ends it",
-        (_, Some(_)) => "capture → drives",
-        _ => "wire → drives",
+fn make_folder(args: &RunArgs) -> Result<()> {
+    let Some(folder) = &args.record.extract else {
+        return Ok(());
     };
-    if beyond.interface.is_some() {
-        eprintln!("listening; Ctrl-C ends the recording");
-    }
-    let mut recorder = Recorder::new(session, plan)?;
-    let (mut recorded, ended) = recorder.run(label, beyond.bytes)?;
-    if plan.back.is_some() && ended.is_done() {
-        recorder.send_back(&mut recorded)?;
-    }
-    Ok((recorded, ended))
+    fs::create_dir_all(folder).map_err(|error| Failure::file("making", folder, error))
 }
 
-/// Stores each whole object as a file.
-fn extract(session: &Session, recorded: &Recorded, folder: &Path, several: bool) -> Result<u64> {
+fn warn_if_open(closed: bool) {
+    if !closed {
+        eprintln!(
+            "warning: the recording stays open: parts of it cannot be read; try `forebay store repair` later"
+        );
+    }
+}
+
+/// Writes a capture as a file of a folder; returns how many that is.
+fn extract_capture(drives: &impl forebay_store::Disk, folder: &Path) -> Result<u64> {
+    let recording = forebay_store::Recording::open(drives)?;
+    let path = folder.join(CAPTURE);
+    let mut file =
+        fs::File::create(&path).map_err(|error| Failure::file("writing", &path, error))?;
+    recording.write_capture(&mut file)?;
+    Ok(1)
+}
+
+/// Stores each whole object as a file; returns how many.
+fn extract(
+    recorded: &Recorded,
+    pipeline: &Pipeline,
+    folder: &Path,
+    stored: impl Fn(u64, usize) -> Result<Vec<u8>>,
+) -> Result<u64> {
     let mut count = 0;
     for row in recorded
         .rows
         .iter()
         .filter(|row| row.whole() && row.stored())
     {
-        let bytes = session.stored(row.address, row.length as usize)?;
-        let stream = match several {
+        let bytes = stored(row.address, row.length as usize)?;
+        let stream = match pipeline.source.streams > 1 {
             true => format!("stream-{}-", row.stream),
             false => String::new(),
         };

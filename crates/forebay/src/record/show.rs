@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as a page of text.
 
+use forebay_app::record::{Named, Results, Shares};
 use forebay_pipeline::Kind;
 use forebay_spec::net::{Arrival, Place};
 
 use super::command::Report;
-use super::summary::{Named, Results};
+
 use crate::args::RunArgs;
 use crate::demo;
 use crate::render::{self, Grid, Page};
@@ -57,7 +58,9 @@ pub fn show(report: &Report, args: &RunArgs) {
     if let Some(results) = &summary.results {
         page.field("results", self::results(results));
     }
-    page.field("wire", wire(report));
+    if let Some(shares) = summary.wire {
+        page.field("wire", wire(shares));
+    }
     page.field("pause", pause(report));
     if let Some(switch) = summary.switch {
         let text = format!(
@@ -68,6 +71,12 @@ pub fn show(report: &Report, args: &RunArgs) {
             render::count(switch.overflow)
         );
         page.field("switch", text);
+    }
+    if summary.still_arriving {
+        page.field(
+            "the end",
+            "frames still came: each is counted, and none of them stored",
+        );
     }
     streams(&mut page, report);
     gaps(&mut page, report);
@@ -146,8 +155,7 @@ fn results(results: &Results) -> String {
     parts.join(", ")
 }
 
-fn wire(report: &Report) -> String {
-    let shares = report.summary.wire;
+fn wire(shares: Shares) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     format!(
         "{} busy, {} silent by our pause, {} without work",

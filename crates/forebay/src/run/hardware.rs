@@ -59,6 +59,17 @@ pub(super) fn check_options(args: &RunArgs) -> Result<()> {
                 (!args.stall.is_empty(), "--stall"),
                 (!args.dram_fault.is_empty(), "--dram-fault"),
                 (!args.fault.is_empty(), "--fault"),
+                (args.record.pcap.is_some(), "--pcap"),
+                (args.record.tap.is_some(), "--tap"),
+                (args.record.generate.is_some(), "--generate"),
+                (args.record.offered.is_some(), "--offered"),
+                (args.record.mishaps > 0, "--mishaps"),
+                (args.record.garbage > 0, "--garbage"),
+                (args.record.switch, "--switch"),
+                (args.record.peer_ignores, "--peer-ignores"),
+                (args.record.pcap_out.is_some(), "--pcap-out"),
+                (args.record.back.is_some(), "--back"),
+                (args.record.replay.is_some(), "--replay"),
             ],
             "it is of the simulated machine, and devices of this one are asked for",
             "leave the option out, or --bus vfio",
@@ -129,7 +140,7 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     if let Some(streamer) = &streamer {
         port.clear(&mut bus, streamer, LIMIT)?;
     }
-    let header = header(args, session.facts());
+    let header = header(args, session.facts(), "forebay.run/1");
     let block_bytes = session.facts().namespace.block_bytes();
     Ok(Hardware {
         bus,
@@ -140,7 +151,8 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     })
 }
 
-fn header(args: &RunArgs, facts: &forebay_driver::Facts) -> Header {
+/// What the report of a run on devices begins with.
+pub fn header(args: &RunArgs, facts: &forebay_driver::Facts, schema: &str) -> Header {
     let drive = &facts.controller;
     let parameters = facts.streamer.map(|streamer| {
         vec![
@@ -150,7 +162,7 @@ fn header(args: &RunArgs, facts: &forebay_driver::Facts) -> Header {
     });
     let card = facts.fpga.as_ref().map(|card| card.address.to_string());
     Header {
-        schema: "forebay.run/1".to_owned(),
+        schema: schema.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: report::command_line(),
         simulated: false,

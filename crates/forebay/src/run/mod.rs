@@ -24,6 +24,8 @@ use crate::report::{self as json, Header, Rate};
 use crate::session::Ended;
 use report::Report;
 
+pub use hardware::{check_options, header};
+
 /// What the transactions go through: RTL and models, or devices of this machine.
 trait Target {
     /// What a report begins with; `ended` is how the last run ended.
@@ -80,7 +82,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
             "say how much to read, such as --length 1MiB",
         ));
     }
-    hardware::check_options(args)?;
+    check_options(args)?;
     // Before anything runs: minutes later would be too late to learn that it cannot be written.
     let out = args.out.as_deref().map(create).transpose()?;
     match args.bus {
@@ -161,7 +163,7 @@ fn carry_out(
 }
 
 /// What the options change about the driver, on any bus.
-fn adjust_driver(args: &RunArgs, options: &mut Options) {
+pub fn adjust_driver(args: &RunArgs, options: &mut Options) {
     options.nsid = args.namespace;
     options.max_transfer = args.max_transfer;
     options.timeout_cycles = args.timeout_cycles;

@@ -1,67 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The simulated drives as a disk, past everything that takes time: what a host does before and after.
+//! A recording from the network: on a simulated machine or on a card of this one, by the same
+//! [`Recorder`].
 
-use std::fs::File;
-use std::io;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod card;
+mod disk;
+mod gaps;
+mod partner;
+mod replay;
+mod senders;
+mod setup;
+mod simulated;
+mod summary;
+mod wire;
 
-use forebay_cosim::System;
+use forebay_cosim::CLOCK_PERIOD;
 use forebay_driver::recorder_port::{Layout, Recording, Region};
+use forebay_model::net::Counters;
 use forebay_model::{MICROSECOND, Time};
 use forebay_pipeline::{Kind, Sink, extension_bytes};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::streamer::bar0;
 use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
 
 use crate::failure::{Exit, Failure, Result};
-use crate::session::Session;
 
-/// The drives of a system, in the order of their addresses.
-pub struct Drives<'s> {
-    system: Mutex<&'s mut System>,
-    bytes: u64,
+pub use card::{Card, CardSpec};
+pub use disk::{Drives, QueueDisk};
+pub use forebay_driver::record::{Counted, Observer, Plan, Recorder, Stage};
+pub use gaps::{Gap, gaps};
+pub use partner::{LinkPartner, PartnerSpec, SourceSpec};
+pub use replay::{Replayed, Sent, replay};
+pub use senders::{Senders, seed_of};
+pub use setup::{LINE_RATE, machine, plan};
+pub use simulated::{prepare, simulate};
+pub use summary::{Count, Named, Results, Shares, Stream, Summary};
+pub use wire::Written;
+
+/// Where the registers of network side and recorder stand in BAR 0.
+const CONTROLS: [u64; 2] = [bar0::NET_CONTROL, bar0::RECORDER_CONTROL];
+
+/// What came of a recording.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What network and wire saw, where they are simulated.
+    pub wire: Option<Counters>,
+    /// What the card counted.
+    pub counted: Counted,
+    /// What lies where, as the index on the drives says.
+    pub rows: Vec<Row>,
+    /// Objects have results.
+    pub results: bool,
+    /// Newer extents lie over older ones.
+    pub ring: bool,
+    /// What of the index cannot be read.
+    pub unreadable: Vec<String>,
+    /// When it began: nanoseconds since 1970.
+    pub began: u64,
 }
 
-impl<'s> Drives<'s> {
-    /// Those of a session that was brought up.
-    ///
-    /// # Errors
-    /// Where it was not.
-    pub fn of(session: &'s mut Session) -> Result<Self> {
-        let bytes = session.namespace()?.bytes();
+impl Recorded {
+    /// Of what the card counted for a plan, with the index as it stands on the drives.
+    fn read<D: Disk>(plan: &Plan, counted: Counted, drives: &D) -> Result<Self> {
+        let (rows, unreadable) = rows(drives)?;
         Ok(Self {
-            system: Mutex::new(&mut session.system),
-            bytes,
+            wire: None,
+            counted,
+            rows,
+            results: plan.recording.result_wait.is_some(),
+            ring: plan.recording.data.ring,
+            unreadable,
+            began: plan.recording.time,
         })
     }
-
-    fn system(&self) -> MutexGuard<'_, &'s mut System> {
-        self.system.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl Disk for Drives<'_> {
-    fn len(&self) -> u64 {
-        self.bytes
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        let bytes = self.system().stored(at, into.len())?;
-        into.copy_from_slice(&bytes);
-        Ok(())
-    }
-
-    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.system().store(at, bytes)
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Bytes of a batch of small objects: as many as a few commands of the drive have.
+/// Bytes of a batch of small objects: what a few commands of the drive move.
 const BATCH: u32 = 128 << 10;
 /// How long a batch waits for more, where nothing is said of the index.
 const BATCH_WAIT: Time = 1_000 * MICROSECOND;
@@ -72,11 +86,14 @@ const BATCH_WAIT_MOST: Time = 100_000 * MICROSECOND;
 ///
 /// # Errors
 /// Where something is there, or the drives are too small.
-pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Superblock> {
-    let block_bytes = 1 << session.namespace()?.block_shift;
-    let drives = Drives::of(session)?;
-    if !overwrite && !is_blank(&drives)? {
-        return Err(occupied(&drives));
+pub fn make_room<D: Disk>(
+    drives: &D,
+    block_bytes: u64,
+    sink: &Sink,
+    overwrite: bool,
+) -> Result<Superblock> {
+    if !overwrite && !is_blank(drives)? {
+        return Err(occupied(drives));
     }
     let (mode, stride, extension) = match &sink.layout {
         Kind::Objects { extension } | Kind::Small { extension } => {
@@ -89,16 +106,16 @@ pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Su
         mode,
         stride,
         extension,
-        block_bytes,
+        block_bytes: block_bytes as u32,
         ring: sink.ring,
         small: matches!(sink.layout, Kind::Small { .. }),
         index: IndexSize::SmallestObject(sink.smallest),
         ..Format::default()
     };
-    Ok(format(&drives, &settings)?)
+    Ok(format(drives, &settings)?)
 }
 
-fn occupied(drives: &Drives<'_>) -> Failure {
+fn occupied<D: Disk>(drives: &D) -> Failure {
     let what = match forebay_store::Recording::open(drives) {
         Ok(recording) => format!("the recording {}", recording.superblock().session),
         Err(_) => "something that is no recording".into(),
@@ -114,7 +131,7 @@ fn occupied(drives: &Drives<'_>) -> Failure {
 /// of a capture its head; the last one of both is kept free for their ends. With `results` rows wait
 /// for those.
 pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
-    let cycles = |time: Time| u32::try_from(time / forebay_cosim::CLOCK_PERIOD).unwrap_or(u32::MAX);
+    let cycles = |time: Time| u32::try_from(time / CLOCK_PERIOD).unwrap_or(u32::MAX);
     let page = forebay_store::PAGE;
     let layout = match &sink.layout {
         Kind::Objects { extension } => Layout::Objects {
@@ -148,21 +165,20 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
             bytes: index.bytes - 2 * page,
             ring: superblock.index_ring,
         },
-        wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
+        wait_cycles: sink.wait_cycles(CLOCK_PERIOD),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
         time,
-        cycle_ps: forebay_cosim::CLOCK_PERIOD as u32,
+        cycle_ps: CLOCK_PERIOD as u32,
     }
 }
 
 /// Rows of a recording in order, and what of its index cannot be read.
 ///
 /// # Errors
-/// Where there is no recording, or a medium cannot be read.
-pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
-    let drives = Drives::of(session)?;
-    let recording = forebay_store::Recording::open(&drives)?;
+/// Where there is no recording, or the drives cannot be read.
+pub fn rows<D: Disk>(drives: &D) -> Result<(Vec<Row>, Vec<String>)> {
+    let recording = forebay_store::Recording::open(drives)?;
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for entry in recording.rows() {
         match entry {
@@ -183,34 +199,16 @@ pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
     Ok((rows, wrong))
 }
 
-/// Writes a capture as a file of a folder; returns how many it is.
-///
-/// # Errors
-/// As [`rows`], or where it cannot be written.
-pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
-    let drives = Drives::of(session)?;
-    let recording = forebay_store::Recording::open(&drives)?;
-    let path = folder.join(forebay_store::CAPTURE_NAME);
-    let mut file = File::create(&path).map_err(|error| Failure::file("writing", &path, error))?;
-    recording.write_capture(&mut file)?;
-    Ok(1)
-}
-
-/// Writes the ends of tar file and index, so that others' tools find them.
+/// Writes the ends of tar file and index, so that others' tools find them; false where parts of the
+/// recording cannot be read and it stays open.
 ///
 /// # Errors
 /// As [`rows`].
-pub fn close(session: &mut Session) -> Result<()> {
-    let drives = Drives::of(session)?;
+pub fn close<D: Disk>(drives: &D) -> Result<bool> {
     // Each header was written just now.
     let options = Options {
         skip_headers: true,
         ..Options::default()
     };
-    if repair(&drives, options, &mut |_| true)?.open {
-        eprintln!(
-            "warning: the recording stays open: parts of it cannot be read; try `forebay store repair` later"
-        );
-    }
-    Ok(())
+    Ok(!repair(drives, options, &mut |_| true)?.open)
 }

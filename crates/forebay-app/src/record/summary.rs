@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use forebay_driver::net_port::Tally;
+use forebay_driver::net_port::{NetCounters, Tally};
+use forebay_driver::record::Counted;
 use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
-use forebay_model::net::Kind;
+use forebay_model::net::{Counters, Kind, WireTime};
 use forebay_spec::net::{Arrival, Place};
 use forebay_spec::store::index::{RESULT, Row};
 use serde::Serialize;
@@ -49,8 +50,10 @@ pub struct Summary {
     pub memory_most_bytes: u64,
     /// Pause, of both sides.
     pub pause: Pause,
-    /// The wire from the peer: share of time in which it was busy, silent by pause, or without work.
-    pub wire: Shares,
+    /// The wire from the peer, where it is simulated: share of time in which it was busy, silent by
+    /// pause, or without work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Shares>,
     /// The switch on the way, if there is one.
     pub switch: Option<Switch>,
     /// Blocks of the index.
@@ -63,6 +66,8 @@ pub struct Summary {
     pub sent: Vec<Named>,
     /// Objects read back, and those that could not be.
     pub fetched: [u64; 2],
+    /// Frames still came when the recording had ended: they are counted, and none is stored.
+    pub still_arriving: bool,
     /// What does not add up; nothing, as it should be.
     pub wrong: Vec<String>,
 }
@@ -134,8 +139,8 @@ impl Results {
         }
         Self {
             classes,
-            late: recorded.recorder.results_late,
-            stray: recorded.recorder.results_stray,
+            late: recorded.counted.recorder.results_late,
+            stray: recorded.counted.recorder.results_stray,
         }
     }
 }
@@ -166,19 +171,29 @@ pub struct Shares {
     pub idle: f64,
 }
 
+impl Shares {
+    fn of(wire: &WireTime) -> Self {
+        let total = wire.total().max(1) as f64;
+        let share = |time: Time| time as f64 / total;
+        Self {
+            busy: share(wire.busy),
+            paused: share(wire.paused),
+            idle: share(wire.idle),
+        }
+    }
+}
+
 impl Summary {
     /// Of a recording.
     pub fn new(recorded: &Recorded) -> Self {
         let Recorded {
             wire,
-            net,
-            recorder,
             rows,
+            counted,
             ..
         } = recorded;
-        let wire_total = wire.peer_wire.total().max(1) as f64;
-        let share = |time: Time| time as f64 / wire_total;
-        let seconds = recorded.duration as f64 * 1e-12;
+        let Counted { net, recorder, .. } = counted;
+        let seconds = counted.duration.as_secs_f64();
         let count = |extents: forebay_driver::recorder_port::Extents| Count {
             count: extents.extents,
             bytes: extents.bytes,
@@ -199,7 +214,7 @@ impl Summary {
             missing_frames: all.iter().map(|gap| gap.frames).sum(),
             gap_count: all.len() as u64,
             gaps: all.into_iter().take(GAPS_MOST).collect(),
-            nanoseconds: recorded.duration / 1000,
+            nanoseconds: u64::try_from(counted.duration.as_nanos()).unwrap_or(u64::MAX),
             gigabytes_per_second: recorder.stored.bytes as f64 * 1e-9 / seconds.max(1e-12),
             memory_most_bytes: net.most * 64,
             pause: Pause {
@@ -208,25 +223,24 @@ impl Summary {
                 obeyed_quanta: net.obeyed_quanta,
                 storms: net.storms,
             },
-            wire: Shares {
-                busy: share(wire.peer_wire.busy),
-                paused: share(wire.peer_wire.paused),
-                idle: share(wire.peer_wire.idle),
-            },
-            switch: wire.switch.map(|[to_us, from_peer]| Switch {
-                passed: to_us.passed.frames,
-                refused: from_peer.damaged.frames
-                    + from_peer.runts.frames
-                    + from_peer.giants.frames,
-                overflow: from_peer.overflow.frames,
-                most_bytes: from_peer.most,
-                xoff: from_peer.xoff,
-            }),
+            wire: wire.map(|wire| Shares::of(&wire.peer_wire)),
+            switch: wire
+                .and_then(|wire| wire.switch)
+                .map(|[to_us, from_peer]| Switch {
+                    passed: to_us.passed.frames,
+                    refused: from_peer.damaged.frames
+                        + from_peer.runts.frames
+                        + from_peer.giants.frames,
+                    overflow: from_peer.overflow.frames,
+                    most_bytes: from_peer.most,
+                    xoff: from_peer.xoff,
+                }),
             index_blocks: recorder.blocks,
             rows_lost: recorder.rows_lost,
             results: recorded.results.then(|| Results::new(recorded)),
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
+            still_arriving: counted.still_arriving,
             wrong: Vec::new(),
         };
         summary.add_up(recorded);
@@ -257,30 +271,15 @@ impl Summary {
     fn add_up(&mut self, recorded: &Recorded) {
         let Recorded {
             wire,
-            net,
-            recorder,
+            counted,
             rows,
             unreadable,
             ..
         } = recorded;
-        let handed = wire.delivered.total();
-        let dropped = wire.fragments + wire.overrun;
-        self.equal(
-            "frames at the MAC",
-            handed.frames - dropped.frames,
-            "frames counted",
-            self.offered.count,
-        );
-        // Of a giant of more than 16383 bytes the RTL counts so many.
-        let bytes = handed.bytes - dropped.bytes;
-        let short = bytes > self.offered.bytes && net.arrived(Arrival::Giant).frames > 0;
-        if !short {
-            self.equal(
-                "bytes at the MAC",
-                bytes,
-                "bytes counted",
-                self.offered.bytes,
-            );
+        let Counted { net, recorder, .. } = counted;
+        // While frames come, the MAC is ahead of the counters.
+        if let Some(wire) = wire.filter(|_| !counted.still_arriving) {
+            self.add_up_wire(&wire, net);
         }
         let (datagrams, places) = (net.arrived(Arrival::Datagram), sum(&net.places));
         self.equal(
@@ -309,6 +308,28 @@ impl Summary {
             self.equal("extents", extents, "rows in the index and lost", told);
         }
         self.wrong.extend_from_slice(unreadable);
+    }
+
+    fn add_up_wire(&mut self, wire: &Counters, net: &NetCounters) {
+        let handed = wire.delivered.total();
+        let dropped = wire.fragments + wire.overrun;
+        self.equal(
+            "frames at the MAC",
+            handed.frames - dropped.frames,
+            "frames counted",
+            self.offered.count,
+        );
+        // Of a giant of more than 16383 bytes the RTL counts 16383.
+        let bytes = handed.bytes - dropped.bytes;
+        let short = bytes > self.offered.bytes && net.arrived(Arrival::Giant).frames > 0;
+        if !short {
+            self.equal(
+                "bytes at the MAC",
+                bytes,
+                "bytes counted",
+                self.offered.bytes,
+            );
+        }
     }
 
     fn equal(&mut self, what: &str, one: u64, other: &str, two: u64) {
@@ -362,10 +383,11 @@ fn named<const N: usize>(tallies: &[Tally], names: [&'static str; N]) -> Vec<Nam
 }
 
 fn sent(recorded: &Recorded) -> Vec<Named> {
+    let transmitted = recorded.wire.unwrap_or_default().transmitted;
     let kinds = Kind::ALL.into_iter();
     kinds
         .map(|kind| {
-            let of = recorded.wire.transmitted.of(kind);
+            let of = transmitted.of(kind);
             let tally = Tally {
                 frames: of.frames,
                 bytes: of.bytes,

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The simulated link partner: what it sends, and how it takes pause.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use forebay_model::net::{
+    Disorder, Flow, Frames, Garbage, Link, Network, Paced, Peer, Settings, Source, Switch,
+    Tap as Listener,
+};
+use forebay_net::pcap::Seen;
+use forebay_net::tap::{Setup, Tap};
+use forebay_pipeline::Pipeline;
+use serde::{Deserialize, Serialize};
+
+use super::Senders;
+use super::senders::falling;
+use super::setup;
+use super::wire::{Captured, Interface, Listeners, Written};
+use crate::failure::{Failure, Result};
+
+/// Frames that wait in Linux while the simulation is slower than the sender.
+const QUEUE: u32 = 100_000;
+
+/// Where the frames come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceSpec {
+    /// A capture, pcap or pcapng.
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// As fast as the wire takes them, in place of the capture's own times.
+        flat_out: bool,
+    },
+    /// A TAP interface of this machine.
+    Interface {
+        /// Its name.
+        name: String,
+        /// This machine's own address on it, and bits of its network.
+        address: (Ipv4Addr, u8),
+        /// Seconds until it ends; none: it does not.
+        seconds: Option<u64>,
+    },
+    /// Objects of a pattern.
+    Generator {
+        /// Bytes in all.
+        bytes: u64,
+        /// Bytes of each object of the first sender.
+        object: u64,
+        /// Senders at once; none: as many as the pipeline has streams.
+        senders: Option<u16>,
+    },
+    /// None come.
+    Silence,
+}
+
+/// A link partner as plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartnerSpec {
+    /// Where its frames come from.
+    pub source: SourceSpec,
+    /// Bytes per second on the wire; none: line rate.
+    pub offered: Option<u64>,
+    /// Frames of a million that are lost, repeated, delayed, swapped or damaged.
+    pub impairments: u32,
+    /// Malformed frames behind this number of a thousand.
+    pub malformed: u32,
+    /// There is a switch on the way.
+    pub switch: bool,
+    /// Quanta until it obeys a pause frame; none: it ignores pause.
+    pub response: Option<u32>,
+    /// Decides everything that is random.
+    pub seed: u64,
+}
+
+impl PartnerSpec {
+    /// One at line rate that obeys pause as slowly as 802.3 allows.
+    #[must_use]
+    pub const fn new(source: SourceSpec, seed: u64) -> Self {
+        Self {
+            source,
+            offered: None,
+            impairments: 0,
+            malformed: 0,
+            switch: false,
+            response: Some(394),
+            seed,
+        }
+    }
+
+    fn settings(&self, pipeline: &Pipeline) -> Settings {
+        Settings {
+            link: Link {
+                metres: pipeline.source.metres,
+            },
+            flow: pipeline.source.class.map_or(Flow::Link, Flow::Class),
+            peer: Peer {
+                response: self.response,
+            },
+            switch: self.switch.then(Switch::default),
+        }
+    }
+
+    /// The senders of a pattern.
+    fn senders(&self, pipeline: &Pipeline, object: u64, count: Option<u16>) -> Result<Senders> {
+        let source = &pipeline.source;
+        let count = count.unwrap_or(source.streams.into());
+        let most = u16::MAX - source.stream;
+        if count.saturating_sub(1) > most {
+            return Err(Failure::input(
+                "--streams",
+                count,
+                &format!("streams go up to 65535, and the first is {}", source.stream),
+                "choose fewer, or a lower source.stream in the pipeline's file",
+            ));
+        }
+        Ok(Senders {
+            addresses: setup::addresses(pipeline),
+            mtu: source.mtu,
+            stream: source.stream,
+            object_bytes: falling(object, count),
+            seed: self.seed,
+        })
+    }
+
+    /// A source with all that happens to its frames on the way.
+    fn on_the_way(
+        &self,
+        mut source: Box<dyn Source>,
+        pipeline: &Pipeline,
+    ) -> Result<Box<dyn Source>> {
+        if self.impairments > 0 {
+            source = Box::new(Disorder::by_chance(source, self.seed, self.impairments));
+        }
+        if self.malformed > 0 {
+            let limit = setup::net(pipeline).frame_bytes;
+            let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
+            let garbage = Garbage::new(source, self.seed, self.malformed, limit.into())?;
+            source = Box::new(garbage.with_flow(flow));
+        }
+        if let Some(rate) = self.offered {
+            source = Box::new(Paced::new(source, rate)?);
+        }
+        Ok(source)
+    }
+}
+
+/// A link partner, and what can be asked of it afterwards.
+pub struct LinkPartner {
+    /// Bytes that it sends, where that is known.
+    pub bytes: Option<u64>,
+    capture: Option<Arc<Mutex<Seen>>>,
+    interface: Option<Interface>,
+}
+
+impl LinkPartner {
+    /// Makes it, and the network between it and the card; `written` gets each frame that passes.
+    ///
+    /// # Errors
+    /// A capture or an interface that cannot be opened, a setting that cannot be.
+    pub fn connect(
+        spec: &PartnerSpec,
+        pipeline: &Pipeline,
+        written: Option<&Written>,
+    ) -> Result<(Self, Network)> {
+        let mut partner = Self {
+            bytes: None,
+            capture: None,
+            interface: None,
+        };
+        let source: Box<dyn Source> = match &spec.source {
+            SourceSpec::Capture { path, flat_out } => {
+                let captured = Captured::open(path, *flat_out)?;
+                partner.capture = Some(captured.seen());
+                Box::new(captured)
+            }
+            SourceSpec::Interface {
+                name,
+                address,
+                seconds,
+            } => {
+                let tap = Tap::open(&Setup {
+                    name: name.clone(),
+                    mtu: pipeline.source.mtu as u16,
+                    queue: QUEUE,
+                    address: Some(*address),
+                })?;
+                let interface = Interface::new(tap, seconds.map(Duration::from_secs));
+                partner.interface = Some(interface.clone());
+                Box::new(interface)
+            }
+            SourceSpec::Generator {
+                bytes,
+                object,
+                senders,
+            } => {
+                partner.bytes = Some(*bytes);
+                spec.senders(pipeline, *object, *senders)?.source(*bytes)?
+            }
+            SourceSpec::Silence => Box::new(Frames::new([])),
+        };
+        let source = spec.on_the_way(source, pipeline)?;
+        let mut network = Network::new(spec.settings(pipeline), source)?;
+        let interface = partner
+            .interface
+            .clone()
+            .map(|it| Box::new(it) as Box<dyn Listener>);
+        let written = written.cloned().map(|it| Box::new(it) as Box<dyn Listener>);
+        network.set_tap(Box::new(Listeners(
+            interface.into_iter().chain(written).collect(),
+        )));
+        Ok((partner, network))
+    }
+
+    /// What was in the capture, as far as it was sent.
+    #[must_use]
+    pub fn capture(&self) -> Option<Seen> {
+        let seen = self.capture.as_ref()?;
+        Some(seen.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Whether it is an interface of this machine.
+    #[must_use]
+    pub const fn is_interface(&self) -> bool {
+        self.interface.is_some()
+    }
+
+    /// Frames that Linux dropped before they reached the interface.
+    ///
+    /// # Errors
+    /// If Linux does not say.
+    pub fn dropped_by_linux(&self) -> Result<Option<u64>> {
+        Ok(self
+            .interface
+            .as_ref()
+            .map(Interface::dropped)
+            .transpose()?)
+    }
+}

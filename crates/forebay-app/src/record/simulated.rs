@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A recording on a simulated machine: it ends when the link partner has sent everything.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use forebay_cosim::{FPGA, System};
+use forebay_driver::record::{Observer, Plan, Recorder, Stage};
+use forebay_driver::{Error, NetPort};
+use forebay_model::net::Network;
+use forebay_pipeline::Sink;
+use forebay_spec::store::superblock::Superblock;
+
+use super::{CONTROLS, Drives, Recorded, make_room};
+use crate::failure::Result;
+use crate::progress::Progress;
+use crate::session::{Ended, Session};
+
+/// How long the end of a recording may stand still: drives pause for milliseconds.
+pub(super) const LIMIT: Duration = Duration::from_millis(500);
+
+/// Lets the simulation run until the link partner has ended.
+#[derive(Default)]
+struct UntilSent {
+    ended: Ended,
+}
+
+impl Observer<System> for UntilSent {
+    fn stage(&mut self, _: Stage) {}
+
+    fn goes_on(&mut self, system: &mut System, _: &NetPort) -> std::result::Result<bool, Error> {
+        system.begin_network();
+        let ended = |system: &System| system.network().is_none_or(Network::is_at_end);
+        self.ended = Ended::of(system.run_until(ended));
+        Ok(false)
+    }
+}
+
+/// Finds network side and recorder of the simulated card.
+pub(super) fn attach<'s>(system: &'s mut System, plan: &Plan) -> Result<Recorder<'s, System>> {
+    Ok(Recorder::attach(system, (FPGA, 0), CONTROLS, plan, LIMIT)?)
+}
+
+/// Makes room for a recording on the session's drives; see [`make_room`].
+///
+/// # Errors
+/// Where something is there, or the drives are too small.
+pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Superblock> {
+    let block_bytes = session.namespace()?.block_bytes();
+    make_room(&Drives::of(session)?, block_bytes, sink, overwrite)
+}
+
+/// Records what the link partner sends, of `bytes` as far as that is known, and sends it back where the
+/// plan says so.
+///
+/// # Errors
+/// A setting that cannot be, a recorder that does not come to rest, drives that cannot be read.
+pub fn simulate(
+    session: &mut Session,
+    plan: &Plan,
+    label: &str,
+    bytes: Option<u64>,
+) -> Result<(Recorded, Ended)> {
+    let progress = match bytes {
+        Some(bytes) => Progress::bytes(label, bytes),
+        None => Progress::stage(label),
+    };
+    let capacity = session.namespace()?.bytes();
+    let system = &mut session.system;
+    system.on_progress(move |snapshot| progress.at(snapshot.network_bytes));
+    let mut recorder = attach(system, plan)?;
+    recorder.start(capacity)?;
+    let mut observer = UntilSent::default();
+    recorder.watch(&mut observer)?;
+    let counted = if let Ended::Failed(_) = observer.ended {
+        recorder.counted()
+    } else {
+        // Ctrl-C ends what is sent, not what has been received.
+        recorder.bus().stop_flag().store(false, Ordering::Relaxed);
+        recorder.stop(&mut observer)
+    };
+    let system = recorder.bus();
+    system.on_progress(|_| {});
+    let wire = system.network().map(Network::counters);
+    let read = Recorded::read(plan, counted?, &Drives::new(system, capacity))?;
+    let mut recorded = Recorded { wire, ..read };
+    if plan.back.is_some() && observer.ended.is_done() {
+        send_back(&mut recorder, &mut recorded)?;
+    }
+    Ok((recorded, observer.ended))
+}
+
+/// Sends back what was recorded, object by object, paced as the plan says.
+fn send_back(recorder: &mut Recorder<'_, System>, recorded: &mut Recorded) -> Result<()> {
+    let progress = Progress::count("objects back to the wire", recorded.rows.len() as u64);
+    let stored = recorded.rows.iter().filter(|row| row.stored());
+    let objects = stored.map(|row| (row.address, u64::from(row.length), row.object));
+    recorder.send_back(objects, |count| progress.at(count))?;
+    recorded.counted.recorder = recorder.recorder_counters()?;
+    recorded.wire = recorder.bus().network().map(Network::counters);
+    Ok(())
+}

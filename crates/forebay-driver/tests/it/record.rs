@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The end of a recording, on a card that is nothing but registers, while frames keep coming.
+
+use std::time::Duration;
+
+use forebay_driver::net_port::NetSettings;
+use forebay_driver::record::{Observer, Plan, Recorder, Stage};
+use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
+use forebay_driver::{Bus, BusError, DmaBuffer, Error, NetPort, PciAddress};
+use forebay_spec::net::{Arrival, Place, regs as net};
+use forebay_spec::recorder::regs as recorder;
+
+const CARD: PciAddress = PciAddress::new(1, 0, 0);
+const NET: u64 = 0x1000;
+const RECORDER: u64 = 0x2000;
+const LIMIT: Duration = Duration::from_millis(10);
+/// Cycles of the card that an access takes.
+const CYCLES: u64 = 100;
+/// Bytes of a frame.
+const FRAME: u64 = 1000;
+
+/// What the card does by itself.
+#[derive(Clone, Copy, Default)]
+struct Habits {
+    /// Cycles from one frame to the next; none: no frames come.
+    every: Option<u64>,
+    /// The extent that is open never ends.
+    hangs: bool,
+}
+
+/// A card whose streams are always in the middle of an object.
+#[derive(Default)]
+struct Card {
+    habits: Habits,
+    cycle: u64,
+    streams: u64,
+    idle: u64,
+    enabled: bool,
+    arrived: u64,
+    delivered: u64,
+    refused: u64,
+    /// What was written into the registers that matter here, in order.
+    told: Vec<&'static str>,
+}
+
+impl Card {
+    fn of(habits: Habits) -> Self {
+        let streams = 1;
+        Self {
+            habits,
+            streams,
+            ..Self::default()
+        }
+    }
+
+    /// Lets time pass: each frame that comes is taken, or refused, when the next one has come.
+    fn pass(&mut self) {
+        self.cycle += CYCLES;
+        let Some(every) = self.habits.every else {
+            return;
+        };
+        while self.arrived < self.cycle / every {
+            match self.arrived {
+                0 => {}
+                _ if self.streams > 0 => self.delivered += 1,
+                _ => self.refused += 1,
+            }
+            self.arrived += 1;
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.habits.hangs || (self.delivered > 0 && (self.streams > 0 || self.idle != 1))
+    }
+
+    fn net(&self, register: u64) -> u64 {
+        let [word, row] = [register % 32, register / 32];
+        let tally = |frames: u64| match word {
+            0 => frames,
+            8 => frames * FRAME,
+            _ => 0,
+        };
+        let arrivals = net::arrivals::OFFSET / 32 + Arrival::Datagram as u64;
+        let places = net::places::OFFSET / 32;
+        match register {
+            net::version::OFFSET => net::version::RESET,
+            net::parameters::OFFSET => {
+                net::parameters::RECEIVE_BEATS.put(2048) | net::parameters::STREAMS.put(4)
+            }
+            net::cycles::OFFSET => self.cycle,
+            _ if row == arrivals => tally(self.arrived),
+            _ if row == places + Place::Delivered as u64 => tally(self.delivered),
+            _ if row == places + Place::Stream as u64 => tally(self.refused),
+            _ => 0,
+        }
+    }
+
+    fn recorder(&self, register: u64) -> u64 {
+        match register {
+            recorder::version::OFFSET => recorder::version::RESET,
+            recorder::control::OFFSET => recorder::control::ENABLE.put(self.enabled.into()),
+            recorder::status::OFFSET => recorder::status::OPEN.put(self.is_open().into()),
+            _ => 0,
+        }
+    }
+}
+
+impl Bus for Card {
+    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
+        Ok(vec![CARD])
+    }
+
+    fn config_read32(&mut self, _: PciAddress, _: u16) -> Result<u32, BusError> {
+        Ok(0)
+    }
+
+    fn config_write32(&mut self, _: PciAddress, _: u16, _: u32) -> Result<(), BusError> {
+        Ok(())
+    }
+
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
+        self.bar_read64(device, bar, offset).map(|word| word as u32)
+    }
+
+    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
+        self.pass();
+        Ok(match offset.checked_sub(RECORDER) {
+            Some(register) => self.recorder(register),
+            None => self.net(offset - NET),
+        })
+    }
+
+    fn bar_write32(&mut self, _: PciAddress, _: u8, _: u64, _: u32) -> Result<(), BusError> {
+        Ok(())
+    }
+
+    fn bar_write64(
+        &mut self,
+        _: PciAddress,
+        _: u8,
+        offset: u64,
+        value: u64,
+    ) -> Result<(), BusError> {
+        self.pass();
+        const STREAMS: u64 = NET + net::streams::OFFSET;
+        const IDLE: u64 = NET + net::idle::OFFSET;
+        const CONTROL: u64 = RECORDER + recorder::control::OFFSET;
+        const SYNC: u64 = RECORDER + recorder::sync::OFFSET;
+        match offset {
+            STREAMS => {
+                self.streams = value;
+                self.told.push(if value == 0 { "refuse" } else { "take" });
+            }
+            IDLE => self.idle = value,
+            CONTROL => {
+                self.enabled = recorder::control::ENABLE.get(value) != 0;
+                self.told
+                    .push(if self.enabled { "enable" } else { "disable" });
+            }
+            SYNC => self.told.push("sync"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn bar_address(&mut self, _: PciAddress, _: u8) -> Result<u64, BusError> {
+        Ok(0)
+    }
+
+    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+        let free = 0;
+        Err(BusError::OutOfMemory { len, align, free })
+    }
+
+    fn dma_read(&mut self, buffer: &DmaBuffer, at: usize, data: &mut [u8]) -> Result<(), BusError> {
+        buffer.check(at, data.len()).map(drop)
+    }
+
+    fn dma_write(&mut self, buffer: &DmaBuffer, at: usize, data: &[u8]) -> Result<(), BusError> {
+        buffer.check(at, data.len()).map(drop)
+    }
+
+    fn now(&mut self) -> Duration {
+        Duration::from_nanos(self.cycle * 10 / 3)
+    }
+
+    fn relax(&mut self) -> Result<(), BusError> {
+        self.pass();
+        Ok(())
+    }
+}
+
+/// Records until this number of frames went on.
+struct Until(u64, Vec<Stage>);
+
+impl Observer<Card> for Until {
+    fn stage(&mut self, stage: Stage) {
+        self.1.push(stage);
+    }
+
+    fn goes_on(&mut self, bus: &mut Card, net: &NetPort) -> Result<bool, Error> {
+        Ok(net.placements(bus, Place::Delivered)? < self.0)
+    }
+}
+
+fn plan() -> Plan {
+    let region = |address| Region {
+        address,
+        bytes: 1 << 20,
+        ring: false,
+    };
+    Plan {
+        net: NetSettings {
+            mac: [2; 6],
+            ip: [10, 0, 0, 2],
+            port: 1,
+            stream: 0,
+            streams: 1,
+            frame_bytes: 9018,
+            pause: None,
+            class: None,
+            watchdog: 0,
+            idle_cycles: 0,
+        },
+        packets: None,
+        recording: Recording {
+            session: [1; 16],
+            layout: Layout::Samples { stride: 0 },
+            data: region(0),
+            index: region(1 << 20),
+            wait_cycles: 0,
+            flush: false,
+            result_wait: None,
+            time: 0,
+            cycle_ps: 3333,
+        },
+        elements: [0; ELEMENTS],
+        back: None,
+    }
+}
+
+fn attach(card: &mut Card) -> Result<Recorder<'_, Card>, Error> {
+    Recorder::attach(card, (CARD, 0), [NET, RECORDER], &plan(), LIMIT)
+}
+
+#[test]
+fn every_frame_counts_while_a_recording_ends() {
+    for every in [150, 5_000, 200_000] {
+        let mut card = Card::of(Habits {
+            every: Some(every),
+            hangs: false,
+        });
+        let mut until = Until(20, Vec::new());
+        let mut recorder = attach(&mut card).expect("there are both");
+        recorder.start(2 << 20).expect("it fits");
+        recorder.watch(&mut until).expect("frames come");
+        let counted = recorder.stop(&mut until).expect("it comes to rest");
+        assert_eq!(until.1, [Stage::Recording, Stage::Draining, Stage::Closing]);
+        let arrived = counted.net.arrived(Arrival::Datagram);
+        let delivered = counted.net.placed(Place::Delivered);
+        let refused = counted.net.placed(Place::Stream);
+        assert_eq!(
+            delivered.frames, card.delivered,
+            "every {every}: none behind the end"
+        );
+        assert!(counted.still_arriving || every != 150);
+        if counted.still_arriving {
+            assert_eq!(arrived.frames, delivered.frames + refused.frames);
+            assert_eq!(arrived.bytes, delivered.bytes + refused.bytes);
+        }
+        // Nothing is taken any more when the recorder is told to end.
+        assert_eq!(
+            card.told,
+            [
+                "take", "disable", "disable", "enable", "refuse", "disable", "sync"
+            ]
+        );
+    }
+}
+
+#[test]
+fn what_does_not_come_to_rest_is_told() {
+    let mut card = Card::of(Habits {
+        every: None,
+        hangs: true,
+    });
+    let mut recorder = attach(&mut card).expect("there are both");
+    let mut until = Until(0, Vec::new());
+    let error = recorder.stop(&mut until).expect_err("an extent stays open");
+    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    assert!(error.to_string().contains("open: true"), "{error}");
+    assert!(!card.told.contains(&"sync"));
+}
+
+#[test]
+fn a_card_without_a_network_side_is_refused() {
+    let mut card = Card::default();
+    let controls = [NET + net::cycles::OFFSET, RECORDER];
+    let refused = Recorder::attach(&mut card, (CARD, 0), controls, &plan(), LIMIT);
+    assert!(matches!(refused, Err(Error::NotFound { .. })));
+}
