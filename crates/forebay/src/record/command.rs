@@ -17,7 +17,6 @@ use crate::failure::{Exit, Failure, Result};
 use crate::home;
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
-use crate::store::CAPTURE;
 
 /// Kind and version of the report.
 const SCHEMA: &str = "forebay.record/1";
@@ -287,7 +286,7 @@ fn warn_if_open(closed: bool) {
 /// Writes a capture as a file of a folder; returns how many that is.
 fn extract_capture(drives: &impl forebay_store::Disk, folder: &Path) -> Result<u64> {
     let recording = forebay_store::Recording::open(drives)?;
-    let path = folder.join(CAPTURE);
+    let path = folder.join(forebay_store::CAPTURE_NAME);
     let mut file =
         fs::File::create(&path).map_err(|error| Failure::file("writing", &path, error))?;
     recording.write_capture(&mut file)?;
