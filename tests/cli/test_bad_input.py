@@ -99,7 +99,12 @@ IDEAL = ("--profile", "ideal")
         ("run --read --length 1 --bus vfio --profile ideal", "--profile is given"),
         ("run --read --length 1 --bus pigeon", "possible values: sim, vfio"),
         ("vm test --step nothing", "--step is nothing"),
-        ("vm test --timeout 0", "1 to 86400"),
+        ("vm test --timeout 0s", "1s to 24h"),
+        ("vm test --timeout 300", "is no time"),
+        ("plan --rate 12", "100Gb/s"),
+        ("plan --rate 12GB", "12.5GB/s"),
+        ("plan --rate 5GB/s --wire 100", "is no rate"),
+        ("send README.md --to h --rate 12", "100Gb/s"),
     ],
 )
 def test_refused(forebay: Run, line: str, words: str) -> None:

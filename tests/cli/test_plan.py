@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
 
-BURSTS = ("--rate", "12GB", "--burst", "8MiB", "--every", "4ms", "--total", "1GB")
+BURSTS = ("--rate", "12GB/s", "--burst", "8MiB", "--every", "4ms", "--total", "1GB")
 
 
 def plan(forebay: Run, *line: object, code: int = 0) -> dict:
@@ -20,7 +20,7 @@ def plan(forebay: Run, *line: object, code: int = 0) -> dict:
 
 def test_a_steady_rate_needs_no_buffer(forebay: Run) -> None:
     """One drive, the smallest memory; what limits is named; the simulation loses nothing."""
-    report = plan(forebay, "--rate", "5GB", "--total", "1GB")
+    report = plan(forebay, "--rate", "5GB/s", "--total", "1GB")
     answer = report["plan"]
     assert (answer["drives"], answer["memory"]) == (1, "onchip")
     assert answer["bottleneck"] == "drives" and answer["waiting"]["bytes"] == 0
@@ -50,21 +50,21 @@ def test_a_larger_memory_takes_the_burst(forebay: Run) -> None:
 
 def test_more_comes_than_one_drive_takes(forebay: Run) -> None:
     """The number of drives follows from the rate and from how long the recording is."""
-    report = plan(forebay, "--rate", "7GB", "--total", "1GB")
+    report = plan(forebay, "--rate", "7GB/s", "--total", "1GB")
     found = report["verification"]
     assert report["plan"]["drives"] == 2 and found["lost_bytes"] == 0
     assert found["stored_bytes_per_second"] > 6.5e9, "more than one drive takes"
     # A long one fills the cache: then each takes 1.4 GB/s.
-    report = plan(forebay, "--rate", "7GB", "--no-verify")
+    report = plan(forebay, "--rate", "7GB/s", "--no-verify")
     assert report["plan"]["drives"] == 6 and report["plan"]["state"] == "with its cache full"
     assert report["verification"] is None
 
 
 def test_what_is_not_possible_is_said(forebay: Run) -> None:
     """No buffer helps where too little is stored on average."""
-    answer = forebay("plan", "--rate", "7GB", "--total", "1GB", "--drives", 1, code=BAD_RESULT)
+    answer = forebay("plan", "--rate", "7GB/s", "--total", "1GB", "--drives", 1, code=BAD_RESULT)
     assert "not possible" in answer.out and "no buffer helps" in answer.out
-    report = plan(forebay, "--rate", "20GB", "--wire", 0, "--total", "1GB", code=BAD_RESULT)
+    report = plan(forebay, "--rate", "20GB/s", "--wire", "none", "--total", "1GB", code=BAD_RESULT)
     assert report["possible"] is False
     assert report["plan"]["bottleneck"] in ("card's link", "DRAM", "datapath")
     assert report["plan"]["stages"][0]["name"] == "datapath"
@@ -72,7 +72,7 @@ def test_what_is_not_possible_is_said(forebay: Run) -> None:
 
 def test_bursts_too_long_to_simulate(forebay: Run) -> None:
     """Then the plan is of arithmetic alone, and says so."""
-    line = ("--rate", "6GB", "--burst", "1GB", "--every", "1s", "--total", "1GB")
+    line = ("--rate", "6GB/s", "--burst", "1GB", "--every", "1s", "--total", "1GB")
     report = plan(forebay, *line)
     assert report["verification"] is None
     assert any("--verify-bytes" in note for note in report["notes"])
@@ -81,13 +81,13 @@ def test_bursts_too_long_to_simulate(forebay: Run) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (("--rate", "13GB"), "wire carries"),
-        (("--rate", "fast"), "no size"),
-        (("--rate", "5GB", "--burst", "1MiB"), "--every"),
-        (("--rate", "5GB", "--burst", "1MiB", "--every", "0ms"), "--every is 0"),
-        (("--rate", "5GB", "--burst", "1MiB", "--every", "soon"), "no time"),
-        (("--rate", "5GB", "--drives", "9"), "9"),
-        (("--rate", "5GB", "--profile", "nothing"), "no built-in profile"),
+        (("--rate", "13GB/s"), "wire carries"),
+        (("--rate", "fast"), "no rate"),
+        (("--rate", "5GB/s", "--burst", "1MiB"), "--every"),
+        (("--rate", "5GB/s", "--burst", "1MiB", "--every", "0ms"), "--every is 0"),
+        (("--rate", "5GB/s", "--burst", "1MiB", "--every", "soon"), "no time"),
+        (("--rate", "5GB/s", "--drives", "9"), "9"),
+        (("--rate", "5GB/s", "--profile", "nothing"), "no built-in profile"),
     ],
 )
 def test_bad_input(forebay: Run, line: tuple[str, ...], words: str) -> None:
@@ -100,5 +100,5 @@ def test_an_absurd_profile(forebay: Run, tmp_path: Path) -> None:
     text = (ROOT / "profiles" / "990pro-2tb.toml").read_text()
     path = tmp_path / "absurd.toml"
     path.write_text(text.replace("cache_bytes = { value = 226", "cache_bytes = { value = -226"))
-    complaint = forebay("plan", "--rate", "1GB", "--profile", path, code=BAD_INPUT).complaint
+    complaint = forebay("plan", "--rate", "1GB/s", "--profile", path, code=BAD_INPUT).complaint
     assert "cache_bytes" in complaint

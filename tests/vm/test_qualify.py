@@ -31,7 +31,7 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
             [ $code = 2 ]
             tr -d '\\n│' <refusal | tr -s ' ' | grep -q 'is in use'
         }
-        few="--seconds 1 --bytes 16MiB"
+        few="--job-time 1s --bytes 16MiB"
         qualify() { forebay ssd qualify "$@" $few; }
         measure() {
             report=$1
@@ -64,7 +64,7 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
 
         measure write.json /dev/ssd0n1 --write
         """,
-        *("--share", share, "--timeout", 540),
+        *("--share", share, "--timeout", "540s"),
         "--ssd",
         f"{first}+{second}:size=64MiB",
         *("--ssd", f"{tmp_path / 'third.img'}:size=64MiB"),

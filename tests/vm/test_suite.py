@@ -15,7 +15,7 @@ DEVICES = ["model", "card", "card, trapped", "DRAM card", "DRAM card, trapped", 
 def test_all_steps_go_through(forebay: Run, tmp_path: Path) -> None:
     """RTL, driver and models beside Linux's and QEMU's own; the raw images hold what was sent."""
     kept = tmp_path / "kept"
-    answer = forebay("vm", "test", "--timeout", 540, "--json", "-", "--keep", kept, code=None)
+    answer = forebay("vm", "test", "--timeout", "540s", "--json", "-", "--keep", kept, code=None)
     report = answer.report
     wrong = [f"{step['name']}: {step['seen']}" for step in report["steps"] if not step["good"]]
     assert not wrong, "\n".join(wrong)
@@ -29,6 +29,6 @@ def test_all_steps_go_through(forebay: Run, tmp_path: Path) -> None:
 
 def test_a_guest_that_takes_too_long(forebay: Run) -> None:
     """The suite ends with its time, says what it waited for, and how far it came."""
-    answer = forebay("vm", "test", "--step", "stream", "--timeout", 2, code=IMPOSSIBLE)
+    answer = forebay("vm", "test", "--step", "stream", "--timeout", "2s", code=IMPOSSIBLE)
     assert "did not happen within 2s" in answer.complaint
     assert "it was not reached" in answer.out

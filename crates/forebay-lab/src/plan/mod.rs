@@ -177,7 +177,7 @@ fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
                 wire.bytes_per_second / 1e9,
                 wire.because
             ),
-            "lower it, name a faster --wire, or --wire 0 for a source on the board",
+            "lower it, name a faster --wire, or --wire none for a source on the board",
         ));
     }
     if let (Some(0), _) = (spec.every, spec.burst) {

@@ -11,8 +11,8 @@ use super::{ReportArgs, values};
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// What the source gives while it gives anything, a second: 5GB, 12.2GB
-    #[arg(long, value_name = "BYTES", value_parser = values::length)]
+    /// What the source gives while it gives anything: 12.2GB/s, 100Gb/s
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
     pub rate: u64,
     /// It comes in bursts of so many bytes [default: without end]
     #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "every")]
@@ -33,8 +33,8 @@ pub struct PlanArgs {
     /// FIFO between source and streamer [default: what is needed]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub fifo: Option<u64>,
-    /// The network in front, in 10^9 bits a second; 0: none
-    #[arg(long, value_name = "GBIT", default_value_t = 100)]
+    /// The network in front, in whole Gb/s; none: a source on the board
+    #[arg(long, value_name = "RATE", default_value = "100Gb/s", value_parser = wire)]
     pub wire: u64,
     /// Its frames carry so many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 9000,
@@ -55,6 +55,18 @@ pub struct PlanArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Reads `--wire` as 10^9 bits a second; 0: none.
+fn wire(text: &str) -> Result<u64, String> {
+    const GIGABIT: u64 = 125_000_000;
+    match text {
+        "none" => Ok(0),
+        _ => match values::rate(text)? {
+            rate if rate.is_multiple_of(GIGABIT) => Ok(rate / GIGABIT),
+            _ => Err(format!("`{text}` is no whole number of Gb/s; write 10Gb/s, 100Gb/s or none")),
+        },
+    }
 }
 
 impl PlanArgs {

@@ -3,6 +3,7 @@
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -31,10 +32,9 @@ pub struct RecordArgs {
     #[arg(long, value_name = "IP/BITS", value_parser = network, requires = "tap",
           default_value = "10.77.0.1/24")]
     pub tap_address: (Ipv4Addr, u8),
-    /// End the recording after so many seconds of this machine
-    #[arg(long = "for", value_name = "SECONDS", requires = "tap",
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub seconds: Option<u64>,
+    /// End the recording after this time
+    #[arg(long = "for", value_name = "TIME", requires = "tap", value_parser = values::duration)]
+    pub lasts: Option<Duration>,
     /// A peer sends objects of a pattern, so many bytes in all, at line rate [default without
     /// another source: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = values::length,

@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use forebay_model::net::{Disorder, Flow, Garbage, Network, Paced, Source, Tap as Listener};
 use forebay_net::pcap::Seen;
@@ -82,8 +81,7 @@ impl Beyond {
                 queue: QUEUE,
                 address: Some(args.record.tap_address),
             })?;
-            let lasts = args.record.seconds.map(Duration::from_secs);
-            let interface = Interface::new(tap, lasts);
+            let interface = Interface::new(tap, args.record.lasts);
             beyond.source = Box::new(interface.clone());
             beyond.interface = Some(interface);
         } else {
