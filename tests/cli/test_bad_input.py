@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, Run
 
 IDEAL = ("--profile", "ideal")
 
@@ -109,7 +109,8 @@ IDEAL = ("--profile", "ideal")
 )
 def test_refused(forebay: Run, line: str, words: str) -> None:
     """The complaint names what is wrong; nothing goes to standard output."""
-    answer = forebay(*line.split(), code=BAD_INPUT)
+    code = FILE_FAILED if words.startswith("no/such") else BAD_INPUT
+    answer = forebay(*line.split(), code=code)
     assert words in answer.complaint
     assert not answer.out
 

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, Run, call
+from driving import BAD_INPUT, BAD_RESULT, DAMAGED, PROGRAM, Run, call
 from recordings import flip
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -174,12 +174,12 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
     before, lost = by_scapy(cat(image)), by_scapy(cat(image, chunks[2]["object"]))
     # The length of a block: whoever believes it finds no other.
     flip(image, chunks[2]["address"] + 6)
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert report["damaged"] == 1
-    rest = by_scapy(cat(image, code=BAD_RESULT))
+    rest = by_scapy(cat(image, code=DAMAGED))
     assert lost and rest == [packet for packet in before if packet not in lost]
     words = ["store", "export", image, tmp_path / "to", "--to", "pcapng", "-o", "json"]
-    assert forebay(*words, code=BAD_RESULT).report["left_out"] == 1
+    assert forebay(*words, code=DAMAGED).report["left_out"] == 1
     assert by_scapy((tmp_path / "to/packets.pcapng").read_bytes()) == rest
     # The first page is the host's, and comes back.
     with Recording(image) as recording:
@@ -189,7 +189,7 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
     assert "first page" in refused.complaint and "store repair" in refused.complaint
     with Recording(image) as recording, pytest.raises(StoreError, match="first page"):
         recording.capture()
-    assert by_scapy(cat(image, code=BAD_RESULT)) == rest
+    assert by_scapy(cat(image, code=DAMAGED)) == rest
     forebay("store", "repair", image)
     assert "first page" not in forebay("store", "ls", image).complaint
 

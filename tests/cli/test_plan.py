@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
+from driving import BAD_INPUT, INFEASIBLE, ROOT, Run
 
 BURSTS = ("--rate", "12GB/s", "--burst", "8MiB", "--every", "4ms", "--total", "1GB")
 
@@ -36,7 +36,7 @@ def test_bursts_need_a_buffer_and_less_loses(forebay: Run) -> None:
     assert answer["waiting"]["bytes"] > 4 << 20
     assert found["lost_bytes"] == 0 and found["half_loses"] is True
     half = answer["fifo_bytes"] // 2
-    report = plan(forebay, *BURSTS, "--memory", "onchip", "--fifo", half, code=BAD_RESULT)
+    report = plan(forebay, *BURSTS, "--memory", "onchip", "--fifo", half, code=INFEASIBLE)
     assert report["possible"] is True and report["verification"]["lost_bytes"] > 0
 
 
@@ -62,9 +62,9 @@ def test_more_comes_than_one_drive_takes(forebay: Run) -> None:
 
 def test_what_is_not_possible_is_said(forebay: Run) -> None:
     """No buffer helps where too little is stored on average."""
-    answer = forebay("plan", "--rate", "7GB/s", "--total", "1GB", "--drives", 1, code=BAD_RESULT)
+    answer = forebay("plan", "--rate", "7GB/s", "--total", "1GB", "--drives", 1, code=INFEASIBLE)
     assert "not possible" in answer.out and "no buffer helps" in answer.out
-    report = plan(forebay, "--rate", "20GB/s", "--wire", "none", "--total", "1GB", code=BAD_RESULT)
+    report = plan(forebay, "--rate", "20GB/s", "--wire", "none", "--total", "1GB", code=INFEASIBLE)
     assert report["possible"] is False
     assert report["plan"]["bottleneck"] in ("card's link", "DRAM", "datapath")
     assert report["plan"]["stages"][0]["name"] == "datapath"

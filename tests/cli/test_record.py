@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, ROOT, Run, call
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, PROGRAM, ROOT, Run, call
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -235,9 +235,9 @@ def test_what_cannot_be_is_refused(forebay: Run, tmp_path: Path) -> None:
     """Before anything is built or run, with a remedy."""
     answer = forebay("run", "pipelines/record.toml", "--drives", "2", code=BAD_INPUT)
     assert "--drives" in answer.complaint and "[[ssd]]" in answer.complaint
-    forebay("run", "pipelines/none.toml", code=BAD_INPUT)
+    forebay("run", "pipelines/none.toml", code=FILE_FAILED)
     forebay("run", "--pcap", "Cargo.toml", code=BAD_INPUT)
-    forebay("run", "--pcap", tmp_path / "none.pcap", code=BAD_INPUT)
+    forebay("run", "--pcap", tmp_path / "none.pcap", code=FILE_FAILED)
     forebay("run", "--tap", "a-name-that-is-too-long", code=BAD_INPUT)
     forebay("run", "pipelines/record.toml", "--write", "Cargo.toml", code=BAD_INPUT)
 

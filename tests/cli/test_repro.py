@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
+from driving import BAD_INPUT, FILE_FAILED, OFF_TOLERANCE, ROOT, Run
 
 PUBLISHED = ROOT / "profiles" / "published"
 
@@ -134,11 +134,11 @@ def test_the_page_stands_alone(everything: tuple[dict, str]) -> None:
 
 def test_a_number_that_is_off_is_told(forebay: Run) -> None:
     """The exit code says so, as that of `profiles --measure`."""
-    answer = forebay("repro", "snacc-fig4", "--quick", "--within", "0.1", code=BAD_RESULT)
+    answer = forebay("repro", "snacc-fig4", "--quick", "--within", "0.1", code=OFF_TOLERANCE)
     assert "NO" in answer.out and "off by" in answer.out
     # On another drive the published numbers do not hold.
     line = ("repro", "mle-table", "--quick", "--profile", "pm953-480")
-    assert "NO" in forebay(*line, code=BAD_RESULT).out
+    assert "NO" in forebay(*line, code=OFF_TOLERANCE).out
 
 
 def test_both_fits_of_the_drive(forebay: Run) -> None:
@@ -162,7 +162,8 @@ def test_both_fits_of_the_drive(forebay: Run) -> None:
 )
 def test_bad_input(forebay: Run, line: tuple[str, ...], words: str) -> None:
     """What cannot be is refused before anything runs, and says what is wrong."""
-    assert words in forebay("repro", *line, code=BAD_INPUT).complaint
+    code = FILE_FAILED if words.startswith("/nowhere") else BAD_INPUT
+    assert words in forebay("repro", *line, code=code).complaint
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, GOOD, INTERRUPTED, PROGRAM, ROOT, Run
+from driving import (
+    BAD_INPUT,
+    BAD_RESULT,
+    FILE_FAILED,
+    GOOD,
+    INTERRUPTED,
+    PROGRAM,
+    ROOT,
+    Run,
+)
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -271,7 +280,8 @@ def test_what_cannot_be_read_is_told(forebay: Run, receiver: Receiver, tmp_path:
 )
 def test_what_cannot_be_sent_is_refused(forebay: Run, line: str, words: str) -> None:
     """Early, and in words."""
-    assert words in forebay("send", *line.split(), code=BAD_INPUT).complaint
+    code = FILE_FAILED if words.startswith("no/such") else BAD_INPUT
+    assert words in forebay("send", *line.split(), code=code).complaint
 
 
 def test_only_empty_files(forebay: Run, tmp_path: Path) -> None:

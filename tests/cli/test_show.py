@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, INTERRUPTED, PROGRAM, ROOT, Run
+from driving import BAD_INPUT, INTERRUPTED, OFF_TOLERANCE, PROGRAM, ROOT, Run
 
 
 def test_demo_sends_a_real_file(forebay: Run, data: Callable[[int], Path]) -> None:
@@ -101,7 +101,7 @@ def test_profiles_hold_what_was_published(
 
 def test_a_profile_that_does_not_hold_is_said_so(forebay: Run) -> None:
     """The exit code tells; a profile without measurements is bad input."""
-    answer = forebay("profiles", "950pro-512", "--measure", "--within", "1", code=BAD_RESULT)
+    answer = forebay("profiles", "950pro-512", "--measure", "--within", "1", code=OFF_TOLERANCE)
     assert "off by" in answer.out
     answer = forebay("profiles", "ideal", "--measure", code=BAD_INPUT)
     assert "[[measurements]]" in answer.complaint

@@ -60,7 +60,7 @@ pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
         }
         page.print();
     }
-    Ok(if good { Exit::Good } else { Exit::BadResult })
+    Ok(if good { Exit::Good } else { Exit::OffTolerance })
 }
 
 fn number(row: &Row, value: f64) -> String {

@@ -39,7 +39,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     }
     Ok(match found.holds() {
         true => Exit::Good,
-        false => Exit::BadResult,
+        false => Exit::Infeasible,
     })
 }
 

@@ -31,6 +31,7 @@ pub fn run(args: &ResourcesArgs) -> Result<Exit> {
     match status.code() {
         Some(0) => Ok(Exit::Good),
         Some(2) => Ok(Exit::BadInput),
+        Some(7) => Ok(Exit::OffTolerance),
         Some(130) | None => Ok(Exit::Interrupted),
         Some(_) => Ok(Exit::Impossible),
     }

@@ -54,7 +54,7 @@ class Report:
     @property
     def code(self) -> int:
         """The exit code."""
-        return tell.BAD_RESULT if self.left_out or self.damaged_blocks else tell.GOOD
+        return tell.DAMAGED if self.left_out or self.damaged_blocks else tell.GOOD
 
 
 def size(text: str) -> int:

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use forebay_app::Exit;
 use forebay_driver::PciAddress;
 pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
 pub use machine::MachineArgs;
@@ -59,16 +60,24 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
     max_term_width = 100,
     arg_required_else_help = true
 )]
-#[command(
-    after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
-                        3 done but data differ or a transaction failed, \
-                        4 a simulation made no progress any more, 130 interrupted; \
-                        of `vm run`, the command's own."
-)]
+#[command(after_help = after_help())]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What holds for every command: units and exit codes.
+fn after_help() -> String {
+    let mut text = "Units:\n  \
+        Sizes: KiB, MiB, GiB and, for short, K, M, G are powers of 1024; kB, MB, GB powers of 1000\n  \
+        Rates: bytes (12.5GB/s) or bits (100Gb/s) a second\n  \
+        Times: 500ns, 20us, 3ms, 5s, 2min, 1h\n\nExit codes:"
+        .to_owned();
+    for (exit, meaning) in Exit::ALL {
+        text += &format!("\n  {:>3}  {meaning}", exit as u8);
+    }
+    text + "\n  any  of `vm run`: the guest command's own"
 }
 
 /// The commands.
@@ -460,7 +469,7 @@ pub struct ProfilesArgs {
     /// Run the model and print it beside what was measured of the drive
     #[arg(long, requires = "name")]
     pub measure: bool,
-    /// End with exit code 3 where a measurement that the drive limits is further off, in percent
+    /// End with exit code 7 where a measurement that the drive limits is further off, in percent
     #[arg(long, value_name = "PERCENT", requires = "measure", value_parser = values::percent)]
     pub within: Option<f64>,
     /// Decides everything that is random
@@ -499,6 +508,15 @@ pub enum Language {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn the_guide_lists_each_exit_code() {
+        let guide = include_str!("../../../../docs/guide/cli.md");
+        for (exit, meaning) in Exit::ALL {
+            let row = format!("| {} | {meaning}", exit as u8);
+            assert!(guide.contains(&row), "{row}");
+        }
+    }
 
     #[test]
     fn the_grammar_holds() {

@@ -34,7 +34,7 @@ pub struct ReproArgs {
     /// The short form: fewer commands, no sensitivities, no synthesis
     #[arg(long)]
     pub quick: bool,
-    /// End with exit code 3 where a number that must agree is off by more than so many percent
+    /// End with exit code 7 where a number that must agree is off by more than so many percent
     /// [default: 5 for SNAcc, 10 for the others]
     #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
     pub within: Option<f64>,

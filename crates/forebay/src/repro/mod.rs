@@ -58,7 +58,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
         }
         page.print();
     }
-    Ok(if good { Exit::Good } else { Exit::BadResult })
+    Ok(if good { Exit::Good } else { Exit::OffTolerance })
 }
 
 /// Refuses what does not go together, before anything runs.

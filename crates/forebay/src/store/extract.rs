@@ -108,7 +108,7 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
             for complaint in complaints.iter().take(SHOWN) {
                 eprintln!("warning: {complaint}");
             }
-            Ok(Exit::BadResult)
+            Ok(Exit::Damaged)
         }
     }
 }
@@ -127,7 +127,7 @@ fn capture(recording: &Recording<'_, FileDisk>, to: &mut dyn Write) -> Result<Ex
                 "warning: {} chunks or blocks of the index are damaged, and left out",
                 written.left_out
             );
-            Ok(Exit::BadResult)
+            Ok(Exit::Damaged)
         }
     }
 }
@@ -224,7 +224,7 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     Ok(match (interrupt::wanted(), good) {
         (true, _) => Exit::Interrupted,
         (_, true) => Exit::Good,
-        _ => Exit::BadResult,
+        _ => Exit::Damaged,
     })
 }
 
@@ -246,7 +246,7 @@ fn one_capture(
     }
     Ok(match report.damaged {
         0 => Exit::Good,
-        _ => Exit::BadResult,
+        _ => Exit::Damaged,
     })
 }
 
@@ -340,7 +340,7 @@ pub fn tar(args: &StoreTarArgs) -> Result<Exit> {
             eprintln!(
                 "warning: {left_out} extents or blocks of the index are damaged, and left out"
             );
-            Ok(Exit::BadResult)
+            Ok(Exit::Damaged)
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn run(args: &StoreLsArgs) -> Result<Exit> {
     };
     match listed {
         Ok(0) => Ok(Exit::Good),
-        Ok(_) => Ok(Exit::BadResult),
+        Ok(_) => Ok(Exit::Damaged),
         // Whoever reads has enough, as `head` has.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Good),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),

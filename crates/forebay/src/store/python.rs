@@ -83,7 +83,8 @@ fn run(module: &str, words: Vec<OsString>) -> Result<Exit> {
     match status.code() {
         Some(0) => Ok(Exit::Good),
         Some(2) => Ok(Exit::BadInput),
-        Some(3) => Ok(Exit::BadResult),
+        Some(5) => Ok(Exit::Damaged),
+        Some(8) => Ok(Exit::FileFailed),
         // Ended by a signal, such as that of Ctrl-C.
         Some(130) | None => Ok(Exit::Interrupted),
         Some(_) => Ok(Exit::Impossible),

@@ -89,7 +89,7 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     }
     Ok(match report.is_done() {
         true => Exit::Good,
-        false => Exit::BadResult,
+        false => Exit::Damaged,
     })
 }
 

@@ -71,7 +71,7 @@ pub fn run(args: &StoreReportArgs) -> Result<Exit> {
     if !report::emit(&report, args.output.json())? {
         show(&report, args);
     }
-    Ok(if whole { Exit::Good } else { Exit::BadResult })
+    Ok(if whole { Exit::Good } else { Exit::Damaged })
 }
 
 fn show(report: &Report<'_>, args: &StoreReportArgs) {

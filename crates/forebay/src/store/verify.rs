@@ -121,7 +121,7 @@ fn exit(found: &Verify, complaints: &[String]) -> Exit {
     match (found.interrupted, found.is_good() && complaints.is_empty()) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Good,
-        (false, false) => Exit::BadResult,
+        (false, false) => Exit::Damaged,
     }
 }
 
