@@ -87,7 +87,7 @@ IDEAL = ("--profile", "ideal")
         ("run --read --length 1 --drives 2 --medium x.img", "one file"),
         ("run --read --length 1 --medium no/such/folder/x.img", "no/such/folder"),
         ("run --read --length 1 --retry-limit 16", "16"),
-        ("run --read --length 1 --json no/such/folder/x.json", "no/such/folder"),
+        ("run --read --length 1 -o json --output-file no/such/folder/x.json", "no/such/folder"),
         ("run --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
         ("run --read --length 1 --max-transfer 5000", "multiple of 4096"),
         ("bench soak --mdts 4KiB", "MDTS cannot be 4096 bytes"),
@@ -134,7 +134,7 @@ def test_the_streamer_refuses_in_words(
         ("run", *IDEAL, "--read", "--length", size, "--at", at),
     )
     for line in lines:
-        report = forebay(*line, "--json", "-", code=BAD_RESULT).report
+        report = forebay(*line, "-o", "json", code=BAD_RESULT).report
         (transaction,) = report["transactions"]
         assert transaction["error_code"] == code
         assert words in transaction["error"]

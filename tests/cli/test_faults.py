@@ -23,7 +23,7 @@ def test_a_retry_heals(forebay: Run, data: Callable[[int], Path]) -> None:
     """A status that allows it is tried again, and nobody notices but a counter."""
     report = forebay(
         *("run", *IDEAL, "--write", data(65536), "--read", *PIECES),
-        *("--fault", "fail=0x281@nth=3", "--fault", "fail=0x280@nth=12", "--json", "-"),
+        *("--fault", "fail=0x281@nth=3", "--fault", "fail=0x280@nth=12", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0
     assert incidents(report)["retries"] == 2
@@ -35,7 +35,7 @@ def test_what_may_not_be_retried_reaches_the_user(
     """Only the transaction that was hit fails; its status stands in the register."""
     report = forebay(
         *("run", *IDEAL, "--write", data(65536), *PIECES),
-        *("--fault", "fail=0x4281@nth=3", "--json", "-"),
+        *("--fault", "fail=0x4281@nth=3", "-o", "json"),
         code=3,
     ).report
     codes = [row["error_code"] for row in report["transactions"]]
@@ -49,7 +49,7 @@ def test_retries_come_to_an_end(forebay: Run, data: Callable[[int], Path]) -> No
     """A fault that stays is reported after as many attempts as allowed."""
     report = forebay(
         *("run", *IDEAL, "--write", data(8192), "--retry-limit", 2),
-        *("--fault", "fail=0x280@write:9", "--json", "-"),
+        *("--fault", "fail=0x280@write:9", "-o", "json"),
         code=3,
     ).report
     assert incidents(report)["retries"] == 2
@@ -70,7 +70,7 @@ def test_rogue_completions_are_ignored(
     """Completions that cannot be are counted, and the data are right all the same."""
     report = forebay(
         *("run", *IDEAL, "--write", data(65536), "--read", *PIECES, "--fault", fault),
-        *("--json", "-"),
+        *("-o", "json"),
         code=None,
     ).report
     assert report["differ_bytes"] == 0, report
@@ -83,7 +83,7 @@ def test_an_impossible_queue_head(forebay: Run, data: Callable[[int], Path]) -> 
     """Such a completion is ignored as a whole: its command, and no other, is a time-out."""
     report = forebay(
         *("run", *IDEAL, "--write", data(65536), *PIECES, "--fault", "wrong-head=999@nth=4"),
-        *("--timeout-cycles", 20_000, "--json", "-"),
+        *("--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     ).report
     assert [row["error_code"] for row in report["transactions"]] == [0, 0, 0, 4, 0, 0, 0, 0]
@@ -94,7 +94,7 @@ def test_a_lost_completion_is_a_time_out(forebay: Run, data: Callable[[int], Pat
     """After a time-out the queue is halted; every transaction still ends, with a code."""
     report = forebay(
         *("run", *IDEAL, "--write", data(65536), *PIECES, "--fault", "drop@nth=3"),
-        *("--timeout-cycles", 20_000, "--json", "-"),
+        *("--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     ).report
     codes = [row["error_code"] for row in report["transactions"]]
@@ -118,7 +118,7 @@ def test_a_drive_that_goes_not_ready(forebay: Run, data: Callable[[int], Path]) 
     """A drive that ceases to work ends in time-outs, not in a hang."""
     answer = forebay(
         *("run", *IDEAL, "--write", data(1 << 20), "--read", "--transaction", "64KiB"),
-        *("--fault", "not-ready@60us", "--timeout-cycles", 20_000, "--json", "-"),
+        *("--fault", "not-ready@60us", "--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     )
     codes = [row["error_code"] for row in answer.report["transactions"]]
@@ -139,7 +139,7 @@ def test_dram_that_refuses(
     """The transaction concerned fails, and what was refused is counted."""
     report = forebay(
         *("run", *IDEAL, "--memory", "dram", "--dram-fault", fault),
-        *("--write", data(4096), "--read", "--json", "-"),
+        *("--write", data(4096), "--read", "-o", "json"),
         code=3,
     ).report
     found = [row["error_code"] for row in report["transactions"]]

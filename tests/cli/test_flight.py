@@ -21,9 +21,9 @@ PIECES = ("--profile", "ideal", "--transaction", "8KiB", "--timeout-cycles", 20_
 def test_a_healthy_run_stores_both_sides(forebay: Run, data: Data, tmp_path: Path) -> None:
     """What the streamer submitted is what the drive fetched and completed."""
     path = tmp_path / "state.json"
-    run = forebay("run", *PIECES, "--write", data(65536), "--inspect", path, "--json", "-")
+    run = forebay("run", *PIECES, "--write", data(65536), "--inspect", path, "-o", "json")
     assert run.report["diagnosis"] is None
-    report = forebay("inspect", "--from", path, "--json", "-").report
+    report = forebay("inspect", "--from", path, "-o", "json").report
     assert report["schema"] == "forebay.inspect/1"
     flight = report["flight"]
     assert flight["diagnosis"]["verdict"] == "healthy"
@@ -85,7 +85,7 @@ def test_a_drive_that_stops(
     path = tmp_path / "state.json"
     report = forebay(
         *("run", "--profile", "ideal", "--write", data(1 << 20), "--transaction", "64KiB"),
-        *("--fault", fault, "--timeout-cycles", 20_000, "--inspect", path, "--json", "-"),
+        *("--fault", fault, "--timeout-cycles", 20_000, "--inspect", path, "-o", "json"),
         code=BAD_RESULT,
     ).report
     assert report["diagnosis"]["verdict"] == verdict

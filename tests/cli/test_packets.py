@@ -63,7 +63,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes
     folder = tmp_path_factory.mktemp("packets")
     frames = make_frames(folder / "in.pcap", 400)
     (folder / "x.toml").write_text(DRIVE + SINK)
-    words = ["run", folder / "x.toml", "--pcap", folder / "in.pcap", "--json", "-"]
+    words = ["run", folder / "x.toml", "--pcap", folder / "in.pcap", "-o", "json"]
     return folder / "drive.img", frames, call(*words).report
 
 
@@ -202,7 +202,7 @@ def test_what_is_lost_is_told_at_its_place(forebay: Run, tmp_path: Path) -> None
     slow = DRIVE.replace("[[ssd]]\n", '[[ssd]]\nprofile = "pm953-480"\n')
     (tmp_path / "x.toml").write_text(f'{slow}{SINK}[source]\npause = "off"\n')
     words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
-    report = forebay(*words, "--json", "-", code=BAD_RESULT).report
+    report = forebay(*words, "-o", "json", code=BAD_RESULT).report
     lost = named(report, "arrivals")["overflow"]
     found = [frame for _, frame in by_scapy(cat(tmp_path / "drive.img"))]
     assert lost > 0 and len(found) + lost == count and not report["wrong"]

@@ -13,7 +13,7 @@ BURSTS = ("--rate", "12GB/s", "--burst", "8MiB", "--every", "4ms", "--total", "1
 
 def plan(forebay: Run, *line: object, code: int = 0) -> dict:
     """Run a plan and return its report."""
-    report = forebay("plan", *line, "--json", "-", code=code).report
+    report = forebay("plan", *line, "-o", "json", code=code).report
     assert report["schema"] == "forebay.plan/1" and report["simulated"] is True
     return report
 

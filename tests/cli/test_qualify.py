@@ -2,7 +2,7 @@
 """`forebay ssd qualify`: from what fio measured to a profile; what it refuses.
 
 fio/file.json is what fio 3.33 wrote of a file on a virtual disk, by `forebay ssd qualify FILE
---write --job-time 1s --keep`, without the parts that nobody reads. fio itself is not needed here: the
+--write --job-time 1s --keep`, without the parts that nobody reads. fio is not needed here: the
 tests that boot a guest run it.
 """
 
@@ -23,7 +23,7 @@ def test_a_report_becomes_a_profile(forebay: Run, tmp_path: Path) -> None:
     """It is loaded as any other, says how each number came about, and is compared."""
     out, report = tmp_path / "mine.toml", tmp_path / "report.json"
     line = ("ssd", "qualify", "--from", STORED, "--out", out, "--name", "mine")
-    answer = forebay(*line, "--capacity", "64GiB", "--json", report)
+    answer = forebay(*line, "--capacity", "64GiB", "-o", "json", "--output-file", report)
     assert "random 4 KiB read, depth 128" in answer.out
     assert f"{out} written" in answer.out
     text = out.read_text()
@@ -33,7 +33,7 @@ def test_a_report_becomes_a_profile(forebay: Run, tmp_path: Path) -> None:
     rows = {(row["load"], row["quantity"]): row for row in told["rows"]}
     for load in ["sequential 128 KiB read, depth 16", "sequential 128 KiB write, depth 16"]:
         assert abs(rows[load, "bytes_per_second"]["difference_percent"]) < 5
-    (profile,) = forebay("profiles", out, "--json", "-").report["profiles"]
+    (profile,) = forebay("profiles", out, "-o", "json").report["profiles"]
     numbers = {row["field"]: row for row in profile["parameters"]}
     assert numbers["ssd.namespaces.0.bytes"]["value"] == 64 << 30
     assert numbers["ssd.timing.read.sense_ns"]["kind"] == "fitted"

@@ -83,7 +83,7 @@ def test_a_capture_is_recorded_and_sent_back(forebay: Run, tmp_path: Path) -> No
     out = tmp_path / "out.pcapng"
     report = forebay(
         *("run", "--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"),
-        *("--pcap-out", out, "--back", "5GB/s", "--json", "-"),
+        *("--pcap-out", out, "--back", "5GB/s", "-o", "json"),
     ).report
     assert files(tmp_path / "objects") == objects
     count = sum(-(-len(data) // PAYLOAD) for data in objects.values())
@@ -137,7 +137,7 @@ def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> No
     wire += [Ether(dst="ff:ff:ff:ff:ff:ff", type=0x0806) / Raw(bytes(9100))]
     wire += good[11:]
     wrpcap(str(tmp_path / "in.pcap"), wire)
-    report = forebay("run", "--pcap", tmp_path / "in.pcap", "--json", "-", code=None).report
+    report = forebay("run", "--pcap", tmp_path / "in.pcap", "-o", "json", code=None).report
     expected = {"giant": 1, "alien": 1, "IPv4 checksum": 1, "fragment": 1, "length": 1}
     assert named(report, "arrivals") == {"datagram": 22, "UDP checksum": 1, **expected}
     places = {"delivered": 18, "header": 1, "stream": 1, "duplicate": 1, "late": 1}
@@ -158,7 +158,7 @@ def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
         wire.append(udp(head + second[at : at + PAYLOAD]))
     wrpcap(str(tmp_path / "in.pcap"), wire)
     words = ["run", "--pcap", tmp_path / "in.pcap", "--extract", tmp_path / "objects"]
-    report = forebay(*words, "--json", "-").report
+    report = forebay(*words, "-o", "json").report
     assert files(tmp_path / "objects") == {1: second}
     assert report["gap_count"] == 0 and report["stored"]["count"] == 2
     assert report["stored"]["bytes"] == 8 * PAYLOAD
@@ -166,7 +166,7 @@ def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
 
 def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     """Stored and counted is what was offered, to the frame and the byte, and the user is told."""
-    answer = forebay("run", "--generate", "24MiB", "--peer-ignores", "--json", "-", code=BAD_RESULT)
+    answer = forebay("run", "--generate", "24MiB", "--peer-ignores", "-o", "json", code=BAD_RESULT)
     report = answer.report
     arrivals, places = named(report, "arrivals"), named(report, "places")
     assert arrivals["overflow"] > 0
@@ -182,7 +182,7 @@ def test_a_peer_that_ignores_pause(forebay: Run) -> None:
 
 def test_mishaps_and_garbage_add_up(forebay: Run) -> None:
     """Whatever comes between good frames is counted, and the good ones are stored."""
-    words = ["--generate", "8MiB", "--mishaps", "3000", "--garbage", "100", "--json", "-"]
+    words = ["--generate", "8MiB", "--mishaps", "3000", "--garbage", "100", "-o", "json"]
     report = forebay("run", *words).report
     arrivals, places = named(report, "arrivals"), named(report, "places")
     for kind in ("damaged", "runt", "giant", "alien", "pause"):
@@ -196,7 +196,7 @@ def test_mishaps_and_garbage_add_up(forebay: Run) -> None:
 def test_a_switch_passes_the_pressure_on(forebay: Run, ignores: bool) -> None:
     """It pauses its sender itself; where that does not listen, the switch loses, and we note it."""
     words = ["--generate", "12MiB", "--switch", *(["--peer-ignores"] if ignores else [])]
-    report = forebay("run", *words, "--json", "-").report
+    report = forebay("run", *words, "-o", "json").report
     assert report["switch"]["xoff"] > 0 and report["pause"]["xoff"] > 0
     assert (report["switch"]["overflow"] > 0) == ignores
     assert named(report, "arrivals").keys() == {"datagram"} and not report["wrong"]
@@ -266,7 +266,7 @@ def test_linux_reaches_the_rtl(namespaces: None, tmp_path: Path) -> None:
     done = in_namespace(
         """
         "$1" run --tap fb0 --extract "$2/objects" --pcap-out "$2/tap.pcapng" \
-            --json "$2/report.json" >"$2/out" 2>&1 &
+            -o json --output-file "$2/report.json" >"$2/out" 2>&1 &
         for n in $(seq 200); do grep -q listening "$2/out" && break; sleep 1; done
         ping -c 5 -i 0.2 -W 20 10.77.0.2
         "$1" send "$2/files" --to 10.77.0.2:64257 --rate 200Mb/s

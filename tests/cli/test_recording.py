@@ -104,7 +104,7 @@ def test_results_are_counted(forebay: Run, tmp_path: Path) -> None:
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     (tmp_path / "x.toml").write_text('[[pe]]\nname = "mean"\nthreshold = 48\n')
     words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
-    summary = forebay(*words, "--json", "-").report
+    summary = forebay(*words, "-o", "json").report
     assert summary["results"] == {"classes": {"0": 48, "1": 16}, "late": 0, "stray": 0}
     assert "class 1: 16" in forebay(*words).out
 
@@ -126,7 +126,7 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
 def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     """Nothing that was promised is lost, nothing invented, and others read what was repaired."""
     words = ["bench", "store", "--bytes", "1MiB", "--cuts", "40", "--keep", tmp_path]
-    report = forebay(*words, "--json", "-").report
+    report = forebay(*words, "-o", "json").report
     cuts = report["cuts"]
     assert cuts["cuts"] == 40 and cuts["promised_rows"] > 0
     assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == cuts["not_settled"] == 0

@@ -38,7 +38,7 @@ def folder(recorded: Path, tmp_path: Path) -> Path:
 
 def replay(forebay: Run, folder: Path, numbers: str, *words: object, code: int = 0) -> Answer:
     """Send objects of the image; all that leaves the port is captured."""
-    out = ("--pcap-out", folder / "out.pcapng", "--json", "-")
+    out = ("--pcap-out", folder / "out.pcapng", "-o", "json")
     return forebay("run", folder / "x.toml", "--replay", numbers, *words, *out, code=code)
 
 

@@ -21,7 +21,9 @@ def everything(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     folder = tmp_path_factory.mktemp("repro")
     report, page = folder / "repro.json", folder / "repro.html"
     rtl = ("--rtl", ROOT / "rtl" / "top" / "onchip.f")
-    answer = forebay("repro", "all", "--quick", *rtl, "--json", report, "--html", page)
+    answer = forebay(
+        "repro", "all", "--quick", *rtl, "-o", "json", "--output-file", report, "--html", page
+    )
     assert "simulated" in answer.out and "numbers agree" in answer.out
     return json.loads(report.read_text()), page.read_text()
 
@@ -143,7 +145,7 @@ def test_a_number_that_is_off_is_told(forebay: Run) -> None:
 
 def test_both_fits_of_the_drive(forebay: Run) -> None:
     """The second fit gives figure 7 and nearly all of figure 4 as well."""
-    line = ("repro", "snacc-fig7", "--quick", "--profile", "990pro-2tb-b", "--json", "-")
+    line = ("repro", "snacc-fig7", "--quick", "--profile", "990pro-2tb-b", "-o", "json")
     (figure,) = forebay(*line).report["figures"]
     assert figure["profile"] == "990pro-2tb-b"
 
@@ -156,7 +158,10 @@ def test_both_fits_of_the_drive(forebay: Run) -> None:
         (("snacc-table1", "--quick", "--rtl", "x.v"), "only SNAcc's figure 4"),
         (("snacc-fig4", "--quick", "--profile", "nothing"), "no built-in profile"),
         (("snacc-fig7", "--quick", "--html", "/nowhere/x.html"), "/nowhere/x.html"),
-        (("snacc-fig7", "--quick", "--json", "/nowhere/x.json"), "/nowhere/x.json"),
+        (
+            ("snacc-fig7", "--quick", "-o", "json", "--output-file", "/nowhere/x.json"),
+            "/nowhere/x.json",
+        ),
         (("snacc-fig4", "--within", "many"), "percent"),
     ],
 )

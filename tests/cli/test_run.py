@@ -68,7 +68,7 @@ def test_unusual_drives(
 def test_blocks_of_4096(forebay: Run, data: Callable[[int], Path]) -> None:
     """--block changes the drive's format, and with it what is aligned."""
     report = forebay(
-        "run", *IDEAL, "--block", 4096, "--write", data(5000), "--at", 4096, "--read", "--json", "-"
+        "run", *IDEAL, "--block", 4096, "--write", data(5000), "--at", 4096, "--read", "-o", "json"
     ).report
     assert report["block_bytes"] == 4096
     assert report["differ_bytes"] == 0
@@ -82,7 +82,7 @@ def test_parity(forebay: Run, data: Callable[[int], Path], options: tuple[str | 
     array = ("run", *IDEAL, "--drives", 3, "--chunk", "4KiB", "--parity", *options)
     report = forebay(
         *(*array, "--write", data(50_000), "--transaction", "16KiB"),
-        *("--at", "24KiB", "--read", "--json", "-"),
+        *("--at", "24KiB", "--read", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0
     refused = forebay(*array, "--write", data(5000), "--at", 4096, code=2)
@@ -94,7 +94,7 @@ def test_drives_apart(forebay: Run, data: Callable[[int], Path]) -> None:
     region = 2_000_398_934_016 // 65536 * 65536
     report = forebay(
         *("run", *IDEAL, "--drives", 2, "--apart", "--write", data(204_800)),
-        *("--at", region - 4096, "--read", "--json", "-"),
+        *("--at", region - 4096, "--read", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0
     # Written and read.
@@ -105,7 +105,7 @@ def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], 
     """A file in pieces, each forced to the medium, one flush at the end."""
     report = forebay(
         *("run", *IDEAL, "--write", data(50_000), "--read", "--transaction", "16KiB"),
-        *("--fua", "--flush", "--json", "-"),
+        *("--fua", "--flush", "-o", "json"),
     ).report
     assert [row["length"] for row in report["transactions"]] == [16384, 16384, 16384, 848] * 2
     assert report["differ_bytes"] == 0
@@ -114,7 +114,7 @@ def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], 
 
 def test_pauses_change_the_time_and_not_the_data(forebay: Run, data: Callable[[int], Path]) -> None:
     """Ports that pause slow it down; the same seed gives the same cycles."""
-    line = ("run", *IDEAL, "--write", data(200_000), "--read", "--json", "-")
+    line = ("run", *IDEAL, "--write", data(200_000), "--read", "-o", "json")
     quick = forebay(*line).report
     slow = forebay(*line, "--stall", "0.3:9").report
     again = forebay(*line, "--stall", "0.3:9").report
@@ -136,7 +136,7 @@ def test_waves_from_a_cycle(forebay: Run, data: Callable[[int], Path], tmp_path:
 
 def test_bytes_pass_the_host_by(forebay: Run, data: Callable[[int], Path]) -> None:
     """The payload crosses the links of card and drive, and not that of the host."""
-    report = forebay("run", *IDEAL, "--write", data(1 << 20), "--read", "--json", "-").report
+    report = forebay("run", *IDEAL, "--write", data(1 << 20), "--read", "-o", "json").report
     payload = {(hop["link"], hop["direction"]): hop["payload_bytes"] for hop in report["hops"]}
     assert payload["fpga", "up"] >= 1 << 20
     assert payload["ssd0", "up"] >= 1 << 20
@@ -145,7 +145,7 @@ def test_bytes_pass_the_host_by(forebay: Run, data: Callable[[int], Path]) -> No
 
 def test_every_rate_tells_what_crossed_pcie(forebay: Run, data: Callable[[int], Path]) -> None:
     """Each way has its own links; on the way to the drive a byte crosses PCIe once."""
-    line = ("run", "--write", data(1 << 20), "--read", "--json", "-")
+    line = ("run", "--write", data(1 << 20), "--read", "-o", "json")
     report = forebay(*line).report
     for way, (busy, quiet) in {"write": ("up", "down"), "read": ("down", "up")}.items():
         rate = report[way]
@@ -182,5 +182,5 @@ def test_each_memory(
     """Data come back whole through the memories outside the chip, on a drive that takes time."""
     copy = tmp_path / "copy"
     line = ("run", "--write", data(300_001), "--read", "--out", copy, "--memory", *options)
-    assert forebay(*line, "--json", "-").report["differ_bytes"] == 0
+    assert forebay(*line, "-o", "json").report["differ_bytes"] == 0
     assert copy.read_bytes() == data(300_001).read_bytes()

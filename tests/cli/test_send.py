@@ -117,7 +117,7 @@ def make(folder: Path, sizes: dict[str, int]) -> dict[str, bytes]:
 
 def send(forebay: Run, receiver: Receiver, *words: object, code: int = GOOD) -> dict:
     """Send, wait until all is there, and return the report."""
-    line = ("send", *words, "--to", receiver.address, "--json", "-")
+    line = ("send", *words, "--to", receiver.address, "-o", "json")
     report = forebay(*line, code=code).report
     settle(receiver, report["sent"]["frames"])
     return report
@@ -228,7 +228,7 @@ def test_ctrl_c_says_what_was_sent(receiver: Receiver, tmp_path: Path) -> None:
     make(tmp_path, {"file": 1_000_000})
     line = ["send", tmp_path / "file", "--to", receiver.address, "--rate", "100kB/s"]
     with subprocess.Popen(
-        [str(PROGRAM), *map(str, line), "--json", "-"], cwd=ROOT, stdout=subprocess.PIPE
+        [str(PROGRAM), *map(str, line), "-o", "json"], cwd=ROOT, stdout=subprocess.PIPE
     ) as process:
         deadline = time.monotonic() + 30
         while len(receiver.datagrams) < 3 and time.monotonic() < deadline:
@@ -252,7 +252,7 @@ def test_nobody_listens(forebay: Run, tmp_path: Path) -> None:
     line = ("send", tmp_path / "file", "--to", to, "--rate", "1MB/s")
     answer = forebay(*line, code=BAD_RESULT)
     assert "nobody listens" in answer.out
-    report = forebay(*line, "--json", "-", code=BAD_RESULT).report
+    report = forebay(*line, "-o", "json", code=BAD_RESULT).report
     assert report["refused"] is True and report["sent"]["frames"] < 10
 
 

@@ -73,7 +73,7 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
     assert first.read_bytes() != content * 2, "what --write does"
     for name, wrote in [("read", False), ("write", True)]:
         profile = tmp_path / f"{name}.toml"
-        fit = ("--from", share / f"{name}.json", "--out", profile, "--json", "-")
+        fit = ("--from", share / f"{name}.json", "--out", profile, "-o", "json")
         report = forebay("ssd", "qualify", *fit).report
         assert report["wrote"] is wrote
         assert report["fio"].startswith("fio-")

@@ -15,7 +15,7 @@ DEVICES = ["model", "card", "card, trapped", "DRAM card", "DRAM card, trapped", 
 def test_all_steps_go_through(forebay: Run, tmp_path: Path) -> None:
     """RTL, driver and models beside Linux's and QEMU's own; the raw images hold what was sent."""
     kept = tmp_path / "kept"
-    answer = forebay("vm", "test", "--timeout", "540s", "--json", "-", "--keep", kept, code=None)
+    answer = forebay("vm", "test", "--timeout", "540s", "-o", "json", "--keep", kept, code=None)
     report = answer.report
     wrong = [f"{step['name']}: {step['seen']}" for step in report["steps"] if not step["good"]]
     assert not wrong, "\n".join(wrong)

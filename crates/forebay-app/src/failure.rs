@@ -37,15 +37,33 @@ impl Exit {
     /// All codes and what they mean: the help and the guide list these.
     pub const ALL: [(Self, &str); 10] = [
         (Self::Good, "done, and the result is right"),
-        (Self::Impossible, "could not be done: a tool is missing, or this machine refuses something"),
-        (Self::BadInput, "usage: an option, or what a file given holds, cannot be used"),
-        (Self::BadResult, "done, but data differ, were lost, or a transaction failed"),
+        (
+            Self::Impossible,
+            "could not be done: a tool is missing, or this machine refuses something",
+        ),
+        (
+            Self::BadInput,
+            "usage: an option, or what a file given holds, cannot be used",
+        ),
+        (
+            Self::BadResult,
+            "done, but data differ, were lost, or a transaction failed",
+        ),
         (Self::Stuck, "a simulation made no progress any more"),
         (Self::Damaged, "a recording is damaged"),
         (Self::Infeasible, "the plan is infeasible"),
-        (Self::OffTolerance, "a number is further off than the tolerance"),
-        (Self::FileFailed, "I/O: a file or a drive cannot be read or written"),
-        (Self::Interrupted, "stopped by Ctrl-C or SIGTERM; the report is of what was reached"),
+        (
+            Self::OffTolerance,
+            "a number is further off than the tolerance",
+        ),
+        (
+            Self::FileFailed,
+            "I/O: a file or a drive cannot be read or written",
+        ),
+        (
+            Self::Interrupted,
+            "stopped by Ctrl-C or SIGTERM; the report is of what was reached",
+        ),
     ];
 }
 
@@ -385,7 +403,7 @@ impl From<serde_json::Error> for Failure {
         Self {
             exit: Exit::BadInput,
             message: format!("this is no report of forebay: {error}"),
-            help: Some("give a file that --json or --inspect wrote".into()),
+            help: Some("give a file that --output-file or --inspect wrote".into()),
             source: None,
         }
     }

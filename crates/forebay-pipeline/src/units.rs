@@ -225,8 +225,25 @@ mod tests {
             assert_eq!(rate(text), Ok(bytes), "{text}");
         }
         for text in [
-            "", "/s", "b/s", "bit/s", "fast", "0", "0B/s", "7b/s", "-1MB/s", "1GB/h", "1e400b/s", "12",
-            "12/s", "12GB", "12Gb", "12G/s", "12gb/s", "99999999TiB/s", "1.B.0/s",
+            "",
+            "/s",
+            "b/s",
+            "bit/s",
+            "fast",
+            "0",
+            "0B/s",
+            "7b/s",
+            "-1MB/s",
+            "1GB/h",
+            "1e400b/s",
+            "12",
+            "12/s",
+            "12GB",
+            "12Gb",
+            "12G/s",
+            "12gb/s",
+            "99999999TiB/s",
+            "1.B.0/s",
         ] {
             let refused = rate(text).expect_err(text);
             assert!(refused.contains("100Gb/s"), "{refused}");
@@ -245,7 +262,17 @@ mod tests {
         ] {
             assert_eq!(time(text), Ok(picoseconds), "{text}");
         }
-        for text in ["", "5", "s", "5S", "5 sec", "-1s", "0.0001ns", "9999h9", "99999999h"] {
+        for text in [
+            "",
+            "5",
+            "s",
+            "5S",
+            "5 sec",
+            "-1s",
+            "0.0001ns",
+            "9999h9",
+            "99999999h",
+        ] {
             let refused = time(text).expect_err(text);
             assert!(refused.contains("5s"), "{refused}");
         }

@@ -18,6 +18,7 @@ mod new;
 mod pipeline;
 mod plan;
 mod profiles;
+mod python;
 mod record;
 mod recorded;
 mod render;
@@ -38,7 +39,7 @@ mod vm;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use forebay_app::{failure, home, interrupt, progress, reference, session, workload};
 
@@ -46,15 +47,22 @@ use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().color(terminal::wanted_color()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     terminal::listen();
-    progress::set_observer(Box::new(terminal::Terminal));
-    let code = dispatch(&cli.command).unwrap_or_else(|failure| failure.show() as u8);
+    terminal::set_up(&cli.global);
+    let code = run(&cli).unwrap_or_else(|failure| failure.show() as u8);
     ExitCode::from(code)
 }
 
+fn run(cli: &Cli) -> Result<u8> {
+    cli.global.destination(&cli.command)?.set()?;
+    let code = dispatch(&cli.command)?;
+    report::finish()?;
+    Ok(code)
+}
+
 fn dispatch(command: &Command) -> Result<u8> {
-    report::check(command.json())?;
     let exit: Result<Exit> = match command {
         Command::Vm { vm } => return vm::run(vm),
         Command::Demo(args) => demo::run(args),

@@ -34,7 +34,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
         seed: args.seed,
         found: &found,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&found);
     }
     Ok(match found.holds() {

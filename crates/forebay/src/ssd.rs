@@ -86,7 +86,7 @@ fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
         worst_percent: worst(&found.rows),
         rows: &found.rows,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let model = target.as_ref().map_or("a drive", |target| &target.model);
         let mut page = Page::of_hardware(&format!("{model}, measured and as a model"));
         measure::table(&mut page, report.rows);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options that name this machine's own hardware.
 
-use std::path::Path;
-
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use forebay_driver::PciAddress;
 use forebay_vfio::Settings;
 
-use super::ReportArgs;
 use super::values::{self, PeerMemory};
 
 /// Devices that are taken from their drivers, and how they reach memory.
@@ -75,9 +72,6 @@ pub struct DoctorArgs {
     /// With --check: decides places and patterns
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 impl DoctorArgs {
@@ -93,34 +87,4 @@ impl DoctorArgs {
         let (_, option) = given.into_iter().find(|(given, _)| *given && !self.check)?;
         Some(option)
     }
-}
-
-/// Options of `forebay devices` and `forebay doctor`.
-#[derive(Args, Debug)]
-pub struct OutputArgs {
-    /// Form of what is printed; json is --json -
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Output,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-impl OutputArgs {
-    /// Where the report goes as JSON.
-    pub fn json(&self) -> Option<&Path> {
-        match self.output {
-            Output::Json => Some(Path::new("-")),
-            Output::Text => self.report.json.as_deref(),
-        }
-    }
-}
-
-/// Forms of a report on the terminal.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Output {
-    /// Tables.
-    Text,
-    /// JSON.
-    Json,
 }

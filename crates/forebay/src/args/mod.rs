@@ -2,6 +2,7 @@
 //! The command line's grammar.
 
 mod array;
+mod global;
 mod hardware;
 pub mod machine;
 mod pipeline;
@@ -19,13 +20,14 @@ pub mod values;
 mod vm;
 mod words;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use forebay_app::Exit;
 use forebay_driver::PciAddress;
-pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
+pub use global::{GlobalArgs, Output};
+pub use hardware::{DoctorArgs, HardwareBusArgs};
 pub use machine::MachineArgs;
 pub use pipeline::{
     NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
@@ -62,6 +64,9 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 )]
 #[command(after_help = after_help())]
 pub struct Cli {
+    /// Report and messages.
+    #[command(flatten)]
+    pub global: GlobalArgs,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -155,61 +160,6 @@ pub enum Command {
     },
 }
 
-impl Command {
-    /// Where its report goes as JSON.
-    pub fn json(&self) -> Option<&Path> {
-        let report = match self {
-            Self::Demo(args) => &args.report,
-            Self::Run(args) => &args.report,
-            Self::Bench { bench } => match bench {
-                BenchCommand::Core(args)
-                | BenchCommand::Drives(args)
-                | BenchCommand::Latency(args)
-                | BenchCommand::Random(args)
-                | BenchCommand::Speed(args) => &args.report,
-                BenchCommand::Net(args) => &args.report,
-                BenchCommand::Store(args) => &args.report,
-                BenchCommand::Scale(args) => &args.report,
-                BenchCommand::Soak(args) => &args.report,
-            },
-            Self::Swarm(args) => &args.report,
-            Self::Inspect(args) => &args.report,
-            Self::Resources(args) => &args.report,
-            Self::Profiles(args) => &args.report,
-            Self::Repro(args) => &args.report,
-            Self::Plan(args) => &args.report,
-            Self::Send(args) => &args.report,
-            Self::Devices(args) => &args.output.report,
-            Self::Doctor(args) => &args.output.report,
-            Self::Ssd {
-                ssd: SsdCommand::Qualify(args),
-            } => &args.report,
-            Self::Store { store } => return store.json(),
-            Self::Vm {
-                vm: VmCommand::Test(args),
-            } => &args.report,
-            Self::Pipeline {
-                pipeline: PipelineCommand::Check(args),
-            } => return args.output.json(),
-            Self::Pe {
-                pe: PeCommand::List(args),
-            } => return args.output.json(),
-            Self::Vm { .. } | Self::Spec { .. } | Self::Pe { .. } | Self::New { .. } => {
-                return None;
-            }
-        };
-        report.json.as_deref()
-    }
-}
-
-/// Where the report goes besides the terminal.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ReportArgs {
-    /// Write the report as JSON into this file; `-`: to standard output, instead of text
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-}
-
 /// Options of `forebay demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
@@ -222,9 +172,6 @@ pub struct DemoArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// The profile used where none is named.
@@ -322,9 +269,6 @@ pub struct RunArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Where drive and card are.
@@ -372,9 +316,6 @@ pub struct BenchArgs<P: DefaultProfile> {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<P>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay bench net`.
@@ -386,9 +327,6 @@ pub struct NetArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay bench store`.
@@ -406,9 +344,6 @@ pub struct StoreBenchArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay bench scale`.
@@ -424,9 +359,6 @@ pub struct ScaleArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay inspect`.
@@ -444,17 +376,11 @@ pub struct InspectArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay resources`.
 #[derive(Args, Debug)]
 pub struct ResourcesArgs {
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
     /// Further options, for `python -m forebay.resources`
     #[arg(last = true, value_name = "OPTIONS")]
     pub rest: Vec<String>,
@@ -475,9 +401,6 @@ pub struct ProfilesArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value = "1", requires = "measure")]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay devices`.
@@ -486,9 +409,6 @@ pub struct DevicesArgs {
     /// First give this device back to its own driver, where a killed program has left it to VFIO
     #[arg(long, value_name = "ADDRESS")]
     pub give_back: Option<PciAddress>,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Languages of `forebay spec`.

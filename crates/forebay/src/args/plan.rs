@@ -6,7 +6,7 @@ use forebay_lab::plan::PlanSpec;
 use forebay_model::Time;
 use forebay_pipeline::Memory;
 
-use super::{ReportArgs, values};
+use super::values;
 
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]
@@ -52,9 +52,6 @@ pub struct PlanArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Reads `--wire` as 10^9 bits a second; 0: none.
@@ -64,7 +61,9 @@ fn wire(text: &str) -> Result<u64, String> {
         "none" => Ok(0),
         _ => match values::rate(text)? {
             rate if rate.is_multiple_of(GIGABIT) => Ok(rate / GIGABIT),
-            _ => Err(format!("`{text}` is no whole number of Gb/s; write 10Gb/s, 100Gb/s or none")),
+            _ => Err(format!(
+                "`{text}` is no whole number of Gb/s; write 10Gb/s, 100Gb/s or none"
+            )),
         },
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use forebay_lab::repro::{ReproSpec, What};
 
-use super::{ReportArgs, values};
+use super::values;
 
 /// What is reproduced.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -50,9 +50,6 @@ pub struct ReproArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 impl ReproArgs {

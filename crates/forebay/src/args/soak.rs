@@ -8,7 +8,7 @@ use forebay_driver::TIMEOUT_CYCLES;
 use forebay_lab::soak::{Case, Trouble, Work};
 
 use super::values::{self, FaultSpec, StallSpec};
-use super::{DefaultProfile, DriveIdeal, MachineArgs, ReportArgs, machine};
+use super::{DefaultProfile, DriveIdeal, MachineArgs, machine};
 
 /// Options of `forebay bench soak`.
 #[derive(Args, Debug)]
@@ -16,9 +16,6 @@ pub struct SoakArgs {
     /// What to do, and with what.
     #[command(flatten)]
     pub case: CaseArgs,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Random transactions on a machine, and what goes wrong meanwhile. All of it follows from these

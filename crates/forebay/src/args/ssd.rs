@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use forebay_lab::qualify::QualifySpec;
 
-use super::{ReportArgs, values};
+use super::values;
 
 /// What to do with a drive.
 #[derive(Debug, Subcommand)]
@@ -64,9 +64,6 @@ pub struct QualifyArgs {
     /// Decides everything random in the model's runs
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 impl QualifyArgs {

@@ -35,7 +35,9 @@ pub fn duration(text: &str) -> Read<Duration> {
     let limit = Duration::from_secs(1)..=Duration::from_secs(86_400);
     match Duration::from_nanos(time(text)? / forebay_model::NANOSECOND) {
         duration if limit.contains(&duration) => Ok(duration),
-        _ => Err(format!("`{text}` is not from 1s to 24h; choose such a time")),
+        _ => Err(format!(
+            "`{text}` is not from 1s to 24h; choose such a time"
+        )),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use forebay_vm::guest::{Access, Inject, Iommu, Namespace, Ssd};
 
-use super::{ReportArgs, ServeCommand, values};
+use super::{ServeCommand, values};
 
 /// What to do with a guest.
 #[derive(Debug, Subcommand)]
@@ -57,9 +57,6 @@ pub struct VmTestArgs {
     /// Give up after this time
     #[arg(long, value_name = "TIME", default_value = "30min", value_parser = values::duration)]
     pub timeout: Duration,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// The guest and its machine.

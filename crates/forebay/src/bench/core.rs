@@ -47,5 +47,5 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             host,
         })?;
     }
-    bench.finish("core", &args.report, rates)
+    bench.finish("core", rates)
 }

@@ -102,7 +102,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         bench: "drives",
         found,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = page("drives", &report.header);
         page.grid(report.found.grid());
         verdict(&mut page, &report.header, good);

@@ -32,7 +32,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
         let title = format!("{way} of {}, {to}", render::bytes(length));
         one_by_one(&mut bench, id, &title, &ops)?;
     }
-    bench.finish("latency", &args.report, latencies)
+    bench.finish("latency", latencies)
 }
 
 /// As [`Bench::measure`], each operation alone; the rows are put together.

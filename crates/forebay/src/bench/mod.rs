@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use forebay_app::MachineSpec;
 
-use crate::args::{BenchArgs, BenchCommand, DefaultProfile, ReportArgs};
+use crate::args::{BenchArgs, BenchCommand, DefaultProfile};
 use crate::demo;
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
@@ -175,19 +175,14 @@ impl Bench {
     }
 
     /// Reports.
-    fn finish(
-        self,
-        name: &'static str,
-        args: &ReportArgs,
-        draw: impl FnOnce(&Rows) -> Grid,
-    ) -> Result<Exit> {
+    fn finish(self, name: &'static str, draw: impl FnOnce(&Rows) -> Grid) -> Result<Exit> {
         let good = self.found.are_good();
         let report = Report {
             header: self.session.header(&self.ended),
             bench: name,
             found: self.found,
         };
-        if !report::emit(&report, args.json.as_deref())? {
+        if !report::emit(&report)? {
             let mut page = page(name, &report.header);
             page.grid(draw(&report.found));
             page.heading("What crossed PCIe");

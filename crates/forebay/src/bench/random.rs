@@ -45,5 +45,5 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             host: workload,
         })?;
     }
-    bench.finish("random", &args.report, rates)
+    bench.finish("random", rates)
 }

@@ -153,7 +153,7 @@ pub fn run(args: &ScaleArgs) -> Result<Exit> {
         bench,
         found,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = page(bench, &report.header);
         page.grid(report.found.grid(Over::Outstanding));
         page.grid(report.found.grid(Over::Drives));

@@ -121,7 +121,7 @@ pub fn run<P: DefaultProfile>(args: &BenchArgs<P>) -> Result<Exit> {
             quiet(&mut session, &mut speed)?;
         }
     }
-    finish(args, &session, speed, ended, good)
+    finish(&session, speed, ended, good)
 }
 
 /// The same number of cycles with nothing to do, and with nothing there.
@@ -146,19 +146,13 @@ fn quiet(session: &mut Session, speed: &mut Speed) -> Result<()> {
     Ok(())
 }
 
-fn finish<P: DefaultProfile>(
-    args: &BenchArgs<P>,
-    session: &Session,
-    speed: Speed,
-    ended: Ended,
-    good: bool,
-) -> Result<Exit> {
+fn finish(session: &Session, speed: Speed, ended: Ended, good: bool) -> Result<Exit> {
     let report = Report {
         header: session.header(&ended),
         bench: "speed",
         found: speed,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = page("speed", &report.header);
         let found = &report.found;
         let mut grid = Grid::new(&[

@@ -195,7 +195,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
     if ended.is_done() && good {
         session.shut_down()?;
     }
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         super::show::show(&report, args);
     }
     Ok(ended.exit(good && report.summary.is_complete()))

@@ -172,7 +172,7 @@ pub fn run(args: &RunArgs, pipeline: &Pipeline, range: (u64, u64)) -> Result<Exi
     };
     session.shut_down()?;
     let good = report.is_good();
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&report, args);
     }
     Ok(Ended::Done.exit(good))

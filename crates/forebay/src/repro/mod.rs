@@ -48,7 +48,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
     if let Some(path) = &args.html {
         write(path, &html::page(&report)?)?;
     }
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = Page::new("Forebay repro");
         for figure in &report.figures {
             show(figure, &mut page);

@@ -157,7 +157,7 @@ fn carry_out(
     }
     // Devices go back to their drivers before anything is said: a reader who has gone ends this.
     drop(target);
-    if !json::emit(&report, args.report.json.as_deref())? {
+    if !json::emit(&report)? {
         report.show(args);
     }
     Ok(ended.exit(report.is_good()))

@@ -218,7 +218,7 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     }
     drop(progress);
     let good = report.damaged + report.damaged_blocks == 0;
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report, &args.folder);
     }
     Ok(match (interrupt::wanted(), good) {
@@ -241,7 +241,7 @@ fn one_capture(
     let written = recording.write_capture(&mut BufWriter::with_capacity(1 << 20, file))?;
     (report.files, report.bytes) = (1, written.bytes);
     report.damaged = written.left_out;
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report, to);
     }
     Ok(match report.damaged {

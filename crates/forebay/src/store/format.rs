@@ -117,7 +117,7 @@ fn make(args: &StoreFormatArgs, settings: &Format, disk: &impl Disk) -> Result<E
         version: env!("CARGO_PKG_VERSION"),
         facts: Facts::of(&superblock),
     };
-    if report::emit(&report, args.output.json())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     let mut page = Page::of_hardware("Forebay store: a new recording");

@@ -190,7 +190,7 @@ pub fn run(args: &StoreInfoArgs) -> Result<Exit> {
         totals: Totals::of(&recording),
         complaints: recording.complaints(),
     };
-    if report::emit(&report, args.output.json())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     show(&report);

@@ -148,7 +148,7 @@ fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit
         closed: !args.leave_open,
     };
     let good = summary.skipped == 0;
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report);
     }
     Ok(match (interrupt::wanted(), good) {

@@ -84,7 +84,7 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
         data_end: found.end,
         complaints,
     };
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report);
     }
     Ok(match report.is_done() {

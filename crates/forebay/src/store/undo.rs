@@ -37,7 +37,7 @@ pub fn run(args: &StoreUndoArgs) -> Result<Exit> {
         same: undone.same,
         unknown: undone.unknown,
     };
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         let mut page = Page::of_hardware("Forebay store: undone");
         page.field("put back", render::bytes(report.bytes));
         if report.unknown > 0 {

@@ -111,7 +111,7 @@ pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
         problems: found.problems.iter().map(words).collect(),
         complaints: recording.complaints().to_vec(),
     };
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report, exit == Exit::Good);
     }
     Ok(exit)

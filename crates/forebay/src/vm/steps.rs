@@ -170,7 +170,7 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
         Step {
             name: "stream",
             shows: "a file through the RTL to QEMU's drive and back, payload mapped",
-            script: format!("run --write {DATA} --read --json stream.json\n"),
+            script: format!("run --write {DATA} --read -o json --output-file stream.json\n"),
             check: Some(findings::stream),
         },
         Step {
@@ -216,7 +216,7 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
                 "head -c {PART} {DATA} >part.bin\n\
                  run --at {} --write part.bin --inspect recorder.inspect\n\
                  forebay inspect --from recorder.inspect >recorder.txt\n\
-                 forebay inspect --from recorder.inspect --json recorder.json\n",
+                 forebay inspect --from recorder.inspect -o json --output-file recorder.json\n",
                 amounts.recorder_at()
             ),
             check: Some(findings::recorder),
@@ -303,7 +303,7 @@ fn memory(index: u64, amounts: &Amounts) -> String {
     format!(
         "head -c {bytes} {DATA} >memory.bin\n\
          card=${name}\n\
-         run --at {at} --write memory.bin --read --json {name}.json\n"
+         run --at {at} --write memory.bin --read -o json --output-file {name}.json\n"
     )
 }
 
@@ -315,7 +315,7 @@ fn trapped(amounts: &Amounts) -> String {
     let mut script = format!("head -c {bytes} {DATA} >trapped.bin\n");
     for (name, at) in TRAPPED.iter().zip((at..).step_by(bytes as usize)) {
         script.push_str(&format!(
-            "card=${name}\nrun --at {at} --write trapped.bin --read --json {name}.json\n"
+            "card=${name}\nrun --at {at} --write trapped.bin --read -o json --output-file {name}.json\n"
         ));
     }
     script
@@ -332,13 +332,13 @@ fn formats(amounts: &Amounts) -> String {
             let name = format!("formats-{namespace}-{transfer}");
             script.push_str(&format!(
                 "run --namespace {namespace} --max-transfer {transfer} --at {at} \
-                 --write part.bin --read --json {name}.json\n"
+                 --write part.bin --read -o json --output-file {name}.json\n"
             ));
         }
     }
     // The drive's own limit (MDTS) is 8 KiB here.
     script
-        .push_str("drive=$small\nrun --at 2MiB --write part.bin --read --json formats-mdts.json\n");
+        .push_str("drive=$small\nrun --at 2MiB --write part.bin --read -o json --output-file formats-mdts.json\n");
     script
 }
 
@@ -353,7 +353,7 @@ fn wraps(amounts: &Amounts) -> String {
             format!(
                 "for round in $(seq 32); do cat {DATA}; done | head -c {bytes} >/tmp/wraps.bin\n\
                  run --queue-depth {depth} --max-transfer 4KiB --at {at} --write /tmp/wraps.bin --read \
-                 --json wraps-{depth}.json --inspect wraps-{depth}.inspect\n"
+                 -o json --output-file wraps-{depth}.json --inspect wraps-{depth}.inspect\n"
             )
         })
         .collect()
@@ -363,8 +363,8 @@ fn errors() -> String {
     format!(
         "head -c {PART} {DATA} >part.bin\n\
          drive=$small\n\
-         expect 3 run --transaction {PIECE} --write part.bin --json errors-write.json\n\
-         expect 3 run --transaction {PIECE} --at {PART} --length {PART} --read --json errors-read.json\n"
+         expect 3 run --transaction {PIECE} --write part.bin -o json --output-file errors-write.json\n\
+         expect 3 run --transaction {PIECE} --at {PART} --length {PART} --read -o json --output-file errors-read.json\n"
     )
 }
 
@@ -386,11 +386,11 @@ head -c {PART} {DATA} >part.bin
 spoil & spoiler=$!
 code=0
 timeout 200 forebay run --bus vfio --ssd $drive --fpga $card --namespace 2 --timeout-cycles 200000 \
-    --transaction {PIECE} --at {at} --write load.bin --json {name}.json || code=$?
+    --transaction {PIECE} --at {at} --write load.bin -o json --output-file {name}.json || code=$?
 [ $code != 0 ]
 [ $code -lt 100 ]
 wait $spoiler
-{after}run --namespace 2 --at {again} --write part.bin --read --json {name}-again.json
+{after}run --namespace 2 --at {again} --write part.bin --read -o json --output-file {name}-again.json
 echo "exit code $code, then it worked again"
 "#
     )

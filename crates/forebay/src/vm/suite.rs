@@ -133,7 +133,7 @@ pub fn run(args: &VmTestArgs) -> Result<u8> {
         steps: outcomes,
     };
     let good = report.steps.iter().all(|step| step.good);
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&report, good);
     }
     ended?;
