@@ -63,7 +63,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes
     folder = tmp_path_factory.mktemp("packets")
     frames = make_frames(folder / "in.pcap", 400)
     (folder / "x.toml").write_text(DRIVE + SINK)
-    words = ["run", folder / "x.toml", "--pcap", folder / "in.pcap", "-o", "json"]
+    words = ["record", folder / "x.toml", "--pcap", folder / "in.pcap", "-o", "json"]
     return folder / "drive.img", frames, call(*words).report
 
 
@@ -201,7 +201,7 @@ def test_what_is_lost_is_told_at_its_place(forebay: Run, tmp_path: Path) -> None
     wrpcap(str(tmp_path / "in.pcap"), frames)
     slow = DRIVE.replace("[[ssd]]\n", '[[ssd]]\nprofile = "pm953-480"\n')
     (tmp_path / "x.toml").write_text(f'{slow}{SINK}[source]\npause = "off"\n')
-    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
     report = forebay(*words, "-o", "json", code=BAD_RESULT).report
     lost = named(report, "arrivals")["overflow"]
     found = [frame for _, frame in by_scapy(cat(tmp_path / "drive.img"))]

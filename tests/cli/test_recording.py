@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `forebay run PIPELINE` leaves on a drive, read by others' tools as it is."""
+"""What `forebay record` leaves on a drive, read by others' tools as it is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def record_image(forebay: Run, folder: Path, objects: dict[int, bytes], sink: st
     """Record objects onto the image of a small drive."""
     wrpcap(str(folder / "in.pcap"), list(frames(objects)))
     (folder / "x.toml").write_text(SMALL + sink)
-    forebay("run", folder / "x.toml", "--pcap", folder / "in.pcap", "--flat-out", "--overwrite")
+    forebay("record", folder / "x.toml", "--pcap", folder / "in.pcap", "--flat-out", "--overwrite")
     return folder / "drive.img"
 
 
@@ -103,7 +103,7 @@ def test_results_are_counted(forebay: Run, tmp_path: Path) -> None:
     objects = {n: bytes([n]) * 3000 for n in range(64)}
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     (tmp_path / "x.toml").write_text('[[pe]]\nname = "mean"\nthreshold = 48\n')
-    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
     summary = forebay(*words, "-o", "json").report
     assert summary["results"] == {"classes": {"0": 48, "1": 16}, "late": 0, "stray": 0}
     assert "class 1: 16" in forebay(*words).out
@@ -114,7 +114,7 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
     first, second = make_objects(60, 4000, 9000), make_objects(3, 5000, 6000)
     image = record_image(forebay, tmp_path, first)
     before = image.read_bytes()
-    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
     answer = forebay(*words, code=BAD_INPUT)
     assert "--overwrite" in answer.complaint and image.read_bytes() == before
     image = record_image(forebay, tmp_path, second)

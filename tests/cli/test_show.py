@@ -61,7 +61,7 @@ def test_inspect_what_a_run_stored(
 ) -> None:
     """A run can be looked into afterwards, also one that failed."""
     path = tmp_path / "state.json"
-    line = ("run", "--profile", "ideal", "--write", data(65536), "--transaction", "4KiB")
+    line = ("io", "--profile", "ideal", "--write", data(65536), "--transaction", "4KiB")
     forebay(*line, "--fault", "fail=0x4281@nth=5", "--inspect", path, code=3)
     answer = forebay("inspect", "--from", path)
     assert "Unrecovered Read Error" in answer.out
@@ -122,7 +122,18 @@ def test_spec_is_what_is_checked_in(forebay: Run) -> None:
 def test_help_names_every_command(forebay: Run) -> None:
     """The first thing a user types."""
     out = " ".join(forebay("--help").out.split())  # whatever its lines are
-    for command in ["demo", "run", "bench", "inspect", "resources", "profiles", "spec", "swarm"]:
+    for command in [
+        "demo",
+        "io",
+        "record",
+        "replay",
+        "bench",
+        "inspect",
+        "resources",
+        "profiles",
+        "spec",
+        "swarm",
+    ]:
         assert command in out
     assert "4 a simulation made no progress any more, 130 interrupted" in out
 
@@ -162,7 +173,7 @@ def test_ctrl_c_leaves_a_report(forebay: Run, tmp_path: Path) -> None:
     wave.unlink()
     source = tmp_path / "large"
     source.write_bytes(bytes(range(256)) * (1 << 18))
-    line = ["run", "--profile", "ideal", "--write", str(source), "--transaction", "1MiB"]
+    line = ["io", "--profile", "ideal", "--write", str(source), "--transaction", "1MiB"]
     code, out, err = interrupt(line, wave)
     assert code == INTERRUPTED, err
     assert "interrupted" in out

@@ -129,7 +129,7 @@ impl Failure {
         let from = since.saturating_sub(BEFORE_HANG);
         let help = format!(
             "if a drive was told to drop commands, give them up sooner, such as with \
-             --timeout-cycles 100000; else `forebay run` and `forebay bench` record waves with \
+             --timeout-cycles 100000; else `forebay io` and `forebay bench` record waves with \
              --wave hang.fst --wave-from {from} --wave-until {}",
             since + AFTER_HANG
         );

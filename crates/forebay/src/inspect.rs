@@ -18,7 +18,7 @@ use crate::workload::{ops, scattered, sequential};
 /// Kind and version of what is stored.
 pub const SCHEMA: &str = "forebay.inspect/1";
 
-/// What is stored by `forebay run --inspect` and by `--output json`.
+/// What is stored by `forebay io --inspect` and by `--output json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// How it came about.

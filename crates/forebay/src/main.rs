@@ -13,6 +13,7 @@ mod flight;
 mod html;
 mod inspect;
 mod inspection;
+mod io;
 mod measure;
 mod new;
 mod pipeline;
@@ -25,7 +26,6 @@ mod render;
 mod report;
 mod repro;
 mod resources;
-mod run;
 mod send;
 mod serve;
 mod spec;
@@ -37,6 +37,7 @@ mod terminal;
 mod traffic;
 mod vm;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -47,7 +48,21 @@ use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};
 
 fn main() -> ExitCode {
-    let matches = Cli::command().color(terminal::wanted_color()).get_matches();
+    let mut words: Vec<_> = env::args_os().collect();
+    if let Some(successor) = args::run::successor(&words) {
+        let shown: Vec<_> = successor[1..]
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        eprintln!(
+            "warning: `run` is now io, record and replay: forebay {}",
+            shown.join(" ")
+        );
+        words = successor;
+    }
+    let matches = Cli::command()
+        .color(terminal::wanted_color())
+        .get_matches_from(words);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     terminal::listen();
     terminal::set_up(&cli.global);
@@ -66,7 +81,9 @@ fn dispatch(command: &Command) -> Result<u8> {
     let exit: Result<Exit> = match command {
         Command::Vm { vm } => return vm::run(vm),
         Command::Demo(args) => demo::run(args),
-        Command::Run(args) => run::run(args),
+        Command::Io(args) => io::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Replay(args) => record::replay(args),
         Command::Bench { bench } => bench::run(bench),
         Command::Swarm(args) => swarm::run(args),
         Command::Inspect(args) => inspect::run(args),

@@ -45,20 +45,23 @@ pub fn run(command: &SsdCommand) -> Result<Exit> {
 
 /// Measures a drive, writes its profile, and shows how well the model follows.
 fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
-    let out = args.out.clone();
+    let out = args.save.clone();
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.toml", args.name)));
     if out.exists() {
         return Err(Failure::input(
-            "--out",
+            "--save",
             out.display(),
             "it exists, and nothing is overwritten",
-            "give another --out or --name, or remove it",
+            "give another --save or --name, or remove it",
         ));
     }
     let (text, target) = match (&args.from, &args.target) {
         (None, Some(path)) => {
             let spec = args.spec();
             let target = Target::of(&spec, path)?;
+            if args.write {
+                crate::store::consent(path, &args.consent)?;
+            }
             (qualify::run_fio(&spec, &target)?, Some(target))
         }
         (Some(path), _) => (stored(path)?, None),

@@ -2,6 +2,7 @@
 //! Options that name this machine's own hardware.
 
 use clap::{ArgGroup, Args};
+use forebay_app::{Failure, Result};
 use forebay_driver::PciAddress;
 use forebay_vfio::Settings;
 
@@ -40,6 +41,50 @@ impl HardwareBusArgs {
             huge_pages: self.huge_pages,
             no_iommu: self.no_iommu,
             ..Settings::default()
+        }
+    }
+}
+
+/// Whether a drive of this machine may be overwritten.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConsentArgs {
+    /// Overwrite the drive
+    #[arg(long, conflicts_with = "serial")]
+    pub yes: bool,
+    /// Overwrite the drive if this is its serial number
+    #[arg(long, value_name = "NUMBER")]
+    pub serial: Option<String>,
+}
+
+impl ConsentArgs {
+    /// Whether either is given.
+    pub const fn is_given(&self) -> bool {
+        self.yes || self.serial.is_some()
+    }
+
+    /// Allows a drive to be overwritten; `serial` is its serial number, where that is known.
+    ///
+    /// # Errors
+    /// Where neither option is given, or the drive has another serial number.
+    pub fn check(&self, drive: &str, serial: Option<&str>) -> Result<()> {
+        let known = serial.map_or("none that Linux tells".to_owned(), |it| {
+            it.trim().to_owned()
+        });
+        match &self.serial {
+            _ if self.yes => Ok(()),
+            Some(wanted) if serial.is_some_and(|it| it.trim() == wanted) => Ok(()),
+            Some(wanted) => Err(Failure::input(
+                "--serial",
+                wanted,
+                &format!("the serial number of {drive} is {known}"),
+                "make sure that it is the drive that you mean",
+            )),
+            None => Err(Failure::input(
+                "--yes",
+                "missing",
+                &format!("what is on {drive} would be overwritten (serial number: {known})"),
+                "add --yes, or --serial with its serial number",
+            )),
         }
     }
 }
@@ -86,5 +131,29 @@ impl DoctorArgs {
         ];
         let (_, option) = given.into_iter().find(|(given, _)| *given && !self.check)?;
         Some(option)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_overwritten_with_consent_alone() {
+        let consent = |yes, serial: Option<&str>| ConsentArgs {
+            yes,
+            serial: serial.map(Into::into),
+        };
+        assert!(consent(true, None).check("x", None).is_ok());
+        assert!(consent(false, Some("S1")).check("x", Some(" S1  ")).is_ok());
+        for (wanted, there) in [
+            (None, Some("S1")),
+            (Some("S2"), Some("S1")),
+            (Some("S1"), None),
+        ] {
+            let refused = consent(false, wanted).check("x", there);
+            let text = refused.expect_err("no consent").to_string();
+            assert!(text.contains(there.unwrap_or("none")), "{text}");
+        }
     }
 }

@@ -2,13 +2,16 @@
 //! The command line's grammar.
 
 mod array;
+mod faults;
 mod global;
 mod hardware;
+mod io;
 pub mod machine;
 mod pipeline;
 mod plan;
 mod record;
 mod repro;
+pub mod run;
 mod send;
 mod serve;
 mod soak;
@@ -24,16 +27,19 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use faults::FaultArgs;
 use forebay_app::Exit;
 use forebay_driver::PciAddress;
 pub use global::{GlobalArgs, Output};
-pub use hardware::{DoctorArgs, HardwareBusArgs};
+pub use hardware::{ConsentArgs, DoctorArgs, HardwareBusArgs};
+pub use io::{BusKind, IoArgs};
 pub use machine::MachineArgs;
 pub use pipeline::{
-    NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
+    NewCommand, NewPeArgs, PeCommand, PeListArgs, PePathArgs, PeTestArgs, PipelineCheckArgs,
+    PipelineCommand,
 };
 pub use plan::PlanArgs;
-pub use record::RecordArgs;
+pub use record::{RecordArgs, ReplayArgs};
 pub use repro::ReproArgs;
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
@@ -46,14 +52,13 @@ pub use store::{
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;
-use values::{FaultSpec, StallSpec};
 pub use vm::{VmArgs, VmCommand, VmRunArgs, VmTestArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
 /// `devices`, `doctor` and `ssd` look at this machine's own hardware, `send` uses its network, `store` opens
-/// recordings, and only `run --bus vfio`, `ssd qualify --write`, `doctor --check --scratch`, `store format`,
+/// recordings, and only `io --bus vfio`, `ssd qualify --write`, `doctor --check --scratch`, `store format`,
 /// `store pack` and `store repair` write to a drive.
 #[derive(Debug, Parser)]
 #[command(
@@ -90,8 +95,12 @@ fn after_help() -> String {
 pub enum Command {
     /// Send a real file through the RTL to the drive and back, compare, report
     Demo(DemoArgs),
-    /// Write a file to the drive, read from it, or both; or record what comes from the network
-    Run(Box<RunArgs>),
+    /// Write files or patterns to drives, read from them, or both
+    Io(Box<IoArgs>),
+    /// Record what comes from the network onto simulated drives, as a pipeline says
+    Record(Box<RecordArgs>),
+    /// Play a recording: send its objects from the drives onto the network
+    Replay(Box<ReplayArgs>),
     /// Measure; beside each number an ideal host driver on the same drive
     Bench {
         /// What to measure.
@@ -194,93 +203,6 @@ impl DefaultProfile for DriveIdeal {
     const NAME: &'static str = "ideal";
 }
 
-/// Options of `forebay run`.
-#[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("what")
-    .args(["write", "read", "pipeline", "pcap", "tap", "generate"]).required(true).multiple(true))]
-pub struct RunArgs {
-    /// Write this file to the drive
-    #[arg(long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
-    /// Read from the drive; with --write: read back and compare
-    #[arg(long)]
-    pub read: bool,
-    /// Byte address on the drive
-    #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size)]
-    pub at: u64,
-    /// Bytes to read [default with --write: the length of that file]
-    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "read")]
-    pub length: Option<u64>,
-    /// Store what was read in this file
-    #[arg(long, value_name = "FILE", requires = "read")]
-    pub out: Option<PathBuf>,
-    /// Cut writes and reads into transactions of so many bytes [default: one transaction]
-    #[arg(long, value_name = "SIZE", value_parser = values::length)]
-    pub transaction: Option<u64>,
-    /// Keep what the drive stores in this (sparse) file, for later runs
-    #[arg(long, value_name = "FILE.img")]
-    pub medium: Option<PathBuf>,
-    /// Logical block of the simulated drive in bytes
-    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
-    pub block: Option<String>,
-    /// The drive's namespace [default: its first]
-    #[arg(long, value_name = "NSID")]
-    pub namespace: Option<u32>,
-    /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
-    #[arg(long, value_name = "SIZE", value_parser = values::pages)]
-    pub max_transfer: Option<u64>,
-    /// Force unit access: answer a write only when it is on the medium
-    #[arg(long, requires = "write")]
-    pub fua: bool,
-    /// Flush the drive after the write
-    #[arg(long, requires = "write")]
-    pub flush: bool,
-    /// Pause a port at random: [PORT=]CHANCE[:CYCLES]; ports: all (default), write, response,
-    /// command, read, window-write, window-read, window-answer, doorbell, memory, memory-request,
-    /// memory-answer, host
-    #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
-    pub stall: Vec<StallSpec>,
-    /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
-    /// memory: what is written to the drive lies from 0, what is read from 64 MiB
-    #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
-    pub dram_fault: Vec<forebay_cosim::DramFault>,
-    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
-    /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
-    #[arg(long, value_name = "FAULT", value_parser = values::fault)]
-    pub fault: Vec<FaultSpec>,
-    /// Give a command up after so many cycles, by default 5 s at 300 MHz; 0: never
-    #[arg(long, value_name = "CYCLES", default_value_t = forebay_driver::TIMEOUT_CYCLES)]
-    pub timeout_cycles: u32,
-    /// Send a failed command again up to so many times
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
-    pub retry_limit: Option<u8>,
-    /// Store registers, events and counters, of streamer and drive, for `forebay inspect --from`
-    #[arg(long, value_name = "FILE")]
-    pub inspect: Option<PathBuf>,
-    /// Where drive and card are
-    #[arg(long, value_enum, default_value = "sim", help_heading = "Hardware")]
-    pub bus: BusKind,
-    /// The devices of `--bus vfio`.
-    #[command(flatten, next_help_heading = "Hardware")]
-    pub hardware: HardwareBusArgs,
-    /// From the network.
-    #[command(flatten)]
-    pub record: RecordArgs,
-    /// The machine.
-    #[command(flatten)]
-    pub machine: MachineArgs<Drive990Pro>,
-}
-
-/// Where drive and card are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BusKind {
-    /// Simulated: the RTL in Verilator, drive and fabric are models
-    Sim,
-    /// Devices of this machine, through Linux VFIO: --ssd and --fpga name them. The drive is
-    /// OVERWRITTEN, with no question asked
-    Vfio,
-}
-
 /// The benches.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
@@ -364,7 +286,7 @@ pub struct ScaleArgs {
 /// Options of `forebay inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Show what `forebay run --inspect FILE` stored, instead of running anything
+    /// Show what `forebay io --inspect FILE` stored, instead of running anything
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
     /// Compare with what this drive recorded: a file of `forebay vm serve ssd --record`
@@ -460,11 +382,21 @@ mod tests {
     #[test]
     fn senseless_lines_are_refused() {
         for line in [
-            "forebay run",
-            "forebay run --at 0",
-            "forebay run --write f --at x",
-            "forebay run --read --length 4KiB --block 1024",
-            "forebay run --write f --length 5",
+            "forebay io",
+            "forebay io --at 0",
+            "forebay io --write f --generate 1",
+            "forebay record --write f",
+            "forebay record --bus vfio",
+            "forebay record --profile ideal",
+            "forebay record --backing x.img",
+            "forebay record --pcap x --object 5",
+            "forebay record --pcap x --streams 2",
+            "forebay replay",
+            "forebay replay x.toml --extract y",
+            "forebay replay x.toml --objects 9..5",
+            "forebay io --write f --at x",
+            "forebay io --read --length 4KiB --block 1024",
+            "forebay io --write f --length 5",
             "forebay demo --queue-depth 1",
             "forebay demo --queue-depth 100000",
             "forebay demo --reorder 100",

@@ -74,11 +74,11 @@ struct WorkArgs {
 /// What goes wrong.
 #[derive(Args, Clone, Debug)]
 struct TroubleArgs {
-    /// Pause a port at random: [PORT=]CHANCE[:CYCLES], as for `forebay run`; 0 for none
+    /// Pause a port at random: [PORT=]CHANCE[:CYCLES], as for `forebay io`; 0 for none
     #[arg(long, value_name = "PAUSE", default_values = ["0.05:20", "memory=0.2:50"],
           value_parser = values::stall)]
     stall: Vec<StallSpec>,
-    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], as for `forebay run`
+    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], as for `forebay io`
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
     fault: Vec<FaultSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use forebay_lab::qualify::QualifySpec;
 
-use super::values;
+use super::{ConsentArgs, values};
 
 /// What to do with a drive.
 #[derive(Debug, Subcommand)]
@@ -60,7 +60,10 @@ pub struct QualifyArgs {
     pub name: String,
     /// Where to write the profile; nothing is overwritten [default: NAME.toml]
     #[arg(long, value_name = "FILE.toml")]
-    pub out: Option<PathBuf>,
+    pub save: Option<PathBuf>,
+    /// Whether a drive may be overwritten.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Decides everything random in the model's runs
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,

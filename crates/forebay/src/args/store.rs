@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
+use super::{ConsentArgs, StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
 
 /// What to do with a recording.
 #[derive(Debug, Subcommand)]
@@ -91,6 +91,9 @@ pub struct StoreFormatArgs {
     /// Overwrite what is there
     #[arg(long)]
     pub force: bool,
+    /// Whether a drive may be overwritten.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 /// Options of `forebay store pack`.
@@ -114,6 +117,9 @@ pub struct StorePackArgs {
     /// Leave the recording open, as a loss of power would
     #[arg(long)]
     pub leave_open: bool,
+    /// Whether a drive may be overwritten.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 /// Options of `forebay store info`.

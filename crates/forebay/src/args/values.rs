@@ -6,7 +6,7 @@ use std::time::Duration;
 use forebay_driver::PciAddress;
 
 pub use forebay_app::inject::{
-    FaultSpec, StallSpec, dram_fault, dram_fault_text, fault, faults, stall, stalls,
+    FaultSpec, StallSpec, dram_fault, dram_fault_text, fault, stall, stalls,
 };
 pub use forebay_pipeline::units::{length, rate, size, time};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay run PIPELINE`: what comes from the network onto simulated drives, through the RTL.
+//! `forebay record`: what comes from the network onto simulated drives, through the RTL.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::setup;
 use super::summary::Summary;
 use super::wire::{Captured, Interface, Listeners, Written};
 use super::{Plan, Recorded, Recorder};
-use crate::args::{RunArgs, values};
+use crate::args::RecordArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
@@ -57,35 +57,30 @@ struct Beyond {
 }
 
 impl Beyond {
-    fn new(args: &RunArgs, pipeline: &Pipeline) -> Result<Self> {
+    fn new(args: &RecordArgs, pipeline: &Pipeline) -> Result<Self> {
         let mut beyond = Self {
             source: Box::new(forebay_model::net::Frames::new([])),
             bytes: None,
             capture: None,
             interface: None,
-            written: args
-                .record
-                .pcap_out
-                .as_deref()
-                .map(Written::create)
-                .transpose()?,
+            written: args.pcap_out.as_deref().map(Written::create).transpose()?,
         };
-        if let Some(path) = &args.record.pcap {
-            let captured = Captured::open(path, args.record.flat_out)?;
+        if let Some(path) = &args.pcap {
+            let captured = Captured::open(path, args.flat_out)?;
             beyond.capture = Some(captured.seen());
             beyond.source = Box::new(captured);
-        } else if let Some(name) = &args.record.tap {
+        } else if let Some(name) = &args.tap {
             let tap = Tap::open(&Setup {
                 name: name.clone(),
                 mtu: pipeline.source.mtu as u16,
                 queue: QUEUE,
-                address: Some(args.record.tap_address),
+                address: Some(args.tap_address),
             })?;
-            let interface = Interface::new(tap, args.record.lasts);
+            let interface = Interface::new(tap, args.lasts);
             beyond.source = Box::new(interface.clone());
             beyond.interface = Some(interface);
         } else {
-            let bytes = args.record.generate.unwrap_or(GENERATED);
+            let bytes = args.generate.unwrap_or(GENERATED);
             let senders = setup::senders(args, pipeline)?;
             beyond.source = senders.source(bytes)?;
             beyond.bytes = Some(bytes);
@@ -110,20 +105,20 @@ impl Beyond {
 /// A source with all that the options do to its frames.
 fn troubled(
     mut source: Box<dyn Source>,
-    args: &RunArgs,
+    args: &RecordArgs,
     pipeline: &Pipeline,
 ) -> Result<Box<dyn Source>> {
-    let (record, seed) = (&args.record, args.machine.seed);
-    if record.mishaps > 0 {
-        source = Box::new(Disorder::by_chance(source, seed, record.mishaps));
+    let (wire, seed) = (&args.wire, args.machine.seed);
+    if wire.impairments > 0 {
+        source = Box::new(Disorder::by_chance(source, seed, wire.impairments));
     }
-    if record.garbage > 0 {
+    if wire.malformed > 0 {
         let limit = setup::net(pipeline).frame_bytes;
         let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
-        let garbage = Garbage::new(source, seed, record.garbage, limit.into())?;
+        let garbage = Garbage::new(source, seed, wire.malformed, limit.into())?;
         source = Box::new(garbage.with_flow(flow));
     }
-    if let Some(rate) = record.offered {
+    if let Some(rate) = args.offered {
         source = Box::new(Paced::new(source, rate)?);
     }
     Ok(source)
@@ -133,20 +128,21 @@ fn troubled(
 ///
 /// # Errors
 /// Where a file, the RTL, the pipeline or the bring-up fails.
-pub fn run(args: &RunArgs) -> Result<Exit> {
-    let pipeline = setup::pipeline(args)?;
-    if let Some(objects) = args.record.replay {
-        return super::replay::run(args, &pipeline, objects);
+pub fn run(args: &RecordArgs) -> Result<Exit> {
+    let pipeline = setup::pipeline(args.pipeline.as_deref(), &args.path)?;
+    if args.back.is_some() && pipeline.sink.layout == Kind::Packets {
+        return Err(Failure::input(
+            "--back",
+            "given",
+            "segments of a capture are no objects that could be sent",
+            "leave it out; --extract writes the capture as a file",
+        ));
     }
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
-    let mut config = setup::machine(args, &pipeline, folder.path())?;
-    config.stalls = values::stalls(&args.stall);
-    config.faults = values::faults(&args.fault, 0);
-    for (number, drive) in (1..).zip(&mut config.more_drives) {
-        drive.faults = values::faults(&args.fault, number);
-    }
-    if let Some(folder) = &args.record.extract {
+    let mut config = setup::machine(args.machine.spec(), &pipeline, folder.path())?;
+    args.faults.apply(&mut config)?;
+    if let Some(folder) = &args.extract {
         fs::create_dir_all(folder).map_err(|error| Failure::file("making", folder, error))?;
     }
     let mut beyond = Beyond::new(args, &pipeline)?;
@@ -154,12 +150,15 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
         &mut beyond.source,
         Box::new(forebay_model::net::Frames::new([])),
     );
-    let mut network = Network::new(setup::network(args, &pipeline), source)?;
+    let mut network = Network::new(
+        setup::network(&pipeline, args.wire.partner(), args.wire.switch),
+        source,
+    )?;
     network.set_tap(Box::new(Listeners(beyond.listeners())));
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
-    let superblock = super::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
-    let plan = setup::plan(args, &pipeline, &superblock);
+    let superblock = super::prepare(&mut session, &pipeline.sink, args.overwrite)?;
+    let plan = setup::plan(&pipeline, &superblock, args.back);
     let (recorded, ended) = record(&mut session, &plan, &beyond)?;
     let mut report = Report {
         header: session.header(&ended),
@@ -180,7 +179,7 @@ pub fn run(args: &RunArgs) -> Result<Exit> {
             .transpose()?,
         extracted: 0,
     };
-    if let Some(folder) = &args.record.extract {
+    if let Some(folder) = &args.extract {
         let several = report.pipeline.source.streams > 1;
         report.extracted = match report.pipeline.sink.layout == Kind::Packets {
             true => super::drives::extract_capture(&mut session, folder)?,

@@ -29,6 +29,7 @@ use crate::session::{Ended, Session};
 pub use command::run;
 pub use drives::{Drives, prepare, recording};
 pub use gaps::{Gap, gaps};
+pub use replay::run as replay;
 pub use senders::{Senders, seed_of};
 
 pub use summary::Summary;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay run PIPELINE --replay OBJECTS`: objects that the drives have, found by number in the index by
+//! `forebay replay`: objects that the drives have, found by number in the index by
 //! the recorder itself, onto the network.
 
 use std::ops::RangeInclusive;
 
 use forebay_driver::Replay;
 use forebay_model::Time;
-use forebay_model::net::{Frames, Network};
-use forebay_pipeline::Pipeline;
+use forebay_model::net::{Frames, Network, Peer};
 use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Entry, Recording};
 use serde::Serialize;
@@ -15,7 +14,7 @@ use serde::Serialize;
 use super::setup;
 use super::wire::{Listeners, Written};
 use super::{Drives, Plan, Recorder};
-use crate::args::RunArgs;
+use crate::args::ReplayArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::render::{self, Page};
@@ -143,13 +142,20 @@ impl Wanted {
 ///
 /// # Errors
 /// Where a file, the RTL, the pipeline or the bring-up fails, or the drives have no recording of objects.
-pub fn run(args: &RunArgs, pipeline: &Pipeline, range: (u64, u64)) -> Result<Exit> {
+pub fn run(args: &ReplayArgs) -> Result<Exit> {
+    let (pipeline, range) = (
+        &setup::pipeline(Some(&args.pipeline), &args.path)?,
+        args.objects,
+    );
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
-    let mut config = setup::machine(args, pipeline, folder.path())?;
-    let written = args.record.pcap_out.as_deref();
+    let mut config = setup::machine(args.machine.spec(), pipeline, folder.path())?;
+    let written = args.pcap_out.as_deref();
     let written = written.map(Written::create).transpose()?;
-    let mut network = Network::new(setup::network(args, pipeline), Box::new(Frames::new([])))?;
+    let mut network = Network::new(
+        setup::network(pipeline, Peer::default(), false),
+        Box::new(Frames::new([])),
+    )?;
     let listeners = written.clone().into_iter();
     network.set_tap(Box::new(Listeners(
         listeners.map(|each| Box::new(each) as _).collect(),
@@ -157,7 +163,7 @@ pub fn run(args: &RunArgs, pipeline: &Pipeline, range: (u64, u64)) -> Result<Exi
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
     let (superblock, wanted) = look(&mut session, pipeline.source.stream, range)?;
-    let plan = setup::plan(args, pipeline, &superblock);
+    let plan = setup::plan(pipeline, &superblock, args.rate.or(Some(setup::LINE_RATE)));
     let sent = send(&mut session, &plan, &superblock, &wanted)?;
     if let Some(written) = &written {
         written.finish()?;
@@ -255,9 +261,9 @@ fn wrong(wanted: &Wanted, sent: &Sent) -> Vec<String> {
     differ.then(text).into_iter().collect()
 }
 
-fn show(report: &Report, args: &RunArgs) {
+fn show(report: &Report, args: &ReplayArgs) {
     let sent = &report.sent;
-    let mut page = Page::new("Forebay run: from flash to the network");
+    let mut page = Page::new("Forebay replay: from flash to the network");
     page.field("recording", report.session.clone());
     page.field(
         "asked for",
@@ -299,7 +305,7 @@ fn show(report: &Report, args: &RunArgs) {
             render::seconds(sent.nanoseconds as f64 * 1e-9)
         ),
     );
-    if let Some(path) = &args.record.pcap_out {
+    if let Some(path) = &args.pcap_out {
         page.field("capture", format!("written to {}", path.display()));
     }
     let good = report.is_good();

@@ -2,7 +2,9 @@
 //! From a pipeline's file and the options to a machine, a network and a plan.
 
 use std::fs;
+use std::path::Path;
 
+use forebay_app::MachineSpec;
 use forebay_cosim::Config;
 use forebay_driver::net_port::{Destination, NetSettings, Packets, Thresholds};
 use forebay_model::Medium;
@@ -13,7 +15,7 @@ use forebay_spec::net::header;
 use forebay_spec::store::superblock::Superblock;
 
 use super::{Plan, Senders};
-use crate::args::RunArgs;
+use crate::args::{PePathArgs, RecordArgs};
 use crate::failure::{Failure, Result};
 use crate::home;
 
@@ -32,56 +34,26 @@ const CHUNK_PAGES: u8 = 16;
 /// Cycles of the MAC's clock in a second.
 pub(super) const MAC_HZ: u64 = 322_265_625;
 /// Bytes in a second on the wire.
-const LINE_RATE: u64 = 12_500_000_000;
+pub(super) const LINE_RATE: u64 = 12_500_000_000;
 /// Longest payload of a frame that is sent.
 const PAYLOAD_MOST: u32 = 8896;
-/// Options of the machine that the pipeline's file has in its own words.
-const IN_FILE: [&str; 14] = [
-    "profile", "reorder", "memory", "buffer", "dram", "refresh", "channels", "rtl", "top",
-    "drives", "chunk", "apart", "parity", "missing",
-];
 
-/// The pipeline that the options name, or the one that records.
+/// The pipeline of this file, or the one that records.
 ///
 /// # Errors
 /// Where it cannot be read, or something in it cannot be.
-pub fn pipeline(args: &RunArgs) -> Result<Pipeline> {
+pub fn pipeline(file: Option<&Path>, path: &PePathArgs) -> Result<Pipeline> {
     let root = home::find()?;
-    let paths = Paths::new(&root, &args.record.path.pe_path);
+    let paths = Paths::new(&root, &path.pe_path);
     let usual = root.join("pipelines/record.toml");
-    let file = args.record.pipeline.as_deref().unwrap_or(&usual);
-    Ok(Pipeline::load(file, &paths)?)
+    Ok(Pipeline::load(file.unwrap_or(&usual), &paths)?)
 }
 
 /// The machine that a pipeline asks for; its chain of elements goes into `folder`.
 ///
 /// # Errors
-/// Options that contradict the file, or a machine that cannot be.
-pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) -> Result<Config> {
-    let given = &args.machine.given;
-    let medium = args.medium.is_some().then_some("medium");
-    if let Some(option) = given
-        .iter()
-        .copied()
-        .find(|name| IN_FILE.contains(name))
-        .or(medium)
-    {
-        return Err(Failure::input(
-            &format!("--{option}"),
-            "given",
-            "a pipeline's file says that itself",
-            "change it there, in [buffer], [[ssd]] or [sink]",
-        ));
-    }
-    if args.record.back.is_some() && pipeline.sink.layout == Kind::Packets {
-        return Err(Failure::input(
-            "--back",
-            "given",
-            "chunks of a capture are no objects that could be sent",
-            "leave it out; --extract writes the capture as a file",
-        ));
-    }
-    let mut machine = args.machine.clone();
+/// A machine that cannot be.
+pub fn machine(mut machine: MachineSpec, pipeline: &Pipeline, folder: &Path) -> Result<Config> {
     machine.profiles = pipeline
         .ssds
         .iter()
@@ -115,17 +87,15 @@ pub fn machine(args: &RunArgs, pipeline: &Pipeline, folder: &std::path::Path) ->
     Ok(config)
 }
 
-/// Cable and peer as options and pipeline say.
-pub fn network(args: &RunArgs, pipeline: &Pipeline) -> Settings {
+/// The cable as the pipeline says, and what is at its other end.
+pub fn network(pipeline: &Pipeline, peer: Peer, switch: bool) -> Settings {
     Settings {
         link: Link {
             metres: pipeline.source.metres,
         },
         flow: pipeline.source.class.map_or(Flow::Link, Flow::Class),
-        peer: Peer {
-            response: (!args.record.peer_ignores).then_some(args.record.peer_response),
-        },
-        switch: args.record.switch.then(Switch::default),
+        peer,
+        switch: switch.then(Switch::default),
     }
 }
 
@@ -155,9 +125,9 @@ pub fn addresses(pipeline: &Pipeline) -> Addresses {
 ///
 /// # Errors
 /// More of them than there are numbers of streams.
-pub fn senders(args: &RunArgs, pipeline: &Pipeline) -> Result<Senders> {
+pub fn senders(args: &RecordArgs, pipeline: &Pipeline) -> Result<Senders> {
     let source = &pipeline.source;
-    let count = args.record.streams.unwrap_or(source.streams.into());
+    let count = args.streams.unwrap_or(source.streams.into());
     let most = u16::MAX - source.stream;
     if count.saturating_sub(1) > most {
         return Err(Failure::input(
@@ -171,7 +141,7 @@ pub fn senders(args: &RunArgs, pipeline: &Pipeline) -> Result<Senders> {
         addresses: addresses(pipeline),
         mtu: source.mtu,
         stream: source.stream,
-        object_bytes: super::senders::falling(args.record.object, count),
+        object_bytes: super::senders::falling(args.object, count),
         seed: args.machine.seed,
     })
 }
@@ -199,8 +169,8 @@ pub fn net(pipeline: &Pipeline) -> NetSettings {
     }
 }
 
-/// What is recorded, where, and how.
-pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Plan {
+/// What is recorded, where, and how; `back` is the rate at which it is sent afterwards.
+pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> Plan {
     let (sink, results) = (&pipeline.sink, pipeline.has_results());
     Plan {
         net: net(pipeline),
@@ -210,11 +180,7 @@ pub fn plan(args: &RunArgs, pipeline: &Pipeline, superblock: &Superblock) -> Pla
             wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         }),
         elements: pipeline.chain().cfg,
-        back: args
-            .record
-            .back
-            .or(args.record.replay.map(|_| LINE_RATE))
-            .map(|rate| destination(pipeline, rate)),
+        back: back.map(|rate| destination(pipeline, rate)),
     }
 }
 

@@ -65,14 +65,8 @@ fn settings(args: &StoreFormatArgs) -> Format {
 
 /// Model, serial number and firmware of an NVMe drive, as Linux says them; an image has none.
 fn attributes(args: &StoreFormatArgs) -> [String; 3] {
-    let name = args.disk.file_name().unwrap_or_default();
-    let folder = std::path::Path::new("/sys/block").join(name).join("device");
-    ["model", "serial", "firmware_rev"].map(|attribute| {
-        let known = open::is_block_device(&args.disk);
-        let text = std::fs::read_to_string(folder.join(attribute)).ok();
-        text.filter(|_| known)
-            .map_or(String::new(), |text| text.trim().into())
-    })
+    ["model", "serial", "firmware_rev"]
+        .map(|name| open::attribute(&args.disk, name).unwrap_or_default())
 }
 
 /// Runs it.
@@ -80,6 +74,7 @@ fn attributes(args: &StoreFormatArgs) -> [String; 3] {
 /// # Errors
 /// Where something is there, the disk is too small, or it does not take bytes.
 pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
+    open::consent(&args.disk, &args.consent)?;
     let settings = settings(args);
     let fresh = args.size.filter(|_| !args.disk.exists());
     if let (Some(size), None) = (args.size, fresh) {

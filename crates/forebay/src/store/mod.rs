@@ -20,6 +20,7 @@ mod undo;
 mod verify;
 
 pub use extract::CAPTURE;
+pub use open::consent;
 
 use crate::args::StoreCommand;
 use crate::failure::{Exit, Result};

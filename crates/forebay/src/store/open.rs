@@ -7,6 +7,7 @@ use std::path::Path;
 
 use forebay_store::{Disk, FileDisk, Recording};
 
+use crate::args::ConsentArgs;
 use crate::failure::{Failure, Result};
 
 /// What Linux answers to with "busy" where a block device is mounted or otherwise in use.
@@ -36,6 +37,45 @@ pub fn write(path: &Path) -> Result<FileDisk> {
         file.map_err(|error| Failure::file("opening for writing", path, error))?,
         path,
     )
+}
+
+/// Allows a block device to be overwritten, or a file, which needs no consent.
+///
+/// # Errors
+/// Where there is no consent, or one that nothing needs.
+pub fn consent(path: &Path, allowed: &ConsentArgs) -> Result<()> {
+    if is_block_device(path) {
+        let serial = attribute(path, "serial");
+        return allowed.check(&path.display().to_string(), serial.as_deref());
+    }
+    match allowed.is_given() {
+        false => Ok(()),
+        true => Err(Failure::input(
+            "--yes or --serial",
+            "given",
+            &format!("{} is no drive", path.display()),
+            "leave it out",
+        )),
+    }
+}
+
+/// What Linux tells of a block device, such as its serial number.
+pub fn attribute(path: &Path, name: &str) -> Option<String> {
+    let device = path
+        .canonicalize()
+        .ok()
+        .filter(|path| is_block_device(path))?;
+    let folder = Path::new("/sys/class/block")
+        .join(device.file_name()?)
+        .canonicalize()
+        .ok()?;
+    // Of a namespace, of a virtual disk, and of a partition of either.
+    let places = ["device", ".", "../device", ".."].map(|place| folder.join(place).join(name));
+    let texts = places
+        .iter()
+        .filter_map(|place| std::fs::read_to_string(place).ok());
+    let mut texts = texts.map(|text| text.trim().to_owned());
+    texts.find(|text| !text.is_empty())
 }
 
 /// Makes a new image without a byte in it.

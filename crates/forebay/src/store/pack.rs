@@ -94,6 +94,7 @@ fn image(args: &StorePackArgs, files: &[Source]) -> Result<impl Disk + use<>> {
 /// # Errors
 /// Where a file cannot be read, or the recording takes no more.
 pub fn run(args: &StorePackArgs) -> Result<Exit> {
+    open::consent(&args.disk, &args.consent)?;
     let files = sources(&args.folder)?;
     if args.disk.exists() {
         return fill(args, &files, &open::write(&args.disk)?);
@@ -108,7 +109,7 @@ fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit
             "the recording's mode",
             Mode::Packets.name(),
             "files of a folder are objects, or samples",
-            "name another recording; `forebay run` writes packets",
+            "name another recording; `forebay record` writes packets",
         ));
     }
     let session = writer.superblock().session.to_string();

@@ -21,7 +21,7 @@ pub const PIECE: u64 = 4096;
 pub const COMMON: &str = r#"
 drive=0000:01:00.0 small=0000:02:00.0 model=0000:03:00.0
 card=0000:04:00.0 trapped=0000:05:00.0 dram=0000:06:00.0 dram_trapped=0000:07:00.0 host=0000:08:00.0
-run() { forebay run --bus vfio --ssd $drive --fpga $card "$@"; }
+io() { forebay io --bus vfio --ssd $drive --fpga $card "$@"; }
 # Commands that fail do so with an exit code of their own.
 expect() { code=$1; shift; found=0; "$@" || found=$?; [ $found = $code ] || exit 1; }
 "#;
@@ -170,7 +170,7 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
         Step {
             name: "stream",
             shows: "a file through the RTL to QEMU's drive and back, payload mapped",
-            script: format!("run --write {DATA} --read -o json --output-file stream.json\n"),
+            script: format!("io --write {DATA} --yes --read -o json --output-file stream.json\n"),
             check: Some(findings::stream),
         },
         Step {
@@ -214,7 +214,7 @@ pub fn all(amounts: &Amounts) -> Vec<Step> {
             shows: "the flight recorder: both sides of the queues, stored and drawn",
             script: format!(
                 "head -c {PART} {DATA} >part.bin\n\
-                 run --at {} --write part.bin --inspect recorder.inspect\n\
+                 io --at {} --write part.bin --yes --inspect recorder.inspect\n\
                  forebay inspect --from recorder.inspect >recorder.txt\n\
                  forebay inspect --from recorder.inspect -o json --output-file recorder.json\n",
                 amounts.recorder_at()
@@ -303,7 +303,7 @@ fn memory(index: u64, amounts: &Amounts) -> String {
     format!(
         "head -c {bytes} {DATA} >memory.bin\n\
          card=${name}\n\
-         run --at {at} --write memory.bin --read -o json --output-file {name}.json\n"
+         io --at {at} --write memory.bin --yes --read -o json --output-file {name}.json\n"
     )
 }
 
@@ -315,7 +315,7 @@ fn trapped(amounts: &Amounts) -> String {
     let mut script = format!("head -c {bytes} {DATA} >trapped.bin\n");
     for (name, at) in TRAPPED.iter().zip((at..).step_by(bytes as usize)) {
         script.push_str(&format!(
-            "card=${name}\nrun --at {at} --write trapped.bin --read -o json --output-file {name}.json\n"
+            "card=${name}\nio --at {at} --write trapped.bin --yes --read -o json --output-file {name}.json\n"
         ));
     }
     script
@@ -331,14 +331,14 @@ fn formats(amounts: &Amounts) -> String {
             let at = amounts.formats_at() + index as u64 * PART;
             let name = format!("formats-{namespace}-{transfer}");
             script.push_str(&format!(
-                "run --namespace {namespace} --max-transfer {transfer} --at {at} \
-                 --write part.bin --read -o json --output-file {name}.json\n"
+                "io --namespace {namespace} --max-transfer {transfer} --at {at} \
+                 --write part.bin --yes --read -o json --output-file {name}.json\n"
             ));
         }
     }
     // The drive's own limit (MDTS) is 8 KiB here.
     script
-        .push_str("drive=$small\nrun --at 2MiB --write part.bin --read -o json --output-file formats-mdts.json\n");
+        .push_str("drive=$small\nio --at 2MiB --write part.bin --yes --read -o json --output-file formats-mdts.json\n");
     script
 }
 
@@ -352,7 +352,7 @@ fn wraps(amounts: &Amounts) -> String {
             let (bytes, at) = (amounts.commands(*depth) / 2 * 4096, amounts.wraps_at());
             format!(
                 "for round in $(seq 32); do cat {DATA}; done | head -c {bytes} >/tmp/wraps.bin\n\
-                 run --queue-depth {depth} --max-transfer 4KiB --at {at} --write /tmp/wraps.bin --read \
+                 io --queue-depth {depth} --max-transfer 4KiB --at {at} --write /tmp/wraps.bin --yes --read \
                  -o json --output-file wraps-{depth}.json --inspect wraps-{depth}.inspect\n"
             )
         })
@@ -363,8 +363,8 @@ fn errors() -> String {
     format!(
         "head -c {PART} {DATA} >part.bin\n\
          drive=$small\n\
-         expect 3 run --transaction {PIECE} --write part.bin -o json --output-file errors-write.json\n\
-         expect 3 run --transaction {PIECE} --at {PART} --length {PART} --read -o json --output-file errors-read.json\n"
+         expect 3 io --transaction {PIECE} --write part.bin --yes -o json --output-file errors-write.json\n\
+         expect 3 io --transaction {PIECE} --at {PART} --length {PART} --read -o json --output-file errors-read.json\n"
     )
 }
 
@@ -385,12 +385,12 @@ for round in $(seq 16); do cat {DATA}; done | head -c {LOAD} >load.bin
 head -c {PART} {DATA} >part.bin
 spoil & spoiler=$!
 code=0
-timeout 200 forebay run --bus vfio --ssd $drive --fpga $card --namespace 2 --timeout-cycles 200000 \
-    --transaction {PIECE} --at {at} --write load.bin -o json --output-file {name}.json || code=$?
+timeout 200 forebay io --bus vfio --ssd $drive --fpga $card --namespace 2 --timeout-cycles 200000 \
+    --transaction {PIECE} --at {at} --write load.bin --yes -o json --output-file {name}.json || code=$?
 [ $code != 0 ]
 [ $code -lt 100 ]
 wait $spoiler
-{after}run --namespace 2 --at {again} --write part.bin --read -o json --output-file {name}-again.json
+{after}io --namespace 2 --at {again} --write part.bin --yes --read -o json --output-file {name}-again.json
 echo "exit code $code, then it worked again"
 "#
     )

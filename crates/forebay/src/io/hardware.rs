@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run on devices of this machine, through VFIO: transactions enter at the card's host port.
+//! I/O on devices of this machine, through VFIO: transactions enter at the card's host port.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 use forebay_vfio::{Settings, Sysfs, VfioBus};
 
 use super::{Leg, Moved, Target, adjust_driver, pieces};
-use crate::args::{BusKind, RunArgs};
+use crate::args::{BusKind, IoArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::inspection::Inspection;
 use crate::interrupt;
@@ -42,7 +42,7 @@ pub(super) struct Hardware {
 ///
 /// # Errors
 /// Names the first such option.
-pub(super) fn check_options(args: &RunArgs) -> Result<()> {
+pub(super) fn check_options(args: &IoArgs) -> Result<()> {
     let hardware = &args.hardware;
     let (given, limit, remedy) = match args.bus {
         BusKind::Sim => (
@@ -51,17 +51,19 @@ pub(super) fn check_options(args: &RunArgs) -> Result<()> {
                 (hardware.fpga.is_some(), "--fpga"),
                 (hardware.no_iommu, "--no-iommu"),
                 (hardware.huge_pages, "--huge-pages"),
+                (args.consent.yes, "--yes"),
+                (args.consent.serial.is_some(), "--serial"),
             ],
             "it names this machine's own hardware, and the machine is simulated",
             "add --bus vfio, or leave the option out",
         ),
         BusKind::Vfio => (
             vec![
-                (args.medium.is_some(), "--medium"),
+                (!args.backing.is_empty(), "--backing"),
                 (args.block.is_some(), "--block"),
-                (!args.stall.is_empty(), "--stall"),
-                (!args.dram_fault.is_empty(), "--dram-fault"),
-                (!args.fault.is_empty(), "--fault"),
+                (!args.faults.stall.is_empty(), "--stall"),
+                (!args.faults.dram_fault.is_empty(), "--dram-fault"),
+                (!args.faults.fault.is_empty(), "--fault"),
             ],
             "it is of the simulated machine, and devices of this one are asked for",
             "leave the option out, or --bus vfio",
@@ -69,6 +71,8 @@ pub(super) fn check_options(args: &RunArgs) -> Result<()> {
     };
     let simulated = match args.bus {
         BusKind::Sim => None,
+        // The seed decides what is generated, too.
+        BusKind::Vfio if args.generate.is_some() && args.machine.given == ["seed"] => None,
         BusKind::Vfio => args.machine.given.first().map(|name| format!("--{name}")),
     };
     let given = given.into_iter().find(|(given, _)| *given);
@@ -88,14 +92,24 @@ pub(super) fn check_options(args: &RunArgs) -> Result<()> {
             ));
         }
     }
-    Ok(())
+    match (args.bus, args.writes()) {
+        // Its serial number is known and compared once it is brought up.
+        (BusKind::Vfio, true) if !args.consent.is_given() => args.consent.check("the drive", None),
+        (BusKind::Vfio, false) if args.consent.is_given() => Err(Failure::input(
+            "--yes or --serial",
+            "given",
+            "nothing is written to the drive",
+            "leave it out",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Takes the devices and brings them up.
 ///
 /// # Errors
-/// Where a device is in use, VFIO refuses it, the bring-up fails, or the card has no host port.
-pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
+/// Where it is another drive than the one that may be overwritten, a device is in use, VFIO refuses it, the bring-up fails, or the card has no host port.
+pub(super) fn start(args: &IoArgs) -> Result<Hardware> {
     let _progress = Progress::stage("bringing drive and streamer up");
     let settings: Settings = args.hardware.settings([]);
     interrupt::also(Arc::clone(&settings.stop));
@@ -116,6 +130,13 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     }
     let session = bring_up_observed(&mut bus, &options, &mut |_| {})?;
     let facts = session.facts();
+    if args.writes() {
+        let name = format!("the drive at {}", facts.nvme.address);
+        if let Err(refused) = args.consent.check(&name, Some(&facts.controller.serial)) {
+            session.shutdown(&mut bus)?;
+            return Err(refused);
+        }
+    }
     let card = facts.fpga.as_ref().map(|card| card.address);
     let card = card.or(args.hardware.fpga).unwrap_or_default();
     let (control, window) = (bar0::HOST_CONTROL, bar0::HOST);
@@ -146,7 +167,7 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     })
 }
 
-fn header(args: &RunArgs, facts: &forebay_driver::Facts) -> Header {
+fn header(args: &IoArgs, facts: &forebay_driver::Facts) -> Header {
     let drive = &facts.controller;
     let parameters = facts.streamer.map(|streamer| {
         vec![
@@ -156,7 +177,7 @@ fn header(args: &RunArgs, facts: &forebay_driver::Facts) -> Header {
     });
     let card = facts.fpga.as_ref().map(|card| card.address.to_string());
     Header {
-        schema: "forebay.run/1".to_owned(),
+        schema: "forebay.io/1".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: report::command_line(),
         simulated: false,
@@ -225,7 +246,7 @@ impl Target for Hardware {
         Ok(self.block_bytes)
     }
 
-    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg {
+    fn write(&mut self, args: &IoArgs, data: &Arc<[u8]>) -> Leg {
         let bytes = data.len() as u64;
         let progress = Progress::bytes("file → drive", bytes);
         let pieces = pieces(bytes, args.transaction);
@@ -251,7 +272,7 @@ impl Target for Hardware {
         })
     }
 
-    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
+    fn read(&mut self, args: &IoArgs, bytes: u64) -> Leg {
         let progress = Progress::bytes("drive → file", bytes);
         let pieces = pieces(bytes, args.transaction);
         self.each(pieces, |port, bus, (offset, length)| {
