@@ -13,7 +13,7 @@ from pathlib import Path
 import google_crc32c
 import numpy as np
 import pyarrow as pa
-from driving import BAD_INPUT, Run
+from driving import BAD_INPUT, BAD_RESULT, Run
 from scapy.utils import wrpcap
 from test_record import frames, make_objects
 
@@ -73,6 +73,17 @@ def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
     place = partitions(image)["forebay-data"]
     mapped = np.memmap(image, np.uint8, "r", place.start, (len(objects), 12288))
     assert all(mapped[n, :8192].tobytes() == objects[n] for n in objects)
+
+
+def test_samples_longer_than_the_stride_are_told(forebay: Run, tmp_path: Path) -> None:
+    """What is cut off is counted, said in words, and ends with an exit code that agrees."""
+    (tmp_path / "x.toml").write_text('[sink]\nlayout = "samples"\nstride = "12KiB"\n')
+    line = ("record", tmp_path / "x.toml", "--generate", "64KiB", "--object", "16KiB")
+    answer = forebay(*line, code=BAD_RESULT)
+    assert "nothing was lost" not in answer.out and "not all is stored" in answer.out
+    assert "beyond the stride of 12.0 KiB" in answer.out
+    whole = ("record", tmp_path / "x.toml", "--generate", "64KiB", "--object", "8KiB")
+    assert "✓ nothing was lost" in forebay(*whole).out
 
 
 def test_results_stand_in_page_and_row(forebay: Run, tmp_path: Path) -> None:

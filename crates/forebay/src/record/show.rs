@@ -5,7 +5,7 @@ use forebay_pipeline::Kind;
 use forebay_spec::net::{Arrival, Place};
 
 use super::command::Report;
-use super::summary::{Named, Results};
+use super::summary::{Named, Results, Summary};
 use crate::args::RecordArgs;
 use crate::demo;
 use crate::render::{self, Grid, Page};
@@ -295,6 +295,9 @@ fn verdict(report: &Report) -> (bool, String) {
             "{} frames found no room, each counted: offered = stored + counted",
             render::count(lost.count)
         );
+        return (false, text);
+    }
+    if let Some(text) = not_stored(report) {
         return (false, text);
     }
     let delivered = summary.placed(Place::Delivered);
