@@ -58,9 +58,6 @@ impl Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where the file, the RTL or the bring-up fails.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let began = Instant::now();
     let (path, data) = load(args)?;

@@ -21,10 +21,6 @@ struct Devices<'a> {
 }
 
 /// Lists drives and cards.
-///
-/// # Errors
-/// Where the kernel's files make no sense, the device to give back is not VFIO's, or the report
-/// cannot be written.
 pub fn run(args: &DevicesArgs) -> Result<Exit> {
     let sysfs = Sysfs::default();
     if let Some(device) = args.give_back {

@@ -56,9 +56,6 @@ impl RecordReport {
     }
 
     /// Writes it, so that a reader sees either the old file or the whole new one.
-    ///
-    /// # Errors
-    /// Where the file cannot be written.
     pub fn store(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');

@@ -33,9 +33,6 @@ pub struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where the file is no inspection, or the machine cannot be made.
 pub fn run(args: &InspectArgs) -> Result<Exit> {
     let (mut report, ended) = match &args.from {
         Some(path) => (report::load::<Report>(path, SCHEMA)?, Ended::Done),

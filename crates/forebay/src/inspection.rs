@@ -85,9 +85,6 @@ pub struct Event {
 
 impl Inspection {
     /// Reads everything, by the driver. Empty where the RTL has no such registers.
-    ///
-    /// # Errors
-    /// Where the driver cannot read.
     pub fn take(system: &mut System) -> Result<Self> {
         // After Ctrl-C, too, there shall be something to look at.
         system.stop_flag().store(false, Ordering::Relaxed);
@@ -99,9 +96,6 @@ impl Inspection {
     }
 
     /// Reads everything of a streamer on any bus. Empty where it has no such registers.
-    ///
-    /// # Errors
-    /// Where the driver cannot read.
     pub fn of(streamer: &Streamer, bus: &mut dyn Bus) -> Result<Self> {
         if !streamer.is_extended() {
             return Ok(Self::default());

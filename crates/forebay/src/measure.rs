@@ -23,9 +23,6 @@ struct Report {
 }
 
 /// Runs it for a profile with measurements.
-///
-/// # Errors
-/// Where the profile has none, the drive fails, the user stops, or the report cannot be written.
 pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
     let profile = Profile::load(name)?;
     if profile.measurements.is_empty() {

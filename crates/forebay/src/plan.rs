@@ -21,9 +21,6 @@ struct Report<'a> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where the profile is bad, a drive or the RTL fails, or the report cannot be written.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
     let found = plan::run(&args.spec())?;
     let report = Report {

@@ -33,9 +33,6 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a profile cannot be loaded, or the report not written.
 pub fn run(args: &ProfilesArgs) -> Result<Exit> {
     if let (true, Some(name)) = (args.measure, &args.name) {
         return measure::run(args, name);

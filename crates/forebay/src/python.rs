@@ -11,9 +11,6 @@ use crate::home;
 use crate::report::{self, Destination};
 
 /// Runs a module that writes a report: text to standard output and, with `--json FILE|-`, JSON.
-///
-/// # Errors
-/// Where no checkout or no Python is found, or the report cannot be written.
 pub fn report(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
     let to = Destination::of_all();
     match (to.form, &to.file) {
@@ -33,9 +30,6 @@ pub fn report(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
 
 /// Runs a module that writes rows in the form `--output FORM`: to the file of the report alone,
 /// where there is one.
-///
-/// # Errors
-/// As [`report`].
 pub fn rows(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
     let to = Destination::of_all();
     words.splice(0..0, ["--output".into(), to.form.name().into()]);

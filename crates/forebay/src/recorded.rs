@@ -27,9 +27,6 @@ pub struct Recorded<'a> {
 
 impl<'a> Recorded<'a> {
     /// Makes the file: later would be too late to learn that it cannot be written.
-    ///
-    /// # Errors
-    /// Where it cannot.
     pub fn new(device: &'a mut SsdDevice, profile: &'a str, path: &'a Path) -> Result<Self> {
         let mut recorded = Self {
             device,
@@ -44,9 +41,6 @@ impl<'a> Recorded<'a> {
     }
 
     /// Writes the file.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub fn store(&mut self) -> Result<()> {
         let (ssd, now) = (self.device.ssd(), self.device.now());
         // Also where it fails: the next try is due when the next file would be.

@@ -32,9 +32,6 @@ static TEXT: Mutex<String> = Mutex::new(String::new());
 
 impl Destination {
     /// Makes it that of all reports, once and before the work that they are of.
-    ///
-    /// # Errors
-    /// Where the file cannot be made.
     pub fn set(self) -> Result<()> {
         check(self.file.as_deref())?;
         // The first one stays.
@@ -62,9 +59,6 @@ impl Destination {
 }
 
 /// Makes sure that a file can be written, before the work that it is of.
-///
-/// # Errors
-/// Where it cannot be made.
 pub fn check(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let file = File::options().append(true).create(true).open(path);
@@ -73,9 +67,6 @@ pub fn check(path: Option<&Path>) -> Result<()> {
 }
 
 /// Writes a report as JSON where that is wanted; true where text is not.
-///
-/// # Errors
-/// Where the file cannot be written.
 pub fn emit(report: &impl Serialize) -> Result<bool> {
     let destination = Destination::of_all();
     if destination.form == Output::Json {
@@ -102,9 +93,6 @@ pub fn say(text: &str) {
 }
 
 /// Writes what text of the report is for a file.
-///
-/// # Errors
-/// Where it cannot be written.
 pub fn finish() -> Result<()> {
     let text = TEXT.lock().unwrap_or_else(PoisonError::into_inner);
     match Destination::of_all().file_of(Output::Text) {
@@ -114,9 +102,6 @@ pub fn finish() -> Result<()> {
 }
 
 /// What a report is written to, and in which form, where it is too long to be held in memory.
-///
-/// # Errors
-/// Where the file cannot be made.
 pub fn writers() -> Result<Vec<(Output, Box<dyn Write>)>> {
     let destination = Destination::of_all();
     let mut writers: Vec<(Output, Box<dyn Write>)> = Vec::new();
@@ -143,9 +128,6 @@ fn print(text: &str) {
 }
 
 /// Reads a report that was stored, of this kind and no other.
-///
-/// # Errors
-/// Where the file cannot be read, is damaged, or is of another kind.
 pub fn load<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
     /// What tells the kinds apart.
     #[derive(Deserialize)]

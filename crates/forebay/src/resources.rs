@@ -6,9 +6,6 @@ use crate::failure::{Exit, Result};
 use crate::python;
 
 /// Runs it.
-///
-/// # Errors
-/// Where no checkout or no Python is found.
 pub fn run(args: &ResourcesArgs) -> Result<Exit> {
     let words = args.rest.iter().map(Into::into).collect();
     python::report("forebay.resources", words)

@@ -44,9 +44,6 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// If there is nothing to send, or no way to send it.
 pub fn run(args: &SendArgs) -> Result<Exit> {
     let files = Files::of(&args.paths)?;
     if files.found.is_empty() {

@@ -20,9 +20,6 @@ use crate::render::{self, Page};
 const COMPLAINTS: u32 = 10;
 
 /// Runs it.
-///
-/// # Errors
-/// Where the device cannot be made or served.
 pub fn run(command: &ServeCommand) -> Result<Exit> {
     match command {
         ServeCommand::Ssd(args) => ssd(args),

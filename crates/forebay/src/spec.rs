@@ -8,9 +8,6 @@ use crate::failure::{Exit, Failure, Result};
 use crate::report;
 
 /// Runs it.
-///
-/// # Errors
-/// Where the text cannot be made.
 pub fn run(language: Language) -> Result<Exit> {
     let mut text = String::new();
     let rendered = match language {

@@ -34,9 +34,6 @@ struct Report<'a> {
 }
 
 /// Runs a command on drives.
-///
-/// # Errors
-/// Where the drive cannot be measured, or a file not be written.
 pub fn run(command: &SsdCommand) -> Result<Exit> {
     match command {
         SsdCommand::Qualify(args) => qualify_drive(args),

@@ -19,9 +19,6 @@ pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub type Drawn = std::result::Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// What `draw` draws on so many pixels; `what` is named where it fails.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn text(what: &str, size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String> {
     let mut text = String::new();
     let root = SVGBackend::with_string(&mut text, size).into_drawing_area();

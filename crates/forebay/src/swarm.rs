@@ -34,9 +34,6 @@ struct Told<'a> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where RTL is not found or does not build, or the report cannot be written.
 pub fn run(args: &SwarmArgs) -> Result<Exit> {
     let all: Vec<_> = shapes::ALL.iter().collect();
     let shapes = match args.shapes.is_empty() {
@@ -145,9 +142,6 @@ fn show(found: &Found, command: Option<&str>, failures: &[Told<'_>]) {
 }
 
 /// Shows the shapes.
-///
-/// # Errors
-/// Where the report cannot be written.
 pub fn list(shapes: &[&Shape]) -> Result<Exit> {
     #[derive(Serialize)]
     struct Listed<'a> {

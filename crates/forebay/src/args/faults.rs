@@ -36,9 +36,6 @@ pub struct FaultArgs {
 
 impl FaultArgs {
     /// Sets them on a simulated machine and its driver.
-    ///
-    /// # Errors
-    /// A drive or a memory that the machine has not.
     pub fn apply(&self, config: &mut Config) -> Result<()> {
         config.stalls = values::stalls(&self.stall);
         inject::set_faults(config, &self.fault, &self.dram_fault)?;

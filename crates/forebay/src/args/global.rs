@@ -71,9 +71,6 @@ impl Output {
 
 impl GlobalArgs {
     /// Where the report of this command goes.
-    ///
-    /// # Errors
-    /// A form or a file where the command has no such report.
     pub fn destination(&self, command: &Command) -> Result<Destination> {
         let forms = command.forms();
         if !forms.contains(&self.output) && self.output != Output::Text {

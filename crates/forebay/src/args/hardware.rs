@@ -63,9 +63,6 @@ impl ConsentArgs {
     }
 
     /// Allows a drive to be overwritten; `serial` is its serial number, where that is known.
-    ///
-    /// # Errors
-    /// Where neither option is given, or the drive has another serial number.
     pub fn check(&self, drive: &str, serial: Option<&str>) -> Result<()> {
         let known = serial.map_or("none that Linux tells".to_owned(), |it| {
             it.trim().to_owned()

@@ -33,9 +33,6 @@ use crate::workload::Op;
 const SCHEMA: &str = "forebay.bench/1";
 
 /// Runs one.
-///
-/// # Errors
-/// Where the RTL, the profile or the bring-up fails.
 pub fn run(command: &BenchCommand) -> Result<Exit> {
     match command {
         BenchCommand::Core(args) => core::run(args),

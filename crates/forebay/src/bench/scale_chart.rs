@@ -18,9 +18,6 @@ const LINE: u32 = 2;
 const BELOW: u32 = 8;
 
 /// Draws them.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn svg(rows: &[Row]) -> Result<String> {
     svg::text("bench scale", SIZE, |root| {
         root.fill(&WHITE)?;

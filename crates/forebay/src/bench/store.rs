@@ -62,8 +62,6 @@ struct RateRow {
     wrong: Vec<String>,
 }
 
-/// # Errors
-/// Where the RTL, the profile or the bring-up fails.
 pub fn run(args: &StoreBenchArgs) -> Result<Exit> {
     let mut bench = Bench {
         args,

@@ -23,9 +23,6 @@ const PLAIN: u64 = 16;
 ///
 /// Ctrl-C is not listened to: it takes seconds, and neither the card nor a place of the drive that
 /// was named as scratch is to be left as it is in the middle. A second Ctrl-C ends it at once.
-///
-/// # Errors
-/// Where it could not be done: that bytes differ is none.
 pub fn run(sysfs: &Sysfs, args: &DoctorArgs) -> Result<Report> {
     compare(sysfs, args).map_err(|mut failure| {
         // A device that does not come up is no result of the comparison.

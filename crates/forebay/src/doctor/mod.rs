@@ -29,10 +29,6 @@ struct Doctor<'a> {
 }
 
 /// Says what will work on this machine, and why the rest will not.
-///
-/// # Errors
-/// Where the kernel's files make no sense, the comparison cannot be made, or the report cannot be
-/// written.
 pub fn run(args: &DoctorArgs) -> Result<Exit> {
     if let Some(option) = args.senseless() {
         return Err(Failure::input(

@@ -39,9 +39,6 @@ pub(super) struct Hardware {
 }
 
 /// Refuses options of the one machine on the other.
-///
-/// # Errors
-/// Names the first such option.
 pub(super) fn check_options(args: &IoArgs) -> Result<()> {
     let hardware = &args.hardware;
     let (given, limit, remedy) = match args.bus {
@@ -106,9 +103,6 @@ pub(super) fn check_options(args: &IoArgs) -> Result<()> {
 }
 
 /// Takes the devices and brings them up.
-///
-/// # Errors
-/// Where it is another drive than the one that may be overwritten, a device is in use, VFIO refuses it, the bring-up fails, or the card has no host port.
 pub(super) fn start(args: &IoArgs) -> Result<Hardware> {
     let _progress = Progress::stage("bringing drive and streamer up");
     let settings: Settings = args.hardware.settings([]);

@@ -67,9 +67,6 @@ struct Moved {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file, the RTL, a device or the bring-up fails.
 pub fn run(args: &IoArgs) -> Result<Exit> {
     hardware::check_options(args)?;
     let data = data(args)?;

@@ -18,9 +18,6 @@ use crate::session::{Ended, Session};
 use forebay_app::inject;
 
 /// Builds the machine and brings it up.
-///
-/// # Errors
-/// Where the RTL, the profile or the bring-up fails.
 pub(super) fn start(args: &IoArgs) -> Result<Session> {
     let mut session = Session::start(&args.machine, "forebay.io/1", |config| adjust(args, config))?;
     if let (Some(row), true) = (session.layout().row(), args.writes()) {

@@ -13,9 +13,6 @@ use crate::home::{python, python_path};
 use crate::render::Page;
 
 /// Checks the manifests of a folder, lints their RTL, runs the test benches in `tb`.
-///
-/// # Errors
-/// Where there is no element, a manifest is bad, lint complains, or a tool is missing.
 pub fn run(args: &PeTestArgs) -> Result<Exit> {
     let root = home::find()?;
     let folder = std::path::absolute(&args.folder)

@@ -28,9 +28,6 @@ const PE: [(&str, &str); 5] = [
 ];
 
 /// Makes something.
-///
-/// # Errors
-/// As [`pe`].
 pub fn run(command: &NewCommand) -> Result<Exit> {
     match command {
         NewCommand::Pe(args) => pe(args),
@@ -38,9 +35,6 @@ pub fn run(command: &NewCommand) -> Result<Exit> {
 }
 
 /// Makes the folder of an element.
-///
-/// # Errors
-/// Where the name cannot be that of an element, it exists already, or it cannot be written.
 fn pe(args: &NewPeArgs) -> Result<Exit> {
     let name = &args.name;
     if let Some(fault) = name_fault(name) {

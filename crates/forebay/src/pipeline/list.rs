@@ -18,9 +18,6 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a manifest is bad, or the report cannot be written.
 pub fn run(args: &PeListArgs) -> Result<Exit> {
     let paths = Paths::new(&home::find()?, &args.path.pe_path);
     let elements = paths

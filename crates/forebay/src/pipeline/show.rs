@@ -22,9 +22,6 @@ struct Report<'a> {
 }
 
 /// Runs a command on pipelines.
-///
-/// # Errors
-/// As [`check`].
 pub fn run(command: &PipelineCommand) -> Result<Exit> {
     match command {
         PipelineCommand::Check(args) => check(args),

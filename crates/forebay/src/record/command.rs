@@ -125,9 +125,6 @@ fn troubled(
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file, the RTL, the pipeline or the bring-up fails.
 pub fn run(args: &RecordArgs) -> Result<Exit> {
     let pipeline = setup::pipeline(args.pipeline.as_deref(), &args.path)?;
     if args.back.is_some() && pipeline.sink.layout == Kind::Packets {

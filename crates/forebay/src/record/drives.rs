@@ -26,9 +26,6 @@ pub struct Drives<'s> {
 
 impl<'s> Drives<'s> {
     /// Those of a session that was brought up.
-    ///
-    /// # Errors
-    /// Where it was not.
     pub fn of(session: &'s mut Session) -> Result<Self> {
         let bytes = session.namespace()?.bytes();
         Ok(Self {
@@ -70,9 +67,6 @@ const BATCH_WAIT: Time = 1_000 * MICROSECOND;
 const BATCH_WAIT_MOST: Time = 100_000 * MICROSECOND;
 
 /// Makes room for a recording: on drives that are blank, or that may be overwritten.
-///
-/// # Errors
-/// Where something is there, or the drives are too small.
 pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Superblock> {
     let block_bytes = 1 << session.namespace()?.block_shift;
     let drives = Drives::of(session)?;
@@ -158,9 +152,6 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
 }
 
 /// Rows of a recording in order, and what of its index cannot be read.
-///
-/// # Errors
-/// Where there is no recording, or a medium cannot be read.
 pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
     let drives = Drives::of(session)?;
     let recording = forebay_store::Recording::open(&drives)?;
@@ -185,9 +176,6 @@ pub fn rows(session: &mut Session) -> Result<(Vec<Row>, Vec<String>)> {
 }
 
 /// Writes a capture as a file of a folder; returns how many it is.
-///
-/// # Errors
-/// As [`rows`], or where it cannot be written.
 pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
     let drives = Drives::of(session)?;
     let recording = forebay_store::Recording::open(&drives)?;
@@ -198,9 +186,6 @@ pub fn extract_capture(session: &mut Session, folder: &Path) -> Result<u64> {
 }
 
 /// Writes the ends of tar file and index, so that others' tools find them.
-///
-/// # Errors
-/// As [`rows`].
 pub fn close(session: &mut Session) -> Result<()> {
     let drives = Drives::of(session)?;
     // Each header was written just now.

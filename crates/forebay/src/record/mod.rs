@@ -107,9 +107,6 @@ pub struct Recorder<'s> {
 
 impl<'s> Recorder<'s> {
     /// Sets everything up; nothing is sent yet.
-    ///
-    /// # Errors
-    /// A setting that cannot be, or RTL without a network side.
     pub fn new(session: &'s mut Session, plan: &'s Plan) -> Result<Self> {
         let capacity = session.namespace()?.bytes();
         let recorder = Self::attach(session, plan)?;
@@ -122,9 +119,6 @@ impl<'s> Recorder<'s> {
     }
 
     /// Sets everything up for what lies on the drives; nothing is stored.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub fn of_stored(session: &'s mut Session, plan: &'s Plan) -> Result<Self> {
         let capacity = session.namespace()?.bytes();
         let recorder = Self::attach(session, plan)?;
@@ -158,9 +152,6 @@ impl<'s> Recorder<'s> {
     }
 
     /// Lets the network send until it has nothing more, of `bytes` as far as that is known.
-    ///
-    /// # Errors
-    /// Where the recorder does not come to rest, or a medium cannot be read.
     pub fn run(&mut self, label: &str, bytes: Option<u64>) -> Result<(Recorded, Ended)> {
         let progress = match bytes {
             Some(bytes) => Progress::bytes(label, bytes),
@@ -239,9 +230,6 @@ impl<'s> Recorder<'s> {
     }
 
     /// Sends back what was recorded, object by object, paced as the plan says.
-    ///
-    /// # Errors
-    /// Where the recorder does not come to rest.
     pub fn send_back(&mut self, recorded: &mut Recorded) -> Result<()> {
         let system = &mut self.session.system;
         let stored = recorded.rows.iter().filter(|row| row.stored());

@@ -139,9 +139,6 @@ impl Wanted {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file, the RTL, the pipeline or the bring-up fails, or the drives have no recording of objects.
 pub fn run(args: &ReplayArgs) -> Result<Exit> {
     let (pipeline, range) = (
         &setup::pipeline(Some(&args.pipeline), &args.path)?,

@@ -23,9 +23,6 @@ pub struct Senders {
 impl Senders {
     /// What they send: an equal share of `bytes` each, in objects of its size; the last one may take
     /// it a little above.
-    ///
-    /// # Errors
-    /// An MTU that cannot be.
     pub fn source(&self, bytes: u64) -> Result<Box<dyn Source>> {
         let share = bytes.div_ceil(self.object_bytes.len().max(1) as u64);
         let mut sources: Vec<Box<dyn Source>> = Vec::new();

@@ -39,9 +39,6 @@ pub(super) const LINE_RATE: u64 = 12_500_000_000;
 const PAYLOAD_MOST: u32 = 8896;
 
 /// The pipeline of this file, or the one that records.
-///
-/// # Errors
-/// Where it cannot be read, or something in it cannot be.
 pub fn pipeline(file: Option<&Path>, path: &PePathArgs) -> Result<Pipeline> {
     let root = home::find()?;
     let paths = Paths::new(&root, &path.pe_path);
@@ -50,9 +47,6 @@ pub fn pipeline(file: Option<&Path>, path: &PePathArgs) -> Result<Pipeline> {
 }
 
 /// The machine that a pipeline asks for; its chain of elements goes into `folder`.
-///
-/// # Errors
-/// A machine that cannot be.
 pub fn machine(mut machine: MachineSpec, pipeline: &Pipeline, folder: &Path) -> Result<Config> {
     machine.profiles = pipeline
         .ssds
@@ -122,9 +116,6 @@ pub fn addresses(pipeline: &Pipeline) -> Addresses {
 }
 
 /// The peers whose objects are recorded, where we make them.
-///
-/// # Errors
-/// More of them than there are numbers of streams.
 pub fn senders(args: &RecordArgs, pipeline: &Pipeline) -> Result<Senders> {
     let source = &pipeline.source;
     let count = args.streams.unwrap_or(source.streams.into());

@@ -45,9 +45,6 @@ pub struct Captured {
 
 impl Captured {
     /// Of this file; `flat_out`: without the pauses between them.
-    ///
-    /// # Errors
-    /// Where it cannot be read, or is no capture.
     pub fn open(path: &Path, flat_out: bool) -> Result<Self> {
         Ok(Self {
             capture: Capture::open(path)?,
@@ -127,9 +124,6 @@ impl Interface {
     }
 
     /// Frames that Linux dropped because they came faster than we took them.
-    ///
-    /// # Errors
-    /// If Linux does not say.
     pub fn dropped(&self) -> Result<u64> {
         open(&self.tap).dropped()
     }
@@ -187,9 +181,6 @@ pub struct Written {
 
 impl Written {
     /// Into this file.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         let recorder = Recorder::create(path, &[("fb0", "Forebay's simulated port")])?;
         Ok(Self {
@@ -199,9 +190,6 @@ impl Written {
     }
 
     /// Sees to it that all is in the file.
-    ///
-    /// # Errors
-    /// The first thing that could not be written.
     pub fn finish(&self) -> Result<()> {
         if let Some(failure) = open(&self.failure).take() {
             return Err(failure);

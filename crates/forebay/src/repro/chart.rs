@@ -31,9 +31,6 @@ const HEADROOM: f64 = 1.45;
 const LABEL: usize = 18;
 
 /// Draws the rows of one load.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn svg(figure: &Figure, rows: &[&Row]) -> Result<String> {
     let width = MARGIN + GROUP * rows.len() as u32;
     svg::text(&figure.id, (width, HEIGHT), |root| draw(root, figure, rows))

@@ -11,9 +11,6 @@ use crate::html::{STYLE, escaped, table};
 use forebay_lab::repro::{Figure, Parameter, Row};
 
 /// The page.
-///
-/// # Errors
-/// Where a chart cannot be drawn.
 pub fn page(report: &Report) -> Result<String> {
     let mut page = String::new();
     let _ = write!(

@@ -29,9 +29,6 @@ pub struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a profile or RTL cannot be used, a run fails, or a report cannot be written.
 pub fn run(args: &ReproArgs) -> Result<Exit> {
     check(args)?;
     let figures = repro::run(&args.spec())?;

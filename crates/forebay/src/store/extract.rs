@@ -55,9 +55,6 @@ pub fn beside(row: &Row, superblock: &Superblock) -> Vec<u8> {
 }
 
 /// Runs `cat`.
-///
-/// # Errors
-/// Where there is no such object.
 pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;
@@ -181,9 +178,6 @@ impl Report {
 }
 
 /// Runs `extract`.
-///
-/// # Errors
-/// Where a file cannot be made.
 pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;
@@ -321,9 +315,6 @@ fn show(report: &Report, folder: &Path) {
 }
 
 /// Runs `tar`.
-///
-/// # Errors
-/// Where the recording has no tar file, or the file cannot be written.
 pub fn tar(args: &StoreTarArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;

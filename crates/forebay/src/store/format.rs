@@ -70,9 +70,6 @@ fn attributes(args: &StoreFormatArgs) -> [String; 3] {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where something is there, the disk is too small, or it does not take bytes.
 pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
     open::consent(&args.disk, &args.consent)?;
     let settings = settings(args);

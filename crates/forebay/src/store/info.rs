@@ -176,9 +176,6 @@ struct Report<'r> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording.
 pub fn run(args: &StoreInfoArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;

@@ -15,9 +15,6 @@ use crate::interrupt;
 use crate::report;
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording, or the list cannot be written.
 pub fn run(args: &StoreLsArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;

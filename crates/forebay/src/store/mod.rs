@@ -26,9 +26,6 @@ use crate::args::StoreCommand;
 use crate::failure::{Exit, Result};
 
 /// Runs it.
-///
-/// # Errors
-/// Where the recording cannot be opened, or nothing can be written.
 pub fn run(store: &StoreCommand) -> Result<Exit> {
     match store {
         StoreCommand::Format(args) => format::run(args),

@@ -97,9 +97,6 @@ fn failed(folder: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording, or nothing can be mounted.
 pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     // Threads of the mount use both until the program ends.
     let disk: &'static FileDisk = Box::leak(Box::new(open::read(&args.disk)?));

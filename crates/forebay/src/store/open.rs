@@ -14,18 +14,12 @@ use crate::failure::{Failure, Result};
 const EXCLUSIVE: i32 = rustix::fs::OFlags::EXCL.bits() as i32;
 
 /// Opens it for reading.
-///
-/// # Errors
-/// Where it is not there, or not for us.
 pub fn read(path: &Path) -> Result<FileDisk> {
     let file = File::open(path).map_err(|error| Failure::file("opening", path, error))?;
     disk(file, path)
 }
 
 /// Opens it for writing; a block device only where nobody else has it.
-///
-/// # Errors
-/// Where it is not there, in use, or not for us.
 pub fn write(path: &Path) -> Result<FileDisk> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -40,9 +34,6 @@ pub fn write(path: &Path) -> Result<FileDisk> {
 }
 
 /// Allows a block device to be overwritten, or a file, which needs no consent.
-///
-/// # Errors
-/// Where there is no consent, or one that nothing needs.
 pub fn consent(path: &Path, allowed: &ConsentArgs) -> Result<()> {
     if is_block_device(path) {
         let serial = attribute(path, "serial");
@@ -79,9 +70,6 @@ pub fn attribute(path: &Path, name: &str) -> Option<String> {
 }
 
 /// Makes a new image without a byte in it.
-///
-/// # Errors
-/// Where there is one, or no room.
 pub fn create(path: &Path, size: u64) -> Result<FileDisk> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create_new(true).open(path);

@@ -90,9 +90,6 @@ fn image(args: &StorePackArgs, files: &[Source]) -> Result<impl Disk + use<>> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file cannot be read, or the recording takes no more.
 pub fn run(args: &StorePackArgs) -> Result<Exit> {
     open::consent(&args.disk, &args.consent)?;
     let files = sources(&args.folder)?;

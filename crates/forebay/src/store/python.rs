@@ -27,18 +27,12 @@ fn plain(path: &Path) -> OsString {
 }
 
 /// Answers in SQL.
-///
-/// # Errors
-/// Where no checkout or no Python is found.
 pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
     let words = vec!["--".into(), plain(&args.disk), args.query.clone().into()];
     python::rows("forebay.store.sql", words)
 }
 
 /// Writes a recording as other files.
-///
-/// # Errors
-/// Where no checkout or no Python is found.
 pub fn export(args: &StoreExportArgs) -> Result<Exit> {
     let parquet = args.to == StoreExport::Parquet;
     if args.payload && !parquet {

@@ -44,9 +44,6 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is too little left of a recording, or it takes no bytes.
 pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     let disk = match args.dry_run {
         true => open::read(&args.disk)?,

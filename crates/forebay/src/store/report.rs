@@ -33,9 +33,6 @@ pub struct Report<'r> {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording, or the page cannot be written.
 pub fn run(args: &StoreReportArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;

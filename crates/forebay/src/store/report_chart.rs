@@ -34,9 +34,6 @@ const BYTES: [Layer; 3] = [
 const MISSING: [Layer; 1] = [("missing frames", ORANGE, |bin| bin.missing)];
 
 /// Bytes a second over time.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn rate(all: &Statistics) -> Result<String> {
     let seconds = all.bin_ns as f64 * 1e-9;
     svg::text("the rate", WIDE, |root| {
@@ -45,9 +42,6 @@ pub fn rate(all: &Statistics) -> Result<String> {
 }
 
 /// Missing frames over time.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn gaps(all: &Statistics) -> Result<String> {
     svg::text("the gaps", LOW, |root| {
         time_line(root, all, &MISSING, "frames", 1.0)
@@ -143,9 +137,6 @@ fn short(count: u64) -> String {
 }
 
 /// Extents by bytes.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn sizes(all: &Statistics) -> Result<String> {
     let label = |from| {
         if from == 0 {
@@ -158,9 +149,6 @@ pub fn sizes(all: &Statistics) -> Result<String> {
 }
 
 /// Extents by time since the one before.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn intervals(all: &Statistics) -> Result<String> {
     let label = |from: u64| match from {
         0 => "0".into(),
@@ -188,9 +176,6 @@ fn histogram(
 }
 
 /// The most frequent classes.
-///
-/// # Errors
-/// Where the drawing library fails.
 pub fn classes(all: &[Class]) -> Result<String> {
     let mut shown: Vec<_> = all.iter().take(CLASSES).collect();
     shown.sort_by_key(|class| class.class);

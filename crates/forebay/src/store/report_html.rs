@@ -18,9 +18,6 @@ const MORE: &str = ".row{display:flex;flex-wrap:wrap;gap:1em}figure{margin:0}\
     .tile b{display:block;font-size:1.25em}.tile.warn{background:#fff3cd}";
 
 /// The page.
-///
-/// # Errors
-/// Where a chart cannot be drawn.
 pub fn page(report: &Report<'_>, name: &str) -> Result<String> {
     let mut page = String::new();
     let title = escaped(name);

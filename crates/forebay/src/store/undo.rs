@@ -22,9 +22,6 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where the file is damaged or another image's, or the image was written to since the repair.
 pub fn run(args: &StoreUndoArgs) -> Result<Exit> {
     let file = fs::read(&args.file).map_err(|error| Failure::file("reading", &args.file, error))?;
     let disk = open::write(&args.disk)?;

@@ -51,9 +51,6 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where there is no recording.
 pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
     let disk = open::read(&args.disk)?;
     let recording = Recording::open(&disk)?;

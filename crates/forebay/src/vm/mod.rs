@@ -20,9 +20,6 @@ use crate::render::{Grid, Page};
 use crate::{home, interrupt, serve};
 
 /// Runs it; returns the exit code, which is the guest command's own where one was run.
-///
-/// # Errors
-/// Where the guest cannot be made, started or asked.
 pub fn run(command: &VmCommand) -> Result<u8> {
     match command {
         VmCommand::Run(args) => run_command(args),

@@ -70,9 +70,6 @@ struct Outcome {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where the guest or a device cannot be made: that a step fails is none.
 pub fn run(args: &VmTestArgs) -> Result<u8> {
     let started = Instant::now();
     let amounts = if args.full {
