@@ -143,7 +143,9 @@ def main() -> int:
         report = OUT / f"{name}.json"
         print(f"\n[{name}] into {report.relative_to(ROOT)}", flush=True)
         started = time.monotonic()
-        done = subprocess.run([*BENCHES[name], "--json", str(report)], cwd=ROOT, check=False)
+        command = BENCHES[name]
+        form = ["-o", "json", "--output-file"] if command[0] == FOREBAY else ["--json"]
+        done = subprocess.run([*command, *form, str(report)], cwd=ROOT, check=False)
         if done.returncode:
             failed.append(name)
         print(

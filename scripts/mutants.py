@@ -84,7 +84,8 @@ def hunt(tree: Path, number: int, shapes: list[str], seeds: int) -> dict[str, An
         If the swarm could not run.
     """
     (OUT / "number").write_text(f"{number}\n")
-    command = [FOREBAY, "swarm", "--seeds", f"0..{seeds}", "--limit-shrink", "0", "--json", "-"]
+    command = [FOREBAY, "swarm", "--seeds", f"0..{seeds}", "--limit-shrink", "0"]
+    command += ["--output", "json"]
     done = subprocess.run(
         [*command, "--shapes", ",".join(shapes)],
         env={**os.environ, "FOREBAY_HOME": str(tree)},

@@ -27,7 +27,7 @@ def soak(kind: str, seed: int) -> dict[str, Any]:
     """Run one soak; returns its exit code, and the bytes and answers that were wrong."""
     command = [ROOT / "build/forebay", "bench", "soak", *KINDS[kind].split()]
     done = subprocess.run(
-        [*command, "--seed", str(seed), "--json", "-"],
+        [*command, "--seed", str(seed), "--output", "json"],
         cwd=ROOT,
         capture_output=True,
         text=True,

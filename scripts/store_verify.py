@@ -36,7 +36,8 @@ def main() -> int:
         files, image = Path(place) / "files", Path(place) / "recording.img"
         make(files, options.bytes, options.object)
         subprocess.run([FOREBAY, "store", "pack", files, image], cwd=ROOT, check=True)
-        verify = [FOREBAY, "store", "verify", image, "--compare", "--json", options.json]
+        verify = [FOREBAY, "store", "verify", image, "--compare"]
+        verify += ["--output", "json", "--output-file", options.json]
         return subprocess.run(verify, cwd=ROOT, check=False).returncode
 
 

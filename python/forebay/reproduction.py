@@ -106,7 +106,7 @@ def load(paths: list[Path]) -> Report:
             raise ValueError(f"{path} is a {report['schema']}, no forebay.repro/1")
     figures = {figure["id"]: figure for report in reports for figure in report["figures"]}
     # Where a report went is of no matter to who repeats it.
-    lines = [" ".join(report["command_line"]).split(" --json ")[0] for report in reports]
+    lines = [" ".join(report["command_line"]).split(" --output ")[0] for report in reports]
     commands = "`, `".join(lines)
     return {**reports[0], "figures": list(figures.values()), "command_line": [commands]}
 

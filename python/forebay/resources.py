@@ -252,7 +252,7 @@ def main(command_line: list[str] | None = None) -> int:
         Path(options.json).write_text(text + "\n")
     if options.json == "-" or not options.each:
         print(text if options.json == "-" else table(result))
-    return 0 if result.get("budget", {}).get("met", True) else 3
+    return 0 if result.get("budget", {}).get("met", True) else 7
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ TIMEOUT_SECONDS = 600
 
 # Exit codes, as docs/guide/cli.md lists them.
 GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, STUCK, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DAMAGED, INFEASIBLE, OFF_TOLERANCE, FILE_FAILED = 5, 6, 7, 8
 
 
 @dataclass(frozen=True)

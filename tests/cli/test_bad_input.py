@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, Run
 
 IDEAL = ("--profile", "ideal")
 
@@ -15,11 +15,11 @@ IDEAL = ("--profile", "ideal")
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("run --write no/such/file", "no/such/file"),
-        ("run --read --length 4KiB --out no/such/folder/file", "no/such/folder/file"),
-        ("run --read", "--length"),
-        ("run --read --length 12parsec", "is no size"),
-        ("run --at 0", "required"),
+        ("io --write no/such/file", "no/such/file"),
+        ("io --read --length 4KiB --save no/such/folder/file", "no/such/folder/file"),
+        ("io --read", "--length"),
+        ("io --read --length 12parsec", "is no size"),
+        ("io --at 0", "required"),
         ("demo --profile no-such-drive", "no-such-drive"),
         ("demo --profile no/such/file.toml", "no/such/file.toml"),
         ("demo --file no/such/file", "no/such/file"),
@@ -45,9 +45,9 @@ IDEAL = ("--profile", "ideal")
         ("demo --memory dram --channels 2:100", "a power of two from 256"),
         ("demo --memory dram --channels two", "no number of channels"),
         ("demo --dram hbm2-1800", "--memory dram"),
-        ("run --read --length 1 --dram-fault read@0..64", "--memory dram"),
-        ("run --read --length 1 --memory dram --dram-fault read@64", "read@FROM..TO"),
-        ("run --read --length 1 --memory dram --dram-fault write@2..1", "is empty"),
+        ("io --read --length 1 --dram-fault read@0..64", "--memory dram"),
+        ("io --read --length 1 --memory dram --dram-fault read@64", "read@FROM..TO"),
+        ("io --read --length 1 --memory dram --dram-fault write@2..1", "is empty"),
         ("bench core --bytes 0", "zero"),
         ("bench nothing", "unrecognized"),
         ("bench soak --transactions 0", "not in"),
@@ -63,10 +63,10 @@ IDEAL = ("--profile", "ideal")
         ("inspect --from README.md", "no report of forebay"),
         ("profiles no-such-drive", "no-such-drive"),
         ("spec cobol", "cobol"),
-        ("run --read --length 1 --stall nowhere=0.1", "no port is named"),
-        ("run --read --length 1 --fault explode@nth=1", "no fault is named"),
-        ("run --read --length 1 --fault drop@never", "says no moment"),
-        ("run --read --length 1 --block 1024", "512, 4096"),
+        ("io --read --length 1 --stall nowhere=0.1", "no port is named"),
+        ("io --read --length 1 --fault explode@nth=1", "no fault is named"),
+        ("io --read --length 1 --fault drop@never", "says no moment"),
+        ("io --read --length 1 --block 1024", "512, 4096"),
         ("demo --drives 9", "1..=8"),
         ("demo --profile ideal --profile ideal --drives 3", "for 3 drives"),
         ("demo --drives 8 --queue-depth 256", "128 entries"),
@@ -83,27 +83,50 @@ IDEAL = ("--profile", "ideal")
         ("demo --drives 2 --chunk 2MiB", "1048576 (1 MiB)"),
         ("demo --buffer 32MiB", "choose 4MiB, 8MiB or 16MiB"),
         ("demo --buffer 8MiB --memory host", "buffer on chip"),
-        ("run --read --length 1 --fault 9/drop@nth=1", "is no drive"),
-        ("run --read --length 1 --drives 2 --medium x.img", "one file"),
-        ("run --read --length 1 --medium no/such/folder/x.img", "no/such/folder"),
-        ("run --read --length 1 --retry-limit 16", "16"),
-        ("run --read --length 1 --json no/such/folder/x.json", "no/such/folder"),
-        ("run --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
-        ("run --read --length 1 --max-transfer 5000", "multiple of 4096"),
+        ("io --read --length 1 --fault 9/drop@nth=1", "is no drive"),
+        ("io --read --length 1 --drives 2 --backing x.img", "name --backing again"),
+        ("io --read --length 1 --backing x.img --backing y.img", "the number of drives is 1"),
+        ("io --read --length 1 --drives 2 --backing x.img --backing x.img", "another drive has"),
+        ("io --write README.md --generate 1", "cannot be used with"),
+        ("io --generate 100TiB", "does not hold it"),
+        ("io --write README.md --yes", "--yes is given"),
+        ("io --write README.md --serial S1", "--serial is given"),
+        ("io --write README.md --bus vfio --ssd 01:00.0 --fpga 02:00.0", "add --yes, or --serial"),
+        (
+            "io --read --length 1 --bus vfio --ssd 01:00.0 --fpga 02:00.0 --yes",
+            "nothing is written",
+        ),
+        ("store format x.img --size 8MiB --yes", "is no drive"),
+        ("store pack crates x.img --serial S1", "is no drive"),
+        ("io --read --length 1 --backing no/such/folder/x.img", "no/such/folder"),
+        ("io --read --length 1 --retry-limit 16", "16"),
+        ("io --read --length 1 -o json --output-file no/such/folder/x.json", "no/such/folder"),
+        ("io --read --length 1 --wave no/such/folder/x.fst", "no/such/folder"),
+        ("io --read --length 1 --max-transfer 5000", "multiple of 4096"),
         ("bench soak --mdts 4KiB", "MDTS cannot be 4096 bytes"),
-        ("run --read --length 1 --ssd 0000:01:00.0", "add --bus vfio"),
-        ("run --read --length 1 --bus vfio", "--ssd is missing"),
-        ("run --read --length 1 --bus vfio --ssd 0000:01:00.0", "--fpga is missing"),
-        ("run --read --length 1 --bus vfio --ssd 1:0 --fpga 2:0", "no PCI address"),
-        ("run --read --length 1 --bus vfio --stall 0.1", "--stall is given"),
-        ("run --read --length 1 --bus vfio --profile ideal", "--profile is given"),
-        ("run --read --length 1 --bus pigeon", "possible values: sim, vfio"),
-        ("vm run --timeout 0 -- true", "1 to 86400"),
+        ("io --read --length 1 --ssd 0000:01:00.0", "add --bus vfio"),
+        ("io --read --length 1 --bus vfio", "--ssd is missing"),
+        ("io --read --length 1 --bus vfio --ssd 0000:01:00.0", "--fpga is missing"),
+        ("io --read --length 1 --bus vfio --ssd 1:0 --fpga 2:0", "no PCI address"),
+        ("io --read --length 1 --bus vfio --stall 0.1", "--stall is given"),
+        ("io --read --length 1 --bus vfio --profile ideal", "--profile is given"),
+        ("io --read --length 1 --bus pigeon", "possible values: sim, vfio"),
+        ("record --ssd 0000:01:00.0", "add --bus vfio"),
+        ("record --bus vfio --pcap x.pcap", "--pcap is given"),
+        ("record --bus vfio --impairments 5", "--impairments is given"),
+        ("record --bus vfio --ssd 01:00.0", "--fpga is missing"),
+        ("record --bus vfio --ssd 01:00.0 --fpga 02:00.0", "add --yes, or --serial"),
+        ("record --for 5s", "--for is given"),
+        ("vm run --timeout 0s -- true", "1s to 24h"),
+        ("vm run --timeout 300 -- true", "is no time"),
+        ("plan --rate 12GB", "12.5GB/s"),
+        ("send README.md --to h --rate 12", "100Gb/s"),
     ],
 )
 def test_refused(forebay: Run, line: str, words: str) -> None:
     """The complaint names what is wrong; nothing goes to standard output."""
-    answer = forebay(*line.split(), code=BAD_INPUT)
+    code = FILE_FAILED if words.startswith("no/such") else BAD_INPUT
+    answer = forebay(*line.split(), code=code)
     assert words in answer.complaint
     assert not answer.out
 
@@ -123,11 +146,11 @@ def test_the_streamer_refuses_in_words(
 ) -> None:
     """It is the RTL's own code that is reported, for writes and for reads."""
     lines = (
-        ("run", *IDEAL, "--write", data(size), "--at", at),
-        ("run", *IDEAL, "--read", "--length", size, "--at", at),
+        ("io", *IDEAL, "--write", data(size), "--at", at),
+        ("io", *IDEAL, "--read", "--length", size, "--at", at),
     )
     for line in lines:
-        report = forebay(*line, "--json", "-", code=BAD_RESULT).report
+        report = forebay(*line, "-o", "json", code=BAD_RESULT).report
         (transaction,) = report["transactions"]
         assert transaction["error_code"] == code
         assert words in transaction["error"]
@@ -136,13 +159,13 @@ def test_the_streamer_refuses_in_words(
 
 def test_a_namespace_that_is_not_there(forebay: Run) -> None:
     """The driver says which there are."""
-    answer = forebay("run", *IDEAL, "--read", "--length", 1, "--namespace", 77, code=BAD_RESULT)
+    answer = forebay("io", *IDEAL, "--read", "--length", 1, "--namespace", 77, code=BAD_RESULT)
     assert "77 was asked for, active are [1]" in " ".join(answer.complaint.split())
 
 
 def test_the_last_block_can_be_used(forebay: Run, data: Callable[[int], Path]) -> None:
     """Up to the very end, all is well."""
-    forebay("run", *IDEAL, "--write", data(512), "--at", 2_000_398_934_016 - 512, "--read")
+    forebay("io", *IDEAL, "--write", data(512), "--at", 2_000_398_934_016 - 512, "--read")
 
 
 PINLESS = "module pinless (input wire clk, output wire y);\n  assign y = clk;\nendmodule\n"

@@ -18,7 +18,7 @@ def rows(report: dict) -> dict[str, dict]:
 
 def test_core(forebay: Run) -> None:
     """Near the 64 bytes per cycle of the bus, and never above."""
-    report = forebay("bench", "core", "--bytes", "4MiB", "--json", "-").report
+    report = forebay("bench", "core", "--bytes", "4MiB", "-o", "json").report
     found = rows(report)
     assert list(found) == ["sequential_write", "one_write", "sequential_read"]
     for row in found.values():
@@ -29,7 +29,7 @@ def test_core(forebay: Run) -> None:
 
 def test_latency(forebay: Run) -> None:
     """One transaction alone: not below its own beats, not far above SNAcc's."""
-    found = rows(forebay("bench", "latency", "--json", "-").report)
+    found = rows(forebay("bench", "latency", "-o", "json").report)
     for name, floor, most in [
         ("write_4k", 128, 160),
         ("read_4k", 64, 165),
@@ -42,7 +42,7 @@ def test_latency(forebay: Run) -> None:
 
 def test_random(forebay: Run) -> None:
     """Every row moves what it says, without an error."""
-    found = rows(forebay("bench", "random", "--bytes", "1MiB", "--json", "-").report)
+    found = rows(forebay("bench", "random", "--bytes", "1MiB", "-o", "json").report)
     assert list(found) == ["random_read_4k", "random_write_4k", "random_write_512"]
     assert found["random_write_512"]["streamer"]["transactions"] == 256
     for row in found.values():
@@ -51,7 +51,7 @@ def test_random(forebay: Run) -> None:
 
 def test_beside_the_host_on_a_real_drive(forebay: Run) -> None:
     """On a drive that takes time the host is measured, too, and is not far away."""
-    line = ("bench", "random", "--profile", "990pro-2tb", "--bytes", "2MiB", "--json", "-")
+    line = ("bench", "random", "--profile", "990pro-2tb", "--bytes", "2MiB", "-o", "json")
     row = rows(forebay(*line).report)["random_read_4k"]
     assert 1 < row["reference"]["gigabytes_per_second"] < 7
     assert 0.7 < row["ratio"] < 1.1
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_figures(forebay: Run, tmp_path: Path) -> N
     for number, seed in enumerate([5, 5, 6]):
         path = tmp_path / f"{number}.json"
         line = ("bench", "random", "--profile", "990pro-2tb", "--bytes", "512KiB")
-        forebay(*line, "--seed", seed, "--json", path)
+        forebay(*line, "--seed", seed, "-o", "json", "--output-file", path)
         report = json.loads(path.read_text())
         assert report.pop("seed") == seed
         del report["command_line"]
@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_figures(forebay: Run, tmp_path: Path) -> N
 
 def test_speed(forebay: Run) -> None:
     """Busy is slower than nothing but a clock."""
-    report = forebay("bench", "speed", "--bytes", "2MiB", "--json", "-").report
+    report = forebay("bench", "speed", "--bytes", "2MiB", "-o", "json").report
     assert 0 < report["ratio_busy_to_clock_only"] < 1.5
     assert report["busy"]["bytes"] == 2 << 20
 
@@ -84,7 +84,7 @@ def test_soak(forebay: Run, seed: int, options: tuple[object, ...]) -> None:
     """Mixed transactions, pausing ports: no byte differs, and what is wrong is refused."""
     report = forebay(
         *("bench", "soak", "--transactions", 400, "--largest", "64KiB", "--seed", seed),
-        *(*options, "--json", "-"),
+        *(*options, "-o", "json"),
     ).report
     assert report["transactions"] == 400
     assert report["differ_bytes"] == report["differ_medium_bytes"] == report["wrong_answers"] == 0
@@ -94,7 +94,7 @@ def test_soak(forebay: Run, seed: int, options: tuple[object, ...]) -> None:
 
 def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
     """Faults, resets, parity and a missing drive: what fails has a cause, and no byte differs."""
-    line = ("bench", "soak", "--transactions", 120, "--json", "-", "--largest", "16KiB")
+    line = ("bench", "soak", "--transactions", 120, "-o", "json", "--largest", "16KiB")
     report = forebay(*line, "--fault", "fail=0x4281@every=9:6", "--reset", 50).report
     assert report["transactions"] == 120 and report["resets"] == 1
     assert 0 < report["failed"] <= report["faults"] <= 6 and report["aborted"] > 0
@@ -111,7 +111,7 @@ def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
 
 def test_a_queue_of_256_and_a_small_window(forebay: Run) -> None:
     """Depth and window are parameters of the RTL, and work."""
-    line = ("bench", "soak", "--transactions", 100, "--largest", "32KiB", "--json", "-")
+    line = ("bench", "soak", "--transactions", 100, "--largest", "32KiB", "-o", "json")
     report = forebay(*line, "--queue-depth", 256, "--reorder", 256).report
     assert report["differ_bytes"] == report["wrong_answers"] == 0
     assert ["QueueDepth", "256"] in report["rtl"]["parameters"]
@@ -120,7 +120,7 @@ def test_a_queue_of_256_and_a_small_window(forebay: Run) -> None:
 
 def test_other_rtl_with_the_same_pins(forebay: Run) -> None:
     """A top module with SNAcc's pins runs in place of ours, from a filelist."""
-    line = ("demo", "--limit", "64KiB", "--rtl", "rtl/top/onchip.f", "--json", "-")
+    line = ("demo", "--limit", "64KiB", "--rtl", "rtl/top/onchip.f", "-o", "json")
     report = forebay(*line, "--top", "fb_top_snacc_onchip").report
     assert report["rtl"]["top"] == "fb_top_snacc_onchip"
     assert report["differ_bytes"] == 0

@@ -22,8 +22,8 @@ def incidents(report: dict) -> dict[str, int]:
 def test_a_retry_heals(forebay: Run, data: Callable[[int], Path]) -> None:
     """A status that allows it is tried again, and nobody notices but a counter."""
     report = forebay(
-        *("run", *IDEAL, "--write", data(65536), "--read", *PIECES),
-        *("--fault", "fail=0x281@nth=3", "--fault", "fail=0x280@nth=12", "--json", "-"),
+        *("io", *IDEAL, "--write", data(65536), "--read", *PIECES),
+        *("--fault", "fail=0x281@nth=3", "--fault", "fail=0x280@nth=12", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0
     assert incidents(report)["retries"] == 2
@@ -34,8 +34,8 @@ def test_what_may_not_be_retried_reaches_the_user(
 ) -> None:
     """Only the transaction that was hit fails; its status stands in the register."""
     report = forebay(
-        *("run", *IDEAL, "--write", data(65536), *PIECES),
-        *("--fault", "fail=0x4281@nth=3", "--json", "-"),
+        *("io", *IDEAL, "--write", data(65536), *PIECES),
+        *("--fault", "fail=0x4281@nth=3", "-o", "json"),
         code=3,
     ).report
     codes = [row["error_code"] for row in report["transactions"]]
@@ -48,8 +48,8 @@ def test_what_may_not_be_retried_reaches_the_user(
 def test_retries_come_to_an_end(forebay: Run, data: Callable[[int], Path]) -> None:
     """A fault that stays is reported after as many attempts as allowed."""
     report = forebay(
-        *("run", *IDEAL, "--write", data(8192), "--retry-limit", 2),
-        *("--fault", "fail=0x280@write:9", "--json", "-"),
+        *("io", *IDEAL, "--write", data(8192), "--retry-limit", 2),
+        *("--fault", "fail=0x280@write:9", "-o", "json"),
         code=3,
     ).report
     assert incidents(report)["retries"] == 2
@@ -69,8 +69,8 @@ def test_rogue_completions_are_ignored(
 ) -> None:
     """Completions that cannot be are counted, and the data are right all the same."""
     report = forebay(
-        *("run", *IDEAL, "--write", data(65536), "--read", *PIECES, "--fault", fault),
-        *("--json", "-"),
+        *("io", *IDEAL, "--write", data(65536), "--read", *PIECES, "--fault", fault),
+        *("-o", "json"),
         code=None,
     ).report
     assert report["differ_bytes"] == 0, report
@@ -82,8 +82,8 @@ def test_rogue_completions_are_ignored(
 def test_an_impossible_queue_head(forebay: Run, data: Callable[[int], Path]) -> None:
     """Such a completion is ignored as a whole: its command, and no other, is a time-out."""
     report = forebay(
-        *("run", *IDEAL, "--write", data(65536), *PIECES, "--fault", "wrong-head=999@nth=4"),
-        *("--timeout-cycles", 20_000, "--json", "-"),
+        *("io", *IDEAL, "--write", data(65536), *PIECES, "--fault", "wrong-head=999@nth=4"),
+        *("--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     ).report
     assert [row["error_code"] for row in report["transactions"]] == [0, 0, 0, 4, 0, 0, 0, 0]
@@ -93,8 +93,8 @@ def test_an_impossible_queue_head(forebay: Run, data: Callable[[int], Path]) -> 
 def test_a_lost_completion_is_a_time_out(forebay: Run, data: Callable[[int], Path]) -> None:
     """After a time-out the queue is halted; every transaction still ends, with a code."""
     report = forebay(
-        *("run", *IDEAL, "--write", data(65536), *PIECES, "--fault", "drop@nth=3"),
-        *("--timeout-cycles", 20_000, "--json", "-"),
+        *("io", *IDEAL, "--write", data(65536), *PIECES, "--fault", "drop@nth=3"),
+        *("--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     ).report
     codes = [row["error_code"] for row in report["transactions"]]
@@ -107,7 +107,7 @@ def test_without_a_short_time_out_it_is_told_what_is_waited_for(
     forebay: Run, data: Callable[[int], Path]
 ) -> None:
     """A run that cannot end says so, and how to go on."""
-    answer = forebay("run", *IDEAL, "--write", data(8192), "--fault", "drop@nth=1", code=STUCK)
+    answer = forebay("io", *IDEAL, "--write", data(8192), "--fault", "drop@nth=1", code=STUCK)
     assert "no progress" in answer.complaint
     assert "drive 0 holds commands 0 and has nothing scheduled" in answer.complaint
     assert "--wave-from" in answer.complaint
@@ -117,8 +117,8 @@ def test_without_a_short_time_out_it_is_told_what_is_waited_for(
 def test_a_drive_that_goes_not_ready(forebay: Run, data: Callable[[int], Path]) -> None:
     """A drive that ceases to work ends in time-outs, not in a hang."""
     answer = forebay(
-        *("run", *IDEAL, "--write", data(1 << 20), "--read", "--transaction", "64KiB"),
-        *("--fault", "not-ready@60us", "--timeout-cycles", 20_000, "--json", "-"),
+        *("io", *IDEAL, "--write", data(1 << 20), "--read", "--transaction", "64KiB"),
+        *("--fault", "not-ready@60us", "--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     )
     codes = [row["error_code"] for row in answer.report["transactions"]]
@@ -138,8 +138,8 @@ def test_dram_that_refuses(
 ) -> None:
     """The transaction concerned fails, and what was refused is counted."""
     report = forebay(
-        *("run", *IDEAL, "--memory", "dram", "--dram-fault", fault),
-        *("--write", data(4096), "--read", "--json", "-"),
+        *("io", *IDEAL, "--memory", "dram", "--dram-fault", fault),
+        *("--write", data(4096), "--read", "-o", "json"),
         code=3,
     ).report
     found = [row["error_code"] for row in report["transactions"]]

@@ -21,9 +21,9 @@ PIECES = ("--profile", "ideal", "--transaction", "8KiB", "--timeout-cycles", 20_
 def test_a_healthy_run_stores_both_sides(forebay: Run, data: Data, tmp_path: Path) -> None:
     """What the streamer submitted is what the drive fetched and completed."""
     path = tmp_path / "state.json"
-    run = forebay("run", *PIECES, "--write", data(65536), "--inspect", path, "--json", "-")
+    run = forebay("io", *PIECES, "--write", data(65536), "--inspect", path, "-o", "json")
     assert run.report["diagnosis"] is None
-    report = forebay("inspect", "--from", path, "--json", "-").report
+    report = forebay("inspect", "--from", path, "-o", "json").report
     assert report["schema"] == "forebay.inspect/1"
     flight = report["flight"]
     assert flight["diagnosis"]["verdict"] == "healthy"
@@ -61,7 +61,7 @@ def test_a_fault_is_found(
 ) -> None:
     """The run says in one line what the drive did, and the stored file says the same."""
     path = tmp_path / "state.json"
-    line = ("run", *PIECES, "--write", data(65536), "--fault", fault, "--inspect", path)
+    line = ("io", *PIECES, "--write", data(65536), "--fault", fault, "--inspect", path)
     answer = forebay(*line, code=None)
     (text,) = [line for line in answer.out.splitlines() if line.startswith("  queues")]
     for word in words:
@@ -84,8 +84,8 @@ def test_a_drive_that_stops(
     """Its registers say so, and it is not asked for what it cannot answer."""
     path = tmp_path / "state.json"
     report = forebay(
-        *("run", "--profile", "ideal", "--write", data(1 << 20), "--transaction", "64KiB"),
-        *("--fault", fault, "--timeout-cycles", 20_000, "--inspect", path, "--json", "-"),
+        *("io", "--profile", "ideal", "--write", data(1 << 20), "--transaction", "64KiB"),
+        *("--fault", fault, "--timeout-cycles", 20_000, "--inspect", path, "-o", "json"),
         code=BAD_RESULT,
     ).report
     assert report["diagnosis"]["verdict"] == verdict
@@ -99,7 +99,7 @@ def test_a_run_that_does_not_end_is_stored(forebay: Run, data: Data, tmp_path: P
     """The watchdog ends it; the report is there all the same, and says what is open."""
     path = tmp_path / "state.json"
     answer = forebay(
-        *("run", "--profile", "ideal", "--write", data(8192), "--fault", "drop@nth=1"),
+        *("io", "--profile", "ideal", "--write", data(8192), "--fault", "drop@nth=1"),
         *("--inspect", path),
         code=STUCK,
     )
@@ -115,7 +115,7 @@ def test_the_error_log_is_shown(forebay: Run, data: Data, tmp_path: Path) -> Non
     """What the drive says of a command that it failed."""
     path = tmp_path / "state.json"
     forebay(
-        *("run", *PIECES, "--write", data(65536), "--fault", "fail=0x4281@nth=5"),
+        *("io", *PIECES, "--write", data(65536), "--fault", "fail=0x4281@nth=5"),
         *("--inspect", path),
         code=BAD_RESULT,
     )
@@ -135,7 +135,7 @@ def test_inspect_alone_shows_both_sides(forebay: Run) -> None:
 def test_files_that_are_no_report(forebay: Run, data: Data, tmp_path: Path) -> None:
     """A damaged file, or one of another kind, is refused with what to give instead."""
     path = tmp_path / "state.json"
-    forebay("run", *PIECES, "--write", data(8192), "--inspect", path)
+    forebay("io", *PIECES, "--write", data(8192), "--inspect", path)
     good = path.read_text()
     damaged = tmp_path / "damaged.json"
     damaged.write_text(good[: len(good) // 2])
@@ -174,7 +174,7 @@ def test_a_served_drive_keeps_its_record(forebay: Run, data: Data, tmp_path: Pat
     report = json.loads(record.read_text())
     assert report["schema"] == "forebay.record/1" and report["simulated"] is True
     assert report["queues"] == report["events"] == []
-    run = ("run", *PIECES, "--write", data(8192), "--fault", "drop@nth=1", "--inspect", state)
+    run = ("io", *PIECES, "--write", data(8192), "--fault", "drop@nth=1", "--inspect", state)
     forebay(*run, code=BAD_RESULT)
     answer = forebay("inspect", "--from", state, "--drive", record)
     assert "the drive has no queue 1 any more" in answer.out

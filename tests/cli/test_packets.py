@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, Run, call
+from driving import BAD_INPUT, BAD_RESULT, DAMAGED, PROGRAM, Run, call
 from recordings import flip
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
@@ -63,7 +63,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes
     folder = tmp_path_factory.mktemp("packets")
     frames = make_frames(folder / "in.pcap", 400)
     (folder / "x.toml").write_text(DRIVE + SINK)
-    words = ["run", folder / "x.toml", "--pcap", folder / "in.pcap", "--json", "-"]
+    words = ["record", folder / "x.toml", "--pcap", folder / "in.pcap", "-o", "json"]
     return folder / "drive.img", frames, call(*words).report
 
 
@@ -174,12 +174,12 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
     before, lost = by_scapy(cat(image)), by_scapy(cat(image, chunks[2]["object"]))
     # The length of a block: whoever believes it finds no other.
     flip(image, chunks[2]["address"] + 6)
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert report["damaged"] == 1
-    rest = by_scapy(cat(image, code=BAD_RESULT))
+    rest = by_scapy(cat(image, code=DAMAGED))
     assert lost and rest == [packet for packet in before if packet not in lost]
     words = ["store", "export", image, tmp_path / "to", "--to", "pcapng", "-o", "json"]
-    assert forebay(*words, code=BAD_RESULT).report["left_out"] == 1
+    assert forebay(*words, code=DAMAGED).report["left_out"] == 1
     assert by_scapy((tmp_path / "to/packets.pcapng").read_bytes()) == rest
     # The first page is the host's, and comes back.
     with Recording(image) as recording:
@@ -189,7 +189,7 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
     assert "first page" in refused.complaint and "store repair" in refused.complaint
     with Recording(image) as recording, pytest.raises(StoreError, match="first page"):
         recording.capture()
-    assert by_scapy(cat(image, code=BAD_RESULT)) == rest
+    assert by_scapy(cat(image, code=DAMAGED)) == rest
     forebay("store", "repair", image)
     assert "first page" not in forebay("store", "ls", image).complaint
 
@@ -201,8 +201,8 @@ def test_what_is_lost_is_told_at_its_place(forebay: Run, tmp_path: Path) -> None
     wrpcap(str(tmp_path / "in.pcap"), frames)
     slow = DRIVE.replace("[[ssd]]\n", '[[ssd]]\nprofile = "pm953-480"\n')
     (tmp_path / "x.toml").write_text(f'{slow}{SINK}[source]\npause = "off"\n')
-    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
-    report = forebay(*words, "--json", "-", code=BAD_RESULT).report
+    words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    report = forebay(*words, "-o", "json", code=BAD_RESULT).report
     lost = named(report, "arrivals")["overflow"]
     found = [frame for _, frame in by_scapy(cat(tmp_path / "drive.img"))]
     assert lost > 0 and len(found) + lost == count and not report["wrong"]

@@ -148,7 +148,7 @@ def test_elements_between_wire_and_flash(forebay: Run, tmp_path: Path) -> None:
     pipeline = write(tmp_path, keys)
     data = random.Random(5).randbytes(50_001)
     wrpcap(str(tmp_path / "x.pcap"), capture(data))
-    forebay("run", pipeline, "--pcap", tmp_path / "x.pcap")
+    forebay("record", pipeline, "--pcap", tmp_path / "x.pcap")
     forebay("store", "extract", tmp_path / "disk.img", tmp_path / "out")
     (found,) = (path.read_bytes() for path in (tmp_path / "out").rglob("*.bin"))
     words = [data[at : at + 4] for at in range(0, len(data), 4)]

@@ -2,7 +2,7 @@
 """`forebay ssd qualify`: from what fio measured to a profile; what it refuses.
 
 fio/file.json is what fio 3.33 wrote of a file on a virtual disk, by `forebay ssd qualify FILE
---write --seconds 1 --keep`, without the parts that nobody reads. fio itself is not needed here: the
+--write --job-time 1s --keep`, without the parts that nobody reads. fio is not needed here: the
 tests that boot a guest run it.
 """
 
@@ -22,8 +22,8 @@ STORED = Path(__file__).parent / "fio" / "file.json"
 def test_a_report_becomes_a_profile(forebay: Run, tmp_path: Path) -> None:
     """It is loaded as any other, says how each number came about, and is compared."""
     out, report = tmp_path / "mine.toml", tmp_path / "report.json"
-    line = ("ssd", "qualify", "--from", STORED, "--out", out, "--name", "mine")
-    answer = forebay(*line, "--capacity", "64GiB", "--json", report)
+    line = ("ssd", "qualify", "--from", STORED, "--save", out, "--name", "mine")
+    answer = forebay(*line, "--capacity", "64GiB", "-o", "json", "--output-file", report)
     assert "random 4 KiB read, depth 128" in answer.out
     assert f"{out} written" in answer.out
     text = out.read_text()
@@ -33,7 +33,7 @@ def test_a_report_becomes_a_profile(forebay: Run, tmp_path: Path) -> None:
     rows = {(row["load"], row["quantity"]): row for row in told["rows"]}
     for load in ["sequential 128 KiB read, depth 16", "sequential 128 KiB write, depth 16"]:
         assert abs(rows[load, "bytes_per_second"]["difference_percent"]) < 5
-    (profile,) = forebay("profiles", out, "--json", "-").report["profiles"]
+    (profile,) = forebay("profiles", out, "-o", "json").report["profiles"]
     numbers = {row["field"]: row for row in profile["parameters"]}
     assert numbers["ssd.namespaces.0.bytes"]["value"] == 64 << 30
     assert numbers["ssd.timing.read.sense_ns"]["kind"] == "fitted"
@@ -92,7 +92,7 @@ def test_a_report_that_lies_is_refused(
     change(report)
     path, out = tmp_path / "fio.json", tmp_path / "mine.toml"
     path.write_text(json.dumps(report))
-    answer = forebay("ssd", "qualify", "--from", path, "--out", out, code=BAD_INPUT)
+    answer = forebay("ssd", "qualify", "--from", path, "--save", out, code=BAD_INPUT)
     assert words in answer.complaint
     assert not out.exists()
 
@@ -103,16 +103,16 @@ def test_what_is_no_report_is_refused(forebay: Run, tmp_path: Path) -> None:
     for text in ["", "fio: error", "{", "[]", '{"jobs": 7, "fio version": "x"}']:
         path.write_text(text)
         out = tmp_path / "mine.toml"
-        answer = forebay("ssd", "qualify", "--from", path, "--out", out, code=BAD_INPUT)
+        answer = forebay("ssd", "qualify", "--from", path, "--save", out, code=BAD_INPUT)
         assert "fio's report" in answer.complaint, text
-    forebay("ssd", "qualify", "--from", tmp_path / "nowhere", "--out", out, code=BAD_INPUT)
+    forebay("ssd", "qualify", "--from", tmp_path / "nowhere", "--save", out, code=BAD_INPUT)
 
 
 def test_what_cannot_be_measured_is_refused(forebay: Run, tmp_path: Path) -> None:
     """Folders, character devices, small files, nothing at all; none is touched."""
     small = tmp_path / "small"
     small.write_bytes(b"data")
-    out = ("--out", tmp_path / "mine.toml")
+    out = ("--save", tmp_path / "mine.toml")
     for target, word in [
         (tmp_path, "block device or a regular file"),
         ("/dev/null", "block device or a regular file"),
@@ -133,5 +133,5 @@ def test_without_fio_it_is_said_what_to_install(
     file = tmp_path / "file"
     with file.open("wb") as stream:
         os.truncate(stream.fileno(), 32 << 20)
-    answer = forebay("ssd", "qualify", file, "--out", tmp_path / "x.toml", code=IMPOSSIBLE)
+    answer = forebay("ssd", "qualify", file, "--save", tmp_path / "x.toml", code=IMPOSSIBLE)
     assert "apt-get install fio" in answer.complaint

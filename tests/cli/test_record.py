@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`forebay run PIPELINE`: frames that scapy, Linux and we make, through the RTL, onto drives.
+"""`forebay record`: frames that scapy, Linux and we make, through the RTL, onto drives.
 
 What is on the wire is made and judged by others: scapy writes captures, tshark and scapy read ours,
 Linux pings, sends and receives through a TAP interface in a network namespace of its own.
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, ROOT, Run, call
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, PROGRAM, ROOT, Run, call
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -83,7 +83,7 @@ def test_a_capture_is_recorded_and_sent_back(forebay: Run, tmp_path: Path) -> No
     out = tmp_path / "out.pcapng"
     report = forebay(
         *("run", "--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"),
-        *("--pcap-out", out, "--back", "5GB/s", "--json", "-"),
+        *("--pcap-out", out, "--back", "5GB/s", "-o", "json"),
     ).report
     assert files(tmp_path / "objects") == objects
     count = sum(-(-len(data) // PAYLOAD) for data in objects.values())
@@ -137,7 +137,7 @@ def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> No
     wire += [Ether(dst="ff:ff:ff:ff:ff:ff", type=0x0806) / Raw(bytes(9100))]
     wire += good[11:]
     wrpcap(str(tmp_path / "in.pcap"), wire)
-    report = forebay("run", "--pcap", tmp_path / "in.pcap", "--json", "-", code=None).report
+    report = forebay("record", "--pcap", tmp_path / "in.pcap", "-o", "json", code=None).report
     expected = {"giant": 1, "alien": 1, "IPv4 checksum": 1, "fragment": 1, "length": 1}
     assert named(report, "arrivals") == {"datagram": 22, "UDP checksum": 1, **expected}
     places = {"delivered": 18, "header": 1, "stream": 1, "duplicate": 1, "late": 1}
@@ -157,8 +157,8 @@ def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
         head = header(number, 1, at, second, session=8)
         wire.append(udp(head + second[at : at + PAYLOAD]))
     wrpcap(str(tmp_path / "in.pcap"), wire)
-    words = ["run", "--pcap", tmp_path / "in.pcap", "--extract", tmp_path / "objects"]
-    report = forebay(*words, "--json", "-").report
+    words = ["record", "--pcap", tmp_path / "in.pcap", "--extract", tmp_path / "objects"]
+    report = forebay(*words, "-o", "json").report
     assert files(tmp_path / "objects") == {1: second}
     assert report["gap_count"] == 0 and report["stored"]["count"] == 2
     assert report["stored"]["bytes"] == 8 * PAYLOAD
@@ -166,7 +166,9 @@ def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
 
 def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     """Stored and counted is what was offered, to the frame and the byte, and the user is told."""
-    answer = forebay("run", "--generate", "24MiB", "--peer-ignores", "--json", "-", code=BAD_RESULT)
+    answer = forebay(
+        "record", "--generate", "24MiB", "--partner-ignores-pause", "-o", "json", code=BAD_RESULT
+    )
     report = answer.report
     arrivals, places = named(report, "arrivals"), named(report, "places")
     assert arrivals["overflow"] > 0
@@ -182,8 +184,8 @@ def test_a_peer_that_ignores_pause(forebay: Run) -> None:
 
 def test_mishaps_and_garbage_add_up(forebay: Run) -> None:
     """Whatever comes between good frames is counted, and the good ones are stored."""
-    words = ["--generate", "8MiB", "--mishaps", "3000", "--garbage", "100", "--json", "-"]
-    report = forebay("run", *words).report
+    words = ["--generate", "8MiB", "--impairments", "3000", "--malformed", "100", "-o", "json"]
+    report = forebay("record", *words).report
     arrivals, places = named(report, "arrivals"), named(report, "places")
     for kind in ("damaged", "runt", "giant", "alien", "pause"):
         assert arrivals[kind] > 0, kind
@@ -195,8 +197,8 @@ def test_mishaps_and_garbage_add_up(forebay: Run) -> None:
 @pytest.mark.parametrize("ignores", [False, True])
 def test_a_switch_passes_the_pressure_on(forebay: Run, ignores: bool) -> None:
     """It pauses its sender itself; where that does not listen, the switch loses, and we note it."""
-    words = ["--generate", "12MiB", "--switch", *(["--peer-ignores"] if ignores else [])]
-    report = forebay("run", *words, "--json", "-").report
+    words = ["--generate", "12MiB", "--switch", *(["--partner-ignores-pause"] if ignores else [])]
+    report = forebay("record", *words, "-o", "json").report
     assert report["switch"]["xoff"] > 0 and report["pause"]["xoff"] > 0
     assert (report["switch"]["overflow"] > 0) == ignores
     assert named(report, "arrivals").keys() == {"datagram"} and not report["wrong"]
@@ -213,7 +215,7 @@ def test_payload_may_wait_elsewhere(forebay: Run, tmp_path: Path, memory: str) -
     objects = make_objects(5, 20_000, 90_000)
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"]
-    forebay("run", tmp_path / "x.toml", *words)
+    forebay("record", tmp_path / "x.toml", *words)
     assert files(tmp_path / "objects") == objects
 
 
@@ -222,7 +224,7 @@ def test_elements_work_on_what_comes(forebay: Run, tmp_path: Path) -> None:
     objects = make_objects(3, 4000, 20_000)
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects"]
-    forebay("run", "pipelines/add.toml", *words)
+    forebay("record", "pipelines/add.toml", *words)
     for object_, data in files(tmp_path / "objects").items():
         whole = len(objects[object_]) // 4 * 4
         words = struct.unpack(f"<{whole // 4}I", objects[object_][:whole])
@@ -233,13 +235,16 @@ def test_elements_work_on_what_comes(forebay: Run, tmp_path: Path) -> None:
 
 def test_what_cannot_be_is_refused(forebay: Run, tmp_path: Path) -> None:
     """Before anything is built or run, with a remedy."""
-    answer = forebay("run", "pipelines/record.toml", "--drives", "2", code=BAD_INPUT)
-    assert "--drives" in answer.complaint and "[[ssd]]" in answer.complaint
-    forebay("run", "pipelines/none.toml", code=BAD_INPUT)
-    forebay("run", "--pcap", "Cargo.toml", code=BAD_INPUT)
-    forebay("run", "--pcap", tmp_path / "none.pcap", code=BAD_INPUT)
-    forebay("run", "--tap", "a-name-that-is-too-long", code=BAD_INPUT)
-    forebay("run", "pipelines/record.toml", "--write", "Cargo.toml", code=BAD_INPUT)
+    answer = forebay("record", "pipelines/record.toml", "--drives", "2", code=BAD_INPUT)
+    assert "--drives" in answer.complaint
+    for words in (["--bus", "vfio"], ["--backing", "x.img"], ["--pcap", "x", "--object", "5"]):
+        answer = forebay("record", "pipelines/record.toml", *words, code=BAD_INPUT)
+        assert words[-2] in answer.complaint
+    forebay("record", "pipelines/none.toml", code=FILE_FAILED)
+    forebay("record", "--pcap", "Cargo.toml", code=BAD_INPUT)
+    forebay("record", "--pcap", tmp_path / "none.pcap", code=FILE_FAILED)
+    forebay("record", "--tap", "a-name-that-is-too-long", code=BAD_INPUT)
+    forebay("record", "pipelines/record.toml", "--write", "Cargo.toml", code=BAD_INPUT)
 
 
 def in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -265,8 +270,8 @@ def test_linux_reaches_the_rtl(namespaces: None, tmp_path: Path) -> None:
         (tmp_path / "files" / f"{number}").write_bytes(content)
     done = in_namespace(
         """
-        "$1" run --tap fb0 --extract "$2/objects" --pcap-out "$2/tap.pcapng" \
-            --json "$2/report.json" >"$2/out" 2>&1 &
+        "$1" record --tap fb0 --extract "$2/objects" --pcap-out "$2/tap.pcapng" \
+            -o json --output-file "$2/report.json" >"$2/out" 2>&1 &
         for n in $(seq 200); do grep -q listening "$2/out" && break; sleep 1; done
         ping -c 5 -i 0.2 -W 20 10.77.0.2
         "$1" send "$2/files" --to 10.77.0.2:64257 --rate 200Mb/s

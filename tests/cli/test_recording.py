@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `forebay run PIPELINE` leaves on a drive, read by others' tools as it is."""
+"""What `forebay record` leaves on a drive, read by others' tools as it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import google_crc32c
 import numpy as np
 import pyarrow as pa
-from driving import BAD_INPUT, Run
+from driving import BAD_INPUT, BAD_RESULT, Run
 from scapy.utils import wrpcap
 from test_record import frames, make_objects
 
@@ -36,7 +36,7 @@ def record_image(forebay: Run, folder: Path, objects: dict[int, bytes], sink: st
     """Record objects onto the image of a small drive."""
     wrpcap(str(folder / "in.pcap"), list(frames(objects)))
     (folder / "x.toml").write_text(SMALL + sink)
-    forebay("run", folder / "x.toml", "--pcap", folder / "in.pcap", "--flat-out", "--overwrite")
+    forebay("record", folder / "x.toml", "--pcap", folder / "in.pcap", "--flat-out", "--overwrite")
     return folder / "drive.img"
 
 
@@ -75,6 +75,17 @@ def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
     assert all(mapped[n, :8192].tobytes() == objects[n] for n in objects)
 
 
+def test_samples_longer_than_the_stride_are_told(forebay: Run, tmp_path: Path) -> None:
+    """What is cut off is counted, said in words, and ends with an exit code that agrees."""
+    (tmp_path / "x.toml").write_text('[sink]\nlayout = "samples"\nstride = "12KiB"\n')
+    line = ("record", tmp_path / "x.toml", "--generate", "64KiB", "--object", "16KiB")
+    answer = forebay(*line, code=BAD_RESULT)
+    assert "nothing was lost" not in answer.out and "not all is stored" in answer.out
+    assert "beyond the stride of 12.0 KiB" in answer.out
+    whole = ("record", tmp_path / "x.toml", "--generate", "64KiB", "--object", "8KiB")
+    assert "✓ nothing was lost" in forebay(*whole).out
+
+
 def test_results_stand_in_page_and_row(forebay: Run, tmp_path: Path) -> None:
     """An element judges objects; SQL finds them by what it said, tar has it beside each."""
     rng = random.Random(3)
@@ -103,8 +114,8 @@ def test_results_are_counted(forebay: Run, tmp_path: Path) -> None:
     objects = {n: bytes([n]) * 3000 for n in range(64)}
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     (tmp_path / "x.toml").write_text('[[pe]]\nname = "mean"\nthreshold = 48\n')
-    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
-    summary = forebay(*words, "--json", "-").report
+    words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    summary = forebay(*words, "-o", "json").report
     assert summary["results"] == {"classes": {"0": 48, "1": 16}, "late": 0, "stray": 0}
     assert "class 1: 16" in forebay(*words).out
 
@@ -114,7 +125,7 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
     first, second = make_objects(60, 4000, 9000), make_objects(3, 5000, 6000)
     image = record_image(forebay, tmp_path, first)
     before = image.read_bytes()
-    words = ["run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
     answer = forebay(*words, code=BAD_INPUT)
     assert "--overwrite" in answer.complaint and image.read_bytes() == before
     image = record_image(forebay, tmp_path, second)
@@ -126,7 +137,7 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
 def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     """Nothing that was promised is lost, nothing invented, and others read what was repaired."""
     words = ["bench", "store", "--bytes", "1MiB", "--cuts", "40", "--keep", tmp_path]
-    report = forebay(*words, "--json", "-").report
+    report = forebay(*words, "-o", "json").report
     cuts = report["cuts"]
     assert cuts["cuts"] == 40 and cuts["promised_rows"] > 0
     assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == cuts["not_settled"] == 0

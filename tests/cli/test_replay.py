@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`forebay run --replay`: the recorder finds objects by number, scapy sees what leaves the port."""
+"""`forebay replay`: the recorder finds objects by number, scapy sees what leaves the port."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def folder(recorded: Path, tmp_path: Path) -> Path:
 
 def replay(forebay: Run, folder: Path, numbers: str, *words: object, code: int = 0) -> Answer:
     """Send objects of the image; all that leaves the port is captured."""
-    out = ("--pcap-out", folder / "out.pcapng", "--json", "-")
-    return forebay("run", folder / "x.toml", "--replay", numbers, *words, *out, code=code)
+    out = ("--pcap-out", folder / "out.pcapng", "-o", "json")
+    return forebay("replay", folder / "x.toml", "--objects", numbers, *words, *out, code=code)
 
 
 def test_objects_leave_by_number(forebay: Run, folder: Path, objects: dict[int, bytes]) -> None:
     """A range from the middle, paced; one alone; all from one on. The recording stays as it is."""
     before = (folder / "drive.img").read_bytes()
-    report = replay(forebay, folder, "50..149", "--back", "1GB/s").report
+    report = replay(forebay, folder, "50..149", "--rate", "1GB/s").report
     back = sent_back(folder / "out.pcapng")
     assert back == {n: objects[n] for n in range(50, 150)} and list(back) == sorted(back)
     assert (report["found"], report["passed"], report["blocks"]) == (100, 0, 3)
@@ -66,7 +66,7 @@ def test_what_is_not_whole_is_passed_over(forebay: Run, tmp_path: Path) -> None:
     sent = list(frames(objects))
     wrpcap(str(tmp_path / "in.pcap"), sent[:7] + sent[8:])
     (tmp_path / "x.toml").write_text('[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n')
-    forebay("run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out")
+    forebay("record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out")
     report = replay(forebay, tmp_path, "0..").report
     back = sent_back(tmp_path / "out.pcapng")
     assert back == {n: data for n, data in objects.items() if n != 0}
@@ -88,7 +88,7 @@ def test_a_ring_is_begun_where_it_goes_on(forebay: Run, tmp_path: Path) -> None:
     wrpcap(str(tmp_path / "in.pcap"), list(frames(objects)))
     sink = '[sink]\npolicy = "ring"\nsmallest = "400KiB"\n'
     (tmp_path / "x.toml").write_text(f'[[ssd]]\nsize = "32MiB"\nimage = "drive.img"\n{sink}')
-    forebay("run", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out")
+    forebay("record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out")
     report = replay(forebay, tmp_path, "0..").report
     back = sent_back(tmp_path / "out.pcapng")
     assert back and back == {n: objects[n] for n in back} and len(back) == report["found"]

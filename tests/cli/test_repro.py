@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
+from driving import BAD_INPUT, FILE_FAILED, OFF_TOLERANCE, ROOT, Run
 
 PUBLISHED = ROOT / "profiles" / "published"
 
@@ -21,7 +21,9 @@ def everything(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     folder = tmp_path_factory.mktemp("repro")
     report, page = folder / "repro.json", folder / "repro.html"
     rtl = ("--rtl", ROOT / "rtl" / "top" / "onchip.f")
-    answer = forebay("repro", "all", "--quick", *rtl, "--json", report, "--html", page)
+    answer = forebay(
+        "repro", "all", "--quick", *rtl, "-o", "json", "--output-file", report, "--html", page
+    )
     assert "simulated" in answer.out and "numbers agree" in answer.out
     # It takes minutes: where no progress is drawn, each experiment has a line.
     steps = answer.err.splitlines()
@@ -137,16 +139,16 @@ def test_the_page_stands_alone(everything: tuple[dict, str]) -> None:
 
 def test_a_number_that_is_off_is_told(forebay: Run) -> None:
     """The exit code says so, as that of `profiles --measure`."""
-    answer = forebay("repro", "snacc-fig4", "--quick", "--within", "0.1", code=BAD_RESULT)
+    answer = forebay("repro", "snacc-fig4", "--quick", "--within", "0.1", code=OFF_TOLERANCE)
     assert "NO" in answer.out and "off by" in answer.out
     # On another drive the published numbers do not hold.
     line = ("repro", "mle-table", "--quick", "--profile", "pm953-480")
-    assert "NO" in forebay(*line, code=BAD_RESULT).out
+    assert "NO" in forebay(*line, code=OFF_TOLERANCE).out
 
 
 def test_both_fits_of_the_drive(forebay: Run) -> None:
     """The second fit gives figure 7 and nearly all of figure 4 as well."""
-    line = ("repro", "snacc-fig7", "--quick", "--profile", "990pro-2tb-b", "--json", "-")
+    line = ("repro", "snacc-fig7", "--quick", "--profile", "990pro-2tb-b", "-o", "json")
     (figure,) = forebay(*line).report["figures"]
     assert figure["profile"] == "990pro-2tb-b"
 
@@ -159,13 +161,17 @@ def test_both_fits_of_the_drive(forebay: Run) -> None:
         (("snacc-table1", "--quick", "--rtl", "x.v"), "only SNAcc's figure 4"),
         (("snacc-fig4", "--quick", "--profile", "nothing"), "no built-in profile"),
         (("snacc-fig7", "--quick", "--html", "/nowhere/x.html"), "/nowhere/x.html"),
-        (("snacc-fig7", "--quick", "--json", "/nowhere/x.json"), "/nowhere/x.json"),
+        (
+            ("snacc-fig7", "--quick", "-o", "json", "--output-file", "/nowhere/x.json"),
+            "/nowhere/x.json",
+        ),
         (("snacc-fig4", "--within", "many"), "percent"),
     ],
 )
 def test_bad_input(forebay: Run, line: tuple[str, ...], words: str) -> None:
     """What cannot be is refused before anything runs, and says what is wrong."""
-    assert words in forebay("repro", *line, code=BAD_INPUT).complaint
+    code = FILE_FAILED if words.startswith("/nowhere") else BAD_INPUT
+    assert words in forebay("repro", *line, code=code).complaint
 
 
 @pytest.mark.parametrize(

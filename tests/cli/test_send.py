@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, GOOD, INTERRUPTED, PROGRAM, ROOT, Run
+from driving import (
+    BAD_INPUT,
+    BAD_RESULT,
+    FILE_FAILED,
+    GOOD,
+    INTERRUPTED,
+    PROGRAM,
+    ROOT,
+    Run,
+)
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -108,7 +117,7 @@ def make(folder: Path, sizes: dict[str, int]) -> dict[str, bytes]:
 
 def send(forebay: Run, receiver: Receiver, *words: object, code: int = GOOD) -> dict:
     """Send, wait until all is there, and return the report."""
-    line = ("send", *words, "--to", receiver.address, "--json", "-")
+    line = ("send", *words, "--to", receiver.address, "-o", "json")
     report = forebay(*line, code=code).report
     settle(receiver, report["sent"]["frames"])
     return report
@@ -219,7 +228,7 @@ def test_ctrl_c_says_what_was_sent(receiver: Receiver, tmp_path: Path) -> None:
     make(tmp_path, {"file": 1_000_000})
     line = ["send", tmp_path / "file", "--to", receiver.address, "--rate", "100kB/s"]
     with subprocess.Popen(
-        [str(PROGRAM), *map(str, line), "--json", "-"], cwd=ROOT, stdout=subprocess.PIPE
+        [str(PROGRAM), *map(str, line), "-o", "json"], cwd=ROOT, stdout=subprocess.PIPE
     ) as process:
         deadline = time.monotonic() + 30
         while len(receiver.datagrams) < 3 and time.monotonic() < deadline:
@@ -243,7 +252,7 @@ def test_nobody_listens(forebay: Run, tmp_path: Path) -> None:
     line = ("send", tmp_path / "file", "--to", to, "--rate", "1MB/s")
     answer = forebay(*line, code=BAD_RESULT)
     assert "nobody listens" in answer.out
-    report = forebay(*line, "--json", "-", code=BAD_RESULT).report
+    report = forebay(*line, "-o", "json", code=BAD_RESULT).report
     assert report["refused"] is True and report["sent"]["frames"] < 10
 
 
@@ -271,7 +280,8 @@ def test_what_cannot_be_read_is_told(forebay: Run, receiver: Receiver, tmp_path:
 )
 def test_what_cannot_be_sent_is_refused(forebay: Run, line: str, words: str) -> None:
     """Early, and in words."""
-    assert words in forebay("send", *line.split(), code=BAD_INPUT).complaint
+    code = FILE_FAILED if words.startswith("no/such") else BAD_INPUT
+    assert words in forebay("send", *line.split(), code=code).complaint
 
 
 def test_only_empty_files(forebay: Run, tmp_path: Path) -> None:

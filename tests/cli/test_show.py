@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, INTERRUPTED, PROGRAM, ROOT, Run
+from driving import BAD_INPUT, INTERRUPTED, OFF_TOLERANCE, PROGRAM, ROOT, Run
 
 
 def test_demo_sends_a_real_file(forebay: Run, data: Callable[[int], Path]) -> None:
@@ -33,7 +33,7 @@ def test_demo_sends_a_real_file(forebay: Run, data: Callable[[int], Path]) -> No
 def test_demo_as_json(forebay: Run, tmp_path: Path) -> None:
     """The same as a file, for others to read; by default the program itself is sent."""
     path = tmp_path / "demo.json"
-    forebay("demo", "--limit", "256KiB", "--json", path)
+    forebay("demo", "--limit", "256KiB", "-o", "json", "--output-file", path)
     report = json.loads(path.read_text())
     assert report["schema"] == "forebay.demo/1" and report["simulated"] is True
     assert report["file_bytes"] == 256 << 10
@@ -44,7 +44,7 @@ def test_demo_as_json(forebay: Run, tmp_path: Path) -> None:
 
 def test_the_demo_is_quick(forebay: Run) -> None:
     """Once the RTL is built, the demo takes half a minute at most."""
-    report = forebay("demo", "--json", "-").report
+    report = forebay("demo", "-o", "json").report
     assert report["file_bytes"] >= 8 << 20
     assert report["wall_seconds"] < 30
 
@@ -61,11 +61,11 @@ def test_inspect_what_a_run_stored(
 ) -> None:
     """A run can be looked into afterwards, also one that failed."""
     path = tmp_path / "state.json"
-    line = ("run", "--profile", "ideal", "--write", data(65536), "--transaction", "4KiB")
+    line = ("io", "--profile", "ideal", "--write", data(65536), "--transaction", "4KiB")
     forebay(*line, "--fault", "fail=0x4281@nth=5", "--inspect", path, code=3)
     answer = forebay("inspect", "--from", path)
     assert "Unrecovered Read Error" in answer.out
-    report = forebay("inspect", "--from", path, "--json", "-").report
+    report = forebay("inspect", "--from", path, "-o", "json").report
     counters = {counter["name"]: counter["value"] for counter in report["counters"]}
     assert counters["write_commands"] == 16 and counters["failed_commands"] == 1
     assert sum(report["latency_histogram"]) == 16
@@ -79,7 +79,7 @@ def test_profiles(forebay: Run) -> None:
     assert "990pro-2tb" in forebay("profiles").out
     answer = forebay("profiles", "990pro-2tb")
     assert "ssd.timing.read.sense_ns" in answer.out and "fitted" in answer.out
-    (profile,) = forebay("profiles", "ideal", "--json", "-").report["profiles"]
+    (profile,) = forebay("profiles", "ideal", "-o", "json").report["profiles"]
     assert all(row["source"] for row in profile["parameters"])
 
 
@@ -91,7 +91,9 @@ def test_profiles_hold_what_was_published(
 ) -> None:
     """The model gives the published numbers again where the drive was the limit."""
     path = tmp_path / "measured.json"
-    answer = forebay("profiles", profile, "--measure", "--within", within, "--json", path)
+    answer = forebay(
+        "profiles", profile, "--measure", "--within", within, "-o", "json", "--output-file", path
+    )
     assert "fitted" in answer.out
     report = json.loads(path.read_text())
     assert report["schema"] == "forebay.measure/1"
@@ -101,7 +103,7 @@ def test_profiles_hold_what_was_published(
 
 def test_a_profile_that_does_not_hold_is_said_so(forebay: Run) -> None:
     """The exit code tells; a profile without measurements is bad input."""
-    answer = forebay("profiles", "950pro-512", "--measure", "--within", "1", code=BAD_RESULT)
+    answer = forebay("profiles", "950pro-512", "--measure", "--within", "1", code=OFF_TOLERANCE)
     assert "off by" in answer.out
     answer = forebay("profiles", "ideal", "--measure", code=BAD_INPUT)
     assert "[[measurements]]" in answer.complaint
@@ -120,7 +122,18 @@ def test_spec_is_what_is_checked_in(forebay: Run) -> None:
 def test_help_names_every_command(forebay: Run) -> None:
     """The first thing a user types."""
     out = " ".join(forebay("--help").out.split())  # whatever its lines are
-    for command in ["demo", "run", "bench", "inspect", "resources", "profiles", "spec", "swarm"]:
+    for command in [
+        "demo",
+        "io",
+        "record",
+        "replay",
+        "bench",
+        "inspect",
+        "resources",
+        "profiles",
+        "spec",
+        "swarm",
+    ]:
         assert command in out
     assert "4 a simulation made no progress any more, 130 interrupted" in out
 
@@ -151,7 +164,7 @@ def interrupt(line: list[str], wave: Path) -> tuple[int, str, str]:
 def test_ctrl_c_leaves_a_report(forebay: Run, tmp_path: Path) -> None:
     """What was reached is reported, and the exit code says that it is not all."""
     wave = tmp_path / "waves.fst"
-    line = ["bench", "soak", "--transactions", "100000000", "--json", "-"]
+    line = ["bench", "soak", "--transactions", "100000000", "-o", "json"]
     code, out, err = interrupt(line, wave)
     assert code == INTERRUPTED, err
     report = json.loads(out)
@@ -160,7 +173,7 @@ def test_ctrl_c_leaves_a_report(forebay: Run, tmp_path: Path) -> None:
     wave.unlink()
     source = tmp_path / "large"
     source.write_bytes(bytes(range(256)) * (1 << 18))
-    line = ["run", "--profile", "ideal", "--write", str(source), "--transaction", "1MiB"]
+    line = ["io", "--profile", "ideal", "--write", str(source), "--transaction", "1MiB"]
     code, out, err = interrupt(line, wave)
     assert code == INTERRUPTED, err
     assert "interrupted" in out

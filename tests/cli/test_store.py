@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, Run
+from driving import BAD_INPUT, BAD_RESULT, DAMAGED, PROGRAM, Run
 
 PAGE = 4096
 SUPER, INDEX, DATA = 1 << 20, 2 << 20, 3 << 20
@@ -206,7 +206,7 @@ def test_one_copy_of_the_superblock_is_enough(forebay: Run, packed: tuple, tmp_p
     told = forebay("store", "info", image, "-o", "json").report["complaints"]
     assert len(told) == 1 and "first copy" in told[0]
     same(forebay, image, objects, tmp_path / "out")
-    assert forebay("store", "verify", image, code=BAD_RESULT)
+    assert forebay("store", "verify", image, code=DAMAGED)
     forebay("store", "repair", image)
     assert not forebay("store", "info", image, "-o", "json").report["complaints"]
 
@@ -260,12 +260,12 @@ def test_a_damaged_index_is_rebuilt(forebay: Run, packed: tuple, tmp_path: Path)
     image, objects = packed
     before = rows(forebay, image)
     patch(image, INDEX + 2 * PAGE + 700, b"damage")
-    left = forebay("store", "ls", "--rows", image, "-o", "json", code=BAD_RESULT).report
+    left = forebay("store", "ls", "--rows", image, "-o", "json", code=DAMAGED).report
     assert [block["block"] for block in left["damaged_blocks"]] == [1]
     assert left["extents"] == before[:64] + before[128:]
-    forebay("store", "verify", image, code=BAD_RESULT)
+    forebay("store", "verify", image, code=DAMAGED)
     dry = forebay("store", "repair", "--dry-run", image, "-o", "json").report
-    assert dry["changed"] and rows(forebay, image, BAD_RESULT) == left["extents"]
+    assert dry["changed"] and rows(forebay, image, DAMAGED) == left["extents"]
     report = forebay("store", "repair", image, "-o", "json").report
     assert (report["blocks_mended"], report["rows_mended"]) == (1, 64)
     assert rows(forebay, image) == before
@@ -315,7 +315,7 @@ def test_a_row_that_lies_is_found_out(
     """An object longer than its header says, a row beyond its partition: told, and not read."""
     image, objects = packed
     patch_row(image, 70, column, value, size)
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert report["damaged"] == 1 and report["extents"] == 200
     assert words in " ".join(report["problems"])
     forebay("store", "repair", image)
@@ -333,11 +333,11 @@ def test_a_page_that_lies_is_found_out(forebay: Run, packed: tuple) -> None:
     listed = rows(forebay, image)
     first, second = (listed[n]["address"] - PAGE for n in (3, 4))
     patch(image, first, image.read_bytes()[second : second + PAGE])
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert "object is 4 in the page" in report["problems"][0]
     # The payload is what its row says, and so it is extracted.
     folder = image.parent / "out"
-    forebay("store", "extract", image, folder, code=BAD_RESULT)
+    forebay("store", "extract", image, folder, code=DAMAGED)
     assert (folder / "00000" / f"{3:020}.bin").read_bytes() == objects[3]
 
 
@@ -346,12 +346,12 @@ def test_damage_of_a_payload_is_found(forebay: Run, packed: tuple, tmp_path: Pat
     image, objects = packed
     at = image.read_bytes().index(objects[50])
     patch(image, at, bytes([objects[50][0] ^ 1]))
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert report["damaged"] == 1 and "object 50 of stream 0" in report["problems"][0]
-    assert "CRC32C" in forebay("store", "extract", image, tmp_path / "x", code=BAD_RESULT).out
+    assert "CRC32C" in forebay("store", "extract", image, tmp_path / "x", code=DAMAGED).out
     assert not (tmp_path / "x" / "00000" / f"{50:020}.bin").exists()
     call = subprocess.run([PROGRAM, "store", "cat", image, "50"], capture_output=True, check=False)
-    assert call.returncode == BAD_RESULT and b"CRC32C" in call.stderr
+    assert call.returncode == DAMAGED and b"CRC32C" in call.stderr
 
 
 def test_time_that_runs_backwards_is_told(forebay: Run, packed: tuple) -> None:
@@ -406,7 +406,7 @@ def test_an_image_cut_short_is_told(forebay: Run, packed: tuple) -> None:
     """What is missing is said; what is there is read."""
     image, _ = packed
     os.truncate(image, DATA + (1 << 20))
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert any("what lay behind is missing" in text for text in report["complaints"])
     assert 0 < report["damaged"] < report["extents"] == 200
 

@@ -56,16 +56,16 @@ def test_a_damaged_block_is_passed_over_and_told(
         [complaint] = recording.complaints
         assert re.match(r"block 1 of the index is damaged: its CRC32C is", complaint)
     found = forebay(
-        "store", "sql", image, "select count(*) as n from objects", "-o", "json", code=3
+        "store", "sql", image, "select count(*) as n from objects", "-o", "json", code=5
     )
     assert found.report == [{"n": COUNT - 64}]
     assert "block 1 of the index is damaged" in found.err
     report = forebay(
-        *("store", "export", image, tmp_path / "out", "--to", "parquet", "-o", "json"), code=3
+        *("store", "export", image, tmp_path / "out", "--to", "parquet", "-o", "json"), code=5
     ).report
     assert report["damaged_blocks"] == 1 and report["extents"] == COUNT - 64
     assert (
-        forebay("store", "report", image, "-o", "json", code=3).report["totals"]["damaged_blocks"]
+        forebay("store", "report", image, "-o", "json", code=5).report["totals"]["damaged_blocks"]
         == 1
     )
 
@@ -95,7 +95,7 @@ def test_damaged_payloads_are_left_out(
     recordings.flip(image, row["address"] + 4321)
     words = ["--to", "parquet", "--payload"] if to == "payload" else ["--to", to]
     out = tmp_path / "out"
-    found = forebay("store", "export", image, out, *words, "-o", "json", code=3)
+    found = forebay("store", "export", image, out, *words, "-o", "json", code=5)
     assert found.report["left_out"] == 1 and found.report["extents"] == COUNT - 1
     [problem] = found.report["problems"]
     assert problem.startswith(f"object {row['object']} of stream 0: its CRC32C is ")
@@ -130,7 +130,7 @@ def test_rows_that_cannot_be_are_never_followed(image: Path, tmp_path: Path, for
     listed = forebay("store", "ls", image, "--rows", "-o", "json", code=None).report["extents"]
     assert [row["object"] for row in listed if row["wrong"]] == sorted(bad)
     report = forebay(
-        *("store", "export", image, tmp_path / "o", "--to", "parquet", "-o", "json"), code=3
+        *("store", "export", image, tmp_path / "o", "--to", "parquet", "-o", "json"), code=5
     ).report
     assert report["left_out"] == len(bad) and report["extents"] == COUNT - len(bad)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import recordings
-from driving import BAD_INPUT, BAD_RESULT, PROGRAM, Run
+from driving import BAD_INPUT, DAMAGED, PROGRAM, Run
 
 from forebay.store import Recording, rows_of
 
@@ -65,7 +65,7 @@ def test_a_damaged_header_is_rebuilt(image: Path, forebay: Run) -> None:
     before = image.read_bytes()
     place = row_of(image, 77)["address"]
     recordings.flip(image, place - 4096 + 9)
-    forebay("store", "verify", image, code=BAD_RESULT)
+    forebay("store", "verify", image, code=DAMAGED)
     report = forebay("store", "repair", image, "-o", "json").report
     assert report["headers_mended"] == 1
     assert image.read_bytes()[place - 4096 : place] == before[place - 4096 : place]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 import recordings
 import webdataset
-from driving import BAD_RESULT, PROGRAM, Run
+from driving import DAMAGED, PROGRAM, Run
 from test_record import make_objects
 from test_recording import partitions, record_image
 
@@ -133,10 +133,10 @@ def test_damage_is_found(
     with Recording(image) as recording:
         row = list(rows_of(recording.objects()))[number]
     recordings.flip(image, row["address"] + (-300 if part == "header" else 99))
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert report["damaged"] == 1
     assert ("header in front of it" if part == "header" else "CRC32C") in report["problems"][0]
-    forebay("store", "extract", image, tmp_path / "out", code=BAD_RESULT)
+    forebay("store", "extract", image, tmp_path / "out", code=DAMAGED)
     found = {int(p.stem): p.read_bytes() for p in (tmp_path / "out").glob("*/*.bin")}
     assert all(objects[n] == data for n, data in found.items())
     assert set(range(COUNT)) - set(found) <= {number}
@@ -224,5 +224,5 @@ def test_a_row_between_headers_is_refused(
         columns["address"][3] += 100
 
     recordings.change(image, off_by_some)
-    report = forebay("store", "verify", image, "-o", "json", code=BAD_RESULT).report
+    report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert "its address is" in report["problems"][0] and "multiple of 512" in report["problems"][0]

@@ -66,7 +66,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, forebay: Run) -> Path:
     make_frames(here / "in.pcap", FRAMES)
     drive = '[[ssd]]\nsize = "64MiB"\nimage = "packets.img"\n'
     (here / "x.toml").write_text(drive + '[sink]\nlayout = "packets"\nwait = "20us"\n')
-    forebay("run", here / "x.toml", "--pcap", here / "in.pcap")
+    forebay("record", here / "x.toml", "--pcap", here / "in.pcap")
     return here
 
 

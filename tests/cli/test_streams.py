@@ -71,7 +71,7 @@ def test_each_stream_is_stored_as_it_was_sent(forebay: Run, tmp_path: Path) -> N
     """Three senders at line rate: each object of each is what passed on the wire, in long parts."""
     capture, image = tmp_path / "out.pcapng", tmp_path / "drive.img"
     words = ["--generate", "6MiB", "--object", "1500000", "--pcap-out", capture]
-    report = forebay("run", pipeline(tmp_path, 3), *words, "--json", "-").report
+    report = forebay("record", pipeline(tmp_path, 3), *words, "-o", "json").report
     sent = on_the_wire(capture)
     assert {len(data) for data in sent.values()} == {1_500_000, 1_000_000, 500_000}
     assert {place: read_back(image, *place) for place in sent} == sent
@@ -120,8 +120,8 @@ def test_gaps_are_those_of_their_stream(forebay: Run, tmp_path: Path) -> None:
         queue = queues[source.choice([s for s, queue in queues.items() if queue])]
         wire += [queue.pop(0) for _ in range(min(source.choice([1, 1, 3]), len(queue)))]
     wrpcap(str(tmp_path / "in.pcap"), wire)
-    words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "--json", "-"]
-    report = forebay("run", pipeline(tmp_path, 3, stream=0), *words).report
+    words = ["--pcap", tmp_path / "in.pcap", "--flat-out", "-o", "json"]
+    report = forebay("record", pipeline(tmp_path, 3, stream=0), *words).report
     places = {row["name"]: row["frames"] for row in report["places"] if row["frames"]}
     assert places == {"delivered": sum(counts.values()) - counts[3], "stream": counts[3]}
     gaps = [(gap["stream"], gap["object"], gap["offset"], gap["frames"]) for gap in report["gaps"]]
@@ -136,8 +136,8 @@ def test_gaps_are_those_of_their_stream(forebay: Run, tmp_path: Path) -> None:
 
 def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:
     """The frames of the others are counted, and nothing of them is stored."""
-    words = ["--generate", "1MiB", "--streams", 3, "--object", "100KiB", "--json", "-"]
-    report = forebay("run", pipeline(tmp_path, 2), *words).report
+    words = ["--generate", "1MiB", "--streams", 3, "--object", "100KiB", "-o", "json"]
+    report = forebay("record", pipeline(tmp_path, 2), *words).report
     assert [row["stream"] for row in report["streams"]] == [7, 8]
     places = {row["name"]: row["frames"] for row in report["places"] if row["frames"]}
     assert places.keys() == {"delivered", "stream"} and not report["wrong"]
@@ -158,6 +158,6 @@ def test_streams_that_cannot_be(
 ) -> None:
     """They are refused with field, value, limit and remedy before anything is recorded."""
     path = pipeline(tmp_path, streams, stream)
-    answer = forebay("run", path, "--generate", "1MiB", *words, code=BAD_INPUT)
+    answer = forebay("record", path, "--generate", "1MiB", *words, code=BAD_INPUT)
     assert said in answer.complaint
     assert "choose fewer" in answer.complaint or "whole number" in said or "1..=64" in said

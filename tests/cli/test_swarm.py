@@ -13,7 +13,7 @@ from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
 
 def test_seeds_run_and_are_counted(forebay: Run) -> None:
     """A few seeds on one shape: all good, everything in the report."""
-    line = ("swarm", "--seeds", "0..8", "--shapes", "onchip-1", "--json", "-")
+    line = ("swarm", "--seeds", "0..8", "--shapes", "onchip-1", "-o", "json")
     report = forebay(*line).report
     assert report["schema"] == "forebay.swarm/1"
     assert (report["ran"], report["seeds"], report["failures"]) == (8, [0, 8], [])
@@ -27,7 +27,7 @@ def test_seeds_run_and_are_counted(forebay: Run) -> None:
 def test_shapes_are_listed(forebay: Run) -> None:
     """As a table, and as JSON."""
     text = forebay("swarm", "--list").out
-    shapes = forebay("swarm", "--list", "--json", "-").report["shapes"]
+    shapes = forebay("swarm", "--list", "-o", "json").report["shapes"]
     assert 8 <= len(shapes) <= 16
     assert all(shape["name"] in text for shape in shapes)
     assert {shape["memory"] for shape in shapes} == {"onchip", "dram", "host"}
@@ -61,7 +61,7 @@ def test_a_defect_is_found_and_made_simple(
     assert text.count(good) == 1
     source.write_text(text.replace(good, good.replace("OUT_OF_RANGE", "MISALIGNED")))
     monkeypatch.setenv("FOREBAY_HOME", str(tmp_path))
-    line = ("swarm", "--seeds", "0..60", "--shapes", "onchip-1", "--json", "-")
+    line = ("swarm", "--seeds", "0..60", "--shapes", "onchip-1", "-o", "json")
     report = forebay(*line, code=BAD_RESULT).report
     assert report["ran"] < 60
     failure = report["failures"][0]
@@ -69,7 +69,7 @@ def test_a_defect_is_found_and_made_simple(
     command = shlex.split(failure["shrunk"])
     assert command[:3] == ["forebay", "bench", "soak"]
     assert "--stall 0" in failure["shrunk"] and "--fault" not in command
-    found = forebay(*command[1:], "--json", "-", code=BAD_RESULT).report
+    found = forebay(*command[1:], "-o", "json", code=BAD_RESULT).report
     assert found["wrong_answers"] > 0 and found["first_wrong"] == failure["seen"]
     monkeypatch.delenv("FOREBAY_HOME")
     forebay(*command[1:])

@@ -30,7 +30,7 @@ __all__ = ["BAD_READ_LBA", "BAD_WRITE_LBA", "COMMON", "Step", "all_steps"]
 COMMON = """
 drive=0000:01:00.0 small=0000:02:00.0 model=0000:03:00.0
 card=0000:04:00.0 trapped=0000:05:00.0 dram=0000:06:00.0 dram_trapped=0000:07:00.0 host=0000:08:00.0
-run() { forebay run --bus vfio --ssd $drive --fpga $card "$@"; }
+io() { forebay io -o json --bus vfio --ssd $drive --fpga $card "$@"; }
 # Commands that fail do so with an exit code of their own.
 expect() { code=$1; shift; found=0; "$@" || found=$?; [ $found = $code ] || exit 1; }
 """
@@ -77,7 +77,7 @@ def all_steps(amounts: Amounts) -> list[Step]:
         Step(
             "stream",
             "a file through the RTL to QEMU's drive and back, payload mapped",
-            f"run --write {DATA} --read --json stream.json\n",
+            f"io --write {DATA} --yes --read --output-file stream.json\n",
             findings.stream,
         ),
         Step(
@@ -110,18 +110,20 @@ def all_steps(amounts: Amounts) -> list[Step]:
             "the medium fails: its NVMe status, and the other transactions go on",
             f"head -c {PART} {DATA} >part.bin\n"
             "drive=$small\n"
-            f"expect 3 run --transaction {TRANSACTION} --write part.bin --json errors-write.json\n"
-            f"expect 3 run --transaction {TRANSACTION} --at {PART} --length {PART} --read"
-            " --json errors-read.json\n",
+            f"expect 3 io --transaction {TRANSACTION} --write part.bin --yes"
+            " --output-file errors-write.json\n"
+            f"expect 3 io --transaction {TRANSACTION} --at {PART} --length {PART} --read"
+            " --output-file errors-read.json\n",
             findings.errors,
         ),
         Step(
             "recorder",
             "the flight recorder: both sides of the queues, stored and drawn",
             f"head -c {PART} {DATA} >part.bin\n"
-            f"run --at {amounts.recorder_at} --write part.bin --inspect recorder.inspect\n"
+            f"io --at {amounts.recorder_at} --write part.bin --yes"
+            " --output-file part.json --inspect recorder.inspect\n"
             "forebay inspect --from recorder.inspect >recorder.txt\n"
-            "forebay inspect --from recorder.inspect --json recorder.json\n",
+            "forebay inspect --from recorder.inspect -o json --output-file recorder.json\n",
             findings.recorder,
         ),
         Step(
@@ -180,7 +182,7 @@ def memory(index: int, amounts: Amounts) -> str:
     return (
         f"head -c {amounts.memory} {DATA} >memory.bin\n"
         f"card=${name}\n"
-        f"run --at {at} --write memory.bin --read --json {name}.json\n"
+        f"io --at {at} --write memory.bin --yes --read --output-file {name}.json\n"
     )
 
 
@@ -189,7 +191,10 @@ def trapped(amounts: Amounts) -> str:
     script = f"head -c {amounts.trapped} {DATA} >trapped.bin\n"
     for index, name in enumerate(TRAPPED):
         at = amounts.trapped_at + index * amounts.trapped
-        script += f"card=${name}\nrun --at {at} --write trapped.bin --read --json {name}.json\n"
+        script += (
+            f"card=${name}\n"
+            f"io --at {at} --write trapped.bin --yes --read --output-file {name}.json\n"
+        )
     return script
 
 
@@ -200,11 +205,12 @@ def formats(amounts: Amounts) -> str:
         for index, transfer in enumerate(TRANSFERS):
             at = amounts.formats_at + index * PART
             script += (
-                f"run --namespace {namespace} --max-transfer {transfer} --at {at}"
-                f" --write part.bin --read --json formats-{namespace}-{transfer}.json\n"
+                f"io --namespace {namespace} --max-transfer {transfer} --at {at}"
+                " --write part.bin --yes --read"
+                f" --output-file formats-{namespace}-{transfer}.json\n"
             )
     # The drive's own limit (MDTS) is 8 KiB here.
-    mdts = "run --at 2MiB --write part.bin --read --json formats-mdts.json\n"
+    mdts = "io --at 2MiB --write part.bin --yes --read --output-file formats-mdts.json\n"
     return f"{script}drive=$small\n{mdts}"
 
 
@@ -213,9 +219,9 @@ def wraps(amounts: Amounts) -> str:
     return "".join(
         f"for round in $(seq 32); do cat {DATA}; done"
         f" | head -c {amounts.wraps_bytes(depth)} >/tmp/wraps.bin\n"
-        f"run --queue-depth {depth} --max-transfer 4KiB --at {amounts.wraps_at}"
-        " --write /tmp/wraps.bin --read"
-        f" --json wraps-{depth}.json --inspect wraps-{depth}.inspect\n"
+        f"io --queue-depth {depth} --max-transfer 4KiB --at {amounts.wraps_at}"
+        " --write /tmp/wraps.bin --yes --read"
+        f" --output-file wraps-{depth}.json --inspect wraps-{depth}.inspect\n"
         for depth in DEPTHS
     )
 
@@ -235,12 +241,13 @@ for round in $(seq 16); do cat {DATA}; done | head -c {LOAD} >load.bin
 head -c {PART} {DATA} >part.bin
 spoil & spoiler=$!
 code=0
-timeout 200 forebay run --bus vfio --ssd $drive --fpga $card --namespace 2 \\
-    --timeout-cycles 200000 --transaction {TRANSACTION} --at {at} --write load.bin \\
-    --json {name}.json || code=$?
+timeout 200 forebay io --bus vfio --ssd $drive --fpga $card --namespace 2 -o json \\
+    --timeout-cycles 200000 --transaction {TRANSACTION} --at {at} --write load.bin --yes \\
+    --output-file {name}.json || code=$?
 [ $code != 0 ]
 [ $code -lt 100 ]
 wait $spoiler
-{after}run --namespace 2 --at {again_at(at)} --write part.bin --read --json {name}-again.json
+{after}io --namespace 2 --at {again_at(at)} --write part.bin --yes --read \\
+    --output-file {name}-again.json
 echo "exit code $code, then it worked again"
 """

@@ -174,7 +174,7 @@ def boot(folder: Path, amounts: Amounts, devices: list[Device], timeout: int) ->
         Why it did not come to its end; empty if it did.
     """
     options = [*drives(folder, amounts), "--iommu", "translate", "--share", folder / "share"]
-    options += ["--serial-log", folder / "serial.log", "--timeout", timeout]
+    options += ["--serial-log", folder / "serial.log", "--timeout", f"{timeout}s"]
     for device in devices:
         options += ["--device", device.socket]
     command = [PROGRAM, "vm", "run", *map(str, options), "--", "sh", "-c", "sh ./all.sh 2>&1"]

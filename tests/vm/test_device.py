@@ -21,8 +21,8 @@ def test_served_ssds_keep_their_media_and_a_record(
     """
     media, record = [tmp_path / "first.img", tmp_path / "second.img"], tmp_path / "record.json"
     size = ("--size", "64MiB")
-    first, end = serve("ssd", "--medium", media[0], *size, "--record", record)
-    second, end_second = serve("ssd", "--medium", media[1], *size, "--seed", 2)
+    first, end = serve("ssd", "--backing", media[0], *size, "--record", record)
+    second, end_second = serve("ssd", "--backing", media[1], *size, "--seed", 2)
     answer = guest(
         """
         nvme id-ctrl /dev/nvme0 | grep '^mn'

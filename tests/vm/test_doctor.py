@@ -29,7 +29,7 @@ def test_drive_and_card_compare_bytes(guest: Guest, serve: Serve, tmp_path: Path
         dmesg | grep -c DMAR.*fault && exit 1 || true
         code=0
         forebay doctor --check --ssd 0000:01:00.0 --peer 0000:02:00.0:0:0x1000:4KiB \\
-            --json bad.json || code=$?
+            -o json --output-file bad.json || code=$?
         echo exit code $code
         forebay devices
         """,

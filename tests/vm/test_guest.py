@@ -73,7 +73,7 @@ def test_a_command_runs_on_two_namespaces(guest: Guest, tmp_path: Path) -> None:
 def test_time_runs_out_by_name(guest: Guest) -> None:
     """Who waits too long learns for what, and what the kernel said last."""
     started = time.monotonic()
-    answer = guest("sleep 1000", "--timeout", 1, code=IMPOSSIBLE)
+    answer = guest("sleep 1000", "--timeout", "1s", code=IMPOSSIBLE)
     assert time.monotonic() - started < 30
     assert "the start of the guest did not happen within 1s" in answer.complaint
     assert "--timeout" in answer.complaint
@@ -122,7 +122,7 @@ def test_a_drive_is_pulled_out(guest: Guest, tmp_path: Path) -> None:
         forebay devices
         dd if=/dev/ssd1n1 of=/dev/null bs=64k
         """,
-        *("--qmp", qmp, "--timeout", 120),
+        *("--qmp", qmp, "--timeout", "120s"),
         *("--ssd", f"{tmp_path / 'first.img'}:size=1MiB"),
         *("--ssd", f"{tmp_path / 'second.img'}:size=1MiB"),
     )
@@ -140,7 +140,7 @@ def test_a_device_that_does_not_speak(guest: Guest, tmp_path: Path, answers: boo
         server.listen()
         if answers:
             threading.Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
-        options = ("--timeout", 60 if answers else 3, "--device", path)
+        options = ("--timeout", "60s" if answers else "3s", "--device", path)
         complaint = guest("true", *options, code=IMPOSSIBLE).complaint
     if answers:
         assert "QEMU ended" in complaint

@@ -31,13 +31,13 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
             [ $code = 2 ]
             tr -d '\\n│' <refusal | tr -s ' ' | grep -q 'is in use'
         }
-        few="--seconds 1 --bytes 16MiB"
+        few="--job-time 1s --bytes 16MiB"
         qualify() { forebay ssd qualify "$@" $few; }
         measure() {
             report=$1
             shift
             # Not by the function: that would be a shell of its own, and the program its child.
-            forebay ssd qualify "$@" $few --out unfitted.toml --keep $report &
+            forebay ssd qualify "$@" $few --save unfitted.toml --keep $report &
             while ! [ -s $report ]; do kill -0 $!; sleep 0.2; done
             kill -9 $!
             wait $! || true
@@ -48,23 +48,29 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
 
         mkfs.ext4 -q /dev/ssd0n2
         mount /dev/ssd0n2 /mnt
-        refused qualify /dev/ssd0n2 --out x.toml
+        refused qualify /dev/ssd0n2 --save x.toml
         grep -q 'is mounted at /mnt' refusal
-        refused qualify /dev/ssd0n2 --out x.toml --write --even-in-use
-        refused qualify /dev/ssd0n2 --out x.toml --write --i-mean-it
+        refused qualify /dev/ssd0n2 --save x.toml --write --even-in-use
+        refused qualify /dev/ssd0n2 --save x.toml --write --i-mean-it
         measure twice.json /dev/ssd0n2 --even-in-use --i-mean-it
         umount /mnt
         fsck.ext4 -fn /dev/ssd0n2 >&2
 
         printf 'n\\np\\n1\\n\\n\\nw\\n' | fdisk /dev/ssd1n1 >/dev/null
-        refused qualify /dev/ssd1n1 --out x.toml --write
+        refused qualify /dev/ssd1n1 --save x.toml --write
         grep -q 'has the partition' refusal
-        refused qualify /dev/$(basename $(readlink -f /dev/ssd1n1))p1 --out x.toml
+        refused qualify /dev/$(basename $(readlink -f /dev/ssd1n1))p1 --save x.toml
         [ ! -e x.toml ]
 
-        measure write.json /dev/ssd0n1 --write
+        code=0
+        qualify /dev/ssd0n1 --save x.toml --write --serial another 2>refusal || code=$?
+        cat refusal >&2
+        [ $code = 2 ]
+        grep -q 'the serial number of /dev/ssd0n1 is' refusal
+        [ ! -e x.toml ]
+        measure write.json /dev/ssd0n1 --write --yes
         """,
-        *("--share", share, "--timeout", 540),
+        *("--share", share, "--timeout", "540s"),
         "--ssd",
         f"{first}+{second}:size=64MiB",
         *("--ssd", f"{tmp_path / 'third.img'}:size=64MiB"),
@@ -73,7 +79,7 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
     assert first.read_bytes() != content * 2, "what --write does"
     for name, wrote in [("read", False), ("write", True)]:
         profile = tmp_path / f"{name}.toml"
-        fit = ("--from", share / f"{name}.json", "--out", profile, "--json", "-")
+        fit = ("--from", share / f"{name}.json", "--save", profile, "-o", "json")
         report = forebay("ssd", "qualify", *fit).report
         assert report["wrote"] is wrote
         assert report["fio"].startswith("fio-")

@@ -19,7 +19,7 @@ HEAD = struct.Struct("<4sBBHQQQ")
 # Ethernet, IPv4 and UDP in front of it.
 BEFORE = 14 + 20 + 8
 # The command that records in the guest.
-RECORD = "forebay run --bus vfio --fpga 0000:04:00.0"
+RECORD = "forebay record --bus vfio --fpga 0000:04:00.0"
 
 
 def payloads(frames: list[bytes]) -> dict[int, bytes]:
@@ -72,24 +72,26 @@ def test_a_card_records_while_frames_keep_coming(
         f"""
         good="{RECORD} --ssd 0000:01:00.0" bad="{RECORD} --ssd 0000:02:00.0"
         tiny="{RECORD} --ssd 0000:03:00.0"
-        $good record.toml --for 4 --json report.json
+        $good record.toml --for 4s --yes -o json --output-file report.json
         expect() {{ code=$1; shift; found=0; "$@" || found=$?; test $found = $code; }}
-        expect {BAD_INPUT} $good record.toml --for 1
-        expect {BAD_INPUT} $good dram.toml --for 1 --overwrite
-        expect {BAD_INPUT} $good record.toml --for 1 --overwrite --pcap x.pcap
-        expect {BAD_INPUT} $good missing.toml --for 1
-        expect {BAD_RESULT} $good streams.toml --for 1 --overwrite
-        expect {BAD_INPUT} $tiny record.toml --for 1
-        expect {BAD_RESULT} $bad record.toml --for 2 --json failed.json
-        expect 130 timeout -s INT 6 $bad record.toml --overwrite --json interrupted.json
+        expect {BAD_INPUT} $good record.toml --for 1s
+        expect {BAD_INPUT} $good record.toml --for 1s --serial another
+        expect {BAD_INPUT} $good dram.toml --for 1s --yes
+        expect {BAD_INPUT} $good record.toml --for 1s --yes --pcap x.pcap
+        expect {BAD_INPUT} $good missing.toml --for 1s --yes
+        expect {BAD_RESULT} $good streams.toml --for 1s --yes
+        expect {BAD_INPUT} $tiny record.toml --for 1s --yes
+        expect {BAD_RESULT} $bad record.toml --for 2s --yes -o json --output-file failed.json
+        expect 130 timeout -s INT 6 $bad record.toml --yes -o json --output-file interrupted.json
         dmesg | grep -c DMAR.*fault && exit 1 || true
         """,
         *("--ssd", f"{image}:size=96MiB", "--ssd", f"{bad}:size=96MiB,error=write@20000"),
         *("--ssd", f"{tmp_path / 'tiny.img'}:size=1MiB"),
-        *("--device", socket, "--iommu", "translate", "--share", share, "--timeout", 500),
+        *("--device", socket, "--iommu", "translate", "--share", share, "--timeout", "500s"),
     )
     assert end()[0] == GOOD
-    assert "--overwrite" in answer.complaint and "buffer.memory is dram" in answer.complaint
+    assert "add --yes" in answer.complaint and "--serial is another" in answer.complaint
+    assert "buffer.memory is dram" in answer.complaint
     assert "--pcap is given" in answer.complaint and "missing.toml" in answer.complaint
     assert "the number of streams is 16" in answer.complaint
     check_recording(forebay, json.loads((share / "report.json").read_text()), tmp_path, image)
@@ -118,7 +120,7 @@ def check_recording(forebay: Run, report: dict, folder: Path, image: Path) -> No
     assert stored(image) == sent, "0 bytes differ"
     assert report["stored"]["bytes"] == sum(map(len, sent.values()))
     assert len(sent) > 3
-    verified = forebay("store", "verify", image, "--json", "-").report
+    verified = forebay("store", "verify", image, "-o", "json").report
     assert not verified["problems"] and verified["extents"] >= len(sent)
     listed = forebay("store", "ls", image).out
     assert str(max(sent)) in listed

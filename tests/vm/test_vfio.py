@@ -124,7 +124,7 @@ def test_a_drive_is_pulled_out_under_load(guest: Guest, vfio_test: Path, tmp_pat
     pulled = pull_when_read(qmp, tmp_path / "serial.log")
     answer = guest(
         "vfio-test --ignored --nocapture pulled_out",
-        *("--program", vfio_test, "--iommu", "translate", "--qmp", qmp, "--timeout", 150),
+        *("--program", vfio_test, "--iommu", "translate", "--qmp", qmp, "--timeout", "150s"),
         *("--ssd", f"{tmp_path / 'drive.img'}:size=1MiB"),
     )
     assert pulled.is_set()

@@ -7,22 +7,64 @@ use std::path::Path;
 
 use miette::Diagnostic;
 
-/// Exit codes; the guide's page on the command line lists them.
+/// Exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     /// Done, and the result is right.
     Good = 0,
-    /// It could not be done: a tool is missing, RTL does not build, a file fails.
+    /// It could not be done: a tool is missing, this machine refuses something.
     Impossible = 1,
-    /// An option or a file given cannot be used.
+    /// An option, or what a file given holds, cannot be used.
     BadInput = 2,
-    /// It was done, but data differ or a transaction failed.
+    /// It was done, but data differ, were lost, or a transaction failed.
     BadResult = 3,
     /// A simulation made no progress any more.
     Stuck = 4,
+    /// A recording is damaged.
+    Damaged = 5,
+    /// What was planned is infeasible.
+    Infeasible = 6,
+    /// A number is further off than allowed.
+    OffTolerance = 7,
+    /// A file or a drive cannot be read or written.
+    FileFailed = 8,
     /// Stopped by Ctrl-C; the report holds what was reached.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// All codes and what they mean: the help and the guide list these.
+    pub const ALL: [(Self, &str); 10] = [
+        (Self::Good, "done, and the result is right"),
+        (
+            Self::Impossible,
+            "could not be done: a tool is missing, or this machine refuses something",
+        ),
+        (
+            Self::BadInput,
+            "usage: an option, or what a file given holds, cannot be used",
+        ),
+        (
+            Self::BadResult,
+            "done, but data differ, were lost, or a transaction failed",
+        ),
+        (Self::Stuck, "a simulation made no progress any more"),
+        (Self::Damaged, "a recording is damaged"),
+        (Self::Infeasible, "the plan is infeasible"),
+        (
+            Self::OffTolerance,
+            "a number is further off than the tolerance",
+        ),
+        (
+            Self::FileFailed,
+            "I/O: a file or a drive cannot be read or written",
+        ),
+        (
+            Self::Interrupted,
+            "stopped by Ctrl-C or SIGTERM; the report is of what was reached",
+        ),
+    ];
 }
 
 /// Cycles before and after the last progress that waves of a hang should hold.
@@ -65,7 +107,7 @@ impl Failure {
     /// A file that the user named and that fails.
     pub fn file(doing: &str, path: &Path, source: std::io::Error) -> Self {
         Self {
-            exit: Exit::BadInput,
+            exit: Exit::FileFailed,
             message: format!("{doing} {}: {source}", path.display()),
             help: Some("check that the path exists, is readable and the disk has room".into()),
             source: None,
@@ -87,7 +129,7 @@ impl Failure {
         let from = since.saturating_sub(BEFORE_HANG);
         let help = format!(
             "if a drive was told to drop commands, give them up sooner, such as with \
-             --timeout-cycles 100000; else `forebay run` and `forebay bench` record waves with \
+             --timeout-cycles 100000; else `forebay io` and `forebay bench` record waves with \
              --wave hang.fst --wave-from {from} --wave-until {}",
             since + AFTER_HANG
         );
@@ -148,7 +190,10 @@ impl From<forebay_model::net::NetError> for Failure {
 impl From<forebay_model::ModelError> for Failure {
     fn from(error: forebay_model::ModelError) -> Self {
         Self {
-            exit: Exit::BadInput,
+            exit: match error {
+                forebay_model::ModelError::File { .. } => Exit::FileFailed,
+                _ => Exit::BadInput,
+            },
             message: error.to_string(),
             help: Some("`forebay profiles` lists the profiles and what they hold".into()),
             source: None,
@@ -169,7 +214,7 @@ impl From<forebay_rtl::Error> for Failure {
                 "the RTL must pass Verilator; the first complaint is the one to mend",
             ),
             Rtl::Io { .. } => (
-                Exit::BadInput,
+                Exit::FileFailed,
                 "check that the path exists and can be used: of --rtl, its filelists, or --wave",
             ),
             Rtl::Model { .. } => (
@@ -225,7 +270,7 @@ impl From<forebay_cosim::Error> for Failure {
                 "if the drive was told to drop commands, so it must be; else report this with the \
                  command line",
             ),
-            Cosim::Data { .. } => (Exit::BadInput, "check the file and the room on its disk"),
+            Cosim::Data { .. } => (Exit::FileFailed, "check the file and the room on its disk"),
             Cosim::Setting { .. } => (Exit::BadInput, "choose another value"),
             _ => (Exit::Impossible, "report this with the command line"),
         };
@@ -242,10 +287,8 @@ impl From<forebay_net::Error> for Failure {
     fn from(error: forebay_net::Error) -> Self {
         use forebay_net::Error as Net;
         let exit = match error {
-            Net::File { .. }
-            | Net::Setting { .. }
-            | Net::NoCapture { .. }
-            | Net::Damaged { .. } => Exit::BadInput,
+            Net::File { .. } => Exit::FileFailed,
+            Net::Setting { .. } | Net::NoCapture { .. } | Net::Damaged { .. } => Exit::BadInput,
             Net::Refused { .. }
             | Net::Gone { .. }
             | Net::Unlisted { .. }
@@ -262,6 +305,7 @@ impl From<forebay_pipeline::Error> for Failure {
         match error {
             Pipeline::Model(error) => error.into(),
             Pipeline::Rtl(error) => error.into(),
+            Pipeline::File { .. } => Self::diagnosed(Exit::FileFailed, &error),
             _ => Self::diagnosed(Exit::BadInput, &error),
         }
     }
@@ -278,11 +322,10 @@ impl From<forebay_store::Error> for Failure {
         use forebay_store::Error as Store;
         let exit = match error {
             Store::Interrupted => return Self::interrupted(),
-            Store::File { .. }
-            | Store::Recording { .. }
-            | Store::Setting { .. }
-            | Store::Source(_) => Exit::BadInput,
-            _ => Exit::Impossible,
+            Store::Recording { .. } | Store::Setting { .. } => Exit::BadInput,
+            Store::File { .. } | Store::Disk { .. } | Store::Source(_) | Store::Sink(_) => {
+                Exit::FileFailed
+            }
         };
         let help = error.remedy().to_owned();
         Self::new(exit, error.to_string(), help)
@@ -294,7 +337,8 @@ impl From<forebay_vm::guest::Error> for Failure {
         use forebay_vm::guest::Error as Guest;
         let exit = match error {
             Guest::Interrupted => return Self::interrupted(),
-            Guest::Setting { .. } | Guest::Io { .. } => Exit::BadInput,
+            Guest::Setting { .. } => Exit::BadInput,
+            Guest::Io { .. } => Exit::FileFailed,
             Guest::Archive { .. } => Exit::BadResult,
             _ => Exit::Impossible,
         };
@@ -367,7 +411,7 @@ impl From<serde_json::Error> for Failure {
         Self {
             exit: Exit::BadInput,
             message: format!("this is no report of forebay: {error}"),
-            help: Some("give a file that --json or --inspect wrote".into()),
+            help: Some("give a file that --output-file or --inspect wrote".into()),
             source: None,
         }
     }

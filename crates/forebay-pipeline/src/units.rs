@@ -7,44 +7,75 @@ use forebay_model::{MICROSECOND, MILLISECOND, NANOSECOND, SECOND, Time};
 /// option.
 pub type Read<T> = Result<T, String>;
 
-/// Reads a number of bytes: `4096`, `0x1000`, `64KiB`, `1.5 MiB`, `2GB`.
-pub fn size(text: &str) -> Read<u64> {
-    const UNITS: [(&str, u64); 13] = [
-        ("TiB", 1 << 40),
-        ("GiB", 1 << 30),
-        ("MiB", 1 << 20),
-        ("KiB", 1 << 10),
-        ("TB", 1_000_000_000_000),
-        ("GB", 1_000_000_000),
-        ("MB", 1_000_000),
-        ("kB", 1_000),
-        ("KB", 1_000),
-        ("G", 1 << 30),
-        ("M", 1 << 20),
-        ("K", 1 << 10),
-        ("B", 1),
-    ];
+/// What stands before the `B` of bytes and the `b` of bits.
+const PREFIXES: [(&str, u64); 10] = [
+    ("", 1),
+    ("k", 1_000),
+    ("K", 1_000),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+    ("T", 1_000_000_000_000),
+    ("Ki", 1 << 10),
+    ("Mi", 1 << 20),
+    ("Gi", 1 << 30),
+    ("Ti", 1 << 40),
+];
+
+/// Units of time, in picoseconds.
+const TIMES: [(&str, Time); 6] = [
+    ("ns", NANOSECOND),
+    ("us", MICROSECOND),
+    ("ms", MILLISECOND),
+    ("s", SECOND),
+    ("min", 60 * SECOND),
+    ("h", 3600 * SECOND),
+];
+
+/// A number and the name behind it: `1.5 MiB` is `1.5` and `MiB`.
+fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
-    let bad = || format!("`{text}` is no size; write bytes (4096, 0x1000) or a unit (64KiB, 1MiB)");
-    if let Some(hex) = text.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).map_err(|_| bad());
-    }
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?.trim_end(), *unit)))
-        .unwrap_or((text, 1));
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole
-            .checked_mul(unit)
-            .ok_or_else(|| format!("`{text}` is more than 2^64 bytes"));
-    }
-    let number: f64 = number.parse().map_err(|_| bad())?;
-    let bytes = number * unit as f64;
-    // A fraction of a byte means that the unit was mistaken.
-    if !(0.0..9e15).contains(&bytes) || bytes.fract() != 0.0 {
-        return Err(bad());
-    }
-    Ok(bytes as u64)
+    let digit = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, unit) = text.split_at(text.find(|c| !digit(c)).unwrap_or(text.len()));
+    (number, unit.trim_start())
+}
+
+fn factor(name: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let found = units.iter().find(|(known, _)| *known == name);
+    found.map(|(_, factor)| *factor)
+}
+
+/// A decimal number times its unit, exactly; none: no number, more than 2^64, or a fraction of the
+/// least unit, which means that the unit was mistaken.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits: u64 = [whole, fraction].concat().parse().ok()?;
+    let parts = 10_u128.checked_pow(fraction.len().try_into().ok()?)?;
+    let product = u128::from(digits) * u128::from(factor);
+    let exact = product.is_multiple_of(parts);
+    exact.then(|| (product / parts).try_into().ok()).flatten()
+}
+
+/// Reads a number of bytes: `4096`, `0x1000`, `64KiB`, `1.5 MiB`, `2GB`. KiB, MiB, GiB, TiB and, for
+/// short, K, M, G, T are powers of 1024; kB, MB, GB, TB are powers of 1000.
+pub fn size(text: &str) -> Read<u64> {
+    let read = || {
+        if let Some(hex) = text.trim().strip_prefix("0x") {
+            return u64::from_str_radix(hex, 16).ok();
+        }
+        let (number, unit) = split(text);
+        let unit = match (unit.strip_suffix('B'), unit) {
+            (Some(prefix), _) => factor(prefix, &PREFIXES)?,
+            (None, "") => 1,
+            (None, "K" | "M" | "G" | "T") => factor(&format!("{unit}i"), &PREFIXES)?,
+            (None, _) => return None,
+        };
+        scaled(number, unit)
+    };
+    read().ok_or_else(|| {
+        format!(
+            "`{text}` is no size below 2^64 bytes; write bytes (4096, 0x1000) or a unit (64KiB, 2GB)"
+        )
+    })
 }
 
 /// A length that is not zero.
@@ -57,35 +88,32 @@ pub fn length(text: &str) -> Read<u64> {
 
 /// Bytes per second: `1GB/s`, `2.5 MiB/s`; in bits: `10Gb/s`, `100Mbit/s`.
 pub fn rate(text: &str) -> Read<u64> {
-    let bad = || format!("`{text}` is no rate; write bytes a second (1GB/s) or bits (10Gb/s)");
-    let each = text.trim();
-    let each = each.strip_suffix("/s").unwrap_or(each).trim_end();
-    let bits = each.strip_suffix("bit").or_else(|| each.strip_suffix('b'));
-    let rate = match bits {
-        Some(bits) => size(&format!("{bits}B")).map_err(|_| bad())? / 8,
-        None => size(each).map_err(|_| bad())?,
+    let read = || {
+        let (number, unit) = split(text.trim().strip_suffix("/s")?);
+        let bits = unit.strip_suffix("bit").or_else(|| unit.strip_suffix('b'));
+        let (prefix, bits) = match bits {
+            Some(prefix) => (prefix, 1),
+            None => (unit.strip_suffix('B')?, 8),
+        };
+        let rate = scaled(number, factor(prefix, &PREFIXES)?.checked_mul(bits)?)? / 8;
+        (rate > 0).then_some(rate)
     };
-    match rate {
-        0 => Err("the rate is less than a byte a second".into()),
-        rate => Ok(rate),
-    }
+    read().ok_or_else(|| {
+        format!(
+            "`{text}` is no rate of a byte a second or more; write bytes (12.5GB/s) or bits (100Gb/s) \
+             a second"
+        )
+    })
 }
 
-/// A simulated time: `500us`, `2ms`.
+/// A time in picoseconds: `500us`, `1.5ms`, `5s`, `2min`.
 pub fn time(text: &str) -> Read<Time> {
-    let units = [
-        ("ns", NANOSECOND),
-        ("us", MICROSECOND),
-        ("ms", MILLISECOND),
-        ("s", SECOND),
-    ];
-    units
-        .iter()
-        .find_map(|(name, unit)| {
-            let number: u64 = text.strip_suffix(name)?.trim_end().parse().ok()?;
-            number.checked_mul(*unit)
+    let (number, unit) = split(text);
+    factor(unit, &TIMES)
+        .and_then(|unit| scaled(number, unit))
+        .ok_or_else(|| {
+            format!("`{text}` is no time; write a number and ns, us, ms, s, min or h: 3ms, 5s")
         })
-        .ok_or_else(|| format!("`{text}` is no time; write for example 500us or 2ms"))
 }
 
 /// Generations of PCIe, and transfers per second of a lane.
@@ -159,6 +187,9 @@ mod tests {
             ("1.5MiB", 3 << 19),
             ("2GB", 2_000_000_000),
             ("3M", 3 << 20),
+            ("5G", 5 << 30),
+            ("5GB", 5_000_000_000),
+            ("0.5K", 512),
             ("18446744073709551615", u64::MAX),
         ] {
             assert_eq!(size(text), Ok(bytes), "{text}");
@@ -184,19 +215,66 @@ mod tests {
         for (text, bytes) in [
             ("1GB/s", 1_000_000_000),
             ("2.5 MiB/s", 5 << 19),
-            ("12GB", 12_000_000_000),
-            ("4096", 4096),
-            ("10Gb/s", 1_250_000_000),
+            ("12.5GB/s", 12_500_000_000),
+            ("100Gb/s", 12_500_000_000),
+            ("4096B/s", 4096),
             ("100 Mbit/s", 12_500_000),
-            ("12.5Gb", 1_562_500_000),
+            ("12.5Gb/s", 1_562_500_000),
             ("9b/s", 1),
         ] {
             assert_eq!(rate(text), Ok(bytes), "{text}");
         }
         for text in [
-            "", "/s", "b", "bit/s", "fast", "0", "7b/s", "-1MB/s", "1GB/h", "1e400b",
+            "",
+            "/s",
+            "b/s",
+            "bit/s",
+            "fast",
+            "0",
+            "0B/s",
+            "7b/s",
+            "-1MB/s",
+            "1GB/h",
+            "1e400b/s",
+            "12",
+            "12/s",
+            "12GB",
+            "12Gb",
+            "12G/s",
+            "12gb/s",
+            "99999999TiB/s",
+            "1.B.0/s",
         ] {
-            assert!(rate(text).is_err(), "{text}");
+            let refused = rate(text).expect_err(text);
+            assert!(refused.contains("100Gb/s"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        for (text, picoseconds) in [
+            ("0ns", 0),
+            ("500us", 500 * MICROSECOND),
+            ("1.5 ms", 1_500 * MICROSECOND),
+            ("5s", 5 * SECOND),
+            ("2min", 120 * SECOND),
+            ("1h", 3600 * SECOND),
+        ] {
+            assert_eq!(time(text), Ok(picoseconds), "{text}");
+        }
+        for text in [
+            "",
+            "5",
+            "s",
+            "5S",
+            "5 sec",
+            "-1s",
+            "0.0001ns",
+            "9999h9",
+            "99999999h",
+        ] {
+            let refused = time(text).expect_err(text);
+            assert!(refused.contains("5s"), "{refused}");
         }
     }
 }

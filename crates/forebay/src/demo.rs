@@ -83,7 +83,7 @@ pub fn run(args: &DemoArgs) -> Result<Exit> {
     }
     report.header = session.header(&ended);
     report.wall_seconds = began.elapsed().as_secs_f64();
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&report);
     }
     Ok(ended.exit(report.is_good()))

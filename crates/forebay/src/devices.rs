@@ -32,7 +32,7 @@ pub fn run(args: &DevicesArgs) -> Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
         devices: topology.devices().collect(),
     };
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         let mut page = Page::of_hardware("Devices");
         if report.devices.is_empty() {
             page.line(

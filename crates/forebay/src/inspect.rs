@@ -18,7 +18,7 @@ use crate::workload::{ops, scattered, sequential};
 /// Kind and version of what is stored.
 pub const SCHEMA: &str = "forebay.inspect/1";
 
-/// What is stored by `forebay run --inspect` and by `--json`.
+/// What is stored by `forebay io --inspect` and by `--output json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// How it came about.
@@ -43,7 +43,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
         let flight = report.flight.take().unwrap_or_default();
         report.flight = Some(flight.with_record(record));
     }
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = Page::new("Forebay inspect");
         page.line(format_args!(
             "  after: {}",

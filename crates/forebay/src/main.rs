@@ -12,18 +12,19 @@ mod doctor;
 mod flight;
 mod inspect;
 mod inspection;
+mod io;
 mod measure;
 mod new;
 mod pipeline;
 mod plan;
 mod profiles;
+mod python;
 mod record;
 mod recorded;
 mod render;
 mod report;
 mod repro;
 mod resources;
-mod run;
 mod send;
 mod serve;
 mod spec;
@@ -34,9 +35,10 @@ mod terminal;
 mod traffic;
 mod vm;
 
+use std::env;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use forebay_app::{failure, home, interrupt, progress, reference, session, workload};
 
@@ -44,19 +46,42 @@ use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut words: Vec<_> = env::args_os().collect();
+    if let Some(successor) = args::run::successor(&words) {
+        let shown: Vec<_> = successor[1..]
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        eprintln!(
+            "warning: `run` is now io, record and replay: forebay {}",
+            shown.join(" ")
+        );
+        words = successor;
+    }
+    let matches = Cli::command()
+        .color(terminal::wanted_color())
+        .get_matches_from(words);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     terminal::listen();
-    progress::set_observer(Box::new(terminal::Terminal));
-    let code = dispatch(&cli.command).unwrap_or_else(|failure| failure.show() as u8);
+    terminal::set_up(&cli.global);
+    let code = run(&cli).unwrap_or_else(|failure| failure.show() as u8);
     ExitCode::from(code)
 }
 
+fn run(cli: &Cli) -> Result<u8> {
+    cli.global.destination(&cli.command)?.set()?;
+    let code = dispatch(&cli.command)?;
+    report::finish()?;
+    Ok(code)
+}
+
 fn dispatch(command: &Command) -> Result<u8> {
-    report::check(command.json())?;
     let exit: Result<Exit> = match command {
         Command::Vm { vm } => return vm::run(vm),
         Command::Demo(args) => demo::run(args),
-        Command::Run(args) => run::run(args),
+        Command::Io(args) => io::run(args),
+        Command::Record(args) => record::run(args),
+        Command::Replay(args) => record::replay(args),
         Command::Bench { bench } => bench::run(bench),
         Command::Swarm(args) => swarm::run(args),
         Command::Inspect(args) => inspect::run(args),

@@ -44,7 +44,7 @@ pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
         worst_percent: worst,
         rows,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = Page::new(&format!("Profile {}, measured", profile.name));
         page.line(format!("  {}\n", profile.description));
         table(&mut page, &report.rows);
@@ -57,7 +57,7 @@ pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
         }
         page.print();
     }
-    Ok(if good { Exit::Good } else { Exit::BadResult })
+    Ok(if good { Exit::Good } else { Exit::OffTolerance })
 }
 
 fn number(row: &Row, value: f64) -> String {

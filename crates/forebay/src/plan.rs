@@ -40,7 +40,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
         seed: args.seed,
         plans: &plans,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         match plans.as_slice() {
             [found] => show(found),
             plans => compare(plans),
@@ -48,7 +48,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit> {
     }
     Ok(match plans.iter().any(Found::holds) {
         true => Exit::Good,
-        false => Exit::BadResult,
+        false => Exit::Infeasible,
     })
 }
 

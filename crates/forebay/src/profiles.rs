@@ -50,7 +50,7 @@ pub fn run(args: &ProfilesArgs) -> Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
         profiles,
     };
-    if report::emit(&report, args.report.json.as_deref())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     match (&args.name, report.profiles.as_slice()) {

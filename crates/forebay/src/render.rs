@@ -100,6 +100,14 @@ impl Grid {
     pub fn new(headers: &[&str]) -> Self {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING);
+        // The rest of a page asks the same of the terminal and of --color.
+        let dim = ""
+            .if_supports_color(Stream::Stdout, |t| t.dimmed())
+            .to_string();
+        match dim.is_empty() {
+            true => table.force_no_tty(),
+            false => table.enforce_styling(),
+        };
         table.set_header(
             headers.iter().map(|header| {
                 Cell::new(header.trim_start_matches('>')).add_attribute(Attribute::Dim)

@@ -43,7 +43,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
         let (version, line) = (report.version, report.command_line.join(" "));
         write(path, &repro::page(&report.figures, version, &line)?)?;
     }
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = Page::new("Forebay repro");
         for figure in &report.figures {
             show(figure, &mut page);
@@ -53,7 +53,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
         }
         page.print();
     }
-    Ok(if good { Exit::Good } else { Exit::BadResult })
+    Ok(if good { Exit::Good } else { Exit::OffTolerance })
 }
 
 /// Refuses what does not go together, before anything runs.

@@ -64,7 +64,7 @@ pub fn run(args: &SendArgs) -> Result<Exit> {
     let seconds = beginning.elapsed().as_secs_f64();
     drop(progress);
     let report = Report::of(sender, args, seconds);
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&report);
     }
     Ok(report.exit())

@@ -44,7 +44,7 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
         namespace.bytes &= !((1 << namespace.block_shift) - 1);
     }
     let bytes = profile.ssd.bytes();
-    let medium = match &args.medium {
+    let medium = match &args.backing {
         Some(path) => Medium::in_file(path, bytes)?,
         None => Medium::in_memory(bytes),
     };

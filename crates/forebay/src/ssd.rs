@@ -42,20 +42,23 @@ pub fn run(command: &SsdCommand) -> Result<Exit> {
 
 /// Measures a drive, writes its profile, and shows how well the model follows.
 fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
-    let out = args.out.clone();
+    let out = args.save.clone();
     let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.toml", args.name)));
     if out.exists() {
         return Err(Failure::input(
-            "--out",
+            "--save",
             out.display(),
             "it exists, and nothing is overwritten",
-            "give another --out or --name, or remove it",
+            "give another --save or --name, or remove it",
         ));
     }
     let (text, target) = match (&args.from, &args.target) {
         (None, Some(path)) => {
             let spec = args.spec();
             let target = Target::of(&spec, path)?;
+            if args.write {
+                crate::store::consent(path, &args.consent)?;
+            }
             (qualify::run_fio(&spec, &target)?, Some(target))
         }
         (Some(path), _) => (stored(path)?, None),
@@ -83,7 +86,7 @@ fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
         worst_percent: worst(&found.rows),
         rows: &found.rows,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         let model = target.as_ref().map_or("a drive", |target| &target.model);
         let mut page = Page::of_hardware(&format!("{model}, measured and as a model"));
         measure::table(&mut page, report.rows);

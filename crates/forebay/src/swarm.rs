@@ -6,7 +6,7 @@ use forebay_lab::swarm::{self, Failed, Found, OfShape, Swarm};
 use forebay_pipeline::Memory;
 use serde::Serialize;
 
-use crate::args::{ReportArgs, SwarmArgs, command_of};
+use crate::args::{SwarmArgs, command_of};
 use crate::failure::{Exit, Result};
 use crate::render::{self, Grid, Page};
 use crate::report;
@@ -41,7 +41,7 @@ pub fn run(args: &SwarmArgs) -> Result<Exit> {
         false => &args.shapes,
     };
     if args.list {
-        return list(shapes, &args.report);
+        return list(shapes);
     }
     let found = swarm::run(&Swarm {
         shapes,
@@ -64,7 +64,7 @@ pub fn run(args: &SwarmArgs) -> Result<Exit> {
         command: found.only.as_ref().map(command_of),
         failures: found.failures.iter().map(told).collect(),
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&found, report.command.as_deref(), &report.failures);
     }
     Ok(found.exit())
@@ -142,14 +142,14 @@ fn show(found: &Found, command: Option<&str>, failures: &[Told<'_>]) {
 }
 
 /// Shows the shapes.
-pub fn list(shapes: &[&Shape], args: &ReportArgs) -> Result<Exit> {
+pub fn list(shapes: &[&Shape]) -> Result<Exit> {
     #[derive(Serialize)]
     struct Listed<'a> {
         schema: &'static str,
         shapes: &'a [&'a Shape],
     }
     let schema = "forebay.swarm-shapes/1";
-    if report::emit(&Listed { schema, shapes }, args.json.as_deref())? {
+    if report::emit(&Listed { schema, shapes })? {
         return Ok(Exit::Good);
     }
     let mut page = Page::new("Forebay swarm: shapes of the RTL");

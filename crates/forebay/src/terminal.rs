@@ -1,26 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The terminal: progress on standard error, only where that is one, and Ctrl-C.
+//! The terminal: progress on standard error, only where that is one, colours, and Ctrl-C.
 
+use std::env;
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forebay_app::progress::{Amount, Observer, Task};
+use clap::{ColorChoice, ValueEnum};
+use forebay_app::progress::{self, Amount, Observer, Task};
 use forebay_app::{Exit, interrupt};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use miette::MietteHandlerOpts;
+
+use crate::args::GlobalArgs;
+use crate::render;
 
 /// How often a task says how far it is where there is no terminal to draw on.
 const EACH: Duration = Duration::from_secs(60);
 
+/// Colours as the words of the command line say: help is drawn before these are read.
+pub fn wanted_color() -> ColorChoice {
+    let words: Vec<_> = env::args().take_while(|word| word != "--").collect();
+    let apart = words.windows(2).filter(|pair| pair[0] == "--color");
+    let apart = apart.map(|pair| pair[1].as_str());
+    let joined = words
+        .iter()
+        .filter_map(|word| word.strip_prefix("--color="));
+    let named = apart.chain(joined).last().unwrap_or_default();
+    ColorChoice::from_str(named, true).unwrap_or_default()
+}
+
+/// Sets colours and progress up.
+pub fn set_up(options: &GlobalArgs) {
+    let colors = match options.color {
+        ColorChoice::Auto => None,
+        ColorChoice::Always => Some(true),
+        ColorChoice::Never => Some(false),
+    };
+    if let Some(on) = colors {
+        owo_colors::set_override(on);
+        console::set_colors_enabled(on);
+        console::set_colors_enabled_stderr(on);
+        let style = MietteHandlerOpts::new().color(on);
+        let hook = move |_: &_| Box::new(style.clone().build()) as _;
+        // The first one stays.
+        let _kept = miette::set_hook(Box::new(hook));
+    }
+    if !options.quiet {
+        progress::set_observer(Box::new(Terminal {
+            verbose: options.verbose,
+        }));
+    }
+}
+
 /// Draws a line for each task, gone when the task has ended.
 #[derive(Debug)]
-pub struct Terminal;
+struct Terminal {
+    /// Says also in words when a task begins, and how long it took.
+    verbose: bool,
+}
 
 #[derive(Debug)]
 struct Line {
     bar: ProgressBar,
     /// When it last said how far it is, in a log.
     said: Mutex<Instant>,
+    /// When it began, where it says how long it took.
+    began: Option<Instant>,
+}
+
+impl Line {
+    /// Says something in a line of its own.
+    fn say(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
 }
 
 impl Observer for Terminal {
@@ -45,8 +98,15 @@ impl Observer for Terminal {
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
-        let said = Mutex::new(Instant::now());
-        Arc::new(Line { bar, said })
+        let line = Line {
+            bar,
+            said: Mutex::new(Instant::now()),
+            began: self.verbose.then(Instant::now),
+        };
+        if self.verbose {
+            line.say(&format!("{name} …"));
+        }
+        Arc::new(line)
     }
 
     fn step(&self, name: &str) {
@@ -71,12 +131,19 @@ impl Task for Line {
 
     fn rename(&self, name: &str) {
         self.bar.set_message(name.to_owned());
+        if self.began.is_some() {
+            self.say(&format!("{name} …"));
+        }
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        if let Some(began) = self.began {
+            let took = render::seconds(began.elapsed().as_secs_f64());
+            self.say(&format!("{}: {took}", self.bar.message()));
+        }
     }
 }
 

@@ -54,7 +54,7 @@ class Report:
     @property
     def code(self) -> int:
         """The exit code."""
-        return tell.BAD_RESULT if self.left_out or self.damaged_blocks else tell.GOOD
+        return tell.DAMAGED if self.left_out or self.damaged_blocks else tell.GOOD
 
 
 def size(text: str) -> int:
@@ -156,9 +156,12 @@ def run(options: argparse.Namespace) -> int:
         )
         export(recording, sink, report)
         report.files = sum(path.is_file() for path in folder.rglob("*"))
-    if options.output == "json":
-        print(json.dumps(asdict(report), indent=2))
+    text = json.dumps(asdict(report), indent=2)
+    if options.json == "-":
+        print(text)
     else:
+        if options.json:
+            Path(options.json).write_text(text + "\n")
         show(report)
     return report.code
 
@@ -176,7 +179,7 @@ def main(command_line: list[str] | None = None) -> int:
     parser.add_argument("--path", help="Parquet: path of the recording that references have")
     parser.add_argument("--unchecked", action="store_true", help="Parquet: read no payload")
     parser.add_argument("--shard-size", type=size, default=2**30, help="WebDataset: bytes a shard")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    parser.add_argument("--json", help="JSON to this file; -: to standard output in place of text")
     options = parser.parse_args(command_line)
     for module in ("numpy", "pyarrow", "google_crc32c"):
         tell.needed(module)

@@ -96,7 +96,7 @@ def ask(options: argparse.Namespace) -> int:
             except duckdb.Error as error:
                 tell.failure(error, "tables are `objects` and `extents`; `describe objects` lists")
                 return tell.BAD_INPUT
-        return tell.BAD_RESULT if recording.blocks.damaged() else tell.GOOD
+        return tell.DAMAGED if recording.blocks.damaged() else tell.GOOD
 
 
 def main(command_line: list[str] | None = None) -> int:

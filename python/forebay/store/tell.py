@@ -13,7 +13,7 @@ from types import ModuleType
 from forebay.store.errors import StoreError
 
 # Exit codes, as docs/guide/cli.md lists them.
-GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, INTERRUPTED = 0, 1, 2, 3, 130
+GOOD, IMPOSSIBLE, BAD_INPUT, DAMAGED, FILE_FAILED, INTERRUPTED = 0, 1, 2, 5, 8, 130
 WIDTH = 32
 # Seconds between two looks of a progress bar.
 PERIOD = 0.1
@@ -49,7 +49,7 @@ def guarded(work: Callable[[], int]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         failure(f"{where}{error.strerror or error}", "check the path, the rights to it, the room")
-        return BAD_INPUT
+        return FILE_FAILED
     except MemoryError:
         failure("there is not enough memory", "ask for less at once")
         return IMPOSSIBLE

@@ -34,10 +34,8 @@ pub struct CardSpec {
     pub settings: Settings,
     /// How they are brought up.
     pub options: Options,
-    /// Whether what is on the drive may be destroyed.
-    pub overwrite: bool,
-    /// Seconds to record; none: until Ctrl-C.
-    pub seconds: Option<u64>,
+    /// How long to record; none: until Ctrl-C.
+    pub lasts: Option<Duration>,
 }
 
 /// Card and drive, brought up.
@@ -47,8 +45,7 @@ pub struct Card {
     address: PciAddress,
     bar: u8,
     stop: Arc<AtomicBool>,
-    overwrite: bool,
-    seconds: Option<u64>,
+    lasts: Option<Duration>,
 }
 
 impl Card {
@@ -83,8 +80,7 @@ impl Card {
             bar: spec.options.fpga.bar,
             session,
             stop,
-            overwrite: spec.overwrite,
-            seconds: spec.seconds,
+            lasts: spec.lasts,
         };
         // Before anything is written onto the drive.
         match card.check(pipeline) {
@@ -127,22 +123,18 @@ impl Card {
         self.session.facts()
     }
 
-    /// Makes room on the drive, records until the end is asked for, and reads the index.
+    /// Makes room on the drive, whatever is on it, records until the end is asked for, and reads the index.
     ///
     /// # Errors
     /// A drive that is too small or occupied, a card that is not built for the pipeline, devices that
     /// fail.
     pub fn record(&mut self, pipeline: &Pipeline) -> Result<(Recorded, Ended)> {
         let namespace = self.session.facts().namespace;
-        let overwrite = self.overwrite;
-        let superblock = self.with_drive(|drive| {
-            make_room(drive, namespace.block_bytes(), &pipeline.sink, overwrite)
-        })?;
+        let superblock = self
+            .with_drive(|drive| make_room(drive, namespace.block_bytes(), &pipeline.sink, true))?;
         let plan = setup::plan(pipeline, &superblock, None);
         let mut observer = UntilAsked {
-            until: self
-                .seconds
-                .map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+            until: self.lasts.map(|lasts| Instant::now() + lasts),
             streamer: self.session.streamer().cloned(),
             progress: Progress::stage("wire → drive"),
             stop: Arc::clone(&self.stop),

@@ -41,8 +41,8 @@ pub enum SourceSpec {
         name: String,
         /// This machine's own address on it, and bits of its network.
         address: (Ipv4Addr, u8),
-        /// Seconds until it ends; none: it does not.
-        seconds: Option<u64>,
+        /// When it ends; none: it does not.
+        lasts: Option<Duration>,
     },
     /// Objects of a pattern.
     Generator {
@@ -180,7 +180,7 @@ impl LinkPartner {
             SourceSpec::Interface {
                 name,
                 address,
-                seconds,
+                lasts,
             } => {
                 let tap = Tap::open(&Setup {
                     name: name.clone(),
@@ -188,7 +188,7 @@ impl LinkPartner {
                     queue: QUEUE,
                     address: Some(*address),
                 })?;
-                let interface = Interface::new(tap, seconds.map(Duration::from_secs));
+                let interface = Interface::new(tap, *lasts);
                 partner.interface = Some(interface.clone());
                 Box::new(interface)
             }

@@ -85,7 +85,7 @@ pub fn run(spec: &QualifySpec, target: &Target) -> Result<String> {
         ),
         _ => unable("fio", &error),
     })?;
-    let seconds = GRACE.0 + jobs.len() as u64 * (u64::from(spec.seconds) + GRACE.1);
+    let seconds = GRACE.0 + jobs.len() as u64 * (spec.job_time.as_secs() + 1 + GRACE.1);
     let progress = Progress::stage("measuring with fio");
     let good = wait(child, Duration::from_secs(seconds))?;
     drop(progress);
@@ -112,7 +112,7 @@ fn lines(spec: &QualifySpec, path: &Path, area: u64, jobs: &[Job]) -> Vec<String
         "--ioengine=libaio".into(),
         format!("--direct={}", u8::from(!spec.buffered)),
         format!("--filename={path}"),
-        format!("--runtime={}", spec.seconds),
+        format!("--runtime={}ms", spec.job_time.as_millis()),
         "--lat_percentiles=1".into(),
         "--clat_percentiles=0".into(),
         "--percentile_list=50:99:99.9".into(),
@@ -174,7 +174,7 @@ fn wait(mut child: Child, limit: Duration) -> Result<bool> {
             return Err(Failure::new(
                 Exit::Impossible,
                 format!("fio was stopped after {} s", limit.as_secs()),
-                "the drive may hang: look at the kernel's log; or give it more --seconds",
+                "the drive may hang: look at the kernel's log; or give each job more time",
             ));
         }
     }

@@ -7,6 +7,8 @@ mod jobs;
 mod target;
 mod write;
 
+use std::time::Duration;
+
 use forebay_model::Profile;
 
 use crate::failure::{Exit, Failure, Result};
@@ -30,8 +32,8 @@ pub struct QualifySpec {
     pub even_in_use: bool,
     /// Confirms it.
     pub i_mean_it: bool,
-    /// Seconds that each job may take.
-    pub seconds: u32,
+    /// Time that each job may take.
+    pub job_time: Duration,
     /// Bytes that each job may move.
     pub bytes: u64,
     /// Touch only so many bytes, from the first on; none: all.

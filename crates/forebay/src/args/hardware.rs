@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options that name this machine's own hardware.
 
-use std::path::Path;
-
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
+use forebay_app::{Failure, Result};
 use forebay_driver::PciAddress;
 use forebay_vfio::Settings;
 
-use super::ReportArgs;
 use super::values::{self, PeerMemory};
 
 /// Devices that are taken from their drivers, and how they reach memory.
@@ -47,6 +45,47 @@ impl HardwareBusArgs {
     }
 }
 
+/// Whether a drive of this machine may be overwritten.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ConsentArgs {
+    /// Overwrite the drive
+    #[arg(long, conflicts_with = "serial")]
+    pub yes: bool,
+    /// Overwrite the drive if this is its serial number
+    #[arg(long, value_name = "NUMBER")]
+    pub serial: Option<String>,
+}
+
+impl ConsentArgs {
+    /// Whether either is given.
+    pub const fn is_given(&self) -> bool {
+        self.yes || self.serial.is_some()
+    }
+
+    /// Allows a drive to be overwritten; `serial` is its serial number, where that is known.
+    pub fn check(&self, drive: &str, serial: Option<&str>) -> Result<()> {
+        let known = serial.map_or("none that Linux tells".to_owned(), |it| {
+            it.trim().to_owned()
+        });
+        match &self.serial {
+            _ if self.yes => Ok(()),
+            Some(wanted) if serial.is_some_and(|it| it.trim() == wanted) => Ok(()),
+            Some(wanted) => Err(Failure::input(
+                "--serial",
+                wanted,
+                &format!("the serial number of {drive} is {known}"),
+                "make sure that it is the drive that you mean",
+            )),
+            None => Err(Failure::input(
+                "--yes",
+                "missing",
+                &format!("what is on {drive} would be overwritten (serial number: {known})"),
+                "add --yes, or --serial with its serial number",
+            )),
+        }
+    }
+}
+
 /// Options of `forebay doctor`.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("to").args(["fpga", "peer"]))]
@@ -75,9 +114,6 @@ pub struct DoctorArgs {
     /// With --check: decides places and patterns
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 impl DoctorArgs {
@@ -95,32 +131,26 @@ impl DoctorArgs {
     }
 }
 
-/// Options of `forebay devices` and `forebay doctor`.
-#[derive(Args, Debug)]
-pub struct OutputArgs {
-    /// Form of what is printed; json is --json -
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Output,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl OutputArgs {
-    /// Where the report goes as JSON.
-    pub fn json(&self) -> Option<&Path> {
-        match self.output {
-            Output::Json => Some(Path::new("-")),
-            Output::Text => self.report.json.as_deref(),
+    #[test]
+    fn a_drive_is_overwritten_with_consent_alone() {
+        let consent = |yes, serial: Option<&str>| ConsentArgs {
+            yes,
+            serial: serial.map(Into::into),
+        };
+        assert!(consent(true, None).check("x", None).is_ok());
+        assert!(consent(false, Some("S1")).check("x", Some(" S1  ")).is_ok());
+        for (wanted, there) in [
+            (None, Some("S1")),
+            (Some("S2"), Some("S1")),
+            (Some("S1"), None),
+        ] {
+            let refused = consent(false, wanted).check("x", there);
+            let text = refused.expect_err("no consent").to_string();
+            assert!(text.contains(there.unwrap_or("none")), "{text}");
         }
     }
-}
-
-/// Forms of a report on the terminal.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Output {
-    /// Tables.
-    Text,
-    /// JSON.
-    Json,
 }

@@ -17,7 +17,7 @@ use super::words::Words;
 use super::{DefaultProfile, values};
 
 /// Queue depths that the RTL knows.
-const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
+pub const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
 /// Windows that the RTL knows, besides being powers of two.
 const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Options that are of a simulated machine alone.
@@ -167,7 +167,8 @@ fn channels_text(channels: ChannelsSpec) -> String {
         .map_or(count.clone(), |bytes| format!("{count}:{bytes}"))
 }
 
-fn parameter(text: &str) -> std::result::Result<(String, String), String> {
+/// Reads NAME=VALUE.
+pub fn parameter(text: &str) -> std::result::Result<(String, String), String> {
     text.split_once('=')
         .filter(|(name, value)| !name.is_empty() && !value.is_empty())
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

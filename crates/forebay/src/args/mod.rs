@@ -2,12 +2,16 @@
 //! The command line's grammar.
 
 mod array;
+mod faults;
+mod global;
 mod hardware;
+mod io;
 pub mod machine;
 mod pipeline;
 mod plan;
 mod record;
 mod repro;
+pub mod run;
 mod send;
 mod serve;
 mod soak;
@@ -19,18 +23,23 @@ pub mod values;
 mod vm;
 mod words;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use faults::FaultArgs;
+use forebay_app::Exit;
 use forebay_driver::PciAddress;
-pub use hardware::{DoctorArgs, HardwareBusArgs, Output, OutputArgs};
+pub use global::{GlobalArgs, Output};
+pub use hardware::{ConsentArgs, DoctorArgs, HardwareBusArgs};
+pub use io::{BusKind, IoArgs};
 pub use machine::MachineArgs;
 pub use pipeline::{
-    NewCommand, NewPeArgs, PeCommand, PeListArgs, PeTestArgs, PipelineCheckArgs, PipelineCommand,
+    NewCommand, NewPeArgs, PeCommand, PeListArgs, PePathArgs, PeTestArgs, PipelineCheckArgs,
+    PipelineCommand,
 };
 pub use plan::PlanArgs;
-pub use record::RecordArgs;
+pub use record::{RecordArgs, ReplayArgs};
 pub use repro::ReproArgs;
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
@@ -43,14 +52,13 @@ pub use store::{
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;
-use values::{FaultSpec, StallSpec};
 pub use vm::{VmArgs, VmCommand, VmRunArgs};
 
 /// Streams bytes through the NVMe streamer's RTL onto a simulated SSD, cycle by cycle.
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
 /// `devices`, `doctor` and `ssd` look at this machine's own hardware, `send` uses its network, `store` opens
-/// recordings, and only `run --bus vfio`, `ssd qualify --write`, `doctor --check --scratch`, `store format`,
+/// recordings, and only `io --bus vfio`, `ssd qualify --write`, `doctor --check --scratch`, `store format`,
 /// `store pack` and `store repair` write to a drive.
 #[derive(Debug, Parser)]
 #[command(
@@ -59,16 +67,27 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs};
     max_term_width = 100,
     arg_required_else_help = true
 )]
-#[command(
-    after_help = "Exit codes: 0 done and right, 1 could not be done, 2 bad input, \
-                        3 done but data differ or a transaction failed, \
-                        4 a simulation made no progress any more, 130 interrupted; \
-                        of `vm run`, the command's own."
-)]
+#[command(after_help = after_help())]
 pub struct Cli {
+    /// Report and messages.
+    #[command(flatten)]
+    pub global: GlobalArgs,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What holds for every command: units and exit codes.
+fn after_help() -> String {
+    let mut text = "Units:\n  \
+        Sizes: KiB, MiB, GiB and, for short, K, M, G are powers of 1024; kB, MB, GB powers of 1000\n  \
+        Rates: bytes (12.5GB/s) or bits (100Gb/s) a second\n  \
+        Times: 500ns, 20us, 3ms, 5s, 2min, 1h\n\nExit codes:"
+        .to_owned();
+    for (exit, meaning) in Exit::ALL {
+        text += &format!("\n  {:>3}  {meaning}", exit as u8);
+    }
+    text + "\n  any  of `vm run`: the guest command's own"
 }
 
 /// The commands.
@@ -76,8 +95,12 @@ pub struct Cli {
 pub enum Command {
     /// Send a real file through the RTL to the drive and back, compare, report
     Demo(DemoArgs),
-    /// Write a file to the drive, read from it, or both; or record what comes from the network
-    Run(Box<RunArgs>),
+    /// Write files or patterns to drives, read from them, or both
+    Io(Box<IoArgs>),
+    /// Record what comes from the network onto simulated drives, as a pipeline says
+    Record(Box<RecordArgs>),
+    /// Play a recording: send its objects from the drives onto the network
+    Replay(Box<ReplayArgs>),
     /// Measure; beside each number an ideal host driver on the same drive
     Bench {
         /// What to measure.
@@ -146,58 +169,6 @@ pub enum Command {
     },
 }
 
-impl Command {
-    /// Where its report goes as JSON.
-    pub fn json(&self) -> Option<&Path> {
-        let report = match self {
-            Self::Demo(args) => &args.report,
-            Self::Run(args) => &args.report,
-            Self::Bench { bench } => match bench {
-                BenchCommand::Core(args)
-                | BenchCommand::Drives(args)
-                | BenchCommand::Latency(args)
-                | BenchCommand::Random(args)
-                | BenchCommand::Speed(args) => &args.report,
-                BenchCommand::Net(args) => &args.report,
-                BenchCommand::Store(args) => &args.report,
-                BenchCommand::Scale(args) => &args.report,
-                BenchCommand::Soak(args) => &args.report,
-            },
-            Self::Swarm(args) => &args.report,
-            Self::Inspect(args) => &args.report,
-            Self::Resources(args) => &args.report,
-            Self::Profiles(args) => &args.report,
-            Self::Repro(args) => &args.report,
-            Self::Plan(args) => &args.report,
-            Self::Send(args) => &args.report,
-            Self::Devices(args) => &args.output.report,
-            Self::Doctor(args) => &args.output.report,
-            Self::Ssd {
-                ssd: SsdCommand::Qualify(args),
-            } => &args.report,
-            Self::Store { store } => return store.json(),
-            Self::Pipeline {
-                pipeline: PipelineCommand::Check(args),
-            } => return args.output.json(),
-            Self::Pe {
-                pe: PeCommand::List(args),
-            } => return args.output.json(),
-            Self::Vm { .. } | Self::Spec { .. } | Self::Pe { .. } | Self::New { .. } => {
-                return None;
-            }
-        };
-        report.json.as_deref()
-    }
-}
-
-/// Where the report goes besides the terminal.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ReportArgs {
-    /// Write the report as JSON into this file; `-`: to standard output, instead of text
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-}
-
 /// Options of `forebay demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
@@ -210,9 +181,6 @@ pub struct DemoArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// The profile used where none is named.
@@ -233,96 +201,6 @@ impl DefaultProfile for Drive990Pro {
 }
 impl DefaultProfile for DriveIdeal {
     const NAME: &'static str = "ideal";
-}
-
-/// Options of `forebay run`.
-#[derive(Args, Debug)]
-#[command(group = clap::ArgGroup::new("what")
-    .args(["write", "read", "pipeline", "pcap", "tap", "generate"]).required(true).multiple(true))]
-pub struct RunArgs {
-    /// Write this file to the drive
-    #[arg(long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
-    /// Read from the drive; with --write: read back and compare
-    #[arg(long)]
-    pub read: bool,
-    /// Byte address on the drive
-    #[arg(long, value_name = "ADDR", default_value = "0", value_parser = values::size)]
-    pub at: u64,
-    /// Bytes to read [default with --write: the length of that file]
-    #[arg(long, value_name = "SIZE", value_parser = values::size, requires = "read")]
-    pub length: Option<u64>,
-    /// Store what was read in this file
-    #[arg(long, value_name = "FILE", requires = "read")]
-    pub out: Option<PathBuf>,
-    /// Cut writes and reads into transactions of so many bytes [default: one transaction]
-    #[arg(long, value_name = "SIZE", value_parser = values::length)]
-    pub transaction: Option<u64>,
-    /// Keep what the drive stores in this (sparse) file, for later runs
-    #[arg(long, value_name = "FILE.img")]
-    pub medium: Option<PathBuf>,
-    /// Logical block of the simulated drive in bytes
-    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
-    pub block: Option<String>,
-    /// The drive's namespace [default: its first]
-    #[arg(long, value_name = "NSID")]
-    pub namespace: Option<u32>,
-    /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
-    #[arg(long, value_name = "SIZE", value_parser = values::pages)]
-    pub max_transfer: Option<u64>,
-    /// Force unit access: answer a write only when it is on the medium
-    #[arg(long, requires = "write")]
-    pub fua: bool,
-    /// Flush the drive after the write
-    #[arg(long, requires = "write")]
-    pub flush: bool,
-    /// Pause a port at random: [PORT=]CHANCE[:CYCLES]; ports: all (default), write, response,
-    /// command, read, window-write, window-read, window-answer, doorbell, memory, memory-request,
-    /// memory-answer, host
-    #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
-    pub stall: Vec<StallSpec>,
-    /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
-    /// memory: what is written to the drive lies from 0, what is read from 64 MiB
-    #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
-    pub dram_fault: Vec<forebay_cosim::DramFault>,
-    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
-    /// duplicate@read, unknown-cid@write, wrong-phase@lba=8..16, not-ready@2ms, fatal@500us
-    #[arg(long, value_name = "FAULT", value_parser = values::fault)]
-    pub fault: Vec<FaultSpec>,
-    /// Give a command up after so many cycles, by default 5 s at 300 MHz; 0: never
-    #[arg(long, value_name = "CYCLES", default_value_t = forebay_driver::TIMEOUT_CYCLES)]
-    pub timeout_cycles: u32,
-    /// Send a failed command again up to so many times
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=15))]
-    pub retry_limit: Option<u8>,
-    /// Store registers, events and counters, of streamer and drive, for `forebay inspect --from`
-    #[arg(long, value_name = "FILE")]
-    pub inspect: Option<PathBuf>,
-    /// Where drive and card are
-    #[arg(long, value_enum, default_value = "sim", help_heading = "Hardware")]
-    pub bus: BusKind,
-    /// The devices of `--bus vfio`.
-    #[command(flatten, next_help_heading = "Hardware")]
-    pub hardware: HardwareBusArgs,
-    /// From the network.
-    #[command(flatten)]
-    pub record: RecordArgs,
-    /// The machine.
-    #[command(flatten)]
-    pub machine: MachineArgs<Drive990Pro>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-/// Where drive and card are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BusKind {
-    /// Simulated: the RTL in Verilator, drive and fabric are models
-    Sim,
-    /// Devices of this machine, through Linux VFIO: --ssd and --fpga name them. The drive is
-    /// OVERWRITTEN, with no question asked
-    Vfio,
 }
 
 /// The benches.
@@ -360,9 +238,6 @@ pub struct BenchArgs<P: DefaultProfile> {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<P>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay bench net`.
@@ -374,9 +249,6 @@ pub struct NetArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay bench store`.
@@ -394,9 +266,6 @@ pub struct StoreBenchArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay bench scale`.
@@ -412,15 +281,12 @@ pub struct ScaleArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Show what `forebay run --inspect FILE` stored, instead of running anything
+    /// Show what `forebay io --inspect FILE` stored, instead of running anything
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
     /// Compare with what this drive recorded: a file of `forebay vm serve ssd --record`
@@ -432,17 +298,11 @@ pub struct InspectArgs {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay resources`.
 #[derive(Args, Debug)]
 pub struct ResourcesArgs {
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
     /// Further options, for `python -m forebay.resources`
     #[arg(last = true, value_name = "OPTIONS")]
     pub rest: Vec<String>,
@@ -457,15 +317,12 @@ pub struct ProfilesArgs {
     /// Run the model and print it beside what was measured of the drive
     #[arg(long, requires = "name")]
     pub measure: bool,
-    /// End with exit code 3 where a measurement that the drive limits is further off, in percent
+    /// End with exit code 7 where a measurement that the drive limits is further off, in percent
     #[arg(long, value_name = "PERCENT", requires = "measure", value_parser = values::percent)]
     pub within: Option<f64>,
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value = "1", requires = "measure")]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Options of `forebay devices`.
@@ -474,9 +331,6 @@ pub struct DevicesArgs {
     /// First give this device back to its own driver, where a killed program has left it to VFIO
     #[arg(long, value_name = "ADDRESS")]
     pub give_back: Option<PciAddress>,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Languages of `forebay spec`.
@@ -496,6 +350,15 @@ pub enum Language {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn the_guide_lists_each_exit_code() {
+        let guide = include_str!("../../../../docs/guide/cli.md");
+        for (exit, meaning) in Exit::ALL {
+            let row = format!("| {} | {meaning}", exit as u8);
+            assert!(guide.contains(&row), "{row}");
+        }
+    }
 
     #[test]
     fn the_grammar_holds() {
@@ -519,11 +382,21 @@ mod tests {
     #[test]
     fn senseless_lines_are_refused() {
         for line in [
-            "forebay run",
-            "forebay run --at 0",
-            "forebay run --write f --at x",
-            "forebay run --read --length 4KiB --block 1024",
-            "forebay run --write f --length 5",
+            "forebay io",
+            "forebay io --at 0",
+            "forebay io --write f --generate 1",
+            "forebay record --write f",
+            "forebay record --bus vfio",
+            "forebay record --profile ideal",
+            "forebay record --backing x.img",
+            "forebay record --pcap x --object 5",
+            "forebay record --pcap x --streams 2",
+            "forebay replay",
+            "forebay replay x.toml --extract y",
+            "forebay replay x.toml --objects 9..5",
+            "forebay io --write f --at x",
+            "forebay io --read --length 4KiB --block 1024",
+            "forebay io --write f --length 5",
             "forebay demo --queue-depth 1",
             "forebay demo --queue-depth 100000",
             "forebay demo --reorder 100",
@@ -537,7 +410,7 @@ mod tests {
             "forebay ssd qualify",
             "forebay ssd qualify /dev/x --from y",
             "forebay ssd qualify --from y --write",
-            "forebay ssd qualify /dev/x --seconds 0",
+            "forebay ssd qualify /dev/x --job-time 0s",
             "forebay ssd qualify /dev/x --name a/b",
             "forebay repro",
             "forebay repro figure-5",
@@ -547,11 +420,11 @@ mod tests {
             "forebay plan --rate 12",
             "forebay plan --rate 12GB/s --wire 100",
             "forebay plan --rate 12GB/s --wire 0",
-            "forebay plan --rate 5GB --burst 1MiB",
-            "forebay plan --rate 5GB --every 1ms",
-            "forebay plan --rate 5GB --drives 9",
-            "forebay plan --rate 5GB --memory tape",
-            "forebay plan --rate 5GB --mtu 20",
+            "forebay plan --rate 5GB/s --burst 1MiB",
+            "forebay plan --rate 5GB/s --every 1ms",
+            "forebay plan --rate 5GB/s --drives 9",
+            "forebay plan --rate 5GB/s --memory tape",
+            "forebay plan --rate 5GB/s --mtu 20",
             "forebay send",
             "forebay send f",
             "forebay send --to h",
@@ -570,7 +443,7 @@ mod tests {
             "forebay vm run",
             "forebay vm serve ssd",
             "forebay vm serve streamer --socket s --at 0",
-            "forebay vm run --timeout 0 -- true",
+            "forebay vm run --timeout 0s -- true",
             "forebay vm run --iommu maybe -- true",
             "forebay pipeline check",
             "forebay pe test",

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::OutputArgs;
-
 /// What to do with a pipeline's file.
 #[derive(Debug, Subcommand)]
 pub enum PipelineCommand {
@@ -34,9 +32,6 @@ pub struct PipelineCheckArgs {
     /// Folders of elements.
     #[command(flatten)]
     pub path: PePathArgs,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// What to do with processing elements.
@@ -54,9 +49,6 @@ pub struct PeListArgs {
     /// Folders of elements.
     #[command(flatten)]
     pub path: PePathArgs,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay pe test`.

@@ -6,13 +6,13 @@ use forebay_lab::plan::PlanSpec;
 use forebay_model::Time;
 use forebay_pipeline::Memory;
 
-use super::{ReportArgs, values};
+use super::values;
 
 /// Options of `forebay plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// What the source gives while it gives anything: 12.5GB/s, 100Gb/s
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    /// What the source gives while it gives anything: 12.2GB/s, 100Gb/s
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
     pub rate: u64,
     /// It comes in bursts of so many bytes [default: without end]
     #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "every")]
@@ -44,7 +44,7 @@ pub struct PlanArgs {
     /// FIFO between source and streamer [default: what is needed]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub fifo: Option<u64>,
-    /// The network in front: 100Gb/s, or none
+    /// The network in front: 100Gb/s; none: a source on the board
     #[arg(long, value_name = "RATE", default_value = "100Gb/s", value_parser = wire)]
     pub wire: u64,
     /// Bytes of its frames behind the Ethernet header
@@ -63,27 +63,13 @@ pub struct PlanArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
-}
-
-/// A rate, which must have a unit: 12 alone may be bytes, gigabytes or gigabits.
-fn rate(text: &str) -> Result<u64, String> {
-    let number = text.trim().trim_end_matches("/s").trim_end();
-    match number.ends_with(|last: char| last.is_ascii_digit()) {
-        true => Err(format!(
-            "`{text}` has no unit; write {number}GB/s for bytes or {number}Gb/s for bits"
-        )),
-        false => values::rate(text),
-    }
 }
 
 /// The rate of a wire; 0: there is none.
 fn wire(text: &str) -> Result<u64, String> {
     match text {
         "none" => Ok(0),
-        _ => rate(text),
+        _ => values::rate(text),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use forebay_lab::repro::{ReproSpec, What};
 
-use super::{ReportArgs, values};
+use super::values;
 
 /// What is reproduced.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -34,7 +34,7 @@ pub struct ReproArgs {
     /// The short form: fewer commands, no sensitivities, no synthesis
     #[arg(long)]
     pub quick: bool,
-    /// End with exit code 3 where a number that must agree is off by more than so many percent
+    /// End with exit code 7 where a number that must agree is off by more than so many percent
     /// [default: 5 for SNAcc, 10 for the others]
     #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
     pub within: Option<f64>,
@@ -50,9 +50,6 @@ pub struct ReproArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 impl ReproArgs {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ReportArgs, values};
+use super::values;
 
 /// Options of `forebay send`.
 ///
@@ -39,7 +39,4 @@ pub struct SendArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub repeat: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }

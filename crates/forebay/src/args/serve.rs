@@ -34,9 +34,9 @@ pub struct ServeSsdArgs {
     /// The socket.
     #[command(flatten)]
     pub socket: SocketArgs,
-    /// Keep what the drive stores in this (sparse) file [default: memory, gone at the end]
-    #[arg(long, value_name = "FILE.img")]
-    pub medium: Option<PathBuf>,
+    /// Keep what the drive stores in this sparse file [default: memory, gone at the end]
+    #[arg(long, value_name = "FILE")]
+    pub backing: Option<PathBuf>,
     /// The drive: a built-in profile, or a TOML file. Simulated time goes as fast as it can
     #[arg(long, value_name = "NAME", default_value = "ideal")]
     pub profile: String,
@@ -61,7 +61,7 @@ pub struct ServeStreamerArgs {
     #[command(flatten)]
     pub socket: SocketArgs,
     /// Once the guest has enabled the streamer, write this file to the drive, read it back, compare
-    /// [default: the guest feeds the card through its host port, by `forebay run --bus vfio`]
+    /// [default: the guest feeds the card through its host port, by `forebay io --bus vfio`]
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// A card with the network side of this pipeline, which records onto the guest's drive by

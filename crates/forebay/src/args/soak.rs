@@ -8,7 +8,7 @@ use forebay_driver::TIMEOUT_CYCLES;
 use forebay_lab::soak::{Case, Trouble, Work};
 
 use super::values::{self, FaultSpec, StallSpec};
-use super::{DefaultProfile, DriveIdeal, MachineArgs, ReportArgs, machine};
+use super::{DefaultProfile, DriveIdeal, MachineArgs, machine};
 
 /// Options of `forebay bench soak`.
 #[derive(Args, Debug)]
@@ -16,9 +16,6 @@ pub struct SoakArgs {
     /// What to do, and with what.
     #[command(flatten)]
     pub case: CaseArgs,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 /// Random transactions on a machine, and what goes wrong meanwhile. All of it follows from these
@@ -77,11 +74,11 @@ struct WorkArgs {
 /// What goes wrong.
 #[derive(Args, Clone, Debug)]
 struct TroubleArgs {
-    /// Pause a port at random: [PORT=]CHANCE[:CYCLES], as for `forebay run`; 0 for none
+    /// Pause a port at random: [PORT=]CHANCE[:CYCLES], as for `forebay io`; 0 for none
     #[arg(long, value_name = "PAUSE", default_values = ["0.05:20", "memory=0.2:50"],
           value_parser = values::stall)]
     stall: Vec<StallSpec>,
-    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], as for `forebay run`
+    /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], as for `forebay io`
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
     fault: Vec<FaultSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO

@@ -2,11 +2,12 @@
 //! Options of `forebay ssd`: drives of this machine.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use forebay_lab::qualify::QualifySpec;
 
-use super::{ReportArgs, values};
+use super::{ConsentArgs, values};
 
 /// What to do with a drive.
 #[derive(Debug, Subcommand)]
@@ -33,10 +34,9 @@ pub struct QualifyArgs {
     /// Confirms --even-in-use
     #[arg(long)]
     pub i_mean_it: bool,
-    /// Seconds that each job may take
-    #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u32).range(1..=3600))]
-    pub seconds: u32,
+    /// Time that each job may take
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration)]
+    pub job_time: Duration,
     /// Bytes that each job may move; writes of the cache's size together move eight times as many
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
     pub bytes: u64,
@@ -60,13 +60,13 @@ pub struct QualifyArgs {
     pub name: String,
     /// Where to write the profile; nothing is overwritten [default: NAME.toml]
     #[arg(long, value_name = "FILE.toml")]
-    pub out: Option<PathBuf>,
+    pub save: Option<PathBuf>,
+    /// Whether a drive may be overwritten.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Decides everything random in the model's runs
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 impl QualifyArgs {
@@ -76,7 +76,7 @@ impl QualifyArgs {
             write: self.write,
             even_in_use: self.even_in_use,
             i_mean_it: self.i_mean_it,
-            seconds: self.seconds,
+            job_time: self.job_time,
             bytes: self.bytes,
             area: self.area,
             buffered: self.buffered,

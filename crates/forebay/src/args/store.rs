@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of `forebay store`: recordings on images and drives.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{OutputArgs, StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
+use super::{ConsentArgs, StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
 
 /// What to do with a recording.
 #[derive(Debug, Subcommand)]
@@ -42,24 +42,6 @@ pub enum StoreCommand {
     Export(StoreExportArgs),
     /// Draw a recording: rates, gaps, classes, sizes
     Report(StoreReportArgs),
-}
-
-impl StoreCommand {
-    /// Where its report goes as JSON.
-    pub fn json(&self) -> Option<&Path> {
-        match self {
-            Self::Format(args) => args.output.json(),
-            Self::Pack(args) => args.output.json(),
-            Self::Info(args) => args.output.json(),
-            Self::Ls(args) => args.output.json(),
-            Self::Extract(args) => args.output.json(),
-            Self::Verify(args) => args.output.json(),
-            Self::Repair(args) => args.output.json(),
-            Self::Undo(args) => args.output.json(),
-            Self::Report(args) => args.output.json(),
-            Self::Cat(_) | Self::Tar(_) | Self::Mount(_) | Self::Sql(_) | Self::Export(_) => None,
-        }
-    }
 }
 
 /// How data lie there.
@@ -109,9 +91,9 @@ pub struct StoreFormatArgs {
     /// Overwrite what is there
     #[arg(long)]
     pub force: bool,
-    /// The report.
+    /// Whether a drive may be overwritten.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub consent: ConsentArgs,
 }
 
 /// Options of `forebay store pack`.
@@ -135,9 +117,9 @@ pub struct StorePackArgs {
     /// Leave the recording open, as a loss of power would
     #[arg(long)]
     pub leave_open: bool,
-    /// The report.
+    /// Whether a drive may be overwritten.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub consent: ConsentArgs,
 }
 
 /// Options of `forebay store info`.
@@ -146,9 +128,6 @@ pub struct StoreInfoArgs {
     /// The image or drive
     #[arg(value_name = "IMAGE|DEVICE")]
     pub disk: PathBuf,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay store ls`.
@@ -163,9 +142,6 @@ pub struct StoreLsArgs {
     /// Only of this stream
     #[arg(long, value_name = "N")]
     pub stream: Option<u16>,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay store cat`.
@@ -194,9 +170,6 @@ pub struct StoreExtractArgs {
     /// Only of this stream
     #[arg(long, value_name = "N")]
     pub stream: Option<u16>,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay store tar`.
@@ -223,9 +196,6 @@ pub struct StoreVerifyArgs {
     /// threads, and compare the times
     #[arg(long)]
     pub compare: bool,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay store repair`.
@@ -246,9 +216,6 @@ pub struct StoreRepairArgs {
     /// Look so far behind the last extent for more [default: 256 MiB, or 128 of the longest extents]
     #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub look: Option<u64>,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay store undo`.
@@ -260,9 +227,6 @@ pub struct StoreUndoArgs {
     /// The file that `forebay store repair --undo` wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// Options of `forebay store mount`.

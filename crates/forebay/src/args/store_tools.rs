@@ -5,20 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Output, OutputArgs, values};
-
-/// Form of the rows of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Rows {
-    /// A table for people
-    Text,
-    /// A JSON array
-    Json,
-    /// Comma-separated values with a header
-    Csv,
-    /// An Arrow IPC stream
-    Arrow,
-}
+use super::values;
 
 /// Options of `forebay store sql`.
 #[derive(Args, Debug)]
@@ -29,9 +16,6 @@ pub struct StoreSqlArgs {
     /// What to ask of the tables `objects` (stored and whole) and `extents` (every row)
     #[arg(value_name = "QUERY")]
     pub query: String,
-    /// Form of the rows
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Rows,
 }
 
 /// What a recording is written as.
@@ -82,9 +66,6 @@ pub struct StoreExportArgs {
     /// WebDataset: bytes of a shard
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
     pub shard_size: u64,
-    /// Form of what is printed
-    #[arg(short, long, value_enum, default_value = "text")]
-    pub output: Output,
 }
 
 /// Options of `forebay store report`.
@@ -96,7 +77,4 @@ pub struct StoreReportArgs {
     /// Where the page goes; it needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// The report.
-    #[command(flatten)]
-    pub output: OutputArgs,
 }

@@ -6,7 +6,6 @@ use std::thread;
 
 use clap::{ArgGroup, Args, value_parser};
 
-use super::ReportArgs;
 use forebay_lab::swarm::shapes::{self, Shape};
 
 /// Options of `forebay swarm`.
@@ -34,9 +33,6 @@ pub struct SwarmArgs {
     /// Try so many simpler cases for a failure; 0: none
     #[arg(long, value_name = "N", default_value_t = 150)]
     pub limit_shrink: usize,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportArgs,
 }
 
 impl SwarmArgs {

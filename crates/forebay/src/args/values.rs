@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values as people write them on the command line.
 
+use std::time::Duration;
+
 use forebay_driver::PciAddress;
 
 pub use forebay_app::inject::{
-    FaultSpec, StallSpec, dram_fault, dram_fault_text, fault, faults, stall, stalls,
+    FaultSpec, StallSpec, dram_fault, dram_fault_text, fault, stall, stalls,
 };
 pub use forebay_pipeline::units::{length, rate, size, time};
 
@@ -24,6 +26,17 @@ pub fn objects(text: &str) -> Read<(u64, u64)> {
         true => Ok((first, last)),
         false => Err(format!(
             "`{text}` ends before it begins; write {last}..{first}"
+        )),
+    }
+}
+
+/// A duration of a second to a day.
+pub fn duration(text: &str) -> Read<Duration> {
+    let limit = Duration::from_secs(1)..=Duration::from_secs(86_400);
+    match Duration::from_nanos(time(text)? / forebay_model::NANOSECOND) {
+        duration if limit.contains(&duration) => Ok(duration),
+        _ => Err(format!(
+            "`{text}` is not from 1s to 24h; choose such a time"
         )),
     }
 }
@@ -113,6 +126,14 @@ pub fn peer(text: &str) -> Read<PeerMemory> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        for text in ["0s", "999ms", "25h", "5"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn memory_of_a_device() {

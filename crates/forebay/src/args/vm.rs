@@ -29,8 +29,8 @@ pub enum VmCommand {
 /// Options of `forebay vm run`.
 #[derive(Args, Debug)]
 pub struct VmRunArgs {
-    /// Give up after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    /// Give up after this time
+    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = values::duration)]
     pub timeout: Duration,
     /// The guest.
     #[command(flatten)]
@@ -90,13 +90,6 @@ impl From<IommuChoice> for Iommu {
             IommuChoice::Pt => Self::PassThrough,
             IommuChoice::Translate => Self::Translate,
         }
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse() {
-        Ok(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
-        _ => Err(format!("`{text}` is no time; write seconds, 1 to 86400")),
     }
 }
 
@@ -204,6 +197,5 @@ mod tests {
         ] {
             assert!(ssd(text).is_err(), "{text}");
         }
-        assert!(seconds("0").is_err() && seconds("1h").is_err() && seconds("5").is_ok());
     }
 }

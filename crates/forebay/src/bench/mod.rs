@@ -13,7 +13,7 @@ use forebay_lab::bench::scale::Over;
 use forebay_lab::bench::{self, Ran, Report, Rows, SCHEMA};
 use serde::Serialize;
 
-use crate::args::{BenchCommand, ReportArgs, ScaleArgs};
+use crate::args::{BenchCommand, ScaleArgs};
 use crate::demo;
 use crate::failure::{Exit, Failure, Result};
 use crate::render::{Grid, Page};
@@ -25,25 +25,25 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
     match command {
         BenchCommand::Core(args) => {
             let ran = bench::core(&args.machine, args.bytes)?;
-            show_rates(ran, &args.report, tables::rates)
+            show_rates(ran, tables::rates)
         }
         BenchCommand::Random(args) => {
             let ran = bench::random(&args.machine, args.bytes)?;
-            show_rates(ran, &args.report, tables::rates)
+            show_rates(ran, tables::rates)
         }
         BenchCommand::Latency(args) => {
             let ran = bench::latency(&args.machine)?;
-            show_rates(ran, &args.report, tables::latencies)
+            show_rates(ran, tables::latencies)
         }
         BenchCommand::Drives(args) => {
             let ran = bench::drives(&args.machine, args.bytes)?;
-            show(ran, &args.report, |found, page| {
+            show(ran, |found, page| {
                 page.grid(tables::drives(found));
             })
         }
         BenchCommand::Speed(args) => {
             let ran = bench::speed(&args.machine, args.bytes)?;
-            show(ran, &args.report, |found, page| {
+            show(ran, |found, page| {
                 page.grid(tables::speed(found));
             })
         }
@@ -61,7 +61,7 @@ fn scale(args: &ScaleArgs) -> Result<Exit> {
         let drawn = ran.report.found.svg()?;
         fs::write(path, drawn).map_err(|error| Failure::file("writing", path, error))?;
     }
-    show(ran, &args.report, |found, page| {
+    show(ran, |found, page| {
         page.grid(tables::scale(found, Over::Outstanding));
         page.grid(tables::scale(found, Over::Drives));
         page.heading("Where commands enough are outstanding");
@@ -69,8 +69,8 @@ fn scale(args: &ScaleArgs) -> Result<Exit> {
     })
 }
 
-fn show_rates(ran: Ran<Rows>, args: &ReportArgs, table: fn(&Rows) -> Grid) -> Result<Exit> {
-    show(ran, args, |found, page| {
+fn show_rates(ran: Ran<Rows>, table: fn(&Rows) -> Grid) -> Result<Exit> {
+    show(ran, |found, page| {
         page.grid(table(found));
         page.heading("What crossed PCIe");
         let rows = found.rows.iter();
@@ -81,17 +81,13 @@ fn show_rates(ran: Ran<Rows>, args: &ReportArgs, table: fn(&Rows) -> Grid) -> Re
 }
 
 /// Reports as JSON, as text that `draw` fills, or both.
-fn show<F: Serialize>(
-    ran: Ran<F>,
-    args: &ReportArgs,
-    draw: impl FnOnce(&F, &mut Page),
-) -> Result<Exit> {
+fn show<F: Serialize>(ran: Ran<F>, draw: impl FnOnce(&F, &mut Page)) -> Result<Exit> {
     let Ran {
         report,
         ended,
         good,
     } = ran;
-    if !report::emit(&report, args.json.as_deref())? {
+    if !report::emit(&report)? {
         let mut page = page(report.bench, &report.header);
         draw(&report.found, &mut page);
         verdict(&mut page, &report.header, good);

@@ -370,10 +370,10 @@ impl Bench<'_> {
 
     fn report(self) -> Result<Exit> {
         let Self {
-            args,
             found,
             ended,
             header,
+            ..
         } = self;
         let Some(header) = header else {
             return Ok(ended.exit(false));
@@ -384,7 +384,7 @@ impl Bench<'_> {
             bench: "net",
             found,
         };
-        if !report::emit(&report, args.report.json.as_deref())? {
+        if !report::emit(&report)? {
             let mut page = page("net", &report.header);
             report.found.show(&mut page);
             match good {

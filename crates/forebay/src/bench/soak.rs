@@ -25,7 +25,7 @@ pub fn run(args: &SoakArgs) -> Result<Exit> {
         bench: "soak",
         found,
     };
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&report, good, &command_of(&case));
     }
     Ok(ended.exit(good))

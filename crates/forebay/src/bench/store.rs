@@ -177,10 +177,10 @@ impl Bench<'_> {
 
     fn report(self) -> Result<Exit> {
         let Self {
-            args,
             found,
             ended,
             header,
+            ..
         } = self;
         let Some(header) = header else {
             return Ok(ended.exit(false));
@@ -191,12 +191,12 @@ impl Bench<'_> {
             bench: "store",
             found,
         };
-        if !report::emit(&report, args.report.json.as_deref())? {
+        if !report::emit(&report)? {
             let mut page = page("store", &report.header);
             report.found.show(&mut page);
             match good {
                 true => page.verdict(true, "nothing was lost, invented or changed"),
-                false => page.verdict(false, "see above, or --json"),
+                false => page.verdict(false, "see above, or --output json"),
             };
             page.print();
         }

@@ -54,7 +54,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
         topology: &topology,
         check: checked,
     };
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&topology, works, report.check.as_ref());
     }
     match outcome {

@@ -30,7 +30,7 @@ pub fn run(args: &PeListArgs) -> Result<Exit> {
         version: env!("CARGO_PKG_VERSION"),
         elements,
     };
-    if report::emit(&report, args.output.json())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     let mut page = Page::of_hardware("Processing elements");

@@ -44,7 +44,7 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
         cfg: chain.cfg,
         pipeline: &pipeline,
     };
-    if report::emit(&report, args.output.json())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     let mut page = Page::of_hardware(&format!("Pipeline {}", args.file.display()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay run PIPELINE`: what comes from the network onto drives: simulated ones, through the RTL, or
-//! those of this machine, through its card.
+//! `forebay record`: what comes from the network onto drives: simulated ones, through the RTL, or those
+//! of this machine, through its card.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ use forebay_net::pcap::Seen;
 use forebay_pipeline::{Kind, Paths, Pipeline};
 use serde::Serialize;
 
-use crate::args::{BusKind, RunArgs, values};
+use crate::args::{BusKind, PePathArgs, RecordArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::home;
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
+use crate::{home, io};
 
 /// Kind and version of the report.
 const SCHEMA: &str = "forebay.record/1";
@@ -49,41 +49,45 @@ pub(super) struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file, the RTL, a device, the pipeline or the bring-up fails.
-pub fn run(args: &RunArgs) -> Result<Exit> {
-    let pipeline = pipeline(args)?;
-    check(args, &pipeline)?;
-    match (args.bus, args.record.replay) {
-        (BusKind::Vfio, _) => on_a_card(args, pipeline),
-        (BusKind::Sim, Some(objects)) => super::replay::run(args, &pipeline, objects),
-        (BusKind::Sim, None) => simulated(args, pipeline),
+pub fn run(args: &RecordArgs) -> Result<Exit> {
+    let devices = (args.bus, &args.hardware, &args.consent);
+    io::check_devices(devices, &args.simulated())?;
+    let pipeline = pipeline(args.pipeline.as_deref(), &args.path, args.bus)?;
+    if args.back.is_some() && pipeline.sink.layout == Kind::Packets {
+        return Err(Failure::input(
+            "--back",
+            "given",
+            "segments of a capture are no objects that could be sent",
+            "leave it out; --extract writes the capture as a file",
+        ));
+    }
+    if args.bus == BusKind::Sim && args.lasts.is_some() && args.tap.is_none() {
+        return Err(Failure::input(
+            "--for",
+            "given",
+            "only a recording from an interface or through a card lasts until it is ended",
+            "leave it out, or add --tap NAME or --bus vfio",
+        ));
+    }
+    match args.bus {
+        BusKind::Sim => simulated(args, pipeline),
+        BusKind::Vfio => on_a_card(args, pipeline),
     }
 }
 
-/// The pipeline that the options name, or the one that records.
-fn pipeline(args: &RunArgs) -> Result<Pipeline> {
-    let own = &args.record.path.pe_path;
-    match &args.record.pipeline {
+/// The pipeline of this file, or the one that records.
+pub(super) fn pipeline(file: Option<&Path>, path: &PePathArgs, bus: BusKind) -> Result<Pipeline> {
+    let root = match (file, bus) {
         // Without elements of ours a file needs no checkout: such as beside a card.
-        Some(file) if args.bus == BusKind::Vfio => {
-            let root = home::find().unwrap_or_default();
-            Ok(Pipeline::load(file, &Paths::new(&root, own))?)
-        }
-        Some(file) => Ok(Pipeline::load(file, &Paths::new(&home::find()?, own))?),
-        None => {
-            let root = home::find()?;
-            let usual = root.join("pipelines/record.toml");
-            Ok(Pipeline::load(&usual, &Paths::new(&root, own))?)
-        }
-    }
+        (Some(_), BusKind::Vfio) => home::find().unwrap_or_default(),
+        _ => home::find()?,
+    };
+    let usual = root.join("pipelines/record.toml");
+    let paths = Paths::new(&root, &path.pe_path);
+    Ok(Pipeline::load(file.unwrap_or(&usual), &paths)?)
 }
 
 /// Refuses options of the machine that a pipeline's file says itself.
-///
-/// # Errors
-/// Names the first such option.
 pub fn check_given(given: &[&str]) -> Result<()> {
     match given.iter().find(|name| IN_FILE.contains(name)) {
         None => Ok(()),
@@ -96,80 +100,49 @@ pub fn check_given(given: &[&str]) -> Result<()> {
     }
 }
 
-/// Refuses options that contradict the pipeline, or each other.
-fn check(args: &RunArgs, pipeline: &Pipeline) -> Result<()> {
-    if args.bus == BusKind::Sim {
-        let medium = args.medium.is_some().then_some("medium");
-        let given: Vec<_> = args.machine.given.iter().copied().chain(medium).collect();
-        check_given(&given)?;
-    }
-    if args.record.back.is_some() && pipeline.sink.layout == Kind::Packets {
-        return Err(Failure::input(
-            "--back",
-            "given",
-            "chunks of a capture are no objects that could be sent",
-            "leave it out; --extract writes the capture as a file",
-        ));
-    }
-    if args.bus == BusKind::Sim && args.record.seconds.is_some() && args.record.tap.is_none() {
-        return Err(Failure::input(
-            "--for",
-            "given",
-            "only a recording from an interface or through a card lasts until it is ended",
-            "leave it out, or add --tap NAME or --bus vfio",
-        ));
-    }
-    crate::run::check_options(args)
-}
-
 /// The simulated link partner that the options describe.
-pub(super) fn partner(args: &RunArgs) -> PartnerSpec {
-    let record = &args.record;
-    let source = match (&record.pcap, &record.tap) {
+fn partner(args: &RecordArgs) -> PartnerSpec {
+    let source = match (&args.pcap, &args.tap) {
         (Some(path), _) => SourceSpec::Capture {
             path: path.clone(),
-            flat_out: record.flat_out,
+            flat_out: args.flat_out,
         },
         (None, Some(name)) => SourceSpec::Interface {
             name: name.clone(),
-            address: record.tap_address,
-            seconds: record.seconds,
+            address: args.tap_address,
+            lasts: args.lasts,
         },
         (None, None) => SourceSpec::Generator {
-            bytes: record.generate.unwrap_or(GENERATED),
-            object: record.object,
-            senders: record.streams,
+            bytes: args.generate.unwrap_or(GENERATED),
+            object: args.object,
+            senders: args.streams,
         },
     };
     PartnerSpec {
         source,
-        offered: record.offered,
-        impairments: record.mishaps,
-        malformed: record.garbage,
-        switch: record.switch,
-        response: (!record.peer_ignores).then_some(record.peer_response),
+        offered: args.offered,
+        impairments: args.wire.impairments,
+        malformed: args.wire.malformed,
+        switch: args.wire.switch,
+        response: args.wire.response(),
         seed: args.machine.seed,
     }
 }
 
-fn simulated(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
+fn simulated(args: &RecordArgs, pipeline: Pipeline) -> Result<Exit> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
-    let mut config = record::machine(&args.machine, &pipeline, folder.path())?;
-    config.stalls = values::stalls(&args.stall);
-    config.faults = values::faults(&args.fault, 0);
-    for (number, drive) in (1..).zip(&mut config.more_drives) {
-        drive.faults = values::faults(&args.fault, number);
-    }
+    let mut config = record::machine(&args.machine.spec(), &pipeline, folder.path())?;
+    args.faults.apply(&mut config)?;
     make_folder(args)?;
-    let written = args.record.pcap_out.as_deref();
+    let written = args.pcap_out.as_deref();
     let written = written.map(Written::create).transpose()?;
     let (beyond, network) = LinkPartner::connect(&partner(args), &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
-    let superblock = record::prepare(&mut session, &pipeline.sink, args.record.overwrite)?;
-    let plan = record::plan(&pipeline, &superblock, args.record.back);
-    let label = match (beyond.is_interface(), &args.record.pcap) {
+    let superblock = record::prepare(&mut session, &pipeline.sink, args.overwrite)?;
+    let plan = record::plan(&pipeline, &superblock, args.back);
+    let label = match (beyond.is_interface(), &args.pcap) {
         (true, _) => "recording from the interface, Ctrl-C ends it",
         (_, Some(_)) => "capture → drives",
         _ => "wire → drives",
@@ -189,7 +162,7 @@ fn simulated(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
         dropped_by_linux: beyond.dropped_by_linux()?,
         extracted: 0,
     };
-    if let Some(folder) = &args.record.extract {
+    if let Some(folder) = &args.extract {
         report.extracted = match report.pipeline.sink.layout == Kind::Packets {
             true => extract_capture(&Drives::of(&mut session)?, folder)?,
             false => extract(&recorded, &report.pipeline, folder, |address, bytes| {
@@ -209,22 +182,31 @@ fn simulated(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
 }
 
 /// Records through a card of this machine, until Ctrl-C or for as long as was asked.
-fn on_a_card(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
+fn on_a_card(args: &RecordArgs, pipeline: Pipeline) -> Result<Exit> {
+    io::require_consent(&args.consent)?;
     make_folder(args)?;
     let mut options = forebay_driver::Options {
         nvme: args.hardware.ssd,
         ..forebay_driver::Options::default()
     };
     options.fpga.device = args.hardware.fpga;
-    crate::run::adjust_driver(args, &mut options);
+    args.faults.adjust(&mut options);
+    if let Some(depth) = args.machine.spec().queue_depth {
+        options.queue_entries = depth as u16;
+    }
     let spec = CardSpec {
         settings: args.hardware.settings([]),
         options,
-        overwrite: args.record.overwrite,
-        seconds: args.record.seconds,
+        lasts: args.lasts,
     };
     let mut card = record::Card::open(&spec, &pipeline)?;
-    let header = crate::run::header(args, card.facts(), SCHEMA);
+    let facts = card.facts();
+    let name = format!("the drive at {}", facts.nvme.address);
+    if let Err(refused) = args.consent.check(&name, Some(&facts.controller.serial)) {
+        card.shut_down()?;
+        return Err(refused);
+    }
+    let header = io::header(args.machine.seed, facts, SCHEMA);
     eprintln!("recording; Ctrl-C ends it");
     let (recorded, ended) = card.record(&pipeline)?;
     let mut report = Report {
@@ -240,7 +222,7 @@ fn on_a_card(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
         extracted: 0,
     };
     let (extracted, closed) = card.with_drive(|drive| {
-        let extracted = match &args.record.extract {
+        let extracted = match &args.extract {
             None => 0,
             Some(folder) if report.pipeline.sink.layout == Kind::Packets => {
                 extract_capture(drive, folder)?
@@ -260,16 +242,16 @@ fn on_a_card(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
     finish(&report, args, ended)
 }
 
-fn finish(report: &Report, args: &RunArgs, ended: Ended) -> Result<Exit> {
+fn finish(report: &Report, args: &RecordArgs, ended: Ended) -> Result<Exit> {
     let good = report.summary.wrong.is_empty() && report.source_failure.is_none();
-    if !report::emit(report, args.report.json.as_deref())? {
+    if !report::emit(report)? {
         super::show::show(report, args);
     }
     Ok(ended.exit(good && report.summary.is_complete()))
 }
 
-fn make_folder(args: &RunArgs) -> Result<()> {
-    let Some(folder) = &args.record.extract else {
+fn make_folder(args: &RecordArgs) -> Result<()> {
+    let Some(folder) = &args.extract else {
         return Ok(());
     };
     fs::create_dir_all(folder).map_err(|error| Failure::file("making", folder, error))

@@ -6,3 +6,4 @@ mod replay;
 mod show;
 
 pub use command::{GENERATED, check_given, run};
+pub use replay::run as replay;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay run PIPELINE --replay OBJECTS`: objects that the drives have onto the network.
+//! `forebay replay`: objects that the drives have onto the network.
 
 use forebay_app::record::{
     self, LINE_RATE, LinkPartner, PartnerSpec, Replayed, SourceSpec, Written,
 };
-use forebay_pipeline::Pipeline;
 use serde::Serialize;
 
-use crate::args::RunArgs;
+use super::command::pipeline;
+use crate::args::{BusKind, ReplayArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::render::{self, Page};
 use crate::report::{self, Header};
@@ -26,24 +26,19 @@ struct Report {
 }
 
 /// Runs it.
-///
-/// # Errors
-/// Where a file, the RTL, the pipeline or the bring-up fails, or the drives have no recording of objects.
-pub fn run(args: &RunArgs, pipeline: &Pipeline, objects: (u64, u64)) -> Result<Exit> {
+pub fn run(args: &ReplayArgs) -> Result<Exit> {
+    let pipeline = pipeline(Some(&args.pipeline), &args.path, BusKind::Sim)?;
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
-    let mut config = record::machine(&args.machine, pipeline, folder.path())?;
-    let written = args.record.pcap_out.as_deref();
+    let mut config = record::machine(&args.machine.spec(), &pipeline, folder.path())?;
+    let written = args.pcap_out.as_deref();
     let written = written.map(Written::create).transpose()?;
-    let silence = PartnerSpec {
-        source: SourceSpec::Silence,
-        ..super::command::partner(args)
-    };
-    let (_, network) = LinkPartner::connect(&silence, pipeline, written.as_ref())?;
+    let silence = PartnerSpec::new(SourceSpec::Silence, args.machine.seed);
+    let (_, network) = LinkPartner::connect(&silence, &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
-    let rate = args.record.back.unwrap_or(LINE_RATE);
-    let replayed = record::replay(&mut session, pipeline, objects, rate)?;
+    let rate = args.rate.unwrap_or(LINE_RATE);
+    let replayed = record::replay(&mut session, &pipeline, args.objects, rate)?;
     if let Some(written) = &written {
         written.finish()?;
     }
@@ -53,16 +48,16 @@ pub fn run(args: &RunArgs, pipeline: &Pipeline, objects: (u64, u64)) -> Result<E
     };
     session.shut_down()?;
     let good = report.replayed.is_good();
-    if !report::emit(&report, args.report.json.as_deref())? {
+    if !report::emit(&report)? {
         show(&report, args);
     }
     Ok(Ended::Done.exit(good))
 }
 
-fn show(report: &Report, args: &RunArgs) {
+fn show(report: &Report, args: &ReplayArgs) {
     let replayed = &report.replayed;
     let sent = &replayed.sent;
-    let mut page = Page::new("Forebay run: from flash to the network");
+    let mut page = Page::new("Forebay replay: from flash to the network");
     page.field("recording", replayed.session.clone());
     page.field(
         "asked for",
@@ -104,7 +99,7 @@ fn show(report: &Report, args: &RunArgs) {
             render::seconds(sent.nanoseconds as f64 * 1e-9)
         ),
     );
-    if let Some(path) = &args.record.pcap_out {
+    if let Some(path) = &args.pcap_out {
         page.field("capture", format!("written to {}", path.display()));
     }
     let good = replayed.is_good();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as a page of text.
 
-use forebay_app::record::{Named, Results, Shares};
+use forebay_app::record::{Named, Results, Shares, Summary};
 use forebay_pipeline::Kind;
 use forebay_spec::net::{Arrival, Place};
 
 use super::command::Report;
-
-use crate::args::RunArgs;
+use crate::args::RecordArgs;
 use crate::demo;
 use crate::render::{self, Grid, Page};
 
@@ -15,9 +14,9 @@ use crate::render::{self, Grid, Page};
 const LISTED: usize = 8;
 
 /// Prints it.
-pub fn show(report: &Report, args: &RunArgs) {
+pub fn show(report: &Report, args: &RecordArgs) {
     let summary = &report.summary;
-    let mut page = Page::new("Forebay run: from the network to flash");
+    let mut page = Page::new("Forebay record: from the network to flash");
     page.field("drives", drives(report));
     page.field("streamer", demo::streamer(&report.header));
     page.field("elements", elements(report));
@@ -42,10 +41,7 @@ pub fn show(report: &Report, args: &RunArgs) {
             render::seconds(summary.nanoseconds as f64 * 1e-9)
         ),
     );
-    for (name, extents) in [
-        ("without room", summary.skipped),
-        ("failed", summary.failed),
-    ] {
+    for (name, extents) in [("not stored", summary.skipped), ("failed", summary.failed)] {
         if extents.count > 0 {
             let text = format!(
                 "{} extents, {}",
@@ -228,7 +224,7 @@ fn gaps(page: &mut Page, report: &Report) {
     page.grid(grid);
 }
 
-fn extras(page: &mut Page, report: &Report, args: &RunArgs) {
+fn extras(page: &mut Page, report: &Report, args: &RecordArgs) {
     if let Some(seen) = &report.capture {
         for complaint in seen.complaints() {
             page.field("capture", complaint);
@@ -241,7 +237,7 @@ fn extras(page: &mut Page, report: &Report, args: &RunArgs) {
         );
     }
     let [fetched, failed] = report.summary.fetched;
-    if args.record.back.is_some() {
+    if args.back.is_some() {
         let sent = report.summary.sent.iter().map(|named| {
             format!(
                 "{} {} frames",
@@ -258,15 +254,38 @@ fn extras(page: &mut Page, report: &Report, args: &RunArgs) {
             ),
         );
     }
-    if let Some(folder) = &args.record.extract {
+    if let Some(folder) = &args.extract {
         page.field(
             "files",
             format!("{} in {}", report.extracted, folder.display()),
         );
     }
-    if let Some(path) = &args.record.pcap_out {
+    if let Some(path) = &args.pcap_out {
         page.field("capture", format!("written to {}", path.display()));
     }
+}
+
+/// What reached the recorder and is not on the drives.
+fn not_stored(report: &Report) -> Option<String> {
+    let Summary {
+        skipped, failed, ..
+    } = report.summary;
+    let skipped_for = match &report.pipeline.sink.layout {
+        Kind::Samples { stride } => format!(
+            "is beyond the stride of {} or found no room on the drives",
+            render::bytes(*stride)
+        ),
+        _ => "found no room on the drives".to_owned(),
+    };
+    let parts = [
+        (skipped, skipped_for),
+        (failed, "could not be written".to_owned()),
+    ];
+    let parts = parts.iter().filter(|(count, _)| count.count > 0);
+    let parts: Vec<_> = parts
+        .map(|(count, why)| format!("{} {why}", render::bytes(count.bytes)))
+        .collect();
+    (!parts.is_empty()).then(|| format!("not all is stored: {}", parts.join("; ")))
 }
 
 fn verdict(report: &Report) -> (bool, String) {
@@ -283,6 +302,9 @@ fn verdict(report: &Report) -> (bool, String) {
             "{} frames found no room, each counted: offered = stored + counted",
             render::count(lost.count)
         );
+        return (false, text);
+    }
+    if let Some(text) = not_stored(report) {
         return (false, text);
     }
     let delivered = summary.placed(Place::Delivered);

@@ -41,7 +41,7 @@ pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
             for complaint in complaints.iter().take(SHOWN) {
                 eprintln!("warning: {complaint}");
             }
-            Ok(Exit::BadResult)
+            Ok(Exit::Damaged)
         }
     }
 }
@@ -52,7 +52,7 @@ fn left_out(count: u64, what: &str) -> Exit {
         return Exit::Good;
     }
     eprintln!("warning: {count} {what} are damaged, and left out");
-    Exit::BadResult
+    Exit::Damaged
 }
 
 #[derive(Serialize)]
@@ -79,13 +79,13 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
         extracted,
     };
     let report = Report::new("forebay.store-extract/1", found);
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report.found, &args.folder);
     }
     Ok(match (interrupt::wanted(), bad) {
         (true, _) => Exit::Interrupted,
         (_, 0) => Exit::Good,
-        _ => Exit::BadResult,
+        _ => Exit::Damaged,
     })
 }
 

@@ -56,18 +56,13 @@ fn settings(args: &StoreFormatArgs) -> Format {
 
 /// Model, serial number and firmware of an NVMe drive, as Linux says them; an image has none.
 fn attributes(args: &StoreFormatArgs) -> [String; 3] {
-    let name = args.disk.file_name().unwrap_or_default();
-    let folder = std::path::Path::new("/sys/block").join(name).join("device");
-    ["model", "serial", "firmware_rev"].map(|attribute| {
-        let known = forebay_store::is_block_device(&args.disk);
-        let text = std::fs::read_to_string(folder.join(attribute)).ok();
-        text.filter(|_| known)
-            .map_or(String::new(), |text| text.trim().into())
-    })
+    ["model", "serial", "firmware_rev"]
+        .map(|name| super::attribute(&args.disk, name).unwrap_or_default())
 }
 
 /// Runs it.
 pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
+    super::consent(&args.disk, &args.consent)?;
     let settings = settings(args);
     let fresh = args.size.filter(|_| !args.disk.exists());
     if let (Some(size), None) = (args.size, fresh) {
@@ -101,7 +96,7 @@ fn make(args: &StoreFormatArgs, settings: &Format, disk: &impl Disk) -> Result<E
     }
     let superblock = forebay_store::format(disk, settings)?;
     let report = Report::new("forebay.store-format/1", Facts::of(&superblock));
-    if report::emit(&report, args.output.json())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     let mut page = Page::of_hardware("Forebay store: a new recording");

@@ -58,7 +58,7 @@ pub fn run(args: &StoreInfoArgs) -> Result<Exit> {
         complaints: recording.complaints(),
     };
     let report = Report::new("forebay.store-info/1", found);
-    if report::emit(&report, args.output.json())? {
+    if report::emit(&report)? {
         return Ok(Exit::Good);
     }
     show(&report.found);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store ls`: objects or extents, one after the other; a recording may have millions.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording};
@@ -9,28 +8,30 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::warn;
-use crate::args::StoreLsArgs;
+use crate::args::{Output, StoreLsArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::report;
 
 /// Runs it.
 pub fn run(args: &StoreLsArgs) -> Result<Exit> {
     let disk = FileDisk::open(&args.disk)?;
     let recording = Recording::open(&disk)?;
     warn(&recording);
-    let listed = match args.output.json() {
-        None => List::text(io::stdout().lock(), args.rows).fill(&recording, args),
-        Some(path) if path.as_os_str() == "-" => {
-            List::json(io::stdout().lock(), &recording, args.rows).fill(&recording, args)
+    let mut listed = Ok(0);
+    for (form, to) in report::writers()? {
+        let list = match form {
+            Output::Text => List::text(to, args.rows),
+            _ => List::json(to, &recording, args.rows),
+        };
+        listed = list.fill(&recording, args);
+        if listed.is_err() {
+            break;
         }
-        Some(path) => {
-            let file = File::create(path).map_err(|error| Failure::file("making", path, error))?;
-            List::json(file, &recording, args.rows).fill(&recording, args)
-        }
-    };
+    }
     match listed {
         Ok(0) => Ok(Exit::Good),
-        Ok(_) => Ok(Exit::BadResult),
+        Ok(_) => Ok(Exit::Damaged),
         // Whoever reads has enough, as `head` has.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Good),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),

@@ -15,11 +15,13 @@ mod report_html;
 mod undo;
 mod verify;
 
-use forebay_store::{Disk, Recording};
+use std::path::Path;
+
+use forebay_store::{Disk, Recording, is_block_device};
 use serde::Serialize;
 
-use crate::args::StoreCommand;
-use crate::failure::{Exit, Result};
+use crate::args::{ConsentArgs, StoreCommand};
+use crate::failure::{Exit, Failure, Result};
 
 /// A report on a recording: kind and version, and what was found.
 #[derive(Serialize)]
@@ -45,6 +47,42 @@ fn warn<D: Disk + ?Sized>(recording: &Recording<'_, D>) {
     for complaint in recording.complaints() {
         eprintln!("warning: {complaint}");
     }
+}
+
+/// Allows a block device to be overwritten, or a file, which needs no consent.
+pub fn consent(path: &Path, allowed: &ConsentArgs) -> Result<()> {
+    if is_block_device(path) {
+        let serial = attribute(path, "serial");
+        return allowed.check(&path.display().to_string(), serial.as_deref());
+    }
+    match allowed.is_given() {
+        false => Ok(()),
+        true => Err(Failure::input(
+            "--yes or --serial",
+            "given",
+            &format!("{} is no drive", path.display()),
+            "leave it out",
+        )),
+    }
+}
+
+/// What Linux tells of a block device, such as its serial number.
+fn attribute(path: &Path, name: &str) -> Option<String> {
+    let device = path
+        .canonicalize()
+        .ok()
+        .filter(|path| is_block_device(path))?;
+    let folder = Path::new("/sys/class/block")
+        .join(device.file_name()?)
+        .canonicalize()
+        .ok()?;
+    // Of a namespace, of a virtual disk, and of a partition of either.
+    let places = ["device", ".", "../device", ".."].map(|place| folder.join(place).join(name));
+    let texts = places
+        .iter()
+        .filter_map(|place| std::fs::read_to_string(place).ok());
+    let mut texts = texts.map(|text| text.trim().to_owned());
+    texts.find(|text| !text.is_empty())
 }
 
 /// Runs it.

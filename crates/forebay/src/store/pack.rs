@@ -13,6 +13,7 @@ use crate::report;
 
 /// Runs it.
 pub fn run(args: &StorePackArgs) -> Result<Exit> {
+    super::consent(&args.disk, &args.consent)?;
     let packing = Packing {
         stream: args.stream,
         extent_bytes: args.extent,
@@ -31,7 +32,7 @@ pub fn run(args: &StorePackArgs) -> Result<Exit> {
     })?;
     drop(progress);
     let report = Report::new("forebay.store-pack/1", packed);
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report.found);
     }
     Ok(match (interrupt::wanted(), report.found.skipped_bytes) {

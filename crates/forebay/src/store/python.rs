@@ -3,16 +3,12 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
 use clap::ValueEnum;
 
 use crate::args::{StoreExport, StoreExportArgs, StoreSqlArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::home;
-use crate::home::{python, python_path};
-
-const SETUP: &str = "`scripts/setup test` in the checkout makes the Python environment .venv";
+use crate::python;
 
 /// What an option is called on a command line.
 fn named(value: &impl ValueEnum) -> OsString {
@@ -32,9 +28,8 @@ fn plain(path: &Path) -> OsString {
 
 /// Answers in SQL.
 pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
-    let mut words = vec!["--output".into(), named(&args.output)];
-    words.extend(["--".into(), plain(&args.disk), args.query.clone().into()]);
-    run("forebay.store.sql", words)
+    let words = vec!["--".into(), plain(&args.disk), args.query.clone().into()];
+    python::rows("forebay.store.sql", words)
 }
 
 /// Writes a recording as other files.
@@ -56,30 +51,6 @@ pub fn export(args: &StoreExportArgs) -> Result<Exit> {
         words.extend(["--path".into(), plain(path)]);
     }
     words.extend(["--shard-size".into(), args.shard_size.to_string().into()]);
-    words.extend(["--output".into(), named(&args.output)]);
     words.extend(["--".into(), plain(&args.disk), plain(&args.folder)]);
-    run("forebay.store.export", words)
-}
-
-fn run(module: &str, words: Vec<OsString>) -> Result<Exit> {
-    let root = home::find()?;
-    let python = python(&root);
-    let mut command = Command::new(&python);
-    command.args(["-m", module]).args(words);
-    command.env("PYTHONPATH", python_path(&root));
-    let status = command.status().map_err(|error| {
-        Failure::new(
-            Exit::Impossible,
-            format!("{} cannot be started: {error}", python.display()),
-            SETUP,
-        )
-    })?;
-    match status.code() {
-        Some(0) => Ok(Exit::Good),
-        Some(2) => Ok(Exit::BadInput),
-        Some(3) => Ok(Exit::BadResult),
-        // Ended by a signal, such as that of Ctrl-C.
-        Some(130) | None => Ok(Exit::Interrupted),
-        Some(_) => Ok(Exit::Impossible),
-    }
+    python::report("forebay.store.export", words)
 }

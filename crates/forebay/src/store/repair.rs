@@ -44,12 +44,12 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
         complaints,
     };
     let report = Report::new("forebay.store-repair/1", found);
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report.found);
     }
     Ok(match report.found.repair.is_done() {
         true => Exit::Good,
-        false => Exit::BadResult,
+        false => Exit::Damaged,
     })
 }
 

@@ -63,10 +63,10 @@ pub fn run(args: &StoreReportArgs) -> Result<Exit> {
         fs::write(path, page).map_err(|error| Failure::file("writing", path, error))?;
     }
     let whole = report.totals.damaged_blocks + report.totals.wrong_rows == 0;
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report, args);
     }
-    Ok(if whole { Exit::Good } else { Exit::BadResult })
+    Ok(if whole { Exit::Good } else { Exit::Damaged })
 }
 
 fn show(report: &Report<'_>, args: &StoreReportArgs) {

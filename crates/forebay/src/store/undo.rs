@@ -17,7 +17,7 @@ pub fn run(args: &StoreUndoArgs) -> Result<Exit> {
     let disk = FileDisk::open_to_write(&args.disk)?;
     let undone = forebay_store::undo(&disk, &file)?;
     let report = Report::new("forebay.store-undo/1", undone);
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         let mut page = Page::of_hardware("Forebay store: undone");
         page.field("put back", render::bytes(report.found.bytes));
         if report.found.unknown > 0 {

@@ -94,7 +94,7 @@ pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
         complaints: recording.complaints().to_vec(),
     };
     let report = Report::new("forebay.store-verify/1", found);
-    if !report::emit(&report, args.output.json())? {
+    if !report::emit(&report)? {
         show(&report.found, exit == Exit::Good);
     }
     Ok(exit)
@@ -104,7 +104,7 @@ fn exit(found: &Verify, complaints: &[String]) -> Exit {
     match (found.interrupted, found.is_good() && complaints.is_empty()) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Good,
-        (false, false) => Exit::BadResult,
+        (false, false) => Exit::Damaged,
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run on devices of this machine, through VFIO: transactions enter at the card's host port.
+//! I/O on devices of this machine, through VFIO: transactions enter at the card's host port.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 use forebay_vfio::{Settings, Sysfs, VfioBus};
 
 use super::{Leg, Moved, Target, adjust_driver, pieces};
-use crate::args::{BusKind, RunArgs};
+use crate::args::{BusKind, ConsentArgs, HardwareBusArgs, IoArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::inspection::Inspection;
 use crate::interrupt;
@@ -39,68 +39,87 @@ pub(super) struct Hardware {
 }
 
 /// Refuses options of the one machine on the other.
-pub(super) fn check_options(args: &RunArgs) -> Result<()> {
-    let hardware = &args.hardware;
-    let (given, limit, remedy) = match args.bus {
-        BusKind::Sim => (
-            vec![
-                (hardware.ssd.is_some(), "--ssd"),
-                (hardware.fpga.is_some(), "--fpga"),
-                (hardware.no_iommu, "--no-iommu"),
-                (hardware.huge_pages, "--huge-pages"),
-            ],
-            "it names this machine's own hardware, and the machine is simulated",
-            "add --bus vfio, or leave the option out",
-        ),
-        BusKind::Vfio => (
-            vec![
-                (args.medium.is_some(), "--medium"),
-                (args.block.is_some(), "--block"),
-                (!args.stall.is_empty(), "--stall"),
-                (!args.dram_fault.is_empty(), "--dram-fault"),
-                (!args.fault.is_empty(), "--fault"),
-                (args.record.pcap.is_some(), "--pcap"),
-                (args.record.tap.is_some(), "--tap"),
-                (args.record.generate.is_some(), "--generate"),
-                (args.record.offered.is_some(), "--offered"),
-                (args.record.mishaps > 0, "--mishaps"),
-                (args.record.garbage > 0, "--garbage"),
-                (args.record.switch, "--switch"),
-                (args.record.peer_ignores, "--peer-ignores"),
-                (args.record.pcap_out.is_some(), "--pcap-out"),
-                (args.record.back.is_some(), "--back"),
-                (args.record.replay.is_some(), "--replay"),
-            ],
+pub(super) fn check_options(args: &IoArgs) -> Result<()> {
+    let mut simulated = args.faults.simulated();
+    if !args.backing.is_empty() {
+        simulated.push("--backing".into());
+    }
+    if args.block.is_some() {
+        simulated.push("--block".into());
+    }
+    // The seed decides what is generated, too.
+    if !(args.generate.is_some() && args.machine.given == ["seed"]) {
+        simulated.extend(args.machine.given.iter().map(|name| format!("--{name}")));
+    }
+    let devices = (args.bus, &args.hardware, &args.consent);
+    check_devices(devices, &simulated)?;
+    match (args.bus, args.writes()) {
+        (BusKind::Vfio, true) => require_consent(&args.consent),
+        (BusKind::Vfio, false) if args.consent.is_given() => Err(Failure::input(
+            "--yes or --serial",
+            "given",
+            "nothing is written to the drive",
+            "leave it out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses options of the one machine on the other; `simulated`: those given that only the simulated
+/// one has.
+pub fn check_devices(
+    (bus, hardware, consent): (BusKind, &HardwareBusArgs, &ConsentArgs),
+    simulated: &[String],
+) -> Result<()> {
+    let devices = [
+        (hardware.ssd.is_some(), "--ssd"),
+        (hardware.fpga.is_some(), "--fpga"),
+        (hardware.no_iommu, "--no-iommu"),
+        (hardware.huge_pages, "--huge-pages"),
+        (consent.yes, "--yes"),
+        (consent.serial.is_some(), "--serial"),
+    ];
+    if bus == BusKind::Sim {
+        return match devices.into_iter().find(|(given, _)| *given) {
+            None => Ok(()),
+            Some((_, option)) => Err(Failure::input(
+                option,
+                "given",
+                "it names this machine's own hardware, and the machine is simulated",
+                "add --bus vfio, or leave the option out",
+            )),
+        };
+    }
+    if let Some(option) = simulated.first() {
+        return Err(Failure::input(
+            option,
+            "given",
             "it is of the simulated machine, and devices of this one are asked for",
             "leave the option out, or --bus vfio",
-        ),
-    };
-    let simulated = match args.bus {
-        BusKind::Sim => None,
-        BusKind::Vfio => args.machine.given.first().map(|name| format!("--{name}")),
-    };
-    let given = given.into_iter().find(|(given, _)| *given);
-    if let Some(option) = given.map(|(_, name)| name.to_owned()).or(simulated) {
-        return Err(Failure::input(&option, "given", limit, remedy));
+        ));
     }
-    for (missing, option) in [
-        (hardware.ssd.is_none(), "--ssd"),
-        (hardware.fpga.is_none(), "--fpga"),
-    ] {
-        if args.bus == BusKind::Vfio && missing {
-            return Err(Failure::input(
-                option,
-                "missing",
-                "--bus vfio takes a drive and a card, and never chooses one by itself",
-                "`forebay devices` lists what is there",
-            ));
-        }
+    match devices[..2].iter().find(|(given, _)| !given) {
+        None => Ok(()),
+        Some((_, option)) => Err(Failure::input(
+            option,
+            "missing",
+            "--bus vfio takes a drive and a card, and never chooses one by itself",
+            "`forebay devices` lists what is there",
+        )),
     }
-    Ok(())
+}
+
+/// Refuses to go on without leave to overwrite the drive, before it is brought up; its serial number is
+/// compared after that.
+pub fn require_consent(consent: &ConsentArgs) -> Result<()> {
+    match consent.is_given() {
+        true => Ok(()),
+        false => consent.check("the drive", None),
+    }
 }
 
 /// Takes the devices and brings them up.
-pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
+pub(super) fn start(args: &IoArgs) -> Result<Hardware> {
     let _progress = Progress::stage("bringing drive and streamer up");
     let settings: Settings = args.hardware.settings([]);
     interrupt::also(Arc::clone(&settings.stop));
@@ -121,6 +140,13 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     }
     let session = bring_up_observed(&mut bus, &options, &mut |_| {})?;
     let facts = session.facts();
+    if args.writes() {
+        let name = format!("the drive at {}", facts.nvme.address);
+        if let Err(refused) = args.consent.check(&name, Some(&facts.controller.serial)) {
+            session.shutdown(&mut bus)?;
+            return Err(refused);
+        }
+    }
     let card = facts.fpga.as_ref().map(|card| card.address);
     let card = card.or(args.hardware.fpga).unwrap_or_default();
     let (control, window) = (bar0::HOST_CONTROL, bar0::HOST);
@@ -140,7 +166,7 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     if let Some(streamer) = &streamer {
         port.clear(&mut bus, streamer, LIMIT)?;
     }
-    let header = header(args, session.facts(), "forebay.run/1");
+    let header = header(args.machine.seed, session.facts(), "forebay.io/1");
     let block_bytes = session.facts().namespace.block_bytes();
     Ok(Hardware {
         bus,
@@ -151,8 +177,8 @@ pub(super) fn start(args: &RunArgs) -> Result<Hardware> {
     })
 }
 
-/// What the report of a run on devices begins with.
-pub fn header(args: &RunArgs, facts: &forebay_driver::Facts, schema: &str) -> Header {
+/// What the report of a command on devices begins with.
+pub fn header(seed: u64, facts: &forebay_driver::Facts, schema: &str) -> Header {
     let drive = &facts.controller;
     let parameters = facts.streamer.map(|streamer| {
         vec![
@@ -166,7 +192,7 @@ pub fn header(args: &RunArgs, facts: &forebay_driver::Facts, schema: &str) -> He
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: report::command_line(),
         simulated: false,
-        seed: args.machine.seed,
+        seed,
         interrupted: false,
         profile: ProfileName {
             name: facts.nvme.address.to_string(),
@@ -231,7 +257,7 @@ impl Target for Hardware {
         Ok(self.block_bytes)
     }
 
-    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg {
+    fn write(&mut self, args: &IoArgs, data: &Arc<[u8]>) -> Leg {
         let bytes = data.len() as u64;
         let progress = Progress::bytes("file → drive", bytes);
         let pieces = pieces(bytes, args.transaction);
@@ -257,7 +283,7 @@ impl Target for Hardware {
         })
     }
 
-    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
+    fn read(&mut self, args: &IoArgs, bytes: u64) -> Leg {
         let progress = Progress::bytes("drive → file", bytes);
         let pieces = pieces(bytes, args.transaction);
         self.each(pieces, |port, bus, (offset, length)| {

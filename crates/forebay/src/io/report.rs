@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `forebay run` reports.
+//! What `forebay io` reports.
 
 use forebay_cosim::Direction;
 use forebay_driver::flight::Diagnosis;
@@ -7,7 +7,7 @@ use forebay_driver::inspect::DriveTally;
 use serde::Serialize;
 
 use super::{Leg, Moved};
-use crate::args::RunArgs;
+use crate::args::IoArgs;
 use crate::demo;
 use crate::inspection::Inspection;
 use crate::render::{self, Grid, Page};
@@ -125,11 +125,11 @@ impl Report {
     }
 
     /// Prints it.
-    pub fn show(&self, args: &RunArgs) {
+    pub fn show(&self, args: &IoArgs) {
         let header = &self.header;
         let mut page = match header.simulated {
-            true => Page::new("Forebay run"),
-            false => Page::of_hardware("Forebay run"),
+            true => Page::new("Forebay io"),
+            false => Page::of_hardware("Forebay io"),
         };
         page.field("drive", &header.profile.description);
         page.field("block", format_args!("{} B", self.block_bytes));
@@ -255,7 +255,7 @@ impl Report {
         grid
     }
 
-    fn verdict(&self, args: &RunArgs, page: &mut Page) {
+    fn verdict(&self, args: &IoArgs, page: &mut Page) {
         let sentence = match (self.differ_bytes, self.header.interrupted) {
             (_, true) => "interrupted: the numbers are of what was reached".to_owned(),
             (Some(0), _) => "read back and compared: none differs".to_owned(),
@@ -277,8 +277,8 @@ impl Report {
         if let (Some(diagnosis), true) = (&self.diagnosis, self.drives.is_empty()) {
             page.field("queues", &diagnosis.text);
         }
-        if let Some(medium) = &args.medium {
-            page.field("medium", format_args!("kept in {}", medium.display()));
+        for path in &args.backing {
+            page.field("backing", format_args!("file {}", path.display()));
         }
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay run`: a file to the drive, bytes from the drive, with everything adjustable. The same
-//! words on a simulated machine and on devices of this one.
+//! `forebay io`: a file or a pattern to drives, bytes from drives. The same options on a simulated
+//! machine and on devices of this one.
 
 mod hardware;
 mod report;
 mod simulated;
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,17 +15,18 @@ use std::sync::Arc;
 use forebay_cosim::Direction;
 use forebay_driver::{Flight, Options};
 use forebay_spec::streamer::UserError;
+use rand_core::{RngCore as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
 
-use crate::args::{BusKind, RunArgs};
+use crate::args::{BusKind, IoArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::inspect;
 use crate::inspection::Inspection;
-use crate::record;
 use crate::report::{self as json, Header, Rate};
 use crate::session::Ended;
 use report::Report;
 
-pub use hardware::{check_options, header};
+pub use hardware::{check_devices, header, require_consent};
 
 /// What the transactions go through: RTL and models, or devices of this machine.
 trait Target {
@@ -33,9 +35,9 @@ trait Target {
     /// Bytes of the drive's logical block.
     fn block_bytes(&self) -> Result<u64>;
     /// Writes all pieces of the data.
-    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg;
+    fn write(&mut self, args: &IoArgs, data: &Arc<[u8]>) -> Leg;
     /// Reads all pieces of so many bytes.
-    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg;
+    fn read(&mut self, args: &IoArgs, bytes: u64) -> Leg;
     /// What the streamer's registers say.
     fn inspection(&mut self) -> Result<Inspection>;
     /// Both sides of the queues.
@@ -67,36 +69,33 @@ struct Moved {
 }
 
 /// Runs it.
-pub fn run(args: &RunArgs) -> Result<Exit> {
-    if args.record.is_wanted() {
-        return record::run(args);
-    }
-    let data = args.write.as_deref().map(load).transpose()?;
+pub fn run(args: &IoArgs) -> Result<Exit> {
+    hardware::check_options(args)?;
+    let data = data(args)?;
     let length = args
         .length
         .or_else(|| data.as_ref().map(|data| data.len() as u64));
     if args.read && length.is_none() {
         return Err(Failure::new(
             Exit::BadInput,
-            "--read without --write needs --length",
+            "--read without --write or --generate needs --length",
             "say how much to read, such as --length 1MiB",
         ));
     }
-    check_options(args)?;
     // Before anything runs: minutes later would be too late to learn that it cannot be written.
-    let out = args.out.as_deref().map(create).transpose()?;
+    let save = args.save.as_deref().map(create).transpose()?;
     match args.bus {
-        BusKind::Sim => carry_out(args, simulated::start(args)?, data, length, out),
-        BusKind::Vfio => carry_out(args, hardware::start(args)?, data, length, out),
+        BusKind::Sim => carry_out(args, simulated::start(args)?, data, length, save),
+        BusKind::Vfio => carry_out(args, hardware::start(args)?, data, length, save),
     }
 }
 
 fn carry_out(
-    args: &RunArgs,
+    args: &IoArgs,
     mut target: impl Target,
     data: Option<Arc<[u8]>>,
     length: Option<u64>,
-    out: Option<File>,
+    save: Option<File>,
 ) -> Result<Exit> {
     let mut report = Report::new(target.header(&Ended::Done), target.block_bytes()?);
     let mut ended = Ended::Done;
@@ -108,7 +107,7 @@ fn carry_out(
     if args.read && ended.is_done() {
         let leg = target.read(args, length.unwrap_or(0));
         report.add(Direction::Read, &leg);
-        if let Some(file) = out {
+        if let Some(file) = save {
             store(args, &file, &leg.moved)?;
         }
         if let (Some(data), true) = (&data, leg.ended.is_done()) {
@@ -156,25 +155,48 @@ fn carry_out(
     }
     // Devices go back to their drivers before anything is said: a reader who has gone ends this.
     drop(target);
-    if !json::emit(&report, args.report.json.as_deref())? {
+    if !json::emit(&report)? {
         report.show(args);
     }
     Ok(ended.exit(report.is_good()))
 }
 
 /// What the options change about the driver, on any bus.
-pub fn adjust_driver(args: &RunArgs, options: &mut Options) {
+fn adjust_driver(args: &IoArgs, options: &mut Options) {
     options.nsid = args.namespace;
     options.max_transfer = args.max_transfer;
-    options.timeout_cycles = args.timeout_cycles;
-    if let Some(limit) = args.retry_limit {
-        options.retry_limit = limit;
-    }
+    args.faults.adjust(options);
 }
 
-fn load(path: &Path) -> Result<Arc<[u8]>> {
-    let data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
-    Ok(data.into())
+/// What is to be written, if anything is.
+fn data(args: &IoArgs) -> Result<Option<Arc<[u8]>>> {
+    let mut data = Vec::new();
+    match (&args.write, args.generate) {
+        (Some(path), _) if path.as_os_str() == "-" => {
+            let read = std::io::stdin().lock().read_to_end(&mut data);
+            read.map_err(|error| Failure::file("reading", path, error))?;
+        }
+        (Some(path), _) => {
+            data = fs::read(path).map_err(|error| Failure::file("reading", path, error))?;
+        }
+        (None, Some(bytes)) => {
+            let room = usize::try_from(bytes).ok();
+            let room = room.filter(|room| data.try_reserve_exact(*room).is_ok());
+            data.resize(room.ok_or_else(|| too_much(bytes))?, 0);
+            Pcg64Mcg::seed_from_u64(args.machine.seed).fill_bytes(&mut data);
+        }
+        (None, None) => return Ok(None),
+    }
+    Ok(Some(data.into()))
+}
+
+fn too_much(bytes: u64) -> Failure {
+    Failure::input(
+        "--generate",
+        bytes,
+        "this machine's memory does not hold it",
+        "generate less",
+    )
 }
 
 fn create(path: &Path) -> Result<File> {
@@ -188,8 +210,8 @@ fn pieces(bytes: u64, transaction: Option<u64>) -> impl Iterator<Item = (u64, u6
 }
 
 /// Writes what came to its place in the file; what a failed transaction lacks stays a hole.
-fn store(args: &RunArgs, file: &File, moved: &[Moved]) -> Result<()> {
-    let path = args.out.as_deref().unwrap_or(Path::new(""));
+fn store(args: &IoArgs, file: &File, moved: &[Moved]) -> Result<()> {
+    let path = args.save.as_deref().unwrap_or(Path::new(""));
     for moved in moved {
         file.write_all_at(&moved.data, moved.address.saturating_sub(args.at))
             .map_err(|error| Failure::file("writing", path, error))?;

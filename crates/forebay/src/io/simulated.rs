@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run on the simulated machine: transactions enter at the RTL's stream pins.
+//! I/O on the simulated machine: transactions enter at the RTL's stream pins.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use forebay_cosim::{Config, Direction, Outcome, Payload, Read, Sink, Write};
@@ -8,7 +9,7 @@ use forebay_driver::Flight;
 use forebay_model::Medium;
 
 use super::{Leg, Moved, Target, pieces};
-use crate::args::{RunArgs, values};
+use crate::args::IoArgs;
 use crate::failure::{Failure, Result};
 use crate::flight;
 use crate::inspection::Inspection;
@@ -17,11 +18,9 @@ use crate::session::{Ended, Session};
 use forebay_app::inject;
 
 /// Builds the machine and brings it up.
-pub(super) fn start(args: &RunArgs) -> Result<Session> {
-    let mut session = Session::start(&args.machine, "forebay.run/1", |config| {
-        adjust(args, config)
-    })?;
-    if let (Some(row), Some(_)) = (session.layout().row(), &args.write) {
+pub(super) fn start(args: &IoArgs) -> Result<Session> {
+    let mut session = Session::start(&args.machine, "forebay.io/1", |config| adjust(args, config))?;
+    if let (Some(row), true) = (session.layout().row(), args.writes()) {
         let transaction = args.transaction.unwrap_or(0);
         for (option, value) in [("--at", args.at), ("--transaction", transaction)] {
             if !value.is_multiple_of(row) {
@@ -39,24 +38,43 @@ pub(super) fn start(args: &RunArgs) -> Result<Session> {
 }
 
 /// What the options change about the machine.
-fn adjust(args: &RunArgs, config: &mut Config) -> Result<()> {
+fn adjust(args: &IoArgs, config: &mut Config) -> Result<()> {
     if let Some(block) = &args.block {
         inject::set_block(config, block);
     }
-    if let Some(path) = &args.medium {
-        if !config.more_drives.is_empty() {
-            return Err(Failure::input(
-                "--medium",
-                path.display(),
-                "one file holds one drive",
-                "leave it out, or use one drive",
-            ));
-        }
-        config.medium = Some(Medium::in_file(path, config.profile.ssd.bytes())?);
-    }
-    config.stalls = values::stalls(&args.stall);
-    inject::set_faults(config, &args.fault, &args.dram_fault)?;
+    backing(args, config)?;
+    args.faults.apply(config)?;
     super::adjust_driver(args, &mut config.driver);
+    Ok(())
+}
+
+/// Keeps what each drive stores in a file of its own.
+fn backing(args: &IoArgs, config: &mut Config) -> Result<()> {
+    let (paths, drives) = (&args.backing, 1 + config.more_drives.len());
+    if paths.is_empty() {
+        return Ok(());
+    }
+    if paths.len() != drives {
+        return Err(Failure::input(
+            "--backing",
+            format_args!("given {} times", paths.len()),
+            &format!("the number of drives is {drives}, and each has a file of its own"),
+            "name --backing again for each drive",
+        ));
+    }
+    let same = |(number, path): (usize, &PathBuf)| paths[..number].contains(path);
+    if let Some((_, path)) = paths.iter().enumerate().find(|each| same(*each)) {
+        return Err(Failure::input(
+            "--backing",
+            path.display(),
+            "another drive has this file",
+            "give each drive a file of its own",
+        ));
+    }
+    config.medium = Some(Medium::in_file(&paths[0], config.profile.ssd.bytes())?);
+    for (drive, path) in config.more_drives.iter_mut().zip(&paths[1..]) {
+        drive.medium = Some(Medium::in_file(path, drive.profile.bytes())?);
+    }
     Ok(())
 }
 
@@ -69,7 +87,7 @@ impl Target for Session {
         Ok(self.namespace()?.block_bytes())
     }
 
-    fn write(&mut self, args: &RunArgs, data: &Arc<[u8]>) -> Leg {
+    fn write(&mut self, args: &IoArgs, data: &Arc<[u8]>) -> Leg {
         let bytes = data.len() as u64;
         for (offset, length) in pieces(bytes, args.transaction) {
             let payload = match args.transaction {
@@ -86,7 +104,7 @@ impl Target for Session {
         leg(self, ended, Direction::Write)
     }
 
-    fn read(&mut self, args: &RunArgs, bytes: u64) -> Leg {
+    fn read(&mut self, args: &IoArgs, bytes: u64) -> Leg {
         self.begin();
         for (offset, length) in pieces(bytes, args.transaction) {
             let at = args.at.saturating_add(offset);

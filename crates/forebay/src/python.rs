@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The project's Python side, where DuckDB, Arrow and Yosys are.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use crate::args::Output;
+use crate::failure::{Exit, Failure, Result};
+use crate::home;
+use crate::report::{self, Destination};
+
+/// Runs a module that writes a report: text to standard output and, with `--json FILE|-`, JSON.
+pub fn report(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
+    let to = Destination::of_all();
+    match (to.form, &to.file) {
+        (Output::Text, _) => {}
+        (_, file) => {
+            let file = file.as_ref().map_or("-".into(), OsString::from);
+            words.splice(0..0, ["--json".into(), file]);
+        }
+    }
+    let shown = match (to.file_of(Output::Text), to.shows_text()) {
+        (Some(_), _) => Stdio::piped(),
+        (None, false) if to.file.is_some() => Stdio::null(),
+        _ => Stdio::inherit(),
+    };
+    run(module, words, shown)
+}
+
+/// Runs a module that writes rows in the form `--output FORM`: to the file of the report alone,
+/// where there is one.
+pub fn rows(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
+    let to = Destination::of_all();
+    words.splice(0..0, ["--output".into(), to.form.name().into()]);
+    let rows = match &to.file {
+        None => Stdio::inherit(),
+        Some(path) => {
+            let file =
+                File::create(path).map_err(|error| Failure::file("creating", path, error))?;
+            file.into()
+        }
+    };
+    run(module, words, rows)
+}
+
+fn run(module: &str, words: Vec<OsString>, out: Stdio) -> Result<Exit> {
+    let root = home::find()?;
+    let python = home::python(&root);
+    let mut command = Command::new(&python);
+    command.args(["-m", module]).args(words);
+    command.env("PYTHONPATH", home::python_path(&root));
+    command.stdout(out).stderr(Stdio::inherit());
+    let ended = command
+        .spawn()
+        .and_then(std::process::Child::wait_with_output);
+    let ended = ended.map_err(|error| {
+        Failure::new(
+            Exit::Impossible,
+            format!("{} cannot be started: {error}", python.display()),
+            "`make setup` in the checkout makes the Python environment .venv",
+        )
+    })?;
+    report::say(&String::from_utf8_lossy(&ended.stdout));
+    // None: ended by a signal, such as that of Ctrl-C.
+    let code = ended.status.code().unwrap_or(Exit::Interrupted as i32);
+    let mut all = Exit::ALL.into_iter().map(|(exit, _)| exit);
+    Ok(all
+        .find(|exit| *exit as i32 == code)
+        .unwrap_or(Exit::Impossible))
+}
