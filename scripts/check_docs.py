@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build" / "forebay"
+INDEX = ROOT / "docs" / "index.md"
 # Folders of third parties or of build outputs.
 SKIPPED = {"target", "build", ".venv", ".git", "node_modules"}
 
@@ -124,6 +125,16 @@ def missing_paths(text: str) -> list[str]:
     ]
 
 
+def unlisted(index: Path) -> list[str]:
+    """List documents beside an index, or in folders below, to which it has no link."""
+    linked = {
+        (index.parent / (match[1] or "").partition("#")[0]).resolve()
+        for match in LINK.finditer(index.read_text())
+    }
+    others = [path for path in documents(index.parent) if path.resolve() not in linked | {index}]
+    return [f"no link to {path.relative_to(index.parent)}" for path in others]
+
+
 def main() -> int:
     """Run the command line; returns the exit status."""
     wrong = []
@@ -133,6 +144,7 @@ def main() -> int:
         found = broken_links(path, text) + missing_paths(text)
         found += [said for line in commands(text) if (said := wrong_command(line))]
         wrong += [f"{path.relative_to(ROOT)}: {said}" for said in found]
+    wrong += [f"{INDEX.relative_to(ROOT)}: {said}" for said in unlisted(INDEX)]
     print("\n".join(wrong) or f"{len(files)} documents: links, paths and commands exist")
     if not PROGRAM.exists():
         print("build/forebay is not built: its subcommands were not looked up")

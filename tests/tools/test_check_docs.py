@@ -81,3 +81,13 @@ def test_paths() -> None:
     """Paths in inline code must exist."""
     assert check_docs.missing_paths("`rtl/top/onchip.f` and `scripts/check_docs.py`") == []
     assert check_docs.missing_paths("`rtl/absent.sv`") == ["`rtl/absent.sv`: no such path"]
+
+
+def test_the_index_lists_every_document(tmp_path: Path) -> None:
+    """A page that the index does not link to is named; the index itself is not."""
+    (tmp_path / "room").mkdir()
+    for name in ("room/listed.md", "room/forgotten.md"):
+        (tmp_path / name).write_text("# A page\n")
+    index = tmp_path / "index.md"
+    index.write_text("- [a](room/listed.md#a-page)\n")
+    assert check_docs.unlisted(index) == ["no link to room/forgotten.md"]

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from forebay.store.errors import StoreError
 
-# Exit codes, as docs/guide/cli.md lists them.
+# Exit codes, as docs/reference/cli.md lists them.
 GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, INTERRUPTED = 0, 1, 2, 3, 130
 WIDTH = 32
 # Seconds between two looks of a progress bar.
