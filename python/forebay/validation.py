@@ -33,7 +33,7 @@ DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what fol
 DRIVES_END = "<!-- drives: end -->"
 DRIVES_REPORTS = {
     "drives-990pro": "on chip",
-    "drives-990pro-16mib": "on chip, 16 MiB, chunks of 256 KiB",
+    "drives-990pro-16mib": "on chip, 16 MiB, stripe units of 256 KiB",
     "drives-990pro-host": "host DRAM",
 }
 DRIVES_SAYS = """\
