@@ -31,11 +31,20 @@ class Rule:
     term: str
     allowed: list[str]
 
-    def find(self, line: str) -> list[str]:
-        """List the words that stand in a line."""
+    def find(self, text: str) -> list[tuple[int, str]]:
+        """List the words of a text, each with its line from 1; a phrase may be wrapped."""
         for phrase in self.allowed:
-            line = re.sub(re.escape(phrase), "", line, flags=re.I)
-        return [word for word in self.words if re.search(rf"\b{re.escape(word)}\b", line, re.I)]
+            text = phrase_of(phrase).sub(lambda found: "\n" * found[0].count("\n"), text)
+        return [
+            (1 + text.count("\n", 0, found.start()), word)
+            for word in self.words
+            for found in phrase_of(word).finditer(text)
+        ]
+
+
+def phrase_of(words: str) -> re.Pattern[str]:
+    """Return a pattern for words, in any case, with a space or the end of a line between them."""
+    return re.compile(r"\b" + r"\s+".join(map(re.escape, words.split())) + r"\b", re.I)
 
 
 def rules(glossary: str) -> list[Rule]:
@@ -81,11 +90,11 @@ def complaints() -> list[str]:
     """List each private word with its place, and the term to be written instead."""
     known = rules(GLOSSARY.read_text())
     return [
-        f"{path.relative_to(ROOT)}:{number}: '{word}': write {rule.term}"
+        f"{path.relative_to(ROOT)}:{line}: '{word}': write {rule.term}"
         for path in files()
-        for number, line in enumerate(prose(path.read_text()).splitlines(), 1)
+        for text in [prose(path.read_text())]
         for rule in known
-        for word in rule.find(line)
+        for line, word in rule.find(text)
     ]
 
 

@@ -14,18 +14,18 @@ TABLE = (
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("text", "found"),
     [
-        ("Garbage comes", ["garbage"]),
+        ("Garbage comes", [(1, "garbage")]),
         ("garbage collection", []),
-        ("garbage after Garbage collection", ["garbage"]),
-        ("a rubbish heap and a ledger", ["rubbish heap", "ledger"]),
+        ("Garbage\ncollection after\ngarbage", [(3, "garbage")]),
+        ("\na rubbish\nheap and a ledger", [(2, "rubbish heap"), (3, "ledger")]),
         ("fb_ledger_x, ledgers", []),
     ],
 )
-def test_words_are_found(line: str, found: list[str]) -> None:
+def test_words_are_found(text: str, found: list[tuple[int, str]]) -> None:
     """Whole words and phrases count, in any case; allowed phrases do not."""
-    assert [word for rule in words.rules(TABLE) for word in rule.find(line)] == found
+    assert [one for rule in words.rules(TABLE) for one in rule.find(text)] == found
 
 
 def test_only_prose_is_looked_at() -> None:
