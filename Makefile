@@ -30,6 +30,7 @@ nightly: setup-test build/forebay ## all of `make test`, and the tests that take
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soak_seeds.py
 	@$(PYTHON) scripts/mutants.py
+	@$(MAKE) --no-print-directory site
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)

@@ -125,6 +125,13 @@ def missing_paths(text: str) -> list[str]:
     ]
 
 
+def lists_in_paragraphs(text: str) -> list[str]:
+    """List the items that begin right behind a paragraph: no list for the site's renderer."""
+    blank = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    found = re.findall(r"^(?![-*#|>\s]|\d+\. ).+\n((?:[-*]|\d+\.) .*)", blank, re.M)
+    return [f"a list needs an empty line before '{item[:40]}'" for item in found]
+
+
 def unlisted(index: Path) -> list[str]:
     """List documents beside an index, or in folders below, to which it has no link."""
     linked = {
@@ -141,7 +148,7 @@ def main() -> int:
     files = documents()
     for path in files:
         text = path.read_text()
-        found = broken_links(path, text) + missing_paths(text)
+        found = broken_links(path, text) + missing_paths(text) + lists_in_paragraphs(text)
         found += [said for line in commands(text) if (said := wrong_command(line))]
         wrong += [f"{path.relative_to(ROOT)}: {said}" for said in found]
     wrong += [f"{INDEX.relative_to(ROOT)}: {said}" for said in unlisted(INDEX)]
