@@ -29,7 +29,7 @@ def resources(name: str) -> list[str]:
 
 
 def channels(dram: str, count: int) -> list[str]:
-    """Look for what so much memory carries, for a drive that never waits."""
+    """Measure the rate of N channels of memory, with a drive that never waits."""
     memory = ["--memory", "dram", "--dram", dram, "--channels", str(count)]
     return [FOREBAY, "bench", "core", "--profile", "ideal", "--bytes", "16MiB", *memory]
 

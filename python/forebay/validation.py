@@ -199,7 +199,7 @@ def memory(what: str, bench: str, name: str, target: float, snacc: str, share: b
 
 
 def channels(dram: str, count: int, work: str) -> Figure:
-    """Describe a rate with so many channels of on-board DRAM."""
+    """Describe a rate with several channels of on-board DRAM."""
     command = f"forebay bench core --profile ideal --bytes 16MiB --memory dram --dram {dram}"
     return Figure(
         f"sequential {work}, ideal SSD, on-board DRAM, channels of {dram}: {count}",
@@ -543,7 +543,7 @@ def parity_table(reports: Path) -> str | None:
 
 
 def cost(reports: Path, drives: int) -> list[str]:
-    """LUT and FF of the streamer for so many drives, where they were counted."""
+    """LUT and FF of the streamer for a number of drives, where they were counted."""
     path = reports / f"resources-drives{drives}.json"
     if not path.exists():
         return ["–", "–"]

@@ -92,7 +92,7 @@ class Progress:
         self._on = sys.stderr.isatty()
 
     def add(self, count: int) -> None:
-        """So many bytes more are done."""
+        """Report that a number of bytes more are done."""
         self._done += count
         now = time.monotonic()
         if self._on and now - self._shown > PERIOD:
