@@ -12,8 +12,8 @@ FROM ?= 0
 SECONDS ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly bench fuzz lint format waves resources generate docs setup setup-run \
-        setup-test clean distclean build/forebay
+.PHONY: help demo test nightly bench fuzz lint format waves resources generate docs site setup \
+        setup-run setup-test clean distclean build/forebay
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -31,6 +31,7 @@ nightly: setup-test build/forebay build/clusters ## all of `make test`, and the 
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soak_seeds.py
 	@$(PYTHON) scripts/mutants.py
+	@$(MAKE) --no-print-directory site
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name
 	@$(PYTHON) scripts/bench.py $(ONLY)
@@ -55,6 +56,15 @@ generate: setup-test ## write every generated file again
 
 docs: setup-test build/forebay ## check links and commands in the documentation
 	@$(PYTHON) scripts/check_docs.py
+
+site: build/site-env/ready ## the documentation as a site with search, in build/site
+	@build/site-env/bin/python scripts/site_pages.py
+
+# An environment of its own, so that tests do not wait for it.
+build/site-env/ready: requirements-site.txt
+	@rm -rf $(@D) && python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 setup: setup-test ## install whatever is missing
 

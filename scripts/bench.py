@@ -29,7 +29,7 @@ def resources(name: str) -> list[str]:
 
 
 def channels(dram: str, count: int) -> list[str]:
-    """Look for what so much memory carries, for a drive that never waits."""
+    """Measure the rate of N channels of memory, with a drive that never waits."""
     memory = ["--memory", "dram", "--dram", dram, "--channels", str(count)]
     return [FOREBAY, "bench", "core", "--profile", "ideal", "--bytes", "16MiB", *memory]
 
@@ -52,7 +52,7 @@ NET_MODULES = [
     "fb_net_transmit",
     "fb_net_tally",
 ]
-NET = ["--rtl", "rtl/net/net.f", "--into", "docs/modules/net.md", "--each", *NET_MODULES]
+NET = ["--rtl", "rtl/net/net.f", "--into", "docs/reference/net.md", "--each", *NET_MODULES]
 STORE_MODULES = [
     "fb_store_crc32c",
     "fb_store_digits",
@@ -65,8 +65,8 @@ STORE_MODULES = [
     "fb_store_fetch",
     "fb_store_recorder",
 ]
-STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/modules/recorder.md"]
-PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/modules/pe.md", "--each", "fb_pe_add"]
+STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/reference/recorder.md"]
+PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md", "--each", "fb_pe_add"]
 
 STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
 

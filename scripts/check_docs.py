@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build" / "forebay"
+INDEX = ROOT / "docs" / "index.md"
 # Folders of third parties or of build outputs.
 SKIPPED = {"target", "build", ".venv", ".git", "node_modules"}
 
@@ -124,15 +125,33 @@ def missing_paths(text: str) -> list[str]:
     ]
 
 
+def lists_in_paragraphs(text: str) -> list[str]:
+    """List the items that begin right behind a paragraph: no list for the site's renderer."""
+    blank = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    found = re.findall(r"^(?![-*#|>\s]|\d+\. ).+\n((?:[-*]|\d+\.) .*)", blank, re.M)
+    return [f"a list needs an empty line before '{item[:40]}'" for item in found]
+
+
+def unlisted(index: Path) -> list[str]:
+    """List documents beside an index, or in folders below, to which it has no link."""
+    linked = {
+        (index.parent / (match[1] or "").partition("#")[0]).resolve()
+        for match in LINK.finditer(index.read_text())
+    }
+    others = [path for path in documents(index.parent) if path.resolve() not in linked | {index}]
+    return [f"no link to {path.relative_to(index.parent)}" for path in others]
+
+
 def main() -> int:
     """Run the command line; returns the exit status."""
     wrong = []
     files = documents()
     for path in files:
         text = path.read_text()
-        found = broken_links(path, text) + missing_paths(text)
+        found = broken_links(path, text) + missing_paths(text) + lists_in_paragraphs(text)
         found += [said for line in commands(text) if (said := wrong_command(line))]
         wrong += [f"{path.relative_to(ROOT)}: {said}" for said in found]
+    wrong += [f"{INDEX.relative_to(ROOT)}: {said}" for said in unlisted(INDEX)]
     print("\n".join(wrong) or f"{len(files)} documents: links, paths and commands exist")
     if not PROGRAM.exists():
         print("build/forebay is not built: its subcommands were not looked up")

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 import assertions
+import words
 from forebay.filelist import ROOT, read_filelist
 from inputs import PROGRAM, Inputs
 from passed import REMEMBER, UNCHANGED, Case, Stamps
@@ -218,6 +219,7 @@ def checks(fix: bool, jobs: int) -> dict[str, Check]:
         ),
         "filelists": Check(check_orphans),
         "assertions fire": Check(check_assertions),
+        "words": Check(lambda: "\n".join(words.complaints())),
         "verible-verilog-format": Check(lambda: check_verible(fix, jobs), ("tb", *rtl)),
         "verilator -Wall": Check(lambda: check_verilator(jobs), rtl),
         "yosys read_slang": Check(lambda: check_yosys(jobs), rtl),

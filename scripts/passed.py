@@ -82,7 +82,7 @@ class Stamps:
             self._complain(error)
 
     def prune(self) -> None:
-        """Remove stamps that nobody asked for in a long time, and what was left half written."""
+        """Remove stamps that were not used for a long time, and those left half written."""
         oldest = time.time() - DAYS_KEPT * 86_400
         with suppress(OSError):
             for stamp in self.folder.iterdir():
@@ -91,7 +91,7 @@ class Stamps:
                         stamp.unlink()
 
     def _is_mine(self) -> bool:
-        """Say whether nobody else can have left these stamps."""
+        """Say whether only the user can have written these stamps."""
         found = self.folder.stat()
         if found.st_uid == os.geteuid() and not found.st_mode & 0o022:
             return True

@@ -245,7 +245,7 @@ FILLER = _filler()
 
 @dataclass
 class Region:
-    """Where extents have to lie, by docs/modules/store-format.md; sizes in bytes."""
+    """Where extents have to lie, by docs/reference/store-format.md; sizes in bytes."""
 
     base: int
     size: int

@@ -48,7 +48,7 @@ def configure(dut, **others: int) -> None:
 
 
 def header(sequence: int, number: int, place: int, flags: int, **others: int) -> bytes:
-    """Pack the header in front of a payload, as docs/modules/net.md does."""
+    """Pack the header in front of a payload, as docs/reference/net.md does."""
     version = others.get("version", spec.FRAMING_VERSION) << 4
     session, stream = others.get("session", 1), others.get("stream", STREAM)
     magic = others.get("magic", spec.FRAMING_MAGIC)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streams' side of a memory (docs/modules/memories.md), driven as the streamer does."""
+"""The streams' side of a memory (docs/reference/memories.md), driven as the streamer does."""
 
 from __future__ import annotations
 

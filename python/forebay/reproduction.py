@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m forebay.reproduction`: the tables of docs/guide/repro.md out of a report.
+"""`python -m forebay.reproduction`: the tables of docs/explanation/repro.md out of a report.
 
 The report is the JSON of `forebay repro`, as `make bench` leaves it in build/bench.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from forebay.validation import REPORTS, ROOT, replaced
 
-DOCUMENT = ROOT / "docs" / "guide" / "repro.md"
+DOCUMENT = ROOT / "docs" / "explanation" / "repro.md"
 MARKS = (
     "<!-- repro: begin (python -m forebay.reproduction writes what follows) -->",
     "<!-- repro: end -->",

@@ -75,7 +75,7 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--each", nargs="+", help="count these modules instead, one by one")
     parser.add_argument("--into", type=Path, help="with --each: write the table into this document")
     parser.add_argument("--timing", action="store_true", help="also place and route on an ECP5-85")
-    parser.add_argument("--paths", type=int, default=0, help="estimate so many slowest paths")
+    parser.add_argument("--paths", type=int, default=0, help="estimate the N slowest paths")
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     parser.add_argument("--budget", type=parse_budget, help="fail above, e.g. lut=7257,ff=8152")
     parser.add_argument(

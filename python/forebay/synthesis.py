@@ -137,7 +137,7 @@ def load(
     Parameters
     ----------
     hierarchy : bool
-        Keeps modules apart.
+        Keeps the hierarchy of modules.
     stubs : bool
         Gives vendors' macros registers for contents, for timing.
     """

@@ -2,8 +2,8 @@
 """`python -m forebay.validation`: the table of docs/VALIDATION.md out of the benches' JSON.
 
 `make bench` leaves one report a bench in build/bench. Here each figure is looked up in its report,
-compared with what was asked for, and written into the table between two marks. A figure whose
-report is not there stays as it was.
+compared with its target, and written into the table between two marks. A figure whose report is
+not there stays as it was. The README's figures are taken from that table.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import validation_net, validation_store
+from forebay import validation_net, validation_readme, validation_store
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "build" / "bench"
 DOCUMENT = ROOT / "docs" / "VALIDATION.md"
+README = ROOT / "README.md"
 BEGIN = "<!-- figures: begin (python -m forebay.validation writes what follows) -->"
 END = "<!-- figures: end -->"
-HEAD = ["what", "asked", "found", "SNAcc's RTL", "command"]
+HEAD = ["what", "target", "measured", "SNAcc's RTL", "command"]
 GUEST_BEGIN = "<!-- guest: begin (python -m forebay.validation writes what follows) -->"
 GUEST_END = "<!-- guest: end -->"
 GUEST_REPORT = "vm-test"
@@ -32,12 +33,12 @@ DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what fol
 DRIVES_END = "<!-- drives: end -->"
 DRIVES_REPORTS = {
     "drives-990pro": "on chip",
-    "drives-990pro-16mib": "on chip, 16 MiB, chunks of 256 KiB",
+    "drives-990pro-16mib": "on chip, 16 MiB, stripe units of 256 KiB",
     "drives-990pro-host": "host DRAM",
 }
 DRIVES_SAYS = """\
-As many bytes for each drive, start and end included. In brackets the share of as many times the
-rate with one drive; the same of an ideal host; and what the streamer has of that host's rate."""
+The same number of bytes for each drive, start and end included. In brackets: the rate over N times
+the rate with one drive; the same of an ideal host; and the streamer's rate over that host's."""
 PARITY_BEGIN = "<!-- parity: begin (python -m forebay.validation writes what follows) -->"
 PARITY_END = "<!-- parity: end -->"
 PARITY_REPORTS = {
@@ -64,8 +65,8 @@ class Figure:
     ----------
     what : str
         What is measured.
-    asked : str
-        What is asked for, in words.
+    target : str
+        What it should be, in words.
     snacc : str
         What SNAcc's published RTL is known to give, where it was not measured here.
     command : str
@@ -77,11 +78,11 @@ class Figure:
     shown : str
         Format of the figure.
     met : callable
-        Whether it is as asked for.
+        Whether it meets its target.
     """
 
     what: str
-    asked: str
+    target: str
     snacc: str
     command: str
     report: str = ""
@@ -111,12 +112,12 @@ def cycles(name: str) -> Callable[[Report], float]:
 
 
 def at_least(least: float) -> Callable[[float], bool]:
-    """Ask for this or more."""
+    """Make a target: this or more."""
     return lambda value: value >= least
 
 
 def at_most(most: float) -> Callable[[float], bool]:
-    """Ask for this or less."""
+    """Make a target: this or less."""
     return lambda value: value <= most
 
 
@@ -131,22 +132,22 @@ def wrong_bytes(report: Report) -> float:
 def core(what: str, name: str, least: float, snacc: str) -> Figure:
     """Describe a figure of `forebay bench core`."""
     value, met = rate(name), at_least(least)
-    asked = f"≥ {least:g} B/cycle"
-    return Figure(what, asked, snacc, "forebay bench core", "core", value, "{:.2f}", met)
+    target = f"≥ {least:g} B/cycle"
+    return Figure(what, target, snacc, "forebay bench core", "core", value, "{:.2f}", met)
 
 
 def random(what: str, name: str, least: float, snacc: str) -> Figure:
     """Describe a figure of `forebay bench random` on the ideal drive."""
     value, met = rate(name), at_least(least)
-    asked = f"≥ {least:g} B/cycle"
-    return Figure(what, asked, snacc, "forebay bench random", "random", value, "{:.2f}", met)
+    target = f"≥ {least:g} B/cycle"
+    return Figure(what, target, snacc, "forebay bench random", "random", value, "{:.2f}", met)
 
 
 def latency(what: str, name: str, most: int, snacc: str) -> Figure:
     """Describe a figure of `forebay bench latency`."""
     value, met = cycles(name), at_most(most)
-    asked = f"≤ {most:,} cycles"
-    return Figure(what, asked, snacc, "forebay bench latency", "latency", value, "{:,.0f}", met)
+    target = f"≤ {most:,} cycles"
+    return Figure(what, target, snacc, "forebay bench latency", "latency", value, "{:,.0f}", met)
 
 
 def added(name: str, place: str) -> Figure:
@@ -178,20 +179,27 @@ def drive(what: str, depth: int, snacc: str) -> Figure:
     return Figure(what, "≥ 0.97", snacc, command, report, value, "{:.3f}", met)
 
 
-def memory(what: str, bench: str, name: str, asked: float, snacc: str, share: bool) -> Figure:
+def memory(what: str, bench: str, name: str, target: float, snacc: str, share: bool) -> Figure:
     """Describe a figure on the 990 PRO with one of the memories: a share of the host, or a rate."""
     report, _, measurement = name.partition(".")
     flags = {"core": " --bytes 256MiB", "random": ""}[bench]
     command = f"forebay bench {bench} --profile 990pro-2tb --memory {report}{flags}"
     value, shown = (ratio, "{:.3f}") if share else (rate, "{:.2f}")
-    limit = f"≥ {asked:g}" if share else f"≥ {asked:g} B/cycle"
+    limit = f"≥ {target:g}" if share else f"≥ {target:g} B/cycle"
     return Figure(
-        what, limit, snacc, command, f"{bench}-{report}", value(measurement), shown, at_least(asked)
+        what,
+        limit,
+        snacc,
+        command,
+        f"{bench}-{report}",
+        value(measurement),
+        shown,
+        at_least(target),
     )
 
 
 def channels(dram: str, count: int, work: str) -> Figure:
-    """Describe a rate with so many channels of on-board DRAM."""
+    """Describe a rate with several channels of on-board DRAM."""
     command = f"forebay bench core --profile ideal --bytes 16MiB --memory dram --dram {dram}"
     return Figure(
         f"sequential {work}, ideal SSD, on-board DRAM, channels of {dram}: {count}",
@@ -210,11 +218,11 @@ def resource(what: str, name: str, most: int, top: str = "") -> Figure:
     def value(report: Report) -> float:
         return report["resources"][name]
 
-    asked = f"≤ {most}"
+    target = f"≤ {most}"
     command = "forebay resources"
     command += f" -- --rtl rtl/top/{top}.f --top fb_top_{top}" if top else ""
     report = f"resources-{top}" if top else "resources"
-    return Figure(what, asked, str(most), command, report, value, "{:g}", at_most(most))
+    return Figure(what, target, str(most), command, report, value, "{:g}", at_most(most))
 
 
 MEMORIES = {"onchip": "on-chip", "dram": "on-board DRAM", "host": "host DRAM"}
@@ -334,7 +342,7 @@ FIGURES = [
     *(
         Figure(
             f"store verify of {size}, two cores, of reading and CRC32C alone",
-            asked,
+            target,
             "–",
             f"scripts/bench.py {report}",
             report,
@@ -342,7 +350,7 @@ FIGURES = [
             "{:.3f}",
             at_least(least),
         )
-        for size, report, asked, least in (
+        for size, report, target, least in (
             ("1 GiB in objects of 9 MB", "store-verify", "≥ 0.8", 0.8),
             ("128 MiB in objects of 4 KiB", "store-verify-4kib", "–", 0.0),
         )
@@ -371,7 +379,7 @@ FIGURES = [
         at_most(0),
     ),
     Figure(
-        "1,000 seeds of each of four soaks in host memory and DRAM: seeds that go wrong",
+        "1,000 seeds of each of four soaks in host memory and DRAM: seeds that fail",
         "0",
         "–",
         "scripts/soak_seeds.py",
@@ -381,7 +389,7 @@ FIGURES = [
         at_most(0),
     ),
     Figure(
-        "20,000 seeds of the swarm, each memory, 1 to 8 drives: seeds that go wrong",
+        "20,000 seeds of the swarm, each memory, 1 to 8 drives: seeds that fail",
         "0",
         "–",
         "forebay swarm --seeds 0..20000 --keep-going",
@@ -405,7 +413,7 @@ FIGURES = [
 
 @dataclass(frozen=True)
 class Found:
-    """A figure as found: its text, SNAcc's, and whether it is as asked for (None: no report)."""
+    """A figure: its text, SNAcc's, and whether it meets its target (None: no report)."""
 
     figure: Figure
     text: str
@@ -414,7 +422,7 @@ class Found:
 
 
 def measured(figure: Figure, path: Path) -> tuple[str, bool] | None:
-    """Find a figure in a report: as text, and whether it is as asked for."""
+    """Find a figure in a report: as text, and whether it meets its target."""
     if not figure.report or not path.exists():
         return None
     try:
@@ -458,7 +466,7 @@ def table(found: list[Found]) -> str:
     for one in found:
         figure = one.figure
         command = f"`{figure.command}`"
-        lines.append([figure.what, figure.asked, one.text, one.snacc, command])
+        lines.append([figure.what, figure.target, one.text, one.snacc, command])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -482,7 +490,7 @@ def guest_table(reports: Path) -> tuple[str, int] | None:
     report = json.loads(path.read_text())
     if not report["full"] or "--step" in report["command_line"]:
         return None
-    lines = [["step", "shows", "found"], ["---"] * 3]
+    lines = [["step", "shows", "result"], ["---"] * 3]
     for step in report["steps"]:
         seen = " ".join(step["seen"].split()).replace("|", "\\|")
         lines.append([f"`{step['name']}`", step["shows"], seen if step["good"] else f"**{seen}**"])
@@ -535,7 +543,7 @@ def parity_table(reports: Path) -> str | None:
 
 
 def cost(reports: Path, drives: int) -> list[str]:
-    """LUT and FF of the streamer for so many drives, where they were counted."""
+    """LUT and FF of the streamer for a number of drives, where they were counted."""
     path = reports / f"resources-drives{drives}.json"
     if not path.exists():
         return ["–", "–"]
@@ -572,6 +580,7 @@ def main() -> int:
     )
     parser.add_argument("--reports", type=Path, default=REPORTS, help="folder of the reports")
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="document to write into")
+    parser.add_argument("--readme", type=Path, default=README, help="document of the headlines")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if it differs")
     options = parser.parse_args()
     text = options.document.read_text()
@@ -579,7 +588,7 @@ def main() -> int:
     new = replaced(text, table(found))
     for one in found:
         state = {True: "ok      ", False: "MISSED  ", None: "–       "}[one.met]
-        print(f"{state}  {one.text:>18}  {one.figure.asked:>22}  {one.figure.what}")
+        print(f"{state}  {one.text:>18}  {one.figure.target:>22}  {one.figure.what}")
     missed = sum(one.met is False for one in found)
     guest = guest_table(options.reports)
     if guest:
@@ -602,13 +611,17 @@ def main() -> int:
         lines = part.table(options.reports)
         if lines:
             new = replaced(new, lines[0], (part.BEGIN, part.END))
-            print(f"{part.REPORT}: {lines[1]} figures are not as asked for")
+            print(f"{part.REPORT}: {lines[1]} figures miss their target")
             missed += lines[1]
     count = sum(one.met is not None for one in found)
-    print(f"{count} of {len(found)} figures have a report, {missed} are not as asked for")
+    print(f"{count} of {len(found)} figures have a report, {missed} miss their target")
+    readme = options.readme.read_text()
+    marks = (validation_readme.BEGIN, validation_readme.END)
+    headlines = replaced(readme, validation_readme.table(new), marks)
     if options.check:
-        return 1 if new != text else 0
+        return 1 if (new, headlines) != (text, readme) else 0
     options.document.write_text(new)
+    options.readme.write_text(headlines)
     return 1 if missed else 0
 
 

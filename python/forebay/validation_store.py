@@ -24,7 +24,7 @@ NAMES = {
     "objects_9mb": "objects of 9 MB",
     "objects_9mb_2_streams": "objects of 9 MB of two streams at once",
     "objects_9mb_4_streams": "objects of 9 MB of four streams at once",
-    "objects_4kib": "objects of 4 KiB, a page each",
+    "objects_4kib": "objects of 4 KiB, a header block each",
     "small_4kib": "objects of 4 KiB that share pages",
     "samples_4kib": "samples of 4 KiB",
 }
@@ -35,14 +35,14 @@ def rate_lines(report: dict[str, Any]) -> list[Line]:
     lines = []
     for row in report["rates"]:
         name, least = NAMES[row["id"]], LEAST.get(row["id"])
-        found = (
+        measured = (
             f"{row['ratio']:.4f}: {row['stored_gigabytes_per_second']:.2f} GB/s of "
             f"{row['bare_gigabytes_per_second']:.2f}; "
             f"{100 * row['payload_share']:.2f} % of what is written is payload"
         )
-        asked = f"≥ {least:g} of the bare streamer" if least else "–"
+        target = f"≥ {least:g} of the bare streamer" if least else "–"
         good = row["ratio"] >= (least or 0)
-        lines.append((f"recorded, {name}, index included", asked, found, good))
+        lines.append((f"recorded, {name}, index included", target, measured, good))
         wrong = row["lost_frames"] + row["differ_bytes"] + len(row["wrong"])
         text = f"{row['lost_frames']} frames lost, {row['differ_bytes']} bytes differ"
         lines.append((f"lost, {name}", "0", text, wrong == 0))
@@ -55,12 +55,13 @@ def cut_lines(cuts: dict[str, Any]) -> list[Line]:
     every = cuts["cuts"] >= 3000 and cuts["every_instant"]
     whole = f"{cuts['broken']} of {cuts['promised_rows']:,}"
     bad = cuts["unreadable"] + cuts["not_settled"]
-    mended = f"{bad} images not; {cuts['repaired_rows'] - cuts['rows']:,} rows brought back"
+    recovered = cuts["repaired_rows"] - cuts["rows"]
+    mended = f"{bad} images not readable; {recovered:,} index records recovered"
     return [
         ("losses of power, unflushed blocks of 512 bytes kept or not", "≥ 3,000", tried, every),
-        ("rows that were flushed and are not there or not whole", "0", whole, not cuts["broken"]),
+        ("flushed index records that are missing or incomplete", "0", whole, not cuts["broken"]),
         (
-            "rows that nobody wrote, or an older recording did",
+            "index records that this recording did not write",
             "0",
             f"{cuts['invented']} of {cuts['rows']:,}",
             not cuts["invented"],
@@ -70,7 +71,7 @@ def cut_lines(cuts: dict[str, Any]) -> list[Line]:
 
 
 def table(reports: Path) -> tuple[str, int] | None:
-    """Render what `forebay bench store` found, and count what is not as asked for.
+    """Render what `forebay bench store` measured, and count what misses its target.
 
     None where there is no such report, or it was not run to its end.
     """
@@ -80,7 +81,7 @@ def table(reports: Path) -> tuple[str, int] | None:
         return None
     rows = [HEAD, ["---"] * 3]
     lines = rate_lines(report) + cut_lines(report["cuts"])
-    for what, asked, found, good in lines:
-        rows.append([what, asked, found if good else f"**{found}**"])
+    for what, target, measured, good in lines:
+        rows.append([what, target, measured if good else f"**{measured}**"])
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return text, sum(not good for *_, good in lines)

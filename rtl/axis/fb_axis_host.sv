@@ -6,7 +6,7 @@
 // What:        the lower half of the staging memory holds bytes that `write` sends as beats of the
 //              write stream, the upper half takes beats of read data until it is full or TLAST
 //              comes. Responses and read commands go through FIFOs of 16. The registers stand in
-//              regs/host_port.rdl, how to use them in docs/modules/host-port.md.
+//              regs/host_port.rdl, how to use them in docs/reference/host-port.md.
 // Handshake:   AXI4-Stream; AXI4-Lite, 64 bit, one access at a time, never held up by a stream.
 //              `mem_*` is one port of the memory: read data come ReadLatency cycles after mem_en and
 //              stay for a cycle. Software writes and reads the memory by its other port, and only

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // A host port with its staging memory, and the window through which software reaches that: all that
-// takes the user's place at a streamer (docs/modules/host-port.md).
+// takes the user's place at a streamer (docs/reference/host-port.md).
 //
 // Handshake: AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, AXI4-Stream, all in one
 // clock domain. Latency, throughput and limits: the headers of fb_axis_host and fb_buffer_window.

@@ -7,7 +7,7 @@
 //              (fb_buffer_gather), the SSD's reads are served from pages fetched ahead
 //              (fb_buffer_ahead). With one channel fb_buffer_turns decides when the bus turns around;
 //              with several, reads and writes go at once.
-// Handshake:   the streams' side as in docs/modules/memories.md, with whole pages announced; AXI4
+// Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; AXI4
 //              at the data window, INCR, identifiers echoed; AXI4 at the memory, INCR of 64-byte
 //              beats, one identifier, so that answers come in order.
 // Order:       a put has landed when the memory has answered it. A write of the SSD is answered

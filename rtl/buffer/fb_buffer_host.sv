@@ -4,7 +4,7 @@
 //
 // What:        puts and gets of the streams go to host memory by an AXI4 master that leads to the
 //              PCIe bridge. The SSD reaches the payload by itself.
-// Handshake:   the streams' side as in docs/modules/memories.md, with whole pages announced; AXI4
+// Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; AXI4
 //              at the bridge, INCR of 64-byte beats, one identifier, so that answers come in order.
 // Order:       a bridge may answer a write before it is anywhere but in the bridge, and the doorbell
 //              goes another way than the data. So a put has landed only when a read that was sent

@@ -6,7 +6,7 @@
 // free of puts. What is put has landed at once: the SSD's side of the memory sees it in the next
 // cycle.
 //
-// Handshake: docs/modules/memories.md. Latency: none on the way in; a get is answered ReadLatency
+// Handshake: docs/reference/memories.md. Latency: none on the way in; a get is answered ReadLatency
 // cycles after it was taken. Throughput: 64 bytes a cycle for both together.
 //
 // Does not implement: anything that keeps a word; the memory does.

@@ -3,7 +3,7 @@
 // fb_buffer_puts: what the write stream puts, as bursts and their words.
 //
 // What:        fb_buffer_gather for the addresses, a FIFO in block RAM for the data beside it.
-// Handshake:   puts as in docs/modules/memories.md, always taken: four beats that are on their way
+// Handshake:   puts as in docs/reference/memories.md, always taken: four beats that are under way
 //              when `put_hold` rises still find room. Bursts and words each have valid and take; the
 //              words of a burst are there when it is.
 // Latency:     2 cycles from the last beat of a burst to `burst_valid`.

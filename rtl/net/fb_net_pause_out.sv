@@ -11,7 +11,7 @@
 //              XOFF, the refresh as at most half of `cfg_quanta`; with 0 quanta nothing is asked
 //              for. Behind a frame that asked comes none for 32 quanta, 4 % of the line. So that the
 //              peer never resumes, the refresh covers the longest frame that may be on its way out
-//              and the peer's response: docs/modules/net.md. 512-bit registers: none, a frame is
+//              and the peer's response: docs/reference/net.md. 512-bit registers: none, a frame is
 //              all constants and settings.
 // Does not implement: several classes.
 

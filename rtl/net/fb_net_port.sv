@@ -3,7 +3,7 @@
 // fb_net_port: the network side whole, between a 100G MAC and the core.
 //
 // What:        receive and send paths, pause both ways, answers, counters by cause, registers
-//              (regs/net.rdl). The drawing and the rules stand in docs/modules/net.md.
+//              (regs/net.rdl). The drawing and the rules stand in docs/reference/net.md.
 // Handshake:   AXI4-Stream; from the MAC without TREADY. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     as its parts.
 // Throughput:  a beat in every cycle on each stream.

@@ -5,7 +5,7 @@
 // What:        reads the header in front of each payload, takes the frames that are due or further
 //              in their stream, refuses the others, and says where an extent begins and ends: at the
 //              latest when a frame of another stream is taken, or none has come for `cfg_idle`
-//              cycles. The rule stands in docs/modules/net.md. The last 64 numbers of each stream are
+//              cycles. The rule is in docs/reference/net.md. The last 64 numbers of each stream are
 //              remembered, so that a frame that comes late is told from one that comes twice.
 // Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
 //              own: a beat that begins an extent waits until the word before has been taken.

@@ -7,18 +7,18 @@
 //                            >- issue - ledger, slots -<
 //   read command -> read ---/                          \-> doorbell -> SSD
 //
-// Where there are several drives (docs/modules/drives.md), a stripe between write or read and issue
+// Where there are several drives (docs/reference/drives.md), a stripe between write, read and issue
 // finds out which of them a command is for; with parity, fb_nvme_parity stands before write and read.
 //
 //   SSD -> queue window -> complete -> retire -> write responses
 //                                            \-> deliver -> read data
 //
 // Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
-// retire and deliver. The memory itself is outside, behind `mem_*` (docs/modules/memories.md).
+// retire and deliver. The memory itself is outside, behind `mem_*` (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready.
-// Latency and throughput: docs/modules/streamer.md.
+// Latency and throughput: docs/reference/streamer.md.
 //
 // Does not implement: bringing up the drive; that is the driver's.
 

@@ -4,7 +4,7 @@
 //
 // What:        extents go to the SSD one behind the other, each with a page in front of it, or small
 //              ones in batches, and an index says what lies where; objects come back by order of
-//              registers (regs/recorder.rdl). The drawing stands in docs/modules/recorder.md.
+//              registers (regs/recorder.rdl). The drawing stands in docs/reference/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     2 cycles from an extent's first beat to its address, 3 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.

@@ -4,7 +4,7 @@
 //
 // As fb_top_onchip, with an AXI4 master for the memory controller beside it, and a data window of
 // 128 MiB: in its upper half, from bit 27 on, are the PRP lists, which may stand elsewhere on the
-// bus (docs/modules/memories.md). The memory's clock is that of the streamer.
+// bus (docs/reference/memories.md). The memory's clock is that of the streamer.
 //
 // Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, all in
 // one clock domain. No path leads from an input to an output without a register.

@@ -5,10 +5,10 @@
 // the first bring-up of a board and for tests: replace the host port by your own design then.
 //
 // Connect as fb_top_onchip, and s_axi_host and s_axil_host to the bridge's memory-mapped master as
-// well (docs/modules/host-port.md).
+// well (docs/reference/host-port.md).
 //
 // Handshake: AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, all in one clock
-// domain. Latency and throughput: docs/modules/streamer.md, and the header of fb_axis_host. No path
+// domain. Latency, throughput: docs/reference/streamer.md and the header of fb_axis_host. No path
 // leads from an input to an output without a register.
 //
 // Does not implement: clock crossing; streams for a user beside the host.

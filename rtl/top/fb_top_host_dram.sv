@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // A whole card: the streamer with its payload in on-board DRAM, and a host port in the place of its
-// user, for the first bring-up of a board and for tests (docs/modules/host-port.md).
+// user, for the first bring-up of a board and for tests (docs/reference/host-port.md).
 //
 // Connect as fb_top_dram, and s_axi_host and s_axil_host to the bridge's memory-mapped master as well.
 //
 // Handshake: AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, all in one clock
-// domain. Latency and throughput: docs/modules/memories.md, and the header of fb_axis_host. No path
+// domain. Latency, throughput: docs/reference/memories.md and the header of fb_axis_host. No path
 // leads from an input to an output without a register.
 //
 // Does not implement: clock crossing; streams for a user beside the host.

@@ -3,7 +3,7 @@
 // The streamer with its payload in host memory: sixteen pieces of 4 MiB for each direction.
 //
 // As fb_top_onchip, with an AXI4 master to the PCIe bridge beside it. The SSD reaches the payload by
-// itself; its data window here has 4 MiB and is the PRP lists (docs/modules/memories.md).
+// itself; its data window here has 4 MiB and is the PRP lists (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, all in
 // one clock domain. No path leads from an input to an output without a register.

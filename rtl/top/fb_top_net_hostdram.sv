@@ -5,7 +5,7 @@
 //
 // Connect as fb_top_hostdram; to the MAC, 512 bit at 322.265625 MHz, in its own clock; and s_axil_net and
 // s_axil_rec to the bridge's memory-mapped master as well. The chain, fb_pe_chain, is in no filelist
-// but rtl/pe/pe.f: a pipeline brings its own (docs/guide/pipelines.md).
+// but rtl/pe/pe.f: a pipeline brings its own (docs/reference/pipelines.md).
 //
 // Handshake: AXI4-Stream, from the MAC without TREADY; AXI4 (identifiers are echoed, answers stay in
 // order); AXI4-Lite. `rst` and `rst_mac` overlap for four cycles of the slower clock. No path leads

@@ -4,10 +4,10 @@
 //
 // Connect the two AXI4 targets and the control registers to the bridge's memory-mapped master, and
 // the doorbell initiator to its slave; give the SSD the bridge's addresses of the two windows
-// (docs/guide/integrate.md). The four streams are the user's.
+// (docs/how-to/integrate.md). The four streams are the user's.
 //
 // Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, all in
-// one clock domain. Latency and throughput: docs/modules/streamer.md. No path leads from an input
+// one clock domain. Latency and throughput: docs/reference/streamer.md. No path leads from an input
 // to an output without a register.
 //
 // Does not implement: clock crossing; payload in DRAM.

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
 TIMEOUT_SECONDS = 600
 
-# Exit codes, as docs/guide/cli.md lists them.
+# Exit codes, as docs/reference/cli.md lists them.
 GOOD, IMPOSSIBLE, BAD_INPUT, BAD_RESULT, STUCK, INTERRUPTED = 0, 1, 2, 3, 4, 130
 DAMAGED, INFEASIBLE, OFF_TOLERANCE, FILE_FAILED = 5, 6, 7, 8
 

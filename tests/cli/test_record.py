@@ -28,7 +28,7 @@ PAYLOAD = 1400
 
 
 def header(number: int, object_: int, at: int, data: bytes, session: int = 7) -> bytes:
-    """Return the header in front of a payload: ten lines, as docs/modules/net.md has them."""
+    """Return the header in front of a payload: ten lines, as docs/reference/net.md has them."""
     flags = 0x10 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
     return HEAD.pack(b"FBY1", flags, session, 0, number, object_, at or len(data))
 

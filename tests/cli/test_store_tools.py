@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools that we did not write open raw images: each line of docs/guide/store-tools.md."""
+"""Tools that we did not write open raw images: each line of docs/how-to/store-tools.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from test_packets import make_frames
 
 from forebay.store import Recording, rows_of
 
-PAGE = ROOT / "docs" / "guide" / "store-tools.md"
+PAGE = ROOT / "docs" / "how-to" / "store-tools.md"
 COUNT = 150
 SAMPLES, STRIDE = 70, 8192
 FRAMES = 50

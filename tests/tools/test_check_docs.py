@@ -81,3 +81,19 @@ def test_paths() -> None:
     """Paths in inline code must exist."""
     assert check_docs.missing_paths("`rtl/top/onchip.f` and `scripts/check_docs.py`") == []
     assert check_docs.missing_paths("`rtl/absent.sv`") == ["`rtl/absent.sv`: no such path"]
+
+
+def test_the_index_lists_every_document(tmp_path: Path) -> None:
+    """A page that the index does not link to is named; the index itself is not."""
+    (tmp_path / "room").mkdir()
+    for name in ("room/listed.md", "room/forgotten.md"):
+        (tmp_path / name).write_text("# A page\n")
+    index = tmp_path / "index.md"
+    index.write_text("- [a](room/listed.md#a-page)\n")
+    assert check_docs.unlisted(index) == ["no link to room/forgotten.md"]
+
+
+def test_a_list_behind_a_paragraph() -> None:
+    """GitHub would show a list, the site a paragraph with dashes."""
+    text = "# A\n- good\n- good\n\nText:\n- bad\n\n```\na\n- code\n```\n1. good\n   more\n2. good\n"
+    assert check_docs.lists_in_paragraphs(text) == ["a list needs an empty line before '- bad'"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/guide/repro.md."""
+"""The tables of docs/explanation/repro.md."""
 
 from __future__ import annotations
 

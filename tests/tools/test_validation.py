@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay import validation
+from forebay import validation, validation_readme
 
 
 def core(rate: float, **more: object) -> str:
@@ -32,7 +32,7 @@ def written(text: str, reports: Path) -> str:
 
 
 def test_figures_are_found_and_judged(text: str, tmp_path: Path) -> None:
-    """What is asked for stands plain, what is missed stands out."""
+    """What meets its target stands plain, what misses it stands out."""
     (tmp_path / "core.json").write_text(core(63.25))
     rows = validation.standing(written(text, tmp_path))
     assert rows["sequential write, ideal SSD, 64 MiB"][2] == "63.25"
@@ -42,7 +42,7 @@ def test_figures_are_found_and_judged(text: str, tmp_path: Path) -> None:
 
 
 def test_an_interrupted_bench_proves_nothing(text: str, tmp_path: Path) -> None:
-    """A figure of a run that was stopped is not as asked for, however good."""
+    """A figure of a run that was stopped does not meet its target, however good."""
     (tmp_path / "core.json").write_text(core(64.0, interrupted=True))
     rows = validation.standing(written(text, tmp_path))
     assert rows["sequential read, ideal SSD, 64 MiB"][2].startswith("**")
@@ -68,7 +68,7 @@ def test_a_document_without_marks_is_refused() -> None:
 
 
 def test_a_soak_that_was_too_short_proves_nothing() -> None:
-    """100,000 transactions are asked for."""
+    """The target is 100,000 transactions."""
     clean = dict.fromkeys(("differ_bytes", "differ_medium_bytes", "held_units", "wrong_answers"), 0)
     assert validation.wrong_bytes({**clean, "transactions": 100_000}) == 0
     assert validation.wrong_bytes({**clean, "transactions": 2_000}) > 0
@@ -77,10 +77,10 @@ def test_a_soak_that_was_too_short_proves_nothing() -> None:
 
 
 def test_the_document_is_current() -> None:
-    """Rows and what is asked for stand in the document as in the program."""
+    """Rows and targets stand in the document as in the program."""
     rows = validation.standing(validation.DOCUMENT.read_text())
     for figure in validation.FIGURES:
-        assert rows[figure.what][1] == figure.asked
+        assert rows[figure.what][1] == figure.target
         assert rows[figure.what][4] == f"`{figure.command}`"
 
 
@@ -102,3 +102,18 @@ def test_the_guest_table_tells_what_failed(tmp_path: Path) -> None:
     assert table[1] == 1
     assert "| `stream` | a file | 64.0 MiB |" in table[0]
     assert table[0].endswith("| `wraps` | queues | **a\\|b c** |")
+
+
+def test_the_readme_has_the_figures_of_the_document() -> None:
+    """The headlines are rows of the document, as they stand there."""
+    readme = validation.README.read_text()
+    headlines = validation_readme.table(validation.DOCUMENT.read_text())
+    marks = (validation_readme.BEGIN, validation_readme.END)
+    assert validation.replaced(readme, headlines, marks) == readme
+    assert len(headlines.splitlines()) == 2 + 5
+
+
+def test_a_headline_that_is_no_figure_is_refused() -> None:
+    """A row that was renamed or removed is told."""
+    with pytest.raises(ValueError, match="no row"):
+        validation_readme.table("| what | target | measured |\n")

@@ -28,7 +28,7 @@ pub enum Error {
     /// The RTL's pins are not those of a streamer.
     #[error(
         "the top module '{top}' has no pin '{pin}' (nor '{other}'); the pins of fb_top_onchip or \
-         of SNAcc's streamer are needed, see docs/modules/cosim.md"
+         of SNAcc's streamer are needed, see docs/explanation/cosim.md"
     )]
     MissingPin {
         /// Top module.

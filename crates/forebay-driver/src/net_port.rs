@@ -270,7 +270,7 @@ impl NetPort {
             quanta,
             refresh,
         } = thresholds;
-        // What the RTL would take in place of other values: docs/modules/net.md.
+        // What the RTL would take in place of other values: docs/reference/net.md.
         let memory = self.receive_beats / 8 * 7;
         at_most("XOFF in beats of 64 bytes", xoff, memory)?;
         if xoff == 0 {

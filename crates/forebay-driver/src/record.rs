@@ -188,7 +188,7 @@ pub fn ports(
     net.zip(port).ok_or_else(|| Error::NotFound {
         what: "a network side with a recorder",
         seen: format!("the card at {card} has other registers there, or none"),
-        remedy: "build the card with fb_top_net (docs/modules/recorder.md)",
+        remedy: "build the card with fb_top_net (docs/reference/recorder.md)",
     })
 }
 

@@ -38,7 +38,8 @@ pub enum Error {
     /// A file is no TOML, or has a key that does not exist.
     #[error("{path}: {source}")]
     #[diagnostic(help(
-        "docs/guide/pipelines.md lists the keys of pipelines, docs/guide/pe.md those of elements"
+        "docs/reference/pipelines.md lists the keys of pipelines, docs/tutorials/pe.md those of \
+         elements"
     ))]
     Toml {
         /// The file.
@@ -66,7 +67,7 @@ pub enum Error {
     /// Verilator complains of RTL.
     #[error("{top} does not pass lint:\n{output}")]
     #[diagnostic(help(
-        "mend the first complaint first; docs/guide/pe.md says which ports an element has"
+        "mend the first complaint first; docs/tutorials/pe.md says which ports an element has"
     ))]
     Lint {
         /// The module.

@@ -97,7 +97,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// As much as can come above XOFF until the peer is silent, left free: docs/modules/net.md.
+    /// As much as can come above XOFF until the peer is silent, left free: docs/reference/net.md.
     fn of(mtu: u32, metres: u32) -> Option<Self> {
         // Of frames that are shorter than two beats the memory counts more than there is.
         let short = headroom(metres, (SHORTEST - AROUND) as u32, RESPONSE) * COUNTED / SHORTEST;
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn thresholds_leave_the_published_headroom() {
-        // Bytes of headroom by docs/modules/net.md, for MTU 9000; short frames need a little more.
+        // Bytes of headroom by docs/reference/net.md, MTU 9000; short frames need a little more.
         for (metres, headroom) in [(3, 43_751.0), (100, 55_876.0)] {
             let pause = Pause::of(9000, metres).expect("fits");
             let left = f64::from(MEMORY as u32 - pause.xoff);

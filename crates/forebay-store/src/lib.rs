@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Recordings on an SSD (docs/modules/store-format.md): formats, writes, reads, checks, repairs them.
+//! Recordings on an SSD: formats, writes, reads, checks, repairs them
+//! (docs/reference/store-format.md).
 //!
 //! Everything works on a [`Disk`]: an image file, a block device, memory. What lies there is never
 //! trusted: each number is checked before it is used.

@@ -137,7 +137,7 @@ impl Files {
                 "the recording's mode",
                 Mode::Packets.name(),
                 "files of a folder are objects, or samples",
-                "name another recording; `forebay run` writes packets",
+                "name another recording; `forebay record` writes packets",
             ));
         }
         let session = writer.superblock().session.to_string();

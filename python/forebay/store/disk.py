@@ -14,7 +14,7 @@ from google_crc32c import extend
 
 from forebay.store.errors import StoreError
 
-# Bytes that are read at once: they stay in a core's own cache until their check sum is known.
+# Bytes that are read at once: they stay in a core's own cache until their checksum is known.
 CHUNK = 1 << 20
 
 
@@ -43,7 +43,7 @@ class Disk:
         self.path = Path(path)
         self._descriptor = -1
         try:
-            # A pipe would keep us waiting for somebody to open its other end.
+            # A pipe would keep us waiting until its other end is opened.
             self._descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             mode = os.fstat(self._descriptor).st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
@@ -70,21 +70,21 @@ class Disk:
         StoreError
             Where the disk does not give them.
         """
-        pieces, here, left = [], at, length
+        parts, here, left = [], at, length
         try:
             while left > 0:
-                piece = os.pread(self._descriptor, left, here)
-                if not piece:
+                part = os.pread(self._descriptor, left, here)
+                if not part:
                     break
-                pieces.append(piece)
-                here += len(piece)
-                left -= len(piece)
+                parts.append(part)
+                here += len(part)
+                left -= len(part)
         except OSError as error:
             raise StoreError(
                 f"reading {self.path} at byte {here}: {error.strerror}",
                 "copy what can be read of the drive, and work on the copy",
             ) from error
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def map(self, at: int, length: int) -> np.ndarray:
         """Bytes as an array that reads them from the disk where they are looked at.

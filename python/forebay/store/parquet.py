@@ -22,7 +22,7 @@ from forebay.store.errors import StoreError
 if TYPE_CHECKING:
     from forebay.store.recording import Recording
 
-# A row group is written when it has so many bytes of payload, or rows.
+# A row group is written when it has this many bytes of payload, or rows.
 GROUP_BYTES = 64 << 20
 GROUP_ROWS = 65536
 # Longest payload: a value of Parquet's has at most 2 GiB, and one is in memory at a time.
@@ -96,7 +96,7 @@ class Parquet:
             self._bytes += row["length"]
         else:
             if not self._options.unchecked:
-                for _ in recording.pieces(row):
+                for _ in recording.parts(row):
                     pass
             row = row | {"path": self._path}
         self._rows.append((self._key(row), row))

@@ -172,16 +172,16 @@ class Recording:
         StoreError
             Where it was not stored, or its bytes are not those that its row says.
         """
-        return b"".join(self.pieces(row))
+        return b"".join(self.parts(row))
 
-    def pieces(self, row: Mapping[str, Any]) -> Iterator[bytes]:
-        """Payload of an extent in pieces; behind the last one it is checked."""
+    def parts(self, row: Mapping[str, Any]) -> Iterator[bytes]:
+        """Payload of an extent in parts; behind the last one it is checked."""
         address, length = self._place(row)
         total = 0
         for at in range(address, address + length, CHUNK):
-            piece = self.disk.read(at, min(CHUNK, address + length - at))
-            total = extend(total, piece)
-            yield piece
+            part = self.disk.read(at, min(CHUNK, address + length - at))
+            total = extend(total, part)
+            yield part
         if total != row["crc32c"]:
             raise StoreError(
                 f"{_name(row)}: its CRC32C is {total:08x}, and its row says {row['crc32c']:08x}",
@@ -240,10 +240,10 @@ class Recording:
         table = self.table()
         table = table.filter(table["stored"])
         address, length = table["address"].to_numpy(), table["length"].to_numpy().astype(np.int64)
-        pieces = of.front + (length + of.grain - 1) // of.grain * of.grain
+        parts = of.front + (length + of.grain - 1) // of.grain * of.grain
         # tarfile wants a file behind the fillers up to the page's end: the last has none.
-        pieces[-1:] = of.front + (length[-1:] + BLOCK - 1) // BLOCK * BLOCK
-        return TarView(self.disk, address.astype(np.int64) - of.front, pieces)
+        parts[-1:] = of.front + (length[-1:] + BLOCK - 1) // BLOCK * BLOCK
+        return TarView(self.disk, address.astype(np.int64) - of.front, parts)
 
     def capture(self) -> io.RawIOBase:
         """Return all frames as one pcapng file to read, up to where the index goes, unchecked.

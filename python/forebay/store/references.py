@@ -2,7 +2,7 @@
 """Payloads by reference: rows that `forebay store export --to parquet` wrote, on any machine.
 
 Works on what Dask, Ray and Spark hand over: an Arrow table or batch with the columns `path`,
-`address`, `length` and `crc32c`. Whoever calls it needs the recording at `path` (a shared file
+`address`, `length` and `crc32c`. The caller needs the recording at `path` (a shared file
 system, or `--path` at the export).
 """
 
@@ -34,7 +34,7 @@ def payload(path: str, address: int, length: int, crc: int) -> bytes:
     Raises
     ------
     StoreError
-        Where it cannot be read, or has another check sum.
+        Where it cannot be read, or has another checksum.
     """
     disk = _disk(path)
     fits = address >= 0 and 0 <= length <= LENGTH_MOST and address + length <= disk.bytes

@@ -13,7 +13,7 @@ from forebay.store.tar import BLOCK, END
 if TYPE_CHECKING:
     from forebay.store.recording import Recording
 
-# Most shards: their names have so many digits.
+# Most shards: it sets the digits of their names.
 DIGITS = 6
 
 
@@ -48,8 +48,8 @@ class Shards:
         try:
             seconds = max(0, row["time"] // 10**9)
             file.write(header(f"{stem}.{self._extension}", row["length"], seconds))
-            for piece in recording.pieces(row):
-                file.write(piece)
+            for part in recording.parts(row):
+                file.write(part)
             file.write(bytes(-row["length"] % BLOCK))
             file.write(header(f"{stem}.json", len(text), seconds))
             file.write(text + bytes(-len(text) % BLOCK))

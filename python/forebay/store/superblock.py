@@ -85,7 +85,7 @@ class Superblock:
 
     @property
     def grain(self) -> int:
-        """Payloads begin at multiples of so many bytes, and are padded to them."""
+        """Bytes; payloads begin at multiples of it, and are padded to them."""
         return BLOCK if self.small else PAGE
 
     @property
@@ -192,8 +192,8 @@ def check(of: Superblock) -> None:
         _require(whole, f"{name}'s bytes", region.bytes, "they are 12288 or more, in whole pages")
         within = region.end <= min(of.drive_bytes, OFFSETS_MOST)
         _require(within, f"{name}'s bytes", region.bytes, "they end within the namespace")
-    apart = of.index.end <= of.data.at or of.data.end <= of.index.at
-    _require(apart, "data's first byte", of.data.at, "data and index lie apart")
+    disjoint = of.index.end <= of.data.at or of.data.end <= of.index.at
+    _require(disjoint, "data's first byte", of.data.at, "data and index must not overlap")
     if of.mode == "samples":
         strided = PAGE <= of.stride <= of.data.bytes and of.stride % PAGE == 0
     else:

@@ -16,14 +16,14 @@ END = bytes(2 * BLOCK)
 
 
 class TarView(io.RawIOBase):
-    """Reads pieces of a disk as if they followed each other, and behind them its end.
+    """Reads parts of a disk as if they followed each other, and behind them its end.
 
     Parameters
     ----------
     disk : Disk
         Where they lie.
     starts, lengths : ndarray of int64
-        First byte of each piece, and its bytes.
+        First byte of each part, and its bytes.
     end : bytes
         What stands behind the last: usually the end of a tar file.
     """
@@ -60,15 +60,15 @@ class TarView(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: memoryview) -> int:
-        """Read what the buffer takes, or what is left of the piece."""
+        """Read what the buffer takes, or what is left of the part."""
         total = int(self._begins[-1])
         if self._at >= total:
-            piece = self._end[self._at - total :][: len(buffer)]
+            part = self._end[self._at - total :][: len(buffer)]
         else:
             which = int(np.searchsorted(self._begins, self._at, "right")) - 1
             inside = self._at - int(self._begins[which])
             left = int(self._begins[which + 1]) - self._at
-            piece = self._disk.read(int(self._starts[which]) + inside, min(left, len(buffer)))
-        buffer[: len(piece)] = piece
-        self._at += len(piece)
-        return len(piece)
+            part = self._disk.read(int(self._starts[which]) + inside, min(left, len(buffer)))
+        buffer[: len(part)] = part
+        self._at += len(part)
+        return len(part)

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from forebay.store.errors import StoreError
 
-# Exit codes, as docs/guide/cli.md lists them.
+# Exit codes, as docs/reference/cli.md lists them.
 GOOD, IMPOSSIBLE, BAD_INPUT, DAMAGED, FILE_FAILED, INTERRUPTED = 0, 1, 2, 5, 8, 130
 WIDTH = 32
 # Seconds between two looks of a progress bar.
@@ -92,7 +92,7 @@ class Progress:
         self._on = sys.stderr.isatty()
 
     def add(self, count: int) -> None:
-        """So many bytes more are done."""
+        """Report that a number of bytes more are done."""
         self._done += count
         now = time.monotonic()
         if self._on and now - self._shown > PERIOD:

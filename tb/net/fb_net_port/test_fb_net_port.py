@@ -58,7 +58,7 @@ async def nothing_is_lost(dut, by_class: int, metres: int) -> None:
     assert asked & 0xFFFFFFFF and asked >> 32 and await bench.get("pause_obeyed") & 0xFFFFFFFF
     most = await bench.get("memory") >> 16
     mtu = PAYLOAD + spec.FRAMING_BYTES + spec.UDP_BYTES + spec.IPV4_BYTES
-    # docs/modules/net.md; our peer takes a frame's verdict and a few cycles: at most 16 quanta.
+    # docs/reference/net.md; our peer takes a frame's verdict and a few cycles: at most 16 quanta.
     room = 2 * metres * 5 * LINE / 8e9 + 2 * (mtu + 38) + 84 + 16 * 64
     assert xoff < most <= xoff + room / 64, (most, room / 64)
 

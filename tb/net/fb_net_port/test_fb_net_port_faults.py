@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of wire and sender, at the port's pins: each has its counter, exactly, and harms no other.
 
-docs/modules/net.md lists them, with the test that shows each.
+docs/reference/net.md lists them, with the test that shows each.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_net_sequence against the rule of docs/modules/net.md, written down in Python."""
+"""fb_net_sequence against the rule of docs/reference/net.md, written down in Python."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ pub fn render_rom(out: &mut impl Write) -> Result {
     writeln!(out, "// {BANNER}")?;
     writeln!(
         out,
-        "// Pages and blocks as far as they are always the same (docs/modules/store-format.md)."
+        "// Pages and blocks as far as they are always the same (docs/reference/store-format.md)."
     )?;
     writeln!(out, "`default_nettype none\n")?;
     writeln!(out, "/* verilator lint_off UNUSEDPARAM */")?;

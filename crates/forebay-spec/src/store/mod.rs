@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What lies on the SSD: tar files with an Arrow index, in partitions (docs/modules/store-format.md).
+//! The on-SSD layout: tar files with an Arrow index, in partitions
+//! (docs/reference/store-format.md).
 //!
 //! Nothing here computes CRC32C, which has well-kept libraries: who reads or writes brings a
 //! [`Crc`].

@@ -413,7 +413,7 @@ impl Superblock {
             return wrong(
                 "data's first byte",
                 self.data.at,
-                "data and index lie apart",
+                "data and index must not overlap",
             );
         }
         let strided = match self.mode {

@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_guide_lists_each_exit_code() {
-        let guide = include_str!("../../../../docs/guide/cli.md");
+        let guide = include_str!("../../../../docs/reference/cli.md");
         for (exit, meaning) in Exit::ALL {
             let row = format!("| {} | {meaning}", exit as u8);
             assert!(guide.contains(&row), "{row}");

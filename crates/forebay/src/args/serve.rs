@@ -65,7 +65,7 @@ pub struct ServeStreamerArgs {
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// A card with the network side of this pipeline, which records onto the guest's drive by
-    /// `forebay run PIPELINE --bus vfio` there. The link partner begins with the recording
+    /// `forebay record PIPELINE --bus vfio` there. The link partner begins with the recording
     #[arg(long, value_name = "PIPELINE", conflicts_with = "write")]
     pub net: Option<PathBuf>,
     /// What it sends, and where processing elements are.

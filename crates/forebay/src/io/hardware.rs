@@ -157,7 +157,7 @@ pub(super) fn start(args: &IoArgs) -> Result<Hardware> {
             format!(
                 "the card at {card} has no host port, through which software feeds its streams"
             ),
-            "build the card with fb_top_host (docs/modules/host-port.md); a card whose streams \
+            "build the card with fb_top_host (docs/reference/host-port.md); a card whose streams \
              lead elsewhere is fed from there",
         ));
     };

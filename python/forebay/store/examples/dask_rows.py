@@ -21,7 +21,7 @@ ROWS = 256
 
 
 def tasks(folder: Path) -> list[pa.Table]:
-    """References in handy pieces; the payloads are not among them."""
+    """References in handy parts; the payloads are not among them."""
     rows = pyarrow.dataset.dataset(folder, partitioning="hive").to_table()
     return [rows.slice(at, ROWS) for at in range(0, len(rows), ROWS)]
 
