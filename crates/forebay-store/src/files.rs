@@ -31,15 +31,18 @@ pub(crate) fn folder(stream: u16) -> String {
 }
 
 /// What is written beside the payload.
-pub(crate) fn beside(row: &Row, superblock: &Superblock) -> Vec<u8> {
+pub(crate) fn beside(row: &Row, superblock: &Superblock, name: Option<String>) -> Vec<u8> {
     #[derive(Serialize)]
     struct Beside {
         session: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         #[serde(flatten)]
         record: Record,
     }
     let beside = Beside {
         session: superblock.session.to_string(),
+        name,
         record: Record::of(row, None),
     };
     let mut text = serde_json::to_vec_pretty(&beside).unwrap_or_default();
@@ -138,7 +141,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
         }
         let json = to.join(format!("{stem}.json"));
         create_new(&json)?
-            .write_all(&beside(row, self.superblock()))
+            .write_all(&beside(row, self.superblock(), self.name(row)))
             .map_err(|error| Error::file("writing", &json, error))?;
         done.files += 1;
         done.bytes += u64::from(row.length);

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use forebay_spec::store::index::{CODE_LSB, CUT, FAILED, LATE, RESULT, Row, SKIPPED};
 use serde::Serialize;
 
+use crate::{Disk, Recording};
+
 /// An index record: names and units as in its columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
@@ -94,6 +96,8 @@ pub struct Object {
     pub missing: u64,
     /// In a word.
     pub state: &'static str,
+    /// The name that it had where it came from, if it was asked for.
+    pub name: Option<String>,
 }
 
 impl Object {
@@ -108,6 +112,7 @@ impl Object {
             score: None,
             missing: 0,
             state: if row.whole() { "whole" } else { "parts" },
+            name: None,
         };
         object.add(row);
         object
@@ -130,19 +135,35 @@ impl Object {
     }
 }
 
+impl<D: Disk + ?Sized> Recording<'_, D> {
+    /// The name that an extent's object had where it came from, as its header has it.
+    #[must_use]
+    pub fn name(&self, row: &Row) -> Option<String> {
+        let name = self.facts(row).ok().flatten()?.name;
+        let name = name.bytes();
+        (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
+    }
+}
+
 /// Puts objects together: the extents of one follow each other in its stream.
 #[derive(Debug, Default)]
 pub struct Objects(BTreeMap<u16, Object>);
 
 impl Objects {
     /// The next row; the object that it ends.
-    pub fn push(&mut self, row: &Row) -> Option<Object> {
+    pub fn push(&mut self, row: &Row, name: Option<String>) -> Option<Object> {
         match self.0.get_mut(&row.stream) {
             Some(object) if object.object == row.object && row.offset > 0 => {
                 object.add(row);
                 None
             }
-            _ => self.0.insert(row.stream, Object::of(row)),
+            _ => self.0.insert(
+                row.stream,
+                Object {
+                    name,
+                    ..Object::of(row)
+                },
+            ),
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use forebay_spec::store::superblock::Mode;
+use forebay_spec::store::tar::Name;
 use serde::Serialize;
 
 use crate::{
@@ -24,6 +25,13 @@ struct Source {
     path: PathBuf,
     bytes: u64,
     time_ns: u64,
+}
+
+impl Source {
+    /// Its name in the folder; none where a recording has no room for it.
+    fn name(&self) -> Option<Name> {
+        Name::new(self.path.file_name()?.as_encoded_bytes())
+    }
 }
 
 /// How files become objects.
@@ -52,6 +60,8 @@ pub struct Packed {
     pub bytes: u64,
     /// Bytes for which there was no room.
     pub skipped_bytes: u64,
+    /// Files whose names are not kept: there is no header for them, or they are too long.
+    pub unnamed: u64,
     /// The recording is closed.
     pub closed: bool,
 }
@@ -141,6 +151,10 @@ impl Files {
             ));
         }
         let session = writer.superblock().session.to_string();
+        let unnamed = match writer.superblock().mode {
+            Mode::Objects => self.0.iter().filter(|file| file.name().is_none()).count(),
+            _ => self.0.len(),
+        };
         let mut objects = 0;
         for file in &self.0 {
             if !see(writer.summary().bytes) {
@@ -152,6 +166,7 @@ impl Files {
                 stream: packing.stream,
                 object: objects,
                 time: file.time_ns,
+                name: file.name().unwrap_or_default(),
                 ..Extent::default()
             };
             writer.put(&about, &mut payload, file.bytes)?;
@@ -169,6 +184,7 @@ impl Files {
             rows: summary.rows,
             bytes: summary.bytes,
             skipped_bytes: summary.skipped,
+            unnamed: unnamed as u64,
             closed: !packing.leave_open,
         })
     }

@@ -237,7 +237,8 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
     }
 
     fn beside(&self, row: &Row) -> Vec<u8> {
-        files::beside(row, self.recording.superblock())
+        // Without the name: its length must be known before a header is read.
+        files::beside(row, self.recording.superblock(), None)
     }
 
     /// Bytes of a file.

@@ -3,6 +3,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use forebay_spec::store::index::Row;
 use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording};
 use serde::Serialize;
 use serde_json::json;
@@ -97,6 +98,7 @@ impl<W: Write> List<W> {
         self.to.write_all(head.as_bytes())?;
         let (mut objects, mut damaged) = (Objects::default(), Vec::new());
         let mut wrong_rows = 0u64;
+        let name = |row: &Row| args.names.then(|| recording.name(row)).flatten();
         for entry in recording.rows() {
             if interrupt::wanted() {
                 return Err(io::ErrorKind::Interrupted.into());
@@ -118,7 +120,7 @@ impl<W: Write> List<W> {
             if args.rows {
                 self.extent(&Record::of(&row, wrong))?;
             } else if wrong.is_none()
-                && let Some(object) = objects.push(&row)
+                && let Some(object) = objects.push(&row, name(&row))
             {
                 self.object(&object)?;
             }
@@ -143,7 +145,7 @@ impl<W: Write> List<W> {
         }
         writeln!(
             self.to,
-            "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  {}",
+            "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  {}{}",
             object.stream,
             object.object,
             object.length,
@@ -152,7 +154,12 @@ impl<W: Write> List<W> {
             word(object.class),
             score(object.score),
             object.missing,
-            object.state
+            object.state,
+            // As the last: it may have blanks, or characters that a terminal must not get.
+            object
+                .name
+                .as_ref()
+                .map_or_else(String::new, |name| format!("  {}", name.escape_debug()))
         )
     }
 

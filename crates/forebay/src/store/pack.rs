@@ -52,6 +52,10 @@ fn show(packed: &Packed) {
         render::bytes(packed.bytes)
     );
     page.field("stored", text);
+    if packed.unnamed > 0 {
+        let count = render::count(packed.unnamed);
+        page.field("names", format_args!("of {count} files are not kept"));
+    }
     match packed.skipped_bytes {
         0 => page.verdict(true, "all of them are there"),
         bytes => page.verdict(
