@@ -38,7 +38,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use forebay_app::{failure, home, interrupt, progress, reference, session, workload};
+use forebay_app::{failure, home, interrupt, progress, session, workload};
 
 use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};
