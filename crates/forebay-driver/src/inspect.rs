@@ -74,14 +74,152 @@ pub struct DriveTally {
 }
 
 /// A register that counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
     /// Name of the register.
-    pub name: &'static str,
+    pub name: String,
     /// Its value, modulo 2^32.
     pub value: u32,
     /// What it counts.
-    pub meaning: &'static str,
+    pub meaning: String,
+}
+
+/// Everything that the registers say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inspection {
+    /// Registers, without counters.
+    pub registers: Vec<InspectedRegister>,
+    /// Counters.
+    pub counters: Vec<Counter>,
+    /// Word *k* counts commands of 2^k to 2^(k+1) − 1 cycles.
+    pub latency_histogram: Vec<u32>,
+    /// What it counted of each drive; nothing where it is built for one.
+    #[serde(default)]
+    pub drives: Vec<DriveTally>,
+    /// The last queue events, oldest first.
+    pub trace: Vec<InspectedEvent>,
+    /// The first error since it was cleared, in words.
+    pub error_cause: Option<String>,
+}
+
+/// A register and its fields.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedRegister {
+    /// Name.
+    pub name: String,
+    /// Offset in bytes.
+    pub offset: u64,
+    /// Value.
+    pub value: u64,
+    /// Its fields.
+    pub fields: Vec<InspectedField>,
+}
+
+/// A field of a register.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedField {
+    /// Name.
+    pub name: String,
+    /// Lowest bit.
+    pub low: u32,
+    /// Number of bits.
+    pub width: u32,
+    /// Value.
+    pub value: u64,
+}
+
+/// A queue event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedEvent {
+    /// Running number since the streamer was enabled.
+    pub number: u32,
+    /// Cycle, modulo 2^32.
+    pub cycle: u32,
+    /// Short name; none where the event is unknown.
+    pub kind: Option<String>,
+    /// Command identifier, where it belongs to a command.
+    pub cid: Option<u16>,
+    /// In words.
+    pub text: String,
+}
+
+impl Inspection {
+    /// Reads everything of a streamer on any bus. Empty where it has no such registers.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn of(streamer: &Streamer, bus: &mut dyn Bus) -> Result<Self, Error> {
+        if !streamer.is_extended() {
+            return Ok(Self::default());
+        }
+        // The trace first: reading registers makes no events, but time goes on.
+        let trace = streamer.trace(bus)?;
+        let cause = streamer.error_cause(bus)?;
+        let drives = streamer.drives(bus)?;
+        let several = !drives.is_empty();
+        Ok(Self {
+            registers: streamer
+                .registers(bus)?
+                .into_iter()
+                .map(InspectedRegister::new)
+                .collect(),
+            counters: streamer.counters(bus)?,
+            latency_histogram: streamer.histogram(bus)?.into(),
+            drives,
+            trace: trace
+                .into_iter()
+                .map(|record| InspectedEvent {
+                    number: record.number,
+                    cycle: record.cycle,
+                    kind: record.event.as_ref().map(|event| event.kind.into()),
+                    cid: record.event.as_ref().and_then(|event| event.cid),
+                    text: record.event.map_or_else(
+                        || format!("unknown {:#018x}", record.raw),
+                        |event| event.text,
+                    ),
+                })
+                .collect(),
+            error_cause: cause.map(|cause| {
+                let status = cause
+                    .nvme_text
+                    .map(|text| format!("; {text}"))
+                    .unwrap_or_default();
+                let way = if cause.write { "write" } else { "read" };
+                // Of a time-out the RTL knows only the direction.
+                let place = match cause.cid {
+                    u16::MAX => String::new(),
+                    cid => format!(" at sector {}, command {cid}", cause.sector),
+                };
+                let drive = if several {
+                    format!(", drive {}", cause.drive)
+                } else {
+                    String::new()
+                };
+                format!("{way}{place}{drive}: {}{status}", cause.text)
+            }),
+        })
+    }
+}
+
+impl InspectedRegister {
+    fn new((name, offset, value): (&str, u64, u64)) -> Self {
+        let fields = regs::FIELDS
+            .iter()
+            .filter(|(register, ..)| *register == name)
+            .map(|(_, field, place)| InspectedField {
+                name: (*field).into(),
+                low: place.low,
+                width: place.width,
+                value: place.get(value),
+            })
+            .collect();
+        Self {
+            name: name.into(),
+            offset,
+            value,
+            fields,
+        }
+    }
 }
 
 impl Streamer {
@@ -217,9 +355,9 @@ impl Streamer {
         let mut counters = Vec::with_capacity(regs::COUNTERS.len() + 2);
         for (name, offset, meaning) in regs::COUNTERS {
             counters.push(Counter {
-                name,
+                name: name.into(),
                 value: self.read(bus, offset)? as u32,
-                meaning,
+                meaning: meaning.into(),
             });
         }
         let refused = self.read(bus, regs::memory_errors::OFFSET)?;
@@ -236,9 +374,9 @@ impl Streamer {
             ),
         ] {
             counters.push(Counter {
-                name,
+                name: name.into(),
                 value: field.get(refused) as u32,
-                meaning,
+                meaning: meaning.into(),
             });
         }
         Ok(counters)
@@ -278,5 +416,26 @@ impl Streamer {
             .filter(|number| after.wrapping_sub(*number) <= ENTRIES)
             .map(|number| TraceRecord::new(number, words[(number % ENTRIES) as usize]))
             .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_register_is_taken_apart() {
+        let status = InspectedRegister::new(("status", regs::status::OFFSET, 0b1001));
+        let field = |name: &str| {
+            status
+                .fields
+                .iter()
+                .find(|f| f.name == name)
+                .map(|f| f.value)
+        };
+        assert_eq!(
+            (field("ready"), field("halted"), field("enabled")),
+            (Some(1), Some(0), Some(1))
+        );
     }
 }

@@ -3,6 +3,7 @@
 //! a program shows it.
 
 pub mod bench;
+pub mod demo;
 pub mod measure;
 pub mod plan;
 pub mod qualify;

@@ -5,84 +5,23 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
-use forebay_cosim::{Direction, Payload, Read, Sink, Write};
-use serde::Serialize;
+use forebay_lab::demo::{self, Demo, Way};
 
 use crate::args::DemoArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::home;
-use crate::interrupt;
-use crate::reference::Reference;
 use crate::render::{self, Grid, Page};
-use crate::report::{self, Header, Rate};
-use crate::session::{Ended, Session, StepReport};
-use crate::traffic::{self, Hop, Traffic};
-use crate::workload::sequential;
+use crate::report::{self, Header};
+use crate::traffic;
 
 /// Characters of what a step found; JSON has it whole.
 const FOUND: usize = 56;
-/// Bytes of a command of the host's driver: a usual size for sequential work.
-const HOST_COMMAND: u64 = 128 << 10;
-
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    header: Header,
-    file: String,
-    file_bytes: u64,
-    bring_up: Vec<StepReport>,
-    write: Option<Way>,
-    read: Option<Way>,
-    /// Bytes that came back otherwise than they were sent, or not at all.
-    differ_bytes: u64,
-    /// Bytes that lie on the medium otherwise than they were sent.
-    differ_medium_bytes: u64,
-    hops: Vec<Hop>,
-    wall_seconds: f64,
-}
-
-/// One way, beside an ideal host on the same drive.
-#[derive(Serialize)]
-struct Way {
-    streamer: Rate,
-    reference: Option<Rate>,
-    ratio: Option<f64>,
-}
-
-impl Report {
-    fn is_good(&self) -> bool {
-        self.differ_bytes == 0 && self.differ_medium_bytes == 0 && self.read.is_some()
-    }
-}
 
 /// Runs it.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
-    let began = Instant::now();
     let (path, data) = load(args)?;
-    let mut session = Session::start(&args.machine, "forebay.demo/1", |_| Ok(()))?;
-    let bytes = data.len() as u64;
-    let mut report = Report {
-        header: session.header(&Ended::Done),
-        file: home::short(&path),
-        file_bytes: bytes,
-        bring_up: session.steps.clone(),
-        write: None,
-        read: None,
-        differ_bytes: bytes,
-        differ_medium_bytes: bytes,
-        hops: Vec::new(),
-        wall_seconds: 0.0,
-    };
-    let mut ended = there_and_back(args, &mut session, &data, &mut report)?;
-    if ended.is_done()
-        && let Err(failure) = session.shut_down()
-    {
-        ended = Ended::Failed(failure);
-    }
-    report.header = session.header(&ended);
-    report.wall_seconds = began.elapsed().as_secs_f64();
+    let (report, ended) = demo::run(&args.machine, home::short(&path), &data)?;
     if !report::emit(&report)? {
         show(&report);
     }
@@ -112,86 +51,7 @@ fn load(args: &DemoArgs) -> Result<(PathBuf, Arc<[u8]>)> {
     Ok((path, data.into()))
 }
 
-fn there_and_back(
-    args: &DemoArgs,
-    session: &mut Session,
-    data: &Arc<[u8]>,
-    report: &mut Report,
-) -> Result<Ended> {
-    let bytes = data.len() as u64;
-    session.begin();
-    session
-        .system
-        .submit_write(Write::new(0, Payload::Bytes(Arc::clone(data))));
-    let ended = session.run("file → drive", bytes);
-    let written = session.rate(Direction::Write);
-    report.hops.clone_from(&written.traffic.hops);
-    if !ended.is_done() {
-        return Ok(ended);
-    }
-    report.differ_medium_bytes = differ_on_medium(session, data)?;
-    session.begin();
-    session
-        .system
-        .submit_read(Read::new(0, bytes, Sink::Collect));
-    let ended = session.run("drive → file", bytes);
-    let read = session.rate(Direction::Read);
-    report.hops = Traffic::together([&written.traffic, &read.traffic], 2 * bytes).hops;
-    if !ended.is_done() {
-        return Ok(ended);
-    }
-    let back = session
-        .system
-        .take_outcomes()
-        .pop()
-        .map(|outcome| outcome.data)
-        .unwrap_or_default();
-    report.differ_bytes = differ(data, &back);
-    let reference = Reference::new(&args.machine)?;
-    let way = |streamer: Rate, direction, label: &str| -> Result<Way> {
-        let reference = reference.measure(label, &sequential(direction, bytes, HOST_COMMAND))?;
-        let ratio = reference
-            .as_ref()
-            .and_then(|reference| streamer.ratio_to(reference));
-        Ok(Way {
-            ratio,
-            streamer,
-            reference,
-        })
-    };
-    report.write = Some(way(
-        written,
-        Direction::Write,
-        "the same by an ideal host: write",
-    )?);
-    report.read = Some(way(
-        read,
-        Direction::Read,
-        "the same by an ideal host: read",
-    )?);
-    Ok(if interrupt::wanted() {
-        Ended::Interrupted
-    } else {
-        ended
-    })
-}
-
-/// How many bytes differ; those that are missing do.
-fn differ(sent: &[u8], back: &[u8]) -> u64 {
-    let same = sent
-        .iter()
-        .zip(back)
-        .filter(|(sent, back)| sent == back)
-        .count();
-    (sent.len().max(back.len()) - same) as u64
-}
-
-fn differ_on_medium(session: &Session, data: &[u8]) -> Result<u64> {
-    let stored = session.stored(0, data.len())?;
-    Ok(differ(data, &stored))
-}
-
-fn show(report: &Report) {
+fn show(report: &Demo) {
     let mut page = Page::new("Forebay demo");
     page.line("A real file through the streamer's RTL onto an SSD, and back.\n");
     let size = render::bytes(report.file_bytes);
@@ -295,18 +155,4 @@ fn cells(name: &str, way: &Way, clock_hz: f64) -> [String; 6] {
             .map_or("–".into(), |host| render::rate(host.gigabytes_per_second)),
         render::ratio(way.ratio),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn missing_bytes_differ() {
-        assert_eq!(differ(b"abc", b"abc"), 0);
-        assert_eq!(differ(b"abc", b"abd"), 1);
-        assert_eq!(differ(b"abc", b"ab"), 1);
-        assert_eq!(differ(b"abc", b""), 3);
-        assert_eq!(differ(b"", b"abc"), 3);
-    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::InspectArgs;
 use crate::failure::{Exit, Result};
 use crate::flight::{self, RECORD_SCHEMA, RecordReport};
-use crate::inspection::Inspection;
+use crate::inspection::{self, Inspection};
 use crate::render::Page;
 use crate::report::{self, Header};
 use crate::session::{Ended, Session};
@@ -49,7 +49,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit> {
             "  after: {}",
             report.header.command_line.join(" ")
         ));
-        report.inspection.show(&mut page, args.events);
+        inspection::show(&report.inspection, &mut page, args.events);
         if let Some(flight) = &report.flight {
             flight::show(flight, &mut page, args.events);
         }
@@ -78,7 +78,7 @@ fn workload(args: &InspectArgs) -> Result<(Report, Ended)> {
         }
         ended = session.measure("reading", &all).ended;
     }
-    let inspection = Inspection::take(&mut session.system)?;
+    let inspection = inspection::take(&mut session.system)?;
     let flight = Some(flight::take(&mut session.system));
     Ok((
         Report {

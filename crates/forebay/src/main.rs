@@ -40,7 +40,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use forebay_app::{failure, home, interrupt, progress, reference, session, workload};
+use forebay_app::{failure, home, interrupt, progress, session, workload};
 
 use args::{Cli, Command, PeCommand};
 use failure::{Exit, Result};

@@ -2,6 +2,7 @@
 //! Integration tests of recordings, in one executable: linking takes longer than most tests.
 
 mod capture;
+mod files;
 mod power;
 mod repair;
 mod roundtrip;

@@ -308,7 +308,7 @@ impl Target for Hardware {
             .as_ref()
             .and_then(forebay_driver::Session::streamer);
         match streamer {
-            Some(streamer) => Inspection::of(streamer, &mut self.bus),
+            Some(streamer) => Ok(Inspection::of(streamer, &mut self.bus)?),
             None => Ok(Inspection::default()),
         }
     }

@@ -12,7 +12,7 @@ use super::{Leg, Moved, Target, pieces};
 use crate::args::IoArgs;
 use crate::failure::{Failure, Result};
 use crate::flight;
-use crate::inspection::Inspection;
+use crate::inspection::{self, Inspection};
 use crate::report::Header;
 use crate::session::{Ended, Session};
 use forebay_app::inject;
@@ -116,7 +116,7 @@ impl Target for Session {
     }
 
     fn inspection(&mut self) -> Result<Inspection> {
-        Inspection::take(&mut self.system)
+        inspection::take(&mut self.system)
     }
 
     fn flight(&mut self) -> Flight {
