@@ -218,6 +218,9 @@ fn on_a_card(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
     };
     options.fpga.device = args.hardware.fpga;
     crate::run::adjust_driver(args, &mut options);
+    if let Some(depth) = args.machine.queue_depth {
+        options.queue_entries = depth as u16;
+    }
     let spec = CardSpec {
         settings: args.hardware.settings([]),
         options,
