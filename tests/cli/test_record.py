@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import signal
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +113,27 @@ def assert_sound(capture: Path, frames: int) -> None:
     rows = done.stdout.splitlines()
     assert len(rows) == frames
     assert not [row for row in rows if row.split("\t")[1:] not in ([], [""])]
+
+
+def test_a_burst_is_cut_off(tmp_path: Path) -> None:
+    """Ctrl-C while frames come without an end: what was taken is stored, the rest is counted."""
+    seen = tmp_path / "all.pcapng"
+    command = [PROGRAM, "run", "--generate", "64GiB", "--pcap-out", seen, "--json", "-"]
+    with subprocess.Popen(
+        [str(word) for word in command], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        while not (seen.exists() and seen.stat().st_size > 6 << 20):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        report = json.loads(process.communicate(timeout=600)[0])
+    assert process.returncode == 130
+    assert report["interrupted"] and report["still_arriving"] and not report["wrong"]
+    arrivals, places = named(report, "arrivals"), named(report, "places")
+    assert set(places) == {"delivered", "stream"}
+    assert report["offered"]["count"] == sum(places.values()) + arrivals.get("overflow", 0)
+    payload = sum(row["bytes"] for row in report["places"] if row["name"] == "delivered")
+    assert report["stored"]["bytes"] == payload - places["delivered"] * (42 + HEAD.size)
 
 
 def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> None:

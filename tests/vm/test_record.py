@@ -65,7 +65,7 @@ def test_a_card_records_while_frames_keep_coming(
     (share / "dram.toml").write_text('[buffer]\nmemory = "dram"\n')
     (share / "streams.toml").write_text("[source]\nstreams = 16\n")
     socket, end = serve(
-        *("streamer", "--net", pipeline, "--generate", "8GiB", "--object", "64KiB"),
+        *("streamer", "--net", pipeline, "--generate", "8GiB", "--object", "512KiB"),
         *("--offered", "2GB/s", "--pcap-out", tmp_path / "all.pcapng"),
     )
     answer = guest(
@@ -82,12 +82,12 @@ def test_a_card_records_while_frames_keep_coming(
         expect {BAD_RESULT} $good streams.toml --for 1s --yes
         expect {BAD_INPUT} $tiny record.toml --for 1s --yes
         expect {BAD_RESULT} $bad record.toml --for 2s --yes -o json --output-file failed.json
-        expect 130 timeout -s INT 6 $bad record.toml --yes -o json --output-file interrupted.json
+        expect 130 timeout -s INT 20 $bad record.toml --yes -o json --output-file interrupted.json
         dmesg | grep -c DMAR.*fault && exit 1 || true
         """,
-        *("--ssd", f"{image}:size=96MiB", "--ssd", f"{bad}:size=96MiB,error=write@20000"),
+        *("--ssd", f"{image}:size=96MiB", "--ssd", f"{bad}:size=96MiB,error=write@8000"),
         *("--ssd", f"{tmp_path / 'tiny.img'}:size=1MiB"),
-        *("--device", socket, "--iommu", "translate", "--share", share, "--timeout", "500s"),
+        *("--device", socket, "--iommu", "translate", "--share", share, "--timeout", "1200s"),
     )
     assert end()[0] == GOOD
     assert "add --yes" in answer.complaint and "--serial is another" in answer.complaint
@@ -119,7 +119,7 @@ def check_recording(forebay: Run, report: dict, folder: Path, image: Path) -> No
     sent = payloads(frames[: places["delivered"]])
     assert stored(image) == sent, "0 bytes differ"
     assert report["stored"]["bytes"] == sum(map(len, sent.values()))
-    assert len(sent) > 3
+    assert len(sent) > 1
     verified = forebay("store", "verify", image, "-o", "json").report
     assert not verified["problems"] and verified["extents"] >= len(sent)
     listed = forebay("store", "ls", image).out

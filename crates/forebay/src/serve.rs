@@ -166,6 +166,8 @@ fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
     let mut config = forebay_app::record::machine(&args.machine, &pipeline, folder.path())?;
+    // The guest has drives of its own, and QEMU's way between them and the card.
+    (config.profile, _) = args.machine.load_profile()?;
     let written = sender
         .pcap_out
         .as_deref()
