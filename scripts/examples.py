@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of README and tutorials as they are printed, and compares what they print.
+"""Runs the commands of documents as they are printed, and compares what they print.
 
 Each page is run in an empty folder of its own, block by block:
 
@@ -31,7 +31,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
-PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/tutorials/*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted(ROOT.glob("docs/tutorials/*.md")),
+    ROOT / "docs" / "how-to" / "recover.md",
+)
 TIMEOUT_SECONDS = 600
 
 BLOCK = re.compile(

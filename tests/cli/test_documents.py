@@ -10,7 +10,7 @@ import pytest
 import examples
 
 # What the pages are and read, beside the program.
-READ = ("README.md", "docs/tutorials", "LICENSES")
+READ = ("README.md", "docs/tutorials", "docs/how-to/recover.md", "LICENSES")
 
 
 @pytest.mark.parametrize("page", examples.PAGES, ids=lambda page: page.stem)
