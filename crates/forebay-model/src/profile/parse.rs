@@ -9,10 +9,12 @@ use super::{
     PauseTiming, Profile, ReadTiming, SsdProfile, ThermalProfile, TimingProfile, WriteTiming,
 };
 use crate::{MICROSECOND, MILLISECOND, ModelError, NANOSECOND, Time};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 
 /// How a number came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Somebody published it.
@@ -38,11 +40,14 @@ pub struct SourceRow {
     pub source: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+/// A number, how it came to be, and where from; its unit is in the name of its key.
 pub(crate) struct Number {
+    /// The number.
     pub(crate) value: u64,
     pub(crate) kind: Kind,
+    /// Where from.
     pub(crate) source: String,
 }
 
@@ -68,7 +73,8 @@ impl Number {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(title = "Forebay drive profile")]
 #[serde(deny_unknown_fields)]
 struct Raw {
     name: String,
@@ -79,7 +85,7 @@ struct Raw {
     measurements: Vec<RawMeasurement>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawFabric {
     max_payload_bytes: Number,
@@ -93,7 +99,7 @@ struct RawFabric {
     ssd: RawLink,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawLink {
     bytes_per_second: Number,
@@ -103,7 +109,7 @@ struct RawLink {
     outstanding_reads: Option<Number>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawSsd {
     model: String,
@@ -112,7 +118,7 @@ struct RawSsd {
     timing: Option<RawTiming>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawController {
     ready_us: Number,
@@ -126,14 +132,14 @@ struct RawController {
     commands_in_flight: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawNamespace {
     bytes: Number,
     block_shift: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawTiming {
     admin_ns: Number,
@@ -144,7 +150,7 @@ struct RawTiming {
     thermal: Option<RawThermal>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawPauses {
     every_us: Number,
@@ -152,7 +158,7 @@ struct RawPauses {
     spread_us: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawThermal {
     rest_celsius: Number,
@@ -163,7 +169,7 @@ struct RawThermal {
     throttled_bytes_per_second: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawMedium {
     buffer_bytes: Number,
@@ -173,7 +179,7 @@ struct RawMedium {
     flush_us: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawRead {
     planes: Number,
@@ -187,7 +193,7 @@ struct RawRead {
     after_ns: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawWrite {
     page_ns: Number,
@@ -222,6 +228,12 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
             .collect(),
         sources: sources_of(name, text)?,
     })
+}
+
+/// The form of a profile: keys and kinds of values.
+pub(super) fn schema() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.into_generator().into_root_schema_for::<Raw>()
 }
 
 /// Lists every number of a profile.
