@@ -10,6 +10,8 @@ import pytest
 from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, Run
 
 IDEAL = ("--profile", "ideal")
+MISSING = ("no/such", "README.toml")
+"""Files that are not there."""
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ IDEAL = ("--profile", "ideal")
 )
 def test_refused(forebay: Run, line: str, words: str) -> None:
     """The complaint names what is wrong; nothing goes to standard output."""
-    code = FILE_FAILED if words.startswith("no/such") else BAD_INPUT
+    code = FILE_FAILED if words.startswith(MISSING) else BAD_INPUT
     answer = forebay(*line.split(), code=code)
     assert words in answer.complaint
     assert not answer.out

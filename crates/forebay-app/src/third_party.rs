@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RTL of the user's own, as `--rtl` names it.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use forebay_cosim::rtl;
@@ -14,12 +15,7 @@ use crate::failure::{Failure, Result};
 /// Where something is not there, or no module has the pins of a streamer.
 pub fn source(paths: &[PathBuf], top: Option<&str>) -> Result<Source> {
     if let Some(path) = paths.iter().find(|path| !path.exists()) {
-        return Err(Failure::input(
-            "--rtl",
-            path.display(),
-            "there is no such file or folder",
-            "name a filelist (.f), a folder, or Verilog files",
-        ));
+        return Err(Failure::file("reading", path, ErrorKind::NotFound.into()));
     }
     match paths {
         [path] => Ok(rtl::third_party(path, top)?),

@@ -3,13 +3,14 @@
 
 use forebay_model::DramProfile;
 use forebay_spec::streamer::window;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::File;
-use super::{Place, Result};
+use super::{Place, Result, schema};
 
 /// Where the streamer keeps its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Memory {
     /// 4 MiB in the FPGA.
@@ -55,11 +56,17 @@ impl Buffer {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
+    /// Where payload waits for the drives.
+    #[schemars(with = "Option<Memory>")]
     memory: Option<Place>,
+    /// Its size.
+    #[schemars(with = "Option<schema::Bytes>")]
     size: Option<Place>,
+    /// With memory = "dram": which, or a TOML file.
+    #[schemars(with = "Option<String>")]
     dram: Option<Place>,
 }
 

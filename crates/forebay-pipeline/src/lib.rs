@@ -15,6 +15,7 @@ mod element;
 mod error;
 mod field;
 pub mod lint;
+mod schema;
 mod sink;
 mod source;
 mod ssd;
@@ -25,6 +26,8 @@ pub mod units;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use toml::{Spanned, Value};
 
@@ -61,13 +64,21 @@ pub struct Pipeline {
 /// A value with its place in the file.
 type Place = Spanned<Value>;
 
-#[derive(Default, Deserialize)]
+/// A pipeline of Forebay.
+#[derive(Default, Deserialize, JsonSchema)]
+#[schemars(title = "Forebay pipeline")]
 #[serde(deny_unknown_fields, default)]
 struct Raw {
+    /// The network.
     source: source::Raw,
+    /// What is done to the data, in order: none to eight processing elements.
+    #[schemars(with = "Vec<schema::Stage>")]
     pe: Vec<BTreeMap<String, Place>>,
+    /// What holds payload until a drive has it.
     buffer: buffer::Raw,
+    /// The drives, up to eight together.
     ssd: Vec<ssd::Raw>,
+    /// How it is stored.
     sink: sink::Raw,
 }
 
@@ -84,6 +95,12 @@ impl Pipeline {
     /// what it may be, and what to do.
     pub fn load(path: &Path, paths: &Paths) -> Result<Self> {
         Self::of(&File::read(path)?, paths)
+    }
+
+    /// The form of such a file: keys and kinds of values.
+    pub fn schema() -> Schema {
+        let settings = SchemaSettings::draft2020_12().for_deserialize();
+        settings.into_generator().into_root_schema_for::<Raw>()
     }
 
     fn of(file: &File, paths: &Paths) -> Result<Self> {

@@ -4,11 +4,12 @@
 use forebay_driver::{ArrayOptions, Layout};
 use forebay_model::{MICROSECOND, Time};
 use forebay_spec::streamer::window::PAGE_BYTES;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::field::{Field, File};
-use super::{Place, Result, units};
+use super::{Place, Result, schema, units};
 
 /// Smallest objects for which the index has room, where nothing else is said.
 const SMALLEST: u64 = 64 << 10;
@@ -88,17 +89,35 @@ impl Sink {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
+    /// How data lie on the drives.
+    #[schemars(with = "Option<schema::Layout>")]
     layout: Option<Place>,
+    /// Extension of the names of objects: 1 to 4 letters or digits.
+    #[schemars(with = "Option<String>")]
     extension: Option<Place>,
+    /// Bytes from the beginning of one sample to that of the next, a multiple of 4096.
+    #[schemars(with = "Option<schema::Bytes>")]
     stride: Option<Place>,
+    /// The smallest objects for which the index has room.
+    #[schemars(with = "Option<schema::Bytes>")]
     smallest: Option<Place>,
+    /// What happens where there is no room any more.
+    #[schemars(with = "Option<schema::Policy>")]
     policy: Option<Place>,
+    /// Flush the drives before and after each block of the index.
+    #[schemars(with = "Option<bool>")]
     flush: Option<Place>,
+    /// How long index records wait for a full block, up to 4 s.
+    #[schemars(with = "Option<schema::Duration>")]
     wait: Option<Place>,
+    /// How long the index record of an object waits for its result, up to 4 s.
+    #[schemars(with = "Option<schema::Duration>")]
     result: Option<Place>,
+    /// With several drives: bytes that follow each other on one.
+    #[schemars(with = "Option<schema::Bytes>")]
     chunk: Option<Place>,
 }
 

@@ -6,11 +6,12 @@ use std::net::Ipv4Addr;
 
 use forebay_model::net::headroom;
 use forebay_spec::net::ethernet::{self, UDP_PORT};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Value;
 
 use super::field::{Field, File};
-use super::{Place, Result, units};
+use super::{Place, Result, schema, units};
 
 /// Bytes of a beat of the memory for frames, in which thresholds are counted.
 const BEAT: u64 = 64;
@@ -117,17 +118,35 @@ impl Pause {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
+    /// Our MAC address.
+    #[schemars(with = "Option<String>")]
     mac: Option<Place>,
+    /// Our IPv4 address.
+    #[schemars(with = "Option<String>")]
     address: Option<Place>,
+    /// Our UDP port, 1 to 65535.
+    #[schemars(with = "Option<schema::Whole>")]
     port: Option<Place>,
+    /// The stream that is taken, or the first of several: 0 to 65535.
+    #[schemars(with = "Option<schema::Whole>")]
     stream: Option<Place>,
+    /// Number of streams, 1 to 4.
+    #[schemars(with = "Option<schema::Whole>")]
     streams: Option<Place>,
+    /// Bytes of the longest IP packet, 68 to 16364.
+    #[schemars(with = "Option<schema::Whole>")]
     mtu: Option<Place>,
+    /// Length of the cable, up to 10000.
+    #[schemars(with = "Option<schema::Whole>")]
     metres: Option<Place>,
+    /// When the sender is asked to wait.
+    #[schemars(with = "Option<schema::Pause>")]
     pause: Option<Place>,
+    /// Pause this class alone, 0 to 7; without it the whole link.
+    #[schemars(with = "Option<schema::Whole>")]
     class: Option<Place>,
 }
 

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use forebay_model::Profile;
 use forebay_spec::streamer::window::{self, PAGE_BYTES};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::File;
-use super::{Place, Result};
+use super::{Place, Result, schema};
 
 /// Where nothing else is said.
 const PROFILE: &str = "990pro-2tb";
@@ -27,12 +28,20 @@ pub struct Ssd {
     pub bytes: u64,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Raw {
+    /// A name of `forebay profiles`, or a TOML file.
+    #[schemars(with = "Option<String>")]
     profile: Option<Place>,
+    /// The sparse file that keeps what the drive stores.
+    #[schemars(with = "Option<String>")]
     image: Option<Place>,
+    /// Number of such drives.
+    #[schemars(with = "Option<schema::Whole>")]
     count: Option<Place>,
+    /// Bytes of the drive, a multiple of 4096.
+    #[schemars(with = "Option<schema::Bytes>")]
     size: Option<Place>,
 }
 

@@ -27,6 +27,7 @@ mod repro;
 mod resources;
 mod send;
 mod serve;
+mod shell;
 mod spec;
 mod ssd;
 mod store;
@@ -100,6 +101,9 @@ fn dispatch(command: &Command) -> Result<u8> {
             PeCommand::Test(args) => new::bench::run(args),
         },
         Command::New { new } => new::run(new),
+        Command::Completion { shell } => Ok(shell::completion(*shell)),
+        Command::Man { folder } => shell::man(folder),
+        Command::Schema { of } => shell::schema(*of),
         Command::Spec { language } => spec::run(*language),
     };
     exit.map(|exit| exit as u8)

@@ -3,10 +3,11 @@
 
 use super::parse::{Kind, Number};
 use crate::Time;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Which way a load moves data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadDirection {
     /// From the drive.
@@ -16,7 +17,7 @@ pub enum LoadDirection {
 }
 
 /// In which order a load touches the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadAccess {
     /// One command's blocks after the other's.
@@ -26,7 +27,7 @@ pub enum LoadAccess {
 }
 
 /// What keeps a number from being better.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
     /// The drive: the model must give this number.
@@ -88,7 +89,7 @@ pub struct Measurement {
     pub gave: Vec<Measurand>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawMeasurement {
     pub(super) title: String,

@@ -69,6 +69,12 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// The form of a profile's file, as JSON Schema.
+    #[must_use]
+    pub fn schema() -> schemars::Schema {
+        parse::schema()
+    }
+
     /// Names of the built-in profiles.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILTIN.iter().map(|(name, _)| *name)

@@ -10,10 +10,12 @@ use super::{
     WriteTiming,
 };
 use crate::{MICROSECOND, MILLISECOND, ModelError, NANOSECOND, Time};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 /// How a number came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Somebody published it.
@@ -39,11 +41,14 @@ pub struct SourceRow {
     pub source: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+/// A number, how it came to be, and where from; its unit is in the name of its key.
 pub(crate) struct Number {
+    /// The number.
     pub(crate) value: u64,
     pub(crate) kind: Kind,
+    /// Where from.
     pub(crate) source: String,
 }
 
@@ -69,7 +74,8 @@ impl Number {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(title = "Forebay drive profile")]
 #[serde(deny_unknown_fields)]
 struct Raw {
     name: String,
@@ -80,7 +86,7 @@ struct Raw {
     measurements: Vec<RawMeasurement>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawFabric {
     max_payload_bytes: Number,
@@ -94,7 +100,7 @@ struct RawFabric {
     ssd: RawLink,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawLink {
     bytes_per_second: Number,
@@ -104,7 +110,7 @@ struct RawLink {
     outstanding_reads: Option<Number>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawSsd {
     model: String,
@@ -114,7 +120,7 @@ struct RawSsd {
     timing: Option<RawTiming>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawController {
     ready_us: Number,
@@ -128,14 +134,14 @@ struct RawController {
     commands_in_flight: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawNamespace {
     bytes: Number,
     block_shift: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawEndurance {
     written_bytes: Number,
@@ -143,7 +149,7 @@ struct RawEndurance {
     years: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawTiming {
     admin_ns: Number,
@@ -154,7 +160,7 @@ struct RawTiming {
     thermal: Option<RawThermal>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawPauses {
     every_us: Number,
@@ -162,7 +168,7 @@ struct RawPauses {
     spread_us: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawThermal {
     rest_celsius: Number,
@@ -173,7 +179,7 @@ struct RawThermal {
     throttled_bytes_per_second: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawMedium {
     buffer_bytes: Number,
@@ -183,7 +189,7 @@ struct RawMedium {
     flush_us: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawRead {
     planes: Number,
@@ -197,7 +203,7 @@ struct RawRead {
     after_ns: Number,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawWrite {
     page_ns: Number,
@@ -232,6 +238,12 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ModelError> {
             .collect(),
         sources: sources_of(name, text)?,
     })
+}
+
+/// The form of a profile: keys and kinds of values.
+pub(super) fn schema() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.into_generator().into_root_schema_for::<Raw>()
 }
 
 /// Lists every number of a profile.

@@ -20,19 +20,26 @@ pub struct ArrayArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=8))]
     drives: Option<u8>,
     /// Bytes that follow each other on one drive of several: a power of two, 4KiB to 1MiB
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = chunk)]
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = chunk,
+          hide_short_help = true)]
     chunk: u64,
     /// Each drive has a region of the address space to itself, for a stream of its own: no stripes
-    #[arg(long, conflicts_with = "parity")]
+    #[arg(long, conflicts_with = "parity", hide_short_help = true)]
     apart: bool,
     /// The last drive holds the parity of the others: one of them may fail
     #[arg(long)]
     parity: bool,
     /// Do without this drive of an array with parity, 0 upwards
-    #[arg(long, value_name = "DRIVE", requires = "parity")]
+    #[arg(
+        long,
+        value_name = "DRIVE",
+        requires = "parity",
+        hide_short_help = true
+    )]
     missing: Option<u8>,
     /// Link of the FPGA card in place of the profile's, such as gen4x16
-    #[arg(id = "fpga-link", long, value_name = "LINK", value_parser = units::link)]
+    #[arg(id = "fpga-link", long, value_name = "LINK", value_parser = units::link,
+          hide_short_help = true)]
     fpga_link: Option<u64>,
 }
 

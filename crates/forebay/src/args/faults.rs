@@ -30,7 +30,8 @@ pub struct FaultArgs {
     #[arg(long, value_name = "CYCLES", default_value_t = TIMEOUT_CYCLES, hide_short_help = true)]
     pub timeout_cycles: u32,
     /// Send a failed command again up to N times
-    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=15), hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=15),
+          hide_short_help = true)]
     pub retry_limit: Option<u8>,
 }
 

@@ -116,6 +116,9 @@ impl Command {
                 store: StoreCommand::Sql(_),
             } => &[Output::Text, Output::Json, Output::Csv, Output::Arrow],
             Self::Spec { .. }
+            | Self::Completion { .. }
+            | Self::Man { .. }
+            | Self::Schema { .. }
             | Self::New { .. }
             | Self::Vm {
                 vm: VmCommand::Image,

@@ -21,10 +21,10 @@ pub struct HardwareBusArgs {
     /// Go on where no IOMMU keeps the devices from memory that is not theirs: a wrong address can
     /// then overwrite any of it. Takes a kernel with CONFIG_VFIO_NOIOMMU, which is tainted by it,
     /// its switch enable_unsafe_noiommu_mode, root, and huge pages
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_iommu: bool,
     /// Take memory for devices from the huge pages that the system sets apart (vm.nr_hugepages)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub huge_pages: bool,
 }
 

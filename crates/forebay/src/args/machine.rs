@@ -242,10 +242,13 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(value_parser!(u64))
             .required(false)
             .requires("wave");
-        let command = command.next_help_heading("Machine").args([
-            profile, depth, memory, buffer, dram, refresh, channels, reorder, seed, rtl, top,
-            param, wave, from, until,
-        ]);
+        let rare = [
+            buffer, dram, refresh, channels, reorder, top, param, from, until,
+        ];
+        let command = command
+            .next_help_heading("Machine")
+            .args([profile, depth, memory, seed, rtl, wave])
+            .args(rare.map(|option| option.hide_short_help(true)));
         ArrayArgs::augment_args(command.next_help_heading("Several drives")).next_help_heading(None)
     }
 

@@ -26,6 +26,7 @@ mod words;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 pub use faults::FaultArgs;
 use forebay_app::Exit;
@@ -160,6 +161,24 @@ pub enum Command {
         /// What to make.
         #[command(subcommand)]
         new: NewCommand,
+    },
+    /// Print the script that completes command lines
+    Completion {
+        /// Of which shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Write a manual page for each command
+    Man {
+        /// The folder, made if need be
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Print the JSON Schema of a file, for editors
+    Schema {
+        /// Of which file
+        #[arg(value_enum)]
+        of: SchemaOf,
     },
     /// Print the constants that hardware and software share
     Spec {
@@ -331,6 +350,15 @@ pub struct DevicesArgs {
     /// First give this device back to its own driver, where a killed program has left it to VFIO
     #[arg(long, value_name = "ADDRESS")]
     pub give_back: Option<PciAddress>,
+}
+
+/// Files that `forebay schema` knows.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    /// A pipeline, such as pipelines/record.toml.
+    Pipeline,
+    /// The profile of a drive, such as profiles/ideal.toml.
+    Profile,
 }
 
 /// Languages of `forebay spec`.

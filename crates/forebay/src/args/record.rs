@@ -156,7 +156,8 @@ pub struct NetMachineArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Set a parameter of the top module
-    #[arg(long, value_name = "NAME=VALUE", value_parser = machine::parameter, hide_short_help = true)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = machine::parameter,
+          hide_short_help = true)]
     param: Vec<(String, String)>,
     /// Record waves in this FST file
     #[arg(long, value_name = "FILE")]

@@ -43,31 +43,38 @@ struct WorkArgs {
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     area: Option<u64>,
     /// Where these bytes begin [default: 0; with --apart so that they lie on two drives]
-    #[arg(long, value_name = "ADDR", value_parser = values::size)]
+    #[arg(long, value_name = "ADDR", value_parser = values::size, hide_short_help = true)]
     at: Option<u64>,
     /// Least transaction
-    #[arg(long, value_name = "SIZE", default_value = "1", value_parser = values::length)]
+    #[arg(long, value_name = "SIZE", default_value = "1", value_parser = values::length,
+          hide_short_help = true)]
     least: u64,
     /// Greatest transaction
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length)]
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length,
+          hide_short_help = true)]
     largest: u64,
     /// Percentage of transactions that write; the others read
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = share())]
     writes: u8,
     /// Percentage of reads of up to 4 KiB whose order is lifted
-    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = share())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = share(),
+          hide_short_help = true)]
     unordered: u8,
     /// Percentage of writes with force unit access
-    #[arg(long, value_name = "PERCENT", default_value_t = 6, value_parser = share())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 6, value_parser = share(),
+          hide_short_help = true)]
     fua: u8,
     /// Percentage of writes with a flush; some of these bear no data
-    #[arg(long, value_name = "PERCENT", default_value_t = 6, value_parser = share())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 6, value_parser = share(),
+          hide_short_help = true)]
     flush: u8,
     /// Percentage of transactions that must be refused
-    #[arg(long, value_name = "PERCENT", default_value_t = 2, value_parser = share())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 2, value_parser = share(),
+          hide_short_help = true)]
     refused: u8,
     /// Transactions under way at once
-    #[arg(long, value_name = "N", default_value_t = 96, value_parser = value_parser!(u16).range(1..=250))]
+    #[arg(long, value_name = "N", default_value_t = 96, value_parser = value_parser!(u16).range(1..=250),
+          hide_short_help = true)]
     under_way: u16,
 }
 
@@ -76,32 +83,33 @@ struct WorkArgs {
 struct TroubleArgs {
     /// Pause a port at random: [PORT=]CHANCE[:CYCLES], as for `forebay io`; 0 for none
     #[arg(long, value_name = "PAUSE", default_values = ["0.05:20", "memory=0.2:50"],
-          value_parser = values::stall)]
+          value_parser = values::stall, hide_short_help = true)]
     stall: Vec<StallSpec>,
     /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], as for `forebay io`
     #[arg(long, value_name = "FAULT", value_parser = values::fault)]
     fault: Vec<FaultSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO
-    #[arg(long, value_name = "FAULT", value_parser = values::dram_fault)]
+    #[arg(long, value_name = "FAULT", value_parser = values::dram_fault, hide_short_help = true)]
     dram_fault: Vec<DramFault>,
     /// Reset the RTL when so many transactions have ended, and bring everything up again
     #[arg(long, value_name = "N")]
     reset: Vec<u64>,
     /// Logical block of the simulated drives in bytes
-    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"])]
+    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"], hide_short_help = true)]
     block: Option<String>,
     /// Most bytes of one command that the simulated drives take, their MDTS: 8KiB, 16KiB, … 1MiB
     /// [default: their profile's]
-    #[arg(long, value_name = "SIZE", value_parser = values::mdts)]
+    #[arg(long, value_name = "SIZE", value_parser = values::mdts, hide_short_help = true)]
     mdts: Option<u64>,
     /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
-    #[arg(long, value_name = "SIZE", value_parser = values::pages)]
+    #[arg(long, value_name = "SIZE", value_parser = values::pages, hide_short_help = true)]
     max_transfer: Option<u64>,
     /// Give a command up after so many cycles; 0: never
-    #[arg(long, value_name = "CYCLES", default_value_t = TIMEOUT_CYCLES)]
+    #[arg(long, value_name = "CYCLES", default_value_t = TIMEOUT_CYCLES, hide_short_help = true)]
     timeout_cycles: u32,
     /// Send a failed command again up to so many times
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(0..=15))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(0..=15),
+          hide_short_help = true)]
     retry_limit: u8,
 }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The form of a pipeline's file as JSON Schema: keys and kinds of values. Limits of values, and what
+//! goes together, [`Pipeline::load`](super::Pipeline::load) checks.
+#![allow(dead_code, reason = "only the form of these types is used")]
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+
+/// Bytes: a number, or a text with a unit such as "64KiB" or "2GB".
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Bytes {
+    Number(u64),
+    Text(
+        #[schemars(regex(
+            pattern = r"^ *(0x[0-9a-fA-F]+|[0-9.]+ *(([kKMGT]|[KMGT]i)?B|[KMGT])?) *$"
+        ))]
+        String,
+    ),
+}
+
+/// A time: 0, or a text with a unit such as "500us" or "2ms".
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Duration {
+    Zero(#[schemars(range(max = 0))] u64),
+    Text(#[schemars(regex(pattern = r"^ *[0-9.]+ *(ns|us|ms|s|min|h) *$"))] String),
+}
+
+/// A whole number, also as a text: 7, "0x07".
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Whole {
+    Number(i64),
+    Text(String),
+}
+
+/// How data lie on the drives.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum Layout {
+    Objects,
+    Small,
+    Samples,
+    Packets,
+}
+
+/// What happens where there is no room any more.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum Policy {
+    Stop,
+    Ring,
+}
+
+/// When the sender is asked to wait.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Pause {
+    Word(PauseWord),
+    Levels(PauseLevels),
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum PauseWord {
+    Auto,
+    Off,
+}
+
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct PauseLevels {
+    xoff: Bytes,
+    xon: Bytes,
+}
+
+/// A processing element; its settings are those of its manifest.
+#[derive(JsonSchema)]
+pub(super) struct Stage {
+    /// Which element.
+    name: String,
+    /// The folder of an element of your own.
+    path: Option<String>,
+    #[schemars(flatten)]
+    settings: BTreeMap<String, Setting>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Setting {
+    Whole(Whole),
+    Number(f64),
+    Flag(bool),
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What shells, readers and editors want: completion, manual pages, schemas of files.
+
+use std::fs;
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use forebay_model::Profile;
+use forebay_pipeline::Pipeline;
+
+use crate::args::{Cli, SchemaOf};
+use crate::failure::{Exit, Failure, Result};
+use crate::render::Page;
+use crate::report;
+
+/// Prints the script that completes command lines.
+pub fn completion(shell: Shell) -> Exit {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "forebay", &mut text);
+    report::say(&String::from_utf8_lossy(&text));
+    Exit::Good
+}
+
+/// Writes a manual page for each command into a folder.
+///
+/// # Errors
+/// Where they cannot be written.
+pub fn man(folder: &Path) -> Result<Exit> {
+    let failed = |error| Failure::file("writing the pages to", folder, error);
+    fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
+    let mut page = Page::of_hardware("Manual pages");
+    page.field("folder", folder.display());
+    page.field(
+        "read",
+        format_args!("man {}", folder.join("forebay.1").display()),
+    );
+    page.print();
+    Ok(Exit::Good)
+}
+
+/// Prints the JSON Schema of a file.
+///
+/// # Errors
+/// Never for the schemas that there are.
+pub fn schema(of: SchemaOf) -> Result<Exit> {
+    let schema = match of {
+        SchemaOf::Pipeline => Pipeline::schema(),
+        SchemaOf::Profile => Profile::schema(),
+    };
+    report::say(&format!("{}\n", serde_json::to_string_pretty(&schema)?));
+    Ok(Exit::Good)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completion_knows_every_command_and_option() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "forebay", &mut text);
+            let text = String::from_utf8(text).expect("it is text");
+            let mut commands = vec![Cli::command()];
+            while let Some(command) = commands.pop() {
+                assert!(
+                    text.contains(command.get_name()),
+                    "{shell}: {}",
+                    command.get_name()
+                );
+                for long in command.get_arguments().filter_map(clap::Arg::get_long) {
+                    assert!(
+                        text.contains(long),
+                        "{shell}: {} --{long}",
+                        command.get_name()
+                    );
+                }
+                commands.extend(command.get_subcommands().cloned());
+            }
+        }
+    }
+
+    #[test]
+    fn short_help_is_short() {
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            let shown = command
+                .get_opts()
+                .filter(|option| !option.is_hide_short_help_set());
+            let shown = shown.filter(|option| !option.is_global_set()).count();
+            assert!(
+                shown <= 25,
+                "{} -h shows {shown} options",
+                command.get_name()
+            );
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+}
