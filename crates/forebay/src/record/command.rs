@@ -229,8 +229,9 @@ fn on_a_card(args: &RunArgs, pipeline: Pipeline) -> Result<Exit> {
     };
     let mut card = record::Card::open(&spec, &pipeline)?;
     let header = crate::run::header(args, card.facts(), SCHEMA);
+    let superblock = card.prepare(&pipeline)?;
     eprintln!("recording; Ctrl-C ends it");
-    let (recorded, ended) = card.record(&pipeline)?;
+    let (recorded, ended) = card.record(&pipeline, &superblock)?;
     let mut report = Report {
         header: Header {
             interrupted: matches!(ended, Ended::Interrupted),

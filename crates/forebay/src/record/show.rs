@@ -17,7 +17,11 @@ const LISTED: usize = 8;
 /// Prints it.
 pub fn show(report: &Report, args: &RunArgs) {
     let summary = &report.summary;
-    let mut page = Page::new("Forebay run: from the network to flash");
+    let title = "Forebay run: from the network to flash";
+    let mut page = match report.header.simulated {
+        true => Page::new(title),
+        false => Page::of_hardware(title),
+    };
     page.field("drives", drives(report));
     page.field("streamer", demo::streamer(&report.header));
     page.field("elements", elements(report));
@@ -90,6 +94,9 @@ pub fn show(report: &Report, args: &RunArgs) {
 }
 
 fn drives(report: &Report) -> String {
+    if !report.header.simulated {
+        return report.header.profile.description.clone();
+    }
     let names: Vec<&str> = report
         .pipeline
         .ssds

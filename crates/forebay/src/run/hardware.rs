@@ -75,7 +75,7 @@ pub fn check_options(args: &RunArgs) -> Result<()> {
                 (args.record.replay.is_some(), "--replay"),
             ],
             "it is of the simulated machine, and devices of this one are asked for",
-            "leave the option out, or --bus vfio",
+            "leave the option out, or take the simulated machine (--bus sim)",
         ),
     };
     let simulated = match args.bus {
