@@ -79,7 +79,7 @@ def test_a_card_records_while_frames_keep_coming(
         expect {BAD_INPUT} $good dram.toml --for 1s --yes
         expect {BAD_INPUT} $good record.toml --for 1s --yes --pcap x.pcap
         expect {BAD_INPUT} $good missing.toml --for 1s --yes
-        expect {BAD_RESULT} $good streams.toml --for 1s --yes
+        expect {BAD_INPUT} $good streams.toml --for 1s --yes
         expect {BAD_INPUT} $tiny record.toml --for 1s --yes
         expect {BAD_RESULT} $bad record.toml --for 2s --yes -o json --output-file failed.json
         expect 130 timeout -s INT 20 $bad record.toml --yes -o json --output-file interrupted.json
@@ -93,7 +93,7 @@ def test_a_card_records_while_frames_keep_coming(
     assert "add --yes" in answer.complaint and "--serial is another" in answer.complaint
     assert "buffer.memory is dram" in answer.complaint
     assert "--pcap is given" in answer.complaint and "missing.toml" in answer.complaint
-    assert "the number of streams is 16" in answer.complaint
+    assert "source.streams is 16" in answer.complaint
     check_recording(forebay, json.loads((share / "report.json").read_text()), tmp_path, image)
     failed = json.loads((share / "failed.json").read_text())
     assert failed["failed"]["count"] > 0 and failed["stored"]["count"] > 0 and not failed["wrong"]

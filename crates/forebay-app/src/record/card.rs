@@ -13,6 +13,7 @@ use forebay_driver::{
 };
 use forebay_pipeline::{Memory, Pipeline};
 use forebay_spec::net::Arrival;
+use forebay_spec::store::superblock::Superblock;
 use forebay_vfio::{Settings, Sysfs, VfioBus};
 
 use super::{CONTROLS, QueueDisk, Recorded, make_room, setup};
@@ -123,16 +124,26 @@ impl Card {
         self.session.facts()
     }
 
-    /// Makes room on the drive, whatever is on it, records until the end is asked for, and reads the index.
+    /// Makes room on the drive, whatever is on it.
     ///
     /// # Errors
-    /// A drive that is too small or occupied, a card that is not built for the pipeline, devices that
-    /// fail.
-    pub fn record(&mut self, pipeline: &Pipeline) -> Result<(Recorded, Ended)> {
-        let namespace = self.session.facts().namespace;
-        let superblock = self
-            .with_drive(|drive| make_room(drive, namespace.block_bytes(), &pipeline.sink, true))?;
-        let plan = setup::plan(pipeline, &superblock, None);
+    /// A drive that is too small, or that fails.
+    pub fn prepare(&mut self, pipeline: &Pipeline) -> Result<Superblock> {
+        let block_bytes = self.session.facts().namespace.block_bytes();
+        self.with_drive(|drive| make_room(drive, block_bytes, &pipeline.sink, true))
+    }
+
+    /// Records until the end is asked for, and reads the index.
+    ///
+    /// # Errors
+    /// Devices that fail, or do not come to rest.
+    pub fn record(
+        &mut self,
+        pipeline: &Pipeline,
+        superblock: &Superblock,
+    ) -> Result<(Recorded, Ended)> {
+        let capacity = self.session.facts().namespace.bytes();
+        let plan = setup::plan(pipeline, superblock, None);
         let mut observer = UntilAsked {
             until: self.lasts.map(|lasts| Instant::now() + lasts),
             streamer: self.session.streamer().cloned(),
@@ -142,7 +153,7 @@ impl Card {
         };
         let device = (self.address, self.bar);
         let mut recorder = Recorder::attach(&mut self.bus, device, CONTROLS, &plan, LIMIT)?;
-        recorder.start(namespace.bytes())?;
+        recorder.start(capacity)?;
         recorder.watch(&mut observer)?;
         let counted = recorder.stop(&mut observer)?;
         let recorded = self.with_drive(|drive| Recorded::read(&plan, counted, drive))?;

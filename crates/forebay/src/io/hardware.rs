@@ -95,7 +95,7 @@ pub fn check_devices(
             option,
             "given",
             "it is of the simulated machine, and devices of this one are asked for",
-            "leave the option out, or --bus vfio",
+            "leave the option out, or take the simulated machine (--bus sim)",
         ));
     }
     match devices[..2].iter().find(|(given, _)| !given) {

@@ -207,8 +207,9 @@ fn on_a_card(args: &RecordArgs, pipeline: Pipeline) -> Result<Exit> {
         return Err(refused);
     }
     let header = io::header(args.machine.seed, facts, SCHEMA);
+    let superblock = card.prepare(&pipeline)?;
     eprintln!("recording; Ctrl-C ends it");
-    let (recorded, ended) = card.record(&pipeline)?;
+    let (recorded, ended) = card.record(&pipeline, &superblock)?;
     let mut report = Report {
         header: Header {
             interrupted: matches!(ended, Ended::Interrupted),

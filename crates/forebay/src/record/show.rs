@@ -16,7 +16,11 @@ const LISTED: usize = 8;
 /// Prints it.
 pub fn show(report: &Report, args: &RecordArgs) {
     let summary = &report.summary;
-    let mut page = Page::new("Forebay record: from the network to flash");
+    let title = "Forebay record: from the network to flash";
+    let mut page = match report.header.simulated {
+        true => Page::new(title),
+        false => Page::of_hardware(title),
+    };
     page.field("drives", drives(report));
     page.field("streamer", demo::streamer(&report.header));
     page.field("elements", elements(report));
@@ -86,6 +90,9 @@ pub fn show(report: &Report, args: &RecordArgs) {
 }
 
 fn drives(report: &Report) -> String {
+    if !report.header.simulated {
+        return report.header.profile.description.clone();
+    }
     let names: Vec<&str> = report
         .pipeline
         .ssds
