@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, ROOT, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, ROOT, Run
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -75,7 +75,8 @@ def test_files_that_are_none(forebay: Run, tmp_path: Path, kind: str) -> None:
         path.write_bytes(b"\xff\xfe\x00" * 100)
     elif kind == "long":
         path.write_bytes(b"#" * (2 << 20))
-    answer = forebay("pipeline", "check", path, code=BAD_INPUT)
+    code = FILE_FAILED if kind == "nowhere" else BAD_INPUT
+    answer = forebay("pipeline", "check", path, code=code)
     assert "x.toml" in answer.complaint.replace(" ", "")
 
 

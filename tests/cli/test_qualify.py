@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, IMPOSSIBLE, PROGRAM, Run
+from driving import BAD_INPUT, FILE_FAILED, IMPOSSIBLE, PROGRAM, Run
 
 STORED = Path(__file__).parent / "fio" / "file.json"
 
@@ -105,7 +105,7 @@ def test_what_is_no_report_is_refused(forebay: Run, tmp_path: Path) -> None:
         out = tmp_path / "mine.toml"
         answer = forebay("ssd", "qualify", "--from", path, "--save", out, code=BAD_INPUT)
         assert "fio's report" in answer.complaint, text
-    forebay("ssd", "qualify", "--from", tmp_path / "nowhere", "--save", out, code=BAD_INPUT)
+    forebay("ssd", "qualify", "--from", tmp_path / "nowhere", "--save", out, code=FILE_FAILED)
 
 
 def test_what_cannot_be_measured_is_refused(forebay: Run, tmp_path: Path) -> None:
@@ -113,13 +113,13 @@ def test_what_cannot_be_measured_is_refused(forebay: Run, tmp_path: Path) -> Non
     small = tmp_path / "small"
     small.write_bytes(b"data")
     out = ("--save", tmp_path / "mine.toml")
-    for target, word in [
-        (tmp_path, "block device or a regular file"),
-        ("/dev/null", "block device or a regular file"),
-        (small, "16 MiB"),
-        (tmp_path / "nowhere", "No such file"),
+    for target, word, code in [
+        (tmp_path, "block device or a regular file", BAD_INPUT),
+        ("/dev/null", "block device or a regular file", BAD_INPUT),
+        (small, "16 MiB", BAD_INPUT),
+        (tmp_path / "nowhere", "No such file", FILE_FAILED),
     ]:
-        answer = forebay("ssd", "qualify", target, "--write", *out, code=BAD_INPUT)
+        answer = forebay("ssd", "qualify", target, "--write", *out, code=code)
         assert word in answer.complaint
     assert small.read_bytes() == b"data"
 

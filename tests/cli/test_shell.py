@@ -16,7 +16,7 @@ def commands(forebay: Run, *chain: str) -> list[tuple[str, ...]]:
     """List every command that the help names, with those below it."""
     text = forebay(*chain, "--help").out
     section = re.search(r"^Commands:\n((?:  .*\n|\n(?=  ))+)", text, re.M)
-    names = re.findall(r"^  ([a-z]+) ", section[1], re.M) if section else []
+    names = re.findall(r"^  ([a-z]+)\b", section[1], re.M) if section else []
     found = []
     for name in names:
         if name != "help":

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, DAMAGED, PROGRAM, Run
+from driving import BAD_INPUT, BAD_RESULT, DAMAGED, FILE_FAILED, PROGRAM, Run
 
 PAGE = 4096
 SUPER, INDEX, DATA = 1 << 20, 2 << 20, 3 << 20
@@ -279,7 +279,8 @@ def test_without_anything_there_is_no_recording(forebay: Run, tmp_path: Path) ->
     empty.write_bytes(b"")
     for image in (noise, empty, tmp_path / "none.img"):
         for command in ("info", "ls", "verify", "repair"):
-            answer = forebay("store", command, image, code=BAD_INPUT)
+            code = BAD_INPUT if image.exists() else FILE_FAILED
+            answer = forebay("store", command, image, code=code)
             assert "help:" in answer.complaint
     assert "no recording" in forebay("store", "info", noise, code=BAD_INPUT).complaint
 

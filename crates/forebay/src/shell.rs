@@ -86,10 +86,12 @@ mod tests {
     fn short_help_is_short() {
         let mut commands = vec![Cli::command()];
         while let Some(command) = commands.pop() {
-            let shown = command
-                .get_opts()
-                .filter(|option| !option.is_hide_short_help_set());
-            let shown = shown.filter(|option| !option.is_global_set()).count();
+            let shown = command.get_arguments().filter(|option| {
+                !(option.is_positional()
+                    || option.is_hide_short_help_set()
+                    || option.is_global_set())
+            });
+            let shown = shown.count();
             assert!(
                 shown <= 25,
                 "{} -h shows {shown} options",
