@@ -19,7 +19,9 @@ HEAD = struct.Struct("<4sBBHQQQ")
 # Ethernet, IPv4 and UDP in front of it.
 BEFORE = 14 + 20 + 8
 # The command that records in the guest.
-RECORD = "forebay run --bus vfio --fpga 0000:04:00.0"
+# Of a short queue: QEMU fetches what it has at once, 520 reads of the card a command, and stops the
+# guest meanwhile.
+RECORD = "forebay run --bus vfio --fpga 0000:04:00.0 --queue-depth 4"
 
 
 def payloads(frames: list[bytes]) -> dict[int, bytes]:
