@@ -36,6 +36,8 @@ struct Card {
     streams: u64,
     idle: u64,
     enabled: bool,
+    /// Cycle at which the recorder was enabled first: frames come from then on.
+    began: Option<u64>,
     arrived: u64,
     delivered: u64,
     refused: u64,
@@ -56,10 +58,10 @@ impl Card {
     /// Lets time pass: each frame that comes is taken, or refused, when the next one has come.
     fn pass(&mut self) {
         self.cycle += CYCLES;
-        let Some(every) = self.habits.every else {
+        let (Some(every), Some(began)) = (self.habits.every, self.began) else {
             return;
         };
-        while self.arrived < self.cycle / every {
+        while self.arrived < (self.cycle - began) / every {
             match self.arrived {
                 0 => {}
                 _ if self.streams > 0 => self.delivered += 1,
@@ -154,6 +156,7 @@ impl Bus for Card {
             IDLE => self.idle = value,
             CONTROL => {
                 self.enabled = recorder::control::ENABLE.get(value) != 0;
+                self.began = self.began.or(self.enabled.then_some(self.cycle));
                 self.told
                     .push(if self.enabled { "enable" } else { "disable" });
             }

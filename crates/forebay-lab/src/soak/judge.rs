@@ -54,6 +54,11 @@ impl Judge {
         self.drives.iter().any(falls_silent)
     }
 
+    /// Whether a drive breaks down at some time.
+    pub fn breaks(&self) -> bool {
+        self.drives.iter().any(breaks)
+    }
+
     /// Whether failures are as many as faults at the most.
     pub fn counts(&self) -> bool {
         !self.memory && !self.is_degraded()
@@ -94,12 +99,14 @@ fn fails(plan: &FaultPlan, error: UserError, tries: u32) -> bool {
     })
 }
 
+fn breaks(plan: &FaultPlan) -> bool {
+    plan.fatal_at.is_some() || plan.not_ready_at.is_some()
+}
+
 /// Whether a drive may leave a command without an answer that counts.
 fn falls_silent(plan: &FaultPlan) -> bool {
     let silent = |action| matches!(action, FaultAction::Drop | FaultAction::WrongSqHead(_));
-    plan.fatal_at.is_some()
-        || plan.not_ready_at.is_some()
-        || plan.faults.iter().any(|fault| silent(fault.action))
+    breaks(plan) || plan.faults.iter().any(|fault| silent(fault.action))
 }
 
 #[cfg(test)]

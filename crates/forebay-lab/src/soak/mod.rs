@@ -250,7 +250,7 @@ impl Soaker {
                 if !std::mem::take(&mut self.halted) {
                     break;
                 }
-                self.session.recover()?;
+                self.recover()?;
                 self.soak.recoveries += 1;
                 continue;
             }
@@ -326,10 +326,19 @@ impl Soaker {
     fn reset(&mut self) -> Result<()> {
         self.session.system.reset(RESET_CYCLES)?;
         self.take_outcomes();
-        self.session.recover()?;
+        self.recover()?;
         self.take_outcomes();
         self.soak.resets += 1;
         Ok(())
+    }
+
+    /// Brings everything up again; a second time where the drive's fault, which it has once, comes
+    /// in the middle of that.
+    fn recover(&mut self) -> Result<()> {
+        match self.session.recover() {
+            Err(_) if self.judge.breaks() => self.session.recover(),
+            recovered => recovered,
+        }
     }
 
     fn check(&mut self, outcome: &Outcome) {

@@ -48,6 +48,8 @@ pub enum Kind {
     Stuck,
     /// The RTL broke a rule, or the driver found no way.
     Machine,
+    /// The case cannot be: an option contradicts another.
+    Refused,
     /// The simulation itself broke.
     Panic,
 }
@@ -218,10 +220,10 @@ fn judge(found: Soak, ended: Ended) -> Attempt {
             Exit::Interrupted => return interrupted(found),
             exit => {
                 seen.push(failure.to_string());
-                Some(if exit == Exit::Stuck {
-                    Kind::Stuck
-                } else {
-                    Kind::Machine
+                Some(match exit {
+                    Exit::Stuck => Kind::Stuck,
+                    Exit::BadInput => Kind::Refused,
+                    _ => Kind::Machine,
                 })
             }
         },
