@@ -92,6 +92,27 @@ def test_soak(forebay: Run, seed: int, options: tuple[object, ...]) -> None:
     assert report["refused"] > 0
 
 
+def test_soak_of_an_array_as_it_is_given(forebay: Run) -> None:
+    """Two drives and nothing else: unordered reads cross stripe units, and are served."""
+    report = forebay("bench", "soak", "--drives", 2, "--transactions", 300, "-o", "json").report
+    assert report["differ_bytes"] == report["differ_medium_bytes"] == report["wrong_answers"] == 0
+    assert report["unordered_reads"] > 20
+
+
+def test_a_drive_that_breaks_while_it_is_brought_up_again(forebay: Run) -> None:
+    """Its fault comes in the middle of the recovery from a reset: it is brought up once more."""
+    machine = ("--memory", "host", "--drives", 7, "--apart", "--queue-depth", 2, "--block", 4096)
+    built = ("--param", "QueueDepth=64", "--param", "Drives=8", "--param", "ParityPages=0")
+    work = ("--transactions", 150, "--area", 16384, "--least", 4096, "--largest", 4096)
+    shares = ("--writes", 20, "--fua", 0, "--flush", 40, "--refused", 0, "--under-way", 2)
+    ports = ("response=0.3:3", "read=0.3:3", "window-write=0.05:20", "window-answer=0.3:3")
+    stalls = [f"--stall={port}" for port in (*ports, "doorbell=0.3:3", "host=0.05:20")]
+    trouble = ("--timeout-cycles", 80000, "--fault", "2/fatal@56us", "--reset", 127, *stalls)
+    line = ("bench", "soak", "--seed", 15468, *machine, *built, *work, *shares, *trouble)
+    report = forebay(*line, "-o", "json").report
+    assert report["resets"] == 1
+
+
 def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
     """Faults, resets, parity and a missing drive: what fails has a cause, and no byte differs."""
     line = ("bench", "soak", "--transactions", 120, "-o", "json", "--largest", "16KiB")
