@@ -85,6 +85,35 @@ def same(forebay: Run, image: Path, objects: dict[int, bytes], folder: Path) -> 
         assert beside["length"] == len(objects[beside["object"]])
 
 
+def test_names_of_files_are_kept(forebay: Run, tmp_path: Path) -> None:
+    """In objects and small objects; a name without room is said; tools see nothing of it."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    names = ["a photo.jpg", "b" * 100, "c" * 101, "d\n\x1b[1m", "é.txt"]
+    for number, name in enumerate(names):
+        (folder / name).write_bytes(bytes(number * 1000))
+    for number, option in enumerate([(), ("--small",)]):
+        image, out = tmp_path / f"{number}.img", tmp_path / f"out{number}"
+        packed = forebay("store", "pack", folder, image, *option, "-o", "json").report
+        assert packed["unnamed"] == 1
+        listed = forebay("store", "ls", image, "--names", "-o", "json").report["objects"]
+        kept = [None if len(name) > 100 else name for name in names]
+        assert [row["name"] for row in listed] == kept
+        text = forebay("store", "ls", image, "--names").out
+        assert "a photo.jpg" in text and "\x1b" not in text
+        listed = forebay("store", "ls", image, "-o", "json").report["objects"]
+        assert all(row["name"] is None for row in listed)
+        forebay("store", "extract", image, out)
+        beside = [json.loads(path.read_text()) for path in sorted(out.rglob("*.json"))]
+        assert [one.get("name") for one in beside] == kept
+        forebay("store", "verify", image)
+        forebay("store", "tar", image, tmp_path / f"{number}.tar")
+        with tarfile.open(tmp_path / f"{number}.tar") as archive:
+            files = [one for one in archive if one.name.endswith(".bin")]
+            assert [one.size for one in files] == [number * 1000 for number in range(len(names))]
+            assert all(one.isreg() for one in files)
+
+
 @pytest.mark.parametrize("block", [512, 4096])
 def test_linux_knows_the_partitions(forebay: Run, tmp_path: Path, block: int) -> None:
     """What sfdisk says of an image is what the superblock says."""

@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use forebay_spec::store::Session;
 use forebay_spec::store::page::Facts;
+use forebay_spec::store::tar::Name;
 
 /// The words of a line, one after the other.
 struct Words<'l>(std::str::SplitWhitespace<'l>);
@@ -70,6 +71,8 @@ fn facts(line: &str) -> io::Result<Facts> {
                 Some((class, f32::from_bits(words.number("score")?)))
             }
         },
+        // Hardware, which this is the reference of, keeps no names.
+        name: Name::NONE,
     })
 }
 

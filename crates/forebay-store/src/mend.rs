@@ -285,6 +285,7 @@ fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
         time: row.time,
         crc32c: row.crc32c,
         result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
+        name: tar::Name::NONE,
     }
 }
 

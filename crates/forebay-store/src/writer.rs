@@ -42,6 +42,8 @@ pub struct Extent {
     pub result: Option<(u16, f32)>,
     /// A result was expected and did not come in time.
     pub late: bool,
+    /// The name that the object had where it came from: kept where there is a tar header.
+    pub name: tar::Name,
 }
 
 /// What became of it.
@@ -293,6 +295,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
             time: about.time,
             crc32c,
             result: about.result,
+            name: about.name,
         }
     }
 

@@ -17,6 +17,7 @@ use forebay_model::net::{
 use forebay_spec::net::{Arrival, Header, Place};
 use forebay_spec::store::index::{Block, Row};
 use forebay_spec::store::page::Facts;
+use forebay_spec::store::tar::Name;
 use forebay_spec::store::{PAGE_BYTES, Session};
 use forebay_spec::streamer::bar0;
 use forebay_store::crc32c;
@@ -143,6 +144,7 @@ fn assert_page(system: &System, row: &Row, sequence: u64) {
         time: row.time,
         crc32c: row.crc32c,
         result: None,
+        name: Name::NONE,
     };
     let found = page(system, row.address - PAGE_BYTES as u64);
     assert!(found == facts.to_page(), "{}", found.escape_ascii());

@@ -214,6 +214,8 @@ pub struct Facts {
     pub crc32c: u32,
     /// Class and score.
     pub result: Option<(u16, f32)>,
+    /// The name that the object had where it came from; hardware gives it none.
+    pub name: tar::Name,
 }
 
 /// Decimal digits, with `filler` in place of leading zeros.
@@ -342,6 +344,7 @@ impl Facts {
         put(&mut page, 0, &filled[..JSON_AT + TEXT_BYTES]);
         put(&mut page, PAYLOAD_AT, &filled[JSON_AT + TEXT_BYTES..]);
         page[PAYLOAD_AT - 1] = b'\n';
+        self.name.put(&mut page[PAYLOAD_AT..]);
         for at in [0, PAYLOAD_AT] {
             let sum = page[at..].first_chunk().map_or(0, tar::sum);
             tar::octal(
@@ -428,6 +431,7 @@ impl Facts {
             time: count(TIME)?,
             crc32c: nibbles(text(CRC))?.try_into().ok()?,
             result,
+            name: tar::Name::of(page.last_chunk()?),
         };
         (facts.to_page() == *page).then_some(facts)
     }
@@ -510,6 +514,7 @@ mod tests {
             let facts = Facts {
                 session: Session(uuid), extension: *b"bin\0", stream, object, offset, length, whole,
                 missing: u32::MAX, sequence: u64::MAX, sender: 255, time, crc32c: length, result,
+                name: tar::Name::NONE,
             };
             let page = facts.to_page();
             let first = tar::parse(page.first_chunk().unwrap()).expect("a header");
@@ -533,14 +538,16 @@ mod tests {
         #[test]
         fn a_page_reads_as_it_was_written(
             uuid: [u8; 16], numbers: (u16, u64, u64, u32), more: (u32, u64, u8, u64, u32),
-            whole: bool, result: Option<(u16, f32)>, noise: (u16, u8),
+            whole: bool, result: Option<(u16, f32)>, name in "[^\0]{0,25}", noise: (u16, u8),
         ) {
             let (stream, object, offset, length) = numbers;
             let (missing, sequence, sender, time, crc32c) = more;
             let facts = Facts {
                 session: Session(uuid), extension: *b"bin\0", stream, object, offset, length, whole,
                 missing, sequence, sender, time, crc32c, result,
+                name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
             };
+            prop_assert_eq!(facts.name.bytes(), name.as_bytes());
             let mut page = facts.to_page();
             let read = Facts::parse(&page).expect("a page");
             // Of a score six digits are left.

@@ -59,6 +59,7 @@ impl Facts {
             0 => character as u8,
             _ => fields[usize::from(character & 0xff)],
         });
+        self.name.put(&mut header);
         let sum = tar::sum(&header);
         tar::octal(sum.into(), &mut header[tar::SUM_AT..tar::SUM_AT + SUM.len]);
         header
@@ -91,6 +92,7 @@ impl Facts {
             time: count(TIME.at, TIME.len)?,
             crc32c: nibbles(&all[CRC.at..CRC.at + CRC.len])?.try_into().ok()?,
             result: None,
+            name: tar::Name::of(header),
         };
         (facts.to_header() == *header).then_some(facts)
     }
@@ -109,21 +111,22 @@ mod tests {
         #[test]
         fn a_header_reads_as_it_was_written(
             uuid: [u8; 16], numbers: (u16, u64, u64, u32), time: u64, crc32c: u32, whole: bool,
-            noise: (u16, u8),
+            name in "[^\0]{0,25}", noise: (u16, u8),
         ) {
             let (stream, object, offset, length) = numbers;
             let facts = Facts {
                 session: Session(uuid), extension: *b"bin\0", stream, object, length, whole,
                 offset: if whole { 0 } else { offset },
                 missing: 0, sequence: 0, sender: 0, time, crc32c, result: None,
+                name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
             };
             let mut header = facts.to_header();
-            let name = match whole {
+            let number = match whole {
                 true => format!("{stream:05}/{object:020}.bin"),
                 false => format!("{stream:05}/{object:020}@{offset:020}.bin"),
             };
             let entry = tar::parse(&header).expect("a header");
-            prop_assert_eq!(String::from_utf8_lossy(entry.name), name);
+            prop_assert_eq!(String::from_utf8_lossy(entry.name), number);
             prop_assert_eq!((entry.size, entry.session), (length.into(), facts.session));
             let owner = String::from_utf8_lossy(&header[TIME_AT..TIME_AT + 20]);
             prop_assert_eq!(owner, format!("{time:020}"));
@@ -144,7 +147,7 @@ mod tests {
             let facts = Facts {
                 session: Session([7; 16]), extension: *b"bin\0", stream: 1, object: 2, offset: 0,
                 length: 3, whole, missing: 0, sequence: 0, sender: 0, time: 4, crc32c: 5,
-                result: None,
+                result: None, name: tar::Name::NONE,
             };
             let mut header = facts.to_header();
             for (at, byte) in noise {

@@ -16,6 +16,8 @@ pub const TIME_AT: usize = 136;
 pub const SUM_AT: usize = 148;
 /// Offset of the kind of file.
 pub const KIND_AT: usize = 156;
+/// Offset of the target of a link, which of a file nothing reads: here the name that an object had.
+pub const LINK_AT: usize = 157;
 /// Offset of what is put in front of the name, with a slash.
 pub const PREFIX_AT: usize = 345;
 /// Bytes of it.
@@ -24,6 +26,54 @@ pub const PREFIX_BYTES: usize = 155;
 pub const FILE: u8 = b'0';
 /// Kind: settings for all that follows, here a comment.
 pub const GLOBAL: u8 = b'g';
+
+/// The name that an object had where it came from: at most 100 bytes, none of them NUL; empty where it
+/// had none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name([u8; NAME_BYTES]);
+
+impl Name {
+    /// No name.
+    pub const NONE: Self = Self([0; NAME_BYTES]);
+
+    /// Of these bytes; none where they find no room or have a NUL among them.
+    #[must_use]
+    pub fn new(name: &[u8]) -> Option<Self> {
+        let mut field = [0; NAME_BYTES];
+        field.get_mut(..name.len())?.copy_from_slice(name);
+        (!name.contains(&0)).then_some(Self(field))
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let end = self.0.iter().position(|byte| *byte == 0);
+        &self.0[..end.unwrap_or(NAME_BYTES)]
+    }
+
+    /// As it stands in a header.
+    pub(super) fn of(header: &[u8; BYTES]) -> Self {
+        let mut field = [0; NAME_BYTES];
+        field.copy_from_slice(&header[LINK_AT..LINK_AT + NAME_BYTES]);
+        Self(field)
+    }
+
+    pub(super) fn put(&self, header: &mut [u8]) {
+        put(header, LINK_AT, &self.0);
+    }
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl core::fmt::Debug for Name {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Debug::fmt(&self.bytes().escape_ascii(), f)
+    }
+}
 
 /// A header without name, size and check sum.
 pub(super) const fn blank(kind: u8) -> [u8; BYTES] {
@@ -121,6 +171,7 @@ pub fn parse(header: &[u8; BYTES]) -> Option<Entry<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    extern crate std;
     use proptest::prelude::*;
 
     proptest! {
@@ -135,6 +186,13 @@ mod tests {
             bytes[byte] ^= 1u8 << bit;
             // What stands behind the sum's digits is no part of it.
             prop_assert!(parse(&bytes).is_none() || (154..156).contains(&byte));
+        }
+
+        #[test]
+        fn names_are_kept_or_refused(name: std::vec::Vec<u8>) {
+            let kept = Name::new(&name);
+            prop_assert_eq!(kept.is_some(), name.len() <= NAME_BYTES && !name.contains(&0));
+            prop_assert!(kept.is_none_or(|kept| kept.bytes() == name));
         }
 
         #[test]

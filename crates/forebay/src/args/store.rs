@@ -160,6 +160,9 @@ pub struct StoreLsArgs {
     /// List all extents, not objects
     #[arg(long)]
     pub rows: bool,
+    /// With the names that `pack` kept: reads a header for each object
+    #[arg(long, conflicts_with = "rows")]
+    pub names: bool,
     /// Only of this stream
     #[arg(long, value_name = "N")]
     pub stream: Option<u16>,

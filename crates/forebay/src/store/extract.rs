@@ -10,7 +10,7 @@ use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_store::{Damage, Entry, FileDisk, Recording};
 use serde::Serialize;
 
-use super::objects::Extent;
+use super::objects::{Extent, name_of};
 use super::open;
 use crate::args::{StoreCatArgs, StoreExtractArgs, StoreTarArgs};
 use crate::failure::{Exit, Failure, Result};
@@ -38,15 +38,18 @@ pub fn folder(stream: u16) -> String {
 }
 
 /// What stands beside the payload.
-pub fn beside(row: &Row, superblock: &Superblock) -> Vec<u8> {
+pub fn beside(row: &Row, superblock: &Superblock, name: Option<String>) -> Vec<u8> {
     #[derive(Serialize)]
     struct Beside {
         session: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         #[serde(flatten)]
         extent: Extent,
     }
     let beside = Beside {
         session: superblock.session.to_string(),
+        name,
         extent: Extent::of(row, None),
     };
     let mut text = serde_json::to_vec_pretty(&beside).unwrap_or_default();
@@ -281,7 +284,13 @@ fn one(
     }
     let json = to.join(format!("{stem}.json"));
     make(&json)
-        .and_then(|mut file| file.write_all(&beside(row, recording.superblock())))
+        .and_then(|mut file| {
+            file.write_all(&beside(
+                row,
+                recording.superblock(),
+                name_of(recording, row),
+            ))
+        })
         .map_err(|error| Failure::file("writing", &json, error))?;
     report.files += 1;
     report.bytes += u64::from(row.length);

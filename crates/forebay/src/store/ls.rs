@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use forebay_spec::store::index::Row;
 use forebay_store::{Entry, FileDisk, Recording};
 use serde::Serialize;
 use serde_json::json;
 
-use super::objects::{Extent, Gather, Object};
+use super::objects::{Extent, Gather, Object, name_of};
 use super::open;
 use crate::args::StoreLsArgs;
 use crate::failure::{Exit, Failure, Result};
@@ -100,6 +101,7 @@ impl<W: Write> List<W> {
         self.to.write_all(head.as_bytes())?;
         let (mut gather, mut damaged) = (Gather::default(), Vec::new());
         let mut wrong_rows = 0u64;
+        let name = |row: &Row| args.names.then(|| name_of(recording, row)).flatten();
         for entry in recording.rows() {
             if interrupt::wanted() {
                 return Err(io::ErrorKind::Interrupted.into());
@@ -121,7 +123,7 @@ impl<W: Write> List<W> {
             if args.rows {
                 self.extent(&Extent::of(&row, wrong))?;
             } else if wrong.is_none()
-                && let Some(object) = gather.push(&row)
+                && let Some(object) = gather.push(&row, name(&row))
             {
                 self.object(&object)?;
             }
@@ -146,7 +148,7 @@ impl<W: Write> List<W> {
         }
         writeln!(
             self.to,
-            "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  {}",
+            "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  {}{}",
             object.stream,
             object.object,
             object.length,
@@ -155,7 +157,12 @@ impl<W: Write> List<W> {
             word(object.class),
             score(object.score),
             object.missing,
-            object.state
+            object.state,
+            // As the last: it may have blanks, or characters that a terminal must not get.
+            object
+                .name
+                .as_ref()
+                .map_or_else(String::new, |name| format!("  {}", name.escape_debug()))
         )
     }
 

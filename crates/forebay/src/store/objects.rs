@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use forebay_spec::store::index::{CUT, FAILED, LATE, RESULT, Row, SKIPPED};
+use forebay_store::{FileDisk, Recording};
 use serde::Serialize;
 
 /// A row, as people and programs read it.
@@ -76,6 +77,8 @@ pub struct Object {
     pub missing: u64,
     /// In a word.
     pub state: &'static str,
+    /// The name that it had where it came from, if it was asked for.
+    pub name: Option<String>,
 }
 
 impl Object {
@@ -90,6 +93,7 @@ impl Object {
             score: None,
             missing: 0,
             state: if row.whole() { "whole" } else { "parts" },
+            name: None,
         };
         object.add(row);
         object
@@ -112,19 +116,32 @@ impl Object {
     }
 }
 
+/// The name that an extent's object had where it came from.
+pub fn name_of(recording: &Recording<'_, FileDisk>, row: &Row) -> Option<String> {
+    let facts = recording.facts(row).ok().flatten()?;
+    let name = facts.name.bytes();
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
+}
+
 /// Puts objects together: the extents of one follow each other in its stream.
 #[derive(Debug, Default)]
 pub struct Gather(BTreeMap<u16, Object>);
 
 impl Gather {
     /// The next row; the object that it ends.
-    pub fn push(&mut self, row: &Row) -> Option<Object> {
+    pub fn push(&mut self, row: &Row, name: Option<String>) -> Option<Object> {
         match self.0.get_mut(&row.stream) {
             Some(object) if object.object == row.object && row.offset > 0 => {
                 object.add(row);
                 None
             }
-            _ => self.0.insert(row.stream, Object::of(row)),
+            _ => self.0.insert(
+                row.stream,
+                Object {
+                    name,
+                    ..Object::of(row)
+                },
+            ),
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use forebay_spec::store::superblock::Mode;
+use forebay_spec::store::tar::Name;
 use forebay_store::{Disk, Extent, Format, IndexSize, PAGE, Summary, Writer, pages};
 use serde::Serialize;
 
@@ -35,7 +36,16 @@ struct Report {
     rows: u64,
     bytes: u64,
     skipped_bytes: u64,
+    /// Files whose names are not kept: there is no header for them, or they are too long.
+    unnamed: u64,
     closed: bool,
+}
+
+impl Source {
+    /// Its name in the folder; none where a recording has no room for it.
+    fn name(&self) -> Option<Name> {
+        Name::new(self.path.file_name()?.as_encoded_bytes())
+    }
 }
 
 fn sources(folder: &Path) -> Result<Vec<Source>> {
@@ -112,6 +122,10 @@ fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit
         ));
     }
     let session = writer.superblock().session.to_string();
+    let unnamed = match writer.superblock().mode {
+        Mode::Objects => files.iter().filter(|file| file.name().is_none()).count(),
+        _ => files.len(),
+    } as u64;
     let progress = Progress::bytes("packing", files.iter().map(|file| file.bytes).sum());
     let mut objects = 0;
     for file in files {
@@ -124,6 +138,7 @@ fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit
             stream: args.stream,
             object: objects,
             time: file.time,
+            name: file.name().unwrap_or_default(),
             ..Extent::default()
         };
         writer.put(&about, &mut payload, file.bytes)?;
@@ -145,6 +160,7 @@ fn fill(args: &StorePackArgs, files: &[Source], disk: &impl Disk) -> Result<Exit
         rows: summary.rows,
         bytes: summary.bytes,
         skipped_bytes: summary.skipped,
+        unnamed,
         closed: !args.leave_open,
     };
     let good = summary.skipped == 0;
@@ -168,6 +184,10 @@ fn show(report: &Report) {
         render::bytes(report.bytes)
     );
     page.field("stored", text);
+    if report.unnamed > 0 {
+        let count = render::count(report.unnamed);
+        page.field("names", format_args!("of {count} files are not kept"));
+    }
     match report.skipped_bytes {
         0 => page.verdict(true, "all of them are there"),
         bytes => page.verdict(

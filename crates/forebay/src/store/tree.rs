@@ -241,7 +241,8 @@ impl<'r> Tree<'r> {
     }
 
     fn beside(&self, row: &Row) -> Vec<u8> {
-        extract::beside(row, self.recording.superblock())
+        // Without the name: its length must be known before a header is read.
+        extract::beside(row, self.recording.superblock(), None)
     }
 
     /// Bytes of a file.
