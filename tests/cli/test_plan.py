@@ -110,7 +110,7 @@ def test_drives_get_full_and_worn(forebay: Run) -> None:
     assert life["years"] == pytest.approx(74_200e12 / (8e9 * 86400 * 365))
     assert life["volatile_cache"] is False
     # A tenth of the day: ten times the years. Parity takes a drive, spares are bought besides.
-    tenth = plan(forebay, *line, "--per-day", "69.12TB")["life"]
+    tenth = plan(forebay, *line, "--per-day", "69120GB")["life"]
     assert tenth["years"] == pytest.approx(10 * life["years"])
     assert tenth["seconds_until_full"] == life["seconds_until_full"]
     found = plan(forebay, *line, "--parity", "--spares", 1)

@@ -314,7 +314,7 @@ fn value(basis: &Basis) -> String {
     let unit = |ending: &str| field.ends_with(ending);
     match number as f64 {
         bytes if unit("bytes_per_second") => rate(bytes),
-        bytes if unit("_bytes") && bytes >= 1e9 => terabytes(bytes),
+        bytes if unit("bytes") && bytes >= 1e9 => terabytes(bytes),
         _ if unit("bytes") => render::bytes(number),
         _ if unit("_ps") => format!("{number} ps"),
         time if unit("_ns") => render::seconds(time * 1e-9),
