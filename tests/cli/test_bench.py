@@ -92,6 +92,13 @@ def test_soak(forebay: Run, seed: int, options: tuple[object, ...]) -> None:
     assert report["refused"] > 0
 
 
+def test_soak_of_an_array_as_it_is_given(forebay: Run) -> None:
+    """Two drives and nothing else: unordered reads cross stripe units, and are served."""
+    report = forebay("bench", "soak", "--drives", 2, "--transactions", 300, "--json", "-").report
+    assert report["differ_bytes"] == report["differ_medium_bytes"] == report["wrong_answers"] == 0
+    assert report["unordered_reads"] > 20
+
+
 def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
     """Faults, resets, parity and a missing drive: what fails has a cause, and no byte differs."""
     line = ("bench", "soak", "--transactions", 120, "--json", "-", "--largest", "16KiB")
