@@ -91,10 +91,10 @@ class Device:
                 return
             time.sleep(0.05)
 
-    def end(self) -> Outcome:
-        """Wait for its end, which follows that of the guest."""
+    def end(self, limit: float) -> Outcome:
+        """Wait for its end, which follows that of the guest, until this time."""
         try:
-            code = self.process.wait(DEVICE_SECONDS)
+            code = self.process.wait(max(0.1, limit - time.monotonic()))
         except subprocess.TimeoutExpired:
             code = "no"
         good, seen = self._look(code)
@@ -256,7 +256,8 @@ def run(folder: Path, *, full: bool = False, only: Sequence[str] = (), timeout: 
         for device in devices:
             stack.callback(device.close)
         said, complaint = boot(folder, amounts, devices, timeout)
-        served = [device.end() for device in devices]
+        limit = time.monotonic() + DEVICE_SECONDS
+        served = [device.end(limit) for device in devices]
     # A guest that has not come to its end also has steps to tell of.
     found = [*outcomes(said, steps, folder, amounts), *served]
     return {

@@ -205,6 +205,9 @@ impl Bars<'_> {
                 root.draw(&Text::new(text, (x as i32, y), style.clone()))?;
             }
         }
+        if self.what.is_empty() {
+            return Ok(());
+        }
         let place = (((left + right) / 2.0) as i32, height as i32 - 24);
         root.draw(&Text::new(self.what.to_owned(), place, style))
     }
