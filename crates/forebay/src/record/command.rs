@@ -137,29 +137,30 @@ fn simulated(args: &RecordArgs, pipeline: Pipeline) -> Result<Exit> {
     make_folder(args)?;
     let written = args.pcap_out.as_deref();
     let written = written.map(Written::create).transpose()?;
-    let (beyond, network) = LinkPartner::connect(&partner(args), &pipeline, written.as_ref())?;
+    let (link_partner, network) =
+        LinkPartner::connect(&partner(args), &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
     let superblock = record::prepare(&mut session, &pipeline.sink, args.overwrite)?;
     let plan = record::plan(&pipeline, &superblock, args.back);
-    let label = match (beyond.is_interface(), &args.pcap) {
+    let label = match (link_partner.is_interface(), &args.pcap) {
         (true, _) => "recording from the interface, Ctrl-C ends it",
         (_, Some(_)) => "capture → drives",
         _ => "wire → drives",
     };
-    if beyond.is_interface() {
+    if link_partner.is_interface() {
         eprintln!("listening; Ctrl-C ends the recording");
     }
-    let (recorded, ended) = record::simulate(&mut session, &plan, label, beyond.bytes)?;
+    let (recorded, ended) = record::simulate(&mut session, &plan, label, link_partner.bytes)?;
     let network = session.system.network();
     let failure = network.and_then(forebay_model::net::Network::source_failure);
     let mut report = Report {
         header: session.header(&ended),
         pipeline,
         summary: Summary::new(&recorded),
-        capture: beyond.capture(),
+        capture: link_partner.capture(),
         source_failure: failure.map(ToString::to_string),
-        dropped_by_linux: beyond.dropped_by_linux()?,
+        dropped_by_linux: link_partner.dropped_by_linux()?,
         extracted: 0,
     };
     if let Some(folder) = &args.extract {
