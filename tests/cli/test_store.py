@@ -85,7 +85,6 @@ def same(forebay: Run, image: Path, objects: dict[int, bytes], folder: Path) -> 
         assert beside["length"] == len(objects[beside["object"]])
 
 
-@pytest.mark.parametrize("block", [512, 4096])
 def test_names_of_files_are_kept(forebay: Run, tmp_path: Path) -> None:
     """In objects and small objects; a name without room is said; tools see nothing of it."""
     folder = tmp_path / "files"
@@ -115,6 +114,7 @@ def test_names_of_files_are_kept(forebay: Run, tmp_path: Path) -> None:
             assert all(one.isreg() for one in files)
 
 
+@pytest.mark.parametrize("block", [512, 4096])
 def test_linux_knows_the_partitions(forebay: Run, tmp_path: Path, block: int) -> None:
     """What sfdisk says of an image is what the superblock says."""
     image = tmp_path / "a.img"
