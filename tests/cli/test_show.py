@@ -84,7 +84,8 @@ def test_profiles(forebay: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "within"), [("950pro-512", 6), ("pm953-480", 3), ("gen5-2tb", 10)]
+    ("profile", "within"),
+    [("950pro-512", 6), ("pm953-480", 3), ("gen5-2tb", 10), ("9550max-6400", 3)],
 )
 def test_profiles_hold_what_was_published(
     forebay: Run, tmp_path: Path, profile: str, within: int
