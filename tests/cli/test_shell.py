@@ -74,7 +74,7 @@ class Schema:
         if "type" in schema and not self.of_type(value, schema["type"]):
             return [*found, f"{where}: {value!r} is no {schema['type']}"]
         least, most = schema.get("minimum"), schema.get("maximum")
-        if least is not None and value < least or most is not None and value > most:
+        if (least is not None and value < least) or (most is not None and value > most):
             found.append(f"{where}: {value!r} is too small or too large")
         if "pattern" in schema and not re.search(schema["pattern"], str(value)):
             found.append(f"{where}: {value!r} does not match")
