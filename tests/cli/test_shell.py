@@ -73,6 +73,9 @@ class Schema:
             found.append(f"{where}: {value!r} is not {schema['const']!r}")
         if "type" in schema and not self.of_type(value, schema["type"]):
             return [*found, f"{where}: {value!r} is no {schema['type']}"]
+        least, most = schema.get("minimum"), schema.get("maximum")
+        if (least is not None and value < least) or (most is not None and value > most):
+            found.append(f"{where}: {value!r} is too small or too large")
         if "pattern" in schema and not re.search(schema["pattern"], str(value)):
             found.append(f"{where}: {value!r} does not match")
         if isinstance(value, dict):
@@ -109,7 +112,7 @@ class Schema:
         return value is None and "null" in names
 
 
-@pytest.mark.parametrize(("of", "least"), [("pipeline", 5), ("profile", 6)])
+@pytest.mark.parametrize(("of", "least"), [("pipeline", 4), ("profile", 6)])
 def test_files_of_the_tree_are_as_the_schema_says(forebay: Run, of: str, least: int) -> None:
     """Each of them; and no other key is allowed."""
     root = forebay("schema", of).report
