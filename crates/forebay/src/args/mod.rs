@@ -59,8 +59,8 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs};
 ///
 /// What streams is simulated: the RTL runs in Verilator, drive and PCIe fabric are models. Only
 /// `devices`, `doctor` and `ssd` look at this machine's own hardware, `send` uses its network, `store` opens
-/// recordings, and only `io --bus vfio`, `ssd qualify --write`, `doctor --check --scratch`, `store format`,
-/// `store pack` and `store repair` write to a drive.
+/// recordings, and only `io` and `record` with `--bus vfio`, `ssd qualify --write`, `doctor --check
+/// --scratch`, `store format`, `store pack` and `store repair` write to a drive.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -98,7 +98,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Write files or patterns to drives, read from them, or both
     Io(Box<IoArgs>),
-    /// Record what comes from the network onto simulated drives, as a pipeline says
+    /// Record what comes from the network onto drives, as a pipeline says
     Record(Box<RecordArgs>),
     /// Play a recording: send its objects from the drives onto the network
     Replay(Box<ReplayArgs>),
