@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from booting import Guest, Serve
-from driving import BAD_INPUT, BAD_RESULT, GOOD, ROOT, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, GOOD, ROOT, Run
 from scapy.utils import RawPcapNgReader
 
 HEAD = struct.Struct("<4sBBHQQQ")
@@ -80,7 +80,7 @@ def test_a_card_records_while_frames_keep_coming(
         expect {BAD_INPUT} $good record.toml --for 1s --serial another
         expect {BAD_INPUT} $good dram.toml --for 1s --yes
         expect {BAD_INPUT} $good record.toml --for 1s --yes --pcap x.pcap
-        expect {BAD_INPUT} $good missing.toml --for 1s --yes
+        expect {FILE_FAILED} $good missing.toml --for 1s --yes
         expect {BAD_INPUT} $good streams.toml --for 1s --yes
         expect {BAD_INPUT} $tiny record.toml --for 1s --yes
         expect {BAD_RESULT} $bad record.toml --for 2s --yes -o json --output-file failed.json
@@ -135,13 +135,13 @@ def test_what_cannot_be_served_is_refused(forebay: Run, tmp_path: Path) -> None:
     pipeline, none = ROOT / "pipelines/record.toml", tmp_path / "none.pcap"
     none.write_bytes(b"no capture")
     words = ["vm", "serve", "streamer", "--socket", tmp_path / "s.sock"]
-    for options, complaint in (
-        (["--net", tmp_path / "missing.toml"], "missing.toml"),
-        (["--net", pipeline, "--pcap", tmp_path / "missing.pcap"], "missing.pcap"),
-        (["--net", pipeline, "--pcap", none], "none.pcap"),
-        (["--net", pipeline, "--memory", "dram"], "--memory is given"),
-        (["--pcap", none], "--net"),
-        (["--net", pipeline, "--write", none], "--write"),
+    for options, complaint, code in (
+        (["--net", tmp_path / "missing.toml"], "missing.toml", FILE_FAILED),
+        (["--net", pipeline, "--pcap", tmp_path / "missing.pcap"], "missing.pcap", FILE_FAILED),
+        (["--net", pipeline, "--pcap", none], "none.pcap", BAD_INPUT),
+        (["--net", pipeline, "--memory", "dram"], "--memory is given", BAD_INPUT),
+        (["--pcap", none], "--net", BAD_INPUT),
+        (["--net", pipeline, "--write", none], "--write", BAD_INPUT),
     ):
-        assert complaint in forebay(*words, *options, code=BAD_INPUT).complaint
+        assert complaint in forebay(*words, *options, code=code).complaint
     assert not (tmp_path / "s.sock").exists()

@@ -63,8 +63,10 @@ mod tests {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "forebay", &mut text);
             let text = String::from_utf8(text).expect("it is text");
-            let mut commands = vec![Cli::command()];
-            while let Some(command) = commands.pop() {
+            // clap's script for fish knows commands and theirs, but none below.
+            let deepest = if shell == Shell::Fish { 2 } else { usize::MAX };
+            let mut commands = vec![(0, Cli::command())];
+            while let Some((depth, command)) = commands.pop() {
                 assert!(
                     text.contains(command.get_name()),
                     "{shell}: {}",
@@ -77,7 +79,10 @@ mod tests {
                         command.get_name()
                     );
                 }
-                commands.extend(command.get_subcommands().cloned());
+                if depth < deepest {
+                    let next = command.get_subcommands().cloned();
+                    commands.extend(next.map(|command| (depth + 1, command)));
+                }
             }
         }
     }

@@ -414,7 +414,6 @@ mod tests {
             "forebay io --at 0",
             "forebay io --write f --generate 1",
             "forebay record --write f",
-            "forebay record --bus vfio",
             "forebay record --profile ideal",
             "forebay record --backing x.img",
             "forebay record --pcap x --object 5",
