@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, INTERRUPTED, PROGRAM, ROOT, STUCK, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, INTERRUPTED, PROGRAM, ROOT, STUCK, Run
 
 Data = Callable[[int], Path]
 
@@ -180,4 +180,4 @@ def test_a_served_drive_keeps_its_record(forebay: Run, data: Data, tmp_path: Pat
     assert "the drive has no queue 1 any more" in answer.out
     missing = tmp_path / "none" / "record.json"
     line = ["vm", "serve", "ssd", "--socket", tmp_path / "s", "--record", missing]
-    assert "record.json" in forebay(*line, code=BAD_INPUT).complaint
+    assert "record.json" in forebay(*line, code=FILE_FAILED).complaint

@@ -210,7 +210,7 @@ def test_nothing_is_overwritten(forebay: Run, tmp_path: Path) -> None:
     answer = forebay("new", "pe", "mine", "--into", tmp_path, code=BAD_INPUT)
     assert "exists already" in answer.complaint and not list((tmp_path / "mine").iterdir())
     (tmp_path / "file").write_text("")
-    forebay("new", "pe", "mine", "--into", tmp_path / "file", code=BAD_INPUT)
+    forebay("new", "pe", "mine", "--into", tmp_path / "file", code=FILE_FAILED)
 
 
 def test_no_element_to_test(forebay: Run, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def assert_sound(capture: Path, frames: int) -> None:
 def test_a_burst_is_cut_off(tmp_path: Path) -> None:
     """Ctrl-C while frames come without an end: what was taken is stored, the rest is counted."""
     seen = tmp_path / "all.pcapng"
-    command = [PROGRAM, "run", "--generate", "64GiB", "--pcap-out", seen, "--json", "-"]
+    command = [PROGRAM, "record", "--generate", "64GiB", "--pcap-out", seen, "-o", "json"]
     with subprocess.Popen(
         [str(word) for word in command], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -263,7 +263,7 @@ pub(crate) fn mend_headers<D: Disk + ?Sized>(
         let facts = facts_of(superblock, &row);
         match superblock.small {
             true => write(draft, extent.at, &facts.to_header())?,
-            false => write(draft, extent.at, &with_sender(facts, &page).to_page())?,
+            false => write(draft, extent.at, &with_rest(facts, &page).to_page())?,
         }
         mended += 1;
     }
@@ -289,9 +289,9 @@ fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
     }
 }
 
-/// With sender and number of the first frame, which the index does not have, as they stand in a
-/// damaged page; 0 where no numbers stand there.
-fn with_sender(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
+/// With what the index does not have, as it stands in a damaged block: sender and number of the first
+/// frame, 0 where no numbers stand there; the name, where the payload's tar header is sound.
+fn with_rest(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
     let page = facts.to_page();
     let number = |name: &[u8], digits: usize| {
         let at = page.windows(name.len()).position(|part| part == name)? + name.len();
@@ -307,6 +307,10 @@ fn with_sender(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
         sender: number(b"\"sender\": ", 3)
             .and_then(|sender| sender.try_into().ok())
             .unwrap_or(0),
+        name: damaged
+            .last_chunk()
+            .and_then(tar::parse)
+            .map_or(tar::Name::NONE, |header| header.origin),
         ..facts
     }
 }

@@ -143,6 +143,8 @@ pub struct Entry<'h> {
     pub size: u64,
     /// Which recording.
     pub session: Session,
+    /// The name that the object had where it came from.
+    pub origin: Name,
 }
 
 /// Reads a header of a file; none where it is not one that we wrote, or damaged.
@@ -165,6 +167,7 @@ pub fn parse(header: &[u8; BYTES]) -> Option<Entry<'_>> {
         name: name.split(|byte| *byte == 0).next()?,
         size: number(SIZE_AT, 11)?,
         session: Session::from_text(&header[PREFIX_AT..PREFIX_AT + 36])?,
+        origin: Name::of(header),
     })
 }
 
@@ -182,7 +185,7 @@ mod tests {
         ) {
             let session = Session(uuid);
             let mut bytes = header(session, name.as_bytes(), FILE, size, time.into());
-            prop_assert_eq!(parse(&bytes), Some(Entry { name: name.as_bytes(), size, session }));
+            prop_assert_eq!(parse(&bytes), Some(Entry { name: name.as_bytes(), size, session, origin: Name::NONE }));
             bytes[byte] ^= 1u8 << bit;
             // What stands behind the sum's digits is no part of it.
             prop_assert!(parse(&bytes).is_none() || (154..156).contains(&byte));
