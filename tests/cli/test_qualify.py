@@ -2,7 +2,7 @@
 """`forebay ssd qualify`: from what fio measured to a profile; what it refuses.
 
 fio/file.json is what fio 3.33 wrote of a file on a virtual disk, by `forebay ssd qualify FILE
---write --job-time 1s --keep`, without the parts that nobody reads. fio is not needed here: the
+--write --job-time 1s --keep`, without the parts that are not read. fio is not needed here: the
 tests that boot a guest run it.
 """
 

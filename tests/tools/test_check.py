@@ -17,7 +17,7 @@ from passed import Case, Stamps
 
 @pytest.fixture
 def stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stamps:
-    """Return stamps of nobody else; logs go beside them."""
+    """Return stamps in a folder of this test alone; logs go beside them."""
     monkeypatch.setattr(check, "ROOT", tmp_path)
     monkeypatch.setattr(check, "LOGS", tmp_path)
     monkeypatch.setattr(passed, "ROOT", tmp_path)

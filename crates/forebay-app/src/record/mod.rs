@@ -47,7 +47,7 @@ pub struct Recorded {
     pub wire: Option<Counters>,
     /// What the card counted.
     pub counted: Counted,
-    /// What lies where, as the index on the drives says.
+    /// Index records, as read from the drives.
     pub rows: Vec<Row>,
     /// Objects have results.
     pub results: bool,
