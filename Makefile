@@ -25,6 +25,7 @@ test: setup-test ## all that has changed since it passed: lint, unit tests, end 
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) $(if $(FULL),--full)
 
 nightly: export FOREBAY_COUNTS := full
+nightly: export FOREBAY := build/forebay
 nightly: setup-test build/forebay build/clusters ## all of `make test`, and the tests that take minutes each
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) --full
 	@$(PYTHON) -m pytest -q -m nightly tests/cli tb

@@ -8,6 +8,7 @@ Commands are lines of fenced blocks and whole inline code that begin with `make`
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shlex
 import subprocess
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build" / "forebay"
+PROGRAM = ROOT / os.environ.get("FOREBAY", "build/forebay")
 INDEX = ROOT / "docs" / "index.md"
 # Folders of third parties or of build outputs.
 SKIPPED = {"target", "build", ".venv", ".git", "node_modules"}
@@ -154,7 +155,7 @@ def main() -> int:
     wrong += [f"{INDEX.relative_to(ROOT)}: {said}" for said in unlisted(INDEX)]
     print("\n".join(wrong) or f"{len(files)} documents: links, paths and commands exist")
     if not PROGRAM.exists():
-        print("build/forebay is not built: its subcommands were not looked up")
+        print(f"{PROGRAM.relative_to(ROOT)} is not built: its subcommands were not looked up")
     return 1 if wrong else 0
 
 

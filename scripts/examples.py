@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
+PROGRAM = ROOT / os.environ.get("FOREBAY", "build/forebay")
 PAGES = (
     ROOT / "README.md",
     *sorted(ROOT.glob("docs/tutorials/*.md")),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
+PROGRAM = ROOT / os.environ.get("FOREBAY", "build/forebay")
 TIMEOUT_SECONDS = 600
 
 # Exit codes, as docs/reference/cli.md lists them.

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import tomllib
 
 import assertions
 import lint
@@ -116,3 +118,20 @@ def test_map_keeps_its_neighbours() -> None:
     assert spec.IDENTITY_ONCHIP == 0xA4D210BB
     assert spec.IDENTITY_ONBOARD == 0x72BEDB1A
     assert spec.IDENTITY_HOST == 0xFB235EA7
+
+
+def test_examples_in_documentation_are_run() -> None:
+    """A crate of which `cargo test` leaves the documentation out has no example there."""
+    left_out = {
+        manifest.parent
+        for manifest in (ROOT / "crates").glob("*/Cargo.toml")
+        if tomllib.loads(manifest.read_text()).get("lib", {}).get("doctest") is False
+    }
+    # Every second fence opens a block; one without a language is Rust.
+    openings = {
+        language
+        for crate in left_out
+        for source in (crate / "src").rglob("*.rs")
+        for language in re.findall(r"^\s*//[/!] ```(\S*)", source.read_text(), re.M)[::2]
+    }
+    assert left_out and openings <= {"text", "sh", "console", "toml", "json"}

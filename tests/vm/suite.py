@@ -41,7 +41,7 @@ from places import (
 from steps import COMMON, Step, all_steps
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(os.environ.get("FOREBAY", ROOT / "build" / "forebay"))
+PROGRAM = ROOT / os.environ.get("FOREBAY", "build/forebay")
 SCHEMA = "forebay.vm-test/1"
 # Before a line of the guest that is for the suite.
 MARK = "::"
