@@ -82,6 +82,7 @@ def stages(jobs: int) -> list[Stage]:
             "generated files are current",
             [python, "scripts/generate", "--check"],
             cores=1,
+            after="build",
         ),
         Stage(
             "docs",

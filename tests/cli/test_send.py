@@ -97,7 +97,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def settle(receiver: Receiver, frames: int) -> None:
-    """Wait until so many frames are there."""
+    """Wait until N frames are there."""
     deadline = time.monotonic() + 10
     while len(receiver.datagrams) < frames and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -251,7 +251,7 @@ def test_nobody_listens(forebay: Run, tmp_path: Path) -> None:
         to = "{}:{}".format(*closed.getsockname())
     line = ("send", tmp_path / "file", "--to", to, "--rate", "1MB/s")
     answer = forebay(*line, code=BAD_RESULT)
-    assert "nobody listens" in answer.out
+    assert "start the receiver first" in answer.out
     report = forebay(*line, "-o", "json", code=BAD_RESULT).report
     assert report["refused"] is True and report["sent"]["frames"] < 10
 
