@@ -259,7 +259,7 @@ impl Reference {
         workload: &Workload,
     ) -> Result<ReferenceRun> {
         let mut pieces = workload.addresses().flat_map(|start| {
-            let cut = layout.pieces(start, workload.size);
+            let cut = layout.split(start, workload.size);
             cut.flat_map(move |(drive, at, bytes)| {
                 (0..bytes)
                     .step_by(piece as usize)

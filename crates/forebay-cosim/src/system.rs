@@ -206,7 +206,7 @@ impl System {
             .map(|session| session.facts().layout());
         let layout = layout.unwrap_or(Layout::ONE);
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+        for (drive, at, bytes) in layout.split(address, bytes as u64) {
             let ssd = self.machine.ssds.get(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             data.extend_from_slice(&ssd.medium().read(at, bytes as usize)?);
@@ -221,7 +221,7 @@ impl System {
         let session = self.session.as_ref();
         let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+        for (drive, at, bytes) in layout.split(address, bytes as u64) {
             let mut piece = vec![0; bytes as usize];
             if let Some(ssd) = self.machine.ssds.get(drive) {
                 ssd.medium().unwritten(at, &mut piece);
@@ -241,7 +241,7 @@ impl System {
             .as_ref()
             .map(|session| session.facts().layout());
         let layout = layout.unwrap_or(Layout::ONE);
-        for (drive, at, count) in layout.pieces(address, bytes.len() as u64) {
+        for (drive, at, count) in layout.split(address, bytes.len() as u64) {
             let ssd = self.machine.ssds.get_mut(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             let (piece, rest) = bytes.split_at(count as usize);

@@ -322,7 +322,7 @@ fn admin(opcode: AdminOpcode) -> Sqe {
 /// Reads the completion at `index` if its phase is the one expected.
 ///
 /// The phase stands in the last dword; it is read first, and the rest only when it has turned, so
-/// that an entry written in several pieces is never seen half.
+/// that an entry written in several parts is never seen half-written.
 pub(crate) fn read_completion(
     bus: &mut dyn Bus,
     cq: &DmaBuffer,

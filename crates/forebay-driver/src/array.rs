@@ -10,18 +10,18 @@ use crate::error::Error;
 use crate::facts::Namespace;
 use crate::options::ArrayOptions;
 
-/// Greatest chunk: the longest command of the streamer.
+/// Greatest stripe unit: the longest command of the streamer.
 const CHUNK_MOST: u64 = 1 << 20;
 
-/// Chunks go round the drives, the first to drive 0, the next to drive 1; or each drive has a region
-/// to itself.
+/// Stripe units alternate between the drives, the first on drive 0, the next on drive 1; or, in a
+/// linear array, each drive has a region to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
     drives: u64,
     chunk: u64,
     parity: bool,
-    apart: bool,
-    /// Bytes of a drive's region, known with the drives; 0 where chunks go round.
+    linear: bool,
+    /// Bytes of a drive's region, known with the drives; 0 unless linear.
     region: u64,
 }
 
@@ -31,21 +31,21 @@ impl Layout {
         drives: 1,
         chunk: CHUNK_MOST,
         parity: false,
-        apart: false,
+        linear: false,
         region: 0,
     };
 
     /// Checks what was asked for.
     ///
     /// # Errors
-    /// Where there are none or too many drives, or the chunk is none that the streamer can cut.
+    /// Where there are none or too many drives, or the streamer does not support the stripe unit.
     pub fn new(options: ArrayOptions) -> Result<Self, Error> {
         let ArrayOptions {
             drives,
             chunk,
             parity,
             missing,
-            apart,
+            linear,
         } = options;
         let drives = u64::from(drives);
         let parameter = |parameter, value, limit: String| {
@@ -61,7 +61,7 @@ impl Layout {
         }
         if !chunk.is_power_of_two() || !(window::PAGE_BYTES..=CHUNK_MOST).contains(&chunk) {
             let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed".into();
-            return parameter("chunk in bytes", chunk, limit);
+            return parameter("stripe unit in bytes", chunk, limit);
         }
         if parity && drives < 2 {
             let limit = "parity needs a drive of its own: 2 drives or more".into();
@@ -74,15 +74,15 @@ impl Layout {
             };
             return parameter("number of the missing drive", missing.into(), limit);
         }
-        if parity && apart {
-            let limit = "parity is that of chunks that go round the drives, not of regions".into();
+        if parity && linear {
+            let limit = "parity needs stripes over all drives, which a linear array has not".into();
             return parameter("number of drives", drives, limit);
         }
         Ok(Self {
             drives,
             chunk,
             parity,
-            apart,
+            linear,
             region: 0,
         })
     }
@@ -102,16 +102,16 @@ impl Layout {
         self.parity
     }
 
-    /// Bytes of which a write has to be whole multiples, at a multiple of them; with parity a row, a
-    /// chunk of each of the others.
-    pub const fn row(&self) -> Option<u64> {
+    /// Payload bytes of a stripe, in an array with parity: each write starts and ends at a
+    /// multiple.
+    pub const fn stripe(&self) -> Option<u64> {
         match self.parity {
             true => Some(self.data_drives() * self.chunk),
             false => None,
         }
     }
 
-    /// Bytes of the array that each drive has to itself, one behind the other, where it has.
+    /// Bytes of each drive's region in a linear array.
     pub const fn region(&self) -> Option<u64> {
         match self.region {
             0 => None,
@@ -119,16 +119,16 @@ impl Layout {
         }
     }
 
-    /// With the regions of an array of so many sectors, where it has such.
+    /// Sets the size of the regions of a linear array that has this number of sectors.
     pub(crate) const fn measured(self, sectors: u64) -> Self {
-        let region = match self.apart && self.drives > 1 {
+        let region = match self.linear && self.drives > 1 {
             true => (sectors << 9) / self.drives,
             false => 0,
         };
         Self { region, ..self }
     }
 
-    /// Bytes of a chunk.
+    /// Bytes of a stripe unit.
     pub const fn chunk(&self) -> u64 {
         self.chunk
     }
@@ -154,9 +154,9 @@ impl Layout {
         (drive, number / self.data_drives() * self.chunk + inside)
     }
 
-    /// The pieces of a stretch of the array, none of which crosses a chunk: drive, byte address on
-    /// it, bytes.
-    pub fn pieces(
+    /// Splits a range of the array at the borders of stripe units: drive, byte address on it,
+    /// bytes.
+    pub fn split(
         &self,
         address: u64,
         bytes: u64,
@@ -175,15 +175,15 @@ impl Layout {
         })
     }
 
-    /// Sectors of all drives together, the parity among them, of so many that are the user's.
+    /// Sectors of all drives together, parity included, that hold `sectors` of the user.
     pub(crate) const fn stretched(&self, sectors: u64) -> u64 {
         sectors / self.data_drives() * self.drives
     }
 
-    /// Sectors that are the user's: as many chunks of each drive as the smallest has.
+    /// Sectors for the user: as many stripe units of each drive as the smallest has.
     ///
     /// # Errors
-    /// Where the blocks differ, or the smallest drive has not even one chunk.
+    /// Where the logical blocks differ, or the smallest drive is smaller than a stripe unit.
     pub fn sectors(&self, namespaces: &[Namespace]) -> Result<u64, Error> {
         let Some(first) = namespaces.first() else {
             return Ok(0);
@@ -211,8 +211,10 @@ impl Layout {
             return Err(Error::Refused {
                 field: "the capacity of the array",
                 value: format!("{} drives of {least} sectors", self.drives),
-                limit: format!("at least a chunk of {chunk} sectors each, less than 2^48 in all"),
-                remedy: "choose a smaller chunk, or other drives",
+                limit: format!(
+                    "at least a stripe unit of {chunk} sectors each, less than 2^48 in all"
+                ),
+                remedy: "choose a smaller stripe unit, or other drives",
             });
         }
         Ok(each * self.data_drives())
@@ -226,7 +228,7 @@ pub struct ArrayFacts {
     pub layout: Layout,
     /// Bytes that it holds.
     pub bytes: u64,
-    /// Bytes of the drives together that it does not use: they differ, or end inside a chunk.
+    /// Bytes of the drives together that it does not use: they differ, or end inside a stripe unit.
     pub unused_bytes: u64,
 }
 
@@ -238,13 +240,13 @@ impl fmt::Display for ArrayFacts {
             unused_bytes,
             ..
         } = self;
-        write!(f, "{drives} drives, chunks of {chunk} KiB, ")?;
+        write!(f, "{drives} drives, stripe units of {chunk} KiB, ")?;
         if let Some(region) = self.layout.region() {
             write!(f, "each with {region} bytes to itself, ")?;
         }
-        if let Some(row) = self.layout.row() {
-            let row = row >> 10;
-            write!(f, "the last with the parity of each {row} KiB, ")?;
+        if let Some(stripe) = self.layout.stripe() {
+            let stripe = stripe >> 10;
+            write!(f, "the last with the parity of each {stripe} KiB, ")?;
         }
         write!(f, "{bytes} bytes, {unused_bytes} unused")
     }
@@ -268,19 +270,19 @@ mod tests {
     }
 
     #[test]
-    fn chunks_go_round() {
+    fn stripe_units_alternate() {
         let layout = layout(3, 8192);
         assert_eq!(layout.place(0), (0, 0));
         assert_eq!(layout.place(8191), (0, 8191));
         assert_eq!(layout.place(8192), (1, 0));
         assert_eq!(layout.place(3 * 8192 + 5), (0, 8192 + 5));
-        let pieces: Vec<_> = layout.pieces(4096, 16384).collect();
-        assert_eq!(pieces, [(0, 4096, 4096), (1, 0, 8192), (2, 0, 4096)]);
+        let parts: Vec<_> = layout.split(4096, 16384).collect();
+        assert_eq!(parts, [(0, 4096, 4096), (1, 0, 8192), (2, 0, 4096)]);
         assert_eq!(
-            Layout::ONE.pieces(7, 5 << 20).collect::<Vec<_>>(),
+            Layout::ONE.split(7, 5 << 20).collect::<Vec<_>>(),
             [(0, 7, 5 << 20)]
         );
-        assert_eq!(layout.pieces(1, 0).count(), 0);
+        assert_eq!(layout.split(1, 0).count(), 0);
     }
 
     #[test]
@@ -289,19 +291,19 @@ mod tests {
             let striped = ArrayOptions::striped(drives, 8192);
             Layout::new(ArrayOptions {
                 parity: true,
-                apart: false,
+                linear: false,
                 ..striped
             })
         };
         let three = parity(3).expect("good");
-        assert_eq!(three.row(), Some(16384));
+        assert_eq!(three.stripe(), Some(16384));
         assert_eq!(three.place(8192 + 5), (1, 5));
         assert_eq!(three.place(16384), (0, 8192));
-        // Two chunks of each drive; the parity is none of the user's.
+        // Two stripe units of each drive; parity is not the user's.
         let sectors = three.sectors(&[namespace(33), namespace(40), namespace(50)]);
         assert_eq!(sectors.ok(), Some(64));
         assert_eq!(three.stretched(64), 96);
-        assert_eq!(parity(2).expect("a mirror").row(), Some(8192));
+        assert_eq!(parity(2).expect("a mirror").stripe(), Some(8192));
         assert!(parity(1).is_err());
         let without = |parity, missing| {
             let striped = ArrayOptions::striped(3, 8192);
@@ -321,12 +323,12 @@ mod tests {
     #[test]
     fn regions_follow_each_other() {
         let asked = ArrayOptions {
-            apart: true,
+            linear: true,
             ..ArrayOptions::striped(3, 8192)
         };
         let layout = Layout::new(asked).expect("good");
         let namespaces = [namespace(100), namespace(50), namespace(60)];
-        // Three chunks of each.
+        // Three stripe units of each.
         let sectors = layout.sectors(&namespaces).expect("fits");
         assert_eq!(sectors, 3 * 48);
         let layout = layout.measured(sectors);
@@ -334,8 +336,8 @@ mod tests {
         assert_eq!(layout.place(24575), (0, 24575));
         assert_eq!(layout.place(24576), (1, 0));
         assert_eq!(layout.place(2 * 24576 + 5), (2, 5));
-        let pieces: Vec<_> = layout.pieces(20480, 12288).collect();
-        assert_eq!(pieces, [(0, 20480, 4096), (1, 0, 8192)]);
+        let parts: Vec<_> = layout.split(20480, 12288).collect();
+        assert_eq!(parts, [(0, 20480, 4096), (1, 0, 8192)]);
         let both = ArrayOptions {
             parity: true,
             ..asked
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_chunks_and_numbers_are_refused() {
+    fn odd_stripe_units_and_numbers_are_refused() {
         for (drives, chunk) in [
             (0, 4096),
             (9, 4096),

@@ -237,8 +237,9 @@ pub trait Bus {
         value: u64,
     ) -> Result<(), BusError>;
 
-    /// Writes many bytes of a BAR that is memory behind; `offset` is a multiple of 8. A last word that
-    /// is not full is filled with zeros. Posted as [`Bus::bar_write32`], in any order and any pieces.
+    /// Writes many bytes of a BAR that is memory behind; `offset` is a multiple of 8. A last word
+    /// that is not full is filled with zeros. Posted as [`Bus::bar_write32`], in any order and in
+    /// parts of any size.
     ///
     /// The default writes word by word; a bus that has wider accesses does better.
     ///
@@ -259,8 +260,8 @@ pub trait Bus {
         Ok(())
     }
 
-    /// Reads many bytes of a BAR that is memory behind, whole words of 8 bytes; `offset` is a multiple
-    /// of 8. It comes after all earlier writes to the BAR.
+    /// Reads many bytes of a BAR that is memory behind, whole words of 8 bytes; `offset` is a
+    /// multiple of 8. It comes after all earlier writes to the BAR.
     ///
     /// The default reads word by word; a bus that has wider accesses does better.
     ///

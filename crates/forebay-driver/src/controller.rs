@@ -93,7 +93,7 @@ impl Controller {
         Err(Error::Refused {
             field: "the doorbell stride (CAP.DSTRD)",
             value: format!(
-                "{} (doorbells {} bytes apart)",
+                "{} (doorbells every {} bytes)",
                 self.stride,
                 4u64 << self.stride
             ),
@@ -134,8 +134,8 @@ impl Controller {
 
     /// Clears CC.EN and waits until the controller is not ready (3.7.2, controller reset).
     ///
-    /// One that is still starting is given time to become ready first: to clear CC.EN while CSTS.RDY
-    /// is 0 has undefined results (3.1.3.5). Returns whether it was enabled before.
+    /// One that is still starting is given time to become ready first: to clear CC.EN while
+    /// CSTS.RDY is 0 has undefined results (3.1.3.5). Returns whether it was enabled before.
     ///
     /// # Errors
     /// Where it does not become ready, or then not ready, each within its own time-out (at most
@@ -145,8 +145,8 @@ impl Controller {
         let limit = self.own_limit(bus, most)?;
         let enabled = self.config(bus, DURING)?.enable;
         if enabled {
-            // A fatal status is no obstacle here: a reset is what clears it (9.5). And what has been
-            // shut down was ready before.
+            // A fatal status is no obstacle here: a reset is what clears it (9.5). And what has
+            // been shut down was ready before.
             let started = poll::wait(bus, limit, |bus| {
                 let status = self.status(bus, DURING)?;
                 let over = status.fatal || status.shutdown != ShutdownStatus::Normal;

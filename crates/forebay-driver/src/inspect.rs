@@ -54,7 +54,7 @@ pub struct ErrorCause {
 
 /// What a streamer for several drives knows of one of them, since it was enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DriveTally {
+pub struct DriveCounts {
     /// Its number.
     pub drive: u8,
     /// Commands submitted and not completed.
@@ -95,7 +95,7 @@ pub struct Inspection {
     pub latency_histogram: Vec<u32>,
     /// What it counted of each drive; nothing where it is built for one.
     #[serde(default)]
-    pub drives: Vec<DriveTally>,
+    pub drives: Vec<DriveCounts>,
     /// The last queue events, oldest first.
     pub trace: Vec<InspectedEvent>,
     /// The first error since it was cleared, in words.
@@ -276,7 +276,7 @@ impl Streamer {
     ///
     /// # Errors
     /// Where the bus fails.
-    pub fn drives(&self, bus: &mut dyn Bus) -> Result<Vec<DriveTally>, Error> {
+    pub fn drives(&self, bus: &mut dyn Bus) -> Result<Vec<DriveCounts>, Error> {
         if !self.is_extended() || self.parameters(bus)?.drives == 1 {
             return Ok(Vec::new());
         }
@@ -284,7 +284,7 @@ impl Streamer {
         let mut drives = Vec::new();
         for n in 0..=regs::layout::DRIVES_M1.get(layout) {
             let state = self.read(bus, regs::drive_state::of(n))?;
-            drives.push(DriveTally {
+            drives.push(DriveCounts {
                 drive: n as u8,
                 outstanding: regs::drive_state::OUTSTANDING.get(state) as u32,
                 offline: regs::drive_state::OFFLINE.get(state) != 0,

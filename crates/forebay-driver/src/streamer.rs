@@ -43,9 +43,9 @@ pub struct DramPlaces {
 pub struct HostPlaces {
     /// Bus address of the PRP lists, a multiple of 4 MiB.
     pub prp_lists: u64,
-    /// Bus addresses of the pieces of the buffer for reads, multiples of 4 MiB.
+    /// Bus addresses of the segments of the buffer for reads, multiples of 4 MiB.
     pub read: [u64; window::HOST_PIECES],
-    /// Bus addresses of the pieces of the buffer for writes, multiples of 4 MiB.
+    /// Bus addresses of the segments of the buffer for writes, multiples of 4 MiB.
     pub write: [u64; window::HOST_PIECES],
 }
 
@@ -357,9 +357,9 @@ impl Streamer {
                 ("host_read", regs::host_read::OFFSET, &host.read),
                 ("host_write", regs::host_write::OFFSET, &host.write),
             ];
-            for (name, table, pieces) in tables {
-                let places = (table..).step_by(8).zip(pieces);
-                writes.extend(places.map(|(offset, piece)| (name, offset, *piece)));
+            for (name, table, segments) in tables {
+                let places = (table..).step_by(8).zip(segments);
+                writes.extend(places.map(|(offset, segment)| (name, offset, *segment)));
             }
         }
         if self.extended {
@@ -490,19 +490,19 @@ impl Streamer {
                 "1 to 256",
             ),
         ];
-        let pieces = config.host.iter().flat_map(|host| {
-            let pieces = host.read.iter().chain(&host.write);
-            pieces.map(|piece| {
-                let good = piece.is_multiple_of(window::HOST_PIECE_BYTES);
+        let segments = config.host.iter().flat_map(|host| {
+            let segments = host.read.iter().chain(&host.write);
+            segments.map(|segment| {
+                let good = segment.is_multiple_of(window::HOST_PIECE_BYTES);
                 (
                     "host buffer",
-                    *piece,
+                    *segment,
                     good,
-                    "a multiple of 4 MiB, as a piece is large",
+                    "a multiple of 4 MiB, the size of a segment",
                 )
             })
         });
-        for (parameter, value, good, limit) in drives.chain(checks).chain(pieces) {
+        for (parameter, value, good, limit) in drives.chain(checks).chain(segments) {
             if !good {
                 let limit = format!("it must be {limit}");
                 return Err(Error::Parameter {

@@ -127,7 +127,7 @@ impl ArraySpec {
             chunk: self.stripe_unit,
             parity: self.parity,
             missing: self.missing,
-            apart: self.linear,
+            linear: self.linear,
         })
     }
 }

@@ -77,7 +77,7 @@ impl Card {
 
     fn net(&self, register: u64) -> u64 {
         let [word, row] = [register % 32, register / 32];
-        let tally = |frames: u64| match word {
+        let count = |frames: u64| match word {
             0 => frames,
             8 => frames * FRAME,
             _ => 0,
@@ -90,9 +90,9 @@ impl Card {
                 net::parameters::RECEIVE_BEATS.put(2048) | net::parameters::STREAMS.put(4)
             }
             net::cycles::OFFSET => self.cycle,
-            _ if row == arrivals => tally(self.arrived),
-            _ if row == places + Place::Delivered as u64 => tally(self.delivered),
-            _ if row == places + Place::Stream as u64 => tally(self.refused),
+            _ if row == arrivals => count(self.arrived),
+            _ if row == places + Place::Delivered as u64 => count(self.delivered),
+            _ if row == places + Place::Stream as u64 => count(self.refused),
             _ => 0,
         }
     }

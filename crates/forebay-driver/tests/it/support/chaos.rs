@@ -127,10 +127,10 @@ impl Bus for Chaos<'_> {
         data: &mut [u8],
     ) -> Result<(), BusError> {
         self.fake.dma_read(buffer, offset, data)?;
-        for piece in data.chunks_exact_mut(4) {
-            let good = u32::from_le_bytes([piece[0], piece[1], piece[2], piece[3]]);
+        for dword in data.chunks_exact_mut(4) {
+            let good = u32::from_le_bytes([dword[0], dword[1], dword[2], dword[3]]);
             let bytes = (self.spoil(good.into()) as u32).to_le_bytes();
-            piece.copy_from_slice(&bytes);
+            dword.copy_from_slice(&bytes);
         }
         Ok(())
     }

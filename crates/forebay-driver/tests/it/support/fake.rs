@@ -45,7 +45,7 @@ pub struct Faults {
     pub never_shut_down: bool,
     /// Admin completions have the wrong phase.
     pub wrong_phase: bool,
-    /// So many completions of unknown commands come before each true one.
+    /// Number of completions of unknown commands before each true one.
     pub rogue_cids: u16,
     /// All bits read as one from this access on.
     pub removed_at: Option<u64>,
