@@ -25,9 +25,9 @@ pub struct Captured {
     pub left_out: u64,
 }
 
-/// Where a chunk lies in the file, and on the disk.
+/// Where a capture segment begins in the file, and its index record.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct Segment {
     begin: u64,
     row: Row,
 }
@@ -36,9 +36,9 @@ struct Piece {
 pub struct CaptureFile<'r, 'd, D: Disk + ?Sized> {
     recording: &'r Recording<'d, D>,
     head: [u8; PAGE_BYTES],
-    pieces: Vec<Piece>,
+    segments: Vec<Segment>,
     bytes: u64,
-    /// Numbers of the pieces that have been read and have the right checksum.
+    /// Numbers of the segments that have been read and have the right checksum.
     checked: Option<Mutex<HashSet<usize>>>,
 }
 
@@ -52,7 +52,7 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
     /// Whether no chunk is in it.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.segments.is_empty()
     }
 
     /// Some of its bytes, as many as are there; none behind its end.
@@ -64,20 +64,20 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
         let mut bytes = Vec::new();
         let mut at = from;
         while at < to {
-            let next = self.pieces.partition_point(|piece| piece.begin <= at);
+            let next = self.segments.partition_point(|segment| segment.begin <= at);
             let end = self
-                .pieces
+                .segments
                 .get(next)
-                .map_or(self.bytes, |piece| piece.begin);
+                .map_or(self.bytes, |segment| segment.begin);
             let length = (end.min(to) - at) as usize;
             let which = next.checked_sub(1);
-            match which.and_then(|which| Some((which, self.pieces.get(which)?))) {
+            match which.and_then(|which| Some((which, self.segments.get(which)?))) {
                 None => bytes.extend_from_slice(&self.head[at as usize..at as usize + length]),
-                Some((which, piece)) => {
-                    self.check(which, &piece.row)?;
+                Some((which, segment)) => {
+                    self.check(which, &segment.row)?;
                     let before = bytes.len();
                     bytes.resize(before + length, 0);
-                    let place = piece.row.address + (at - piece.begin);
+                    let place = segment.row.address + (at - segment.begin);
                     self.recording.disk.read_at(place, &mut bytes[before..])?;
                 }
             }
@@ -140,14 +140,14 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
         Ok(first_page(self.superblock().session))
     }
 
-    /// All chunks up to where the index goes as one file, each where it lies; with `check` one whose
-    /// checksum is wrong cannot be read.
+    /// All chunks up to where the index goes as one file, each where it lies; with `check` one
+    /// whose checksum is wrong cannot be read.
     ///
     /// # Errors
     /// Where the recording has no capture.
     pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_, '_, D>> {
         let head = self.capture_head()?;
-        let (mut pieces, mut bytes) = (Vec::new(), head.len() as u64);
+        let (mut segments, mut bytes) = (Vec::new(), head.len() as u64);
         for entry in self.rows() {
             let Entry::Row {
                 row, wrong: None, ..
@@ -160,21 +160,21 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
                 _ => self.chunk(&row).map_or(0, |chunk| whole_bytes(&chunk)) as u64,
             };
             if row.stored() && length > 0 {
-                pieces.push(Piece { begin: bytes, row });
+                segments.push(Segment { begin: bytes, row });
                 bytes += length;
             }
         }
         Ok(CaptureFile {
             recording: self,
             head,
-            pieces,
+            segments,
             bytes,
             checked: check.then(Mutex::default),
         })
     }
 
-    /// Writes all chunks up to where the index goes as one capture (pcapng). What is damaged is left
-    /// out whole: behind a wrong length nobody would find the next frame.
+    /// Writes all chunks up to where the index goes as one capture (pcapng). What is damaged is
+    /// left out whole: behind a wrong length the next frame cannot be found.
     ///
     /// # Errors
     /// Where the recording has none, or the sink takes no more.

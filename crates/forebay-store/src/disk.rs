@@ -107,7 +107,7 @@ impl FileDisk {
         disk.map_err(|error| Error::file("opening for writing", path, error))
     }
 
-    /// Makes a new image of so many bytes, all of them zero.
+    /// Creates an image of `bytes` zeros.
     ///
     /// # Errors
     /// [`Error::File`] where it is there already, or cannot be made.

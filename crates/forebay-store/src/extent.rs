@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An extent's bytes, and whether they are what its row says.
+//! An extent's bytes, and whether they are what its index record says.
 
 use std::fmt;
 use std::io;
@@ -12,19 +12,19 @@ use forebay_spec::store::superblock::{Mode, Superblock};
 use crate::reader::Recording;
 use crate::{Disk, crc32c};
 
-/// Bytes that are read at once: they stay in a core's own cache until their check sum is known.
+/// Bytes that are read at once: they stay in a core's own cache until their checksum is known.
 const CHUNK: usize = 256 << 10;
 
 /// What is wrong with an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// Its row cannot be.
+    /// Its index record is invalid.
     Row(String),
-    /// Page or header in front of it is another than its row says.
+    /// The header block in front of it does not match its index record.
     Page(String),
-    /// Its bytes have another check sum.
+    /// Its bytes have another checksum.
     Crc {
-        /// What the row says.
+        /// What the index record says.
         says: u32,
         /// What the bytes have.
         has: u32,
@@ -38,16 +38,19 @@ impl fmt::Display for Damage {
         match self {
             Self::Row(why) | Self::Page(why) | Self::Unreadable(why) => f.write_str(why),
             Self::Crc { says, has } => {
-                write!(f, "its CRC32C is {has:08x}, and its row says {says:08x}")
+                write!(
+                    f,
+                    "its CRC32C is {has:08x}, and its index record says {says:08x}"
+                )
             }
         }
     }
 }
 
-/// Takes a payload, piece by piece.
+/// Takes a payload, part by part.
 pub type Payload<'s> = &'s mut dyn FnMut(&[u8]) -> io::Result<()>;
 
-/// What page or header says that stands in front of an extent.
+/// Parses the header block in front of an extent.
 pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts> {
     match superblock.small {
         true => Facts::parse_header(front.first_chunk()?),
@@ -55,13 +58,17 @@ pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts>
     }
 }
 
-/// Whether page or header is the one that belongs to a row.
+/// Whether a header block matches an index record.
 pub(crate) fn check_front(
     superblock: &Superblock,
     row: &Row,
     front: &[u8],
 ) -> Result<Facts, Damage> {
-    let name = if superblock.small { "header" } else { "page" };
+    let name = if superblock.small {
+        "header"
+    } else {
+        "header block"
+    };
     let Some(facts) = read_front(superblock, front) else {
         let what = format!("the {name} in front of it is damaged");
         return Err(Damage::Page(what));
@@ -83,14 +90,14 @@ pub(crate) fn check_front(
     ];
     match fields.into_iter().find(|(_, page, row)| page != row) {
         Some((field, page, row)) => Err(Damage::Page(format!(
-            "its {field} is {page} in the {name} in front of it, and {row} in its row"
+            "its {field} is {page} in the {name} in front of it, and {row} in its index record"
         ))),
         None => Ok(facts),
     }
 }
 
 impl<D: Disk + ?Sized> Recording<'_, D> {
-    /// What the page or header in front of an extent says, if it is the one that belongs there.
+    /// The header block in front of an extent, if it matches.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -110,7 +117,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
     }
 
     /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last
-    /// byte is that known of its check sum.
+    /// byte is that known of its checksum.
     ///
     /// # Errors
     /// What the sink says.
@@ -140,7 +147,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
     /// Some bytes of a payload, as many as are there; none behind its end.
     ///
     /// # Errors
-    /// What the disk says, or that the row cannot be.
+    /// What the disk says, or that the index record is invalid.
     pub fn bytes(&self, row: &Row, from: u64, most: usize) -> io::Result<Vec<u8>> {
         if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
             return Err(io::Error::other(why));

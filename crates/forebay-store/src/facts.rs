@@ -94,7 +94,7 @@ impl Facts {
 /// What the index says in all.
 #[derive(Debug, Default, Serialize)]
 pub struct Totals {
-    /// Rows that count.
+    /// Index records that count.
     pub rows: u64,
     /// Whole objects.
     pub whole: u64,
@@ -106,15 +106,15 @@ pub struct Totals {
     pub failed: u64,
     /// Bytes of payload.
     pub bytes: u64,
-    /// Rows with a result.
+    /// Index records with a result.
     pub results: u64,
-    /// Rows whose result did not come in time.
+    /// Index records whose result did not come in time.
     pub late: u64,
     /// Frames that are missing.
     pub missing: u64,
     /// Blocks of the index that are damaged.
     pub damaged_blocks: u64,
-    /// Rows that cannot be.
+    /// Invalid index records.
     pub wrong_rows: u64,
     /// First and last time.
     pub first_ns: Option<u64>,

@@ -20,9 +20,10 @@ use crate::{Disk, Error, PAGE, Result, grains, pages, text};
 pub enum IndexSize {
     /// A share of it, 0 to 1.
     Share(f64),
-    /// Enough for objects of so many bytes, twice: blocks are also written before they are full.
+    /// Enough for objects of this number of bytes, twice: blocks are also written before they are
+    /// full.
     SmallestObject(u64),
-    /// Enough for so many rows, if each block is full.
+    /// Enough for this number of index records, if each block is full.
     Rows(u64),
 }
 
@@ -72,7 +73,7 @@ const BLOCK: u64 = tar::BYTES as u64;
 /// Bytes at the beginning that are looked at for what another program may have put there.
 const LOOK: usize = 1 << 20;
 
-/// Whether nothing is there that anybody would miss: only zeros in front of the first partition.
+/// Whether the disk holds no data: only zeros in front of the first partition.
 ///
 /// # Errors
 /// Where it cannot be read.
@@ -95,7 +96,7 @@ impl Format {
         let wanted = match self.index {
             IndexSize::Share(share) => (free as f64 * share.clamp(0.0, 1.0)) as u64,
             IndexSize::SmallestObject(bytes) => {
-                // An extent and its row, twice.
+                // An extent and its index record, twice.
                 let extent = match (self.mode, self.small) {
                     (Mode::Samples, _) => self.stride.max(PAGE),
                     (_, true) => grains(bytes.max(1), BLOCK).saturating_add(BLOCK),

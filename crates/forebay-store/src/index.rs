@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The index: how far it goes, and its rows one after the other.
+//! The index: how far it goes, and its records one after the other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const LOOK: u64 = 1024;
 /// What an extent takes on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// First byte of its page or header, or of its payload where there is none.
+    /// First byte of its header block, or of its payload where there is none.
     pub at: u64,
     /// First byte of its payload.
     pub payload: u64,
@@ -33,7 +33,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The one of a row.
+    /// That of an index record.
     pub(crate) fn of(superblock: &Superblock, row: &Row) -> Self {
         let length = u64::from(row.length);
         Self {
@@ -53,7 +53,7 @@ impl Bounds {
     }
 }
 
-/// Why a row cannot be.
+/// Why an index record is invalid.
 pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Option<String> {
     if !row.stored() {
         return None;
@@ -211,7 +211,7 @@ pub(crate) struct Index {
     pub unsure: Option<String>,
     /// In a ring: all blocks were good when it was found out what is void.
     pub complete: bool,
-    /// In a ring, for each block from the first on: bits of the rows that are void.
+    /// In a ring, for each block from the first on: bits of the index records that are void.
     voids: Option<Vec<u64>>,
 }
 
@@ -286,7 +286,7 @@ impl Index {
         doubtful.into_iter().chain(unsure)
     }
 
-    /// From the newest row to the oldest: what lies under a newer one is void.
+    /// From the newest index record to the oldest: what lies under a newer one is void.
     fn find_voids<D: Disk + ?Sized>(&self, disk: &D, superblock: &Superblock) -> (Vec<u64>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
         let mut voids = vec![0; (self.head - self.first) as usize];
@@ -317,7 +317,7 @@ impl Index {
         (voids, complete)
     }
 
-    /// Blocks with rows that are void, and which.
+    /// Blocks with index records that are void, and which.
     pub fn voided(&self) -> impl Iterator<Item = (u64, u64)> {
         let masks = self.voids.iter().flatten().copied();
         (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
@@ -358,7 +358,8 @@ fn ring_head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
     head
 }
 
-/// Whether blocks are there that only a ring of blocks has, or rows that only a ring of data has.
+/// Whether there are blocks that only a ring of blocks has, or index records that only a ring of
+/// data has.
 pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
     disk: &D,
     superblock: &Superblock,
@@ -370,7 +371,7 @@ pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
         };
         index_ring |= u64::from(block.number) != slot;
         for row in block.rows.iter().filter(|row| row.stored()) {
-            // Rows of streams at once are out of order, but by less than half of all.
+            // Index records of streams at once are out of order, but by less than half of all.
             ring |= row.address < last && last - row.address > superblock.data.bytes / 2;
             last = row.address;
         }
@@ -379,7 +380,7 @@ pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
     Ok((ring || index_ring, index_ring))
 }
 
-/// The stride that the rows have: the greatest number that all places are a multiple of.
+/// The stride that the index records have: the greatest number that all places are a multiple of.
 pub(crate) fn stride_of<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Result<u64> {
     let mut stride = 0;
     each_slot(disk, superblock, |slot, page| {
@@ -408,13 +409,13 @@ const fn common_divisor(mut a: u64, mut b: u64) -> u64 {
 /// What the index has, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// A row that counts and is not void.
+    /// An index record that counts and is not void.
     Row {
         /// Number of its block.
         block: u64,
-        /// Which of the block's rows.
+        /// Which of the block's records.
         slot: usize,
-        /// The row.
+        /// The index record.
         row: Row,
         /// Why it cannot be; then nothing of it may be read.
         wrong: Option<String>,
@@ -435,7 +436,7 @@ pub struct Rows<'r, 'd, D: Disk + ?Sized> {
     recording: &'r Recording<'d, D>,
     /// Number of the block that is looked at.
     number: u64,
-    /// Its row that comes next.
+    /// Its index record that comes next.
     row: usize,
     block: Option<Block>,
     /// Pages that were read, and the number of the first of them.
@@ -444,7 +445,7 @@ pub struct Rows<'r, 'd, D: Disk + ?Sized> {
 }
 
 impl<'d, D: Disk + ?Sized> Recording<'d, D> {
-    /// All rows that count, oldest first.
+    /// All index records that count, oldest first.
     #[must_use]
     pub fn rows(&self) -> Rows<'_, 'd, D> {
         Rows {

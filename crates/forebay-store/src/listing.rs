@@ -48,7 +48,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Of a row, and why it cannot be.
+    /// Of an index record, and why it is invalid.
     #[must_use]
     pub fn of(row: &Row, wrong: Option<String>) -> Self {
         let has = |flag: u16| row.flags & flag != 0;
@@ -150,7 +150,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
 pub struct Objects(BTreeMap<u16, Object>);
 
 impl Objects {
-    /// The next row; the object that it ends.
+    /// The next index record; the object that it ends.
     pub fn push(&mut self, row: &Row, name: Option<String>) -> Option<Object> {
         match self.0.get_mut(&row.stream) {
             Some(object) if object.object == row.object && row.offset > 0 => {
@@ -167,7 +167,7 @@ impl Objects {
         }
     }
 
-    /// Those that no row has ended.
+    /// Those that no index record has ended.
     pub fn rest(self) -> impl Iterator<Item = Object> {
         self.0.into_values()
     }

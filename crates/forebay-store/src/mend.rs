@@ -209,7 +209,7 @@ fn is_filled<D: Disk + ?Sized>(disk: &D, range: Range<u64>) -> bool {
     read && bytes.chunks(tar::BYTES).all(|block| block == FILLER)
 }
 
-/// Writes anew each page or header that is damaged in front of a payload with the checksum that its
+/// Writes anew each header block that is damaged in front of a payload with the checksum that its
 /// index record says, but for those that touch `taken`; returns how many.
 pub(crate) fn mend_headers<D: Disk + ?Sized>(
     draft: &Draft<'_, D>,
@@ -289,8 +289,8 @@ fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
     }
 }
 
-/// With what the index does not have, as it stands in a damaged block: sender and number of the first
-/// frame, 0 where no numbers stand there; the name, where the payload's tar header is sound.
+/// With what the index does not have, as it stands in a damaged block: sender and number of the
+/// first frame, 0 where no numbers stand there; the name, where the payload's tar header is sound.
 fn with_rest(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
     let page = facts.to_page();
     let number = |name: &[u8], digits: usize| {

@@ -26,7 +26,7 @@ use crate::{Disk, Entry, Error, PAGE, Result, crc32c, pages, undo};
 
 /// Bytes behind the last extent that are looked through for more, at least.
 const LOOK_LEAST: u64 = 256 << 20;
-/// Otherwise so many of the longest extents: those of two blocks of the index.
+/// Otherwise this number of the longest extents: those of two blocks of the index.
 const LOOK_EXTENTS: u64 = 2 * ROWS as u64;
 
 /// Takes the bytes of an undo file, and returns when they are durable.
@@ -295,8 +295,8 @@ fn draw_up<D: Disk + ?Sized>(
     Ok(report)
 }
 
-/// Copies of the superblock that may say something else than what is known: the partition table says
-/// less than they do, and one that can be read only now may be newer than the other.
+/// Copies of the superblock that may say something else than what is known: the partition table
+/// says less than they do, and one that can be read only now may be newer than the other.
 fn doubtful_copies<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> u64 {
     let places = super_places(recording.superblocks());
     let copies = recording.copies().iter().zip(places);

@@ -53,7 +53,7 @@ pub(crate) struct Ring {
     pub wrapped: bool,
     /// First byte behind the newest extent: in the middle of a batch the next one begins there.
     next: u64,
-    /// Newer extents of which only page or header is good.
+    /// Newer extents of which only the header block is good.
     pub partial: Vec<Found>,
     runs: Vec<Run>,
     /// What has an index record: an older extent may have lain at the same place.
@@ -219,8 +219,8 @@ impl Ring {
         self.indexed.contains(&(found.payload, key(found)))
     }
 
-    /// It has no index record yet, and it came later than those of its stream that have one. Numbers
-    /// alone do not say that: a sender that was started anew counts from 0.
+    /// It has no index record yet, and it came later than those of its stream that have one.
+    /// Numbers alone do not say that: a sender that was started anew counts from 0.
     fn is_newer(&self, found: &Found) -> bool {
         let facts = &found.facts;
         let place = (facts.time, (facts.object, facts.offset));
@@ -231,8 +231,8 @@ impl Ring {
             }
     }
 
-    /// Takes what is newer than all that has an index record; nothing where something cannot be read
-    /// that may be newer, too, but for `force`.
+    /// Takes what is newer than all that has an index record; nothing where something cannot be
+    /// read that may be newer, too, but for `force`.
     fn find_new<D: Disk + ?Sized>(
         &mut self,
         recording: &Recording<'_, D>,
@@ -282,7 +282,7 @@ impl Ring {
         }
     }
 
-    /// Index records of extents that a newer page or header lies on, or a newer payload that was not
+    /// Index records of extents that a newer header block lies on, or a newer payload that was not
     /// stored in full and for which their own was given up. What is merely damaged, or cannot be
     /// read, keeps its record.
     fn find_voids<D: Disk + ?Sized>(

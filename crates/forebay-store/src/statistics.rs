@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a recording's index records come to over time: of any length, in memory that does not grow with it.
+//! What a recording's index records come to over time: of any length, in memory that does not grow
+//! with it.
 
 use std::collections::BTreeMap;
 
@@ -136,7 +137,7 @@ pub struct Statistics {
     pub intervals: Vec<Bar>,
 }
 
-struct Gathering {
+struct Collector {
     all: Statistics,
     spans: Spans,
     streams: BTreeMap<u16, Stream>,
@@ -151,7 +152,7 @@ impl Statistics {
     pub fn of(recording: &Recording<'_, impl Disk + ?Sized>, totals: &Totals) -> Self {
         let first = totals.first_ns.unwrap_or(0);
         let span = end(recording).saturating_sub(first);
-        let mut gathering = Gathering {
+        let mut collector = Collector {
             all: Self {
                 first_ns: first,
                 bin_ns: span / BINS as u64 + 1,
@@ -169,8 +170,8 @@ impl Statistics {
             sizes: Powers([0; POWERS]),
             intervals: Powers([0; POWERS]),
         };
-        rows(recording).for_each(|row| gathering.see(&row));
-        gathering.done()
+        rows(recording).for_each(|row| collector.see(&row));
+        collector.done()
     }
 
     /// Adds bytes to the bins in whose time they came.
@@ -212,7 +213,7 @@ fn end(recording: &Recording<'_, impl Disk + ?Sized>) -> u64 {
         .unwrap_or(0)
 }
 
-impl Gathering {
+impl Collector {
     fn see(&mut self, row: &Row) {
         if let Some(span) = self.spans.push(row) {
             self.all.spread(&span);

@@ -24,7 +24,7 @@ pub enum Node {
     Root,
     /// All extents of a stream.
     Stream(u16),
-    /// A row's payload.
+    /// An index record's payload.
     Payload(u64),
     /// What stands beside it.
     Json(u64),
@@ -72,13 +72,13 @@ impl Node {
     }
 }
 
-/// What a file is found by, and which row it is: 32 bytes for each.
+/// What a file is found by, and which index record it is: 32 bytes for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     stream: u16,
     object: u64,
     offset: u64,
-    /// Number of its block times rows of a block, and which of them.
+    /// Number of its block times records of a block, and which of them.
     row: u64,
 }
 
@@ -88,7 +88,7 @@ pub struct Tree<'r, D: Disk + ?Sized> {
     recording: &'r Recording<'r, D>,
     names: Vec<Name>,
     streams: Vec<u16>,
-    /// Numbers of the rows whose payload has been read and has the right checksum.
+    /// Numbers of the index records whose payload has been read and has the right checksum.
     checked: Option<Mutex<HashSet<u64>>>,
     extension: &'r str,
 }
@@ -115,7 +115,7 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
         });
         let mut names: Vec<Name> = rows.collect();
         names.sort_unstable();
-        // Of two with one name the later row counts.
+        // Of two with one name the later index record counts.
         names.reverse();
         names.dedup_by_key(|name| (name.stream, name.object, name.offset));
         names.reverse();
@@ -200,7 +200,7 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
             (Node::Stream(stream), _) => {
                 let names = self.of_stream(stream);
                 let name = names.get(usize::try_from((at - 2) / 2).ok()?)?;
-                // A row that cannot be read any more is named all the same.
+                // An index record that cannot be read any more is named all the same.
                 let row = self.row(name.row).unwrap_or(Row {
                     object: name.object,
                     offset: name.offset,

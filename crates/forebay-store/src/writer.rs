@@ -60,7 +60,7 @@ pub struct Placed {
 /// What was written in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Rows of the index.
+    /// Index records.
     pub rows: u64,
     /// Blocks of the index.
     pub blocks: u64,
@@ -79,7 +79,7 @@ pub struct Writer<'d, D: Disk + ?Sized> {
     head: u64,
     /// The ring has been gone round.
     wrapped: bool,
-    /// Rows that are in no block yet.
+    /// Index records that are in no block yet.
     rows: Vec<Row>,
     /// Number of the next block.
     block: u64,
@@ -94,7 +94,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     /// Begins in a recording that was formatted, and has nothing yet.
     ///
     /// # Errors
-    /// Where there is no recording, one that is closed, or has rows.
+    /// Where there is no recording, one that is closed, or has index records.
     pub fn new(disk: &'d D) -> Result<Self> {
         let recording = Recording::open(disk)?;
         let superblock = *recording.superblock();
@@ -125,7 +125,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         })
     }
 
-    /// Cuts objects into extents of at most so many bytes.
+    /// Cuts objects into extents of at most `bytes`.
     #[must_use]
     pub fn with_extents_of(mut self, bytes: u64) -> Self {
         self.most = bytes.clamp(1, u32::MAX.into());
@@ -133,7 +133,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     }
 
     /// Goes on with a batch of small objects where a block of the index is full, as hardware does:
-    /// rows then end in the middle of a page.
+    /// index records then end in the middle of a page.
     #[must_use]
     pub const fn with_open_batches(mut self) -> Self {
         self.open_batches = true;
@@ -152,7 +152,8 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.summary
     }
 
-    /// Stores `length` bytes of `payload`, in a capture those of a chunk; what finds no room gets a row that says so.
+    /// Stores `length` bytes of `payload`, in a capture those of a segment; what finds no room gets
+    /// an index record that says so.
     ///
     /// # Errors
     /// The disk's or the payload's, or an index that is full.
@@ -186,7 +187,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         if !self.recording.index_ring && self.block >= self.recording.index_slots() {
             return Err(Error::setting(
                 "the index",
-                format!("full with {} rows", self.summary.rows),
+                format!("full with {} index records", self.summary.rows),
                 format!("it has {} bytes", self.recording.index.bytes),
                 "format with a larger index (--index, --smallest-object)",
             ));
@@ -334,7 +335,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         }
     }
 
-    /// Makes a promise of what was stored so far: data first, then their rows.
+    /// Makes durable what was stored so far: data first, then their index records.
     ///
     /// # Errors
     /// The disk's.
@@ -346,7 +347,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.promise()
     }
 
-    /// Writes a block of the index, behind the data of its rows.
+    /// Writes a block of the index, behind the data of its records.
     fn promise(&mut self) -> Result<()> {
         flush(self.disk)?;
         let mut rows = [Row::default(); ROWS];

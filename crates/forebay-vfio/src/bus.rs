@@ -35,7 +35,7 @@ const NAP: Duration = Duration::from_micros(50);
 pub struct Settings {
     /// The drive, the card: all that the driver is to see.
     pub devices: Vec<PciAddress>,
-    /// Take memory for devices from the huge pages that the system sets apart.
+    /// Take memory for devices from the huge pages that the system has reserved.
     pub huge_pages: bool,
     /// Go on where no IOMMU guards memory from the devices: they then can write to all of it.
     /// Memory for devices is of huge pages, none greater than one of these.
@@ -205,7 +205,7 @@ impl VfioBus {
         Ok(())
     }
 
-    /// Opens so many MSI-X vectors of a device, from the first on. None closes them all.
+    /// Opens the first `count` MSI-X vectors of a device; 0 closes all.
     ///
     /// # Errors
     /// Where the device has fewer, or VFIO refuses.
@@ -331,7 +331,7 @@ impl VfioBus {
             Ok((address, region))
         });
         let (address, region) = region.map_err(carrier(
-            "a huge page for devices; set some apart (vm.nr_hugepages)",
+            "a huge page for devices; reserve some (vm.nr_hugepages)",
         ))?;
         self.memory.insert(address, region);
         Ok(DmaBuffer { address, len })
@@ -544,7 +544,7 @@ impl Bus for VfioBus {
             Err(error) => {
                 self.space.free(iova);
                 let hint = match self.settings.huge_pages {
-                    true => "; set huge pages apart (vm.nr_hugepages)",
+                    true => "; reserve huge pages (vm.nr_hugepages)",
                     false => "; raise the limit of locked memory (ulimit -l)",
                 };
                 Err(carrier(format!(
@@ -613,7 +613,7 @@ impl Bus for VfioBus {
 
 impl Drop for VfioBus {
     fn drop(&mut self) {
-        // First nobody sends any more, then the mappings go. A device that has gone answers
+        // First the devices stop sending, then the mappings go. A device that has gone answers
         // nothing, and sends nothing either.
         for function in &self.functions {
             let _gone = function.command(0, command::BUS_MASTER);

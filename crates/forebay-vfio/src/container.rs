@@ -140,7 +140,7 @@ impl Container {
             return Err(Error::Refused {
                 field: format!("IOMMU group {number}"),
                 value: "not viable".into(),
-                limit: "all its devices have to be vfio-pci's, or nobody's",
+                limit: "all its devices must be bound to vfio-pci, or to no driver",
                 remedy: "`forebay doctor` shows who else is in the group: put the card into \
                          another slot, or unbind the others",
             });

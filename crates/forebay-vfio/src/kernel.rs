@@ -137,8 +137,8 @@ unsafe impl Argument for RegionInfo {
 unsafe impl Argument for IrqInfo {
     const CALL: Opcode = 9;
 }
-// SAFETY: `VFIO_DEVICE_SET_IRQS`; as above. The kernel refuses a count that the size has no room for,
-// and takes references of its own to what the descriptors stand for.
+// SAFETY: `VFIO_DEVICE_SET_IRQS`; as above. The kernel refuses a count that the size has no room
+// for, and takes references of its own to what the descriptors stand for.
 unsafe impl Argument for IrqSet {
     const CALL: Opcode = 10;
 }
@@ -146,8 +146,8 @@ unsafe impl Argument for IrqSet {
 unsafe impl Argument for IommuInfo {
     const CALL: Opcode = 12;
 }
-// SAFETY: `VFIO_IOMMU_UNMAP_DMA`; as above. The size has no room for the bitmap, whose address could
-// stand behind it.
+// SAFETY: `VFIO_IOMMU_UNMAP_DMA`; as above. The size has no room for the bitmap, whose address
+// could stand behind it.
 unsafe impl Argument for DmaUnmap {
     const CALL: Opcode = 14;
 }
@@ -189,8 +189,8 @@ pub fn call<T: Argument>(fd: impl AsFd, argument: &mut T) -> io::Result<c_int> {
     // SAFETY: by `Argument` it starts with a `u32` for its size.
     unsafe { start.cast::<u32>().write(size_of::<T>() as u32) };
     let raw = Raw(T::CALL, start.cast());
-    // SAFETY: the structure is valid for reads and writes and, by `Argument`, what the call takes; the
-    // kernel reads and writes no more of it than the size that was just written.
+    // SAFETY: the structure is valid for reads and writes and, by `Argument`, what the call takes;
+    // the kernel reads and writes no more of it than the size that was just written.
     Ok(unsafe { ioctl::ioctl(fd, raw) }?)
 }
 
@@ -215,7 +215,7 @@ pub fn open_device(group: impl AsFd, address: &std::ffi::CStr) -> io::Result<Own
     let raw = Raw(GET_DEVICE, address.as_ptr().cast_mut().cast());
     // SAFETY: the argument is a string that ends with a zero; the kernel only reads it.
     let fd = unsafe { ioctl::ioctl(group, raw) }?;
-    // SAFETY: the call returns a new descriptor, which is nobody else's.
+    // SAFETY: the call returns a new descriptor, which only we own.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -270,7 +270,8 @@ pub struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Zeroed memory of whole pages; `huge`: of the huge pages that the system sets apart, whole ones.
+    /// Zeroed memory of whole pages; `huge`: whole huge pages of those that the system has
+    /// reserved.
     pub fn anonymous(len: usize, huge: bool) -> io::Result<Self> {
         // The kernel would map more than `len`, and refuse to unmap `len`.
         if huge && !len.is_multiple_of(HUGE_BYTES) {
@@ -403,7 +404,7 @@ impl Drop for Region {
         // SAFETY: this mapping is ours, and nothing borrows from it.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
         if let Err(error) = unmapped {
-            // Dropping has nobody to return it to, and what was mapped is lost to this program.
+            // Drop cannot return an error, and the address space is lost to this program.
             eprintln!(
                 "unmapping {:#x} bytes at {:#x} failed: {error}; they stay taken until this program \
                  ends: end it, and report this defect",
@@ -461,7 +462,7 @@ mod tests {
         assert_eq!(bits(false) & (0x40000 | 63 << 26), 0);
         let error = Region::anonymous(HUGE_BYTES + 4096, true).expect_err("not whole");
         assert!(error.to_string().contains("0x201000"), "{error}");
-        // Few systems have set huge pages apart.
+        // Few systems have reserved huge pages.
         match Region::anonymous(HUGE_BYTES, true) {
             Ok(region) => assert!(region.store(HUGE_BYTES - 1, &[1]).is_ok()),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{error}"),

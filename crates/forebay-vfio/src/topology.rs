@@ -278,7 +278,7 @@ fn alone(
     )
 }
 
-/// What one may send, the other has to take: nobody cuts packets on the way (2.2.2).
+/// What one may send, the other has to take: packets are not split on the way (2.2.2).
 fn payload(drive: &Function, card: &Function) -> Check {
     let fits = |from: &Function, to: &Function| match (from.sizes, to.sizes) {
         (Some(from), Some(to)) => from.payload <= to.payload_supported,

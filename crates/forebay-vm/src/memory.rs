@@ -18,10 +18,10 @@ const WORD: usize = size_of::<u64>();
 /// Descriptors are mapped from multiples of this.
 const PAGE: u64 = 4096;
 
-/// A piece of a file, mapped shared.
+/// A range of a file, mapped shared.
 ///
-/// Whoever cuts the file short while it is mapped ends this process with SIGBUS at the next access
-/// behind the new end; the size is checked once, when it is mapped.
+/// If the file is cut short while it is mapped, the next access behind its new end ends this
+/// process with SIGBUS; the size is checked once, when it is mapped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -33,7 +33,7 @@ impl Mapping {
     /// Maps `len` bytes from an offset.
     ///
     /// # Errors
-    /// Where the piece is not all in the file or not aligned to pages, or cannot be mapped.
+    /// Where the range is not all in the file or not aligned to pages, or cannot be mapped.
     pub fn new(file: BorrowedFd<'_>, offset: u64, len: u64, writable: bool) -> io::Result<Self> {
         let size = u64::try_from(fstat(file)?.st_size).unwrap_or(0);
         let end = offset.checked_add(len).ok_or(io::Errno::OVERFLOW)?;
@@ -43,7 +43,7 @@ impl Mapping {
         let len = usize::try_from(len).map_err(|_| io::Errno::NOMEM)?;
         let mut access = ProtFlags::READ;
         access.set(ProtFlags::WRITE, writable);
-        // SAFETY: the kernel chooses the place, so that nothing of ours is there; the piece was
+        // SAFETY: the kernel chooses the place, so that nothing of ours is there; the range was
         // checked to be in the file; it is unmapped once, by `drop`.
         let start = unsafe {
             mmap(

@@ -54,7 +54,7 @@ impl Default for Options {
     }
 }
 
-/// Something that happened, for whoever watches.
+/// What happened, for the caller to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A client can connect.

@@ -70,7 +70,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Whether somebody asks or answers.
+/// Command or reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A command.

@@ -101,7 +101,7 @@ fn a_block_that_cannot_be_read_now_is_left_alone() {
                 all,
                 "{layout:?}, block {block}"
             );
-            // Behind one that cannot be read nobody knows where it ends.
+            // Behind one that cannot be read its end is unknown.
             assert_eq!(report.open, block == 2);
             mend(&faulty.disk);
             assert_eq!(

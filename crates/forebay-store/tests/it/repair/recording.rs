@@ -101,8 +101,8 @@ pub fn readable<D: Disk>(disk: &D, front: bool) -> BTreeMap<Key, Vec<u8>> {
     let mut all = BTreeMap::new();
     for row in rows(&recording) {
         let mut bytes = Vec::new();
-        let damage = recording.payload(&row, &mut |piece| {
-            bytes.extend_from_slice(piece);
+        let damage = recording.payload(&row, &mut |part| {
+            bytes.extend_from_slice(part);
             Ok(())
         });
         let good = match damage.expect("a vector") {
