@@ -176,23 +176,16 @@ impl DmaBuffer {
 }
 
 /// Access to PCI functions, to memory they can reach, and to time.
+///
+/// A method fails where the access cannot be made.
 pub trait Bus {
     /// Every PCI function that is there, of whatever kind.
-    ///
-    /// # Errors
-    /// Where the bus cannot be searched.
     fn devices(&mut self) -> Result<Vec<PciAddress>, BusError>;
 
     /// Reads 32 bits of configuration space; `offset` is a multiple of 4. Absent: all ones.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn config_read32(&mut self, device: PciAddress, offset: u16) -> Result<u32, BusError>;
 
     /// Writes 32 bits of configuration space; `offset` is a multiple of 4.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn config_write32(
         &mut self,
         device: PciAddress,
@@ -201,22 +194,13 @@ pub trait Bus {
     ) -> Result<(), BusError>;
 
     /// Reads 32 bits of a BAR; `offset` is a multiple of 4.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError>;
 
     /// Reads 64 bits of a BAR; `offset` is a multiple of 8.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u64, BusError>;
 
     /// Writes 32 bits of a BAR; `offset` is a multiple of 4. The write is posted, and comes after
     /// all earlier writes to DMA memory (a doorbell needs that).
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn bar_write32(
         &mut self,
         device: PciAddress,
@@ -226,9 +210,6 @@ pub trait Bus {
     ) -> Result<(), BusError>;
 
     /// Writes 64 bits of a BAR; `offset` is a multiple of 8. Posted as [`Bus::bar_write32`].
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn bar_write64(
         &mut self,
         device: PciAddress,
@@ -242,9 +223,6 @@ pub trait Bus {
     /// parts of any size.
     ///
     /// The default writes word by word; a bus that has wider accesses does better.
-    ///
-    /// # Errors
-    /// Where an access cannot be made.
     fn bar_write_bytes(
         &mut self,
         device: PciAddress,
@@ -264,9 +242,6 @@ pub trait Bus {
     /// multiple of 8. It comes after all earlier writes to the BAR.
     ///
     /// The default reads word by word; a bus that has wider accesses does better.
-    ///
-    /// # Errors
-    /// Where an access cannot be made.
     fn bar_read_bytes(
         &mut self,
         device: PciAddress,
@@ -282,15 +257,9 @@ pub trait Bus {
     }
 
     /// The address under which *other devices* reach a BAR: bus address or IOVA, never a pointer.
-    ///
-    /// # Errors
-    /// Where there is no such BAR, or devices cannot reach it.
     fn bar_address(&mut self, device: PciAddress, bar: u8) -> Result<u64, BusError>;
 
     /// Memory that devices can reach, filled with zeros; `align` is a power of two.
-    ///
-    /// # Errors
-    /// Where there is none left.
     fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError>;
 
     /// Gives memory back. No device may use it any more. The default keeps it until the bus ends.
@@ -299,9 +268,6 @@ pub trait Bus {
     }
 
     /// Reads host memory as it is now; what a device has written is seen in the order of writing.
-    ///
-    /// # Errors
-    /// Where the range is outside the buffer.
     fn dma_read(
         &mut self,
         buffer: &DmaBuffer,
@@ -310,9 +276,6 @@ pub trait Bus {
     ) -> Result<(), BusError>;
 
     /// Writes host memory.
-    ///
-    /// # Errors
-    /// Where the range is outside the buffer.
     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8])
     -> Result<(), BusError>;
 

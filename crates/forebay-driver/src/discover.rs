@@ -102,9 +102,6 @@ impl fmt::Display for Function {
 /// Reads configuration space of every NVMe controller and FPGA card on the bus.
 ///
 /// Other functions are left alone: measuring BARs takes them off the bus for a moment.
-///
-/// # Errors
-/// Where configuration space cannot be accessed.
 pub fn discover(bus: &mut dyn Bus) -> Result<Vec<Function>, Error> {
     let mut found = Vec::new();
     for address in bus.devices()? {
@@ -172,9 +169,6 @@ pub fn answer(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
 }
 
 /// Forbids a function to send requests: from now on it touches no memory.
-///
-/// # Errors
-/// Where configuration space cannot be accessed.
 pub fn silence(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
     update_command(bus, device, 0, command::BUS_MASTER)?;
     Ok(())

@@ -145,9 +145,6 @@ pub struct InspectedEvent {
 
 impl Inspection {
     /// Reads everything of a streamer on any bus. Empty where it has no such registers.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn of(streamer: &Streamer, bus: &mut dyn Bus) -> Result<Self, Error> {
         if !streamer.is_extended() {
             return Ok(Self::default());
@@ -249,9 +246,6 @@ impl Streamer {
     }
 
     /// The first error since it was cleared.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn error_cause(&self, bus: &mut dyn Bus) -> Result<Option<ErrorCause>, Error> {
         let bits = self.read(bus, regs::error_cause::OFFSET)?;
         if regs::error_cause::VALID.get(bits) == 0 {
@@ -273,9 +267,6 @@ impl Streamer {
     }
 
     /// What it knows of each drive; nothing where it is built for one.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn drives(&self, bus: &mut dyn Bus) -> Result<Vec<DriveCounts>, Error> {
         if !self.is_extended() || self.parameters(bus)?.drives == 1 {
             return Ok(Vec::new());
@@ -307,9 +298,6 @@ impl Streamer {
     }
 
     /// Lets the commands of a drive fail that cannot reach the bus any more, those of others go on.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub(crate) fn set_offline(&self, bus: &mut dyn Bus, drive: u64) -> Result<(), Error> {
         let offline = regs::drive_state::OFFLINE.mask();
         self.write(bus, regs::drive_state::of(drive), offline)?;
@@ -319,9 +307,6 @@ impl Streamer {
     }
 
     /// Forgets the first error, so that the next one is held.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn clear_error_cause(&self, bus: &mut dyn Bus) -> Result<(), Error> {
         self.write(
             bus,
@@ -331,9 +316,6 @@ impl Streamer {
     }
 
     /// Every register but the counters, by offset: name and value.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn registers(&self, bus: &mut dyn Bus) -> Result<Vec<(&'static str, u64, u64)>, Error> {
         let end = if self.is_extended() {
             regs::write_commands::OFFSET
@@ -348,9 +330,6 @@ impl Streamer {
     }
 
     /// All counters, in the order of their offsets, then what the memory of the payload refused.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<Vec<Counter>, Error> {
         let mut counters = Vec::with_capacity(regs::COUNTERS.len() + 2);
         for (name, offset, meaning) in regs::COUNTERS {
@@ -383,9 +362,6 @@ impl Streamer {
     }
 
     /// The latency histogram: word *k* counts commands of 2^k to 2^(k+1) − 1 cycles.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn histogram(&self, bus: &mut dyn Bus) -> Result<[u32; regs::histogram::ENTRIES], Error> {
         let mut counts = [0; regs::histogram::ENTRIES];
         for (count, offset) in counts
@@ -399,9 +375,6 @@ impl Streamer {
 
     /// The last queue events, oldest first. Events that are overwritten while they are read are
     /// left out.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn trace(&self, bus: &mut dyn Bus) -> Result<Vec<TraceRecord>, Error> {
         const ENTRIES: u32 = regs::trace::ENTRIES as u32;
         let head = self.read(bus, regs::trace_head::OFFSET)? as u32;

@@ -15,7 +15,8 @@
 //! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
 //!
 //! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
-//! cause an [`Error`], never a panic, a hang or a stray access.
+//! cause an [`Error`], never a panic, a hang or a stray access. What takes a [`Bus`] also fails where
+//! the bus does; an `# Errors` section lists what else can fail.
 //!
 //! Section numbers in comments are of *NVM Express Base 2.0c* unless another name is given.
 #![forbid(unsafe_code)]

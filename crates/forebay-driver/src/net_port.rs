@@ -321,9 +321,6 @@ impl NetPort {
     }
 
     /// 64-byte beats in the memory for frames received, and the most there have been.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn memory(&self, bus: &mut dyn Bus) -> Result<(u64, u64), Error> {
         let memory = self.registers.read(bus, regs::memory::OFFSET)?;
         Ok((
@@ -333,62 +330,41 @@ impl NetPort {
     }
 
     /// 64-byte beats that wait in the rings for their stream's turn.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn rings(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         let register = self.registers.read(bus, regs::gather::OFFSET)?;
         Ok(regs::gather::HELD.get(register))
     }
 
     /// Cycles of the core's clock since reset.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn cycles(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         self.registers.read(bus, regs::cycles::OFFSET)
     }
 
     /// Frames with this outcome since reset.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn arrivals(&self, bus: &mut dyn Bus, outcome: Arrival) -> Result<u64, Error> {
         let at = regs::arrivals::OFFSET + OUTCOME_BYTES * outcome as u64;
         self.registers.read(bus, at)
     }
 
     /// Frames since reset, whatever their outcome.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn all_arrivals(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         let each = Arrival::ALL.into_iter();
         each.map(|outcome| self.arrivals(bus, outcome)).sum()
     }
 
     /// Datagrams with this outcome since reset.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn placements(&self, bus: &mut dyn Bus, outcome: Place) -> Result<u64, Error> {
         let at = regs::places::OFFSET + OUTCOME_BYTES * outcome as u64;
         self.registers.read(bus, at)
     }
 
     /// Quanta of silence that we kept, modulo 2^32.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn obeyed_quanta(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
         Ok(regs::pause_obeyed::QUANTA.get(obeyed))
     }
 
     /// All counters.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<NetCounters, Error> {
         // A frame counts as arrived before it counts as placed: in this order none is placed only.
         let places = self.frame_counts(bus, regs::places::OFFSET, Place::ALL.len())?;
@@ -431,9 +407,6 @@ impl NetPort {
 
     /// Changes after how many cycles of the core's clock without a frame an unfinished extent ends;
     /// 0: never.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn set_idle(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
         let cycles = regs::idle::CYCLES.put(cycles.into());
         self.registers.write(bus, regs::idle::OFFSET, cycles)
@@ -441,9 +414,6 @@ impl NetPort {
 
     /// Changes after how many cycles of the core's clock a stream that waits for another one's
     /// object to end is let through in the middle of it.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn set_coalesce(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
         let cycles = regs::gather::CYCLES.put(cycles.into());
         self.registers.write(bus, regs::gather::OFFSET, cycles)
@@ -451,9 +421,6 @@ impl NetPort {
 
     /// Takes no further datagram: those that come are refused as of no stream, and counted. What is
     /// in the rings goes on. May be called while frames come.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn close(&self, bus: &mut dyn Bus) -> Result<(), Error> {
         self.registers.write(bus, regs::streams::OFFSET, 0)
     }

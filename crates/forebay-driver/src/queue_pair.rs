@@ -382,9 +382,6 @@ impl QueuePair {
     /// Announces what was submitted, takes all completions there are, and appends them to `done`.
     ///
     /// Completions that cannot be true are counted and ignored: see [`QueuePair::rogues`].
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn poll(&mut self, bus: &mut dyn Bus, done: &mut Vec<Done>) -> Result<(), Error> {
         let device = self.controller.device();
         if self.tail != self.announced {

@@ -301,9 +301,6 @@ impl<'b, B: Bus> Recorder<'b, B> {
     }
 
     /// What the card has counted so far.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn counted(&mut self) -> Result<Counted, Error> {
         let ended = self.rested.unwrap_or_else(|| self.bus.now());
         let before = self.net.all_arrivals(self.bus)?;
@@ -345,9 +342,6 @@ impl<'b, B: Bus> Recorder<'b, B> {
     /// Waits until what was read has left. No register says so: it has when the memory for frames
     /// to be sent, full, would have emptied at the pace, and the link partner asked for no silence
     /// meanwhile.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn finish_sending(&mut self) -> Result<(), Error> {
         let bytes = self.net.send_beats() * 64 + 2 * FRAME_MOST;
         // Short frames are twice as long on the wire as in the memory.
@@ -368,9 +362,6 @@ impl<'b, B: Bus> Recorder<'b, B> {
     }
 
     /// What the recorder has counted so far.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn recorder_counters(&mut self) -> Result<RecorderCounters, Error> {
         self.port.counters(self.bus)
     }

@@ -133,7 +133,7 @@ pub struct RecorderStatus {
     pub waiting: u64,
     /// Index records that are not in a block yet.
     pub rows: u64,
-    /// Objects ordered that have not begun.
+    /// Requested objects whose reading has not begun.
     pub fetches: u64,
     /// Objects are being read.
     pub fetching: bool,
@@ -162,9 +162,6 @@ impl RecorderPort {
     }
 
     /// Gives the processing elements their settings, the first of the chain first.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn set_elements(&self, bus: &mut dyn Bus, settings: &[u64; ELEMENTS]) -> Result<(), Error> {
         let places = (regs::elements::OFFSET..).step_by(8);
         for (at, setting) in places.zip(settings) {
@@ -256,9 +253,6 @@ impl RecorderPort {
     }
 
     /// What is under way.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn status(&self, bus: &mut dyn Bus) -> Result<RecorderStatus, Error> {
         let status = self.registers.read(bus, regs::status::OFFSET)?;
         Ok(RecorderStatus {
@@ -300,7 +294,7 @@ impl RecorderPort {
     /// further request can be queued, it waits until one can.
     ///
     /// # Errors
-    /// An object without bytes, no room for the order within `limit`, or a failure of the bus.
+    /// An object without bytes, no room for the request within `limit`, or a failure of the bus.
     pub fn fetch(
         &self,
         bus: &mut dyn Bus,
@@ -309,7 +303,7 @@ impl RecorderPort {
         object: u64,
         limit: Duration,
     ) -> Result<(), Error> {
-        const ORDERS: u64 = 16;
+        const REQUESTS: u64 = 16;
         if bytes == 0 {
             return Err(Error::Parameter {
                 parameter: "bytes of an object to be sent",
@@ -317,8 +311,8 @@ impl RecorderPort {
                 limit: "a frame carries one byte or more".into(),
             });
         }
-        self.wait(bus, limit, "room for an order", |status| {
-            status.fetches < ORDERS
+        self.wait(bus, limit, "room for a request", |status| {
+            status.fetches < REQUESTS
         })?;
         let writes = [
             (regs::fetch_address::OFFSET, address),
@@ -340,9 +334,6 @@ impl RecorderPort {
     }
 
     /// All counters.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<RecorderCounters, Error> {
         let mut read = |offset| self.registers.read(bus, offset);
         let blocks = read(regs::blocks::OFFSET)?;

@@ -163,9 +163,6 @@ impl Session {
     /// so that it cannot write into pages that others use by then, and called offline: its commands
     /// fail, those of the other drives go on. Call it more often than the time-out, or the streamer
     /// halts. Returns the numbers of drives that it found so.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn watch(&mut self, bus: &mut dyn Bus) -> Result<Vec<u8>, Error> {
         let Some(streamer) = self.streamer.as_ref().filter(|_| !self.others.is_empty()) else {
             return Ok(Vec::new());

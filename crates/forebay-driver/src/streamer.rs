@@ -199,17 +199,11 @@ impl Streamer {
     }
 
     /// Reads a register by its offset.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn read(&self, bus: &mut dyn Bus, offset: u64) -> Result<u64, Error> {
         Ok(bus.bar_read64(self.device, self.bar, self.base + offset)?)
     }
 
     /// Writes a register by its offset.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn write(&self, bus: &mut dyn Bus, offset: u64, value: u64) -> Result<(), Error> {
         Ok(bus.bar_write64(self.device, self.bar, self.base + offset, value)?)
     }
@@ -298,9 +292,6 @@ impl Streamer {
     }
 
     /// Clears `enable` at once.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn stop(&self, bus: &mut dyn Bus) -> Result<(), Error> {
         self.write(bus, regs::enable::OFFSET, 0)
     }
