@@ -114,6 +114,13 @@ pub struct Config {
     pub busy_commands: Option<u8>,
 }
 
+/// A register's name, its offset, and what is written there.
+macro_rules! register {
+    ($name:ident, $value:expr) => {
+        (stringify!($name), regs::$name::OFFSET, $value)
+    };
+}
+
 /// Handle of a streamer: where its control registers stand.
 #[derive(Clone, Debug)]
 pub struct Streamer {
@@ -302,7 +309,7 @@ impl Streamer {
     /// Where a value does not fit, or does not stick.
     pub fn configure(&self, bus: &mut dyn Bus, config: &Config) -> Result<(), Error> {
         self.check(config)?;
-        let mut writes = vec![("data_window", regs::data_window::OFFSET, config.data_window)];
+        let mut writes = vec![register!(data_window, config.data_window)];
         for (drive, number) in config.drives.iter().zip(0..) {
             let offsets = match number {
                 0 => [
@@ -324,10 +331,9 @@ impl Streamer {
         }
         if config.layout.drives() > 1 {
             let layout = self.read(bus, regs::layout::OFFSET)?;
-            let layout = config.layout.register(layout);
-            writes.push(("layout", regs::layout::OFFSET, layout));
+            writes.push(register!(layout, config.layout.register(layout)));
             let region = config.layout.region().unwrap_or(0) >> 9;
-            writes.push(("region", regs::region::OFFSET, region));
+            writes.push(register!(region, region));
             // In place of what an earlier life has left.
             for drive in 0..config.layout.drives() {
                 let offline = config.missing.is_some_and(|one| u64::from(one) == drive);
@@ -337,20 +343,20 @@ impl Streamer {
         }
         if let Some(dram) = config.dram {
             writes.extend([
-                ("prp_lists", regs::prp_lists::OFFSET, dram.prp_lists),
-                ("dram_read", regs::dram_read::OFFSET, dram.read),
-                ("dram_write", regs::dram_write::OFFSET, dram.write),
+                register!(prp_lists, dram.prp_lists),
+                register!(dram_read, dram.read),
+                register!(dram_write, dram.write),
             ]);
         }
         if let Some(host) = &config.host {
-            writes.push(("prp_lists", regs::prp_lists::OFFSET, host.prp_lists));
+            writes.push(register!(prp_lists, host.prp_lists));
             let tables = [
-                ("host_read", regs::host_read::OFFSET, &host.read),
-                ("host_write", regs::host_write::OFFSET, &host.write),
+                register!(host_read, host.read),
+                register!(host_write, host.write),
             ];
             for (name, table, segments) in tables {
                 let places = (table..).step_by(8).zip(segments);
-                writes.extend(places.map(|(offset, segment)| (name, offset, *segment)));
+                writes.extend(places.map(|(offset, segment)| (name, offset, segment)));
             }
         }
         if self.extended {
@@ -362,37 +368,13 @@ impl Streamer {
                 chunk = regs::chunk::BUSY_COMMANDS.set(chunk, u64::from(busy));
             }
             writes.extend([
-                (
-                    "block_shift",
-                    regs::block_shift::OFFSET,
-                    u64::from(config.block_shift),
-                ),
-                (
-                    "transfer_pages",
-                    regs::transfer_pages::OFFSET,
-                    u64::from(config.transfer_pages),
-                ),
-                (
-                    "namespace_sectors",
-                    regs::namespace_sectors::OFFSET,
-                    config.namespace_sectors,
-                ),
-                (
-                    "timeout_cycles",
-                    regs::timeout_cycles::OFFSET,
-                    u64::from(config.timeout_cycles),
-                ),
-                (
-                    "retry_limit",
-                    regs::retry_limit::OFFSET,
-                    u64::from(config.retry_limit),
-                ),
-                (
-                    "queue_entries",
-                    regs::queue_entries::OFFSET,
-                    u64::from(config.queue_entries),
-                ),
-                ("chunk", regs::chunk::OFFSET, chunk),
+                register!(block_shift, config.block_shift.into()),
+                register!(transfer_pages, config.transfer_pages.into()),
+                register!(namespace_sectors, config.namespace_sectors),
+                register!(timeout_cycles, config.timeout_cycles.into()),
+                register!(retry_limit, config.retry_limit.into()),
+                register!(queue_entries, config.queue_entries.into()),
+                register!(chunk, chunk),
             ]);
         }
         for (name, offset, value) in writes {
