@@ -34,81 +34,45 @@ pub unsafe trait Argument {
     const CALL: Opcode;
 }
 
-/// `vfio_group_status`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct GroupStatus {
-    pub size: u32,
-    pub flags: u32,
-}
-
-/// `vfio_device_info` without what came later.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct DeviceInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub regions: u32,
-    pub irqs: u32,
-}
-
-/// `vfio_region_info`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct RegionInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub index: u32,
-    pub capabilities: u32,
-    pub bytes: u64,
-    pub offset: u64,
-}
-
-/// `vfio_irq_info`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct IrqInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub index: u32,
-    pub count: u32,
-}
-
 /// Descriptors that one `vfio_irq_set` here has room for.
 pub const IRQS_MOST: usize = 64;
 
-/// `vfio_irq_set` with descriptors behind it.
-#[derive(Debug)]
-#[repr(C)]
-pub struct IrqSet {
-    pub size: u32,
-    pub flags: u32,
-    pub index: u32,
-    pub start: u32,
-    pub count: u32,
-    pub descriptors: [i32; IRQS_MOST],
+/// Structures of `vfio.h`, without what later kernels have added, each with the number of its call.
+macro_rules! arguments {
+    ($($call:literal: $name:ident { $($field:ident: $kind:ty),* })*) => {$(
+        #[derive(Debug)]
+        #[repr(C)]
+        pub struct $name {
+            pub size: u32,
+            pub flags: u32,
+            $(pub $field: $kind),*
+        }
+        impl Default for $name {
+            fn default() -> Self {
+                // SAFETY: numbers only, of which 0 is one.
+                unsafe { std::mem::zeroed() }
+            }
+        }
+        // SAFETY: the call of this number takes it: numbers only, in C layout, the size first.
+        unsafe impl Argument for $name {
+            const CALL: Opcode = $call;
+        }
+    )*};
 }
 
-/// `vfio_iommu_type1_info` with its capabilities behind it.
-#[derive(Debug)]
-#[repr(C)]
-pub struct IommuInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub page_sizes: u64,
-    pub capabilities: u32,
-    pub pad: u32,
-    pub behind: [u8; 4096],
-}
-
-/// `vfio_iommu_type1_dma_unmap`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct DmaUnmap {
-    pub size: u32,
-    pub flags: u32,
-    pub iova: u64,
-    pub bytes: u64,
+arguments! {
+    // `VFIO_GROUP_GET_STATUS`, `VFIO_DEVICE_GET_INFO`, `_GET_REGION_INFO`, `_GET_IRQ_INFO`
+    3: GroupStatus {}
+    7: DeviceInfo { regions: u32, irqs: u32 }
+    8: RegionInfo { index: u32, capabilities: u32, bytes: u64, offset: u64 }
+    9: IrqInfo { index: u32, count: u32 }
+    // `VFIO_DEVICE_SET_IRQS`: the kernel refuses a count that the size has no room for, and takes
+    // references of its own to what the descriptors stand for.
+    10: IrqSet { index: u32, start: u32, count: u32, descriptors: [i32; IRQS_MOST] }
+    // `VFIO_IOMMU_GET_INFO`, with its capabilities behind it
+    12: IommuInfo { page_sizes: u64, capabilities: u32, pad: u32, behind: [u8; 4096] }
+    // `VFIO_IOMMU_UNMAP_DMA`: the size has no room for the bitmap, whose address could follow.
+    14: DmaUnmap { iova: u64, bytes: u64 }
 }
 
 /// `vfio_iommu_type1_dma_map`.
@@ -119,37 +83,6 @@ struct DmaMap {
     address: u64,
     iova: u64,
     bytes: u64,
-}
-
-// SAFETY: `VFIO_GROUP_GET_STATUS` takes it; plain numbers in C layout.
-unsafe impl Argument for GroupStatus {
-    const CALL: Opcode = 3;
-}
-// SAFETY: `VFIO_DEVICE_GET_INFO`; as above.
-unsafe impl Argument for DeviceInfo {
-    const CALL: Opcode = 7;
-}
-// SAFETY: `VFIO_DEVICE_GET_REGION_INFO`; as above.
-unsafe impl Argument for RegionInfo {
-    const CALL: Opcode = 8;
-}
-// SAFETY: `VFIO_DEVICE_GET_IRQ_INFO`; as above.
-unsafe impl Argument for IrqInfo {
-    const CALL: Opcode = 9;
-}
-// SAFETY: `VFIO_DEVICE_SET_IRQS`; as above. The kernel refuses a count that the size has no room
-// for, and takes references of its own to what the descriptors stand for.
-unsafe impl Argument for IrqSet {
-    const CALL: Opcode = 10;
-}
-// SAFETY: `VFIO_IOMMU_GET_INFO`; as above.
-unsafe impl Argument for IommuInfo {
-    const CALL: Opcode = 12;
-}
-// SAFETY: `VFIO_IOMMU_UNMAP_DMA`; as above. The size has no room for the bitmap, whose address
-// could stand behind it.
-unsafe impl Argument for DmaUnmap {
-    const CALL: Opcode = 14;
 }
 
 /// A call's number, and what it takes.
