@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whole frames as one capture: the first page, and of each chunk what is good.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{CUT, Row};
@@ -11,6 +10,7 @@ use forebay_spec::store::pcapng::{first_page, frames, whole_bytes};
 use forebay_spec::store::superblock::{Mode, Superblock};
 
 use crate::disk::read;
+use crate::extent::Checked;
 use crate::reader::Recording;
 use crate::{Damage, Disk, Entry, Error, Result};
 
@@ -38,8 +38,7 @@ pub struct CaptureFile<'r, 'd, D: Disk + ?Sized> {
     head: [u8; PAGE_BYTES],
     segments: Vec<Segment>,
     bytes: u64,
-    /// Numbers of the segments that have been read and have the right checksum.
-    checked: Option<Mutex<HashSet<usize>>>,
+    checked: Checked,
 }
 
 impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
@@ -74,7 +73,9 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
             match which.and_then(|which| Some((which, self.segments.get(which)?))) {
                 None => bytes.extend_from_slice(&self.head[at as usize..at as usize + length]),
                 Some((which, segment)) => {
-                    self.check(which, &segment.row)?;
+                    let checked = &self.checked;
+                    self.recording
+                        .check_once(checked, which as u64, &segment.row)?;
                     let before = bytes.len();
                     bytes.resize(before + length, 0);
                     let place = segment.row.address + (at - segment.begin);
@@ -84,21 +85,6 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
             at += length as u64;
         }
         Ok(bytes)
-    }
-
-    fn check(&self, which: usize, row: &Row) -> io::Result<()> {
-        let Some(checked) = &self.checked else {
-            return Ok(());
-        };
-        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked().contains(&which) {
-            return Ok(());
-        }
-        if let Some(damage) = self.recording.payload(row, &mut |_| Ok(()))? {
-            return Err(io::Error::other(damage.to_string()));
-        }
-        checked().insert(which);
-        Ok(())
     }
 }
 
@@ -148,18 +134,12 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
     pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_, '_, D>> {
         let head = self.capture_head()?;
         let (mut segments, mut bytes) = (Vec::new(), head.len() as u64);
-        for entry in self.rows() {
-            let Entry::Row {
-                row, wrong: None, ..
-            } = entry
-            else {
-                continue;
-            };
+        for (_, _, row) in self.stored() {
             let length = match row.flags & CUT {
                 0 => u64::from(row.length),
                 _ => self.chunk(&row).map_or(0, |chunk| whole_bytes(&chunk)) as u64,
             };
-            if row.stored() && length > 0 {
+            if length > 0 {
                 segments.push(Segment { begin: bytes, row });
                 bytes += length;
             }

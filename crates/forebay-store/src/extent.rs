@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An extent's bytes, and whether they are what its index record says.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::Row;
@@ -49,6 +51,10 @@ impl fmt::Display for Damage {
 
 /// Takes a payload, part by part.
 pub type Payload<'s> = &'s mut dyn FnMut(&[u8]) -> io::Result<()>;
+
+/// Numbers of the index records whose payload has been read and has the right checksum; none: no
+/// payload is checked.
+pub(crate) type Checked = Option<Mutex<HashSet<u64>>>;
 
 /// Parses the header block in front of an extent.
 pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts> {
@@ -114,6 +120,23 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
             .read_at(self.extent(row).at, front)
             .map_err(|error| Damage::Unreadable(error.to_string()))?;
         check_front(self.superblock(), row, front).map(Some)
+    }
+
+    /// Computes the checksum of a payload that is read for the first time.
+    pub(crate) fn check_once(&self, checked: &Checked, number: u64, row: &Row) -> io::Result<()> {
+        let Some(checked) = checked else {
+            return Ok(());
+        };
+        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked().contains(&number) {
+            return Ok(());
+        }
+        match self.payload(row, &mut |_| Ok(()))? {
+            None | Some(Damage::Page(_)) => {}
+            Some(damage) => return Err(io::Error::other(damage.to_string())),
+        }
+        checked().insert(number);
+        Ok(())
     }
 
     /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last

@@ -417,7 +417,7 @@ pub enum Entry {
         slot: usize,
         /// The index record.
         row: Row,
-        /// Why it cannot be; then nothing of it may be read.
+        /// Why it is invalid; then its extent must not be read.
         wrong: Option<String>,
     },
     /// A block that cannot be read.
@@ -456,6 +456,19 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
             chunk: Blocks::default(),
             chunk_first: self.index.first,
         }
+    }
+
+    /// Valid index records of extents that were stored, each with its block's number and its slot.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, usize, Row)> {
+        self.rows().filter_map(|entry| match entry {
+            Entry::Row {
+                block,
+                slot,
+                row,
+                wrong: None,
+            } if row.stored() => Some((block, slot, row)),
+            _ => None,
+        })
     }
 }
 

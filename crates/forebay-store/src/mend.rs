@@ -223,31 +223,19 @@ pub(crate) fn mend_headers<D: Disk + ?Sized>(
         return Ok(0);
     }
     let (mut mended, mut last) = (0, u64::MAX);
-    for entry in recording.rows() {
-        let Entry::Row {
-            block,
-            row,
-            wrong: None,
-            ..
-        } = entry
-        else {
-            continue;
-        };
+    for (block, _, row) in recording.stored() {
         let extent = recording.extent(&row);
         if block != last && !see(extent.at) {
             return Err(Error::Interrupted);
         }
         last = block;
-        if !row.stored() || taken.touches(&extent.range()) {
-            continue;
-        }
-        if !matches!(recording.facts(&row), Err(Damage::Page(_))) {
-            continue;
-        }
-        if !matches!(
-            recording.payload(&row, &mut |_| Ok(())),
-            Ok(Some(Damage::Page(_)))
-        ) {
+        if taken.touches(&extent.range())
+            || !matches!(recording.facts(&row), Err(Damage::Page(_)))
+            || !matches!(
+                recording.payload(&row, &mut |_| Ok(())),
+                Ok(Some(Damage::Page(_)))
+            )
+        {
             continue;
         }
         let mut page = [0; PAGE_BYTES];

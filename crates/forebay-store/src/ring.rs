@@ -196,22 +196,9 @@ impl Ring {
         if rebuilt.any(older) {
             return true;
         }
-        recording.rows().any(|entry| {
-            let Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } = entry
-            else {
-                return false;
-            };
-            let void = self
-                .void
-                .get(&block)
-                .is_some_and(|void| void >> slot & 1 != 0);
-            let range = recording.extent(&row).range();
-            row.stored() && !void && older(range)
+        recording.stored().any(|(block, slot, row)| {
+            let void = self.void.get(&block).copied().unwrap_or_default();
+            void >> slot & 1 == 0 && older(recording.extent(&row).range())
         })
     }
 
@@ -298,21 +285,12 @@ impl Ring {
             fronts.add(found.at..found.payload);
             claimed.add(found.at..found.end);
         }
-        for entry in recording.rows() {
-            let Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } = entry
-            else {
-                continue;
-            };
+        for (block, slot, row) in recording.stored() {
             if !see(row.address) {
                 return Err(Error::Interrupted);
             }
             let range = recording.extent(&row).range();
-            if !row.stored() || !claimed.touches(&range) {
+            if !claimed.touches(&range) {
                 continue;
             }
             let damage = || recording.payload(&row, &mut |_| Ok(()));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as folders and files: `STREAM/OBJECT.bin` and `STREAM/OBJECT.json`.
 
-use std::collections::HashSet;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use forebay_spec::store::index::{ROWS, Row};
 
+use crate::extent::Checked;
 use crate::files::{self, CAPTURE_NAME};
-use crate::{CaptureFile, Damage, Disk, Entry, Recording};
+use crate::{CaptureFile, Disk, Recording};
 
 /// Number of the folder of stream 0; the others follow.
 const STREAMS: u64 = 2;
@@ -88,8 +88,7 @@ pub struct Tree<'r, D: Disk + ?Sized> {
     recording: &'r Recording<'r, D>,
     names: Vec<Name>,
     streams: Vec<u16>,
-    /// Numbers of the index records whose payload has been read and has the right checksum.
-    checked: Option<Mutex<HashSet<u64>>>,
+    checked: Checked,
     extension: &'r str,
 }
 
@@ -98,22 +97,14 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
     #[must_use]
     pub fn new(recording: &'r Recording<'r, D>, check: bool) -> Self {
         let capture = recording.capture_file(check).ok();
-        let rows = recording.rows().filter(|_| capture.is_none());
-        let rows = rows.filter_map(|entry| match entry {
-            Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } if row.stored() => Some(Name {
-                stream: row.stream,
-                object: row.object,
-                offset: row.offset,
-                row: block * ROWS as u64 + slot as u64,
-            }),
-            _ => None,
+        let rows = recording.stored().filter(|_| capture.is_none());
+        let names = rows.map(|(block, slot, row)| Name {
+            stream: row.stream,
+            object: row.object,
+            offset: row.offset,
+            row: block * ROWS as u64 + slot as u64,
         });
-        let mut names: Vec<Name> = rows.collect();
+        let mut names: Vec<Name> = names.collect();
         names.sort_unstable();
         // Of two with one name the later index record counts.
         names.reverse();
@@ -219,23 +210,6 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
         }
     }
 
-    /// Computes a payload's checksum where it is read for the first time.
-    fn check(&self, number: u64, row: &Row) -> io::Result<()> {
-        let Some(checked) = &self.checked else {
-            return Ok(());
-        };
-        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked().contains(&number) {
-            return Ok(());
-        }
-        match self.recording.payload(row, &mut |_| Ok(()))? {
-            None | Some(Damage::Page(_)) => {}
-            Some(damage) => return Err(io::Error::other(damage.to_string())),
-        }
-        checked().insert(number);
-        Ok(())
-    }
-
     fn beside(&self, row: &Row) -> Vec<u8> {
         // Without the name: its length must be known before a header is read.
         files::beside(row, self.recording.superblock(), None)
@@ -254,7 +228,7 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
         };
         let row = self.row(number).ok_or(io::ErrorKind::NotFound)?;
         if matches!(node, Node::Payload(_)) {
-            self.check(number, &row)?;
+            self.recording.check_once(&self.checked, number, &row)?;
             return self.recording.bytes(&row, from, most);
         }
         let text = self.beside(&row);

@@ -312,13 +312,10 @@ pub fn verify<D: Disk + ?Sized>(
 /// The same bytes, read and nothing but their checksums computed: what no verification can beat.
 pub fn read_only<D: Disk + ?Sized>(recording: &Recording<'_, D>, threads: usize) -> u64 {
     let superblock = recording.superblock();
-    let end = recording.rows().filter_map(|entry| match entry {
-        Entry::Row {
-            row, wrong: None, ..
-        } if row.stored() => Some(recording.extent(&row).end),
-        _ => None,
-    });
-    let end = end.max().unwrap_or(superblock.data.at);
+    let ends = recording
+        .stored()
+        .map(|(_, _, row)| recording.extent(&row).end);
+    let end = ends.max().unwrap_or(superblock.data.at);
     let (next, all) = (AtomicU64::new(superblock.data.at), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
