@@ -9,6 +9,7 @@ use forebay_spec::host_port::regs;
 use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 
 use crate::support::Random;
+use crate::support::registers::registers_only;
 
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const CONTROL: u64 = 0x1000;
@@ -49,21 +50,7 @@ impl Told {
 }
 
 impl Bus for Told {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
-        Ok(vec![CARD])
-    }
-
-    fn config_read32(&mut self, _: PciAddress, _: u16) -> Result<u32, BusError> {
-        Ok(0)
-    }
-
-    fn config_write32(&mut self, _: PciAddress, _: u16, _: u32) -> Result<(), BusError> {
-        Ok(())
-    }
-
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
-        self.bar_read64(device, bar, offset).map(|word| word as u32)
-    }
+    registers_only!(CARD);
 
     fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
         self.accesses += 1;
@@ -75,10 +62,6 @@ impl Bus for Told {
             regs::parameters::OFFSET => self.parameters,
             register => (self.answer)(register),
         })
-    }
-
-    fn bar_write32(&mut self, _: PciAddress, _: u8, _: u64, _: u32) -> Result<(), BusError> {
-        Ok(())
     }
 
     fn bar_write64(
@@ -93,23 +76,6 @@ impl Bus for Told {
             *word = value;
         }
         Ok(())
-    }
-
-    fn bar_address(&mut self, _: PciAddress, _: u8) -> Result<u64, BusError> {
-        Ok(0)
-    }
-
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
-        let free = 0;
-        Err(BusError::OutOfMemory { len, align, free })
-    }
-
-    fn dma_read(&mut self, buffer: &DmaBuffer, at: usize, data: &mut [u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
-    }
-
-    fn dma_write(&mut self, buffer: &DmaBuffer, at: usize, data: &[u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
     }
 
     fn now(&mut self) -> Duration {

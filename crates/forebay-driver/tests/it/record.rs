@@ -10,6 +10,8 @@ use forebay_driver::{Bus, BusError, DmaBuffer, Error, NetPort, PciAddress};
 use forebay_spec::net::{Arrival, Place, regs as net};
 use forebay_spec::recorder::regs as recorder;
 
+use crate::support::registers::registers_only;
+
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const NET: u64 = 0x1000;
 const RECORDER: u64 = 0x2000;
@@ -108,21 +110,7 @@ impl Card {
 }
 
 impl Bus for Card {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
-        Ok(vec![CARD])
-    }
-
-    fn config_read32(&mut self, _: PciAddress, _: u16) -> Result<u32, BusError> {
-        Ok(0)
-    }
-
-    fn config_write32(&mut self, _: PciAddress, _: u16, _: u32) -> Result<(), BusError> {
-        Ok(())
-    }
-
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
-        self.bar_read64(device, bar, offset).map(|word| word as u32)
-    }
+    registers_only!(CARD);
 
     fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
         self.pass();
@@ -130,10 +118,6 @@ impl Bus for Card {
             Some(register) => self.recorder(register),
             None => self.net(offset - NET),
         })
-    }
-
-    fn bar_write32(&mut self, _: PciAddress, _: u8, _: u64, _: u32) -> Result<(), BusError> {
-        Ok(())
     }
 
     fn bar_write64(
@@ -164,23 +148,6 @@ impl Bus for Card {
             _ => {}
         }
         Ok(())
-    }
-
-    fn bar_address(&mut self, _: PciAddress, _: u8) -> Result<u64, BusError> {
-        Ok(0)
-    }
-
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
-        let free = 0;
-        Err(BusError::OutOfMemory { len, align, free })
-    }
-
-    fn dma_read(&mut self, buffer: &DmaBuffer, at: usize, data: &mut [u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
-    }
-
-    fn dma_write(&mut self, buffer: &DmaBuffer, at: usize, data: &[u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
     }
 
     fn now(&mut self) -> Duration {
