@@ -5,6 +5,7 @@
 //! ever made: bytes are copied out and in through volatile accesses within checked bounds.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
@@ -69,30 +70,15 @@ impl Mapping {
         };
         // What was seen before, a phase tag say, is older than what is read now.
         fence(Ordering::Acquire);
-        let head = head(start, into.len());
-        let (first, rest) = into.split_at_mut(head);
-        let mut words = rest.chunks_exact_mut(WORD);
-        let mut from = start;
-        for byte in first {
-            // SAFETY: `place` checked that all of `start..start + into.len()` is mapped, for as
-            // long as `self` lives; `from` walks through it byte by byte and word by word.
-            unsafe {
-                *byte = from.read_volatile();
-                from = from.add(1);
-            }
-        }
-        for word in &mut words {
-            // SAFETY: as above; `head` aligned `from`.
-            let value = unsafe { from.cast::<u64>().read_volatile() };
-            word.copy_from_slice(&value.to_ne_bytes());
-            // SAFETY: as above.
-            from = unsafe { from.add(WORD) };
-        }
-        for byte in words.into_remainder() {
-            // SAFETY: as above.
-            unsafe {
-                *byte = from.read_volatile();
-                from = from.add(1);
+        for access in accesses(start, into.len()) {
+            let from = start.wrapping_add(access.start);
+            let bytes = &mut into[access];
+            // SAFETY: `place` checked that all of it is mapped, for as long as `self` lives, and
+            // words are aligned.
+            match bytes.len() {
+                WORD => bytes
+                    .copy_from_slice(&unsafe { from.cast::<u64>().read_volatile() }.to_ne_bytes()),
+                _ => bytes[0] = unsafe { from.read_volatile() },
             }
         }
         true
@@ -105,34 +91,14 @@ impl Mapping {
         let Some(start) = self.place(at, data.len()).filter(|_| self.writable) else {
             return false;
         };
-        // What was written before is there before this is.
-        fence(Ordering::Release);
-        let (first, rest) = data.split_at(head(start, data.len()));
-        let words = rest.chunks_exact(WORD);
-        let last = words.remainder();
-        let mut to = start;
-        for byte in first {
-            // SAFETY: `place` checked that all of `start..start + data.len()` is mapped, for as
-            // long as `self` lives, and it is mapped for writing; `to` walks through it.
-            unsafe {
-                to.write_volatile(*byte);
-                to = to.add(1);
-            }
-        }
-        for word in words {
-            let value = word.try_into().map_or(0, u64::from_ne_bytes);
-            // SAFETY: as above; `head` aligned `to`.
-            unsafe {
-                to.cast::<u64>().write_volatile(value);
-                to = to.add(WORD);
-            }
+        for access in accesses(start, data.len()) {
+            // What was written before is there before this is.
             fence(Ordering::Release);
-        }
-        for byte in last {
-            // SAFETY: as above.
-            unsafe {
-                to.write_volatile(*byte);
-                to = to.add(1);
+            let to = start.wrapping_add(access.start);
+            // SAFETY: as above, and it is mapped for writing.
+            match data[access.clone()].try_into() {
+                Ok(word) => unsafe { to.cast::<u64>().write_volatile(u64::from_ne_bytes(word)) },
+                Err(_) => unsafe { to.write_volatile(data[access.start]) },
             }
         }
         true
@@ -154,9 +120,15 @@ impl Drop for Mapping {
     }
 }
 
-/// Bytes before the first aligned word, at most `len`.
-fn head(start: *mut u8, len: usize) -> usize {
-    ((start as usize).wrapping_neg() % WORD).min(len)
+/// Splits `len` bytes into aligned words, and single bytes before and behind them.
+fn accesses(start: *mut u8, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let from = at;
+        let is_word = (start as usize + at).is_multiple_of(WORD) && at + WORD <= len;
+        at += if is_word { WORD } else { 1 };
+        (from < len).then_some(from..at)
+    })
 }
 
 #[cfg(test)]

@@ -154,11 +154,6 @@ impl Header {
         header
     }
 
-    /// Bytes behind the header.
-    pub const fn body_bytes(&self) -> usize {
-        (self.bytes as usize).saturating_sub(Self::BYTES)
-    }
-
     /// The message of this kind around a body.
     pub(super) fn around(id: u16, command: Command, kind: Kind, body: &[u8]) -> Vec<u8> {
         let header = Self {
