@@ -263,9 +263,6 @@ impl<'b, B: Bus> Recorder<'b, B> {
     }
 
     /// Records until the observer says that it is enough.
-    ///
-    /// # Errors
-    /// The observer's.
     pub fn watch(&mut self, observer: &mut impl Observer<B>) -> Result<(), Error> {
         observer.stage(Stage::Recording);
         while observer.goes_on(self.bus, &self.net)? {}

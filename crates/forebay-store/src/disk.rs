@@ -20,22 +20,13 @@ pub trait Disk: Sync {
         self.len() == 0
     }
 
-    /// Fills `into` with what lies from `at` on.
-    ///
-    /// # Errors
-    /// Past the end, or what the medium says.
+    /// Fills `into` with what lies from `at` on; past the end is an error, here and in `write_at`.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// Puts `bytes` there. They stay only after [`Self::flush`].
-    ///
-    /// # Errors
-    /// Past the end, or what the medium says.
+    /// Writes `bytes` at `at`. They are durable only after [`Self::flush`].
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits until all that was written stays, also without power.
-    ///
-    /// # Errors
-    /// What the medium says.
+    /// Waits until all that was written is durable.
     fn flush(&self) -> io::Result<()>;
 }
 
@@ -75,9 +66,6 @@ pub struct FileDisk {
 
 impl FileDisk {
     /// On an open file.
-    ///
-    /// # Errors
-    /// Where its length cannot be found out.
     pub fn new(mut file: File) -> io::Result<Self> {
         // Of a block device this is the only length that std tells.
         let len = file.seek(SeekFrom::End(0))?;
@@ -85,18 +73,12 @@ impl FileDisk {
     }
 
     /// Opens it for reading.
-    ///
-    /// # Errors
-    /// [`Error::File`] where the system does not let it.
     pub fn open(path: &Path) -> Result<Self> {
         let disk = File::open(path).and_then(Self::new);
         disk.map_err(|error| Error::file("opening", path, error))
     }
 
     /// Opens it for writing; a block device only where nothing else uses it.
-    ///
-    /// # Errors
-    /// [`Error::File`] where the system does not let it.
     pub fn open_to_write(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);

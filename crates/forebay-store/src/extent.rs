@@ -141,9 +141,6 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
 
     /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last
     /// byte is that known of its checksum.
-    ///
-    /// # Errors
-    /// What the sink says.
     pub fn payload(&self, row: &Row, sink: Payload<'_>) -> io::Result<Option<Damage>> {
         if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
             return Ok(Some(Damage::Row(why)));

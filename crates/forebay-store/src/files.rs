@@ -77,9 +77,6 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
     /// Writes the payloads of a stream, or of all, as files of a folder; a capture as one file.
     ///
     /// `see` gets the number of each block of the index, and answers whether to go on.
-    ///
-    /// # Errors
-    /// Where a file cannot be made.
     pub fn extract(
         &self,
         to: &Path,
@@ -150,9 +147,6 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
 
     /// Writes the payload of an object's extents, in the order of their offsets; returns what is
     /// wrong or missing.
-    ///
-    /// # Errors
-    /// Where `out` takes no more.
     pub fn write_object(&self, rows: &[Row], out: &mut dyn Write) -> io::Result<Vec<String>> {
         let (mut complaints, mut at) = (Vec::new(), 0);
         if let Ok(head) = self.capture_head() {

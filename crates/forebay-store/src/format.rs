@@ -74,9 +74,6 @@ const BLOCK: u64 = tar::BYTES as u64;
 const LOOK: usize = 1 << 20;
 
 /// Whether the disk holds no data: only zeros in front of the first partition.
-///
-/// # Errors
-/// Where it cannot be read.
 pub fn is_blank<D: Disk + ?Sized>(disk: &D) -> Result<bool> {
     let length = disk.len().min(LOOK as u64) as usize;
     let mut head = vec![0; length];

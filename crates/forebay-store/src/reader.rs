@@ -135,9 +135,6 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
     }
 
     /// A block of the index, or why it is none.
-    ///
-    /// # Errors
-    /// As a word for people.
     pub fn block(&self, number: u64) -> std::result::Result<Block, String> {
         let at = self.superblock.block_at(number);
         let page = page_at(self.disk, at).map_err(|error| error.to_string())?;

@@ -336,9 +336,6 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     }
 
     /// Makes durable what was stored so far: data first, then their index records.
-    ///
-    /// # Errors
-    /// The disk's.
     pub fn sync(&mut self) -> Result<()> {
         if self.rows.is_empty() {
             return Ok(());
@@ -374,9 +371,6 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     }
 
     /// Ends the recording: end marks, trailer, superblocks.
-    ///
-    /// # Errors
-    /// The disk's.
     pub fn close(mut self) -> Result<Summary> {
         self.sync()?;
         self.fill_up()?;

@@ -89,9 +89,6 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// Waits for it; false where it does not come in time.
-    ///
-    /// # Errors
-    /// Where the kernel refuses to wait.
     pub fn wait(&self, limit: Duration) -> io::Result<bool> {
         let mut events = [PollFd::new(&self.event, PollFlags::IN)];
         if !within(limit, |left| poll(&mut events, Some(left)))? {
@@ -159,9 +156,6 @@ impl VfioBus {
 
     /// Whether to go on: the user does not want to stop, and the kernel no device back. Waiting
     /// finds that out by itself; who never waits asks from time to time.
-    ///
-    /// # Errors
-    /// Why not.
     pub fn check(&self) -> std::result::Result<(), BusError> {
         if self.settings.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
@@ -229,9 +223,6 @@ impl VfioBus {
     }
 
     /// Signals a vector as if the device had.
-    ///
-    /// # Errors
-    /// Where it was not opened.
     pub fn trigger(&mut self, device: PciAddress, vector: u32) -> Result<()> {
         self.function_of(device)?.device.trigger(vector)
     }

@@ -85,9 +85,6 @@ impl Topology {
     }
 
     /// Looks at everything; changes nothing.
-    ///
-    /// # Errors
-    /// Where the kernel's files make no sense.
     pub fn of(sysfs: &Sysfs) -> Result<Self> {
         let functions = sysfs
             .functions()?

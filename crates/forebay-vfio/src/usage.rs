@@ -54,9 +54,6 @@ pub fn uses(sysfs: &Sysfs, drive: PciAddress) -> Result<Vec<String>> {
 
 /// Who uses a block device of any kind, such as `nvme0n1` or `sda2`, or its partitions; and that it
 /// has some, or is one.
-///
-/// # Errors
-/// As [`uses`].
 pub fn block_uses(sysfs: &Sysfs, device: &str) -> Result<Vec<String>> {
     let folder = sysfs.path(&format!("sys/class/block/{device}"));
     let mut devices = names(&folder);

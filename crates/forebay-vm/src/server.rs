@@ -107,9 +107,6 @@ pub fn serve(
 }
 
 /// Serves a device to a client that has connected, until it goes.
-///
-/// # Errors
-/// As [`serve`].
 pub fn serve_client(
     device: &mut dyn Device,
     stream: UnixStream,
