@@ -48,35 +48,30 @@ impl Layout {
             linear,
         } = options;
         let drives = u64::from(drives);
-        let parameter = |parameter, value, limit: String| {
-            Err(Error::Parameter {
-                parameter,
-                value,
-                limit,
-            })
-        };
+        let refused =
+            |parameter, value: u64, limit: &str| Err(Error::parameter(parameter, value, limit));
         if !(1..=window::DRIVES_MOST).contains(&drives) {
             let limit = format!("an array has 1 to {} drives", window::DRIVES_MOST);
-            return parameter("number of drives", drives, limit);
+            return refused("number of drives", drives, &limit);
         }
         if !chunk.is_power_of_two() || !(window::PAGE_BYTES..=CHUNK_MOST).contains(&chunk) {
-            let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed".into();
-            return parameter("stripe unit in bytes", chunk, limit);
+            let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed";
+            return refused("stripe unit in bytes", chunk, limit);
         }
         if parity && drives < 2 {
-            let limit = "parity needs a drive of its own: 2 drives or more".into();
-            return parameter("number of drives", drives, limit);
+            let limit = "parity needs a drive of its own: 2 drives or more";
+            return refused("number of drives", drives, limit);
         }
         if let Some(missing) = missing.filter(|one| !parity || u64::from(*one) >= drives) {
             let limit = match parity {
                 true => format!("the drives are 0 to {}", drives - 1),
                 false => "no drive may be missing without parity".into(),
             };
-            return parameter("number of the missing drive", missing.into(), limit);
+            return refused("number of the missing drive", missing.into(), &limit);
         }
         if parity && linear {
-            let limit = "parity needs stripes over all drives, which a linear array has not".into();
-            return parameter("number of drives", drives, limit);
+            let limit = "parity needs stripes over all drives, which a linear array has not";
+            return refused("number of drives", drives, limit);
         }
         Ok(Self {
             drives,

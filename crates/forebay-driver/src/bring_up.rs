@@ -313,28 +313,21 @@ fn grant_queues(
     admin: &mut AdminQueue,
     options: &Options,
 ) -> Result<u32, Error> {
-    let parameter = |parameter, value: u16, limit: &str| Error::Parameter {
-        parameter,
-        value: value.into(),
-        limit: limit.into(),
-    };
     if options.queue_id == 0 {
-        return Err(parameter("queue_id", 0, "0 is the admin queue"));
+        return Err(Error::parameter("queue_id", 0_u64, "0 is the admin queue"));
     }
     if let Some(bytes) = options.max_transfer
         && (bytes == 0 || !bytes.is_multiple_of(PAGE_BYTES))
     {
-        return Err(Error::Parameter {
-            parameter: "max_transfer",
-            value: bytes,
-            limit: "a multiple of 4096 is needed".into(),
-        });
+        let limit = "a multiple of 4096 is needed";
+        return Err(Error::parameter("max_transfer", bytes, limit));
     }
     if options.queue_entries < 2 {
-        return Err(parameter(
+        let limit = "a queue has at least 2";
+        return Err(Error::parameter(
             "queue_entries",
             options.queue_entries,
-            "a queue has at least 2",
+            limit,
         ));
     }
     let wanted = options.queue_id.saturating_add(options.more_queues);

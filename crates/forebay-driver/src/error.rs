@@ -98,6 +98,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// A parameter that cannot be.
+    pub(crate) fn parameter(
+        parameter: &'static str,
+        value: impl Into<u64>,
+        limit: impl Into<String>,
+    ) -> Self {
+        Self::Parameter {
+            parameter,
+            value: value.into(),
+            limit: limit.into(),
+        }
+    }
+
     /// What to do about it, in plain words.
     pub fn remedy(&self) -> &'static str {
         match self {

@@ -297,12 +297,12 @@ fn check_page(queue: QueueAt) -> Result<(), Error> {
     if queue.address.is_multiple_of(PAGE_BYTES) {
         return Ok(());
     }
-    let limit = "a queue starts at a multiple of 4096".into();
-    Err(Error::Parameter {
-        parameter: "bus address of the queue",
-        value: queue.address,
+    let limit = "a queue starts at a multiple of 4096";
+    Err(Error::parameter(
+        "bus address of the queue",
+        queue.address,
         limit,
-    })
+    ))
 }
 
 const fn version_parts(version: u32) -> (u32, u32, u32) {

@@ -254,11 +254,8 @@ impl NetPort {
     fn check_streams(&self, settings: &NetSettings) -> Result<(), Error> {
         let (first, count) = (u64::from(settings.stream), u64::from(settings.streams));
         if count == 0 {
-            return Err(Error::Parameter {
-                parameter: "the number of streams",
-                value: 0,
-                limit: "one or more are taken".into(),
-            });
+            let limit = "one or more are taken";
+            return Err(Error::parameter("the number of streams", count, limit));
         }
         at_most("the number of streams", count, self.streams)?;
         at_most("the last stream", first + count - 1, u16::MAX.into())
@@ -276,22 +273,12 @@ impl NetPort {
         let memory = self.receive_beats / 8 * 7;
         at_most("XOFF in beats of 64 bytes", xoff, memory)?;
         if xoff == 0 {
-            return Err(Error::Parameter {
-                parameter: "XOFF in beats of 64 bytes",
-                value: 0,
-                limit: "an empty memory must not ask for silence".into(),
-            });
+            let limit = "an empty memory must not ask for silence";
+            return Err(Error::parameter("XOFF in beats of 64 bytes", xoff, limit));
         }
-        at_most(
-            "XON in beats of 64 bytes",
-            xon,
-            u64::from(xoff).saturating_sub(1),
-        )?;
-        at_most(
-            "the quanta left at a refresh",
-            refresh,
-            u64::from(quanta) / 2,
-        )?;
+        at_most("XON in beats of 64 bytes", xon, u64::from(xoff - 1))?;
+        let half = u64::from(quanta) / 2;
+        at_most("the quanta left at a refresh", refresh, half)?;
         Ok(regs::pause::XOFF.put(xoff.into())
             | regs::pause::XON.put(xon.into())
             | regs::pause::QUANTA.put(quanta.into())
@@ -305,11 +292,12 @@ impl NetPort {
     pub fn set_destination(&self, bus: &mut dyn Bus, to: &Destination) -> Result<(), Error> {
         let units = u64::from(to.payload / 64);
         if !to.payload.is_multiple_of(64) || !(1..=139).contains(&units) {
-            return Err(Error::Parameter {
-                parameter: "bytes of payload in a frame",
-                value: to.payload.into(),
-                limit: "multiples of 64 from 64 to 8896 can be".into(),
-            });
+            let limit = "multiples of 64 from 64 to 8896 can be";
+            return Err(Error::parameter(
+                "bytes of payload in a frame",
+                to.payload,
+                limit,
+            ));
         }
         let peer = regs::peer::MAC.put(mac_number(to.mac)) | regs::peer::PORT.put(to.port.into());
         let send = regs::send::IP.put(u64::from(u32::from_be_bytes(to.ip)))
@@ -434,11 +422,12 @@ impl NetPort {
     /// The bus's, or a chunk without a page.
     pub fn begin_packets(&self, bus: &mut dyn Bus, packets: Packets) -> Result<(), Error> {
         if packets.pages == 0 {
-            return Err(Error::Parameter {
-                parameter: "pages of a chunk",
-                value: 0,
-                limit: "1 to 255 can be".into(),
-            });
+            let limit = "1 to 255 can be";
+            return Err(Error::parameter(
+                "pages of a capture segment",
+                packets.pages,
+                limit,
+            ));
         }
         let register = packets.register();
         self.registers.write(bus, regs::packets::OFFSET, register)?;
@@ -476,11 +465,7 @@ fn at_most(parameter: &'static str, value: impl Into<u64>, most: u64) -> Result<
         return Ok(());
     }
     let limit = format!("at most {most} can be");
-    Err(Error::Parameter {
-        parameter,
-        value,
-        limit,
-    })
+    Err(Error::parameter(parameter, value, limit))
 }
 
 #[cfg(test)]

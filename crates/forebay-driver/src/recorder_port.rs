@@ -305,11 +305,12 @@ impl RecorderPort {
     ) -> Result<(), Error> {
         const REQUESTS: u64 = 16;
         if bytes == 0 {
-            return Err(Error::Parameter {
-                parameter: "bytes of an object to be sent",
-                value: 0,
-                limit: "a frame carries one byte or more".into(),
-            });
+            let limit = "a frame carries one byte or more";
+            return Err(Error::parameter(
+                "bytes of an object to be sent",
+                bytes,
+                limit,
+            ));
         }
         self.wait(bus, limit, "room for a request", |status| {
             status.fetches < REQUESTS
@@ -469,11 +470,12 @@ impl Recording {
         if u32::try_from(tick).is_ok() && tick > 0 {
             return Ok(tick);
         }
-        Err(Error::Parameter {
-            parameter: "picoseconds of a cycle",
-            value: self.cycle_ps.into(),
-            limit: "above 0 and below 256 ns".into(),
-        })
+        let limit = "above 0 and below 256 ns";
+        Err(Error::parameter(
+            "picoseconds of a cycle",
+            self.cycle_ps,
+            limit,
+        ))
     }
 
     fn control(&self) -> u64 {

@@ -187,14 +187,14 @@ impl Session {
         let drive = self.drives().nth(number.into());
         let (Some(facts), Some(streamer), false) = (drive, &self.streamer, self.others.is_empty())
         else {
-            return Err(Error::Parameter {
-                parameter: "number of the drive to do without",
-                value: number.into(),
-                limit: format!(
-                    "it must be one of an array at the streamer; there are {} drives",
-                    self.drives().count()
-                ),
-            });
+            let drives = self.drives().count();
+            let limit =
+                format!("it must be one of an array at the streamer; there are {drives} drives");
+            return Err(Error::parameter(
+                "number of the drive to do without",
+                number,
+                limit,
+            ));
         };
         discover::silence(bus, facts.nvme.address)?;
         streamer.set_offline(bus, number.into())?;
@@ -234,11 +234,9 @@ impl Session {
         let most = self.first.facts.queue_pairs.min(u16::MAX.into()) as u16;
         let taken = |id| id == self.first.facts.queue_id || self.more.contains(&id);
         let Some(id) = (1..=most).find(|id| !taken(*id)) else {
-            return Err(Error::Parameter {
-                parameter: "number of queue pairs",
-                value: self.more.len() as u64 + 2,
-                limit: format!("{most} were granted: ask for more at bring-up"),
-            });
+            let limit = format!("{most} were granted: ask for more at bring-up");
+            let wanted = self.more.len() as u64 + 2;
+            return Err(Error::parameter("number of queue pairs", wanted, limit));
         };
         let entries =
             u32::from(entries).clamp(2, self.first.facts.capabilities.queue_entries) as u16;

@@ -478,11 +478,7 @@ impl Streamer {
         for (parameter, value, good, limit) in drives.chain(checks).chain(segments) {
             if !good {
                 let limit = format!("it must be {limit}");
-                return Err(Error::Parameter {
-                    parameter,
-                    value,
-                    limit,
-                });
+                return Err(Error::parameter(parameter, value, limit));
             }
         }
         if !self.extended && (config.block_shift != 9 || config.transfer_pages != 256) {

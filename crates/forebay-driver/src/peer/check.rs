@@ -123,11 +123,10 @@ fn most(
         PAGE_BYTES
     };
     match most - most % unit {
-        0 => Err(Error::Parameter {
-            parameter: "most bytes of a command",
-            value: most,
-            limit: format!("a block has {}", namespace.block_bytes()),
-        }),
+        0 => {
+            let limit = format!("a block has {}", namespace.block_bytes());
+            Err(Error::parameter("most bytes of a command", most, limit))
+        }
         bytes => Ok(bytes),
     }
 }
