@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forebay_driver::{
-    ArrayOptions, Bus, BusError, DmaBuffer, Done, Layout, Namespace, Options, PciAddress,
-    QueuePair, QueuePlacement, Session, Span, Step, bring_up_observed,
+    ArrayOptions, Bus, BusError, BusResult, DmaBuffer, Done, Layout, Namespace, Options,
+    PciAddress, QueuePair, QueuePlacement, Session, Span, Step, bring_up_observed,
 };
 use forebay_model::{FabricProfile, FaultPlan, HopCount, Medium, Node, Profile, Ssd, Time};
 
@@ -441,16 +441,16 @@ impl Host for Reference {
         &mut self.machine
     }
 
-    fn pass(&mut self) -> std::result::Result<(), BusError> {
+    fn pass(&mut self) -> BusResult<()> {
         self.machine.settle(|_, _| {});
         Ok(())
     }
 
-    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+    fn await_answer(&mut self) -> BusResult<()> {
         self.rest()
     }
 
-    fn rest(&mut self) -> std::result::Result<(), BusError> {
+    fn rest(&mut self) -> BusResult<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forebay_driver::{BusError, DmaBuffer, FpgaPlace, Layout, Options, PciAddress, Session};
+use forebay_driver::{
+    BusError, BusResult, DmaBuffer, FpgaPlace, Layout, Options, PciAddress, Session,
+};
 use forebay_model::net::Network;
 use forebay_model::{DramCounters, Fabric, HostMemory, Medium, PageEvent, Poison, Ssd, Time};
 use forebay_rtl::Progress;
@@ -617,7 +619,7 @@ impl Host for System {
         &mut self.machine
     }
 
-    fn pass(&mut self) -> std::result::Result<(), BusError> {
+    fn pass(&mut self) -> BusResult<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
@@ -629,13 +631,13 @@ impl Host for System {
         Ok(())
     }
 
-    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+    fn await_answer(&mut self) -> BusResult<()> {
         self.pass()
     }
 
     /// While the streamer is disabled its clock does not matter, and time may leap to where
     /// something happens: a drive takes simulated seconds to become ready.
-    fn rest(&mut self) -> std::result::Result<(), BusError> {
+    fn rest(&mut self) -> BusResult<()> {
         if self.at_rest() {
             let limit = self.machine.now + REST;
             let next = self

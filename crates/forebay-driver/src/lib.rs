@@ -50,7 +50,7 @@ pub mod trace;
 
 pub use array::{ArrayFacts, Layout};
 pub use bring_up::{bring_up, bring_up_observed};
-pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
+pub use bus::{Bus, BusError, BusResult, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
 pub use flight::Flight;

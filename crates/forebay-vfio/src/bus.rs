@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, PciAddress};
 use forebay_spec::pci::{command, offset};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -156,7 +156,7 @@ impl VfioBus {
 
     /// Whether to go on: the user does not want to stop, and the kernel no device back. Waiting
     /// finds that out by itself; who never waits asks from time to time.
-    pub fn check(&self) -> std::result::Result<(), BusError> {
+    pub fn check(&self) -> BusResult<()> {
         if self.settings.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
@@ -237,12 +237,12 @@ impl VfioBus {
         })
     }
 
-    fn function(&self, device: PciAddress) -> std::result::Result<&Function, BusError> {
+    fn function(&self, device: PciAddress) -> BusResult<&Function> {
         let found = self.functions.iter().find(|known| known.address == device);
         found.ok_or(BusError::NoDevice { device })
     }
 
-    fn window(&self, device: PciAddress, bar: u8) -> std::result::Result<&Window, BusError> {
+    fn window(&self, device: PciAddress, bar: u8) -> BusResult<&Window> {
         let windows = &self.function(device)?.bars;
         let window = windows.get(usize::from(bar)).and_then(Option::as_ref);
         window.ok_or(BusError::OutsideBar {
@@ -259,7 +259,7 @@ impl VfioBus {
         device: PciAddress,
         bar: u8,
         offset: u64,
-    ) -> std::result::Result<[u8; N], BusError> {
+    ) -> BusResult<[u8; N]> {
         let window = self.window(device, bar)?;
         window.check(device, bar, offset, N)?;
         let mut bytes = [0; N];
@@ -288,7 +288,7 @@ impl VfioBus {
         bar: u8,
         offset: u64,
         bytes: [u8; N],
-    ) -> std::result::Result<(), BusError> {
+    ) -> BusResult<()> {
         let window = self.window(device, bar)?;
         window.check(device, bar, offset, N)?;
         match (&window.region, bytes.first_chunk(), bytes.first_chunk()) {
@@ -305,11 +305,7 @@ impl VfioBus {
     }
 
     /// A huge page for itself: only within one are physical addresses in a row.
-    fn alloc_physical(
-        &mut self,
-        len: usize,
-        align: usize,
-    ) -> std::result::Result<DmaBuffer, BusError> {
+    fn alloc_physical(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         if len as u64 > HUGE || align as u64 > HUGE {
             return Err(BusError::OutOfMemory {
                 len,
@@ -328,7 +324,7 @@ impl VfioBus {
         Ok(DmaBuffer { address, len })
     }
 
-    fn buffer(&self, buffer: &DmaBuffer) -> std::result::Result<&Region, BusError> {
+    fn buffer(&self, buffer: &DmaBuffer) -> BusResult<&Region> {
         self.memory
             .get(&buffer.address)
             .ok_or_else(|| BusError::OutsideBuffer {
@@ -411,13 +407,7 @@ impl Function {
 }
 
 impl Window {
-    fn check(
-        &self,
-        device: PciAddress,
-        bar: u8,
-        offset: u64,
-        bytes: usize,
-    ) -> std::result::Result<(), BusError> {
+    fn check(&self, device: PciAddress, bar: u8, offset: u64, bytes: usize) -> BusResult<()> {
         let size = self.part.size;
         match offset.checked_add(bytes as u64) {
             Some(end) if end <= size => Ok(()),
@@ -432,15 +422,11 @@ impl Window {
 }
 
 impl Bus for VfioBus {
-    fn devices(&mut self) -> std::result::Result<Vec<PciAddress>, BusError> {
+    fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
         Ok(self.settings.devices.clone())
     }
 
-    fn config_read32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-    ) -> std::result::Result<u32, BusError> {
+    fn config_read32(&mut self, device: PciAddress, offset: u16) -> BusResult<u32> {
         match self.functions.iter().find(|known| known.address == device) {
             Some(function) => function
                 .config_read(offset)
@@ -449,32 +435,17 @@ impl Bus for VfioBus {
         }
     }
 
-    fn config_write32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-        value: u32,
-    ) -> std::result::Result<(), BusError> {
+    fn config_write32(&mut self, device: PciAddress, offset: u16, value: u32) -> BusResult<()> {
         self.function(device)?
             .config_write(offset, value)
             .map_err(carrier(format!("configuration space of {device}")))
     }
 
-    fn bar_read32(
-        &mut self,
-        device: PciAddress,
-        bar: u8,
-        offset: u64,
-    ) -> std::result::Result<u32, BusError> {
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
         self.bar_read(device, bar, offset).map(u32::from_le_bytes)
     }
 
-    fn bar_read64(
-        &mut self,
-        device: PciAddress,
-        bar: u8,
-        offset: u64,
-    ) -> std::result::Result<u64, BusError> {
+    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
         self.bar_read(device, bar, offset).map(u64::from_le_bytes)
     }
 
@@ -484,7 +455,7 @@ impl Bus for VfioBus {
         bar: u8,
         offset: u64,
         value: u32,
-    ) -> std::result::Result<(), BusError> {
+    ) -> BusResult<()> {
         self.bar_write(device, bar, offset, value.to_le_bytes())
     }
 
@@ -494,11 +465,11 @@ impl Bus for VfioBus {
         bar: u8,
         offset: u64,
         value: u64,
-    ) -> std::result::Result<(), BusError> {
+    ) -> BusResult<()> {
         self.bar_write(device, bar, offset, value.to_le_bytes())
     }
 
-    fn bar_address(&mut self, device: PciAddress, bar: u8) -> std::result::Result<u64, BusError> {
+    fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
         let window = self.window(device, bar)?;
         window.iova.ok_or_else(|| {
             let why = io::Error::other("the kernel does not let other devices reach it");
@@ -506,7 +477,7 @@ impl Bus for VfioBus {
         })
     }
 
-    fn dma_alloc(&mut self, len: usize, align: usize) -> std::result::Result<DmaBuffer, BusError> {
+    fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         if self.settings.no_iommu {
             return self.alloc_physical(len, align);
         }
@@ -559,23 +530,13 @@ impl Bus for VfioBus {
         }
     }
 
-    fn dma_read(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> std::result::Result<(), BusError> {
+    fn dma_read(&mut self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         let region = self.buffer(buffer)?;
         region.load(offset, data).map_err(carrier("reading memory"))
     }
 
-    fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> std::result::Result<(), BusError> {
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         let region = self.buffer(buffer)?;
         region
@@ -587,7 +548,7 @@ impl Bus for VfioBus {
         self.origin.elapsed()
     }
 
-    fn relax(&mut self) -> std::result::Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         if self.settings.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }

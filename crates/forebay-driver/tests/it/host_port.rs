@@ -4,7 +4,7 @@
 use std::io::sink;
 use std::time::Duration;
 
-use forebay_driver::{Bus, BusError, DmaBuffer, Error, HostPort, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, Error, HostPort, PciAddress};
 use forebay_spec::host_port::regs;
 use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 
@@ -52,7 +52,7 @@ impl Told {
 impl Bus for Told {
     registers_only!(CARD);
 
-    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> BusResult<u64> {
         self.accesses += 1;
         if let Some(word) = self.word(offset) {
             return Ok(*word);
@@ -64,13 +64,7 @@ impl Bus for Told {
         })
     }
 
-    fn bar_write64(
-        &mut self,
-        _: PciAddress,
-        _: u8,
-        offset: u64,
-        value: u64,
-    ) -> Result<(), BusError> {
+    fn bar_write64(&mut self, _: PciAddress, _: u8, offset: u64, value: u64) -> BusResult<()> {
         self.accesses += 1;
         if let Some(word) = self.word(offset) {
             *word = value;
@@ -82,7 +76,7 @@ impl Bus for Told {
         self.now
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         self.now += Duration::from_micros(1);
         Ok(())
     }

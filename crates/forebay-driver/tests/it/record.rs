@@ -6,7 +6,7 @@ use std::time::Duration;
 use forebay_driver::net_port::NetSettings;
 use forebay_driver::record::{Observer, Plan, Recorder, Stage};
 use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
-use forebay_driver::{Bus, BusError, DmaBuffer, Error, NetPort, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress};
 use forebay_spec::net::{Arrival, Place, regs as net};
 use forebay_spec::recorder::regs as recorder;
 
@@ -112,7 +112,7 @@ impl Card {
 impl Bus for Card {
     registers_only!(CARD);
 
-    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> BusResult<u64> {
         self.pass();
         Ok(match offset.checked_sub(RECORDER) {
             Some(register) => self.recorder(register),
@@ -120,13 +120,7 @@ impl Bus for Card {
         })
     }
 
-    fn bar_write64(
-        &mut self,
-        _: PciAddress,
-        _: u8,
-        offset: u64,
-        value: u64,
-    ) -> Result<(), BusError> {
+    fn bar_write64(&mut self, _: PciAddress, _: u8, offset: u64, value: u64) -> BusResult<()> {
         self.pass();
         const STREAMS: u64 = NET + net::streams::OFFSET;
         const IDLE: u64 = NET + net::idle::OFFSET;
@@ -154,7 +148,7 @@ impl Bus for Card {
         Duration::from_nanos(self.cycle * 10 / 3)
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         self.pass();
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
+use forebay_driver::{Bus, BusResult as Result, DmaBuffer, PciAddress};
 use forebay_vm::protocol::*;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -17,8 +17,6 @@ use crate::support::{Client, memory, peek, poke};
 /// Where memory stands, and BARs above it.
 const MEMORY: u64 = 0x1000_0000;
 const BARS: u64 = 0xf000_0000;
-
-type Result<T> = std::result::Result<T, BusError>;
 
 struct Slot {
     client: Client,
