@@ -33,15 +33,15 @@ struct Segment {
 }
 
 /// A capture as one file, read from any place on.
-pub struct CaptureFile<'r, 'd, D: Disk + ?Sized> {
-    recording: &'r Recording<'d, D>,
+pub struct CaptureFile<'r> {
+    recording: &'r Recording<'r>,
     head: [u8; PAGE_BYTES],
     segments: Vec<Segment>,
     bytes: u64,
     checked: Checked,
 }
 
-impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
+impl CaptureFile<'_> {
     /// Its size.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -89,7 +89,7 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
 }
 
 /// Why others cannot read the capture where it lies.
-pub(crate) fn complaint<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Option<String> {
+pub(crate) fn complaint(disk: &dyn Disk, superblock: &Superblock) -> Option<String> {
     let mut page = [0; PAGE_BYTES];
     match read(disk, superblock.data.at, &mut page) {
         Err(error) => Some(format!("the capture's first page: {error}")),
@@ -109,7 +109,7 @@ fn good<'c>(row: &Row, chunk: &'c [u8]) -> Option<&'c [u8]> {
     frames(chunk).map(|_| chunk)
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// The page that a capture begins with.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
     ///
     /// # Errors
     /// Where the recording has no capture.
-    pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_, '_, D>> {
+    pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_>> {
         let head = self.capture_head()?;
         let (mut segments, mut bytes) = (Vec::new(), head.len() as u64);
         for (_, _, row) in self.stored() {

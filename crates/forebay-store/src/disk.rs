@@ -30,7 +30,7 @@ pub trait Disk: Sync {
     fn flush(&self) -> io::Result<()>;
 }
 
-pub(crate) fn read(disk: &(impl Disk + ?Sized), at: u64, into: &mut [u8]) -> Result<()> {
+pub(crate) fn read(disk: &dyn Disk, at: u64, into: &mut [u8]) -> Result<()> {
     disk.read_at(at, into).map_err(|source| Error::Disk {
         doing: "reading",
         at,
@@ -38,7 +38,7 @@ pub(crate) fn read(disk: &(impl Disk + ?Sized), at: u64, into: &mut [u8]) -> Res
     })
 }
 
-pub(crate) fn write(disk: &(impl Disk + ?Sized), at: u64, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(disk: &dyn Disk, at: u64, bytes: &[u8]) -> Result<()> {
     disk.write_at(at, bytes).map_err(|source| Error::Disk {
         doing: "writing",
         at,
@@ -46,7 +46,7 @@ pub(crate) fn write(disk: &(impl Disk + ?Sized), at: u64, bytes: &[u8]) -> Resul
     })
 }
 
-pub(crate) fn flush(disk: &(impl Disk + ?Sized)) -> Result<()> {
+pub(crate) fn flush(disk: &dyn Disk) -> Result<()> {
     disk.flush().map_err(|source| Error::Disk {
         doing: "flushing",
         at: 0,
@@ -195,24 +195,24 @@ impl Disk for Memory {
 }
 
 /// A disk as libraries want it that go through it from place to place.
-pub(crate) struct Cursor<'d, D: ?Sized> {
-    disk: &'d D,
+pub(crate) struct Cursor<'d> {
+    disk: &'d dyn Disk,
     at: u64,
 }
 
-impl<'d, D: Disk + ?Sized> Cursor<'d, D> {
-    pub(crate) fn new(disk: &'d D) -> Self {
+impl<'d> Cursor<'d> {
+    pub(crate) fn new(disk: &'d dyn Disk) -> Self {
         Self { disk, at: 0 }
     }
 }
 
-impl<D: Disk + ?Sized> fmt::Debug for Cursor<'_, D> {
+impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cursor at {}", self.at)
     }
 }
 
-impl<D: Disk + ?Sized> Read for Cursor<'_, D> {
+impl Read for Cursor<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.disk.len().saturating_sub(self.at);
         let length = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -222,7 +222,7 @@ impl<D: Disk + ?Sized> Read for Cursor<'_, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Write for Cursor<'_, D> {
+impl Write for Cursor<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.disk.write_at(self.at, bytes)?;
         self.at += bytes.len() as u64;
@@ -234,7 +234,7 @@ impl<D: Disk + ?Sized> Write for Cursor<'_, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Seek for Cursor<'_, D> {
+impl Seek for Cursor<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),

@@ -11,8 +11,8 @@ use forebay_spec::store::index::Row;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{Mode, Superblock};
 
+use crate::crc32c;
 use crate::reader::Recording;
-use crate::{Disk, crc32c};
 
 /// Bytes that are read at once: they stay in a core's own cache until their checksum is known.
 const CHUNK: usize = 256 << 10;
@@ -102,7 +102,7 @@ pub(crate) fn check_front(
     }
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// The header block in front of an extent, if it matches.
     ///
     /// # Errors

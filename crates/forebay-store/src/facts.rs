@@ -5,7 +5,7 @@ use forebay_spec::store::index::{FAILED, LATE, RESULT, SKIPPED};
 use forebay_spec::store::superblock::{Closed, Region, Superblock};
 use serde::Serialize;
 
-use crate::{Disk, Entry, Recording};
+use crate::{Entry, Recording};
 
 /// A region, in bytes.
 #[derive(Debug, Serialize)]
@@ -125,7 +125,7 @@ pub struct Totals {
 impl Totals {
     /// Goes through the index.
     #[must_use]
-    pub fn of(recording: &Recording<'_, impl Disk + ?Sized>) -> Self {
+    pub fn of(recording: &Recording<'_>) -> Self {
         let mut all = Self::default();
         for entry in recording.rows() {
             let Entry::Row { row, wrong, .. } = entry else {

@@ -10,7 +10,7 @@ use forebay_spec::store::superblock::{Mode, Superblock};
 use serde::Serialize;
 
 use crate::listing::Record;
-use crate::{Damage, Disk, Entry, Error, Recording, Result};
+use crate::{Damage, Entry, Error, Recording, Result};
 
 /// Name of the file that has all of a capture.
 pub const CAPTURE_NAME: &str = "packets.pcapng";
@@ -73,7 +73,7 @@ impl Extracted {
     }
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// Writes the payloads of a stream, or of all, as files of a folder; a capture as one file.
     ///
     /// `see` gets the number of each block of the index, and answers whether to go on.

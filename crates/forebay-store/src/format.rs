@@ -74,7 +74,7 @@ const BLOCK: u64 = tar::BYTES as u64;
 const LOOK: usize = 1 << 20;
 
 /// Whether the disk holds no data: only zeros in front of the first partition.
-pub fn is_blank<D: Disk + ?Sized>(disk: &D) -> Result<bool> {
+pub fn is_blank(disk: &dyn Disk) -> Result<bool> {
     let length = disk.len().min(LOOK as u64) as usize;
     let mut head = vec![0; length];
     read(disk, 0, &mut head)?;
@@ -172,7 +172,7 @@ impl Format {
 ///
 /// # Errors
 /// Settings that cannot be, a disk that is too small or does not take bytes.
-pub fn format<D: Disk + ?Sized>(disk: &D, settings: &Format) -> Result<Superblock> {
+pub fn format(disk: &dyn Disk, settings: &Format) -> Result<Superblock> {
     let session = Session(*uuid::Uuid::new_v4().as_bytes());
     let (mut superblock, superblocks) = settings.superblock(disk.len(), session)?;
     // The older recording's superblocks, wherever they are, must not count any more.
@@ -198,8 +198,8 @@ pub fn format<D: Disk + ?Sized>(disk: &D, settings: &Format) -> Result<Superbloc
 }
 
 /// Writes both copies, one after the other: at each moment one of them is whole.
-pub(crate) fn write_superblocks<D: Disk + ?Sized>(
-    disk: &D,
+pub(crate) fn write_superblocks(
+    disk: &dyn Disk,
     place: Region,
     superblock: &Superblock,
 ) -> Result<()> {

@@ -157,7 +157,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn read<D: Disk + ?Sized>(disk: &D, at: u64, count: u64) -> Self {
+    fn read(disk: &dyn Disk, at: u64, count: u64) -> Self {
         let mut blocks = Self {
             bytes: vec![0; (count * PAGE) as usize],
             unreadable: BTreeMap::new(),
@@ -177,8 +177,8 @@ impl Blocks {
 }
 
 /// Goes through slots from the first on; `see` says whether to go on.
-fn each_slot<D: Disk + ?Sized>(
-    disk: &D,
+fn each_slot(
+    disk: &dyn Disk,
     superblock: &Superblock,
     mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool,
 ) {
@@ -217,7 +217,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Finds its head.
-    pub fn find<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Self {
+    pub fn find(disk: &dyn Disk, superblock: &Superblock) -> Self {
         let head = match superblock.closed {
             Some(closed) => closed.blocks,
             None if superblock.index_ring => ring_head(disk, superblock),
@@ -246,7 +246,7 @@ impl Index {
     }
 
     /// Looks for blocks behind the last good one.
-    fn look_behind<D: Disk + ?Sized>(&mut self, disk: &D, superblock: &Superblock) {
+    fn look_behind(&mut self, disk: &dyn Disk, superblock: &Superblock) {
         let slots = superblock.index_slots();
         let end = match superblock.index_ring {
             true => self.head.saturating_add(slots),
@@ -287,7 +287,7 @@ impl Index {
     }
 
     /// From the newest index record to the oldest: what lies under a newer one is void.
-    fn find_voids<D: Disk + ?Sized>(&self, disk: &D, superblock: &Superblock) -> (Vec<u64>, bool) {
+    fn find_voids(&self, disk: &dyn Disk, superblock: &Superblock) -> (Vec<u64>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
         let mut voids = vec![0; (self.head - self.first) as usize];
         for number in (self.first..self.head).rev() {
@@ -332,7 +332,7 @@ impl Index {
 }
 
 /// Behind the last block of this recording, number by number.
-fn head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
+fn head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
     let mut head = 0;
     each_slot(disk, superblock, |slot, page| {
         if parse(page, superblock, slot).is_ok() {
@@ -344,7 +344,7 @@ fn head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
 }
 
 /// Behind the block with the greatest number.
-fn ring_head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
+fn ring_head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
     let mut head = 0;
     let slots = superblock.index_slots();
     each_slot(disk, superblock, |slot, page| {
@@ -360,10 +360,7 @@ fn ring_head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
 
 /// Whether there are blocks that only a ring of blocks has, or index records that only a ring of
 /// data has.
-pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
-    disk: &D,
-    superblock: &Superblock,
-) -> Result<(bool, bool)> {
+pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Result<(bool, bool)> {
     let (mut ring, mut index_ring, mut last) = (false, false, 0);
     each_slot(disk, superblock, |slot, page| {
         let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
@@ -381,7 +378,7 @@ pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
 }
 
 /// The stride that the index records have: the greatest number that all places are a multiple of.
-pub(crate) fn stride_of<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Result<u64> {
+pub(crate) fn stride_of(disk: &dyn Disk, superblock: &Superblock) -> Result<u64> {
     let mut stride = 0;
     each_slot(disk, superblock, |slot, page| {
         let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
@@ -432,8 +429,8 @@ pub enum Entry {
 }
 
 /// Goes through the index.
-pub struct Rows<'r, 'd, D: Disk + ?Sized> {
-    recording: &'r Recording<'d, D>,
+pub struct Rows<'r> {
+    recording: &'r Recording<'r>,
     /// Number of the block that is looked at.
     number: u64,
     /// Its index record that comes next.
@@ -444,10 +441,10 @@ pub struct Rows<'r, 'd, D: Disk + ?Sized> {
     chunk_first: u64,
 }
 
-impl<'d, D: Disk + ?Sized> Recording<'d, D> {
+impl Recording<'_> {
     /// All index records that count, oldest first.
     #[must_use]
-    pub fn rows(&self) -> Rows<'_, 'd, D> {
+    pub fn rows(&self) -> Rows<'_> {
         Rows {
             recording: self,
             number: self.index.first,
@@ -472,7 +469,7 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Rows<'_, '_, D> {
+impl Rows<'_> {
     /// A block's page, or why it cannot be read.
     fn page(&mut self) -> std::result::Result<[u8; PAGE_BYTES], String> {
         let superblock = &self.recording.superblock();
@@ -505,7 +502,7 @@ impl<D: Disk + ?Sized> Rows<'_, '_, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Iterator for Rows<'_, '_, D> {
+impl Iterator for Rows<'_> {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use forebay_spec::store::index::{CODE_LSB, CUT, FAILED, LATE, RESULT, Row, SKIPPED};
 use serde::Serialize;
 
-use crate::{Disk, Recording};
+use crate::Recording;
 
 /// An index record: names and units as in its columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -135,7 +135,7 @@ impl Object {
     }
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// The name that an extent's object had where it came from, as its header has it.
     #[must_use]
     pub fn name(&self, row: &Row) -> Option<String> {

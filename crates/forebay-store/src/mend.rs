@@ -24,7 +24,7 @@ use crate::{Damage, Disk, Entry, Error, Result, crc32c, pages};
 const LOST_MOST: u64 = 4 << 30;
 
 /// Corrects damaged blocks of the index from their own bytes; returns how many, and their records.
-pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(u64, u64)> {
+pub(crate) fn correct_blocks(draft: &Draft<'_>) -> Result<(u64, u64)> {
     let recording = Recording::open(draft)?;
     let superblock = recording.superblock();
     let damaged = recording.rows().filter_map(|entry| match entry {
@@ -64,7 +64,7 @@ pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(
 
 /// Whether the payloads match a block's index records. Of random blocks one in 100,000 has a valid
 /// checksum after correction. In a ring newer extents may lie there.
-fn agrees<D: Disk + ?Sized>(recording: &Recording<'_, D>, block: &Block) -> bool {
+fn agrees(recording: &Recording<'_>, block: &Block) -> bool {
     let superblock = recording.superblock();
     let (mut all, mut wrong) = (0, 0);
     for row in block.rows.iter().filter(|row| row.stored()) {
@@ -108,7 +108,7 @@ fn row_of(found: &Found, goes_on: bool) -> Row {
 }
 
 /// Index records of extents that were found, in the order in which these lie there.
-pub(crate) fn rows_of<D: Disk + ?Sized>(recording: &Recording<'_, D>, found: &[Found]) -> Vec<Row> {
+pub(crate) fn rows_of(recording: &Recording<'_>, found: &[Found]) -> Vec<Row> {
     let next = |facts: &Facts| {
         let offset = facts.offset.saturating_add(facts.length.into());
         (facts.stream, facts.object, offset)
@@ -133,11 +133,7 @@ pub(crate) fn rows_of<D: Disk + ?Sized>(recording: &Recording<'_, D>, found: &[F
 }
 
 /// Writes what pads the last bytes of an extent, where these can be read: it has no checksum.
-pub(crate) fn write_padding<D: Disk + ?Sized>(
-    disk: &D,
-    superblock: &Superblock,
-    found: &Found,
-) -> Result<()> {
+pub(crate) fn write_padding(disk: &dyn Disk, superblock: &Superblock, found: &Found) -> Result<()> {
     let grain = superblock.grain() as usize;
     let used = found.facts.length as usize % grain;
     let (mut page, at) = ([0; PAGE_BYTES], found.end - grain as u64);
@@ -150,8 +146,8 @@ pub(crate) fn write_padding<D: Disk + ?Sized>(
 }
 
 /// Writes the headers that make files of a hole.
-pub(crate) fn write_lost<D: Disk + ?Sized>(
-    disk: &D,
+pub(crate) fn write_lost(
+    disk: &dyn Disk,
     superblock: &Superblock,
     hole: &Range<u64>,
 ) -> Result<()> {
@@ -184,10 +180,7 @@ fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8; tar::BYTE
 /// Takes out of the holes what fills up a page behind small objects, and says where that is to be.
 ///
 /// Where a hole goes on behind the page, what is no filling may be part of what was lost: it stays.
-pub(crate) fn take_fills<D: Disk + ?Sized>(
-    disk: &D,
-    holes: &mut Vec<Range<u64>>,
-) -> Vec<Range<u64>> {
+pub(crate) fn take_fills(disk: &dyn Disk, holes: &mut Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut fills = Vec::new();
     holes.retain_mut(|hole| {
         let end = pages(hole.start);
@@ -203,7 +196,7 @@ pub(crate) fn take_fills<D: Disk + ?Sized>(
     fills
 }
 
-fn is_filled<D: Disk + ?Sized>(disk: &D, range: Range<u64>) -> bool {
+fn is_filled(disk: &dyn Disk, range: Range<u64>) -> bool {
     let mut bytes = vec![0; (range.end - range.start) as usize];
     let read = disk.read_at(range.start, &mut bytes).is_ok();
     read && bytes.chunks(tar::BYTES).all(|block| block == FILLER)
@@ -211,11 +204,7 @@ fn is_filled<D: Disk + ?Sized>(disk: &D, range: Range<u64>) -> bool {
 
 /// Writes anew each header block that is damaged in front of a payload with the checksum that its
 /// index record says, but for those that touch `taken`; returns how many.
-pub(crate) fn mend_headers<D: Disk + ?Sized>(
-    draft: &Draft<'_, D>,
-    taken: &Cover,
-    see: See<'_>,
-) -> Result<u64> {
+pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Result<u64> {
     let recording = Recording::open(draft)?;
     let superblock = recording.superblock();
     let unknown = superblock.ring && !recording.index.complete;

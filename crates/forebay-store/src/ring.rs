@@ -10,7 +10,7 @@ use forebay_spec::store::superblock::Mode;
 use crate::reader::Recording;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::{Damage, Disk, Entry, Error, PAGE, Result, pages};
+use crate::{Damage, Entry, Error, PAGE, Result, pages};
 
 /// Stream, object, offset and checksum of an extent.
 type Key = (u16, u64, u64, u32);
@@ -65,11 +65,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// Finds out; with `force` blocks of the index that cannot be read are taken for damaged.
-    pub fn of<D: Disk + ?Sized>(
-        recording: &Recording<'_, D>,
-        force: bool,
-        see: See<'_>,
-    ) -> Result<Self> {
+    pub fn of(recording: &Recording<'_>, force: bool, see: See<'_>) -> Result<Self> {
         let superblock = recording.superblock();
         let mut ring = Self {
             head: superblock.data.at,
@@ -110,11 +106,7 @@ impl Ring {
         Ok(ring)
     }
 
-    fn survey<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        see: See<'_>,
-    ) -> Result<()> {
+    fn survey(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
         for (number, void) in recording.index.voided() {
             let rows = recording
                 .block(number)
@@ -189,7 +181,7 @@ impl Ring {
     }
 
     /// Whether anything stays that lies behind the newest extent: then it is older.
-    fn has_older<D: Disk + ?Sized>(&self, recording: &Recording<'_, D>, new: &Cover) -> bool {
+    fn has_older(&self, recording: &Recording<'_>, new: &Cover) -> bool {
         let rebuilt = self.broken.iter().flat_map(|(_, found)| found);
         let older = |range: Range<u64>| range.end > self.head && !new.touches(&range);
         let mut rebuilt = rebuilt.map(|found| found.at..found.end);
@@ -220,12 +212,7 @@ impl Ring {
 
     /// Takes what is newer than all that has an index record; nothing where something cannot be
     /// read that may be newer, too, but for `force`.
-    fn find_new<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        seen: &Seen,
-        force: bool,
-    ) {
+    fn find_new(&mut self, recording: &Recording<'_>, seen: &Seen, force: bool) {
         let next = self.next;
         let whole = seen.whole.iter().map(|found| (*found, State::Whole));
         let newer = whole.chain(seen.partial.iter().copied());
@@ -272,11 +259,7 @@ impl Ring {
     /// Index records of extents that a newer header block lies on, or a newer payload that was not
     /// stored in full and for which their own was given up. What is merely damaged, or cannot be
     /// read, keeps its record.
-    fn find_voids<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        see: See<'_>,
-    ) -> Result<()> {
+    fn find_voids(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
         if self.partial.is_empty() || !recording.index.complete {
             return Ok(());
         }

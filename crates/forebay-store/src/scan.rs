@@ -75,8 +75,8 @@ impl Seen {
 }
 
 /// Looks through a recording's data.
-pub struct Scan<'d, D: Disk + ?Sized> {
-    disk: &'d D,
+pub struct Scan<'d> {
+    disk: &'d dyn Disk,
     superblock: &'d Superblock,
     chunk: Vec<u8>,
     chunk_at: u64,
@@ -86,10 +86,10 @@ pub struct Scan<'d, D: Disk + ?Sized> {
     wasted: u64,
 }
 
-impl<'d, D: Disk + ?Sized> Scan<'d, D> {
+impl<'d> Scan<'d> {
     /// Of this recording.
     #[must_use]
-    pub const fn new(disk: &'d D, superblock: &'d Superblock) -> Self {
+    pub const fn new(disk: &'d dyn Disk, superblock: &'d Superblock) -> Self {
         Self {
             disk,
             superblock,

@@ -8,7 +8,7 @@ use forebay_spec::store::index::{FAILED, RESULT, Row, SKIPPED};
 use serde::Serialize;
 
 use crate::timeline::{Fate, Span, Spans};
-use crate::{Disk, Entry, Recording, Totals};
+use crate::{Entry, Recording, Totals};
 
 /// Bins of the time line.
 pub const BINS: usize = 240;
@@ -149,7 +149,7 @@ struct Collector {
 impl Statistics {
     /// Goes through the index once more, now that the first and last time are known.
     #[must_use]
-    pub fn of(recording: &Recording<'_, impl Disk + ?Sized>, totals: &Totals) -> Self {
+    pub fn of(recording: &Recording<'_>, totals: &Totals) -> Self {
         let first = totals.first_ns.unwrap_or(0);
         let span = end(recording).saturating_sub(first);
         let mut collector = Collector {
@@ -191,7 +191,7 @@ impl Statistics {
     }
 }
 
-fn rows<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> impl Iterator<Item = Row> {
+fn rows(recording: &Recording<'_>) -> impl Iterator<Item = Row> {
     recording.rows().filter_map(|entry| match entry {
         Entry::Row { row, .. } => Some(row),
         Entry::Damaged { .. } => None,
@@ -199,7 +199,7 @@ fn rows<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> impl Iterator<Item = 
 }
 
 /// When the last byte had come.
-fn end(recording: &Recording<'_, impl Disk + ?Sized>) -> u64 {
+fn end(recording: &Recording<'_>) -> u64 {
     let mut spans = Spans::default();
     let ended = rows(recording)
         .filter_map(|row| spans.push(&row))

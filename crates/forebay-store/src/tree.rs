@@ -8,7 +8,7 @@ use forebay_spec::store::index::{ROWS, Row};
 
 use crate::extent::Checked;
 use crate::files::{self, CAPTURE_NAME};
-use crate::{CaptureFile, Disk, Recording};
+use crate::{CaptureFile, Recording};
 
 /// Number of the folder of stream 0; the others follow.
 const STREAMS: u64 = 2;
@@ -83,19 +83,19 @@ struct Name {
 }
 
 /// The folders; or one file, of a capture.
-pub struct Tree<'r, D: Disk + ?Sized> {
-    capture: Option<CaptureFile<'r, 'r, D>>,
-    recording: &'r Recording<'r, D>,
+pub struct Tree<'r> {
+    capture: Option<CaptureFile<'r>>,
+    recording: &'r Recording<'r>,
     names: Vec<Name>,
     streams: Vec<u16>,
     checked: Checked,
     extension: &'r str,
 }
 
-impl<'r, D: Disk + ?Sized> Tree<'r, D> {
+impl<'r> Tree<'r> {
     /// Of a recording; with `check` a payload whose checksum is wrong cannot be read.
     #[must_use]
-    pub fn new(recording: &'r Recording<'r, D>, check: bool) -> Self {
+    pub fn new(recording: &'r Recording<'r>, check: bool) -> Self {
         let capture = recording.capture_file(check).ok();
         let rows = recording.stored().filter(|_| capture.is_none());
         let names = rows.map(|(block, slot, row)| Name {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::extent::check_front;
 use crate::reader::Recording;
-use crate::{Bounds, Damage, Disk, Entry, Rows, crc32c};
+use crate::{Bounds, Damage, Entry, Rows, crc32c};
 
 /// Bytes of extents that follow each other and are read together.
 const RUN: u64 = 1 << 20;
@@ -110,15 +110,15 @@ struct Run {
 }
 
 /// Gives out runs, in the order of the index.
-struct Source<'r, 'd, D: Disk + ?Sized> {
-    rows: Rows<'r, 'd, D>,
-    recording: &'r Recording<'d, D>,
+struct Source<'r> {
+    rows: Rows<'r>,
+    recording: &'r Recording<'r>,
     next: Option<Row>,
     times: BTreeMap<u16, u64>,
     verify: Verify,
 }
 
-impl<D: Disk + ?Sized> Source<'_, '_, D> {
+impl Source<'_> {
     /// The next index record with something to read.
     fn row(&mut self) -> Option<Row> {
         if let Some(row) = self.next.take() {
@@ -175,12 +175,12 @@ impl<D: Disk + ?Sized> Source<'_, '_, D> {
 }
 
 /// A worker's memory.
-struct Worker<'r, 'd, D: Disk + ?Sized> {
-    recording: &'r Recording<'d, D>,
+struct Worker<'r> {
+    recording: &'r Recording<'r>,
     buffer: Vec<u8>,
 }
 
-impl<D: Disk + ?Sized> Worker<'_, '_, D> {
+impl Worker<'_> {
     fn check(&mut self, run: &Run, problems: &mut Vec<Problem>) {
         let length = run.range.end - run.range.start;
         if length > RUN {
@@ -257,8 +257,8 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
 
 /// Checks all extents and what stands in front of each; `see` is told how many bytes are done, by
 /// any thread, and says whether to go on.
-pub fn verify<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
+pub fn verify(
+    recording: &Recording<'_>,
     threads: usize,
     see: &(dyn Fn(u64) -> bool + Sync),
 ) -> Verify {
@@ -310,7 +310,7 @@ pub fn verify<D: Disk + ?Sized>(
 }
 
 /// The same bytes, read and nothing but their checksums computed: what no verification can beat.
-pub fn read_only<D: Disk + ?Sized>(recording: &Recording<'_, D>, threads: usize) -> u64 {
+pub fn read_only(recording: &Recording<'_>, threads: usize) -> u64 {
     let superblock = recording.superblock();
     let ends = recording
         .stored()

@@ -71,8 +71,8 @@ pub struct Summary {
 }
 
 /// A recording being written.
-pub struct Writer<'d, D: Disk + ?Sized> {
-    disk: &'d D,
+pub struct Writer<'d> {
+    disk: &'d dyn Disk,
     recording: Superblock,
     superblocks: forebay_spec::store::superblock::Region,
     /// Where the next extent begins.
@@ -90,12 +90,12 @@ pub struct Writer<'d, D: Disk + ?Sized> {
     summary: Summary,
 }
 
-impl<'d, D: Disk + ?Sized> Writer<'d, D> {
+impl<'d> Writer<'d> {
     /// Begins in a recording that was formatted, and has nothing yet.
     ///
     /// # Errors
     /// Where there is no recording, one that is closed, or has index records.
-    pub fn new(disk: &'d D) -> Result<Self> {
+    pub fn new(disk: &'d dyn Disk) -> Result<Self> {
         let recording = Recording::open(disk)?;
         let superblock = *recording.superblock();
         let refuse = |what| {
@@ -401,8 +401,8 @@ pub(crate) fn pad(padding: &mut [u8], mode: Mode) {
 }
 
 /// Writes end marks and trailer, and closed superblocks.
-pub(crate) fn close<D: Disk + ?Sized>(
-    disk: &D,
+pub(crate) fn close(
+    disk: &dyn Disk,
     superblocks: forebay_spec::store::superblock::Region,
     recording: &Superblock,
     closed: Closed,

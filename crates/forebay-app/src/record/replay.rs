@@ -82,7 +82,7 @@ struct Wanted {
 impl Wanted {
     /// Goes through the index. A row of these numbers that newer data lie on is not there for a host, but
     /// may stand in the same block: `objects` ends where those begin.
-    fn find(recording: &Recording<'_, Drives<'_>>, stream: u16, range: (u64, u64)) -> Self {
+    fn find(recording: &Recording<'_>, stream: u16, range: (u64, u64)) -> Self {
         let mut wanted = Self {
             stream,
             objects: range.0..=range.1,

@@ -101,7 +101,7 @@ impl Work {
         disk.bytes()
     }
 
-    fn writer<'d, D: Disk>(&self, disk: &'d D) -> Writer<'d, D> {
+    fn writer<'d>(&self, disk: &'d dyn Disk) -> Writer<'d> {
         let writer = Writer::new(disk).expect("nothing in it");
         match self.open {
             true => writer.with_open_batches(),
@@ -110,9 +110,9 @@ impl Work {
     }
 
     /// Writes all; returns how many objects are promised.
-    fn write<D: Disk>(
+    fn write(
         &self,
-        writer: &mut Writer<'_, D>,
+        writer: &mut Writer<'_>,
         mark: impl Fn(u64),
     ) -> Result<u64, (u64, forebay_store::Error)> {
         let (mut promised, mut blocks) = (0, 0);
@@ -214,7 +214,7 @@ fn whole(disk: &Memory, work: &Work, rows: &BTreeMap<(u64, u64), Row>) -> Vec<u6
     }
 }
 
-fn mend(disk: &impl Disk) -> Result<Repair, forebay_store::Error> {
+fn mend(disk: &dyn Disk) -> Result<Repair, forebay_store::Error> {
     repair(disk, Options::default(), &mut |_| true)
 }
 

@@ -74,12 +74,12 @@ const SAMPLES_RING: Layout = Layout {
     ring: true,
 };
 
-fn block_at(disk: &impl Disk, number: u64) -> u64 {
+fn block_at(disk: &dyn Disk, number: u64) -> u64 {
     let recording = Recording::open(disk).expect("a recording");
     recording.superblock().block_at(number)
 }
 
-fn flip(disk: &impl Disk, at: u64) {
+fn flip(disk: &dyn Disk, at: u64) {
     let mut byte = [0];
     disk.read_at(at, &mut byte).expect("there");
     disk.write_at(at, &[byte[0] ^ 4]).expect("there");
