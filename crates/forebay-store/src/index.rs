@@ -455,17 +455,22 @@ impl Recording<'_> {
         }
     }
 
-    /// Valid index records of extents that were stored, each with its block's number and its slot.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, usize, Row)> {
+    /// The valid ones among them, each with its block's number and its slot.
+    pub fn valid_rows(&self) -> impl Iterator<Item = (u64, usize, Row)> {
         self.rows().filter_map(|entry| match entry {
             Entry::Row {
                 block,
                 slot,
                 row,
                 wrong: None,
-            } if row.stored() => Some((block, slot, row)),
+            } => Some((block, slot, row)),
             _ => None,
         })
+    }
+
+    /// Those of extents that were stored.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, usize, Row)> {
+        self.valid_rows().filter(|(_, _, row)| row.stored())
     }
 }
 

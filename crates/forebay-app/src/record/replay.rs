@@ -9,7 +9,7 @@ use forebay_model::Time;
 use forebay_model::net::{Kind, Network};
 use forebay_pipeline::Pipeline;
 use forebay_spec::store::superblock::{Mode, Superblock};
-use forebay_store::{Entry, Recording};
+use forebay_store::Recording;
 use serde::Serialize;
 
 use super::simulated::attach;
@@ -92,16 +92,7 @@ impl Wanted {
             longest: 0,
         };
         let mut least = None;
-        for entry in recording.rows() {
-            let Entry::Row {
-                block,
-                row,
-                wrong: None,
-                ..
-            } = entry
-            else {
-                continue;
-            };
+        for (block, _, row) in recording.valid_rows() {
             if row.stream != stream || !wanted.objects.contains(&row.object) {
                 continue;
             }
