@@ -9,7 +9,7 @@ use forebay_spec::streamer::user::{BEAT_BYTES, ReadCommand, WriteCommand};
 use forebay_spec::streamer::{UserError, window};
 
 use crate::bus::{Bus, PciAddress};
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::poll;
 use crate::streamer::Streamer;
 
@@ -358,13 +358,8 @@ impl HostPort {
         let at = self.control.saturating_add(register);
         let value = bus.bar_read64(self.device, self.bar, at)?;
         // No register that is read here can have all its bits set.
-        if value == u64::MAX {
-            return Err(Error::Gone {
-                device: self.device,
-                during: "when a register of the host port was read",
-            });
-        }
-        Ok(value)
+        let during = "when a register of the host port was read";
+        answered(self.device, value, during)
     }
 
     fn put(&self, bus: &mut dyn Bus, register: u64, value: u64) -> Result<(), Error> {

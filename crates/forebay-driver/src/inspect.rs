@@ -6,7 +6,7 @@ use forebay_spec::streamer::{UserError, regs};
 use serde::{Deserialize, Serialize};
 
 use crate::bus::Bus;
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::streamer::Streamer;
 use crate::trace::TraceRecord;
 
@@ -226,13 +226,7 @@ impl Streamer {
     /// Where the bus fails or the card has gone.
     pub fn status(&self, bus: &mut dyn Bus) -> Result<StreamerStatus, Error> {
         let bits = self.read(bus, regs::status::OFFSET)?;
-        if bits == u64::MAX {
-            let during = "when the streamer's status was read";
-            return Err(Error::Gone {
-                device: self.device,
-                during,
-            });
-        }
+        let bits = answered(self.device, bits, "when the streamer's status was read")?;
         Ok(StreamerStatus {
             ready: regs::status::READY.get(bits) != 0,
             halted: regs::status::HALTED.get(bits) != 0,

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::array::Layout;
 use crate::bus::{Bus, PciAddress};
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::poll;
 
 /// Where a streamer keeps its payload.
@@ -150,12 +150,7 @@ impl Streamer {
             memory: Memory::OnChip,
         };
         let identity = streamer.read(bus, regs::identity::OFFSET)?;
-        if identity == u64::MAX {
-            return Err(Error::Gone {
-                device,
-                during: "when the streamer's identity was read",
-            });
-        }
+        let identity = answered(device, identity, "when the streamer's identity was read")?;
         let version = streamer.read(bus, regs::version::OFFSET)?;
         streamer.extended = regs::version::MAGIC.get(version) == u64::from(streamer::VERSION_MAGIC);
         streamer.memory = match regs::identity::IDENTITY.get(identity) {
