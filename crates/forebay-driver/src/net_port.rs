@@ -70,12 +70,12 @@ pub struct NetSettings {
     pub idle_cycles: u32,
 }
 
-/// How whole frames become chunks of a capture.
+/// How whole frames become segments of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Packets {
-    /// Pages of 4096 bytes of a chunk, 1 or more.
+    /// Pages of 4096 bytes of a segment, 1 or more.
     pub pages: u8,
-    /// Cycles of the core's clock after which a chunk ends at the latest; 0: it waits until it is
+    /// Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is
     /// full.
     pub wait_cycles: u32,
 }
@@ -419,7 +419,7 @@ impl NetPort {
     /// clock is what frames are stamped with.
     ///
     /// # Errors
-    /// The bus's, or a chunk without a page.
+    /// The bus's, or a segment without a page.
     pub fn begin_packets(&self, bus: &mut dyn Bus, packets: Packets) -> Result<(), Error> {
         if packets.pages == 0 {
             let limit = "1 to 255 can be";
@@ -435,7 +435,7 @@ impl NetPort {
         self.registers.read(bus, regs::packets::OFFSET).map(drop)
     }
 
-    /// Ends a capture: those of its frames that are in the memory are taken, the open chunk ends.
+    /// Ends a capture: those of its frames that are in the memory are taken, the open segment ends.
     /// What comes meanwhile is datagrams again, and does not hold it up.
     ///
     /// # Errors
@@ -449,7 +449,7 @@ impl NetPort {
         ended.ok_or_else(|| Error::Timeout {
             what: "ending the capture",
             limit,
-            seen: "frames of the capture are in the memory, or a chunk is open".into(),
+            seen: "frames of the capture are in the memory, or a segment is open".into(),
             remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
         })
     }

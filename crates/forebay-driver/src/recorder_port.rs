@@ -59,7 +59,7 @@ pub enum Layout {
         /// come.
         stride: u32,
     },
-    /// Chunks of a capture, one behind the other.
+    /// Segments of a capture, one behind the other.
     Packets,
 }
 

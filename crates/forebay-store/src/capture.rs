@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole frames as one capture: the first page, and of each chunk what is good.
+//! Whole frames as one capture: the first page, and of each segment what is good.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -17,11 +17,11 @@ use crate::{Damage, Disk, Entry, Error, Result};
 /// What was written of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// Chunks.
+    /// Segments.
     pub chunks: u64,
     /// Bytes, the first page included.
     pub bytes: u64,
-    /// Chunks and blocks of the index that are damaged, and left out.
+    /// Segments and blocks of the index that are damaged, and left out.
     pub left_out: u64,
 }
 
@@ -48,7 +48,7 @@ impl CaptureFile<'_> {
         self.bytes
     }
 
-    /// Whether no chunk is in it.
+    /// Whether no segment is in it.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.segments.is_empty()
@@ -57,7 +57,7 @@ impl CaptureFile<'_> {
     /// Some of its bytes, as many as are there; none behind its end.
     ///
     /// # Errors
-    /// What the disk says, or that a chunk has another checksum, if these are checked.
+    /// What the disk says, or that a segment has another checksum, if these are checked.
     pub fn bytes(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
         let to = from.saturating_add(most as u64).min(self.bytes);
         let mut bytes = Vec::new();
@@ -100,8 +100,8 @@ pub(crate) fn complaint(disk: &dyn Disk, superblock: &Superblock) -> Option<Stri
     }
 }
 
-/// The blocks of a chunk that can stand in a capture: all of it, or of one that the end of the data
-/// cut those in front.
+/// The blocks of a segment that can stand in a capture: all of it, or of one that the end of the
+/// data cut those in front.
 fn good<'c>(row: &Row, chunk: &'c [u8]) -> Option<&'c [u8]> {
     if row.flags & CUT != 0 {
         return chunk.get(..whole_bytes(chunk));
@@ -126,7 +126,7 @@ impl Recording<'_> {
         Ok(first_page(self.superblock().session))
     }
 
-    /// All chunks up to where the index goes as one file, each where it lies; with `check` one
+    /// All segments up to where the index goes as one file, each where it lies; with `check` one
     /// whose checksum is wrong cannot be read.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Recording<'_> {
         })
     }
 
-    /// Writes all chunks up to where the index goes as one capture (pcapng). What is damaged is
+    /// Writes all segments up to where the index goes as one capture (pcapng). What is damaged is
     /// left out whole: behind a wrong length the next frame cannot be found.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ impl Recording<'_> {
         Ok(written)
     }
 
-    /// A chunk, checked; it has at most [`forebay_spec::store::pcapng::CHUNK_MOST`] bytes.
+    /// A segment, checked; it has at most [`forebay_spec::store::pcapng::CHUNK_MOST`] bytes.
     fn chunk(&self, row: &Row) -> std::result::Result<Vec<u8>, Damage> {
         let mut bytes = Vec::new();
         let read = self.payload(row, &mut |part| {

@@ -97,7 +97,7 @@ pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Opti
         }
     }
     if superblock.mode == Mode::Packets && extent.length > CHUNK_MOST as u64 {
-        let limit = format!("chunks have at most {CHUNK_MOST} bytes");
+        let limit = format!("segments have at most {CHUNK_MOST} bytes");
         return wrong("length", extent.length, limit);
     }
     if row.whole() && row.offset != 0 {
