@@ -180,12 +180,9 @@ impl Drop for Listener {
     }
 }
 
-/// Waits until a descriptor is ready, at most so long.
+/// Waits until a descriptor is ready, for at most `limit`.
 fn wait(on: &impl AsFd, flags: PollFlags, limit: Duration) -> Result<()> {
-    let limit = Timespec {
-        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(limit.subsec_nanos()),
-    };
+    let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(on, flags)], Some(&limit)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(io::Error::from(error).into()),
