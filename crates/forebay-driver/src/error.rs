@@ -99,7 +99,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A parameter that cannot be.
+    /// An invalid parameter.
     pub(crate) fn parameter(
         parameter: &'static str,
         value: impl Into<u64>,

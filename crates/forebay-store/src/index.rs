@@ -368,7 +368,7 @@ pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Resu
         };
         index_ring |= u64::from(block.number) != slot;
         for row in block.rows.iter().filter(|row| row.stored()) {
-            // Index records of streams at once are out of order, but by less than half of all.
+            // Records of streams received at once are out of order, but by less than half of all.
             ring |= row.address < last && last - row.address > superblock.data.bytes / 2;
             last = row.address;
         }
@@ -433,7 +433,7 @@ pub struct Rows<'r> {
     recording: &'r Recording<'r>,
     /// Number of the block that is looked at.
     number: u64,
-    /// Its index record that comes next.
+    /// Its next record.
     row: usize,
     block: Option<Block>,
     /// Pages that were read, and the number of the first of them.
