@@ -396,78 +396,43 @@ impl Streamer {
     /// Refuses what the streamer cannot hold.
     fn check(&self, config: &Config) -> Result<(), Error> {
         let drives = config.drives.iter().flat_map(|drive| {
-            let DrivePlace {
-                sq_doorbell,
-                cq_doorbell,
-                nsid,
-            } = *drive;
-            let aligned = |at: u64| at.is_multiple_of(4);
+            let DrivePlace { nsid, .. } = *drive;
+            let doorbell = |name, at: u64| (name, at, at.is_multiple_of(4), "a multiple of 4");
             [
-                (
-                    "sq_doorbell",
-                    sq_doorbell,
-                    aligned(sq_doorbell),
-                    "a multiple of 4",
-                ),
-                (
-                    "cq_doorbell",
-                    cq_doorbell,
-                    aligned(cq_doorbell),
-                    "a multiple of 4",
-                ),
+                doorbell("sq_doorbell", drive.sq_doorbell),
+                doorbell("cq_doorbell", drive.cq_doorbell),
                 ("nsid", nsid.into(), nsid != 0, "not 0"),
             ]
         });
+        let data = config.data_window;
+        let holds_dram = config.dram.is_none() || data.is_multiple_of(window::DRAM_WINDOW_BYTES);
+        let pages = |name, pages: u64| (name, pages, (1..=256).contains(&pages), "1 to 256");
+        let (entries, retries) = (config.queue_entries, config.retry_limit);
         let checks = [
             (
                 "data_window",
-                config.data_window,
-                config.data_window.is_multiple_of(window::DATA_WINDOW_BYTES),
+                data,
+                data.is_multiple_of(window::DATA_WINDOW_BYTES),
                 "a multiple of 8 MiB, so that one bit selects the PRP lists: the BAR must be \
                  aligned to its size",
             ),
             (
                 "data_window",
-                config.data_window,
-                config.dram.is_none()
-                    || config.data_window.is_multiple_of(window::DRAM_WINDOW_BYTES),
+                data,
+                holds_dram,
                 "a multiple of 128 MiB, as large as both buffers in DRAM",
             ),
-            (
-                "transfer_pages",
-                config.transfer_pages.into(),
-                (1..=256).contains(&config.transfer_pages),
-                "1 to 256",
-            ),
-            (
-                "queue_entries",
-                config.queue_entries.into(),
-                config.queue_entries >= 2,
-                "at least 2",
-            ),
-            (
-                "retry_limit",
-                config.retry_limit.into(),
-                config.retry_limit <= 15,
-                "0 to 15",
-            ),
-            (
-                "chunk_pages",
-                config.chunk_pages.unwrap_or(1).into(),
-                (1..=256).contains(&config.chunk_pages.unwrap_or(1)),
-                "1 to 256",
-            ),
+            pages("transfer_pages", config.transfer_pages.into()),
+            ("queue_entries", entries.into(), entries >= 2, "at least 2"),
+            ("retry_limit", retries.into(), retries <= 15, "0 to 15"),
+            pages("chunk_pages", config.chunk_pages.unwrap_or(1).into()),
         ];
         let segments = config.host.iter().flat_map(|host| {
             let segments = host.read.iter().chain(&host.write);
             segments.map(|segment| {
                 let good = segment.is_multiple_of(window::HOST_PIECE_BYTES);
-                (
-                    "host buffer",
-                    *segment,
-                    good,
-                    "a multiple of 4 MiB, the size of a segment",
-                )
+                let limit = "a multiple of 4 MiB, the size of a segment";
+                ("host buffer", *segment, good, limit)
             })
         });
         for (parameter, value, good, limit) in drives.chain(checks).chain(segments) {
