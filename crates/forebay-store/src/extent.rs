@@ -6,10 +6,10 @@ use std::fmt;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use forebay_spec::store::PAGE_BYTES;
-use forebay_spec::store::index::Row;
+use forebay_spec::store::index::{RESULT, Row};
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::store::{PAGE_BYTES, tar};
 
 use crate::crc32c;
 use crate::reader::Recording;
@@ -61,6 +61,26 @@ pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts>
     match superblock.small {
         true => Facts::parse_header(front.first_chunk()?),
         false => Facts::parse(front.first_chunk()?),
+    }
+}
+
+/// What an index record says for the header block of its extent; the rest is 0.
+pub(crate) fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
+    Facts {
+        session: superblock.session,
+        extension: superblock.extension,
+        stream: row.stream,
+        object: row.object,
+        offset: row.offset,
+        length: row.length,
+        whole: row.whole(),
+        missing: row.missing,
+        sequence: 0,
+        sender: 0,
+        time: row.time,
+        crc32c: row.crc32c,
+        result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
+        name: tar::Name::NONE,
     }
 }
 

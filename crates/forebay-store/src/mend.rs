@@ -12,13 +12,13 @@ use forebay_spec::store::{PAGE_BYTES, Session, tar};
 use crate::block::corrected;
 use crate::disk::{flush, write};
 use crate::draft::Draft;
-use crate::extent::read_front;
+use crate::extent::{facts_of, read_front};
 use crate::index::check_row;
 use crate::reader::Recording;
 use crate::scan::{Found, See};
 use crate::voids::Cover;
-use crate::writer::pad;
-use crate::{Damage, Disk, Entry, Error, Result, crc32c, pages};
+use crate::writer::{pad, write_block};
+use crate::{Damage, Disk, Entry, Error, Result, pages};
 
 /// Bytes of a hole that one file takes: a tar header has eleven octal digits for its size.
 const LOST_MOST: u64 = 4 << 30;
@@ -53,8 +53,7 @@ pub(crate) fn correct_blocks(draft: &Draft<'_>) -> Result<(u64, u64)> {
         .filter(|(_, block)| agrees(&recording, block));
     let good: Vec<(u64, Block)> = good.collect();
     for (number, block) in &good {
-        let page = block.to_bytes(superblock.session, crc32c);
-        write(draft, superblock.block_at(*number), &page)?;
+        write_block(draft, superblock, *number, &block.rows)?;
     }
     flush(draft)?;
     let rows = good.iter().flat_map(|(_, block)| block.rows);
@@ -245,25 +244,6 @@ pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Re
         mended += 1;
     }
     Ok(mended)
-}
-
-fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
-    Facts {
-        session: superblock.session,
-        extension: superblock.extension,
-        stream: row.stream,
-        object: row.object,
-        offset: row.offset,
-        length: row.length,
-        whole: row.whole(),
-        missing: row.missing,
-        sequence: 0,
-        sender: 0,
-        time: row.time,
-        crc32c: row.crc32c,
-        result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
-        name: tar::Name::NONE,
-    }
 }
 
 /// With what the index does not have, as it stands in a damaged block: sender and number of the

@@ -8,7 +8,7 @@
 use std::io;
 use std::ops::Range;
 
-use forebay_spec::store::index::{Block, COUNTS, ROWS, Row};
+use forebay_spec::store::index::{COUNTS, ROWS, Row};
 use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
@@ -21,7 +21,7 @@ use crate::reader::{Recording, super_places};
 use crate::ring::Ring;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::writer::{close, end_marks};
+use crate::writer::{close, end_marks, write_block};
 use crate::{Disk, Entry, Error, PAGE, Result, crc32c, pages, undo};
 
 /// Bytes behind the last extent that are looked through for more, at least.
@@ -565,16 +565,7 @@ fn write_plan(recording: &Recording<'_>, plan: &Plan, report: &mut Repair) -> Re
     }
     flush(disk)?;
     for (number, some) in &plan.blocks {
-        let mut rows = [Row::default(); ROWS];
-        for (to, from) in rows.iter_mut().zip(some) {
-            *to = *from;
-        }
-        let block = Block {
-            number: u32::try_from(*number).unwrap_or(u32::MAX),
-            rows,
-        };
-        let page = block.to_bytes(superblock.session, crc32c);
-        write(disk, superblock.block_at(*number), &page)?;
+        write_block(disk, superblock, *number, some)?;
     }
     flush(disk)
 }

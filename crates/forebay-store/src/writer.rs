@@ -10,6 +10,7 @@ use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, index, page, pcapng, tar};
 
 use crate::disk::{flush, write};
+use crate::extent::facts_of;
 use crate::format::write_superblocks;
 use crate::reader::Recording;
 use crate::{Disk, Error, PAGE, Result, crc32c, grains, text};
@@ -209,8 +210,14 @@ impl<'d> Writer<'d> {
         }
         let front = self.recording.front();
         let crc = self.payload(at + front, payload, length)?;
+        let row = self.row(about, at + front, length, crc, 0);
         if front > 0 {
-            let facts = self.facts(about, length, crc);
+            let facts = page::Facts {
+                sequence: about.sequence,
+                sender: about.sender,
+                name: about.name,
+                ..facts_of(&self.recording, &row)
+            };
             match self.recording.small {
                 true => write(self.disk, at, &facts.to_header())?,
                 false => write(self.disk, at, &facts.to_page())?,
@@ -223,7 +230,6 @@ impl<'d> Writer<'d> {
         };
         self.head = at + step;
         self.summary.bytes += u64::from(length);
-        let row = self.row(about, at + front, length, crc, 0);
         self.push(row)?;
         Ok(Placed {
             extents: 1,
@@ -281,25 +287,6 @@ impl<'d> Writer<'d> {
         Ok(crc)
     }
 
-    const fn facts(&self, about: &Extent, length: u32, crc32c: u32) -> page::Facts {
-        page::Facts {
-            session: self.recording.session,
-            extension: self.recording.extension,
-            stream: about.stream,
-            object: about.object,
-            offset: about.offset,
-            length,
-            whole: about.offset == 0 && !about.goes_on,
-            missing: about.missing,
-            sequence: about.sequence,
-            sender: about.sender,
-            time: about.time,
-            crc32c,
-            result: about.result,
-            name: about.name,
-        }
-    }
-
     fn row(&self, about: &Extent, address: u64, length: u32, crc32c: u32, flags: u16) -> Row {
         let stored = flags & SKIPPED == 0;
         let set = [
@@ -347,22 +334,7 @@ impl<'d> Writer<'d> {
     /// Writes a block of the index, behind the data of its records.
     fn promise(&mut self) -> Result<()> {
         flush(self.disk)?;
-        let mut rows = [Row::default(); ROWS];
-        for (to, from) in rows.iter_mut().zip(&self.rows) {
-            *to = *from;
-        }
-        let number = u32::try_from(self.block).map_err(|_| {
-            let limit = "an index has at most 2^32 blocks";
-            Error::setting(
-                "the block's number",
-                self.block,
-                limit,
-                "close the recording",
-            )
-        })?;
-        let block = Block { number, rows };
-        let page = block.to_bytes(self.recording.session, crc32c);
-        write(self.disk, self.recording.block_at(self.block), &page)?;
+        write_block(self.disk, &self.recording, self.block, &self.rows)?;
         flush(self.disk)?;
         self.rows.clear();
         self.block += 1;
@@ -387,6 +359,29 @@ impl<'d> Writer<'d> {
         )?;
         Ok(self.summary)
     }
+}
+
+/// Writes the block of the index with this number; it has room for [`ROWS`] records.
+pub(crate) fn write_block(
+    disk: &dyn Disk,
+    superblock: &Superblock,
+    number: u64,
+    records: &[Row],
+) -> Result<()> {
+    let mut rows = [Row::default(); ROWS];
+    for (to, from) in rows.iter_mut().zip(records) {
+        *to = *from;
+    }
+    let short = u32::try_from(number).map_err(|_| {
+        let (limit, remedy) = ("an index has at most 2^32 blocks", "close the recording");
+        Error::setting("the block's number", number, limit, remedy)
+    })?;
+    let block = Block {
+        number: short,
+        rows,
+    };
+    let page = block.to_bytes(superblock.session, crc32c);
+    write(disk, superblock.block_at(number), &page)
 }
 
 /// What stands behind a payload up to its page's end.
