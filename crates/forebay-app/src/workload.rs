@@ -109,7 +109,7 @@ pub fn prepare(ssds: &mut [Ssd], layout: Layout, ops: &[Op], seed: u64) -> Resul
             data.resize(bytes as usize, 0);
             fill_pattern(seed, address, &mut data);
             address += bytes;
-            rows.insert(at / layout.chunk());
+            rows.insert(at / layout.stripe_unit());
             let Some(ssd) = ssds.get_mut(drive) else {
                 continue;
             };
@@ -121,7 +121,7 @@ pub fn prepare(ssds: &mut [Ssd], layout: Layout, ops: &[Op], seed: u64) -> Resul
         return Ok(());
     };
     for row in rows {
-        let (at, bytes) = (row * layout.chunk(), layout.chunk());
+        let (at, bytes) = (row * layout.stripe_unit(), layout.stripe_unit());
         let mut sum = vec![0; bytes as usize];
         for (drive, ssd) in others.iter().enumerate() {
             let data = ssd.medium().read(at, bytes as usize);

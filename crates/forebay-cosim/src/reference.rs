@@ -147,7 +147,7 @@ impl Reference {
         transfer: u64,
     ) -> Result<Self> {
         // No command is longer than a chunk.
-        let transfer = array.map_or(transfer, |array| transfer.min(array.chunk));
+        let transfer = array.map_or(transfer, |array| transfer.min(array.stripe_unit));
         let each = OVERHEAD + usize::from(queue_depth) * (transfer as usize + 4096);
         let machine = Machine::new(fabric, drives, seed, each * drives_of(array), None)?;
         Ok(Self {

@@ -11,14 +11,14 @@ use crate::facts::Namespace;
 use crate::options::ArrayOptions;
 
 /// Greatest stripe unit: the longest command of the streamer.
-const CHUNK_MOST: u64 = 1 << 20;
+const STRIPE_UNIT_MOST: u64 = 1 << 20;
 
 /// Stripe units alternate between the drives, the first on drive 0, the next on drive 1; or, in a
 /// linear array, each drive has a region to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
     drives: u64,
-    chunk: u64,
+    stripe_unit: u64,
     parity: bool,
     linear: bool,
     /// Bytes of a drive's region, known with the drives; 0 unless linear.
@@ -29,7 +29,7 @@ impl Layout {
     /// One drive, of which nothing is cut.
     pub const ONE: Self = Self {
         drives: 1,
-        chunk: CHUNK_MOST,
+        stripe_unit: STRIPE_UNIT_MOST,
         parity: false,
         linear: false,
         region: 0,
@@ -42,7 +42,7 @@ impl Layout {
     pub fn new(options: ArrayOptions) -> Result<Self, Error> {
         let ArrayOptions {
             drives,
-            chunk,
+            stripe_unit,
             parity,
             missing,
             linear,
@@ -54,9 +54,11 @@ impl Layout {
             let limit = format!("an array has 1 to {} drives", window::DRIVES_MOST);
             return refused("number of drives", drives, &limit);
         }
-        if !chunk.is_power_of_two() || !(window::PAGE_BYTES..=CHUNK_MOST).contains(&chunk) {
+        if !stripe_unit.is_power_of_two()
+            || !(window::PAGE_BYTES..=STRIPE_UNIT_MOST).contains(&stripe_unit)
+        {
             let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed";
-            return refused("stripe unit in bytes", chunk, limit);
+            return refused("stripe unit in bytes", stripe_unit, limit);
         }
         if parity && drives < 2 {
             let limit = "parity needs a drive of its own: 2 drives or more";
@@ -75,7 +77,7 @@ impl Layout {
         }
         Ok(Self {
             drives,
-            chunk,
+            stripe_unit,
             parity,
             linear,
             region: 0,
@@ -101,7 +103,7 @@ impl Layout {
     /// multiple.
     pub const fn stripe(&self) -> Option<u64> {
         match self.parity {
-            true => Some(self.data_drives() * self.chunk),
+            true => Some(self.data_drives() * self.stripe_unit),
             false => None,
         }
     }
@@ -124,13 +126,13 @@ impl Layout {
     }
 
     /// Bytes of a stripe unit.
-    pub const fn chunk(&self) -> u64 {
-        self.chunk
+    pub const fn stripe_unit(&self) -> u64 {
+        self.stripe_unit
     }
 
     /// The streamer's register with this in it.
     pub(crate) const fn register(&self, bits: u64) -> u64 {
-        let pages_m1 = self.chunk / window::PAGE_BYTES - 1;
+        let pages_m1 = self.stripe_unit / window::PAGE_BYTES - 1;
         let bits = regs::layout::DRIVES_M1.set(bits, self.drives - 1);
         let bits = regs::layout::PARITY.set(bits, self.parity as u64);
         regs::layout::CHUNK_M1.set(bits, pages_m1)
@@ -144,9 +146,12 @@ impl Layout {
         if let Some(region) = self.region() {
             return ((address / region) as usize, address % region);
         }
-        let (number, inside) = (address / self.chunk, address % self.chunk);
+        let (number, inside) = (address / self.stripe_unit, address % self.stripe_unit);
         let drive = (number % self.data_drives()) as usize;
-        (drive, number / self.data_drives() * self.chunk + inside)
+        (
+            drive,
+            number / self.data_drives() * self.stripe_unit + inside,
+        )
     }
 
     /// Splits a range of the array at the borders of stripe units: drive, byte address on it,
@@ -162,7 +167,7 @@ impl Layout {
         std::iter::from_fn(move || {
             let left = match layout.drives {
                 1 => end - at,
-                _ => (end - at).min(layout.chunk - at % layout.chunk),
+                _ => (end - at).min(layout.stripe_unit - at % layout.stripe_unit),
             };
             let (drive, place) = layout.place(at);
             at += left;
@@ -198,8 +203,8 @@ impl Layout {
         if self.drives == 1 {
             return Ok(least);
         }
-        let chunk = self.chunk >> 9;
-        let each = least / chunk * chunk;
+        let stripe_unit = self.stripe_unit >> 9;
+        let each = least / stripe_unit * stripe_unit;
         // Less than 2^48 sectors of up to eight drives; the streamer counts to 2^48.
         let all = each * self.drives;
         if all == 0 || all >= 1 << 48 {
@@ -207,7 +212,7 @@ impl Layout {
                 field: "the capacity of the array",
                 value: format!("{} drives of {least} sectors", self.drives),
                 limit: format!(
-                    "at least a stripe unit of {chunk} sectors each, less than 2^48 in all"
+                    "at least a stripe unit of {stripe_unit} sectors each, less than 2^48 in all"
                 ),
                 remedy: "choose a smaller stripe unit, or other drives",
             });
@@ -229,13 +234,13 @@ pub struct ArrayFacts {
 
 impl fmt::Display for ArrayFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (drives, chunk) = (self.layout.drives, self.layout.chunk >> 10);
+        let (drives, stripe_unit) = (self.layout.drives, self.layout.stripe_unit >> 10);
         let Self {
             bytes,
             unused_bytes,
             ..
         } = self;
-        write!(f, "{drives} drives, stripe units of {chunk} KiB, ")?;
+        write!(f, "{drives} drives, stripe units of {stripe_unit} KiB, ")?;
         if let Some(region) = self.layout.region() {
             write!(f, "each with {region} bytes to itself, ")?;
         }
@@ -260,8 +265,8 @@ mod tests {
         }
     }
 
-    fn layout(drives: u8, chunk: u64) -> Layout {
-        Layout::new(ArrayOptions::striped(drives, chunk)).expect("good")
+    fn layout(drives: u8, stripe_unit: u64) -> Layout {
+        Layout::new(ArrayOptions::striped(drives, stripe_unit)).expect("good")
     }
 
     #[test]
@@ -342,7 +347,7 @@ mod tests {
 
     #[test]
     fn odd_stripe_units_and_numbers_are_refused() {
-        for (drives, chunk) in [
+        for (drives, stripe_unit) in [
             (0, 4096),
             (9, 4096),
             (2, 0),
@@ -350,10 +355,10 @@ mod tests {
             (2, 12288),
             (2, 2 << 20),
         ] {
-            let refused = Layout::new(ArrayOptions::striped(drives, chunk));
+            let refused = Layout::new(ArrayOptions::striped(drives, stripe_unit));
             assert!(
                 matches!(refused, Err(Error::Parameter { .. })),
-                "{drives} {chunk}"
+                "{drives} {stripe_unit}"
             );
         }
     }

@@ -60,16 +60,16 @@ pub(crate) fn attach(
         let most = u64::from(parameters.parity_pages) * PAGE_BYTES;
         if let Some(array) = options
             .array
-            .filter(|array| array.parity && array.chunk > most)
+            .filter(|array| array.parity && array.stripe_unit > most)
         {
             return Err(Error::Refused {
-                field: "the chunk of an array with parity",
-                value: format!("{} bytes", array.chunk),
+                field: "the stripe unit of an array with parity",
+                value: format!("{} bytes", array.stripe_unit),
                 limit: match most {
                     0 => "the streamer is built without parity".into(),
-                    most => format!("the streamer is built for chunks of up to {most} bytes"),
+                    most => format!("the streamer is built for stripe units of up to {most} bytes"),
                 },
-                remedy: "use smaller chunks, or build it with a greater parameter ParityPages",
+                remedy: "use a smaller stripe unit, or build it with a greater parameter ParityPages",
             });
         }
         let (usual, bytes) = streamer.data_window(&parameters);

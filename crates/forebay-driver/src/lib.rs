@@ -57,7 +57,7 @@ pub use flight::Flight;
 pub use host_port::HostPort;
 pub use net_port::NetPort;
 pub use options::{
-    ArrayOptions, CHUNK_BYTES, FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES,
+    ArrayOptions, FpgaPlace, Limits, Options, QueuePlacement, STRIPE_UNIT_BYTES, TIMEOUT_CYCLES,
 };
 pub use queue_pair::{Done, QueuePair, Span};
 pub use recorder_port::RecorderPort;

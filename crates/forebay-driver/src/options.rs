@@ -87,7 +87,7 @@ pub struct ArrayOptions {
     /// How many drives, 1 to 8: as many as there are, in the order of their addresses.
     pub drives: u8,
     /// Bytes of a stripe unit: a power of two, 4 KiB to 1 MiB.
-    pub chunk: u64,
+    pub stripe_unit: u64,
     /// The last drive holds the parity of the others: one of them may fail.
     pub parity: bool,
     /// The drive to do without, from the first command on: with parity, what is read of it is
@@ -99,10 +99,10 @@ pub struct ArrayOptions {
 
 impl ArrayOptions {
     /// Stripes over all drives, without parity.
-    pub const fn striped(drives: u8, chunk: u64) -> Self {
+    pub const fn striped(drives: u8, stripe_unit: u64) -> Self {
         Self {
             drives,
-            chunk,
+            stripe_unit,
             parity: false,
             missing: None,
             linear: false,
@@ -111,7 +111,7 @@ impl ArrayOptions {
 }
 
 /// Bytes of a stripe unit by default: a command of usual size, so that no drive gets more.
-pub const CHUNK_BYTES: u64 = 64 << 10;
+pub const STRIPE_UNIT_BYTES: u64 = 64 << 10;
 
 /// What the caller decides. The default takes the only drive and card, and the largest queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

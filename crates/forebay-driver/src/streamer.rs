@@ -66,7 +66,7 @@ pub struct Parameters {
     pub reserve_pages: u32,
     /// Most drives.
     pub drives: u32,
-    /// Most 4 KiB pages of a chunk of an array with parity; 0: it has none.
+    /// Most 4 KiB pages of a stripe unit of an array with parity; 0: it has none.
     pub parity_pages: u32,
 }
 

@@ -32,7 +32,7 @@ fn beside(source: Source, drives: u8, chunk: u64) -> Config {
     config.more_drives = (1..drives).map(|_| Drive::new(ssd.clone())).collect();
     config.driver.array = Some(ArrayOptions {
         drives,
-        chunk,
+        stripe_unit: chunk,
         parity: true,
         missing: None,
         linear: false,
