@@ -125,7 +125,7 @@ def test_rows_that_cannot_be_are_never_followed(image: Path, tmp_path: Path, for
         assert [row["object"] for row in rows if row["wrong"]] == sorted(bad)
         assert recording.objects().num_rows == COUNT - len(bad)
         for number in bad:
-            with pytest.raises(StoreError, match="its row cannot be"):
+            with pytest.raises(StoreError, match="its index record is invalid"):
                 recording.read(rows[number])
     listed = forebay("store", "ls", image, "--rows", "-o", "json", code=None).report["extents"]
     assert [row["object"] for row in listed if row["wrong"]] == sorted(bad)

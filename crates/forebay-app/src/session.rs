@@ -2,7 +2,7 @@
 //! A machine that runs: built, brought up, and driven with progress shown.
 
 use forebay_cosim::{Config, Direction, Error, System};
-use forebay_driver::inspect::DriveTally;
+use forebay_driver::inspect::DriveCounts;
 use forebay_driver::{Layout, Namespace, Step};
 use forebay_model::HopCount;
 use serde::{Deserialize, Serialize};
@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// What the streamer counted of each drive since bring-up; nothing where it is built for one.
-    pub fn drives(&mut self) -> Vec<DriveTally> {
+    pub fn drives(&mut self) -> Vec<DriveCounts> {
         let read = self.system.with_session(|session, bus| {
             let streamer = session.streamer().cloned();
             streamer.map(|streamer| streamer.drives(bus))
@@ -231,7 +231,7 @@ impl Session {
     /// Where a medium cannot be read.
     pub fn stored(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
         let mut all = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in self.layout().pieces(address, bytes as u64) {
+        for (drive, at, bytes) in self.layout().split(address, bytes as u64) {
             let mut piece = vec![0; bytes as usize];
             // What a missing drive lacks is the sum of all others.
             for (number, ssd) in self.system.ssds().iter().enumerate() {

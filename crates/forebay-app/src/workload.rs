@@ -105,11 +105,11 @@ pub fn prepare(ssds: &mut [Ssd], layout: Layout, ops: &[Op], seed: u64) -> Resul
     let mut rows = BTreeSet::new();
     for op in ops {
         let mut address = op.address;
-        for (drive, at, bytes) in layout.pieces(op.address, op.length) {
+        for (drive, at, bytes) in layout.split(op.address, op.length) {
             data.resize(bytes as usize, 0);
             fill_pattern(seed, address, &mut data);
             address += bytes;
-            rows.insert(at / layout.chunk());
+            rows.insert(at / layout.stripe_unit());
             let Some(ssd) = ssds.get_mut(drive) else {
                 continue;
             };
@@ -121,7 +121,7 @@ pub fn prepare(ssds: &mut [Ssd], layout: Layout, ops: &[Op], seed: u64) -> Resul
         return Ok(());
     };
     for row in rows {
-        let (at, bytes) = (row * layout.chunk(), layout.chunk());
+        let (at, bytes) = (row * layout.stripe_unit(), layout.stripe_unit());
         let mut sum = vec![0; bytes as usize];
         for (drive, ssd) in others.iter().enumerate() {
             let data = ssd.medium().read(at, bytes as usize);
@@ -177,7 +177,7 @@ mod tests {
         let mut expected = vec![0; 8192];
         fill_pattern(5, all[0].address, &mut expected);
         let mut stored = Vec::new();
-        for (drive, at, bytes) in layout.pieces(all[0].address, 8192) {
+        for (drive, at, bytes) in layout.split(all[0].address, 8192) {
             stored.extend_from_slice(&ssds[drive].medium().read(at, bytes as usize).unwrap());
         }
         assert_eq!(stored, expected);

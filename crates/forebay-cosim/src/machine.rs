@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use forebay_driver::{BusError, DmaBuffer, PciAddress};
+use forebay_driver::{BusError, BusResult, DmaBuffer, PciAddress};
 use forebay_model::pci::ConfigSpace;
 use forebay_model::{
     Completion, Fabric, FabricProfile, HostMemory, Medium, ModelError, Node, PageEvent, Poison,
@@ -158,7 +158,7 @@ impl Machine {
         bar: u8,
         offset: u64,
         bytes: u64,
-    ) -> Result<u64, BusError> {
+    ) -> BusResult<u64> {
         if !self.devices().contains(&device) {
             return Err(BusError::NoDevice { device });
         }
@@ -274,7 +274,7 @@ impl Machine {
         }
     }
 
-    pub fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+    pub fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         let address = self.host.alloc(len as u64, align as u64);
         let address = address.ok_or(BusError::OutOfMemory {
             len,
@@ -284,12 +284,7 @@ impl Machine {
         Ok(DmaBuffer { address, len })
     }
 
-    pub fn dma_read(
-        &self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> Result<(), BusError> {
+    pub fn dma_read(&self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
         if self.host.read(buffer.address + offset as u64, data) {
             return Ok(());
@@ -302,12 +297,7 @@ impl Machine {
         })
     }
 
-    pub fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> Result<(), BusError> {
+    pub fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
         if self.host.write(buffer.address + offset as u64, data) {
             return Ok(());
@@ -360,45 +350,25 @@ fn ssd_number(device: PciAddress) -> Option<usize> {
 macro_rules! impl_bus {
     ($system:ty) => {
         impl forebay_driver::Bus for $system {
-            fn devices(&mut self) -> crate::machine::BusResult<Vec<PciAddress>> {
+            fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
                 Ok(self.machine().devices())
             }
 
-            fn config_read32(
-                &mut self,
-                device: PciAddress,
-                at: u16,
-            ) -> crate::machine::BusResult<u32> {
+            fn config_read32(&mut self, device: PciAddress, at: u16) -> BusResult<u32> {
                 Ok(self.machine().config_read(device, at))
             }
 
-            fn config_write32(
-                &mut self,
-                device: PciAddress,
-                at: u16,
-                value: u32,
-            ) -> crate::machine::BusResult<()> {
+            fn config_write32(&mut self, device: PciAddress, at: u16, value: u32) -> BusResult<()> {
                 self.machine_mut().config_write(device, at, value);
                 Ok(())
             }
 
-            fn bar_read32(
-                &mut self,
-                device: PciAddress,
-                bar: u8,
-                offset: u64,
-            ) -> crate::machine::BusResult<u32> {
+            fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
                 let place = self.machine().bar_place(device, bar, offset, 4)?;
-                let bytes = crate::machine::host_read(self, place, 4)?;
-                Ok(bytes as u32)
+                Ok(crate::machine::host_read(self, place, 4)? as u32)
             }
 
-            fn bar_read64(
-                &mut self,
-                device: PciAddress,
-                bar: u8,
-                offset: u64,
-            ) -> crate::machine::BusResult<u64> {
+            fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
                 let place = self.machine().bar_place(device, bar, offset, 8)?;
                 crate::machine::host_read(self, place, 8)
             }
@@ -409,10 +379,10 @@ macro_rules! impl_bus {
                 bar: u8,
                 offset: u64,
                 value: u32,
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 let place = self.machine().bar_place(device, bar, offset, 4)?;
-                self.machine_mut()
-                    .host_write(place, value.to_le_bytes().into());
+                let bytes = value.to_le_bytes().into();
+                self.machine_mut().host_write(place, bytes);
                 self.pass()
             }
 
@@ -422,10 +392,10 @@ macro_rules! impl_bus {
                 bar: u8,
                 offset: u64,
                 value: u64,
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 let place = self.machine().bar_place(device, bar, offset, 8)?;
-                self.machine_mut()
-                    .host_write(place, value.to_le_bytes().into());
+                let bytes = value.to_le_bytes().into();
+                self.machine_mut().host_write(place, bytes);
                 self.pass()
             }
 
@@ -435,7 +405,7 @@ macro_rules! impl_bus {
                 bar: u8,
                 offset: u64,
                 data: &[u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 let bytes = data.len().next_multiple_of(8) as u64;
                 let place = self.machine().bar_place(device, bar, offset, bytes)?;
                 crate::machine::host_write_bytes(self, place, data)
@@ -447,25 +417,17 @@ macro_rules! impl_bus {
                 bar: u8,
                 offset: u64,
                 data: &mut [u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 let bytes = data.len().next_multiple_of(8) as u64;
                 let place = self.machine().bar_place(device, bar, offset, bytes)?;
                 crate::machine::host_read_bytes(self, place, data)
             }
 
-            fn bar_address(
-                &mut self,
-                device: PciAddress,
-                bar: u8,
-            ) -> crate::machine::BusResult<u64> {
+            fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
                 self.machine().bar_place(device, bar, 0, 0)
             }
 
-            fn dma_alloc(
-                &mut self,
-                len: usize,
-                align: usize,
-            ) -> crate::machine::BusResult<DmaBuffer> {
+            fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
                 self.machine_mut().dma_alloc(len, align)
             }
 
@@ -478,7 +440,7 @@ macro_rules! impl_bus {
                 buffer: &DmaBuffer,
                 offset: usize,
                 data: &mut [u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 self.machine().dma_read(buffer, offset, data)
             }
 
@@ -487,7 +449,7 @@ macro_rules! impl_bus {
                 buffer: &DmaBuffer,
                 offset: usize,
                 data: &[u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 self.machine_mut().dma_write(buffer, offset, data)
             }
 
@@ -495,7 +457,7 @@ macro_rules! impl_bus {
                 self.machine().elapsed()
             }
 
-            fn relax(&mut self) -> crate::machine::BusResult<()> {
+            fn relax(&mut self) -> BusResult<()> {
                 self.rest()
             }
         }
@@ -503,19 +465,16 @@ macro_rules! impl_bus {
 }
 pub(crate) use impl_bus;
 
-/// Result of an access to the machine.
-pub(crate) type BusResult<T> = Result<T, BusError>;
-
 /// What [`impl_bus`] stands on.
 pub(crate) trait Host {
     fn machine(&self) -> &Machine;
     fn machine_mut(&mut self) -> &mut Machine;
     /// Lets a posted write go its way.
-    fn pass(&mut self) -> Result<(), BusError>;
+    fn pass(&mut self) -> BusResult<()>;
     /// Lets a little time pass while the host waits for the answer to a read.
-    fn await_answer(&mut self) -> Result<(), BusError>;
+    fn await_answer(&mut self) -> BusResult<()>;
     /// Lets time pass until something may have changed.
-    fn rest(&mut self) -> Result<(), BusError>;
+    fn rest(&mut self) -> BusResult<()>;
 }
 
 /// A read of the host that goes nowhere ends after this time, as on PCIe (completion time-out,
@@ -526,7 +485,7 @@ const ANSWER_WITHIN: Time = 50 * forebay_model::MILLISECOND;
 const ACCESS: usize = 64;
 
 /// Reads up to 8 bytes. What nobody answers reads as all ones, as on a real machine.
-pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Result<u64, BusError> {
+pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<u64> {
     let answer = host_request(system, address, bytes)?;
     let mut word = [0xff; 8];
     if let Some(data) = &answer {
@@ -538,11 +497,7 @@ pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Res
 }
 
 /// Reads by a request on the fabric; none where nobody answers.
-fn host_request(
-    system: &mut impl Host,
-    address: u64,
-    bytes: u32,
-) -> Result<Option<Box<[u8]>>, BusError> {
+fn host_request(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<Option<Box<[u8]>>> {
     let tag = system.machine_mut().host_read(address, bytes);
     let start = system.machine().now;
     loop {
@@ -561,7 +516,7 @@ pub(crate) fn host_read_bytes(
     system: &mut impl Host,
     address: u64,
     data: &mut [u8],
-) -> Result<(), BusError> {
+) -> BusResult<()> {
     for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
         let bytes = piece.len().next_multiple_of(8) as u32;
         piece.fill(0xff);
@@ -574,11 +529,7 @@ pub(crate) fn host_read_bytes(
 }
 
 /// Writes any number of bytes, the last word filled with zeros.
-pub(crate) fn host_write_bytes(
-    system: &mut impl Host,
-    address: u64,
-    data: &[u8],
-) -> Result<(), BusError> {
+pub(crate) fn host_write_bytes(system: &mut impl Host, address: u64, data: &[u8]) -> BusResult<()> {
     for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
         let mut piece = piece.to_vec();
         piece.resize(piece.len().next_multiple_of(8), 0);

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forebay_driver::{
-    ArrayOptions, Bus, BusError, DmaBuffer, Done, Layout, Namespace, Options, PciAddress,
-    QueuePair, QueuePlacement, Session, Span, Step, bring_up_observed,
+    ArrayOptions, Bus, BusError, BusResult, DmaBuffer, Done, Layout, Namespace, Options,
+    PciAddress, QueuePair, QueuePlacement, Session, Span, Step, bring_up_observed,
 };
 use forebay_model::{FabricProfile, FaultPlan, HopCount, Medium, Node, Profile, Ssd, Time};
 
@@ -147,7 +147,7 @@ impl Reference {
         transfer: u64,
     ) -> Result<Self> {
         // No command is longer than a chunk.
-        let transfer = array.map_or(transfer, |array| transfer.min(array.chunk));
+        let transfer = array.map_or(transfer, |array| transfer.min(array.stripe_unit));
         let each = OVERHEAD + usize::from(queue_depth) * (transfer as usize + 4096);
         let machine = Machine::new(fabric, drives, seed, each * drives_of(array), None)?;
         Ok(Self {
@@ -259,7 +259,7 @@ impl Reference {
         workload: &Workload,
     ) -> Result<ReferenceRun> {
         let mut pieces = workload.addresses().flat_map(|start| {
-            let cut = layout.pieces(start, workload.size);
+            let cut = layout.split(start, workload.size);
             cut.flat_map(move |(drive, at, bytes)| {
                 (0..bytes)
                     .step_by(piece as usize)
@@ -441,16 +441,16 @@ impl Host for Reference {
         &mut self.machine
     }
 
-    fn pass(&mut self) -> std::result::Result<(), BusError> {
+    fn pass(&mut self) -> BusResult<()> {
         self.machine.settle(|_, _| {});
         Ok(())
     }
 
-    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+    fn await_answer(&mut self) -> BusResult<()> {
         self.rest()
     }
 
-    fn rest(&mut self) -> std::result::Result<(), BusError> {
+    fn rest(&mut self) -> BusResult<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forebay_driver::{BusError, DmaBuffer, FpgaPlace, Layout, Options, PciAddress, Session};
+use forebay_driver::{
+    BusError, BusResult, DmaBuffer, FpgaPlace, Layout, Options, PciAddress, Session,
+};
 use forebay_model::net::Network;
 use forebay_model::{DramCounters, Fabric, HostMemory, Medium, PageEvent, Poison, Ssd, Time};
 use forebay_rtl::Progress;
@@ -206,7 +208,7 @@ impl System {
             .map(|session| session.facts().layout());
         let layout = layout.unwrap_or(Layout::ONE);
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+        for (drive, at, bytes) in layout.split(address, bytes as u64) {
             let ssd = self.machine.ssds.get(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             data.extend_from_slice(&ssd.medium().read(at, bytes as usize)?);
@@ -221,7 +223,7 @@ impl System {
         let session = self.session.as_ref();
         let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+        for (drive, at, bytes) in layout.split(address, bytes as u64) {
             let mut piece = vec![0; bytes as usize];
             if let Some(ssd) = self.machine.ssds.get(drive) {
                 ssd.medium().unwritten(at, &mut piece);
@@ -241,7 +243,7 @@ impl System {
             .as_ref()
             .map(|session| session.facts().layout());
         let layout = layout.unwrap_or(Layout::ONE);
-        for (drive, at, count) in layout.pieces(address, bytes.len() as u64) {
+        for (drive, at, count) in layout.split(address, bytes.len() as u64) {
             let ssd = self.machine.ssds.get_mut(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             let (piece, rest) = bytes.split_at(count as usize);
@@ -617,7 +619,7 @@ impl Host for System {
         &mut self.machine
     }
 
-    fn pass(&mut self) -> std::result::Result<(), BusError> {
+    fn pass(&mut self) -> BusResult<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
@@ -629,13 +631,13 @@ impl Host for System {
         Ok(())
     }
 
-    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+    fn await_answer(&mut self) -> BusResult<()> {
         self.pass()
     }
 
     /// While the streamer is disabled its clock does not matter, and time may leap to where
     /// something happens: a drive takes simulated seconds to become ready.
-    fn rest(&mut self) -> std::result::Result<(), BusError> {
+    fn rest(&mut self) -> BusResult<()> {
         if self.at_rest() {
             let limit = self.machine.now + REST;
             let next = self

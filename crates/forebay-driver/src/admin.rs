@@ -31,7 +31,7 @@ pub struct QueueAt {
     pub entries: u32,
 }
 
-/// The admin queue pair, in host memory.
+/// The admin queue pair, in host memory. Its commands fail as [`AdminQueue::execute`] does.
 #[derive(Debug)]
 pub struct AdminQueue {
     controller: Controller,
@@ -170,9 +170,6 @@ impl AdminQueue {
     }
 
     /// Identify (5.17): one page of data.
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn identify(
         &mut self,
         bus: &mut dyn Bus,
@@ -227,9 +224,6 @@ impl AdminQueue {
     }
 
     /// Active namespaces greater than `after` (5.17.2.3), at most 1024.
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn active_namespaces(&mut self, bus: &mut dyn Bus, after: u32) -> Result<Vec<u32>, Error> {
         const NAME: &str = "Identify, active namespaces";
         let page = self.identify(bus, NAME, cns::ACTIVE_NAMESPACES, after)?;
@@ -241,9 +235,6 @@ impl AdminQueue {
     }
 
     /// Set Features, number of queues (5.27.1.5): asks for `pairs`, returns what is granted.
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn set_queue_count(&mut self, bus: &mut dyn Bus, pairs: u16) -> Result<QueueCount, Error> {
         let pairs = u32::from(pairs.max(1));
         let mut entry = admin(AdminOpcode::SetFeatures);
@@ -258,9 +249,6 @@ impl AdminQueue {
     }
 
     /// Create I/O Completion Queue (5.4): contiguous, without interrupts.
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn create_cq(&mut self, bus: &mut dyn Bus, queue: QueueAt) -> Result<(), Error> {
         let mut entry = admin(AdminOpcode::CreateIoCq).with_prps(queue.address, 0);
         entry.cdw[0] = queue_dword(queue);
@@ -270,9 +258,6 @@ impl AdminQueue {
     }
 
     /// Create I/O Submission Queue (5.5): contiguous, for the completion queue of the same number.
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn create_sq(&mut self, bus: &mut dyn Bus, queue: QueueAt) -> Result<(), Error> {
         let mut entry = admin(AdminOpcode::CreateIoSq).with_prps(queue.address, 0);
         entry.cdw[0] = queue_dword(queue);
@@ -282,9 +267,6 @@ impl AdminQueue {
     }
 
     /// Delete I/O Submission Queue (5.7).
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn delete_sq(&mut self, bus: &mut dyn Bus, id: u16) -> Result<(), Error> {
         let mut entry = admin(AdminOpcode::DeleteIoSq);
         entry.cdw[0] = u32::from(id);
@@ -293,9 +275,6 @@ impl AdminQueue {
     }
 
     /// Delete I/O Completion Queue (5.6); its submission queue must be gone.
-    ///
-    /// # Errors
-    /// Where the command fails.
     pub fn delete_cq(&mut self, bus: &mut dyn Bus, id: u16) -> Result<(), Error> {
         let mut entry = admin(AdminOpcode::DeleteIoCq);
         entry.cdw[0] = u32::from(id);
@@ -322,7 +301,7 @@ fn admin(opcode: AdminOpcode) -> Sqe {
 /// Reads the completion at `index` if its phase is the one expected.
 ///
 /// The phase stands in the last dword; it is read first, and the rest only when it has turned, so
-/// that an entry written in several pieces is never seen half.
+/// that an entry written in several parts is never seen half-written.
 pub(crate) fn read_completion(
     bus: &mut dyn Bus,
     cq: &DmaBuffer,

@@ -10,18 +10,18 @@ use crate::error::Error;
 use crate::facts::Namespace;
 use crate::options::ArrayOptions;
 
-/// Greatest chunk: the longest command of the streamer.
-const CHUNK_MOST: u64 = 1 << 20;
+/// Greatest stripe unit: the longest command of the streamer.
+const STRIPE_UNIT_MOST: u64 = 1 << 20;
 
-/// Chunks go round the drives, the first to drive 0, the next to drive 1; or each drive has a region
-/// to itself.
+/// Stripe units alternate between the drives, the first on drive 0, the next on drive 1; or, in a
+/// linear array, each drive has a region to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
     drives: u64,
-    chunk: u64,
+    stripe_unit: u64,
     parity: bool,
-    apart: bool,
-    /// Bytes of a drive's region, known with the drives; 0 where chunks go round.
+    linear: bool,
+    /// Bytes of a drive's region, known with the drives; 0 unless linear.
     region: u64,
 }
 
@@ -29,60 +29,57 @@ impl Layout {
     /// One drive, of which nothing is cut.
     pub const ONE: Self = Self {
         drives: 1,
-        chunk: CHUNK_MOST,
+        stripe_unit: STRIPE_UNIT_MOST,
         parity: false,
-        apart: false,
+        linear: false,
         region: 0,
     };
 
     /// Checks what was asked for.
     ///
     /// # Errors
-    /// Where there are none or too many drives, or the chunk is none that the streamer can cut.
+    /// Where there are none or too many drives, or the streamer does not support the stripe unit.
     pub fn new(options: ArrayOptions) -> Result<Self, Error> {
         let ArrayOptions {
             drives,
-            chunk,
+            stripe_unit,
             parity,
             missing,
-            apart,
+            linear,
         } = options;
         let drives = u64::from(drives);
-        let parameter = |parameter, value, limit: String| {
-            Err(Error::Parameter {
-                parameter,
-                value,
-                limit,
-            })
-        };
+        let refused =
+            |parameter, value: u64, limit: &str| Err(Error::parameter(parameter, value, limit));
         if !(1..=window::DRIVES_MOST).contains(&drives) {
             let limit = format!("an array has 1 to {} drives", window::DRIVES_MOST);
-            return parameter("number of drives", drives, limit);
+            return refused("number of drives", drives, &limit);
         }
-        if !chunk.is_power_of_two() || !(window::PAGE_BYTES..=CHUNK_MOST).contains(&chunk) {
-            let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed".into();
-            return parameter("chunk in bytes", chunk, limit);
+        if !stripe_unit.is_power_of_two()
+            || !(window::PAGE_BYTES..=STRIPE_UNIT_MOST).contains(&stripe_unit)
+        {
+            let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed";
+            return refused("stripe unit in bytes", stripe_unit, limit);
         }
         if parity && drives < 2 {
-            let limit = "parity needs a drive of its own: 2 drives or more".into();
-            return parameter("number of drives", drives, limit);
+            let limit = "parity needs a drive of its own: 2 drives or more";
+            return refused("number of drives", drives, limit);
         }
         if let Some(missing) = missing.filter(|one| !parity || u64::from(*one) >= drives) {
             let limit = match parity {
                 true => format!("the drives are 0 to {}", drives - 1),
                 false => "no drive may be missing without parity".into(),
             };
-            return parameter("number of the missing drive", missing.into(), limit);
+            return refused("number of the missing drive", missing.into(), &limit);
         }
-        if parity && apart {
-            let limit = "parity is that of chunks that go round the drives, not of regions".into();
-            return parameter("number of drives", drives, limit);
+        if parity && linear {
+            let limit = "parity needs stripes over all drives, which a linear array has not";
+            return refused("number of drives", drives, limit);
         }
         Ok(Self {
             drives,
-            chunk,
+            stripe_unit,
             parity,
-            apart,
+            linear,
             region: 0,
         })
     }
@@ -102,16 +99,16 @@ impl Layout {
         self.parity
     }
 
-    /// Bytes of which a write has to be whole multiples, at a multiple of them; with parity a row, a
-    /// chunk of each of the others.
-    pub const fn row(&self) -> Option<u64> {
+    /// Payload bytes of a stripe, in an array with parity: each write starts and ends at a
+    /// multiple.
+    pub const fn stripe(&self) -> Option<u64> {
         match self.parity {
-            true => Some(self.data_drives() * self.chunk),
+            true => Some(self.data_drives() * self.stripe_unit),
             false => None,
         }
     }
 
-    /// Bytes of the array that each drive has to itself, one behind the other, where it has.
+    /// Bytes of each drive's region in a linear array.
     pub const fn region(&self) -> Option<u64> {
         match self.region {
             0 => None,
@@ -119,23 +116,23 @@ impl Layout {
         }
     }
 
-    /// With the regions of an array of so many sectors, where it has such.
+    /// Sets the size of the regions of a linear array that has this number of sectors.
     pub(crate) const fn measured(self, sectors: u64) -> Self {
-        let region = match self.apart && self.drives > 1 {
+        let region = match self.linear && self.drives > 1 {
             true => (sectors << 9) / self.drives,
             false => 0,
         };
         Self { region, ..self }
     }
 
-    /// Bytes of a chunk.
-    pub const fn chunk(&self) -> u64 {
-        self.chunk
+    /// Bytes of a stripe unit.
+    pub const fn stripe_unit(&self) -> u64 {
+        self.stripe_unit
     }
 
     /// The streamer's register with this in it.
     pub(crate) const fn register(&self, bits: u64) -> u64 {
-        let pages_m1 = self.chunk / window::PAGE_BYTES - 1;
+        let pages_m1 = self.stripe_unit / window::PAGE_BYTES - 1;
         let bits = regs::layout::DRIVES_M1.set(bits, self.drives - 1);
         let bits = regs::layout::PARITY.set(bits, self.parity as u64);
         regs::layout::CHUNK_M1.set(bits, pages_m1)
@@ -149,14 +146,17 @@ impl Layout {
         if let Some(region) = self.region() {
             return ((address / region) as usize, address % region);
         }
-        let (number, inside) = (address / self.chunk, address % self.chunk);
+        let (number, inside) = (address / self.stripe_unit, address % self.stripe_unit);
         let drive = (number % self.data_drives()) as usize;
-        (drive, number / self.data_drives() * self.chunk + inside)
+        (
+            drive,
+            number / self.data_drives() * self.stripe_unit + inside,
+        )
     }
 
-    /// The pieces of a stretch of the array, none of which crosses a chunk: drive, byte address on
-    /// it, bytes.
-    pub fn pieces(
+    /// Splits a range of the array at the borders of stripe units: drive, byte address on it,
+    /// bytes.
+    pub fn split(
         &self,
         address: u64,
         bytes: u64,
@@ -167,7 +167,7 @@ impl Layout {
         std::iter::from_fn(move || {
             let left = match layout.drives {
                 1 => end - at,
-                _ => (end - at).min(layout.chunk - at % layout.chunk),
+                _ => (end - at).min(layout.stripe_unit - at % layout.stripe_unit),
             };
             let (drive, place) = layout.place(at);
             at += left;
@@ -175,15 +175,15 @@ impl Layout {
         })
     }
 
-    /// Sectors of all drives together, the parity among them, of so many that are the user's.
+    /// Sectors of all drives together, parity included, that hold `sectors` of the user.
     pub(crate) const fn stretched(&self, sectors: u64) -> u64 {
         sectors / self.data_drives() * self.drives
     }
 
-    /// Sectors that are the user's: as many chunks of each drive as the smallest has.
+    /// Sectors for the user: as many stripe units of each drive as the smallest has.
     ///
     /// # Errors
-    /// Where the blocks differ, or the smallest drive has not even one chunk.
+    /// Where the logical blocks differ, or the smallest drive is smaller than a stripe unit.
     pub fn sectors(&self, namespaces: &[Namespace]) -> Result<u64, Error> {
         let Some(first) = namespaces.first() else {
             return Ok(0);
@@ -203,16 +203,18 @@ impl Layout {
         if self.drives == 1 {
             return Ok(least);
         }
-        let chunk = self.chunk >> 9;
-        let each = least / chunk * chunk;
+        let stripe_unit = self.stripe_unit >> 9;
+        let each = least / stripe_unit * stripe_unit;
         // Less than 2^48 sectors of up to eight drives; the streamer counts to 2^48.
         let all = each * self.drives;
         if all == 0 || all >= 1 << 48 {
             return Err(Error::Refused {
                 field: "the capacity of the array",
                 value: format!("{} drives of {least} sectors", self.drives),
-                limit: format!("at least a chunk of {chunk} sectors each, less than 2^48 in all"),
-                remedy: "choose a smaller chunk, or other drives",
+                limit: format!(
+                    "at least a stripe unit of {stripe_unit} sectors each, less than 2^48 in all"
+                ),
+                remedy: "choose a smaller stripe unit, or other drives",
             });
         }
         Ok(each * self.data_drives())
@@ -226,25 +228,25 @@ pub struct ArrayFacts {
     pub layout: Layout,
     /// Bytes that it holds.
     pub bytes: u64,
-    /// Bytes of the drives together that it does not use: they differ, or end inside a chunk.
+    /// Bytes of the drives together that it does not use: they differ, or end inside a stripe unit.
     pub unused_bytes: u64,
 }
 
 impl fmt::Display for ArrayFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (drives, chunk) = (self.layout.drives, self.layout.chunk >> 10);
+        let (drives, stripe_unit) = (self.layout.drives, self.layout.stripe_unit >> 10);
         let Self {
             bytes,
             unused_bytes,
             ..
         } = self;
-        write!(f, "{drives} drives, chunks of {chunk} KiB, ")?;
+        write!(f, "{drives} drives, stripe units of {stripe_unit} KiB, ")?;
         if let Some(region) = self.layout.region() {
             write!(f, "each with {region} bytes to itself, ")?;
         }
-        if let Some(row) = self.layout.row() {
-            let row = row >> 10;
-            write!(f, "the last with the parity of each {row} KiB, ")?;
+        if let Some(stripe) = self.layout.stripe() {
+            let stripe = stripe >> 10;
+            write!(f, "the last with the parity of each {stripe} KiB, ")?;
         }
         write!(f, "{bytes} bytes, {unused_bytes} unused")
     }
@@ -263,24 +265,24 @@ mod tests {
         }
     }
 
-    fn layout(drives: u8, chunk: u64) -> Layout {
-        Layout::new(ArrayOptions::striped(drives, chunk)).expect("good")
+    fn layout(drives: u8, stripe_unit: u64) -> Layout {
+        Layout::new(ArrayOptions::striped(drives, stripe_unit)).expect("good")
     }
 
     #[test]
-    fn chunks_go_round() {
+    fn stripe_units_alternate() {
         let layout = layout(3, 8192);
         assert_eq!(layout.place(0), (0, 0));
         assert_eq!(layout.place(8191), (0, 8191));
         assert_eq!(layout.place(8192), (1, 0));
         assert_eq!(layout.place(3 * 8192 + 5), (0, 8192 + 5));
-        let pieces: Vec<_> = layout.pieces(4096, 16384).collect();
-        assert_eq!(pieces, [(0, 4096, 4096), (1, 0, 8192), (2, 0, 4096)]);
+        let parts: Vec<_> = layout.split(4096, 16384).collect();
+        assert_eq!(parts, [(0, 4096, 4096), (1, 0, 8192), (2, 0, 4096)]);
         assert_eq!(
-            Layout::ONE.pieces(7, 5 << 20).collect::<Vec<_>>(),
+            Layout::ONE.split(7, 5 << 20).collect::<Vec<_>>(),
             [(0, 7, 5 << 20)]
         );
-        assert_eq!(layout.pieces(1, 0).count(), 0);
+        assert_eq!(layout.split(1, 0).count(), 0);
     }
 
     #[test]
@@ -289,19 +291,19 @@ mod tests {
             let striped = ArrayOptions::striped(drives, 8192);
             Layout::new(ArrayOptions {
                 parity: true,
-                apart: false,
+                linear: false,
                 ..striped
             })
         };
         let three = parity(3).expect("good");
-        assert_eq!(three.row(), Some(16384));
+        assert_eq!(three.stripe(), Some(16384));
         assert_eq!(three.place(8192 + 5), (1, 5));
         assert_eq!(three.place(16384), (0, 8192));
-        // Two chunks of each drive; the parity is none of the user's.
+        // Two stripe units of each drive; parity is not the user's.
         let sectors = three.sectors(&[namespace(33), namespace(40), namespace(50)]);
         assert_eq!(sectors.ok(), Some(64));
         assert_eq!(three.stretched(64), 96);
-        assert_eq!(parity(2).expect("a mirror").row(), Some(8192));
+        assert_eq!(parity(2).expect("a mirror").stripe(), Some(8192));
         assert!(parity(1).is_err());
         let without = |parity, missing| {
             let striped = ArrayOptions::striped(3, 8192);
@@ -321,12 +323,12 @@ mod tests {
     #[test]
     fn regions_follow_each_other() {
         let asked = ArrayOptions {
-            apart: true,
+            linear: true,
             ..ArrayOptions::striped(3, 8192)
         };
         let layout = Layout::new(asked).expect("good");
         let namespaces = [namespace(100), namespace(50), namespace(60)];
-        // Three chunks of each.
+        // Three stripe units of each.
         let sectors = layout.sectors(&namespaces).expect("fits");
         assert_eq!(sectors, 3 * 48);
         let layout = layout.measured(sectors);
@@ -334,8 +336,8 @@ mod tests {
         assert_eq!(layout.place(24575), (0, 24575));
         assert_eq!(layout.place(24576), (1, 0));
         assert_eq!(layout.place(2 * 24576 + 5), (2, 5));
-        let pieces: Vec<_> = layout.pieces(20480, 12288).collect();
-        assert_eq!(pieces, [(0, 20480, 4096), (1, 0, 8192)]);
+        let parts: Vec<_> = layout.split(20480, 12288).collect();
+        assert_eq!(parts, [(0, 20480, 4096), (1, 0, 8192)]);
         let both = ArrayOptions {
             parity: true,
             ..asked
@@ -344,8 +346,8 @@ mod tests {
     }
 
     #[test]
-    fn odd_chunks_and_numbers_are_refused() {
-        for (drives, chunk) in [
+    fn odd_stripe_units_and_numbers_are_refused() {
+        for (drives, stripe_unit) in [
             (0, 4096),
             (9, 4096),
             (2, 0),
@@ -353,10 +355,10 @@ mod tests {
             (2, 12288),
             (2, 2 << 20),
         ] {
-            let refused = Layout::new(ArrayOptions::striped(drives, chunk));
+            let refused = Layout::new(ArrayOptions::striped(drives, stripe_unit));
             assert!(
                 matches!(refused, Err(Error::Parameter { .. })),
-                "{drives} {chunk}"
+                "{drives} {stripe_unit}"
             );
         }
     }

@@ -21,7 +21,8 @@ use crate::session::{Facts, Member, Session};
 use crate::steps::{Failure, Observer, Recorder, StepName};
 use crate::streamer::Streamer;
 
-/// Brings a drive up, and with [`QueuePlacement::Fpga`](crate::QueuePlacement::Fpga) the streamer that is to feed it.
+/// Brings a drive up, and with [`QueuePlacement::Fpga`](crate::QueuePlacement::Fpga) the streamer
+/// that is to feed it.
 ///
 /// # Errors
 /// The step that failed, why, and what to do.
@@ -66,8 +67,8 @@ pub fn bring_up_observed(
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) streamer: Option<Streamer>,
-    /// The streamer's buffer, where it is in host memory: pieces for writes, then for reads.
-    pub(crate) pieces: Vec<DmaBuffer>,
+    /// The segments of a buffer in host memory: for writes, then for reads.
+    pub(crate) segments: Vec<DmaBuffer>,
     pub(crate) members: Vec<Member>,
     /// The admin queue of a drive that is being brought up.
     pub(crate) admin: Option<AdminQueue>,
@@ -91,8 +92,8 @@ impl Parts {
                 admin.free(bus);
                 pair.into_iter().for_each(|pair| pair.free_memory(bus));
             }
-            let pieces = self.pieces.into_iter();
-            pieces.for_each(|piece| bus.dma_free(piece));
+            let segments = self.segments.into_iter();
+            segments.for_each(|segment| bus.dma_free(segment));
         }
     }
 }
@@ -193,7 +194,7 @@ fn start_drive(
         let found = controller.capabilities(bus)?;
         controller.check_doorbells(options.queue_id)?;
         let text = format!(
-            "NVMe {}.{}, queues of up to {} entries, doorbells {} bytes apart, ready within {:?}",
+            "NVMe {}.{}, queues of up to {} entries, doorbells every {} bytes, ready within {:?}",
             found.version_major,
             found.version_minor,
             found.queue_entries,
@@ -204,7 +205,8 @@ fn start_drive(
     })?;
     let slot = &mut parts.admin;
     let admin = recorder.step(StepName::Enable, |bus| {
-        // Kept at once: where this step fails the drive may know the addresses of the queues already.
+        // Kept at once: where this step fails the drive may know the addresses of the queues
+        // already.
         let admin = slot.insert(AdminQueue::new(bus, controller.clone(), limits.command)?);
         // The drive fetches admin commands by itself. It was reset, so it does nothing else.
         discover::set_master(bus, nvme.address)?;
@@ -311,28 +313,21 @@ fn grant_queues(
     admin: &mut AdminQueue,
     options: &Options,
 ) -> Result<u32, Error> {
-    let parameter = |parameter, value: u16, limit: &str| Error::Parameter {
-        parameter,
-        value: value.into(),
-        limit: limit.into(),
-    };
     if options.queue_id == 0 {
-        return Err(parameter("queue_id", 0, "0 is the admin queue"));
+        return Err(Error::parameter("queue_id", 0_u64, "0 is the admin queue"));
     }
     if let Some(bytes) = options.max_transfer
         && (bytes == 0 || !bytes.is_multiple_of(PAGE_BYTES))
     {
-        return Err(Error::Parameter {
-            parameter: "max_transfer",
-            value: bytes,
-            limit: "a multiple of 4096 is needed".into(),
-        });
+        let limit = "a multiple of 4096 is needed";
+        return Err(Error::parameter("max_transfer", bytes, limit));
     }
     if options.queue_entries < 2 {
-        return Err(parameter(
+        let limit = "a queue has at least 2";
+        return Err(Error::parameter(
             "queue_entries",
             options.queue_entries,
-            "a queue has at least 2",
+            limit,
         ));
     }
     let wanted = options.queue_id.saturating_add(options.more_queues);

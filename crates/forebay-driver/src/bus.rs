@@ -160,7 +160,7 @@ impl DmaBuffer {
     ///
     /// # Errors
     /// [`BusError::OutsideBuffer`].
-    pub fn check(&self, offset: usize, len: usize) -> Result<usize, BusError> {
+    pub fn check(&self, offset: usize, len: usize) -> BusResult<usize> {
         let end = offset.saturating_add(len);
         if end > self.len {
             let (address, len) = (self.address, self.len);
@@ -175,82 +175,59 @@ impl DmaBuffer {
     }
 }
 
+/// Result of an access.
+pub type BusResult<T> = Result<T, BusError>;
+
 /// Access to PCI functions, to memory they can reach, and to time.
+///
+/// A method fails where the access cannot be made.
 pub trait Bus {
     /// Every PCI function that is there, of whatever kind.
-    ///
-    /// # Errors
-    /// Where the bus cannot be searched.
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError>;
+    fn devices(&mut self) -> BusResult<Vec<PciAddress>>;
 
     /// Reads 32 bits of configuration space; `offset` is a multiple of 4. Absent: all ones.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
-    fn config_read32(&mut self, device: PciAddress, offset: u16) -> Result<u32, BusError>;
+    fn config_read32(&mut self, device: PciAddress, offset: u16) -> BusResult<u32>;
 
     /// Writes 32 bits of configuration space; `offset` is a multiple of 4.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
-    fn config_write32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-        value: u32,
-    ) -> Result<(), BusError>;
+    fn config_write32(&mut self, device: PciAddress, offset: u16, value: u32) -> BusResult<()>;
 
     /// Reads 32 bits of a BAR; `offset` is a multiple of 4.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError>;
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32>;
 
     /// Reads 64 bits of a BAR; `offset` is a multiple of 8.
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
-    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u64, BusError>;
+    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64>;
 
     /// Writes 32 bits of a BAR; `offset` is a multiple of 4. The write is posted, and comes after
     /// all earlier writes to DMA memory (a doorbell needs that).
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn bar_write32(
         &mut self,
         device: PciAddress,
         bar: u8,
         offset: u64,
         value: u32,
-    ) -> Result<(), BusError>;
+    ) -> BusResult<()>;
 
     /// Writes 64 bits of a BAR; `offset` is a multiple of 8. Posted as [`Bus::bar_write32`].
-    ///
-    /// # Errors
-    /// Where the access cannot be made.
     fn bar_write64(
         &mut self,
         device: PciAddress,
         bar: u8,
         offset: u64,
         value: u64,
-    ) -> Result<(), BusError>;
+    ) -> BusResult<()>;
 
-    /// Writes many bytes of a BAR that is memory behind; `offset` is a multiple of 8. A last word that
-    /// is not full is filled with zeros. Posted as [`Bus::bar_write32`], in any order and any pieces.
+    /// Writes many bytes of a BAR that is memory behind; `offset` is a multiple of 8. A last word
+    /// that is not full is filled with zeros. Posted as [`Bus::bar_write32`], in any order and in
+    /// parts of any size.
     ///
     /// The default writes word by word; a bus that has wider accesses does better.
-    ///
-    /// # Errors
-    /// Where an access cannot be made.
     fn bar_write_bytes(
         &mut self,
         device: PciAddress,
         bar: u8,
         offset: u64,
         data: &[u8],
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         for (at, bytes) in (offset..).step_by(8).zip(data.chunks(8)) {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);
@@ -259,20 +236,17 @@ pub trait Bus {
         Ok(())
     }
 
-    /// Reads many bytes of a BAR that is memory behind, whole words of 8 bytes; `offset` is a multiple
-    /// of 8. It comes after all earlier writes to the BAR.
+    /// Reads many bytes of a BAR that is memory behind, whole words of 8 bytes; `offset` is a
+    /// multiple of 8. It comes after all earlier writes to the BAR.
     ///
     /// The default reads word by word; a bus that has wider accesses does better.
-    ///
-    /// # Errors
-    /// Where an access cannot be made.
     fn bar_read_bytes(
         &mut self,
         device: PciAddress,
         bar: u8,
         offset: u64,
         data: &mut [u8],
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         for (at, bytes) in (offset..).step_by(8).zip(data.chunks_mut(8)) {
             let word = self.bar_read64(device, bar, at)?.to_le_bytes();
             bytes.copy_from_slice(&word[..bytes.len()]);
@@ -281,16 +255,10 @@ pub trait Bus {
     }
 
     /// The address under which *other devices* reach a BAR: bus address or IOVA, never a pointer.
-    ///
-    /// # Errors
-    /// Where there is no such BAR, or devices cannot reach it.
-    fn bar_address(&mut self, device: PciAddress, bar: u8) -> Result<u64, BusError>;
+    fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64>;
 
     /// Memory that devices can reach, filled with zeros; `align` is a power of two.
-    ///
-    /// # Errors
-    /// Where there is none left.
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError>;
+    fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer>;
 
     /// Gives memory back. No device may use it any more. The default keeps it until the bus ends.
     fn dma_free(&mut self, buffer: DmaBuffer) {
@@ -298,22 +266,10 @@ pub trait Bus {
     }
 
     /// Reads host memory as it is now; what a device has written is seen in the order of writing.
-    ///
-    /// # Errors
-    /// Where the range is outside the buffer.
-    fn dma_read(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> Result<(), BusError>;
+    fn dma_read(&mut self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()>;
 
     /// Writes host memory.
-    ///
-    /// # Errors
-    /// Where the range is outside the buffer.
-    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8])
-    -> Result<(), BusError>;
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()>;
 
     /// Time since some fixed moment; never runs backwards.
     fn now(&mut self) -> Duration;
@@ -323,7 +279,7 @@ pub trait Bus {
     ///
     /// # Errors
     /// [`BusError::Interrupted`] where the user wants to stop.
-    fn relax(&mut self) -> Result<(), BusError>;
+    fn relax(&mut self) -> BusResult<()>;
 }
 
 /// Buffers of these lengths, or none at all.
@@ -331,7 +287,7 @@ pub(crate) fn alloc_all<const N: usize>(
     bus: &mut dyn Bus,
     lengths: [usize; N],
     align: usize,
-) -> Result<[DmaBuffer; N], BusError> {
+) -> BusResult<[DmaBuffer; N]> {
     let mut buffers = [const { DmaBuffer { address: 0, len: 0 } }; N];
     for (taken, len) in lengths.into_iter().enumerate() {
         match bus.dma_alloc(len, align) {

@@ -80,11 +80,7 @@ fn check_payload(from: &Function, to: &Function) -> Result<(), Error> {
 
 /// A session without a drive.
 pub(crate) fn no_drive() -> Error {
-    Error::Parameter {
-        parameter: "number of drives",
-        value: 0,
-        limit: "a streamer needs one at least".into(),
-    }
+    Error::parameter("number of drives", 0_u64, "a streamer needs one at least")
 }
 
 /// The drives of an array: all there are, as many as were asked for.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::bus::{Bus, DmaBuffer, PciAddress};
 use crate::discover::Function;
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::poll;
 
 /// Unit of CAP.TO (3.1.3.1).
@@ -93,7 +93,7 @@ impl Controller {
         Err(Error::Refused {
             field: "the doorbell stride (CAP.DSTRD)",
             value: format!(
-                "{} (doorbells {} bytes apart)",
+                "{} (doorbells every {} bytes)",
                 self.stride,
                 4u64 << self.stride
             ),
@@ -110,13 +110,8 @@ impl Controller {
     /// # Errors
     /// Where the device has gone or the bus fails.
     pub fn status(&self, bus: &mut dyn Bus, during: &'static str) -> Result<Csts, Error> {
-        match bus.bar_read32(self.device, 0, regs::CSTS)? {
-            u32::MAX => Err(Error::Gone {
-                device: self.device,
-                during,
-            }),
-            bits => Ok(Csts::from_bits(bits)),
-        }
+        let bits = bus.bar_read32(self.device, 0, regs::CSTS)?;
+        answered(self.device, bits, during).map(Csts::from_bits)
     }
 
     /// As [`Controller::status`], and a fatal status is an error, too.
@@ -134,8 +129,8 @@ impl Controller {
 
     /// Clears CC.EN and waits until the controller is not ready (3.7.2, controller reset).
     ///
-    /// One that is still starting is given time to become ready first: to clear CC.EN while CSTS.RDY
-    /// is 0 has undefined results (3.1.3.5). Returns whether it was enabled before.
+    /// One that is still starting is given time to become ready first: to clear CC.EN while
+    /// CSTS.RDY is 0 has undefined results (3.1.3.5). Returns whether it was enabled before.
     ///
     /// # Errors
     /// Where it does not become ready, or then not ready, each within its own time-out (at most
@@ -145,8 +140,8 @@ impl Controller {
         let limit = self.own_limit(bus, most)?;
         let enabled = self.config(bus, DURING)?.enable;
         if enabled {
-            // A fatal status is no obstacle here: a reset is what clears it (9.5). And what has been
-            // shut down was ready before.
+            // A fatal status is no obstacle here: a reset is what clears it (9.5). And what has
+            // been shut down was ready before.
             let started = poll::wait(bus, limit, |bus| {
                 let status = self.status(bus, DURING)?;
                 let over = status.fatal || status.shutdown != ShutdownStatus::Normal;
@@ -184,13 +179,8 @@ impl Controller {
 
     /// Reads CC; all ones mean that the device has gone.
     fn config(&self, bus: &mut dyn Bus, during: &'static str) -> Result<Cc, Error> {
-        match bus.bar_read32(self.device, 0, regs::CC)? {
-            u32::MAX => Err(Error::Gone {
-                device: self.device,
-                during,
-            }),
-            bits => Ok(Cc::from_bits(bits)),
-        }
+        let bits = bus.bar_read32(self.device, 0, regs::CC)?;
+        answered(self.device, bits, during).map(Cc::from_bits)
     }
 
     /// Reads and checks CAP and VS.
@@ -199,12 +189,7 @@ impl Controller {
     /// Where the controller cannot do what the driver needs.
     pub fn capabilities(&mut self, bus: &mut dyn Bus) -> Result<Capabilities, Error> {
         let bits = bus.bar_read64(self.device, 0, regs::CAP)?;
-        if bits == u64::MAX {
-            return Err(Error::Gone {
-                device: self.device,
-                during: "when CAP was read",
-            });
-        }
+        let bits = answered(self.device, bits, "when CAP was read")?;
         let cap = Cap::from_bits(bits);
         let refuse = |field, value: String, limit: &str, remedy| {
             Err(Error::Refused {

@@ -10,7 +10,7 @@ use forebay_spec::streamer;
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
-use crate::error::Error;
+use crate::error::{Error, answered};
 
 /// A memory BAR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -102,9 +102,6 @@ impl fmt::Display for Function {
 /// Reads configuration space of every NVMe controller and FPGA card on the bus.
 ///
 /// Other functions are left alone: measuring BARs takes them off the bus for a moment.
-///
-/// # Errors
-/// Where configuration space cannot be accessed.
 pub fn discover(bus: &mut dyn Bus) -> Result<Vec<Function>, Error> {
     let mut found = Vec::new();
     for address in bus.devices()? {
@@ -140,12 +137,7 @@ pub fn set_master(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
 }
 
 fn check_command(device: PciAddress, now: u16, needed: u16) -> Result<(), Error> {
-    if now == u16::MAX {
-        return Err(Error::Gone {
-            device,
-            during: "when it was to be enabled",
-        });
-    }
+    answered(device, now, "when it was to be enabled")?;
     if now & needed != needed {
         return Err(Error::Refused {
             field: "the PCI command register",
@@ -162,19 +154,11 @@ fn check_command(device: PciAddress, now: u16, needed: u16) -> Result<(), Error>
 /// # Errors
 /// Where configuration space cannot be accessed, or the function has gone.
 pub fn answer(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
-    match update_command(bus, device, command::MEMORY_SPACE, 0)? {
-        u16::MAX => Err(Error::Gone {
-            device,
-            during: "when it was to answer memory accesses",
-        }),
-        _ => Ok(()),
-    }
+    let now = update_command(bus, device, command::MEMORY_SPACE, 0)?;
+    answered(device, now, "when it was to answer memory accesses").map(drop)
 }
 
 /// Forbids a function to send requests: from now on it touches no memory.
-///
-/// # Errors
-/// Where configuration space cannot be accessed.
 pub fn silence(bus: &mut dyn Bus, device: PciAddress) -> Result<(), Error> {
     update_command(bus, device, 0, command::BUS_MASTER)?;
     Ok(())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What can go wrong, always with the value seen, the limit it broke and what to do about it.
 
+use std::ops::Not;
 use std::time::Duration;
 
 use forebay_spec::nvme::Status;
@@ -98,6 +99,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// An invalid parameter.
+    pub(crate) fn parameter(
+        parameter: &'static str,
+        value: impl Into<u64>,
+        limit: impl Into<String>,
+    ) -> Self {
+        Self::Parameter {
+            parameter,
+            value: value.into(),
+            limit: limit.into(),
+        }
+    }
+
     /// What to do about it, in plain words.
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -120,6 +134,18 @@ impl Error {
             }
             Self::QueueFull { .. } => "poll for completions before submitting more",
         }
+    }
+}
+
+/// What a device answers, unless every bit is one: then it has gone.
+pub(crate) fn answered<T: Copy + Default + PartialEq + Not<Output = T>>(
+    device: PciAddress,
+    value: T,
+    during: &'static str,
+) -> Result<T, Error> {
+    match value == !T::default() {
+        true => Err(Error::Gone { device, during }),
+        false => Ok(value),
     }
 }
 

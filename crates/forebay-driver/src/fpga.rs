@@ -60,16 +60,16 @@ pub(crate) fn attach(
         let most = u64::from(parameters.parity_pages) * PAGE_BYTES;
         if let Some(array) = options
             .array
-            .filter(|array| array.parity && array.chunk > most)
+            .filter(|array| array.parity && array.stripe_unit > most)
         {
             return Err(Error::Refused {
-                field: "the chunk of an array with parity",
-                value: format!("{} bytes", array.chunk),
+                field: "the stripe unit of an array with parity",
+                value: format!("{} bytes", array.stripe_unit),
                 limit: match most {
                     0 => "the streamer is built without parity".into(),
-                    most => format!("the streamer is built for chunks of up to {most} bytes"),
+                    most => format!("the streamer is built for stripe units of up to {most} bytes"),
                 },
-                remedy: "use smaller chunks, or build it with a greater parameter ParityPages",
+                remedy: "use a smaller stripe unit, or build it with a greater parameter ParityPages",
             });
         }
         let (usual, bytes) = streamer.data_window(&parameters);
@@ -109,7 +109,7 @@ pub(crate) fn attach(
             write: place.dram_write,
         });
         let host = match streamer.memory() {
-            Memory::Host => Some(host_places(bus, prp_lists, &mut parts.pieces)?),
+            Memory::Host => Some(host_places(bus, prp_lists, &mut parts.segments)?),
             Memory::OnChip | Memory::OnBoard => None,
         };
         Ok((
@@ -126,20 +126,20 @@ pub(crate) fn attach(
     })
 }
 
-/// Takes the buffer of a streamer that has it in host memory: pieces for writes, then for reads.
+/// Allocates the buffer of a streamer that has it in host memory: for writes, then for reads.
 fn host_places(
     bus: &mut dyn Bus,
     prp_lists: u64,
-    pieces: &mut Vec<DmaBuffer>,
+    segments: &mut Vec<DmaBuffer>,
 ) -> Result<HostPlaces, Error> {
     let bytes = window::HOST_PIECE_BYTES as usize;
     let mut direction = || -> Result<[u64; window::HOST_PIECES], Error> {
         let mut addresses = [0; window::HOST_PIECES];
         for address in &mut addresses {
-            let piece = bus.dma_alloc(bytes, bytes);
-            let piece = piece.map_err(|error| short(error, pieces.len()))?;
-            *address = piece.address;
-            pieces.push(piece);
+            let segment = bus.dma_alloc(bytes, bytes);
+            let segment = segment.map_err(|error| short(error, segments.len()))?;
+            *address = segment.address;
+            segments.push(segment);
         }
         Ok(addresses)
     };
@@ -150,13 +150,13 @@ fn host_places(
     })
 }
 
-/// No more than so many pieces can be had.
-fn short(error: BusError, pieces: usize) -> Error {
+/// Only this number of segments could be allocated.
+fn short(error: BusError, segments: usize) -> Error {
     match error {
         BusError::OutOfMemory { .. } | BusError::Carrier { .. } => Error::Refused {
             field: "host memory for the payload",
-            value: format!("{pieces} pieces of 4 MiB ({error})"),
-            limit: "this streamer keeps its payload there: 32 pieces, 128 MiB in all".into(),
+            value: format!("{segments} segments of 4 MiB ({error})"),
+            limit: "this streamer keeps its payload there: 32 segments, 128 MiB in all".into(),
             remedy: "let it lock as much (ulimit -l 262144, or run it as root) where that much is \
                      free, or load a bitstream with its buffer on the card",
         },
@@ -297,12 +297,12 @@ fn check_page(queue: QueueAt) -> Result<(), Error> {
     if queue.address.is_multiple_of(PAGE_BYTES) {
         return Ok(());
     }
-    let limit = "a queue starts at a multiple of 4096".into();
-    Err(Error::Parameter {
-        parameter: "bus address of the queue",
-        value: queue.address,
+    let limit = "a queue starts at a multiple of 4096";
+    Err(Error::parameter(
+        "bus address of the queue",
+        queue.address,
         limit,
-    })
+    ))
 }
 
 const fn version_parts(version: u32) -> (u32, u32, u32) {

@@ -9,7 +9,7 @@ use forebay_spec::streamer::user::{BEAT_BYTES, ReadCommand, WriteCommand};
 use forebay_spec::streamer::{UserError, window};
 
 use crate::bus::{Bus, PciAddress};
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::poll;
 use crate::streamer::Streamer;
 
@@ -20,7 +20,7 @@ const CLEAR: &str = "clear the host port; if it does not come to rest, bring the
 
 /// Handle of a host port: where its registers and its staging window stand.
 ///
-/// One transaction at a time; nobody else may use the port meanwhile.
+/// One transaction at a time; no other program may use the port meanwhile.
 #[derive(Clone, Debug)]
 pub struct HostPort {
     device: PciAddress,
@@ -109,8 +109,8 @@ impl HostPort {
     ///
     /// # Errors
     /// Where the bus or the source of the data fails, the port does what it must not, or something
-    /// does not happen within `limit`. The port may then need [`HostPort::clear`]. What the streamer
-    /// or the drive refuses is no error here, see [`Ended::error`].
+    /// does not happen within `limit`. The port may then need [`HostPort::clear`]. What the
+    /// streamer or the drive refuses is no error here, see [`Ended::error`].
     pub fn write(
         &self,
         bus: &mut dyn Bus,
@@ -150,7 +150,8 @@ impl HostPort {
         })
     }
 
-    /// Reads from the drive into `sink`, in one transaction. No step of it takes longer than `limit`.
+    /// Reads from the drive into `sink`, in one transaction. No step of it takes longer than
+    /// `limit`.
     ///
     /// # Errors
     /// As [`HostPort::write`].
@@ -208,8 +209,8 @@ impl HostPort {
     /// was begun ends with an error, what a read brings is not kept.
     ///
     /// # Errors
-    /// Where port and streamer do not come to rest within `limit`. Nothing is started any more then,
-    /// until a later call succeeds.
+    /// Where port and streamer do not come to rest within `limit`. Nothing is started any more
+    /// then, until a later call succeeds.
     pub fn clear(
         &self,
         bus: &mut dyn Bus,
@@ -254,15 +255,15 @@ impl HostPort {
             return Err(Error::Refused {
                 field: "the host port's register `refused`",
                 value: format!("{refused:#x} after a write of {} bytes", part.len()),
-                limit: "0 was expected: somebody else uses the port".into(),
+                limit: "0 was expected: another program uses the port".into(),
                 remedy: CLEAR,
             });
         }
         Ok(())
     }
 
-    /// Reads the last word that was written into the window: the answer comes after all of them have
-    /// arrived, and a window that stands elsewhere is noticed.
+    /// Reads the last word that was written into the window: the answer comes after all of them
+    /// have arrived, and a window that stands elsewhere is noticed.
     fn check_staged(&self, bus: &mut dyn Bus, part: &[u8]) -> Result<(), Error> {
         let at = part.len().saturating_sub(1) & !7;
         let end = &part[at..];
@@ -357,13 +358,8 @@ impl HostPort {
         let at = self.control.saturating_add(register);
         let value = bus.bar_read64(self.device, self.bar, at)?;
         // No register that is read here can have all its bits set.
-        if value == u64::MAX {
-            return Err(Error::Gone {
-                device: self.device,
-                during: "when a register of the host port was read",
-            });
-        }
-        Ok(value)
+        let during = "when a register of the host port was read";
+        answered(self.device, value, during)
     }
 
     fn put(&self, bus: &mut dyn Bus, register: u64, value: u64) -> Result<(), Error> {

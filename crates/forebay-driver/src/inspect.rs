@@ -6,7 +6,7 @@ use forebay_spec::streamer::{UserError, regs};
 use serde::{Deserialize, Serialize};
 
 use crate::bus::Bus;
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::streamer::Streamer;
 use crate::trace::TraceRecord;
 
@@ -54,7 +54,7 @@ pub struct ErrorCause {
 
 /// What a streamer for several drives knows of one of them, since it was enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DriveTally {
+pub struct DriveCounts {
     /// Its number.
     pub drive: u8,
     /// Commands submitted and not completed.
@@ -95,7 +95,7 @@ pub struct Inspection {
     pub latency_histogram: Vec<u32>,
     /// What it counted of each drive; nothing where it is built for one.
     #[serde(default)]
-    pub drives: Vec<DriveTally>,
+    pub drives: Vec<DriveCounts>,
     /// The last queue events, oldest first.
     pub trace: Vec<InspectedEvent>,
     /// The first error since it was cleared, in words.
@@ -145,9 +145,6 @@ pub struct InspectedEvent {
 
 impl Inspection {
     /// Reads everything of a streamer on any bus. Empty where it has no such registers.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn of(streamer: &Streamer, bus: &mut dyn Bus) -> Result<Self, Error> {
         if !streamer.is_extended() {
             return Ok(Self::default());
@@ -229,13 +226,7 @@ impl Streamer {
     /// Where the bus fails or the card has gone.
     pub fn status(&self, bus: &mut dyn Bus) -> Result<StreamerStatus, Error> {
         let bits = self.read(bus, regs::status::OFFSET)?;
-        if bits == u64::MAX {
-            let during = "when the streamer's status was read";
-            return Err(Error::Gone {
-                device: self.device,
-                during,
-            });
-        }
+        let bits = answered(self.device, bits, "when the streamer's status was read")?;
         Ok(StreamerStatus {
             ready: regs::status::READY.get(bits) != 0,
             halted: regs::status::HALTED.get(bits) != 0,
@@ -249,9 +240,6 @@ impl Streamer {
     }
 
     /// The first error since it was cleared.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn error_cause(&self, bus: &mut dyn Bus) -> Result<Option<ErrorCause>, Error> {
         let bits = self.read(bus, regs::error_cause::OFFSET)?;
         if regs::error_cause::VALID.get(bits) == 0 {
@@ -273,10 +261,7 @@ impl Streamer {
     }
 
     /// What it knows of each drive; nothing where it is built for one.
-    ///
-    /// # Errors
-    /// Where the bus fails.
-    pub fn drives(&self, bus: &mut dyn Bus) -> Result<Vec<DriveTally>, Error> {
+    pub fn drives(&self, bus: &mut dyn Bus) -> Result<Vec<DriveCounts>, Error> {
         if !self.is_extended() || self.parameters(bus)?.drives == 1 {
             return Ok(Vec::new());
         }
@@ -284,7 +269,7 @@ impl Streamer {
         let mut drives = Vec::new();
         for n in 0..=regs::layout::DRIVES_M1.get(layout) {
             let state = self.read(bus, regs::drive_state::of(n))?;
-            drives.push(DriveTally {
+            drives.push(DriveCounts {
                 drive: n as u8,
                 outstanding: regs::drive_state::OUTSTANDING.get(state) as u32,
                 offline: regs::drive_state::OFFLINE.get(state) != 0,
@@ -307,9 +292,6 @@ impl Streamer {
     }
 
     /// Lets the commands of a drive fail that cannot reach the bus any more, those of others go on.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub(crate) fn set_offline(&self, bus: &mut dyn Bus, drive: u64) -> Result<(), Error> {
         let offline = regs::drive_state::OFFLINE.mask();
         self.write(bus, regs::drive_state::of(drive), offline)?;
@@ -319,9 +301,6 @@ impl Streamer {
     }
 
     /// Forgets the first error, so that the next one is held.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn clear_error_cause(&self, bus: &mut dyn Bus) -> Result<(), Error> {
         self.write(
             bus,
@@ -331,9 +310,6 @@ impl Streamer {
     }
 
     /// Every register but the counters, by offset: name and value.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn registers(&self, bus: &mut dyn Bus) -> Result<Vec<(&'static str, u64, u64)>, Error> {
         let end = if self.is_extended() {
             regs::write_commands::OFFSET
@@ -348,9 +324,6 @@ impl Streamer {
     }
 
     /// All counters, in the order of their offsets, then what the memory of the payload refused.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<Vec<Counter>, Error> {
         let mut counters = Vec::with_capacity(regs::COUNTERS.len() + 2);
         for (name, offset, meaning) in regs::COUNTERS {
@@ -383,9 +356,6 @@ impl Streamer {
     }
 
     /// The latency histogram: word *k* counts commands of 2^k to 2^(k+1) − 1 cycles.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn histogram(&self, bus: &mut dyn Bus) -> Result<[u32; regs::histogram::ENTRIES], Error> {
         let mut counts = [0; regs::histogram::ENTRIES];
         for (count, offset) in counts
@@ -399,9 +369,6 @@ impl Streamer {
 
     /// The last queue events, oldest first. Events that are overwritten while they are read are
     /// left out.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn trace(&self, bus: &mut dyn Bus) -> Result<Vec<TraceRecord>, Error> {
         const ENTRIES: u32 = regs::trace::ENTRIES as u32;
         let head = self.read(bus, regs::trace_head::OFFSET)? as u32;

@@ -15,7 +15,8 @@
 //! * [`peer`]: whether a drive reaches another device's memory, by comparing bytes.
 //!
 //! No device is trusted: what it says is checked before use and waiting for it is bounded. It can
-//! cause an [`Error`], never a panic, a hang or a stray access.
+//! cause an [`Error`], never a panic, a hang or a stray access. What takes a [`Bus`] also fails where
+//! the bus does; an `# Errors` section lists what else can fail.
 //!
 //! Section numbers in comments are of *NVM Express Base 2.0c* unless another name is given.
 #![forbid(unsafe_code)]
@@ -49,14 +50,14 @@ pub mod trace;
 
 pub use array::{ArrayFacts, Layout};
 pub use bring_up::{bring_up, bring_up_observed};
-pub use bus::{Bus, BusError, DmaBuffer, PciAddress};
+pub use bus::{Bus, BusError, BusResult, DmaBuffer, PciAddress};
 pub use error::Error;
 pub use facts::{ControllerFacts, Namespace};
 pub use flight::Flight;
 pub use host_port::HostPort;
 pub use net_port::NetPort;
 pub use options::{
-    ArrayOptions, CHUNK_BYTES, FpgaPlace, Limits, Options, QueuePlacement, TIMEOUT_CYCLES,
+    ArrayOptions, FpgaPlace, Limits, Options, QueuePlacement, STRIPE_UNIT_BYTES, TIMEOUT_CYCLES,
 };
 pub use queue_pair::{Done, QueuePair, Span};
 pub use recorder_port::RecorderPort;

@@ -12,12 +12,12 @@ use crate::registers::Registers;
 
 /// Cycles after which a stream that waits is let through: about a millisecond, in which a stream of
 /// a tenth of the line fills its ring many times, and is let through for that.
-const GATHER_CYCLES: u64 = 1 << 18;
+const COALESCE_CYCLES: u64 = 1 << 18;
 /// Cycles of the MAC's clock in a second.
 pub const MAC_HZ: u64 = 322_265_625;
 
-/// Bytes of the registers of one tally.
-const TALLY_BYTES: u64 = 32;
+/// Bytes of the registers of one outcome.
+const OUTCOME_BYTES: u64 = 32;
 
 /// Handle of a network side.
 #[derive(Clone, Debug)]
@@ -40,8 +40,8 @@ pub struct Thresholds {
     pub xon: u16,
     /// Quanta, of 512 bit times, that a frame asks for.
     pub quanta: u16,
-    /// What is left of them when the next frame is sent: at most half, and 540 or more, so that no
-    /// peer speaks in between.
+    /// What is left of them when the next frame is sent: at most half, and 540 or more, so that the
+    /// link partner does not send in between.
     pub refresh: u16,
 }
 
@@ -64,18 +64,19 @@ pub struct NetSettings {
     pub pause: Option<Thresholds>,
     /// Priority pause of this class in place of pause, in both directions.
     pub class: Option<u8>,
-    /// Quanta on end after which a peer that keeps us silent is disobeyed; 0: never.
+    /// Quanta on end after which a link partner that keeps us silent is disobeyed; 0: never.
     pub watchdog: u32,
     /// Cycles of the core's clock without a frame after which an unfinished extent ends; 0: never.
     pub idle_cycles: u32,
 }
 
-/// How whole frames become chunks of a capture.
+/// How whole frames become segments of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Packets {
-    /// Pages of 4096 bytes of a chunk, 1 or more.
+    /// Pages of 4096 bytes of a segment, 1 or more.
     pub pages: u8,
-    /// Cycles of the core's clock after which a chunk ends at the latest; 0: it waits until it is full.
+    /// Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is
+    /// full.
     pub wait_cycles: u32,
 }
 
@@ -106,7 +107,7 @@ pub struct Destination {
 
 /// Frames with the same outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct FrameCount {
     /// How many.
     pub frames: u64,
     /// Their bytes, without check sequences.
@@ -119,9 +120,9 @@ pub struct Tally {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NetCounters {
     /// Outcomes of all frames, in the order of [`Arrival::ALL`].
-    pub arrivals: Vec<Tally>,
+    pub arrivals: Vec<FrameCount>,
     /// Outcomes of those that were datagrams for us, in the order of [`Place::ALL`].
-    pub places: Vec<Tally>,
+    pub places: Vec<FrameCount>,
     /// Beats in the memory for frames received.
     pub held: u64,
     /// The most there have been.
@@ -143,7 +144,7 @@ pub struct NetCounters {
 impl NetCounters {
     /// Frames with this outcome.
     #[must_use]
-    pub fn arrived(&self, arrival: Arrival) -> Tally {
+    pub fn arrived(&self, arrival: Arrival) -> FrameCount {
         self.arrivals
             .get(arrival as usize)
             .copied()
@@ -152,20 +153,21 @@ impl NetCounters {
 
     /// Datagrams with this outcome.
     #[must_use]
-    pub fn placed(&self, place: Place) -> Tally {
+    pub fn placed(&self, place: Place) -> FrameCount {
         self.places.get(place as usize).copied().unwrap_or_default()
     }
 
     /// Counts datagrams that had arrived but were not placed when this was read as of no stream.
     pub(crate) fn refuse_between(&mut self) {
-        let sum = |tallies: &[Tally], of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+        let sum =
+            |counts: &[FrameCount], of: fn(&FrameCount) -> u64| counts.iter().map(of).sum::<u64>();
         let arrived = self.arrived(Arrival::Datagram);
         let frames = arrived
             .frames
-            .saturating_sub(sum(&self.places, |tally| tally.frames));
+            .saturating_sub(sum(&self.places, |count| count.frames));
         let bytes = arrived
             .bytes
-            .saturating_sub(sum(&self.places, |tally| tally.bytes));
+            .saturating_sub(sum(&self.places, |count| count.bytes));
         if let Some(refused) = self.places.get_mut(Place::Stream as usize) {
             refused.frames += frames;
             refused.bytes += bytes;
@@ -239,7 +241,7 @@ impl NetPort {
             (regs::streams::OFFSET, settings.streams.into()),
             (
                 regs::gather::OFFSET,
-                regs::gather::CYCLES.put(GATHER_CYCLES),
+                regs::gather::CYCLES.put(COALESCE_CYCLES),
             ),
             (regs::limit::OFFSET, settings.frame_bytes.into()),
             (regs::pause::OFFSET, thresholds),
@@ -252,11 +254,8 @@ impl NetPort {
     fn check_streams(&self, settings: &NetSettings) -> Result<(), Error> {
         let (first, count) = (u64::from(settings.stream), u64::from(settings.streams));
         if count == 0 {
-            return Err(Error::Parameter {
-                parameter: "the number of streams",
-                value: 0,
-                limit: "one or more are taken".into(),
-            });
+            let limit = "one or more are taken";
+            return Err(Error::parameter("the number of streams", count, limit));
         }
         at_most("the number of streams", count, self.streams)?;
         at_most("the last stream", first + count - 1, u16::MAX.into())
@@ -274,22 +273,12 @@ impl NetPort {
         let memory = self.receive_beats / 8 * 7;
         at_most("XOFF in beats of 64 bytes", xoff, memory)?;
         if xoff == 0 {
-            return Err(Error::Parameter {
-                parameter: "XOFF in beats of 64 bytes",
-                value: 0,
-                limit: "an empty memory must not ask for silence".into(),
-            });
+            let limit = "an empty memory must not ask for silence";
+            return Err(Error::parameter("XOFF in beats of 64 bytes", xoff, limit));
         }
-        at_most(
-            "XON in beats of 64 bytes",
-            xon,
-            u64::from(xoff).saturating_sub(1),
-        )?;
-        at_most(
-            "the quanta left at a refresh",
-            refresh,
-            u64::from(quanta) / 2,
-        )?;
+        at_most("XON in beats of 64 bytes", xon, u64::from(xoff - 1))?;
+        let half = u64::from(quanta) / 2;
+        at_most("the quanta left at a refresh", refresh, half)?;
         Ok(regs::pause::XOFF.put(xoff.into())
             | regs::pause::XON.put(xon.into())
             | regs::pause::QUANTA.put(quanta.into())
@@ -303,11 +292,12 @@ impl NetPort {
     pub fn set_destination(&self, bus: &mut dyn Bus, to: &Destination) -> Result<(), Error> {
         let units = u64::from(to.payload / 64);
         if !to.payload.is_multiple_of(64) || !(1..=139).contains(&units) {
-            return Err(Error::Parameter {
-                parameter: "bytes of payload in a frame",
-                value: to.payload.into(),
-                limit: "multiples of 64 from 64 to 8896 can be".into(),
-            });
+            let limit = "multiples of 64 from 64 to 8896 can be";
+            return Err(Error::parameter(
+                "bytes of payload in a frame",
+                to.payload,
+                limit,
+            ));
         }
         let peer = regs::peer::MAC.put(mac_number(to.mac)) | regs::peer::PORT.put(to.port.into());
         let send = regs::send::IP.put(u64::from(u32::from_be_bytes(to.ip)))
@@ -319,9 +309,6 @@ impl NetPort {
     }
 
     /// 64-byte beats in the memory for frames received, and the most there have been.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn memory(&self, bus: &mut dyn Bus) -> Result<(u64, u64), Error> {
         let memory = self.registers.read(bus, regs::memory::OFFSET)?;
         Ok((
@@ -331,66 +318,45 @@ impl NetPort {
     }
 
     /// 64-byte beats that wait in the rings for their stream's turn.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn rings(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
-        let gather = self.registers.read(bus, regs::gather::OFFSET)?;
-        Ok(regs::gather::HELD.get(gather))
+        let register = self.registers.read(bus, regs::gather::OFFSET)?;
+        Ok(regs::gather::HELD.get(register))
     }
 
     /// Cycles of the core's clock since reset.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn cycles(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         self.registers.read(bus, regs::cycles::OFFSET)
     }
 
     /// Frames with this outcome since reset.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn arrivals(&self, bus: &mut dyn Bus, outcome: Arrival) -> Result<u64, Error> {
-        let at = regs::arrivals::OFFSET + TALLY_BYTES * outcome as u64;
+        let at = regs::arrivals::OFFSET + OUTCOME_BYTES * outcome as u64;
         self.registers.read(bus, at)
     }
 
     /// Frames since reset, whatever their outcome.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn all_arrivals(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         let each = Arrival::ALL.into_iter();
         each.map(|outcome| self.arrivals(bus, outcome)).sum()
     }
 
     /// Datagrams with this outcome since reset.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn placements(&self, bus: &mut dyn Bus, outcome: Place) -> Result<u64, Error> {
-        let at = regs::places::OFFSET + TALLY_BYTES * outcome as u64;
+        let at = regs::places::OFFSET + OUTCOME_BYTES * outcome as u64;
         self.registers.read(bus, at)
     }
 
     /// Quanta of silence that we kept, modulo 2^32.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn obeyed_quanta(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
         Ok(regs::pause_obeyed::QUANTA.get(obeyed))
     }
 
     /// All counters.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<NetCounters, Error> {
         // A frame counts as arrived before it counts as placed: in this order none is placed only.
-        let places = self.tallies(bus, regs::places::OFFSET, Place::ALL.len())?;
-        let arrivals = self.tallies(bus, regs::arrivals::OFFSET, Arrival::ALL.len())?;
+        let places = self.frame_counts(bus, regs::places::OFFSET, Place::ALL.len())?;
+        let arrivals = self.frame_counts(bus, regs::arrivals::OFFSET, Arrival::ALL.len())?;
         let (held, most) = self.memory(bus)?;
         let sent = self.registers.read(bus, regs::pause_sent::OFFSET)?;
         let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
@@ -409,62 +375,59 @@ impl NetPort {
         })
     }
 
-    fn tallies(&self, bus: &mut dyn Bus, at: u64, count: usize) -> Result<Vec<Tally>, Error> {
-        let words = |number: u64| at + TALLY_BYTES * number;
-        let mut tallies = Vec::with_capacity(count);
+    fn frame_counts(
+        &self,
+        bus: &mut dyn Bus,
+        at: u64,
+        count: usize,
+    ) -> Result<Vec<FrameCount>, Error> {
+        let words = |number: u64| at + OUTCOME_BYTES * number;
+        let mut counts = Vec::with_capacity(count);
         for number in 0..count as u64 {
-            tallies.push(Tally {
+            counts.push(FrameCount {
                 frames: self.registers.read(bus, words(number))?,
                 bytes: self.registers.read(bus, words(number) + 8)?,
                 last: self.registers.read(bus, words(number) + 16)?,
             });
         }
-        Ok(tallies)
+        Ok(counts)
     }
 
-    /// Changes after how many cycles of the core's clock without a frame an unfinished extent ends; 0:
-    /// never.
-    ///
-    /// # Errors
-    /// A failure of the bus.
+    /// Changes after how many cycles of the core's clock without a frame an unfinished extent ends;
+    /// 0: never.
     pub fn set_idle(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
         let cycles = regs::idle::CYCLES.put(cycles.into());
         self.registers.write(bus, regs::idle::OFFSET, cycles)
     }
 
-    /// Changes after how many cycles of the core's clock a stream that waits for another one's object
-    /// to end is let through in the middle of it.
-    ///
-    /// # Errors
-    /// A failure of the bus.
-    pub fn set_gather(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
+    /// Changes after how many cycles of the core's clock a stream that waits for another one's
+    /// object to end is let through in the middle of it.
+    pub fn set_coalesce(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
         let cycles = regs::gather::CYCLES.put(cycles.into());
         self.registers.write(bus, regs::gather::OFFSET, cycles)
     }
 
-    /// Takes no further datagram: those that come are refused as of no stream, and counted. What is in
-    /// the rings goes on. May be called while frames come.
-    ///
-    /// # Errors
-    /// A failure of the bus.
+    /// Takes no further datagram: those that come are refused as of no stream, and counted. What is
+    /// in the rings goes on. May be called while frames come.
     pub fn close(&self, bus: &mut dyn Bus) -> Result<(), Error> {
         self.registers.write(bus, regs::streams::OFFSET, 0)
     }
 }
 
 impl NetPort {
-    /// Takes whole frames from here on. The recorder has its time already, and is enabled: its clock
-    /// is what frames are stamped with.
+    /// Takes whole frames from here on. The recorder has its time already, and is enabled: its
+    /// clock is what frames are stamped with.
     ///
     /// # Errors
-    /// The bus's, or a chunk without a page.
+    /// The bus's, or a segment without a page.
     pub fn begin_packets(&self, bus: &mut dyn Bus, packets: Packets) -> Result<(), Error> {
         if packets.pages == 0 {
-            return Err(Error::Parameter {
-                parameter: "pages of a chunk",
-                value: 0,
-                limit: "1 to 255 can be".into(),
-            });
+            let limit = "1 to 255 can be";
+            return Err(Error::parameter(
+                "pages of a capture segment",
+                packets.pages,
+                limit,
+            ));
         }
         let register = packets.register();
         self.registers.write(bus, regs::packets::OFFSET, register)?;
@@ -472,7 +435,7 @@ impl NetPort {
         self.registers.read(bus, regs::packets::OFFSET).map(drop)
     }
 
-    /// Ends a capture: those of its frames that are in the memory are taken, the open chunk ends.
+    /// Ends a capture: those of its frames that are in the memory are taken, the open segment ends.
     /// What comes meanwhile is datagrams again, and does not hold it up.
     ///
     /// # Errors
@@ -486,7 +449,7 @@ impl NetPort {
         ended.ok_or_else(|| Error::Timeout {
             what: "ending the capture",
             limit,
-            seen: "frames of the capture are in the memory, or a chunk is open".into(),
+            seen: "frames of the capture are in the memory, or a segment is open".into(),
             remedy: "look whether the recorder is enabled and the drives answer (forebay inspect)",
         })
     }
@@ -502,11 +465,7 @@ fn at_most(parameter: &'static str, value: impl Into<u64>, most: u64) -> Result<
         return Ok(());
     }
     let limit = format!("at most {most} can be");
-    Err(Error::Parameter {
-        parameter,
-        value,
-        limit,
-    })
+    Err(Error::parameter(parameter, value, limit))
 }
 
 #[cfg(test)]

@@ -86,32 +86,32 @@ impl Default for Limits {
 pub struct ArrayOptions {
     /// How many drives, 1 to 8: as many as there are, in the order of their addresses.
     pub drives: u8,
-    /// Bytes that follow each other on one drive: a power of two, 4 KiB to 1 MiB.
-    pub chunk: u64,
+    /// Bytes of a stripe unit: a power of two, 4 KiB to 1 MiB.
+    pub stripe_unit: u64,
     /// The last drive holds the parity of the others: one of them may fail.
     pub parity: bool,
     /// The drive to do without, from the first command on: with parity, what is read of it is
     /// rebuilt from the others.
     pub missing: Option<u8>,
-    /// Chunks do not go round: each drive has a region of the array to itself, a stream of its own.
-    pub apart: bool,
+    /// No stripes: each drive has a region of the address space to itself, a stream of its own.
+    pub linear: bool,
 }
 
 impl ArrayOptions {
-    /// Chunks go round all drives, and none of them may fail.
-    pub const fn striped(drives: u8, chunk: u64) -> Self {
+    /// Stripes over all drives, without parity.
+    pub const fn striped(drives: u8, stripe_unit: u64) -> Self {
         Self {
             drives,
-            chunk,
+            stripe_unit,
             parity: false,
             missing: None,
-            apart: false,
+            linear: false,
         }
     }
 }
 
-/// Bytes of a chunk unless said otherwise: a command of usual size, so that no drive gets more.
-pub const CHUNK_BYTES: u64 = 64 << 10;
+/// Bytes of a stripe unit by default: a command of usual size, so that no drive gets more.
+pub const STRIPE_UNIT_BYTES: u64 = 64 << 10;
 
 /// What the caller decides. The default takes the only drive and card, and the largest queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::bus::{Bus, BusError};
+use crate::bus::{Bus, BusError, BusResult};
 use crate::error::Error;
 
 /// Calls of [`Bus::relax`] in a row without progress of [`Bus::now`], after which the bus is taken
@@ -49,7 +49,7 @@ impl Patience {
     }
 
     /// To be called each time that one waits.
-    pub(crate) fn check(&mut self, now: Duration) -> Result<(), BusError> {
+    pub(crate) fn check(&mut self, now: Duration) -> BusResult<()> {
         if now > self.last {
             *self = Self::new(now);
             return Ok(());

@@ -319,20 +319,10 @@ impl QueuePair {
         blocks: u32,
         data: Span<'_>,
     ) -> Result<u64, Error> {
-        let bad = |parameter, value, limit: String| {
-            Err(Error::Parameter {
-                parameter,
-                value,
-                limit,
-            })
-        };
         let most = (self.transfer_bytes >> namespace.block_shift).min(1 << 16);
         if blocks == 0 || u64::from(blocks) > most {
-            return bad(
-                "blocks",
-                blocks.into(),
-                format!("one command moves 1 to {most} blocks"),
-            );
+            let limit = format!("one command moves 1 to {most} blocks");
+            return Err(Error::parameter("blocks", blocks, limit));
         }
         let end = lba.checked_add(blocks.into());
         if end.is_none_or(|end| end > namespace.blocks) {
@@ -340,18 +330,22 @@ impl QueuePair {
                 "{blocks} blocks must end within {} blocks",
                 namespace.blocks
             );
-            return bad("lba", lba, limit);
+            return Err(Error::parameter("lba", lba, limit));
         }
         let length = u64::from(blocks) << namespace.block_shift;
         let bytes = usize::try_from(length).unwrap_or(usize::MAX);
         let end = data.buffer.check(data.offset, bytes)? as u64;
         if !data.offset.is_multiple_of(4) || !data.buffer.address.is_multiple_of(4) {
-            let offset = data.offset as u64;
-            return bad("offset", offset, "PRP entries are multiples of 4".into());
+            let limit = "PRP entries are multiples of 4";
+            return Err(Error::parameter("offset", data.offset as u64, limit));
         }
         if data.buffer.address.checked_add(end).is_none() {
-            let limit = "the buffer ends past 64 bits".into();
-            return bad("bus address of the buffer", data.buffer.address, limit);
+            let (address, limit) = (data.buffer.address, "the buffer ends past 64 bits");
+            return Err(Error::parameter(
+                "bus address of the buffer",
+                address,
+                limit,
+            ));
         }
         Ok(length)
     }
@@ -382,9 +376,6 @@ impl QueuePair {
     /// Announces what was submitted, takes all completions there are, and appends them to `done`.
     ///
     /// Completions that cannot be true are counted and ignored: see [`QueuePair::rogues`].
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn poll(&mut self, bus: &mut dyn Bus, done: &mut Vec<Done>) -> Result<(), Error> {
         let device = self.controller.device();
         if self.tail != self.announced {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording: started, watched, stopped and drained through the card's registers alone.
 //!
-//! Frames may come without a pause while a recording ends. [`Recorder::stop`] takes what the card holds,
-//! refuses every later frame (the card counts it), and waits until nothing that was taken is on its way:
-//! the memory and the rings are empty, the recorder has no extent open or without its answer, and none of
-//! its counters has moved for [`SETTLE_CYCLES`] of the card's own clock. That last wait is for the
-//! processing elements, which have no register that says they are empty.
+//! Frames may come without a pause while a recording ends. [`Recorder::stop`] takes what the card
+//! holds, refuses every later frame (the card counts it), and waits until nothing that was taken is
+//! on its way: the memory and the rings are empty, the recorder has no extent open or without its
+//! answer, and none of its counters has moved for [`SETTLE_CYCLES`] of the card's own clock. That
+//! last wait is for the processing elements, which have no register that says they are empty.
 
 use std::time::Duration;
 
@@ -22,12 +22,14 @@ use crate::replay::{Replay, Replayed};
 /// Cycles of the core's clock without a frame after which the line counts as silent: a frame of
 /// 9000 bytes and its gap take 217.
 const SILENT_CYCLES: u64 = 512;
-/// Cycles for which the end waits for a line to fall silent, 0.9 ms. A line that does not is cut off.
+/// Cycles for which the end waits for a line to fall silent, 0.9 ms. A line that does not is cut
+/// off.
 const GRACE_CYCLES: u64 = 1 << 18;
 /// Cycles without movement after which nothing taken is on its way any more, 27 us.
 pub const SETTLE_CYCLES: u64 = 8192;
-/// Cycles after which a stream that waits for another one's object is let through, once nothing moves.
-const LAST_GATHER_CYCLES: u32 = 256;
+/// Cycles after which a stream that waits for another one's object is let through, once nothing
+/// moves.
+const LAST_COALESCE_CYCLES: u32 = 256;
 /// Bytes on the wire of the longest frame that is sent.
 const FRAME_MOST: u64 = 9_038;
 
@@ -47,8 +49,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How long sending back may stand still, where an object has this number of bytes: the objects that
-    /// wait, and one more, leave at the pace that was asked for.
+    /// How long sending back may stand still, where an object has this number of bytes: the objects
+    /// that wait, and one more, leave at the pace that was asked for.
     fn patience(&self, bytes: u64, limit: Duration) -> Duration {
         const REQUESTS: f64 = 18.0;
         // What frames have besides payload is less than as much again.
@@ -88,8 +90,8 @@ pub trait Observer<B: Bus> {
 /// What the card counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counted {
-    /// The network side. Frames that were between two of its counters while these were read count as of
-    /// no stream: all that arrives behind the end of a recording is refused as that.
+    /// The network side. Frames that were between two of its counters while these were read count
+    /// as of no stream: all that arrives behind the end of a recording is refused as that.
     pub net: NetCounters,
     /// The recorder.
     pub recorder: RecorderCounters,
@@ -174,7 +176,8 @@ impl Seen {
     }
 }
 
-/// Finds network side and recorder of a card. `controls` are the offsets in the BAR of their registers.
+/// Finds network side and recorder of a card. `controls` are the offsets in the BAR of their
+/// registers.
 ///
 /// # Errors
 /// A card without them, or of another version; a failure of the bus.
@@ -206,8 +209,8 @@ pub struct Recorder<'b, B: Bus> {
 }
 
 impl<'b, B: Bus> Recorder<'b, B> {
-    /// Finds [`ports`] and sets both up; nothing is stored yet. `limit` is how long the end of a recording
-    /// may stand still.
+    /// Finds [`ports`] and sets both up; nothing is stored yet. `limit` is how long the end of a
+    /// recording may stand still.
     ///
     /// # Errors
     /// As [`ports`], or a setting that cannot be.
@@ -236,7 +239,8 @@ impl<'b, B: Bus> Recorder<'b, B> {
         })
     }
 
-    /// Begins to record; `capacity` is the size of the drives in bytes. From now on frames are taken.
+    /// Begins to record; `capacity` is the size of the drives in bytes. From now on frames are
+    /// taken.
     ///
     /// # Errors
     /// As [`RecorderPort::start`].
@@ -259,16 +263,14 @@ impl<'b, B: Bus> Recorder<'b, B> {
     }
 
     /// Records until the observer says that it is enough.
-    ///
-    /// # Errors
-    /// The observer's.
     pub fn watch(&mut self, observer: &mut impl Observer<B>) -> Result<(), Error> {
         observer.stage(Stage::Recording);
         while observer.goes_on(self.bus, &self.net)? {}
         Ok(())
     }
 
-    /// Ends the recording: see the [module](self). All that was taken is on the drives then, or counted.
+    /// Ends the recording: see the [module](self). All that was taken is on the drives then, or
+    /// counted.
     ///
     /// # Errors
     /// Where something does not come to rest within the limit, or the bus fails.
@@ -283,7 +285,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
         self.wait("taking the frames received", |seen| {
             seen.look.rings == 0 || seen.is_still()
         })?;
-        self.net.set_gather(self.bus, LAST_GATHER_CYCLES)?;
+        self.net.set_coalesce(self.bus, LAST_COALESCE_CYCLES)?;
         self.wait("taking the frames received", |seen| seen.look.rings == 0)?;
         // What a sender left unfinished ends with the first gap between frames that are refused.
         self.net.set_idle(self.bus, 1)?;
@@ -296,9 +298,6 @@ impl<'b, B: Bus> Recorder<'b, B> {
     }
 
     /// What the card has counted so far.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn counted(&mut self) -> Result<Counted, Error> {
         let ended = self.rested.unwrap_or_else(|| self.bus.now());
         let before = self.net.all_arrivals(self.bus)?;
@@ -315,7 +314,8 @@ impl<'b, B: Bus> Recorder<'b, B> {
         })
     }
 
-    /// Reads objects back and sends each with its number, given address, bytes and number. Tells of each.
+    /// Reads objects back and sends each with its number, given address, bytes and number. Tells of
+    /// each.
     ///
     /// # Errors
     /// Where one is not read in time, or the bus fails.
@@ -336,11 +336,9 @@ impl<'b, B: Bus> Recorder<'b, B> {
         self.finish_sending()
     }
 
-    /// Waits until what was read has left. No register says so: it has when the memory for frames to be
-    /// sent, full, would have emptied at the pace, and the peer asked for no silence meanwhile.
-    ///
-    /// # Errors
-    /// A failure of the bus.
+    /// Waits until what was read has left. No register says so: it has when the memory for frames
+    /// to be sent, full, would have emptied at the pace, and the link partner asked for no silence
+    /// meanwhile.
     pub fn finish_sending(&mut self) -> Result<(), Error> {
         let bytes = self.net.send_beats() * 64 + 2 * FRAME_MOST;
         // Short frames are twice as long on the wire as in the memory.
@@ -361,15 +359,12 @@ impl<'b, B: Bus> Recorder<'b, B> {
     }
 
     /// What the recorder has counted so far.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn recorder_counters(&mut self) -> Result<RecorderCounters, Error> {
         self.port.counters(self.bus)
     }
 
-    /// Has the recorder look for objects in the index of what is stored, and send them; waits until what
-    /// it found has been read. `longest` is the bytes of the longest.
+    /// Has the recorder look for objects in the index of what is stored, and send them; waits until
+    /// what it found has been read. `longest` is the bytes of the longest.
     ///
     /// # Errors
     /// As [`RecorderPort::replay`] and [`RecorderPort::finish_replay`].

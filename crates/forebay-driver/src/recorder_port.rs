@@ -39,7 +39,7 @@ pub struct Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
-    /// Each with a page in front of it: a tar file.
+    /// Each with a header block in front of it: a tar file.
     Objects {
         /// File name extension, padded with NUL.
         extension: [u8; 4],
@@ -55,10 +55,11 @@ pub enum Layout {
     },
     /// Payload alone.
     Samples {
-        /// Bytes from the beginning of one to that of the next, a multiple of 4096; 0: as they come.
+        /// Bytes from the beginning of one to that of the next, a multiple of 4096; 0: as they
+        /// come.
         stride: u32,
     },
-    /// Chunks of a capture, one behind the other.
+    /// Segments of a capture, one behind the other.
     Packets,
 }
 
@@ -73,11 +74,13 @@ pub struct Recording {
     pub data: Region,
     /// Where blocks of the index go that say what lies where.
     pub index: Region,
-    /// Cycles that a row waits for others to fill a block of the index; 0: until there are enough.
+    /// Cycles that an index record waits for others to fill a block of the index; 0: until there
+    /// are enough.
     pub wait_cycles: u32,
     /// A flush of the SSD before and after each block of the index.
     pub flush: bool,
-    /// Cycles that the row of a whole object waits for its result; none: there are no results.
+    /// Cycles that the index record of a whole object waits for its result; none: there are no
+    /// results.
     pub result_wait: Option<u32>,
     /// What time it is: nanoseconds since 1970.
     pub time: u64,
@@ -107,7 +110,7 @@ pub struct RecorderCounters {
     pub blocks: u64,
     /// Blocks, or flushes before them, that the streamer answered with an error.
     pub blocks_failed: u64,
-    /// Rows without room in the index, or of a block that failed.
+    /// Index records without room in the index, or of a block that failed.
     pub rows_lost: u64,
     /// Whole objects that went without their result.
     pub results_late: u64,
@@ -128,17 +131,17 @@ pub struct RecorderStatus {
     pub open: bool,
     /// Extents on their way to the index.
     pub waiting: u64,
-    /// Rows that are not in a block yet.
+    /// Index records that are not in a block yet.
     pub rows: u64,
-    /// Objects ordered that have not begun.
+    /// Requested objects whose reading has not begun.
     pub fetches: u64,
     /// Objects are being read.
     pub fetching: bool,
 }
 
 impl RecorderPort {
-    /// Looks for a recorder whose registers stand at `control` of a BAR; none where there is another
-    /// thing, or nothing.
+    /// Looks for a recorder whose registers stand at `control` of a BAR; none where there is
+    /// another thing, or nothing.
     ///
     /// # Errors
     /// Where the bus fails, or there is one that the driver does not know.
@@ -159,9 +162,6 @@ impl RecorderPort {
     }
 
     /// Gives the processing elements their settings, the first of the chain first.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn set_elements(&self, bus: &mut dyn Bus, settings: &[u64; ELEMENTS]) -> Result<(), Error> {
         let places = (regs::elements::OFFSET..).step_by(8);
         for (at, setting) in places.zip(settings) {
@@ -170,11 +170,12 @@ impl RecorderPort {
         Ok(())
     }
 
-    /// Begins to record; `capacity` is the size of the SSD in bytes. From now on what comes from the
-    /// network is stored.
+    /// Begins to record; `capacity` is the size of the SSD in bytes. From now on what comes from
+    /// the network is stored.
     ///
     /// # Errors
-    /// Regions that are not on the SSD, or overlap; a recording that still runs; a failure of the bus.
+    /// Regions that are not on the SSD, or overlap; a recording that still runs; a failure of the
+    /// bus.
     pub fn start(
         &self,
         bus: &mut dyn Bus,
@@ -252,9 +253,6 @@ impl RecorderPort {
     }
 
     /// What is under way.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn status(&self, bus: &mut dyn Bus) -> Result<RecorderStatus, Error> {
         let status = self.registers.read(bus, regs::status::OFFSET)?;
         Ok(RecorderStatus {
@@ -266,8 +264,8 @@ impl RecorderPort {
         })
     }
 
-    /// Waits until all extents have their answers, writes the rows that wait, and stops taking
-    /// extents: the recording has ended.
+    /// Waits until all extents have their answers, writes the waiting index records, and stops
+    /// taking extents: the recording has ended.
     ///
     /// # Errors
     /// It does not come to rest within `limit`, or the bus fails.
@@ -277,10 +275,11 @@ impl RecorderPort {
         let control = self.registers.read(bus, regs::control::OFFSET)?;
         let stopped = control & !regs::control::ENABLE.mask();
         self.registers.write(bus, regs::control::OFFSET, stopped)?;
-        // One may have begun in between: its row would come behind the sync, and wait for ever.
+        // One may have begun in between: its index record would come after the sync, and wait for
+        // ever.
         self.wait(bus, limit, "the end of the last extent", quiet)?;
         self.registers.write(bus, regs::sync::OFFSET, 1)?;
-        self.wait(bus, limit, "the writing of the index's rows", |status| {
+        self.wait(bus, limit, "the writing of the index records", |status| {
             status.rows == 0
         })?;
         let synced = poll::wait(bus, limit, |bus| {
@@ -291,11 +290,11 @@ impl RecorderPort {
         self.counters(bus)
     }
 
-    /// Orders an object that lies at `address` to be read and sent with the number `object`. Where
-    /// no more orders can wait, it waits until one can.
+    /// Requests that an object at `address` be read and sent with the number `object`. Where no
+    /// further request can be queued, it waits until one can.
     ///
     /// # Errors
-    /// An object without bytes, no room for the order within `limit`, or a failure of the bus.
+    /// An object without bytes, no room for the request within `limit`, or a failure of the bus.
     pub fn fetch(
         &self,
         bus: &mut dyn Bus,
@@ -304,16 +303,17 @@ impl RecorderPort {
         object: u64,
         limit: Duration,
     ) -> Result<(), Error> {
-        const ORDERS: u64 = 16;
+        const REQUESTS: u64 = 16;
         if bytes == 0 {
-            return Err(Error::Parameter {
-                parameter: "bytes of an object to be sent",
-                value: 0,
-                limit: "a frame carries one byte or more".into(),
-            });
+            let limit = "a frame carries one byte or more";
+            return Err(Error::parameter(
+                "bytes of an object to be sent",
+                bytes,
+                limit,
+            ));
         }
-        self.wait(bus, limit, "room for an order", |status| {
-            status.fetches < ORDERS
+        self.wait(bus, limit, "room for a request", |status| {
+            status.fetches < REQUESTS
         })?;
         let writes = [
             (regs::fetch_address::OFFSET, address),
@@ -324,7 +324,7 @@ impl RecorderPort {
         self.registers.write_all(bus, &writes)
     }
 
-    /// Waits until all orders have been read.
+    /// Waits until all requests have been read.
     ///
     /// # Errors
     /// They are not within `limit`, or the bus fails.
@@ -335,9 +335,6 @@ impl RecorderPort {
     }
 
     /// All counters.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<RecorderCounters, Error> {
         let mut read = |offset| self.registers.read(bus, offset);
         let blocks = read(regs::blocks::OFFSET)?;
@@ -473,11 +470,12 @@ impl Recording {
         if u32::try_from(tick).is_ok() && tick > 0 {
             return Ok(tick);
         }
-        Err(Error::Parameter {
-            parameter: "picoseconds of a cycle",
-            value: self.cycle_ps.into(),
-            limit: "above 0 and below 256 ns".into(),
-        })
+        let limit = "above 0 and below 256 ns";
+        Err(Error::parameter(
+            "picoseconds of a cycle",
+            self.cycle_ps,
+            limit,
+        ))
     }
 
     fn control(&self) -> u64 {

@@ -29,12 +29,11 @@ pub struct Replay {
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Replayed {
-    /// Objects that were ordered to be read and sent.
+    /// Objects that were requested to be read and sent.
     pub objects: u64,
-    /// Rows with such a number that are no whole object on the SSD.
+    /// Index records with such a number that are no whole object on the SSD.
     pub passed: u64,
-    /// Blocks that were the ones that were due. Where they are fewer than was asked for, the next one
-    /// is not.
+    /// Blocks with the expected number. If they are fewer than asked for, the next one has another.
     pub blocks: u64,
 }
 
@@ -72,10 +71,7 @@ impl RecorderPort {
         self.registers().write_all(bus, &writes)
     }
 
-    /// Orders nothing more; what was ordered is sent.
-    ///
-    /// # Errors
-    /// A failure of the bus.
+    /// Requests nothing more; what was requested is sent.
     pub fn stop_replay(&self, bus: &mut dyn Bus, wanted: &Replay) -> Result<(), Error> {
         let stop = wanted.command() | regs::replay::STOP.put(1);
         self.registers().write(bus, regs::replay::OFFSET, stop)
@@ -102,7 +98,7 @@ impl RecorderPort {
                         what: "the next object to be read",
                         limit,
                         seen: format!("{:?}", self.replayed(bus)?),
-                        remedy: "look at the peer: one that asks for silence holds up what is sent",
+                        remedy: "look at the link partner: one that asks for pause holds up what is sent",
                     });
                 }
             }
@@ -110,9 +106,6 @@ impl RecorderPort {
     }
 
     /// What came of the last search so far.
-    ///
-    /// # Errors
-    /// A failure of the bus.
     pub fn replayed(&self, bus: &mut dyn Bus) -> Result<Replayed, Error> {
         let objects = self.registers().read(bus, regs::replayed::OFFSET)?;
         let blocks = self.registers().read(bus, regs::replayed_blocks::OFFSET)?;

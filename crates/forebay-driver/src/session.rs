@@ -80,8 +80,8 @@ pub struct Session {
     first: Member,
     others: Vec<Member>,
     streamer: Option<Streamer>,
-    /// The streamer's buffer, where it is in host memory.
-    pieces: Vec<DmaBuffer>,
+    /// The segments of the streamer's buffer, where it is in host memory.
+    segments: Vec<DmaBuffer>,
     /// Identifiers of further queue pairs, given out.
     more: Vec<u16>,
     /// Drives that are kept from the bus, as bits.
@@ -95,7 +95,7 @@ impl Session {
     pub(crate) fn new(first: Member, parts: Parts, options: Options, steps: Vec<Step>) -> Self {
         let Parts {
             streamer,
-            pieces,
+            segments,
             members,
             ..
         } = parts;
@@ -103,7 +103,7 @@ impl Session {
             first,
             others: members,
             streamer,
-            pieces,
+            segments,
             more: Vec::new(),
             offline: match options.array.and_then(|array| array.missing) {
                 Some(missing) => 1 << missing,
@@ -159,13 +159,10 @@ impl Session {
         &self.options.fpga
     }
 
-    /// Looks for drives of an array with a command that has timed out. Each is kept from the bus, so
-    /// that it cannot write into pages that others use by then, and called offline: its commands fail,
-    /// those of the other drives go on. Call it more often than the time-out, or the streamer halts.
-    /// Returns the numbers of drives that it found so.
-    ///
-    /// # Errors
-    /// Where the bus fails.
+    /// Looks for drives of an array with a command that has timed out. Each is kept from the bus,
+    /// so that it cannot write into pages that others use by then, and called offline: its commands
+    /// fail, those of the other drives go on. Call it more often than the time-out, or the streamer
+    /// halts. Returns the numbers of drives that it found so.
     pub fn watch(&mut self, bus: &mut dyn Bus) -> Result<Vec<u8>, Error> {
         let Some(streamer) = self.streamer.as_ref().filter(|_| !self.others.is_empty()) else {
             return Ok(Vec::new());
@@ -180,9 +177,9 @@ impl Session {
         Ok(found)
     }
 
-    /// Does without a drive of an array from now on, as [`Session::watch`] does with one that is lost:
-    /// of one that answers with errors, say. Where the array has parity, what is read of it is rebuilt
-    /// from the others.
+    /// Does without a drive of an array from now on, as [`Session::watch`] does with one that is
+    /// lost: of one that answers with errors, say. Where the array has parity, what is read of it
+    /// is rebuilt from the others.
     ///
     /// # Errors
     /// Where there is no such drive beside others, or the bus fails.
@@ -190,27 +187,28 @@ impl Session {
         let drive = self.drives().nth(number.into());
         let (Some(facts), Some(streamer), false) = (drive, &self.streamer, self.others.is_empty())
         else {
-            return Err(Error::Parameter {
-                parameter: "number of the drive to do without",
-                value: number.into(),
-                limit: format!(
-                    "it must be one of an array at the streamer; there are {} drives",
-                    self.drives().count()
-                ),
-            });
+            let drives = self.drives().count();
+            let limit =
+                format!("it must be one of an array at the streamer; there are {drives} drives");
+            return Err(Error::parameter(
+                "number of the drive to do without",
+                number,
+                limit,
+            ));
         };
         discover::silence(bus, facts.nvme.address)?;
         streamer.set_offline(bus, number.into())?;
         self.offline |= 1 << number;
         if let Some(array) = self.options.array.as_mut().filter(|array| array.parity) {
-            // Writes have spared the first. What a second one does not get fails, so it is not stale.
+            // Writes have spared the first. What a second one does not get fails, so it is not
+            // stale.
             array.missing.get_or_insert(number);
         }
         Ok(())
     }
 
-    /// The drive of an array with parity that is done without; of several, the one that was given up
-    /// first: what was written since is in the parity alone.
+    /// The drive of an array with parity that is done without; of several, the one that was given
+    /// up first: what was written since is in the parity alone.
     pub fn missing(&self) -> Option<u8> {
         self.options.array.and_then(|array| array.missing)
     }
@@ -236,11 +234,9 @@ impl Session {
         let most = self.first.facts.queue_pairs.min(u16::MAX.into()) as u16;
         let taken = |id| id == self.first.facts.queue_id || self.more.contains(&id);
         let Some(id) = (1..=most).find(|id| !taken(*id)) else {
-            return Err(Error::Parameter {
-                parameter: "number of queue pairs",
-                value: self.more.len() as u64 + 2,
-                limit: format!("{most} were granted: ask for more at bring-up"),
-            });
+            let limit = format!("{most} were granted: ask for more at bring-up");
+            let wanted = self.more.len() as u64 + 2;
+            return Err(Error::parameter("number of queue pairs", wanted, limit));
         };
         let entries =
             u32::from(entries).clamp(2, self.first.facts.capabilities.queue_entries) as u16;
@@ -278,8 +274,8 @@ impl Session {
         Ok(())
     }
 
-    /// Stops the streamer, deletes the queues and shuts the controllers down, so that their caches are
-    /// saved. A step that fails does not keep the later ones from being tried.
+    /// Stops the streamer, deletes the queues and shuts the controllers down, so that their caches
+    /// are saved. A step that fails does not keep the later ones from being tried.
     ///
     /// # Errors
     /// The first step that failed.
@@ -351,8 +347,8 @@ impl Session {
     }
 
     /// Resets the drive and brings it up again as before: for a queue that was halted by a
-    /// time-out, or a controller with a fatal status. What was under way is lost. A drive of an array
-    /// with parity that was given up stays out: what was written since is not on it.
+    /// time-out, or a controller with a fatal status. What was under way is lost. A drive of an
+    /// array with parity that was given up stays out: what was written since is not on it.
     ///
     /// Queue pairs of [`Session::create_queue_pair`] are gone after it.
     ///
@@ -372,8 +368,8 @@ impl Session {
             .collect();
         self.abandon(bus);
         for controller in controllers {
-            // These have been ready: one that is not ready any more has stopped, and will not become
-            // it again. Where this fails, so does the bring-up, and says why.
+            // These have been ready: one that is not ready any more has stopped, and will not
+            // become it again. Where this fails, so does the bring-up, and says why.
             let _ = controller.clear_enable(bus);
         }
         bring_up_observed(bus, &options, observer)
@@ -387,7 +383,7 @@ impl Session {
         let members = std::iter::once(self.first).chain(self.others);
         let parts = Parts {
             streamer: self.streamer,
-            pieces: self.pieces,
+            segments: self.segments,
             members: members.collect(),
             admin: None,
         };

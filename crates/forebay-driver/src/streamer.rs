@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::array::Layout;
 use crate::bus::{Bus, PciAddress};
-use crate::error::Error;
+use crate::error::{Error, answered};
 use crate::poll;
 
 /// Where a streamer keeps its payload.
@@ -43,9 +43,9 @@ pub struct DramPlaces {
 pub struct HostPlaces {
     /// Bus address of the PRP lists, a multiple of 4 MiB.
     pub prp_lists: u64,
-    /// Bus addresses of the pieces of the buffer for reads, multiples of 4 MiB.
+    /// Bus addresses of the segments of the buffer for reads, multiples of 4 MiB.
     pub read: [u64; window::HOST_PIECES],
-    /// Bus addresses of the pieces of the buffer for writes, multiples of 4 MiB.
+    /// Bus addresses of the segments of the buffer for writes, multiples of 4 MiB.
     pub write: [u64; window::HOST_PIECES],
 }
 
@@ -66,7 +66,7 @@ pub struct Parameters {
     pub reserve_pages: u32,
     /// Most drives.
     pub drives: u32,
-    /// Most 4 KiB pages of a chunk of an array with parity; 0: it has none.
+    /// Most 4 KiB pages of a stripe unit of an array with parity; 0: it has none.
     pub parity_pages: u32,
 }
 
@@ -114,6 +114,13 @@ pub struct Config {
     pub busy_commands: Option<u8>,
 }
 
+/// A register's name, its offset, and what is written there.
+macro_rules! register {
+    ($name:ident, $value:expr) => {
+        (stringify!($name), regs::$name::OFFSET, $value)
+    };
+}
+
 /// Handle of a streamer: where its control registers stand.
 #[derive(Clone, Debug)]
 pub struct Streamer {
@@ -143,12 +150,7 @@ impl Streamer {
             memory: Memory::OnChip,
         };
         let identity = streamer.read(bus, regs::identity::OFFSET)?;
-        if identity == u64::MAX {
-            return Err(Error::Gone {
-                device,
-                during: "when the streamer's identity was read",
-            });
-        }
+        let identity = answered(device, identity, "when the streamer's identity was read")?;
         let version = streamer.read(bus, regs::version::OFFSET)?;
         streamer.extended = regs::version::MAGIC.get(version) == u64::from(streamer::VERSION_MAGIC);
         streamer.memory = match regs::identity::IDENTITY.get(identity) {
@@ -199,17 +201,11 @@ impl Streamer {
     }
 
     /// Reads a register by its offset.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn read(&self, bus: &mut dyn Bus, offset: u64) -> Result<u64, Error> {
         Ok(bus.bar_read64(self.device, self.bar, self.base + offset)?)
     }
 
     /// Writes a register by its offset.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn write(&self, bus: &mut dyn Bus, offset: u64, value: u64) -> Result<(), Error> {
         Ok(bus.bar_write64(self.device, self.bar, self.base + offset, value)?)
     }
@@ -298,9 +294,6 @@ impl Streamer {
     }
 
     /// Clears `enable` at once.
-    ///
-    /// # Errors
-    /// Where the bus fails.
     pub fn stop(&self, bus: &mut dyn Bus) -> Result<(), Error> {
         self.write(bus, regs::enable::OFFSET, 0)
     }
@@ -311,7 +304,7 @@ impl Streamer {
     /// Where a value does not fit, or does not stick.
     pub fn configure(&self, bus: &mut dyn Bus, config: &Config) -> Result<(), Error> {
         self.check(config)?;
-        let mut writes = vec![("data_window", regs::data_window::OFFSET, config.data_window)];
+        let mut writes = vec![register!(data_window, config.data_window)];
         for (drive, number) in config.drives.iter().zip(0..) {
             let offsets = match number {
                 0 => [
@@ -333,10 +326,9 @@ impl Streamer {
         }
         if config.layout.drives() > 1 {
             let layout = self.read(bus, regs::layout::OFFSET)?;
-            let layout = config.layout.register(layout);
-            writes.push(("layout", regs::layout::OFFSET, layout));
+            writes.push(register!(layout, config.layout.register(layout)));
             let region = config.layout.region().unwrap_or(0) >> 9;
-            writes.push(("region", regs::region::OFFSET, region));
+            writes.push(register!(region, region));
             // In place of what an earlier life has left.
             for drive in 0..config.layout.drives() {
                 let offline = config.missing.is_some_and(|one| u64::from(one) == drive);
@@ -346,20 +338,20 @@ impl Streamer {
         }
         if let Some(dram) = config.dram {
             writes.extend([
-                ("prp_lists", regs::prp_lists::OFFSET, dram.prp_lists),
-                ("dram_read", regs::dram_read::OFFSET, dram.read),
-                ("dram_write", regs::dram_write::OFFSET, dram.write),
+                register!(prp_lists, dram.prp_lists),
+                register!(dram_read, dram.read),
+                register!(dram_write, dram.write),
             ]);
         }
         if let Some(host) = &config.host {
-            writes.push(("prp_lists", regs::prp_lists::OFFSET, host.prp_lists));
+            writes.push(register!(prp_lists, host.prp_lists));
             let tables = [
-                ("host_read", regs::host_read::OFFSET, &host.read),
-                ("host_write", regs::host_write::OFFSET, &host.write),
+                register!(host_read, host.read),
+                register!(host_write, host.write),
             ];
-            for (name, table, pieces) in tables {
-                let places = (table..).step_by(8).zip(pieces);
-                writes.extend(places.map(|(offset, piece)| (name, offset, *piece)));
+            for (name, table, segments) in tables {
+                let places = (table..).step_by(8).zip(segments);
+                writes.extend(places.map(|(offset, segment)| (name, offset, segment)));
             }
         }
         if self.extended {
@@ -371,37 +363,13 @@ impl Streamer {
                 chunk = regs::chunk::BUSY_COMMANDS.set(chunk, u64::from(busy));
             }
             writes.extend([
-                (
-                    "block_shift",
-                    regs::block_shift::OFFSET,
-                    u64::from(config.block_shift),
-                ),
-                (
-                    "transfer_pages",
-                    regs::transfer_pages::OFFSET,
-                    u64::from(config.transfer_pages),
-                ),
-                (
-                    "namespace_sectors",
-                    regs::namespace_sectors::OFFSET,
-                    config.namespace_sectors,
-                ),
-                (
-                    "timeout_cycles",
-                    regs::timeout_cycles::OFFSET,
-                    u64::from(config.timeout_cycles),
-                ),
-                (
-                    "retry_limit",
-                    regs::retry_limit::OFFSET,
-                    u64::from(config.retry_limit),
-                ),
-                (
-                    "queue_entries",
-                    regs::queue_entries::OFFSET,
-                    u64::from(config.queue_entries),
-                ),
-                ("chunk", regs::chunk::OFFSET, chunk),
+                register!(block_shift, config.block_shift.into()),
+                register!(transfer_pages, config.transfer_pages.into()),
+                register!(namespace_sectors, config.namespace_sectors),
+                register!(timeout_cycles, config.timeout_cycles.into()),
+                register!(retry_limit, config.retry_limit.into()),
+                register!(queue_entries, config.queue_entries.into()),
+                register!(chunk, chunk),
             ]);
         }
         for (name, offset, value) in writes {
@@ -428,88 +396,49 @@ impl Streamer {
     /// Refuses what the streamer cannot hold.
     fn check(&self, config: &Config) -> Result<(), Error> {
         let drives = config.drives.iter().flat_map(|drive| {
-            let DrivePlace {
-                sq_doorbell,
-                cq_doorbell,
-                nsid,
-            } = *drive;
-            let aligned = |at: u64| at.is_multiple_of(4);
+            let DrivePlace { nsid, .. } = *drive;
+            let doorbell = |name, at: u64| (name, at, at.is_multiple_of(4), "a multiple of 4");
             [
-                (
-                    "sq_doorbell",
-                    sq_doorbell,
-                    aligned(sq_doorbell),
-                    "a multiple of 4",
-                ),
-                (
-                    "cq_doorbell",
-                    cq_doorbell,
-                    aligned(cq_doorbell),
-                    "a multiple of 4",
-                ),
+                doorbell("sq_doorbell", drive.sq_doorbell),
+                doorbell("cq_doorbell", drive.cq_doorbell),
                 ("nsid", nsid.into(), nsid != 0, "not 0"),
             ]
         });
+        let data = config.data_window;
+        let holds_dram = config.dram.is_none() || data.is_multiple_of(window::DRAM_WINDOW_BYTES);
+        let pages = |name, pages: u64| (name, pages, (1..=256).contains(&pages), "1 to 256");
+        let (entries, retries) = (config.queue_entries, config.retry_limit);
         let checks = [
             (
                 "data_window",
-                config.data_window,
-                config.data_window.is_multiple_of(window::DATA_WINDOW_BYTES),
+                data,
+                data.is_multiple_of(window::DATA_WINDOW_BYTES),
                 "a multiple of 8 MiB, so that one bit selects the PRP lists: the BAR must be \
                  aligned to its size",
             ),
             (
                 "data_window",
-                config.data_window,
-                config.dram.is_none()
-                    || config.data_window.is_multiple_of(window::DRAM_WINDOW_BYTES),
+                data,
+                holds_dram,
                 "a multiple of 128 MiB, as large as both buffers in DRAM",
             ),
-            (
-                "transfer_pages",
-                config.transfer_pages.into(),
-                (1..=256).contains(&config.transfer_pages),
-                "1 to 256",
-            ),
-            (
-                "queue_entries",
-                config.queue_entries.into(),
-                config.queue_entries >= 2,
-                "at least 2",
-            ),
-            (
-                "retry_limit",
-                config.retry_limit.into(),
-                config.retry_limit <= 15,
-                "0 to 15",
-            ),
-            (
-                "chunk_pages",
-                config.chunk_pages.unwrap_or(1).into(),
-                (1..=256).contains(&config.chunk_pages.unwrap_or(1)),
-                "1 to 256",
-            ),
+            pages("transfer_pages", config.transfer_pages.into()),
+            ("queue_entries", entries.into(), entries >= 2, "at least 2"),
+            ("retry_limit", retries.into(), retries <= 15, "0 to 15"),
+            pages("chunk_pages", config.chunk_pages.unwrap_or(1).into()),
         ];
-        let pieces = config.host.iter().flat_map(|host| {
-            let pieces = host.read.iter().chain(&host.write);
-            pieces.map(|piece| {
-                let good = piece.is_multiple_of(window::HOST_PIECE_BYTES);
-                (
-                    "host buffer",
-                    *piece,
-                    good,
-                    "a multiple of 4 MiB, as a piece is large",
-                )
+        let segments = config.host.iter().flat_map(|host| {
+            let segments = host.read.iter().chain(&host.write);
+            segments.map(|segment| {
+                let good = segment.is_multiple_of(window::HOST_PIECE_BYTES);
+                let limit = "a multiple of 4 MiB, the size of a segment";
+                ("host buffer", *segment, good, limit)
             })
         });
-        for (parameter, value, good, limit) in drives.chain(checks).chain(pieces) {
+        for (parameter, value, good, limit) in drives.chain(checks).chain(segments) {
             if !good {
                 let limit = format!("it must be {limit}");
-                return Err(Error::Parameter {
-                    parameter,
-                    value,
-                    limit,
-                });
+                return Err(Error::parameter(parameter, value, limit));
             }
         }
         if !self.extended && (config.block_shift != 9 || config.transfer_pages != 256) {

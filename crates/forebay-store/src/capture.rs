@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole frames as one capture: the first page, and of each chunk what is good.
+//! Whole frames as one capture: the first page, and of each segment what is good.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{CUT, Row};
@@ -11,73 +10,75 @@ use forebay_spec::store::pcapng::{first_page, frames, whole_bytes};
 use forebay_spec::store::superblock::{Mode, Superblock};
 
 use crate::disk::read;
+use crate::extent::Checked;
 use crate::reader::Recording;
 use crate::{Damage, Disk, Entry, Error, Result};
 
 /// What was written of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// Chunks.
+    /// Segments.
     pub chunks: u64,
     /// Bytes, the first page included.
     pub bytes: u64,
-    /// Chunks and blocks of the index that are damaged, and left out.
+    /// Segments and blocks of the index that are damaged, and left out.
     pub left_out: u64,
 }
 
-/// Where a chunk lies in the file, and on the disk.
+/// Where a capture segment begins in the file, and its index record.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct Segment {
     begin: u64,
     row: Row,
 }
 
 /// A capture as one file, read from any place on.
-pub struct CaptureFile<'r, 'd, D: Disk + ?Sized> {
-    recording: &'r Recording<'d, D>,
+pub struct CaptureFile<'r> {
+    recording: &'r Recording<'r>,
     head: [u8; PAGE_BYTES],
-    pieces: Vec<Piece>,
+    segments: Vec<Segment>,
     bytes: u64,
-    /// Numbers of the pieces that have been read and have the right checksum.
-    checked: Option<Mutex<HashSet<usize>>>,
+    checked: Checked,
 }
 
-impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
+impl CaptureFile<'_> {
     /// Its size.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether no chunk is in it.
+    /// Whether no segment is in it.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.segments.is_empty()
     }
 
     /// Some of its bytes, as many as are there; none behind its end.
     ///
     /// # Errors
-    /// What the disk says, or that a chunk has another checksum, if these are checked.
+    /// What the disk says, or that a segment has another checksum, if these are checked.
     pub fn bytes(&self, from: u64, most: usize) -> io::Result<Vec<u8>> {
         let to = from.saturating_add(most as u64).min(self.bytes);
         let mut bytes = Vec::new();
         let mut at = from;
         while at < to {
-            let next = self.pieces.partition_point(|piece| piece.begin <= at);
+            let next = self.segments.partition_point(|segment| segment.begin <= at);
             let end = self
-                .pieces
+                .segments
                 .get(next)
-                .map_or(self.bytes, |piece| piece.begin);
+                .map_or(self.bytes, |segment| segment.begin);
             let length = (end.min(to) - at) as usize;
             let which = next.checked_sub(1);
-            match which.and_then(|which| Some((which, self.pieces.get(which)?))) {
+            match which.and_then(|which| Some((which, self.segments.get(which)?))) {
                 None => bytes.extend_from_slice(&self.head[at as usize..at as usize + length]),
-                Some((which, piece)) => {
-                    self.check(which, &piece.row)?;
+                Some((which, segment)) => {
+                    let checked = &self.checked;
+                    self.recording
+                        .check_once(checked, which as u64, &segment.row)?;
                     let before = bytes.len();
                     bytes.resize(before + length, 0);
-                    let place = piece.row.address + (at - piece.begin);
+                    let place = segment.row.address + (at - segment.begin);
                     self.recording.disk.read_at(place, &mut bytes[before..])?;
                 }
             }
@@ -85,25 +86,10 @@ impl<D: Disk + ?Sized> CaptureFile<'_, '_, D> {
         }
         Ok(bytes)
     }
-
-    fn check(&self, which: usize, row: &Row) -> io::Result<()> {
-        let Some(checked) = &self.checked else {
-            return Ok(());
-        };
-        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked().contains(&which) {
-            return Ok(());
-        }
-        if let Some(damage) = self.recording.payload(row, &mut |_| Ok(()))? {
-            return Err(io::Error::other(damage.to_string()));
-        }
-        checked().insert(which);
-        Ok(())
-    }
 }
 
 /// Why others cannot read the capture where it lies.
-pub(crate) fn complaint<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Option<String> {
+pub(crate) fn complaint(disk: &dyn Disk, superblock: &Superblock) -> Option<String> {
     let mut page = [0; PAGE_BYTES];
     match read(disk, superblock.data.at, &mut page) {
         Err(error) => Some(format!("the capture's first page: {error}")),
@@ -114,8 +100,8 @@ pub(crate) fn complaint<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> 
     }
 }
 
-/// The blocks of a chunk that can stand in a capture: all of it, or of one that the end of the data
-/// cut those in front.
+/// The blocks of a segment that can stand in a capture: all of it, or of one that the end of the
+/// data cut those in front.
 fn good<'c>(row: &Row, chunk: &'c [u8]) -> Option<&'c [u8]> {
     if row.flags & CUT != 0 {
         return chunk.get(..whole_bytes(chunk));
@@ -123,7 +109,7 @@ fn good<'c>(row: &Row, chunk: &'c [u8]) -> Option<&'c [u8]> {
     frames(chunk).map(|_| chunk)
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// The page that a capture begins with.
     ///
     /// # Errors
@@ -140,41 +126,35 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
         Ok(first_page(self.superblock().session))
     }
 
-    /// All chunks up to where the index goes as one file, each where it lies; with `check` one whose
-    /// checksum is wrong cannot be read.
+    /// All segments up to where the index goes as one file, each where it lies; with `check` one
+    /// whose checksum is wrong cannot be read.
     ///
     /// # Errors
     /// Where the recording has no capture.
-    pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_, '_, D>> {
+    pub fn capture_file(&self, check: bool) -> Result<CaptureFile<'_>> {
         let head = self.capture_head()?;
-        let (mut pieces, mut bytes) = (Vec::new(), head.len() as u64);
-        for entry in self.rows() {
-            let Entry::Row {
-                row, wrong: None, ..
-            } = entry
-            else {
-                continue;
-            };
+        let (mut segments, mut bytes) = (Vec::new(), head.len() as u64);
+        for (_, _, row) in self.stored() {
             let length = match row.flags & CUT {
                 0 => u64::from(row.length),
                 _ => self.chunk(&row).map_or(0, |chunk| whole_bytes(&chunk)) as u64,
             };
-            if row.stored() && length > 0 {
-                pieces.push(Piece { begin: bytes, row });
+            if length > 0 {
+                segments.push(Segment { begin: bytes, row });
                 bytes += length;
             }
         }
         Ok(CaptureFile {
             recording: self,
             head,
-            pieces,
+            segments,
             bytes,
             checked: check.then(Mutex::default),
         })
     }
 
-    /// Writes all chunks up to where the index goes as one capture (pcapng). What is damaged is left
-    /// out whole: behind a wrong length nobody would find the next frame.
+    /// Writes all segments up to where the index goes as one capture (pcapng). What is damaged is
+    /// left out whole: behind a wrong length the next frame cannot be found.
     ///
     /// # Errors
     /// Where the recording has none, or the sink takes no more.
@@ -210,7 +190,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
         Ok(written)
     }
 
-    /// A chunk, checked; it has at most [`forebay_spec::store::pcapng::CHUNK_MOST`] bytes.
+    /// A segment, checked; it has at most [`forebay_spec::store::pcapng::CHUNK_MOST`] bytes.
     fn chunk(&self, row: &Row) -> std::result::Result<Vec<u8>, Damage> {
         let mut bytes = Vec::new();
         let read = self.payload(row, &mut |part| {

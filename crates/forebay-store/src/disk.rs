@@ -20,26 +20,17 @@ pub trait Disk: Sync {
         self.len() == 0
     }
 
-    /// Fills `into` with what lies from `at` on.
-    ///
-    /// # Errors
-    /// Past the end, or what the medium says.
+    /// Fills `into` with what lies from `at` on; past the end is an error, here and in `write_at`.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// Puts `bytes` there. They stay only after [`Self::flush`].
-    ///
-    /// # Errors
-    /// Past the end, or what the medium says.
+    /// Writes `bytes` at `at`. They are durable only after [`Self::flush`].
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits until all that was written stays, also without power.
-    ///
-    /// # Errors
-    /// What the medium says.
+    /// Waits until all that was written is durable.
     fn flush(&self) -> io::Result<()>;
 }
 
-pub(crate) fn read(disk: &(impl Disk + ?Sized), at: u64, into: &mut [u8]) -> Result<()> {
+pub(crate) fn read(disk: &dyn Disk, at: u64, into: &mut [u8]) -> Result<()> {
     disk.read_at(at, into).map_err(|source| Error::Disk {
         doing: "reading",
         at,
@@ -47,7 +38,7 @@ pub(crate) fn read(disk: &(impl Disk + ?Sized), at: u64, into: &mut [u8]) -> Res
     })
 }
 
-pub(crate) fn write(disk: &(impl Disk + ?Sized), at: u64, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(disk: &dyn Disk, at: u64, bytes: &[u8]) -> Result<()> {
     disk.write_at(at, bytes).map_err(|source| Error::Disk {
         doing: "writing",
         at,
@@ -55,7 +46,7 @@ pub(crate) fn write(disk: &(impl Disk + ?Sized), at: u64, bytes: &[u8]) -> Resul
     })
 }
 
-pub(crate) fn flush(disk: &(impl Disk + ?Sized)) -> Result<()> {
+pub(crate) fn flush(disk: &dyn Disk) -> Result<()> {
     disk.flush().map_err(|source| Error::Disk {
         doing: "flushing",
         at: 0,
@@ -75,9 +66,6 @@ pub struct FileDisk {
 
 impl FileDisk {
     /// On an open file.
-    ///
-    /// # Errors
-    /// Where its length cannot be found out.
     pub fn new(mut file: File) -> io::Result<Self> {
         // Of a block device this is the only length that std tells.
         let len = file.seek(SeekFrom::End(0))?;
@@ -85,18 +73,12 @@ impl FileDisk {
     }
 
     /// Opens it for reading.
-    ///
-    /// # Errors
-    /// [`Error::File`] where the system does not let it.
     pub fn open(path: &Path) -> Result<Self> {
         let disk = File::open(path).and_then(Self::new);
         disk.map_err(|error| Error::file("opening", path, error))
     }
 
     /// Opens it for writing; a block device only where nothing else uses it.
-    ///
-    /// # Errors
-    /// [`Error::File`] where the system does not let it.
     pub fn open_to_write(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -107,7 +89,7 @@ impl FileDisk {
         disk.map_err(|error| Error::file("opening for writing", path, error))
     }
 
-    /// Makes a new image of so many bytes, all of them zero.
+    /// Creates an image of `bytes` zeros.
     ///
     /// # Errors
     /// [`Error::File`] where it is there already, or cannot be made.
@@ -213,24 +195,24 @@ impl Disk for Memory {
 }
 
 /// A disk as libraries want it that go through it from place to place.
-pub(crate) struct Cursor<'d, D: ?Sized> {
-    disk: &'d D,
+pub(crate) struct Cursor<'d> {
+    disk: &'d dyn Disk,
     at: u64,
 }
 
-impl<'d, D: Disk + ?Sized> Cursor<'d, D> {
-    pub(crate) fn new(disk: &'d D) -> Self {
+impl<'d> Cursor<'d> {
+    pub(crate) fn new(disk: &'d dyn Disk) -> Self {
         Self { disk, at: 0 }
     }
 }
 
-impl<D: Disk + ?Sized> fmt::Debug for Cursor<'_, D> {
+impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cursor at {}", self.at)
     }
 }
 
-impl<D: Disk + ?Sized> Read for Cursor<'_, D> {
+impl Read for Cursor<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.disk.len().saturating_sub(self.at);
         let length = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -240,7 +222,7 @@ impl<D: Disk + ?Sized> Read for Cursor<'_, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Write for Cursor<'_, D> {
+impl Write for Cursor<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.disk.write_at(self.at, bytes)?;
         self.at += bytes.len() as u64;
@@ -252,7 +234,7 @@ impl<D: Disk + ?Sized> Write for Cursor<'_, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Seek for Cursor<'_, D> {
+impl Seek for Cursor<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),

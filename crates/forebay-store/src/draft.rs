@@ -26,8 +26,8 @@ struct State {
 }
 
 /// A disk with writes that it has not seen. Bytes that cannot be read are not written over.
-pub(crate) struct Draft<'d, D: ?Sized> {
-    disk: &'d D,
+pub(crate) struct Draft<'d> {
+    disk: &'d dyn Disk,
     force: bool,
     state: Mutex<State>,
 }
@@ -40,9 +40,9 @@ pub(crate) struct Change {
     pub old: Option<[u8; SECTOR]>,
 }
 
-impl<'d, D: Disk + ?Sized> Draft<'d, D> {
+impl<'d> Draft<'d> {
     /// Of a disk; with `force` what cannot be read is written over.
-    pub fn new(disk: &'d D, force: bool) -> Self {
+    pub fn new(disk: &'d dyn Disk, force: bool) -> Self {
         Self {
             disk,
             force,
@@ -99,7 +99,7 @@ fn sectors(at: u64, length: usize) -> Range<u64> {
     at / sector..at.saturating_add(length as u64).div_ceil(sector)
 }
 
-impl<D: Disk + ?Sized> Disk for Draft<'_, D> {
+impl Disk for Draft<'_> {
     fn len(&self) -> u64 {
         self.disk.len()
     }

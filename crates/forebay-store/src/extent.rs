@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An extent's bytes, and whether they are what its row says.
+//! An extent's bytes, and whether they are what its index record says.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
-use forebay_spec::store::PAGE_BYTES;
-use forebay_spec::store::index::Row;
+use forebay_spec::store::index::{RESULT, Row};
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::store::{PAGE_BYTES, tar};
 
+use crate::crc32c;
 use crate::reader::Recording;
-use crate::{Disk, crc32c};
 
-/// Bytes that are read at once: they stay in a core's own cache until their check sum is known.
+/// Bytes that are read at once: they stay in a core's own cache until their checksum is known.
 const CHUNK: usize = 256 << 10;
 
 /// What is wrong with an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// Its row cannot be.
+    /// Its index record is invalid.
     Row(String),
-    /// Page or header in front of it is another than its row says.
+    /// The header block in front of it does not match its index record.
     Page(String),
-    /// Its bytes have another check sum.
+    /// Its bytes have another checksum.
     Crc {
-        /// What the row says.
+        /// What the index record says.
         says: u32,
         /// What the bytes have.
         has: u32,
@@ -38,16 +40,23 @@ impl fmt::Display for Damage {
         match self {
             Self::Row(why) | Self::Page(why) | Self::Unreadable(why) => f.write_str(why),
             Self::Crc { says, has } => {
-                write!(f, "its CRC32C is {has:08x}, and its row says {says:08x}")
+                write!(
+                    f,
+                    "its CRC32C is {has:08x}, and its index record says {says:08x}"
+                )
             }
         }
     }
 }
 
-/// Takes a payload, piece by piece.
+/// Takes a payload, part by part.
 pub type Payload<'s> = &'s mut dyn FnMut(&[u8]) -> io::Result<()>;
 
-/// What page or header says that stands in front of an extent.
+/// Numbers of the index records whose payload has been read and has the right checksum; none: no
+/// payload is checked.
+pub(crate) type Checked = Option<Mutex<HashSet<u64>>>;
+
+/// Parses the header block in front of an extent.
 pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts> {
     match superblock.small {
         true => Facts::parse_header(front.first_chunk()?),
@@ -55,13 +64,37 @@ pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts>
     }
 }
 
-/// Whether page or header is the one that belongs to a row.
+/// What an index record says for the header block of its extent; the rest is 0.
+pub(crate) fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
+    Facts {
+        session: superblock.session,
+        extension: superblock.extension,
+        stream: row.stream,
+        object: row.object,
+        offset: row.offset,
+        length: row.length,
+        whole: row.whole(),
+        missing: row.missing,
+        sequence: 0,
+        sender: 0,
+        time: row.time,
+        crc32c: row.crc32c,
+        result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
+        name: tar::Name::NONE,
+    }
+}
+
+/// Whether a header block matches an index record.
 pub(crate) fn check_front(
     superblock: &Superblock,
     row: &Row,
     front: &[u8],
 ) -> Result<Facts, Damage> {
-    let name = if superblock.small { "header" } else { "page" };
+    let name = if superblock.small {
+        "header"
+    } else {
+        "header block"
+    };
     let Some(facts) = read_front(superblock, front) else {
         let what = format!("the {name} in front of it is damaged");
         return Err(Damage::Page(what));
@@ -83,14 +116,14 @@ pub(crate) fn check_front(
     ];
     match fields.into_iter().find(|(_, page, row)| page != row) {
         Some((field, page, row)) => Err(Damage::Page(format!(
-            "its {field} is {page} in the {name} in front of it, and {row} in its row"
+            "its {field} is {page} in the {name} in front of it, and {row} in its index record"
         ))),
         None => Ok(facts),
     }
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
-    /// What the page or header in front of an extent says, if it is the one that belongs there.
+impl Recording<'_> {
+    /// The header block in front of an extent, if it matches.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -109,11 +142,25 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
         check_front(self.superblock(), row, front).map(Some)
     }
 
+    /// Computes the checksum of a payload that is read for the first time.
+    pub(crate) fn check_once(&self, checked: &Checked, number: u64, row: &Row) -> io::Result<()> {
+        let Some(checked) = checked else {
+            return Ok(());
+        };
+        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked().contains(&number) {
+            return Ok(());
+        }
+        match self.payload(row, &mut |_| Ok(()))? {
+            None | Some(Damage::Page(_)) => {}
+            Some(damage) => return Err(io::Error::other(damage.to_string())),
+        }
+        checked().insert(number);
+        Ok(())
+    }
+
     /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last
-    /// byte is that known of its check sum.
-    ///
-    /// # Errors
-    /// What the sink says.
+    /// byte is that known of its checksum.
     pub fn payload(&self, row: &Row, sink: Payload<'_>) -> io::Result<Option<Damage>> {
         if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
             return Ok(Some(Damage::Row(why)));
@@ -140,7 +187,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
     /// Some bytes of a payload, as many as are there; none behind its end.
     ///
     /// # Errors
-    /// What the disk says, or that the row cannot be.
+    /// What the disk says, or that the index record is invalid.
     pub fn bytes(&self, row: &Row, from: u64, most: usize) -> io::Result<Vec<u8>> {
         if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
             return Err(io::Error::other(why));

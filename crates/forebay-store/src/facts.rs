@@ -5,7 +5,7 @@ use forebay_spec::store::index::{FAILED, LATE, RESULT, SKIPPED};
 use forebay_spec::store::superblock::{Closed, Region, Superblock};
 use serde::Serialize;
 
-use crate::{Disk, Entry, Recording};
+use crate::{Entry, Recording};
 
 /// A region, in bytes.
 #[derive(Debug, Serialize)]
@@ -94,7 +94,7 @@ impl Facts {
 /// What the index says in all.
 #[derive(Debug, Default, Serialize)]
 pub struct Totals {
-    /// Rows that count.
+    /// Index records that count.
     pub rows: u64,
     /// Whole objects.
     pub whole: u64,
@@ -106,15 +106,15 @@ pub struct Totals {
     pub failed: u64,
     /// Bytes of payload.
     pub bytes: u64,
-    /// Rows with a result.
+    /// Index records with a result.
     pub results: u64,
-    /// Rows whose result did not come in time.
+    /// Index records whose result did not come in time.
     pub late: u64,
     /// Frames that are missing.
     pub missing: u64,
     /// Blocks of the index that are damaged.
     pub damaged_blocks: u64,
-    /// Rows that cannot be.
+    /// Invalid index records.
     pub wrong_rows: u64,
     /// First and last time.
     pub first_ns: Option<u64>,
@@ -125,7 +125,7 @@ pub struct Totals {
 impl Totals {
     /// Goes through the index.
     #[must_use]
-    pub fn of(recording: &Recording<'_, impl Disk + ?Sized>) -> Self {
+    pub fn of(recording: &Recording<'_>) -> Self {
         let mut all = Self::default();
         for entry in recording.rows() {
             let Entry::Row { row, wrong, .. } = entry else {

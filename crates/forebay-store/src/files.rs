@@ -10,7 +10,7 @@ use forebay_spec::store::superblock::{Mode, Superblock};
 use serde::Serialize;
 
 use crate::listing::Record;
-use crate::{Damage, Disk, Entry, Error, Recording, Result};
+use crate::{Damage, Entry, Error, Recording, Result};
 
 /// Name of the file that has all of a capture.
 pub const CAPTURE_NAME: &str = "packets.pcapng";
@@ -73,13 +73,10 @@ impl Extracted {
     }
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// Writes the payloads of a stream, or of all, as files of a folder; a capture as one file.
     ///
     /// `see` gets the number of each block of the index, and answers whether to go on.
-    ///
-    /// # Errors
-    /// Where a file cannot be made.
     pub fn extract(
         &self,
         to: &Path,
@@ -150,9 +147,6 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
 
     /// Writes the payload of an object's extents, in the order of their offsets; returns what is
     /// wrong or missing.
-    ///
-    /// # Errors
-    /// Where `out` takes no more.
     pub fn write_object(&self, rows: &[Row], out: &mut dyn Write) -> io::Result<Vec<String>> {
         let (mut complaints, mut at) = (Vec::new(), 0);
         if let Ok(head) = self.capture_head() {

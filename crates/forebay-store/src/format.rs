@@ -20,9 +20,10 @@ use crate::{Disk, Error, PAGE, Result, grains, pages, text};
 pub enum IndexSize {
     /// A share of it, 0 to 1.
     Share(f64),
-    /// Enough for objects of so many bytes, twice: blocks are also written before they are full.
+    /// Enough for objects of this number of bytes, twice: blocks are also written before they are
+    /// full.
     SmallestObject(u64),
-    /// Enough for so many rows, if each block is full.
+    /// Enough for this number of index records, if each block is full.
     Rows(u64),
 }
 
@@ -72,11 +73,8 @@ const BLOCK: u64 = tar::BYTES as u64;
 /// Bytes at the beginning that are looked at for what another program may have put there.
 const LOOK: usize = 1 << 20;
 
-/// Whether nothing is there that anybody would miss: only zeros in front of the first partition.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn is_blank<D: Disk + ?Sized>(disk: &D) -> Result<bool> {
+/// Whether the disk holds no data: only zeros in front of the first partition.
+pub fn is_blank(disk: &dyn Disk) -> Result<bool> {
     let length = disk.len().min(LOOK as u64) as usize;
     let mut head = vec![0; length];
     read(disk, 0, &mut head)?;
@@ -95,7 +93,7 @@ impl Format {
         let wanted = match self.index {
             IndexSize::Share(share) => (free as f64 * share.clamp(0.0, 1.0)) as u64,
             IndexSize::SmallestObject(bytes) => {
-                // An extent and its row, twice.
+                // An extent and its index record, twice.
                 let extent = match (self.mode, self.small) {
                     (Mode::Samples, _) => self.stride.max(PAGE),
                     (_, true) => grains(bytes.max(1), BLOCK).saturating_add(BLOCK),
@@ -174,7 +172,7 @@ impl Format {
 ///
 /// # Errors
 /// Settings that cannot be, a disk that is too small or does not take bytes.
-pub fn format<D: Disk + ?Sized>(disk: &D, settings: &Format) -> Result<Superblock> {
+pub fn format(disk: &dyn Disk, settings: &Format) -> Result<Superblock> {
     let session = Session(*uuid::Uuid::new_v4().as_bytes());
     let (mut superblock, superblocks) = settings.superblock(disk.len(), session)?;
     // The older recording's superblocks, wherever they are, must not count any more.
@@ -200,8 +198,8 @@ pub fn format<D: Disk + ?Sized>(disk: &D, settings: &Format) -> Result<Superbloc
 }
 
 /// Writes both copies, one after the other: at each moment one of them is whole.
-pub(crate) fn write_superblocks<D: Disk + ?Sized>(
-    disk: &D,
+pub(crate) fn write_superblocks(
+    disk: &dyn Disk,
     place: Region,
     superblock: &Superblock,
 ) -> Result<()> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The index: how far it goes, and its rows one after the other.
+//! The index: how far it goes, and its records one after the other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const LOOK: u64 = 1024;
 /// What an extent takes on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// First byte of its page or header, or of its payload where there is none.
+    /// First byte of its header block, or of its payload where there is none.
     pub at: u64,
     /// First byte of its payload.
     pub payload: u64,
@@ -33,7 +33,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The one of a row.
+    /// That of an index record.
     pub(crate) fn of(superblock: &Superblock, row: &Row) -> Self {
         let length = u64::from(row.length);
         Self {
@@ -53,7 +53,7 @@ impl Bounds {
     }
 }
 
-/// Why a row cannot be.
+/// Why an index record is invalid.
 pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Option<String> {
     if !row.stored() {
         return None;
@@ -97,7 +97,7 @@ pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Opti
         }
     }
     if superblock.mode == Mode::Packets && extent.length > CHUNK_MOST as u64 {
-        let limit = format!("chunks have at most {CHUNK_MOST} bytes");
+        let limit = format!("segments have at most {CHUNK_MOST} bytes");
         return wrong("length", extent.length, limit);
     }
     if row.whole() && row.offset != 0 {
@@ -157,7 +157,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn read<D: Disk + ?Sized>(disk: &D, at: u64, count: u64) -> Self {
+    fn read(disk: &dyn Disk, at: u64, count: u64) -> Self {
         let mut blocks = Self {
             bytes: vec![0; (count * PAGE) as usize],
             unreadable: BTreeMap::new(),
@@ -177,8 +177,8 @@ impl Blocks {
 }
 
 /// Goes through slots from the first on; `see` says whether to go on.
-fn each_slot<D: Disk + ?Sized>(
-    disk: &D,
+fn each_slot(
+    disk: &dyn Disk,
     superblock: &Superblock,
     mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool,
 ) {
@@ -211,13 +211,13 @@ pub(crate) struct Index {
     pub unsure: Option<String>,
     /// In a ring: all blocks were good when it was found out what is void.
     pub complete: bool,
-    /// In a ring, for each block from the first on: bits of the rows that are void.
+    /// In a ring, for each block from the first on: bits of the index records that are void.
     voids: Option<Vec<u64>>,
 }
 
 impl Index {
     /// Finds its head.
-    pub fn find<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Self {
+    pub fn find(disk: &dyn Disk, superblock: &Superblock) -> Self {
         let head = match superblock.closed {
             Some(closed) => closed.blocks,
             None if superblock.index_ring => ring_head(disk, superblock),
@@ -246,7 +246,7 @@ impl Index {
     }
 
     /// Looks for blocks behind the last good one.
-    fn look_behind<D: Disk + ?Sized>(&mut self, disk: &D, superblock: &Superblock) {
+    fn look_behind(&mut self, disk: &dyn Disk, superblock: &Superblock) {
         let slots = superblock.index_slots();
         let end = match superblock.index_ring {
             true => self.head.saturating_add(slots),
@@ -286,8 +286,8 @@ impl Index {
         doubtful.into_iter().chain(unsure)
     }
 
-    /// From the newest row to the oldest: what lies under a newer one is void.
-    fn find_voids<D: Disk + ?Sized>(&self, disk: &D, superblock: &Superblock) -> (Vec<u64>, bool) {
+    /// From the newest index record to the oldest: what lies under a newer one is void.
+    fn find_voids(&self, disk: &dyn Disk, superblock: &Superblock) -> (Vec<u64>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
         let mut voids = vec![0; (self.head - self.first) as usize];
         for number in (self.first..self.head).rev() {
@@ -317,7 +317,7 @@ impl Index {
         (voids, complete)
     }
 
-    /// Blocks with rows that are void, and which.
+    /// Blocks with index records that are void, and which.
     pub fn voided(&self) -> impl Iterator<Item = (u64, u64)> {
         let masks = self.voids.iter().flatten().copied();
         (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
@@ -332,7 +332,7 @@ impl Index {
 }
 
 /// Behind the last block of this recording, number by number.
-fn head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
+fn head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
     let mut head = 0;
     each_slot(disk, superblock, |slot, page| {
         if parse(page, superblock, slot).is_ok() {
@@ -344,7 +344,7 @@ fn head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
 }
 
 /// Behind the block with the greatest number.
-fn ring_head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
+fn ring_head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
     let mut head = 0;
     let slots = superblock.index_slots();
     each_slot(disk, superblock, |slot, page| {
@@ -358,11 +358,9 @@ fn ring_head<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> u64 {
     head
 }
 
-/// Whether blocks are there that only a ring of blocks has, or rows that only a ring of data has.
-pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
-    disk: &D,
-    superblock: &Superblock,
-) -> Result<(bool, bool)> {
+/// Whether there are blocks that only a ring of blocks has, or index records that only a ring of
+/// data has.
+pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Result<(bool, bool)> {
     let (mut ring, mut index_ring, mut last) = (false, false, 0);
     each_slot(disk, superblock, |slot, page| {
         let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
@@ -370,7 +368,7 @@ pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
         };
         index_ring |= u64::from(block.number) != slot;
         for row in block.rows.iter().filter(|row| row.stored()) {
-            // Rows of streams at once are out of order, but by less than half of all.
+            // Records of streams received at once are out of order, but by less than half of all.
             ring |= row.address < last && last - row.address > superblock.data.bytes / 2;
             last = row.address;
         }
@@ -379,8 +377,8 @@ pub(crate) fn looks_gone_round<D: Disk + ?Sized>(
     Ok((ring || index_ring, index_ring))
 }
 
-/// The stride that the rows have: the greatest number that all places are a multiple of.
-pub(crate) fn stride_of<D: Disk + ?Sized>(disk: &D, superblock: &Superblock) -> Result<u64> {
+/// The stride that the index records have: the greatest number that all places are a multiple of.
+pub(crate) fn stride_of(disk: &dyn Disk, superblock: &Superblock) -> Result<u64> {
     let mut stride = 0;
     each_slot(disk, superblock, |slot, page| {
         let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
@@ -408,15 +406,15 @@ const fn common_divisor(mut a: u64, mut b: u64) -> u64 {
 /// What the index has, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// A row that counts and is not void.
+    /// An index record that counts and is not void.
     Row {
         /// Number of its block.
         block: u64,
-        /// Which of the block's rows.
+        /// Which of the block's records.
         slot: usize,
-        /// The row.
+        /// The index record.
         row: Row,
-        /// Why it cannot be; then nothing of it may be read.
+        /// Why it is invalid; then its extent must not be read.
         wrong: Option<String>,
     },
     /// A block that cannot be read.
@@ -431,11 +429,11 @@ pub enum Entry {
 }
 
 /// Goes through the index.
-pub struct Rows<'r, 'd, D: Disk + ?Sized> {
-    recording: &'r Recording<'d, D>,
+pub struct Rows<'r> {
+    recording: &'r Recording<'r>,
     /// Number of the block that is looked at.
     number: u64,
-    /// Its row that comes next.
+    /// Its next record.
     row: usize,
     block: Option<Block>,
     /// Pages that were read, and the number of the first of them.
@@ -443,10 +441,10 @@ pub struct Rows<'r, 'd, D: Disk + ?Sized> {
     chunk_first: u64,
 }
 
-impl<'d, D: Disk + ?Sized> Recording<'d, D> {
-    /// All rows that count, oldest first.
+impl Recording<'_> {
+    /// All index records that count, oldest first.
     #[must_use]
-    pub fn rows(&self) -> Rows<'_, 'd, D> {
+    pub fn rows(&self) -> Rows<'_> {
         Rows {
             recording: self,
             number: self.index.first,
@@ -456,9 +454,27 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
             chunk_first: self.index.first,
         }
     }
+
+    /// The valid ones among them, each with its block's number and its slot.
+    pub fn valid_rows(&self) -> impl Iterator<Item = (u64, usize, Row)> {
+        self.rows().filter_map(|entry| match entry {
+            Entry::Row {
+                block,
+                slot,
+                row,
+                wrong: None,
+            } => Some((block, slot, row)),
+            _ => None,
+        })
+    }
+
+    /// Those of extents that were stored.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (u64, usize, Row)> {
+        self.valid_rows().filter(|(_, _, row)| row.stored())
+    }
 }
 
-impl<D: Disk + ?Sized> Rows<'_, '_, D> {
+impl Rows<'_> {
     /// A block's page, or why it cannot be read.
     fn page(&mut self) -> std::result::Result<[u8; PAGE_BYTES], String> {
         let superblock = &self.recording.superblock();
@@ -491,7 +507,7 @@ impl<D: Disk + ?Sized> Rows<'_, '_, D> {
     }
 }
 
-impl<D: Disk + ?Sized> Iterator for Rows<'_, '_, D> {
+impl Iterator for Rows<'_> {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {

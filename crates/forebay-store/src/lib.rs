@@ -3,7 +3,8 @@
 //! (docs/reference/store-format.md).
 //!
 //! Everything works on a [`Disk`]: an image file, a block device, memory. What lies there is never
-//! trusted: each number is checked before it is used.
+//! trusted: each number is checked before it is used. What takes a disk, a file or a sink also fails
+//! where that does; an `# Errors` section lists what else can fail.
 //!
 //! [`format`] and [`Writer`] make a recording, [`Files`] packs a folder into one. A [`Recording`] is
 //! read as index records ([`Record`]), objects ([`Objects`]), files ([`Recording::extract`], [`Tree`]),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use forebay_spec::store::index::{CODE_LSB, CUT, FAILED, LATE, RESULT, Row, SKIPPED};
 use serde::Serialize;
 
-use crate::{Disk, Recording};
+use crate::Recording;
 
 /// An index record: names and units as in its columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,7 +48,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Of a row, and why it cannot be.
+    /// Of an index record, and why it is invalid.
     #[must_use]
     pub fn of(row: &Row, wrong: Option<String>) -> Self {
         let has = |flag: u16| row.flags & flag != 0;
@@ -135,7 +135,7 @@ impl Object {
     }
 }
 
-impl<D: Disk + ?Sized> Recording<'_, D> {
+impl Recording<'_> {
     /// The name that an extent's object had where it came from, as its header has it.
     #[must_use]
     pub fn name(&self, row: &Row) -> Option<String> {
@@ -150,7 +150,7 @@ impl<D: Disk + ?Sized> Recording<'_, D> {
 pub struct Objects(BTreeMap<u16, Object>);
 
 impl Objects {
-    /// The next row; the object that it ends.
+    /// The next index record; the object that it ends.
     pub fn push(&mut self, row: &Row, name: Option<String>) -> Option<Object> {
         match self.0.get_mut(&row.stream) {
             Some(object) if object.object == row.object && row.offset > 0 => {
@@ -167,7 +167,7 @@ impl Objects {
         }
     }
 
-    /// Those that no row has ended.
+    /// Those that no index record has ended.
     pub fn rest(self) -> impl Iterator<Item = Object> {
         self.0.into_values()
     }

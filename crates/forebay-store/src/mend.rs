@@ -12,19 +12,19 @@ use forebay_spec::store::{PAGE_BYTES, Session, tar};
 use crate::block::corrected;
 use crate::disk::{flush, write};
 use crate::draft::Draft;
-use crate::extent::read_front;
+use crate::extent::{facts_of, read_front};
 use crate::index::check_row;
 use crate::reader::Recording;
 use crate::scan::{Found, See};
 use crate::voids::Cover;
-use crate::writer::pad;
-use crate::{Damage, Disk, Entry, Error, Result, crc32c, pages};
+use crate::writer::{pad, write_block};
+use crate::{Damage, Disk, Entry, Error, Result, pages};
 
 /// Bytes of a hole that one file takes: a tar header has eleven octal digits for its size.
 const LOST_MOST: u64 = 4 << 30;
 
 /// Corrects damaged blocks of the index from their own bytes; returns how many, and their records.
-pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(u64, u64)> {
+pub(crate) fn correct_blocks(draft: &Draft<'_>) -> Result<(u64, u64)> {
     let recording = Recording::open(draft)?;
     let superblock = recording.superblock();
     let damaged = recording.rows().filter_map(|entry| match entry {
@@ -53,8 +53,7 @@ pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(
         .filter(|(_, block)| agrees(&recording, block));
     let good: Vec<(u64, Block)> = good.collect();
     for (number, block) in &good {
-        let page = block.to_bytes(superblock.session, crc32c);
-        write(draft, superblock.block_at(*number), &page)?;
+        write_block(draft, superblock, *number, &block.rows)?;
     }
     flush(draft)?;
     let rows = good.iter().flat_map(|(_, block)| block.rows);
@@ -64,7 +63,7 @@ pub(crate) fn correct_blocks<D: Disk + ?Sized>(draft: &Draft<'_, D>) -> Result<(
 
 /// Whether the payloads match a block's index records. Of random blocks one in 100,000 has a valid
 /// checksum after correction. In a ring newer extents may lie there.
-fn agrees<D: Disk + ?Sized>(recording: &Recording<'_, D>, block: &Block) -> bool {
+fn agrees(recording: &Recording<'_>, block: &Block) -> bool {
     let superblock = recording.superblock();
     let (mut all, mut wrong) = (0, 0);
     for row in block.rows.iter().filter(|row| row.stored()) {
@@ -108,7 +107,7 @@ fn row_of(found: &Found, goes_on: bool) -> Row {
 }
 
 /// Index records of extents that were found, in the order in which these lie there.
-pub(crate) fn rows_of<D: Disk + ?Sized>(recording: &Recording<'_, D>, found: &[Found]) -> Vec<Row> {
+pub(crate) fn rows_of(recording: &Recording<'_>, found: &[Found]) -> Vec<Row> {
     let next = |facts: &Facts| {
         let offset = facts.offset.saturating_add(facts.length.into());
         (facts.stream, facts.object, offset)
@@ -133,11 +132,7 @@ pub(crate) fn rows_of<D: Disk + ?Sized>(recording: &Recording<'_, D>, found: &[F
 }
 
 /// Writes what pads the last bytes of an extent, where these can be read: it has no checksum.
-pub(crate) fn write_padding<D: Disk + ?Sized>(
-    disk: &D,
-    superblock: &Superblock,
-    found: &Found,
-) -> Result<()> {
+pub(crate) fn write_padding(disk: &dyn Disk, superblock: &Superblock, found: &Found) -> Result<()> {
     let grain = superblock.grain() as usize;
     let used = found.facts.length as usize % grain;
     let (mut page, at) = ([0; PAGE_BYTES], found.end - grain as u64);
@@ -150,8 +145,8 @@ pub(crate) fn write_padding<D: Disk + ?Sized>(
 }
 
 /// Writes the headers that make files of a hole.
-pub(crate) fn write_lost<D: Disk + ?Sized>(
-    disk: &D,
+pub(crate) fn write_lost(
+    disk: &dyn Disk,
     superblock: &Superblock,
     hole: &Range<u64>,
 ) -> Result<()> {
@@ -184,10 +179,7 @@ fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8; tar::BYTE
 /// Takes out of the holes what fills up a page behind small objects, and says where that is to be.
 ///
 /// Where a hole goes on behind the page, what is no filling may be part of what was lost: it stays.
-pub(crate) fn take_fills<D: Disk + ?Sized>(
-    disk: &D,
-    holes: &mut Vec<Range<u64>>,
-) -> Vec<Range<u64>> {
+pub(crate) fn take_fills(disk: &dyn Disk, holes: &mut Vec<Range<u64>>) -> Vec<Range<u64>> {
     let mut fills = Vec::new();
     holes.retain_mut(|hole| {
         let end = pages(hole.start);
@@ -203,19 +195,15 @@ pub(crate) fn take_fills<D: Disk + ?Sized>(
     fills
 }
 
-fn is_filled<D: Disk + ?Sized>(disk: &D, range: Range<u64>) -> bool {
+fn is_filled(disk: &dyn Disk, range: Range<u64>) -> bool {
     let mut bytes = vec![0; (range.end - range.start) as usize];
     let read = disk.read_at(range.start, &mut bytes).is_ok();
     read && bytes.chunks(tar::BYTES).all(|block| block == FILLER)
 }
 
-/// Writes anew each page or header that is damaged in front of a payload with the checksum that its
+/// Writes anew each header block that is damaged in front of a payload with the checksum that its
 /// index record says, but for those that touch `taken`; returns how many.
-pub(crate) fn mend_headers<D: Disk + ?Sized>(
-    draft: &Draft<'_, D>,
-    taken: &Cover,
-    see: See<'_>,
-) -> Result<u64> {
+pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Result<u64> {
     let recording = Recording::open(draft)?;
     let superblock = recording.superblock();
     let unknown = superblock.ring && !recording.index.complete;
@@ -223,31 +211,19 @@ pub(crate) fn mend_headers<D: Disk + ?Sized>(
         return Ok(0);
     }
     let (mut mended, mut last) = (0, u64::MAX);
-    for entry in recording.rows() {
-        let Entry::Row {
-            block,
-            row,
-            wrong: None,
-            ..
-        } = entry
-        else {
-            continue;
-        };
+    for (block, _, row) in recording.stored() {
         let extent = recording.extent(&row);
         if block != last && !see(extent.at) {
             return Err(Error::Interrupted);
         }
         last = block;
-        if !row.stored() || taken.touches(&extent.range()) {
-            continue;
-        }
-        if !matches!(recording.facts(&row), Err(Damage::Page(_))) {
-            continue;
-        }
-        if !matches!(
-            recording.payload(&row, &mut |_| Ok(())),
-            Ok(Some(Damage::Page(_)))
-        ) {
+        if taken.touches(&extent.range())
+            || !matches!(recording.facts(&row), Err(Damage::Page(_)))
+            || !matches!(
+                recording.payload(&row, &mut |_| Ok(())),
+                Ok(Some(Damage::Page(_)))
+            )
+        {
             continue;
         }
         let mut page = [0; PAGE_BYTES];
@@ -270,27 +246,8 @@ pub(crate) fn mend_headers<D: Disk + ?Sized>(
     Ok(mended)
 }
 
-fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
-    Facts {
-        session: superblock.session,
-        extension: superblock.extension,
-        stream: row.stream,
-        object: row.object,
-        offset: row.offset,
-        length: row.length,
-        whole: row.whole(),
-        missing: row.missing,
-        sequence: 0,
-        sender: 0,
-        time: row.time,
-        crc32c: row.crc32c,
-        result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
-        name: tar::Name::NONE,
-    }
-}
-
-/// With what the index does not have, as it stands in a damaged block: sender and number of the first
-/// frame, 0 where no numbers stand there; the name, where the payload's tar header is sound.
+/// With what the index does not have, as it stands in a damaged block: sender and number of the
+/// first frame, 0 where no numbers stand there; the name, where the payload's tar header is sound.
 fn with_rest(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
     let page = facts.to_page();
     let number = |name: &[u8], digits: usize| {

@@ -137,7 +137,7 @@ impl Files {
     /// fails.
     pub fn pack(
         &self,
-        disk: &impl Disk,
+        disk: &dyn Disk,
         packing: &Packing,
         see: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Packed> {

@@ -22,8 +22,8 @@ pub(crate) const fn super_places(region: Region) -> [u64; 2] {
 }
 
 /// A recording.
-pub struct Recording<'d, D: Disk + ?Sized> {
-    pub(crate) disk: &'d D,
+pub struct Recording<'d> {
+    pub(crate) disk: &'d dyn Disk,
     superblock: Superblock,
     superblocks: Region,
     copies: [Copy; 2],
@@ -32,13 +32,13 @@ pub struct Recording<'d, D: Disk + ?Sized> {
     pub(crate) index: Index,
 }
 
-fn page_at<D: Disk + ?Sized>(disk: &D, at: u64) -> Result<[u8; PAGE_BYTES]> {
+fn page_at(disk: &dyn Disk, at: u64) -> Result<[u8; PAGE_BYTES]> {
     let mut page = [0; PAGE_BYTES];
     read(disk, at, &mut page)?;
     Ok(page)
 }
 
-fn copy_at<D: Disk + ?Sized>(disk: &D, at: u64) -> Copy {
+fn copy_at(disk: &dyn Disk, at: u64) -> Copy {
     let page = page_at(disk, at).map_err(|error| error.to_string())?;
     Superblock::parse(&page, crc32c).map_err(|error| error.to_string())
 }
@@ -50,12 +50,12 @@ fn choose(copies: &[Copy; 2]) -> Option<Superblock> {
     good.copied().rev().max_by_key(|copy| copy.generation)
 }
 
-impl<'d, D: Disk + ?Sized> Recording<'d, D> {
+impl<'d> Recording<'d> {
     /// Finds the recording on a disk.
     ///
     /// # Errors
     /// Where there is none, or too little of it is left.
-    pub fn open(disk: &'d D) -> Result<Self> {
+    pub fn open(disk: &'d dyn Disk) -> Result<Self> {
         let table = Table::read(disk);
         let superblocks = table.map_or(
             Region {
@@ -135,9 +135,6 @@ impl<'d, D: Disk + ?Sized> Recording<'d, D> {
     }
 
     /// A block of the index, or why it is none.
-    ///
-    /// # Errors
-    /// As a word for people.
     pub fn block(&self, number: u64) -> std::result::Result<Block, String> {
         let at = self.superblock.block_at(number);
         let page = page_at(self.disk, at).map_err(|error| error.to_string())?;
@@ -207,7 +204,7 @@ fn complaints(
 }
 
 /// What the superblock must have said, from the partition table and the first pages.
-fn rebuild<D: Disk + ?Sized>(disk: &D, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
+fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
     let first = page_at(disk, table.data.at).unwrap_or([0; PAGE_BYTES]);
     let header = first.first_chunk().and_then(Facts::parse_header);
     let page = Facts::parse(&first).or(header);
@@ -252,7 +249,7 @@ fn rebuild<D: Disk + ?Sized>(disk: &D, table: &Table, copies: &[Copy; 2]) -> Res
 }
 
 /// The session that the index's first block has: the table's, or that of the first page.
-fn with_session<D: Disk + ?Sized>(disk: &D, base: Superblock, page: Option<Session>) -> Superblock {
+fn with_session(disk: &dyn Disk, base: Superblock, page: Option<Session>) -> Superblock {
     let candidates = [Some(base.session), page];
     let first = page_at(disk, base.block_at(0)).unwrap_or([0; PAGE_BYTES]);
     let fits = |session: &Session| Block::parse(&first, *session, crc32c).is_ok();

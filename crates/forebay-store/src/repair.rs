@@ -8,7 +8,7 @@
 use std::io;
 use std::ops::Range;
 
-use forebay_spec::store::index::{Block, COUNTS, ROWS, Row};
+use forebay_spec::store::index::{COUNTS, ROWS, Row};
 use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
@@ -21,12 +21,12 @@ use crate::reader::{Recording, super_places};
 use crate::ring::Ring;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::writer::{close, end_marks};
+use crate::writer::{close, end_marks, write_block};
 use crate::{Disk, Entry, Error, PAGE, Result, crc32c, pages, undo};
 
 /// Bytes behind the last extent that are looked through for more, at least.
 const LOOK_LEAST: u64 = 256 << 20;
-/// Otherwise so many of the longest extents: those of two blocks of the index.
+/// Otherwise this number of the longest extents: those of two blocks of the index.
 const LOOK_EXTENTS: u64 = 2 * ROWS as u64;
 
 /// Takes the bytes of an undo file, and returns when they are durable.
@@ -125,7 +125,7 @@ struct Survey {
 }
 
 impl Survey {
-    fn of<D: Disk + ?Sized>(recording: &Recording<'_, D>, see: See<'_>) -> Result<Self> {
+    fn of(recording: &Recording<'_>, see: See<'_>) -> Result<Self> {
         let data = recording.superblock().data;
         let mut all = Self {
             last: data.at,
@@ -235,7 +235,7 @@ struct Plan {
 ///
 /// # Errors
 /// Where there is no recording, or the disk does not take what is written.
-pub fn repair<D: Disk + ?Sized>(disk: &D, options: Options<'_>, see: See<'_>) -> Result<Repair> {
+pub fn repair(disk: &dyn Disk, options: Options<'_>, see: See<'_>) -> Result<Repair> {
     let draft = Draft::new(disk, options.force);
     let mut report = draw_up(&draft, &options, see)?;
     report.pages_written = draft.writes();
@@ -252,11 +252,7 @@ pub fn repair<D: Disk + ?Sized>(disk: &D, options: Options<'_>, see: See<'_>) ->
 }
 
 /// Drafts all that is to be written.
-fn draw_up<D: Disk + ?Sized>(
-    draft: &Draft<'_, D>,
-    options: &Options<'_>,
-    see: See<'_>,
-) -> Result<Repair> {
+fn draw_up(draft: &Draft<'_>, options: &Options<'_>, see: See<'_>) -> Result<Repair> {
     let doubtful = doubtful_copies(&Recording::open(draft)?);
     if doubtful > 0 && !options.force {
         return Ok(Repair {
@@ -295,9 +291,9 @@ fn draw_up<D: Disk + ?Sized>(
     Ok(report)
 }
 
-/// Copies of the superblock that may say something else than what is known: the partition table says
-/// less than they do, and one that can be read only now may be newer than the other.
-fn doubtful_copies<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> u64 {
+/// Copies of the superblock that may say something else than what is known: the partition table
+/// says less than they do, and one that can be read only now may be newer than the other.
+fn doubtful_copies(recording: &Recording<'_>) -> u64 {
     let places = super_places(recording.superblocks());
     let copies = recording.copies().iter().zip(places);
     let doubtful = copies.filter(|(copy, at)| {
@@ -330,8 +326,8 @@ fn in_blocks(rows: &[Row], first: u64, slots: u64, report: &mut Repair) -> Vec<(
 }
 
 /// Where no extent is known, and whether more may lie behind the last.
-fn look_for_more<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
+fn look_for_more(
+    recording: &Recording<'_>,
     survey: &Survey,
     behind: u64,
     look: Option<u64>,
@@ -366,8 +362,8 @@ fn look_for_more<D: Disk + ?Sized>(
     Ok((seen, unsure))
 }
 
-fn straight<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
+fn straight(
+    recording: &Recording<'_>,
     mut survey: Survey,
     options: &Options<'_>,
     report: &mut Repair,
@@ -484,12 +480,7 @@ fn straight<D: Disk + ?Sized>(
     Ok(plan)
 }
 
-fn ring<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
-    force: bool,
-    report: &mut Repair,
-    see: See<'_>,
-) -> Result<Plan> {
+fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_>) -> Result<Plan> {
     let superblock = recording.superblock();
     let mut found = Ring::of(recording, force, see)?;
     let mut plan = Plan::default();
@@ -557,11 +548,7 @@ fn ring<D: Disk + ?Sized>(
 }
 
 /// Drafts what a plan has, but for the end.
-fn write_plan<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
-    plan: &Plan,
-    report: &mut Repair,
-) -> Result<()> {
+fn write_plan(recording: &Recording<'_>, plan: &Plan, report: &mut Repair) -> Result<()> {
     let (superblock, disk) = (recording.superblock(), recording.disk);
     for hole in &plan.holes {
         report.lost += 1;
@@ -578,23 +565,14 @@ fn write_plan<D: Disk + ?Sized>(
     }
     flush(disk)?;
     for (number, some) in &plan.blocks {
-        let mut rows = [Row::default(); ROWS];
-        for (to, from) in rows.iter_mut().zip(some) {
-            *to = *from;
-        }
-        let block = Block {
-            number: u32::try_from(*number).unwrap_or(u32::MAX),
-            rows,
-        };
-        let page = block.to_bytes(superblock.session, crc32c);
-        write(disk, superblock.block_at(*number), &page)?;
+        write_block(disk, superblock, *number, some)?;
     }
     flush(disk)
 }
 
 /// Drafts the end, unless it is there.
-fn end<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
+fn end(
+    recording: &Recording<'_>,
     closed: Closed,
     wrapped: bool,
     report: &mut Repair,
@@ -613,11 +591,7 @@ fn end<D: Disk + ?Sized>(
 }
 
 /// Whether superblocks, end marks and trailer are as they should be, as far as they can be read.
-fn is_closed<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
-    closed: Closed,
-    wrapped: bool,
-) -> bool {
+fn is_closed(recording: &Recording<'_>, closed: Closed, wrapped: bool) -> bool {
     let superblock = recording.superblock();
     let there = |at| {
         let mut page = [0; PAGE_BYTES];

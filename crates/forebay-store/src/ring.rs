@@ -10,7 +10,7 @@ use forebay_spec::store::superblock::Mode;
 use crate::reader::Recording;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::{Damage, Disk, Entry, Error, PAGE, Result, pages};
+use crate::{Damage, Entry, Error, PAGE, Result, pages};
 
 /// Stream, object, offset and checksum of an extent.
 type Key = (u16, u64, u64, u32);
@@ -53,7 +53,7 @@ pub(crate) struct Ring {
     pub wrapped: bool,
     /// First byte behind the newest extent: in the middle of a batch the next one begins there.
     next: u64,
-    /// Newer extents of which only page or header is good.
+    /// Newer extents of which only the header block is good.
     pub partial: Vec<Found>,
     runs: Vec<Run>,
     /// What has an index record: an older extent may have lain at the same place.
@@ -65,11 +65,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// Finds out; with `force` blocks of the index that cannot be read are taken for damaged.
-    pub fn of<D: Disk + ?Sized>(
-        recording: &Recording<'_, D>,
-        force: bool,
-        see: See<'_>,
-    ) -> Result<Self> {
+    pub fn of(recording: &Recording<'_>, force: bool, see: See<'_>) -> Result<Self> {
         let superblock = recording.superblock();
         let mut ring = Self {
             head: superblock.data.at,
@@ -110,11 +106,7 @@ impl Ring {
         Ok(ring)
     }
 
-    fn survey<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        see: See<'_>,
-    ) -> Result<()> {
+    fn survey(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
         for (number, void) in recording.index.voided() {
             let rows = recording
                 .block(number)
@@ -189,29 +181,16 @@ impl Ring {
     }
 
     /// Whether anything stays that lies behind the newest extent: then it is older.
-    fn has_older<D: Disk + ?Sized>(&self, recording: &Recording<'_, D>, new: &Cover) -> bool {
+    fn has_older(&self, recording: &Recording<'_>, new: &Cover) -> bool {
         let rebuilt = self.broken.iter().flat_map(|(_, found)| found);
         let older = |range: Range<u64>| range.end > self.head && !new.touches(&range);
         let mut rebuilt = rebuilt.map(|found| found.at..found.end);
         if rebuilt.any(older) {
             return true;
         }
-        recording.rows().any(|entry| {
-            let Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } = entry
-            else {
-                return false;
-            };
-            let void = self
-                .void
-                .get(&block)
-                .is_some_and(|void| void >> slot & 1 != 0);
-            let range = recording.extent(&row).range();
-            row.stored() && !void && older(range)
+        recording.stored().any(|(block, slot, row)| {
+            let void = self.void.get(&block).copied().unwrap_or_default();
+            void >> slot & 1 == 0 && older(recording.extent(&row).range())
         })
     }
 
@@ -219,8 +198,8 @@ impl Ring {
         self.indexed.contains(&(found.payload, key(found)))
     }
 
-    /// It has no index record yet, and it came later than those of its stream that have one. Numbers
-    /// alone do not say that: a sender that was started anew counts from 0.
+    /// It has no index record yet, and it came later than those of its stream that have one.
+    /// Numbers alone do not say that: a sender that was started anew counts from 0.
     fn is_newer(&self, found: &Found) -> bool {
         let facts = &found.facts;
         let place = (facts.time, (facts.object, facts.offset));
@@ -231,14 +210,9 @@ impl Ring {
             }
     }
 
-    /// Takes what is newer than all that has an index record; nothing where something cannot be read
-    /// that may be newer, too, but for `force`.
-    fn find_new<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        seen: &Seen,
-        force: bool,
-    ) {
+    /// Takes what is newer than all that has an index record; nothing where something cannot be
+    /// read that may be newer, too, but for `force`.
+    fn find_new(&mut self, recording: &Recording<'_>, seen: &Seen, force: bool) {
         let next = self.next;
         let whole = seen.whole.iter().map(|found| (*found, State::Whole));
         let newer = whole.chain(seen.partial.iter().copied());
@@ -282,14 +256,10 @@ impl Ring {
         }
     }
 
-    /// Index records of extents that a newer page or header lies on, or a newer payload that was not
+    /// Index records of extents that a newer header block lies on, or a newer payload that was not
     /// stored in full and for which their own was given up. What is merely damaged, or cannot be
     /// read, keeps its record.
-    fn find_voids<D: Disk + ?Sized>(
-        &mut self,
-        recording: &Recording<'_, D>,
-        see: See<'_>,
-    ) -> Result<()> {
+    fn find_voids(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
         if self.partial.is_empty() || !recording.index.complete {
             return Ok(());
         }
@@ -298,21 +268,12 @@ impl Ring {
             fronts.add(found.at..found.payload);
             claimed.add(found.at..found.end);
         }
-        for entry in recording.rows() {
-            let Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } = entry
-            else {
-                continue;
-            };
+        for (block, slot, row) in recording.stored() {
             if !see(row.address) {
                 return Err(Error::Interrupted);
             }
             let range = recording.extent(&row).range();
-            if !row.stored() || !claimed.touches(&range) {
+            if !claimed.touches(&range) {
                 continue;
             }
             let damage = || recording.payload(&row, &mut |_| Ok(()));

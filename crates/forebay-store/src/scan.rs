@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Looks for extents page by page or header by header, where no row says where they are.
+//! Looks for extents header block by header block, where no index record says where they are.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use crate::{Disk, Error, Result, crc32c, grains};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
-/// Payloads with a wrong check sum are read at most for so many times what is looked through: pages
+/// Payloads with a wrong checksum may take this multiple of the bytes looked through: header blocks
 /// that claim gigabytes each must not take for ever.
 const PATIENCE: u64 = 8;
 
 /// An extent that lies there whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// First byte of its page or header.
+    /// First byte of its header block.
     pub at: u64,
     /// First byte of its payload.
     pub payload: u64,
     /// First byte behind it.
     pub end: u64,
-    /// What page or header says.
+    /// What the header block says.
     pub facts: Facts,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum State {
 pub(crate) struct Seen {
     /// Extents that are whole.
     pub whole: Vec<Found>,
-    /// Extents of which page or header is good, but not the payload; no other lies on them.
+    /// Extents of which the header block is good, but not the payload; no other lies on them.
     pub partial: Vec<(Found, State)>,
     /// Bytes outside of these that the disk does not give.
     pub unreadable: Cover,
@@ -75,8 +75,8 @@ impl Seen {
 }
 
 /// Looks through a recording's data.
-pub struct Scan<'d, D: Disk + ?Sized> {
-    disk: &'d D,
+pub struct Scan<'d> {
+    disk: &'d dyn Disk,
     superblock: &'d Superblock,
     chunk: Vec<u8>,
     chunk_at: u64,
@@ -86,10 +86,10 @@ pub struct Scan<'d, D: Disk + ?Sized> {
     wasted: u64,
 }
 
-impl<'d, D: Disk + ?Sized> Scan<'d, D> {
+impl<'d> Scan<'d> {
     /// Of this recording.
     #[must_use]
-    pub const fn new(disk: &'d D, superblock: &'d Superblock) -> Self {
+    pub const fn new(disk: &'d dyn Disk, superblock: &'d Superblock) -> Self {
         Self {
             disk,
             superblock,
@@ -100,7 +100,7 @@ impl<'d, D: Disk + ?Sized> Scan<'d, D> {
         }
     }
 
-    /// What a page or header there says, as far as it can be read.
+    /// What a header block there says, as far as it can be read.
     fn front(&mut self, at: u64, end: u64) -> Option<Facts> {
         let held = self.chunk_at..self.chunk_at + self.chunk.len() as u64;
         if !held.contains(&at) {

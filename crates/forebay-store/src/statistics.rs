@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a recording's index records come to over time: of any length, in memory that does not grow with it.
+//! What a recording's index records come to over time: of any length, in memory that does not grow
+//! with it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use forebay_spec::store::index::{FAILED, RESULT, Row, SKIPPED};
 use serde::Serialize;
 
 use crate::timeline::{Fate, Span, Spans};
-use crate::{Disk, Entry, Recording, Totals};
+use crate::{Entry, Recording, Totals};
 
 /// Bins of the time line.
 pub const BINS: usize = 240;
@@ -136,7 +137,7 @@ pub struct Statistics {
     pub intervals: Vec<Bar>,
 }
 
-struct Gathering {
+struct Collector {
     all: Statistics,
     spans: Spans,
     streams: BTreeMap<u16, Stream>,
@@ -148,10 +149,10 @@ struct Gathering {
 impl Statistics {
     /// Goes through the index once more, now that the first and last time are known.
     #[must_use]
-    pub fn of(recording: &Recording<'_, impl Disk + ?Sized>, totals: &Totals) -> Self {
+    pub fn of(recording: &Recording<'_>, totals: &Totals) -> Self {
         let first = totals.first_ns.unwrap_or(0);
         let span = end(recording).saturating_sub(first);
-        let mut gathering = Gathering {
+        let mut collector = Collector {
             all: Self {
                 first_ns: first,
                 bin_ns: span / BINS as u64 + 1,
@@ -169,8 +170,8 @@ impl Statistics {
             sizes: Powers([0; POWERS]),
             intervals: Powers([0; POWERS]),
         };
-        rows(recording).for_each(|row| gathering.see(&row));
-        gathering.done()
+        rows(recording).for_each(|row| collector.see(&row));
+        collector.done()
     }
 
     /// Adds bytes to the bins in whose time they came.
@@ -190,7 +191,7 @@ impl Statistics {
     }
 }
 
-fn rows<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> impl Iterator<Item = Row> {
+fn rows(recording: &Recording<'_>) -> impl Iterator<Item = Row> {
     recording.rows().filter_map(|entry| match entry {
         Entry::Row { row, .. } => Some(row),
         Entry::Damaged { .. } => None,
@@ -198,7 +199,7 @@ fn rows<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> impl Iterator<Item = 
 }
 
 /// When the last byte had come.
-fn end(recording: &Recording<'_, impl Disk + ?Sized>) -> u64 {
+fn end(recording: &Recording<'_>) -> u64 {
     let mut spans = Spans::default();
     let ended = rows(recording)
         .filter_map(|row| spans.push(&row))
@@ -212,7 +213,7 @@ fn end(recording: &Recording<'_, impl Disk + ?Sized>) -> u64 {
         .unwrap_or(0)
 }
 
-impl Gathering {
+impl Collector {
     fn see(&mut self, row: &Row) {
         if let Some(span) = self.spans.push(row) {
             self.all.spread(&span);

@@ -59,7 +59,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
 
 impl Table {
     /// Writes it, both copies.
-    pub fn write<D: Disk + ?Sized>(&self, disk: &D) -> Result<()> {
+    pub fn write(&self, disk: &dyn Disk) -> Result<()> {
         let block = u64::from(self.block_bytes);
         let size = LogicalBlockSize::try_from(block).map_err(failed)?;
         let last = u32::try_from(disk.len() / block - 1).unwrap_or(u32::MAX);
@@ -114,7 +114,7 @@ impl Table {
     }
 
     /// Reads it: with blocks of 512 or 4096 bytes, the first copy or the second.
-    pub fn read<D: Disk + ?Sized>(disk: &D) -> Option<Self> {
+    pub fn read(disk: &dyn Disk) -> Option<Self> {
         let copies = [512u32, 4096].into_iter().flat_map(|block| {
             let last = (disk.len() / u64::from(block)).saturating_sub(1);
             [(block, 1), (block, last)]
@@ -124,7 +124,7 @@ impl Table {
             .find_map(|(block, at)| Self::read_copy(disk, block, at))
     }
 
-    fn read_copy<D: Disk + ?Sized>(disk: &D, block: u32, lba: u64) -> Option<Self> {
+    fn read_copy(disk: &dyn Disk, block: u32, lba: u64) -> Option<Self> {
         let mut header = [0; 512];
         read(disk, lba.checked_mul(block.into())?, &mut header).ok()?;
         let word = |at: usize| header[at..].first_chunk().map(|b| u32::from_le_bytes(*b));

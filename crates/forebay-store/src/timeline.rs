@@ -97,12 +97,12 @@ impl Latest {
     }
 }
 
-/// Finds out, row by row, when bytes came.
+/// Finds out, record by record, when bytes came.
 #[derive(Debug, Default)]
 pub(crate) struct Spans(BTreeMap<u16, Latest>);
 
 impl Spans {
-    /// The next row; returns the extent before it in its stream.
+    /// The next index record; returns the extent before it in its stream.
     pub fn push(&mut self, row: &Row) -> Option<Span> {
         let span = Span {
             from: row.time,
@@ -121,7 +121,7 @@ impl Spans {
         ended
     }
 
-    /// Those that no row has ended.
+    /// Those that no index record has ended.
     pub fn rest(self) -> impl Iterator<Item = Span> {
         self.0.into_values().map(|latest| latest.ended(None))
     }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_burst_ends_where_its_pace_does() {
-        // Three in a row, and after a second the same again.
+        // Three in succession, and after a second the same again.
         let burst = |from: u64| (0..3).map(move |n| (from + n * 1000, 1000));
         let extents: Vec<_> = burst(0).chain(burst(1_000_000)).collect();
         let bins = drawn(&extents, 10_000);

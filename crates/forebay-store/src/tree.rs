@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as folders and files: `STREAM/OBJECT.bin` and `STREAM/OBJECT.json`.
 
-use std::collections::HashSet;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use forebay_spec::store::index::{ROWS, Row};
 
+use crate::extent::Checked;
 use crate::files::{self, CAPTURE_NAME};
-use crate::{CaptureFile, Damage, Disk, Entry, Recording};
+use crate::{CaptureFile, Recording};
 
 /// Number of the folder of stream 0; the others follow.
 const STREAMS: u64 = 2;
@@ -24,7 +24,7 @@ pub enum Node {
     Root,
     /// All extents of a stream.
     Stream(u16),
-    /// A row's payload.
+    /// An index record's payload.
     Payload(u64),
     /// What stands beside it.
     Json(u64),
@@ -72,50 +72,41 @@ impl Node {
     }
 }
 
-/// What a file is found by, and which row it is: 32 bytes for each.
+/// What a file is found by, and which index record it is: 32 bytes for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     stream: u16,
     object: u64,
     offset: u64,
-    /// Number of its block times rows of a block, and which of them.
+    /// Number of its block times records of a block, and which of them.
     row: u64,
 }
 
 /// The folders; or one file, of a capture.
-pub struct Tree<'r, D: Disk + ?Sized> {
-    capture: Option<CaptureFile<'r, 'r, D>>,
-    recording: &'r Recording<'r, D>,
+pub struct Tree<'r> {
+    capture: Option<CaptureFile<'r>>,
+    recording: &'r Recording<'r>,
     names: Vec<Name>,
     streams: Vec<u16>,
-    /// Numbers of the rows whose payload has been read and has the right checksum.
-    checked: Option<Mutex<HashSet<u64>>>,
+    checked: Checked,
     extension: &'r str,
 }
 
-impl<'r, D: Disk + ?Sized> Tree<'r, D> {
+impl<'r> Tree<'r> {
     /// Of a recording; with `check` a payload whose checksum is wrong cannot be read.
     #[must_use]
-    pub fn new(recording: &'r Recording<'r, D>, check: bool) -> Self {
+    pub fn new(recording: &'r Recording<'r>, check: bool) -> Self {
         let capture = recording.capture_file(check).ok();
-        let rows = recording.rows().filter(|_| capture.is_none());
-        let rows = rows.filter_map(|entry| match entry {
-            Entry::Row {
-                block,
-                slot,
-                row,
-                wrong: None,
-            } if row.stored() => Some(Name {
-                stream: row.stream,
-                object: row.object,
-                offset: row.offset,
-                row: block * ROWS as u64 + slot as u64,
-            }),
-            _ => None,
+        let rows = recording.stored().filter(|_| capture.is_none());
+        let names = rows.map(|(block, slot, row)| Name {
+            stream: row.stream,
+            object: row.object,
+            offset: row.offset,
+            row: block * ROWS as u64 + slot as u64,
         });
-        let mut names: Vec<Name> = rows.collect();
+        let mut names: Vec<Name> = names.collect();
         names.sort_unstable();
-        // Of two with one name the later row counts.
+        // Of two with one name the later index record counts.
         names.reverse();
         names.dedup_by_key(|name| (name.stream, name.object, name.offset));
         names.reverse();
@@ -200,7 +191,7 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
             (Node::Stream(stream), _) => {
                 let names = self.of_stream(stream);
                 let name = names.get(usize::try_from((at - 2) / 2).ok()?)?;
-                // A row that cannot be read any more is named all the same.
+                // An index record that cannot be read any more is named all the same.
                 let row = self.row(name.row).unwrap_or(Row {
                     object: name.object,
                     offset: name.offset,
@@ -217,23 +208,6 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
             }
             (Node::Payload(_) | Node::Json(_) | Node::Capture, _) => None,
         }
-    }
-
-    /// Computes a payload's checksum where it is read for the first time.
-    fn check(&self, number: u64, row: &Row) -> io::Result<()> {
-        let Some(checked) = &self.checked else {
-            return Ok(());
-        };
-        let checked = || checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked().contains(&number) {
-            return Ok(());
-        }
-        match self.recording.payload(row, &mut |_| Ok(()))? {
-            None | Some(Damage::Page(_)) => {}
-            Some(damage) => return Err(io::Error::other(damage.to_string())),
-        }
-        checked().insert(number);
-        Ok(())
     }
 
     fn beside(&self, row: &Row) -> Vec<u8> {
@@ -254,7 +228,7 @@ impl<'r, D: Disk + ?Sized> Tree<'r, D> {
         };
         let row = self.row(number).ok_or(io::ErrorKind::NotFound)?;
         if matches!(node, Node::Payload(_)) {
-            self.check(number, &row)?;
+            self.recording.check_once(&self.checked, number, &row)?;
             return self.recording.bytes(&row, from, most);
         }
         let text = self.beside(&row);

@@ -83,7 +83,7 @@ struct Kept<'f> {
 }
 
 /// The changes of a file that belongs to this image.
-fn parse<'f, D: Disk + ?Sized>(disk: &D, file: &'f [u8]) -> Result<Vec<Kept<'f>>> {
+fn parse<'f>(disk: &dyn Disk, file: &'f [u8]) -> Result<Vec<Kept<'f>>> {
     let remedy = "name the file that `forebay store repair --undo` wrote for this image";
     let split = file
         .len()
@@ -159,7 +159,7 @@ fn parse<'f, D: Disk + ?Sized>(disk: &D, file: &'f [u8]) -> Result<Vec<Kept<'f>>
 ///
 /// # Errors
 /// Where anything of this is not so, or the disk does not take bytes.
-pub fn undo<D: Disk + ?Sized>(disk: &D, file: &[u8]) -> Result<Undone> {
+pub fn undo(disk: &dyn Disk, file: &[u8]) -> Result<Undone> {
     let mut undone = Undone::default();
     let mut back = Vec::new();
     for change in parse(disk, file)? {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Computes each check sum again, on many cores.
+//! Computes each checksum again, on many cores.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::extent::check_front;
 use crate::reader::Recording;
-use crate::{Bounds, Damage, Disk, Entry, Rows, crc32c};
+use crate::{Bounds, Damage, Entry, Rows, crc32c};
 
 /// Bytes of extents that follow each other and are read together.
 const RUN: u64 = 1 << 20;
 /// Bytes that are read at once of a longer one: they stay in a core's own cache.
-const PIECE: usize = 512 << 10;
+const PART: usize = 512 << 10;
 /// Problems that are told one by one.
 const TOLD: usize = 100;
 
@@ -47,7 +47,7 @@ pub enum Problem {
         stream: u16,
         /// The object that began before the one in front of it.
         object: u64,
-        /// By so many nanoseconds.
+        /// By this number of nanoseconds.
         back: u64,
     },
 }
@@ -59,13 +59,13 @@ pub struct Verify {
     pub extents: u64,
     /// Bytes of their payload.
     pub bytes: u64,
-    /// Rows that say that nothing was stored.
+    /// Index records of extents that were not stored.
     pub not_stored: u64,
     /// Extents that are damaged.
     pub damaged: u64,
     /// Blocks of the index that are damaged.
     pub damaged_blocks: u64,
-    /// Rows whose time is before that of the one in front in its stream.
+    /// Index records whose time is before that of the previous one in their stream.
     #[serde(rename = "times_backwards")]
     pub backwards: u64,
     /// The first of what is wrong.
@@ -103,23 +103,23 @@ fn extent(row: &Row, damage: Damage) -> Problem {
     }
 }
 
-/// Rows whose extents follow each other.
+/// Index records whose extents follow each other.
 struct Run {
     rows: Vec<Row>,
     range: Range<u64>,
 }
 
 /// Gives out runs, in the order of the index.
-struct Source<'r, 'd, D: Disk + ?Sized> {
-    rows: Rows<'r, 'd, D>,
-    recording: &'r Recording<'d, D>,
+struct Source<'r> {
+    rows: Rows<'r>,
+    recording: &'r Recording<'r>,
     next: Option<Row>,
     times: BTreeMap<u16, u64>,
     verify: Verify,
 }
 
-impl<D: Disk + ?Sized> Source<'_, '_, D> {
-    /// The next row with something to read.
+impl Source<'_> {
+    /// The next index record with something to read.
     fn row(&mut self) -> Option<Row> {
         if let Some(row) = self.next.take() {
             return Some(row);
@@ -175,12 +175,12 @@ impl<D: Disk + ?Sized> Source<'_, '_, D> {
 }
 
 /// A worker's memory.
-struct Worker<'r, 'd, D: Disk + ?Sized> {
-    recording: &'r Recording<'d, D>,
+struct Worker<'r> {
+    recording: &'r Recording<'r>,
     buffer: Vec<u8>,
 }
 
-impl<D: Disk + ?Sized> Worker<'_, '_, D> {
+impl Worker<'_> {
     fn check(&mut self, run: &Run, problems: &mut Vec<Problem>) {
         let length = run.range.end - run.range.start;
         if length > RUN {
@@ -220,9 +220,11 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
             Some((page, payload.get(..bounds.length as usize)?))
         });
         let Some((page, payload)) = bytes else {
-            return Some(Damage::Unreadable("it is not where its row says".into()));
+            return Some(Damage::Unreadable(
+                "it is not where its index record says".into(),
+            ));
         };
-        // The page says more than a check sum, where the row has another length.
+        // The header block says more than a checksum, where the index record has another length.
         let superblock = self.recording.superblock();
         let lie = match superblock.front() {
             0 => None,
@@ -232,31 +234,31 @@ impl<D: Disk + ?Sized> Worker<'_, '_, D> {
         lie.or((says != has).then_some(Damage::Crc { says, has }))
     }
 
-    /// An extent that is read piece by piece.
+    /// An extent that is read part by part.
     fn long(&mut self, row: &Row) -> Option<Damage> {
         if let Err(damage) = self.recording.facts(row) {
             return Some(damage);
         }
-        self.buffer.resize(PIECE, 0);
+        self.buffer.resize(PART, 0);
         let (mut at, mut left, mut crc) = (row.address, u64::from(row.length), 0);
         while left > 0 {
-            let piece = &mut self.buffer[..left.min(PIECE as u64) as usize];
-            if let Err(error) = self.recording.disk.read_at(at, piece) {
+            let part = &mut self.buffer[..left.min(PART as u64) as usize];
+            if let Err(error) = self.recording.disk.read_at(at, part) {
                 return Some(Damage::Unreadable(format!("at byte {at}: {error}")));
             }
-            crc = crc32c(crc, piece);
-            at += piece.len() as u64;
-            left -= piece.len() as u64;
+            crc = crc32c(crc, part);
+            at += part.len() as u64;
+            left -= part.len() as u64;
         }
         let (says, has) = (row.crc32c, crc);
         (says != has).then_some(Damage::Crc { says, has })
     }
 }
 
-/// Checks all extents and what stands in front of each; `see` is told how many bytes are done, by any
-/// thread, and says whether to go on.
-pub fn verify<D: Disk + ?Sized>(
-    recording: &Recording<'_, D>,
+/// Checks all extents and what stands in front of each; `see` is told how many bytes are done, by
+/// any thread, and says whether to go on.
+pub fn verify(
+    recording: &Recording<'_>,
     threads: usize,
     see: &(dyn Fn(u64) -> bool + Sync),
 ) -> Verify {
@@ -307,29 +309,26 @@ pub fn verify<D: Disk + ?Sized>(
     verify
 }
 
-/// The same bytes, read and nothing but their check sums computed: what no verification can beat.
-pub fn read_only<D: Disk + ?Sized>(recording: &Recording<'_, D>, threads: usize) -> u64 {
+/// The same bytes, read and nothing but their checksums computed: what no verification can beat.
+pub fn read_only(recording: &Recording<'_>, threads: usize) -> u64 {
     let superblock = recording.superblock();
-    let end = recording.rows().filter_map(|entry| match entry {
-        Entry::Row {
-            row, wrong: None, ..
-        } if row.stored() => Some(recording.extent(&row).end),
-        _ => None,
-    });
-    let end = end.max().unwrap_or(superblock.data.at);
+    let ends = recording
+        .stored()
+        .map(|(_, _, row)| recording.extent(&row).end);
+    let end = ends.max().unwrap_or(superblock.data.at);
     let (next, all) = (AtomicU64::new(superblock.data.at), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
-                let mut buffer = vec![0; PIECE];
+                let mut buffer = vec![0; PART];
                 loop {
                     let at = next.fetch_add(RUN, Ordering::Relaxed);
                     let until = end.min(at.saturating_add(RUN));
                     let mut crc = 0;
-                    for from in (at..until).step_by(PIECE) {
-                        let piece = &mut buffer[..(until - from).min(PIECE as u64) as usize];
-                        if recording.disk.read_at(from, piece).is_ok() {
-                            crc = crc32c(crc, piece);
+                    for from in (at..until).step_by(PART) {
+                        let part = &mut buffer[..(until - from).min(PART as u64) as usize];
+                        if recording.disk.read_at(from, part).is_ok() {
+                            crc = crc32c(crc, part);
                         }
                     }
                     all.fetch_xor(crc.into(), Ordering::Relaxed);

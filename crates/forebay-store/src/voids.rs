@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which bytes are spoken for: in a ring, which rows are void.
+//! Which bytes are taken: in a ring, which index records are void.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -10,6 +10,7 @@ use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, index, page, pcapng, tar};
 
 use crate::disk::{flush, write};
+use crate::extent::facts_of;
 use crate::format::write_superblocks;
 use crate::reader::Recording;
 use crate::{Disk, Error, PAGE, Result, crc32c, grains, text};
@@ -60,7 +61,7 @@ pub struct Placed {
 /// What was written in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Rows of the index.
+    /// Index records.
     pub rows: u64,
     /// Blocks of the index.
     pub blocks: u64,
@@ -71,15 +72,15 @@ pub struct Summary {
 }
 
 /// A recording being written.
-pub struct Writer<'d, D: Disk + ?Sized> {
-    disk: &'d D,
+pub struct Writer<'d> {
+    disk: &'d dyn Disk,
     recording: Superblock,
     superblocks: forebay_spec::store::superblock::Region,
     /// Where the next extent begins.
     head: u64,
     /// The ring has been gone round.
     wrapped: bool,
-    /// Rows that are in no block yet.
+    /// Index records that are in no block yet.
     rows: Vec<Row>,
     /// Number of the next block.
     block: u64,
@@ -90,12 +91,12 @@ pub struct Writer<'d, D: Disk + ?Sized> {
     summary: Summary,
 }
 
-impl<'d, D: Disk + ?Sized> Writer<'d, D> {
+impl<'d> Writer<'d> {
     /// Begins in a recording that was formatted, and has nothing yet.
     ///
     /// # Errors
-    /// Where there is no recording, one that is closed, or has rows.
-    pub fn new(disk: &'d D) -> Result<Self> {
+    /// Where there is no recording, one that is closed, or has index records.
+    pub fn new(disk: &'d dyn Disk) -> Result<Self> {
         let recording = Recording::open(disk)?;
         let superblock = *recording.superblock();
         let refuse = |what| {
@@ -125,7 +126,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         })
     }
 
-    /// Cuts objects into extents of at most so many bytes.
+    /// Cuts objects into extents of at most `bytes`.
     #[must_use]
     pub fn with_extents_of(mut self, bytes: u64) -> Self {
         self.most = bytes.clamp(1, u32::MAX.into());
@@ -133,7 +134,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     }
 
     /// Goes on with a batch of small objects where a block of the index is full, as hardware does:
-    /// rows then end in the middle of a page.
+    /// index records then end in the middle of a page.
     #[must_use]
     pub const fn with_open_batches(mut self) -> Self {
         self.open_batches = true;
@@ -152,7 +153,8 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.summary
     }
 
-    /// Stores `length` bytes of `payload`, in a capture those of a chunk; what finds no room gets a row that says so.
+    /// Stores `length` bytes of `payload`, in a capture those of a segment; what finds no room gets
+    /// an index record that says so.
     ///
     /// # Errors
     /// The disk's or the payload's, or an index that is full.
@@ -186,7 +188,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         if !self.recording.index_ring && self.block >= self.recording.index_slots() {
             return Err(Error::setting(
                 "the index",
-                format!("full with {} rows", self.summary.rows),
+                format!("full with {} index records", self.summary.rows),
                 format!("it has {} bytes", self.recording.index.bytes),
                 "format with a larger index (--index, --smallest-object)",
             ));
@@ -208,8 +210,14 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         }
         let front = self.recording.front();
         let crc = self.payload(at + front, payload, length)?;
+        let row = self.row(about, at + front, length, crc, 0);
         if front > 0 {
-            let facts = self.facts(about, length, crc);
+            let facts = page::Facts {
+                sequence: about.sequence,
+                sender: about.sender,
+                name: about.name,
+                ..facts_of(&self.recording, &row)
+            };
             match self.recording.small {
                 true => write(self.disk, at, &facts.to_header())?,
                 false => write(self.disk, at, &facts.to_page())?,
@@ -222,7 +230,6 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         };
         self.head = at + step;
         self.summary.bytes += u64::from(length);
-        let row = self.row(about, at + front, length, crc, 0);
         self.push(row)?;
         Ok(Placed {
             extents: 1,
@@ -280,25 +287,6 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         Ok(crc)
     }
 
-    const fn facts(&self, about: &Extent, length: u32, crc32c: u32) -> page::Facts {
-        page::Facts {
-            session: self.recording.session,
-            extension: self.recording.extension,
-            stream: about.stream,
-            object: about.object,
-            offset: about.offset,
-            length,
-            whole: about.offset == 0 && !about.goes_on,
-            missing: about.missing,
-            sequence: about.sequence,
-            sender: about.sender,
-            time: about.time,
-            crc32c,
-            result: about.result,
-            name: about.name,
-        }
-    }
-
     fn row(&self, about: &Extent, address: u64, length: u32, crc32c: u32, flags: u16) -> Row {
         let stored = flags & SKIPPED == 0;
         let set = [
@@ -334,10 +322,7 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         }
     }
 
-    /// Makes a promise of what was stored so far: data first, then their rows.
-    ///
-    /// # Errors
-    /// The disk's.
+    /// Makes durable what was stored so far: data first, then their index records.
     pub fn sync(&mut self) -> Result<()> {
         if self.rows.is_empty() {
             return Ok(());
@@ -346,25 +331,10 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
         self.promise()
     }
 
-    /// Writes a block of the index, behind the data of its rows.
+    /// Writes a block of the index, behind the data of its records.
     fn promise(&mut self) -> Result<()> {
         flush(self.disk)?;
-        let mut rows = [Row::default(); ROWS];
-        for (to, from) in rows.iter_mut().zip(&self.rows) {
-            *to = *from;
-        }
-        let number = u32::try_from(self.block).map_err(|_| {
-            let limit = "an index has at most 2^32 blocks";
-            Error::setting(
-                "the block's number",
-                self.block,
-                limit,
-                "close the recording",
-            )
-        })?;
-        let block = Block { number, rows };
-        let page = block.to_bytes(self.recording.session, crc32c);
-        write(self.disk, self.recording.block_at(self.block), &page)?;
+        write_block(self.disk, &self.recording, self.block, &self.rows)?;
         flush(self.disk)?;
         self.rows.clear();
         self.block += 1;
@@ -373,9 +343,6 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     }
 
     /// Ends the recording: end marks, trailer, superblocks.
-    ///
-    /// # Errors
-    /// The disk's.
     pub fn close(mut self) -> Result<Summary> {
         self.sync()?;
         self.fill_up()?;
@@ -394,6 +361,29 @@ impl<'d, D: Disk + ?Sized> Writer<'d, D> {
     }
 }
 
+/// Writes the block of the index with this number; it has room for [`ROWS`] records.
+pub(crate) fn write_block(
+    disk: &dyn Disk,
+    superblock: &Superblock,
+    number: u64,
+    records: &[Row],
+) -> Result<()> {
+    let mut rows = [Row::default(); ROWS];
+    for (to, from) in rows.iter_mut().zip(records) {
+        *to = *from;
+    }
+    let short = u32::try_from(number).map_err(|_| {
+        let (limit, remedy) = ("an index has at most 2^32 blocks", "close the recording");
+        Error::setting("the block's number", number, limit, remedy)
+    })?;
+    let block = Block {
+        number: short,
+        rows,
+    };
+    let page = block.to_bytes(superblock.session, crc32c);
+    write(disk, superblock.block_at(number), &page)
+}
+
 /// What stands behind a payload up to its page's end.
 pub(crate) fn pad(padding: &mut [u8], mode: Mode) {
     padding.fill(0);
@@ -406,8 +396,8 @@ pub(crate) fn pad(padding: &mut [u8], mode: Mode) {
 }
 
 /// Writes end marks and trailer, and closed superblocks.
-pub(crate) fn close<D: Disk + ?Sized>(
-    disk: &D,
+pub(crate) fn close(
+    disk: &dyn Disk,
     superblocks: forebay_spec::store::superblock::Region,
     recording: &Superblock,
     closed: Closed,

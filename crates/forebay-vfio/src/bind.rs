@@ -30,14 +30,14 @@ struct Before {
 }
 
 impl Bound {
-    /// Takes a function, unless somebody uses it.
+    /// Takes a function that is not in use.
     ///
     /// # Errors
     /// Where it is in use, does not exist, has no IOMMU group, or the kernel refuses. Then its
     /// former driver has it again.
     pub fn take(sysfs: &Sysfs, device: PciAddress) -> Result<Self> {
         let function = sysfs.function(device)?;
-        // Held until the namespaces are gone: nobody can mount one in between.
+        // Held until the namespaces are gone: none can be mounted in between.
         let claim = usage::claim(sysfs, device)?;
         if function.is_bridge() {
             return Err(Error::Refused {
@@ -117,7 +117,7 @@ impl Bound {
         self.device
     }
 
-    /// Unbinds whoever has the function, and lets the kernel look for a driver again.
+    /// Unbinds the driver that has the function, and lets the kernel look for one again.
     fn hand_over(&self, preferred: &str) -> Result<()> {
         let folder = self.sysfs.folder(self.device);
         write(&folder.join("driver_override"), &format!("{preferred}\n"))?;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, PciAddress};
 use forebay_spec::pci::{command, offset};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -35,7 +35,7 @@ const NAP: Duration = Duration::from_micros(50);
 pub struct Settings {
     /// The drive, the card: all that the driver is to see.
     pub devices: Vec<PciAddress>,
-    /// Take memory for devices from the huge pages that the system sets apart.
+    /// Take memory for devices from the huge pages that the system has reserved.
     pub huge_pages: bool,
     /// Go on where no IOMMU guards memory from the devices: they then can write to all of it.
     /// Memory for devices is of huge pages, none greater than one of these.
@@ -89,9 +89,6 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// Waits for it; false where it does not come in time.
-    ///
-    /// # Errors
-    /// Where the kernel refuses to wait.
     pub fn wait(&self, limit: Duration) -> io::Result<bool> {
         let mut events = [PollFd::new(&self.event, PollFlags::IN)];
         if !within(limit, |left| poll(&mut events, Some(left)))? {
@@ -159,10 +156,7 @@ impl VfioBus {
 
     /// Whether to go on: the user does not want to stop, and the kernel no device back. Waiting
     /// finds that out by itself; who never waits asks from time to time.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn check(&self) -> std::result::Result<(), BusError> {
+    pub fn check(&self) -> BusResult<()> {
         if self.settings.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
@@ -205,7 +199,7 @@ impl VfioBus {
         Ok(())
     }
 
-    /// Opens so many MSI-X vectors of a device, from the first on. None closes them all.
+    /// Opens the first `count` MSI-X vectors of a device; 0 closes all.
     ///
     /// # Errors
     /// Where the device has fewer, or VFIO refuses.
@@ -229,9 +223,6 @@ impl VfioBus {
     }
 
     /// Signals a vector as if the device had.
-    ///
-    /// # Errors
-    /// Where it was not opened.
     pub fn trigger(&mut self, device: PciAddress, vector: u32) -> Result<()> {
         self.function_of(device)?.device.trigger(vector)
     }
@@ -246,12 +237,12 @@ impl VfioBus {
         })
     }
 
-    fn function(&self, device: PciAddress) -> std::result::Result<&Function, BusError> {
+    fn function(&self, device: PciAddress) -> BusResult<&Function> {
         let found = self.functions.iter().find(|known| known.address == device);
         found.ok_or(BusError::NoDevice { device })
     }
 
-    fn window(&self, device: PciAddress, bar: u8) -> std::result::Result<&Window, BusError> {
+    fn window(&self, device: PciAddress, bar: u8) -> BusResult<&Window> {
         let windows = &self.function(device)?.bars;
         let window = windows.get(usize::from(bar)).and_then(Option::as_ref);
         window.ok_or(BusError::OutsideBar {
@@ -268,7 +259,7 @@ impl VfioBus {
         device: PciAddress,
         bar: u8,
         offset: u64,
-    ) -> std::result::Result<[u8; N], BusError> {
+    ) -> BusResult<[u8; N]> {
         let window = self.window(device, bar)?;
         window.check(device, bar, offset, N)?;
         let mut bytes = [0; N];
@@ -297,7 +288,7 @@ impl VfioBus {
         bar: u8,
         offset: u64,
         bytes: [u8; N],
-    ) -> std::result::Result<(), BusError> {
+    ) -> BusResult<()> {
         let window = self.window(device, bar)?;
         window.check(device, bar, offset, N)?;
         match (&window.region, bytes.first_chunk(), bytes.first_chunk()) {
@@ -314,11 +305,7 @@ impl VfioBus {
     }
 
     /// A huge page for itself: only within one are physical addresses in a row.
-    fn alloc_physical(
-        &mut self,
-        len: usize,
-        align: usize,
-    ) -> std::result::Result<DmaBuffer, BusError> {
+    fn alloc_physical(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         if len as u64 > HUGE || align as u64 > HUGE {
             return Err(BusError::OutOfMemory {
                 len,
@@ -331,13 +318,13 @@ impl VfioBus {
             Ok((address, region))
         });
         let (address, region) = region.map_err(carrier(
-            "a huge page for devices; set some apart (vm.nr_hugepages)",
+            "a huge page for devices; reserve some (vm.nr_hugepages)",
         ))?;
         self.memory.insert(address, region);
         Ok(DmaBuffer { address, len })
     }
 
-    fn buffer(&self, buffer: &DmaBuffer) -> std::result::Result<&Region, BusError> {
+    fn buffer(&self, buffer: &DmaBuffer) -> BusResult<&Region> {
         self.memory
             .get(&buffer.address)
             .ok_or_else(|| BusError::OutsideBuffer {
@@ -420,13 +407,7 @@ impl Function {
 }
 
 impl Window {
-    fn check(
-        &self,
-        device: PciAddress,
-        bar: u8,
-        offset: u64,
-        bytes: usize,
-    ) -> std::result::Result<(), BusError> {
+    fn check(&self, device: PciAddress, bar: u8, offset: u64, bytes: usize) -> BusResult<()> {
         let size = self.part.size;
         match offset.checked_add(bytes as u64) {
             Some(end) if end <= size => Ok(()),
@@ -441,15 +422,11 @@ impl Window {
 }
 
 impl Bus for VfioBus {
-    fn devices(&mut self) -> std::result::Result<Vec<PciAddress>, BusError> {
+    fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
         Ok(self.settings.devices.clone())
     }
 
-    fn config_read32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-    ) -> std::result::Result<u32, BusError> {
+    fn config_read32(&mut self, device: PciAddress, offset: u16) -> BusResult<u32> {
         match self.functions.iter().find(|known| known.address == device) {
             Some(function) => function
                 .config_read(offset)
@@ -458,32 +435,17 @@ impl Bus for VfioBus {
         }
     }
 
-    fn config_write32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-        value: u32,
-    ) -> std::result::Result<(), BusError> {
+    fn config_write32(&mut self, device: PciAddress, offset: u16, value: u32) -> BusResult<()> {
         self.function(device)?
             .config_write(offset, value)
             .map_err(carrier(format!("configuration space of {device}")))
     }
 
-    fn bar_read32(
-        &mut self,
-        device: PciAddress,
-        bar: u8,
-        offset: u64,
-    ) -> std::result::Result<u32, BusError> {
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
         self.bar_read(device, bar, offset).map(u32::from_le_bytes)
     }
 
-    fn bar_read64(
-        &mut self,
-        device: PciAddress,
-        bar: u8,
-        offset: u64,
-    ) -> std::result::Result<u64, BusError> {
+    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
         self.bar_read(device, bar, offset).map(u64::from_le_bytes)
     }
 
@@ -493,7 +455,7 @@ impl Bus for VfioBus {
         bar: u8,
         offset: u64,
         value: u32,
-    ) -> std::result::Result<(), BusError> {
+    ) -> BusResult<()> {
         self.bar_write(device, bar, offset, value.to_le_bytes())
     }
 
@@ -503,11 +465,11 @@ impl Bus for VfioBus {
         bar: u8,
         offset: u64,
         value: u64,
-    ) -> std::result::Result<(), BusError> {
+    ) -> BusResult<()> {
         self.bar_write(device, bar, offset, value.to_le_bytes())
     }
 
-    fn bar_address(&mut self, device: PciAddress, bar: u8) -> std::result::Result<u64, BusError> {
+    fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
         let window = self.window(device, bar)?;
         window.iova.ok_or_else(|| {
             let why = io::Error::other("the kernel does not let other devices reach it");
@@ -515,7 +477,7 @@ impl Bus for VfioBus {
         })
     }
 
-    fn dma_alloc(&mut self, len: usize, align: usize) -> std::result::Result<DmaBuffer, BusError> {
+    fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         if self.settings.no_iommu {
             return self.alloc_physical(len, align);
         }
@@ -544,7 +506,7 @@ impl Bus for VfioBus {
             Err(error) => {
                 self.space.free(iova);
                 let hint = match self.settings.huge_pages {
-                    true => "; set huge pages apart (vm.nr_hugepages)",
+                    true => "; reserve huge pages (vm.nr_hugepages)",
                     false => "; raise the limit of locked memory (ulimit -l)",
                 };
                 Err(carrier(format!(
@@ -568,23 +530,13 @@ impl Bus for VfioBus {
         }
     }
 
-    fn dma_read(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> std::result::Result<(), BusError> {
+    fn dma_read(&mut self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         let region = self.buffer(buffer)?;
         region.load(offset, data).map_err(carrier("reading memory"))
     }
 
-    fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> std::result::Result<(), BusError> {
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         let region = self.buffer(buffer)?;
         region
@@ -596,7 +548,7 @@ impl Bus for VfioBus {
         self.origin.elapsed()
     }
 
-    fn relax(&mut self) -> std::result::Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         if self.settings.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
@@ -613,7 +565,7 @@ impl Bus for VfioBus {
 
 impl Drop for VfioBus {
     fn drop(&mut self) {
-        // First nobody sends any more, then the mappings go. A device that has gone answers
+        // First the devices stop sending, then the mappings go. A device that has gone answers
         // nothing, and sends nothing either.
         for function in &self.functions {
             let _gone = function.command(0, command::BUS_MASTER);

@@ -140,7 +140,7 @@ impl Container {
             return Err(Error::Refused {
                 field: format!("IOMMU group {number}"),
                 value: "not viable".into(),
-                limit: "all its devices have to be vfio-pci's, or nobody's",
+                limit: "all its devices must be bound to vfio-pci, or to no driver",
                 remedy: "`forebay doctor` shows who else is in the group: put the card into \
                          another slot, or unbind the others",
             });
@@ -163,14 +163,7 @@ impl Container {
 
     /// Addresses that devices may use. Only once it has a group.
     pub fn iova_ranges(&self) -> Result<Vec<RangeInclusive<u64>>> {
-        let mut info = IommuInfo {
-            size: 0,
-            flags: 0,
-            page_sizes: 0,
-            capabilities: 0,
-            pad: 0,
-            behind: [0; 4096],
-        };
+        let mut info = IommuInfo::default();
         kernel::call(&self.file, &mut info).map_err(Error::vfio(
             "what the IOMMU can do",
             "report this with the kernel's version",
@@ -303,19 +296,16 @@ impl Device {
                 remedy: "ask for fewer",
             });
         }
-        let mut descriptors = [-1; kernel::IRQS_MOST];
-        for (slot, event) in descriptors.iter_mut().zip(events) {
-            *slot = event.as_raw_fd();
-        }
         let data = if events.is_empty() { NO_DATA } else { EVENTS };
         let mut set = IrqSet {
-            size: 0,
             flags: data | TRIGGER,
             index,
-            start: 0,
             count: events.len() as u32,
-            descriptors,
+            ..IrqSet::default()
         };
+        for (slot, event) in set.descriptors.iter_mut().zip(events) {
+            *slot = event.as_raw_fd();
+        }
         self.call(&mut set, "interrupts")?;
         Ok(())
     }
@@ -324,12 +314,11 @@ impl Device {
     pub fn trigger(&self, vector: u32) -> Result<()> {
         const NO_DATA_TRIGGER: u32 = 1 | 32;
         let mut set = IrqSet {
-            size: 0,
             flags: NO_DATA_TRIGGER,
             index: MSIX,
             start: vector,
             count: 1,
-            descriptors: [-1; kernel::IRQS_MOST],
+            ..IrqSet::default()
         };
         self.call(&mut set, "an interrupt for a test")?;
         Ok(())

@@ -20,7 +20,7 @@ pub enum Error {
         /// In which file.
         path: PathBuf,
     },
-    /// Somebody uses the drive.
+    /// The drive is in use.
     #[error("{device} is in use: {}", uses.join("; "))]
     InUse {
         /// The drive.

@@ -33,7 +33,7 @@ impl Space {
         }
     }
 
-    /// Takes the first place for so many bytes; `align` is a power of two.
+    /// Takes the first free range of `bytes`; `align` is a power of two.
     pub fn take(&mut self, bytes: u64, align: u64) -> Option<u64> {
         let fits = |from: u64, last: u64| {
             let at = from.checked_next_multiple_of(align)?;

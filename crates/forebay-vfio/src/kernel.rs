@@ -34,81 +34,45 @@ pub unsafe trait Argument {
     const CALL: Opcode;
 }
 
-/// `vfio_group_status`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct GroupStatus {
-    pub size: u32,
-    pub flags: u32,
-}
-
-/// `vfio_device_info` without what came later.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct DeviceInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub regions: u32,
-    pub irqs: u32,
-}
-
-/// `vfio_region_info`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct RegionInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub index: u32,
-    pub capabilities: u32,
-    pub bytes: u64,
-    pub offset: u64,
-}
-
-/// `vfio_irq_info`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct IrqInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub index: u32,
-    pub count: u32,
-}
-
 /// Descriptors that one `vfio_irq_set` here has room for.
 pub const IRQS_MOST: usize = 64;
 
-/// `vfio_irq_set` with descriptors behind it.
-#[derive(Debug)]
-#[repr(C)]
-pub struct IrqSet {
-    pub size: u32,
-    pub flags: u32,
-    pub index: u32,
-    pub start: u32,
-    pub count: u32,
-    pub descriptors: [i32; IRQS_MOST],
+/// Structures of `vfio.h`, without what later kernels have added, each with the number of its call.
+macro_rules! arguments {
+    ($($call:literal: $name:ident { $($field:ident: $kind:ty),* })*) => {$(
+        #[derive(Debug)]
+        #[repr(C)]
+        pub struct $name {
+            pub size: u32,
+            pub flags: u32,
+            $(pub $field: $kind),*
+        }
+        impl Default for $name {
+            fn default() -> Self {
+                // SAFETY: numbers only, of which 0 is one.
+                unsafe { std::mem::zeroed() }
+            }
+        }
+        // SAFETY: the call of this number takes it: numbers only, in C layout, the size first.
+        unsafe impl Argument for $name {
+            const CALL: Opcode = $call;
+        }
+    )*};
 }
 
-/// `vfio_iommu_type1_info` with its capabilities behind it.
-#[derive(Debug)]
-#[repr(C)]
-pub struct IommuInfo {
-    pub size: u32,
-    pub flags: u32,
-    pub page_sizes: u64,
-    pub capabilities: u32,
-    pub pad: u32,
-    pub behind: [u8; 4096],
-}
-
-/// `vfio_iommu_type1_dma_unmap`.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct DmaUnmap {
-    pub size: u32,
-    pub flags: u32,
-    pub iova: u64,
-    pub bytes: u64,
+arguments! {
+    // `VFIO_GROUP_GET_STATUS`, `VFIO_DEVICE_GET_INFO`, `_GET_REGION_INFO`, `_GET_IRQ_INFO`
+    3: GroupStatus {}
+    7: DeviceInfo { regions: u32, irqs: u32 }
+    8: RegionInfo { index: u32, capabilities: u32, bytes: u64, offset: u64 }
+    9: IrqInfo { index: u32, count: u32 }
+    // `VFIO_DEVICE_SET_IRQS`: the kernel refuses a count that the size has no room for, and takes
+    // references of its own to what the descriptors stand for.
+    10: IrqSet { index: u32, start: u32, count: u32, descriptors: [i32; IRQS_MOST] }
+    // `VFIO_IOMMU_GET_INFO`, with its capabilities behind it
+    12: IommuInfo { page_sizes: u64, capabilities: u32, pad: u32, behind: [u8; 4096] }
+    // `VFIO_IOMMU_UNMAP_DMA`: the size has no room for the bitmap, whose address could follow.
+    14: DmaUnmap { iova: u64, bytes: u64 }
 }
 
 /// `vfio_iommu_type1_dma_map`.
@@ -119,37 +83,6 @@ struct DmaMap {
     address: u64,
     iova: u64,
     bytes: u64,
-}
-
-// SAFETY: `VFIO_GROUP_GET_STATUS` takes it; plain numbers in C layout.
-unsafe impl Argument for GroupStatus {
-    const CALL: Opcode = 3;
-}
-// SAFETY: `VFIO_DEVICE_GET_INFO`; as above.
-unsafe impl Argument for DeviceInfo {
-    const CALL: Opcode = 7;
-}
-// SAFETY: `VFIO_DEVICE_GET_REGION_INFO`; as above.
-unsafe impl Argument for RegionInfo {
-    const CALL: Opcode = 8;
-}
-// SAFETY: `VFIO_DEVICE_GET_IRQ_INFO`; as above.
-unsafe impl Argument for IrqInfo {
-    const CALL: Opcode = 9;
-}
-// SAFETY: `VFIO_DEVICE_SET_IRQS`; as above. The kernel refuses a count that the size has no room for,
-// and takes references of its own to what the descriptors stand for.
-unsafe impl Argument for IrqSet {
-    const CALL: Opcode = 10;
-}
-// SAFETY: `VFIO_IOMMU_GET_INFO`; as above.
-unsafe impl Argument for IommuInfo {
-    const CALL: Opcode = 12;
-}
-// SAFETY: `VFIO_IOMMU_UNMAP_DMA`; as above. The size has no room for the bitmap, whose address could
-// stand behind it.
-unsafe impl Argument for DmaUnmap {
-    const CALL: Opcode = 14;
 }
 
 /// A call's number, and what it takes.
@@ -189,8 +122,8 @@ pub fn call<T: Argument>(fd: impl AsFd, argument: &mut T) -> io::Result<c_int> {
     // SAFETY: by `Argument` it starts with a `u32` for its size.
     unsafe { start.cast::<u32>().write(size_of::<T>() as u32) };
     let raw = Raw(T::CALL, start.cast());
-    // SAFETY: the structure is valid for reads and writes and, by `Argument`, what the call takes; the
-    // kernel reads and writes no more of it than the size that was just written.
+    // SAFETY: the structure is valid for reads and writes and, by `Argument`, what the call takes;
+    // the kernel reads and writes no more of it than the size that was just written.
     Ok(unsafe { ioctl::ioctl(fd, raw) }?)
 }
 
@@ -215,7 +148,7 @@ pub fn open_device(group: impl AsFd, address: &std::ffi::CStr) -> io::Result<Own
     let raw = Raw(GET_DEVICE, address.as_ptr().cast_mut().cast());
     // SAFETY: the argument is a string that ends with a zero; the kernel only reads it.
     let fd = unsafe { ioctl::ioctl(group, raw) }?;
-    // SAFETY: the call returns a new descriptor, which is nobody else's.
+    // SAFETY: the call returns a new descriptor, which only we own.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -270,7 +203,8 @@ pub struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Zeroed memory of whole pages; `huge`: of the huge pages that the system sets apart, whole ones.
+    /// Zeroed memory of whole pages; `huge`: whole huge pages of those that the system has
+    /// reserved.
     pub fn anonymous(len: usize, huge: bool) -> io::Result<Self> {
         // The kernel would map more than `len`, and refuse to unmap `len`.
         if huge && !len.is_multiple_of(HUGE_BYTES) {
@@ -403,7 +337,7 @@ impl Drop for Region {
         // SAFETY: this mapping is ours, and nothing borrows from it.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
         if let Err(error) = unmapped {
-            // Dropping has nobody to return it to, and what was mapped is lost to this program.
+            // Drop cannot return an error, and the address space is lost to this program.
             eprintln!(
                 "unmapping {:#x} bytes at {:#x} failed: {error}; they stay taken until this program \
                  ends: end it, and report this defect",
@@ -461,7 +395,7 @@ mod tests {
         assert_eq!(bits(false) & (0x40000 | 63 << 26), 0);
         let error = Region::anonymous(HUGE_BYTES + 4096, true).expect_err("not whole");
         assert!(error.to_string().contains("0x201000"), "{error}");
-        // Few systems have set huge pages apart.
+        // Few systems have reserved huge pages.
         match Region::anonymous(HUGE_BYTES, true) {
             Ok(region) => assert!(region.store(HUGE_BYTES - 1, &[1]).is_ok()),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{error}"),

@@ -8,7 +8,7 @@
 //! * [`VfioBus`]: drive and card in one IOMMU address space, memory and BARs of both mapped, so
 //!   that they reach each other as they reach the host.
 //!
-//! Nothing here changes a device before it is certain that nobody uses it.
+//! Nothing here changes a device before it is certain that it is not in use.
 
 mod bind;
 mod bus;

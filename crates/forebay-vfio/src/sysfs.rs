@@ -156,9 +156,6 @@ impl Sysfs {
     }
 
     /// What configuration space shows: 64 bytes to anyone, all of it to root.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn config(&self, device: PciAddress) -> Result<Vec<u8>> {
         let path = self.folder(device).join("config");
         fs::read(&path).map_err(Error::io("reading", &path))

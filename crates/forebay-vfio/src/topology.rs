@@ -85,9 +85,6 @@ impl Topology {
     }
 
     /// Looks at everything; changes nothing.
-    ///
-    /// # Errors
-    /// Where the kernel's files make no sense.
     pub fn of(sysfs: &Sysfs) -> Result<Self> {
         let functions = sysfs
             .functions()?
@@ -278,7 +275,7 @@ fn alone(
     )
 }
 
-/// What one may send, the other has to take: nobody cuts packets on the way (2.2.2).
+/// What one may send, the other has to take: packets are not split on the way (2.2.2).
 fn payload(drive: &Function, card: &Function) -> Check {
     let fits = |from: &Function, to: &Function| match (from.sizes, to.sizes) {
         (Some(from), Some(to)) => from.payload <= to.payload_supported,
@@ -502,8 +499,10 @@ mod tests {
         );
     }
 
-    #[test]
-    fn what_was_measured_takes_the_place_of_guesses() {
+    const CARD: &str = "sys/bus/pci/devices/0000:02:00.0";
+
+    /// A drive and one of our cards, each in an IOMMU group of its own.
+    fn grouped() -> Fake {
         let fake = Fake::new();
         for (device, group) in [("0000:01:00.0", 1), ("0000:02:00.0", 2)] {
             let to = format!("sys/kernel/iommu_groups/{group}");
@@ -511,9 +510,14 @@ mod tests {
         }
         fake.write("sys/bus/pci/drivers/vfio-pci/bind", "");
         fake.write("dev/vfio/vfio", "");
-        let card = "sys/bus/pci/devices/0000:02:00.0";
-        fake.write(&format!("{card}/vendor"), "0x10ee\n");
-        fake.write(&format!("{card}/device"), "0xfb01\n");
+        fake.write(&format!("{CARD}/vendor"), "0x10ee\n");
+        fake.write(&format!("{CARD}/device"), "0xfb01\n");
+        fake
+    }
+
+    #[test]
+    fn what_was_measured_takes_the_place_of_guesses() {
+        let fake = grouped();
         let mut topology = Topology::of(&fake.sysfs()).expect("read");
         let measured = |to: Option<bool>, from: Option<bool>| Measured {
             drive: PciAddress::new(1, 0, 0),
@@ -554,20 +558,11 @@ mod tests {
 
     #[test]
     fn payload_in_dram_needs_the_larger_bar() {
-        let fake = Fake::new();
-        for (device, group) in [("0000:01:00.0", 1), ("0000:02:00.0", 2)] {
-            let to = format!("sys/kernel/iommu_groups/{group}");
-            fake.link(&format!("sys/bus/pci/devices/{device}/iommu_group"), &to);
-        }
-        fake.write("sys/bus/pci/drivers/vfio-pci/bind", "");
-        fake.write("dev/vfio/vfio", "");
-        let card = "sys/bus/pci/devices/0000:02:00.0";
-        fake.write(&format!("{card}/vendor"), "0x10ee\n");
-        fake.write(&format!("{card}/device"), "0xfb01\n");
+        let fake = grouped();
         let on_board = |bar: u64| {
             let last = 0x8_0000_0000 + bar - 1;
             fake.write(
-                &format!("{card}/resource"),
+                &format!("{CARD}/resource"),
                 &format!("0x0000000800000000 {last:#018x} 0x000000000014220c\n"),
             );
             let mut topology = Topology::of(&fake.sysfs()).expect("read");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether somebody uses a drive: then nothing may be done to it.
+//! Whether a drive is in use: then nothing may be done to it.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,14 +13,14 @@ use crate::sysfs::{Sysfs, link_name, names, read};
 /// `O_EXCL`: of a block device, an exclusive claim, which mounts, swap, RAID and others hold.
 const EXCLUSIVE: i32 = 0o200;
 
-/// Holds a drive's namespaces, so that nobody else can begin to use them; ends when dropped.
+/// Holds a drive's namespaces, so that no other program can begin to use them; ends when dropped.
 #[derive(Debug)]
 pub struct Claim(#[allow(dead_code, reason = "held, not used")] Vec<File>);
 
-/// Claims a drive that nobody uses.
+/// Claims a drive that is not in use.
 ///
 /// # Errors
-/// Where somebody does, with all that use it.
+/// Where it is, with all that use it.
 pub fn claim(sysfs: &Sysfs, drive: PciAddress) -> Result<Claim> {
     let mut uses = uses(sysfs, drive)?;
     let mut held = Vec::new();
@@ -30,7 +30,7 @@ pub fn claim(sysfs: &Sysfs, drive: PciAddress) -> Result<Claim> {
             match open_exclusive(sysfs, &device) {
                 Ok(file) => held.push(file),
                 Err(error) if is_busy(&error) => uses.push(claimed(&device)),
-                // Without a device file nobody can use it either.
+                // Without a device file no other program can use it either.
                 Err(_) => {}
             }
         }
@@ -44,7 +44,7 @@ pub fn claim(sysfs: &Sysfs, drive: PciAddress) -> Result<Claim> {
     })
 }
 
-/// Who uses a drive: mounts, swap, layers on top, and whoever else has claimed it.
+/// What uses a drive: mounts, swap, layers on top, and other claims.
 ///
 /// # Errors
 /// Where the kernel's list of mounts cannot be read: then nothing is certain.
@@ -54,9 +54,6 @@ pub fn uses(sysfs: &Sysfs, drive: PciAddress) -> Result<Vec<String>> {
 
 /// Who uses a block device of any kind, such as `nvme0n1` or `sda2`, or its partitions; and that it
 /// has some, or is one.
-///
-/// # Errors
-/// As [`uses`].
 pub fn block_uses(sysfs: &Sysfs, device: &str) -> Result<Vec<String>> {
     let folder = sysfs.path(&format!("sys/class/block/{device}"));
     let mut devices = names(&folder);
@@ -78,8 +75,8 @@ pub fn block_name(sysfs: &Sysfs, major: u32, minor: u32) -> Option<String> {
     link_name(&sysfs.path(&format!("sys/dev/block/{major}:{minor}")))
 }
 
-/// Claims a block device, so that nobody else can begin to use it while this is held. `None` where
-/// somebody has: then it is in use.
+/// Claims a block device, so that no other program can begin to use it while this is held. `None`:
+/// it is in use.
 pub fn claim_block(sysfs: &Sysfs, device: &str) -> Option<Claim> {
     let file = open_exclusive(sysfs, device).ok()?;
     Some(Claim(vec![file]))

@@ -75,18 +75,18 @@ fn a_drive_is_filled_and_read_back() {
         random.fill_bytes(&mut expected);
         let pair = session.queue_pair().expect("in host memory");
         for write in [true, false] {
-            for (index, piece) in expected.chunks(step).enumerate() {
-                let blocks = (piece.len() as u64 / namespace.block_bytes()) as u32;
+            for (index, part) in expected.chunks(step).enumerate() {
+                let blocks = (part.len() as u64 / namespace.block_bytes()) as u32;
                 let lba = (index * step) as u64 / namespace.block_bytes();
                 let span = Span {
                     buffer: &buffer,
                     offset: 0,
                 };
                 if write {
-                    bus.dma_write(&buffer, 0, piece).expect("memory");
+                    bus.dma_write(&buffer, 0, part).expect("memory");
                     pair.write(&mut bus, &namespace, lba, blocks, span, false)
                 } else {
-                    bus.dma_write(&buffer, 0, &vec![0xee; piece.len()])
+                    bus.dma_write(&buffer, 0, &vec![0xee; part.len()])
                         .expect("memory");
                     pair.read(&mut bus, &namespace, lba, blocks, span)
                 }
@@ -95,9 +95,9 @@ fn a_drive_is_filled_and_read_back() {
                 pair.finish(&mut bus, LIMIT, &mut done).expect("completes");
                 assert!(done.iter().all(|done| done.status.is_success()), "{done:?}");
                 if !write {
-                    let mut back = vec![0; piece.len()];
+                    let mut back = vec![0; part.len()];
                     bus.dma_read(&buffer, 0, &mut back).expect("memory");
-                    assert!(back == piece, "namespace {nsid}: bytes at LBA {lba} differ");
+                    assert!(back == part, "namespace {nsid}: bytes at LBA {lba} differ");
                 }
             }
         }

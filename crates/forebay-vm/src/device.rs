@@ -32,16 +32,11 @@ pub trait Device {
     /// The guest writes a BAR; the range is inside it. Writes are posted.
     fn bar_write(&mut self, bar: u8, offset: u64, data: &[u8]);
 
-    /// Reset of the function: all is as after power-on, but what is stored.
-    ///
-    /// # Errors
-    /// [`crate::Error::Device`] where the device cannot go on.
+    /// Reset of the function: all is as after power-on, but what is stored. Here as in
+    /// [`Device::step`], [`crate::Error::Device`] says that the device cannot go on.
     fn reset(&mut self) -> Result<()>;
 
     /// Does a part of what there is to do: some milliseconds at most.
-    ///
-    /// # Errors
-    /// [`crate::Error::Device`] where the device cannot go on.
     fn step(&mut self, guest: &mut dyn Guest) -> Result<Pace>;
 }
 

@@ -11,19 +11,19 @@ use crate::protocol::{DmaMap, DmaUnmap, Errno};
 
 /// The maps that the client has announced, by address.
 ///
-/// What it unmaps need not be what it mapped: pieces are cut off, holes are cut out. An address in
+/// What it unmaps need not be what it mapped: it may cut a map short or in two. An address in
 /// no map, or in one without a descriptor, is reached by messages.
 #[derive(Debug, Default)]
 pub(crate) struct DmaTable {
-    /// By first address; no two pieces share an address.
-    pieces: BTreeMap<u64, Piece>,
+    /// By first address; no two segments share an address.
+    segments: BTreeMap<u64, Segment>,
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct Segment {
     /// Last address.
     last: u64,
-    /// Its memory, and where in it the piece starts.
+    /// Its memory, and where in it the segment starts.
     memory: Option<(Rc<Mapping>, usize)>,
     readable: bool,
     writable: bool,
@@ -49,39 +49,39 @@ impl DmaTable {
                 Some((Rc::new(mapping), 0))
             }
         };
-        let piece = Piece {
+        let segment = Segment {
             last,
             memory,
             readable: map.readable,
             writable: map.writable,
         };
-        self.pieces.insert(first, piece);
+        self.segments.insert(first, segment);
         Ok(())
     }
 
     /// Takes a range out, whatever maps lie in it.
     pub fn unmap(&mut self, unmap: &DmaUnmap) {
         let Some(range) = &unmap.range else {
-            return self.pieces.clear();
+            return self.segments.clear();
         };
         let hit: Vec<u64> = self.overlapping(range).collect();
         for first in hit {
-            let Some(piece) = self.pieces.remove(&first) else {
+            let Some(segment) = self.segments.remove(&first) else {
                 continue;
             };
             if first < *range.start() {
                 let last = range.start() - 1;
-                let before = Piece {
+                let before = Segment {
                     last,
-                    ..piece.clone()
+                    ..segment.clone()
                 };
-                self.pieces.insert(first, before);
+                self.segments.insert(first, before);
             }
-            if piece.last > *range.end() {
+            if segment.last > *range.end() {
                 let start = range.end() + 1;
                 let moved = (start - first) as usize;
-                let memory = piece.memory.map(|(memory, at)| (memory, at + moved));
-                self.pieces.insert(start, Piece { memory, ..piece });
+                let memory = segment.memory.map(|(memory, at)| (memory, at + moved));
+                self.segments.insert(start, Segment { memory, ..segment });
             }
         }
     }
@@ -89,13 +89,13 @@ impl DmaTable {
     /// A read can be made directly: all of it is in one map with a descriptor.
     pub fn reads(&self, address: u64, len: usize) -> bool {
         let found = self.find(address, len);
-        found.is_some_and(|(piece, ..)| piece.readable)
+        found.is_some_and(|(segment, ..)| segment.readable)
     }
 
     /// A write can be made directly.
     pub fn writes(&self, address: u64, len: usize) -> bool {
         let found = self.find(address, len);
-        found.is_some_and(|(piece, ..)| piece.writable)
+        found.is_some_and(|(segment, ..)| segment.writable)
     }
 
     /// Reads memory, as far as [`DmaTable::reads`] says that it can.
@@ -112,21 +112,21 @@ impl DmaTable {
         }
     }
 
-    fn find(&self, address: u64, len: usize) -> Option<(&Piece, &Mapping, usize)> {
-        let (first, piece) = self.pieces.range(..=address).next_back()?;
+    fn find(&self, address: u64, len: usize) -> Option<(&Segment, &Mapping, usize)> {
+        let (first, segment) = self.segments.range(..=address).next_back()?;
         let last = address.checked_add((len as u64).saturating_sub(1))?;
-        let (memory, start) = piece.memory.as_ref()?;
+        let (memory, start) = segment.memory.as_ref()?;
         let at = start.checked_add(usize::try_from(address - first).ok()?)?;
-        (last <= piece.last).then_some((piece, memory, at))
+        (last <= segment.last).then_some((segment, memory, at))
     }
 
-    /// First addresses of the pieces that share an address with a range.
+    /// First addresses of the segments that share an address with a range.
     fn overlapping(&self, range: &RangeInclusive<u64>) -> impl Iterator<Item = u64> + '_ {
         let start = *range.start();
-        let pieces = self.pieces.range(..=*range.end()).rev();
-        // Going down, pieces end ever earlier.
-        pieces
-            .take_while(move |(_, piece)| piece.last >= start)
+        let segments = self.segments.range(..=*range.end()).rev();
+        // Going down, segments end ever earlier.
+        segments
+            .take_while(move |(_, segment)| segment.last >= start)
             .map(|(first, _)| *first)
     }
 }
@@ -212,6 +212,6 @@ mod tests {
         assert_eq!(read(&table, 0x3000), None);
         table.map(&map(half..=u64::MAX, 0, true), None).unwrap();
         table.unmap(&DmaUnmap { range: None });
-        assert!(table.pieces.is_empty());
+        assert!(table.segments.is_empty());
     }
 }

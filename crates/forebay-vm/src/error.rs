@@ -23,7 +23,7 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// Somebody else listens there.
+    /// Another server listens there.
     #[error("another server listens at {}; end it, or give another path", path.display())]
     InUse {
         /// Where.

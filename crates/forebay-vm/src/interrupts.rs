@@ -27,15 +27,15 @@ impl Interrupts {
         }
     }
 
-    /// Raises a vector. One that nobody listens to is lost, as a message to nowhere would be.
+    /// Raises a vector. One without a descriptor is lost, as a message to nowhere would be.
     pub fn raise(&mut self, vector: u16) {
         if let Some(vector) = self.vectors.get_mut(usize::from(vector)) {
             vector.raise();
         }
     }
 
-    /// Does what the client asks for. It may send the descriptors of a type in pieces, and with
-    /// none at all it takes them away.
+    /// Does what the client asks for. It may send the descriptors of a type in several messages,
+    /// and with none at all it takes them away.
     ///
     /// # Errors
     /// [`Errno::INVALID`] for vectors that are not there, or descriptors that do not fit.
@@ -92,7 +92,8 @@ impl Vector {
         if self.masked {
             self.pending = true;
         } else if let Some(event) = &self.event {
-            // It can only fail where it was raised 2^64 − 2 times and nobody looked, or is none.
+            // It fails only if it was raised 2^64 − 2 times without a read, or is no event
+            // descriptor.
             let _ = rustix::io::write(event, &1u64.to_ne_bytes());
         }
     }

@@ -30,8 +30,8 @@ pub(crate) struct Link {
     /// How many of them are writes.
     writes: usize,
     next_id: u16,
-    /// Reads by messages: their pieces.
-    reads: HashMap<u32, Gather>,
+    /// Reads by messages, by number.
+    reads: HashMap<u32, PartialRead>,
     next_read: u32,
     answers: VecDeque<Answer>,
     bar_answers: Vec<(Ticket, Box<[u8]>)>,
@@ -51,7 +51,7 @@ struct Outstanding {
     since: Instant,
     address: u64,
     bytes: u32,
-    /// The read it is a piece of, and where in it; `None`: a write.
+    /// The read it is a part of, and where in it; `None`: a write.
     read: Option<(u32, usize)>,
 }
 
@@ -64,16 +64,16 @@ impl Outstanding {
     }
 }
 
-/// A read whose pieces come one by one.
+/// A read whose parts come one by one.
 #[derive(Debug)]
-struct Gather {
+struct PartialRead {
     tag: u32,
     data: Box<[u8]>,
     missing: usize,
     error: Option<Errno>,
 }
 
-/// An access that the virtual machine refused: nobody answers at the address.
+/// An access that the virtual machine refused: nothing answers at the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// DMA_READ or DMA_WRITE.
@@ -146,7 +146,7 @@ impl Link {
 
     /// A reply to a message of ours.
     pub fn replied(&mut self, header: &Header, body: &[u8]) {
-        // A number that we do not know is nobody's business.
+        // A reply to no message of ours is ignored.
         let Some(sent) = self.outstanding.remove(&header.id) else {
             return;
         };
@@ -165,13 +165,13 @@ impl Link {
         match sent.read {
             None => self.writes -= 1,
             Some((read, at)) => {
-                let piece = match Reply::parse(header, body) {
+                let part = match Reply::parse(header, body) {
                     Ok(Reply::DmaRead { data, .. }) if data.len() == sent.bytes as usize => {
                         Ok(data)
                     }
                     _ => Err(errno.unwrap_or(Errno::INVALID)),
                 };
-                self.gather(read, at, piece);
+                self.read_part(read, at, part);
             }
         }
         self.proceed();
@@ -230,21 +230,21 @@ impl Link {
 
     fn send_write(&mut self, address: u64, data: &[u8]) {
         let mut at = address;
-        for piece in data.chunks(self.data_most as usize) {
+        for part in data.chunks(self.data_most as usize) {
             let request = Request::DmaWrite {
                 address: at,
-                data: piece.to_vec(),
+                data: part.to_vec(),
             };
-            self.send(&request, at, piece.len() as u32, None);
+            self.send(&request, at, part.len() as u32, None);
             self.writes += 1;
-            at = at.wrapping_add(piece.len() as u64);
+            at = at.wrapping_add(part.len() as u64);
         }
     }
 
     fn send_read(&mut self, address: u64, len: u32, tag: u32) {
         let read = self.next_read;
         self.next_read = read.wrapping_add(1);
-        let mut gather = Gather {
+        let mut partial = PartialRead {
             tag,
             data: vec![0; len as usize].into(),
             missing: 0,
@@ -255,9 +255,9 @@ impl Link {
             let address = address.wrapping_add(u64::from(at));
             let request = Request::DmaRead { address, count };
             self.send(&request, address, count, Some((read, at as usize)));
-            gather.missing += 1;
+            partial.missing += 1;
         }
-        self.reads.insert(read, gather);
+        self.reads.insert(read, partial);
     }
 
     fn send(&mut self, request: &Request, address: u64, bytes: u32, read: Option<(u32, usize)>) {
@@ -276,24 +276,24 @@ impl Link {
         self.outstanding.insert(id, sent);
     }
 
-    fn gather(&mut self, read: u32, at: usize, piece: Result<Vec<u8>, Errno>) {
-        let Some(gather) = self.reads.get_mut(&read) else {
+    fn read_part(&mut self, read: u32, at: usize, part: Result<Vec<u8>, Errno>) {
+        let Some(partial) = self.reads.get_mut(&read) else {
             return;
         };
-        match piece {
-            Ok(piece) => {
-                if let Some(place) = gather.data.get_mut(at..at + piece.len()) {
-                    place.copy_from_slice(&piece);
+        match part {
+            Ok(part) => {
+                if let Some(place) = partial.data.get_mut(at..at + part.len()) {
+                    place.copy_from_slice(&part);
                 }
             }
-            Err(errno) => gather.error = Some(errno),
+            Err(errno) => partial.error = Some(errno),
         }
-        gather.missing -= 1;
-        if gather.missing == 0
-            && let Some(gather) = self.reads.remove(&read)
+        partial.missing -= 1;
+        if partial.missing == 0
+            && let Some(partial) = self.reads.remove(&read)
         {
-            let result = gather.error.map_or(Ok(gather.data), Err);
-            self.answers.push_back((gather.tag, result));
+            let result = partial.error.map_or(Ok(partial.data), Err);
+            self.answers.push_back((partial.tag, result));
         }
     }
 }

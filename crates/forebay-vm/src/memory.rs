@@ -5,6 +5,7 @@
 //! ever made: bytes are copied out and in through volatile accesses within checked bounds.
 #![allow(unsafe_code)]
 
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
@@ -18,10 +19,10 @@ const WORD: usize = size_of::<u64>();
 /// Descriptors are mapped from multiples of this.
 const PAGE: u64 = 4096;
 
-/// A piece of a file, mapped shared.
+/// A range of a file, mapped shared.
 ///
-/// Whoever cuts the file short while it is mapped ends this process with SIGBUS at the next access
-/// behind the new end; the size is checked once, when it is mapped.
+/// If the file is cut short while it is mapped, the next access behind its new end ends this
+/// process with SIGBUS; the size is checked once, when it is mapped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<u8>,
@@ -33,7 +34,7 @@ impl Mapping {
     /// Maps `len` bytes from an offset.
     ///
     /// # Errors
-    /// Where the piece is not all in the file or not aligned to pages, or cannot be mapped.
+    /// Where the range is not all in the file or not aligned to pages, or cannot be mapped.
     pub fn new(file: BorrowedFd<'_>, offset: u64, len: u64, writable: bool) -> io::Result<Self> {
         let size = u64::try_from(fstat(file)?.st_size).unwrap_or(0);
         let end = offset.checked_add(len).ok_or(io::Errno::OVERFLOW)?;
@@ -43,7 +44,7 @@ impl Mapping {
         let len = usize::try_from(len).map_err(|_| io::Errno::NOMEM)?;
         let mut access = ProtFlags::READ;
         access.set(ProtFlags::WRITE, writable);
-        // SAFETY: the kernel chooses the place, so that nothing of ours is there; the piece was
+        // SAFETY: the kernel chooses the place, so that nothing of ours is there; the range was
         // checked to be in the file; it is unmapped once, by `drop`.
         let start = unsafe {
             mmap(
@@ -69,30 +70,15 @@ impl Mapping {
         };
         // What was seen before, a phase tag say, is older than what is read now.
         fence(Ordering::Acquire);
-        let head = head(start, into.len());
-        let (first, rest) = into.split_at_mut(head);
-        let mut words = rest.chunks_exact_mut(WORD);
-        let mut from = start;
-        for byte in first {
-            // SAFETY: `place` checked that all of `start..start + into.len()` is mapped, for as
-            // long as `self` lives; `from` walks through it byte by byte and word by word.
-            unsafe {
-                *byte = from.read_volatile();
-                from = from.add(1);
-            }
-        }
-        for word in &mut words {
-            // SAFETY: as above; `head` aligned `from`.
-            let value = unsafe { from.cast::<u64>().read_volatile() };
-            word.copy_from_slice(&value.to_ne_bytes());
-            // SAFETY: as above.
-            from = unsafe { from.add(WORD) };
-        }
-        for byte in words.into_remainder() {
-            // SAFETY: as above.
-            unsafe {
-                *byte = from.read_volatile();
-                from = from.add(1);
+        for access in accesses(start, into.len()) {
+            let from = start.wrapping_add(access.start);
+            let bytes = &mut into[access];
+            // SAFETY: `place` checked that all of it is mapped, for as long as `self` lives, and
+            // words are aligned.
+            match bytes.len() {
+                WORD => bytes
+                    .copy_from_slice(&unsafe { from.cast::<u64>().read_volatile() }.to_ne_bytes()),
+                _ => bytes[0] = unsafe { from.read_volatile() },
             }
         }
         true
@@ -105,34 +91,14 @@ impl Mapping {
         let Some(start) = self.place(at, data.len()).filter(|_| self.writable) else {
             return false;
         };
-        // What was written before is there before this is.
-        fence(Ordering::Release);
-        let (first, rest) = data.split_at(head(start, data.len()));
-        let words = rest.chunks_exact(WORD);
-        let last = words.remainder();
-        let mut to = start;
-        for byte in first {
-            // SAFETY: `place` checked that all of `start..start + data.len()` is mapped, for as
-            // long as `self` lives, and it is mapped for writing; `to` walks through it.
-            unsafe {
-                to.write_volatile(*byte);
-                to = to.add(1);
-            }
-        }
-        for word in words {
-            let value = word.try_into().map_or(0, u64::from_ne_bytes);
-            // SAFETY: as above; `head` aligned `to`.
-            unsafe {
-                to.cast::<u64>().write_volatile(value);
-                to = to.add(WORD);
-            }
+        for access in accesses(start, data.len()) {
+            // What was written before is there before this is.
             fence(Ordering::Release);
-        }
-        for byte in last {
-            // SAFETY: as above.
-            unsafe {
-                to.write_volatile(*byte);
-                to = to.add(1);
+            let to = start.wrapping_add(access.start);
+            // SAFETY: as above, and it is mapped for writing.
+            match data[access.clone()].try_into() {
+                Ok(word) => unsafe { to.cast::<u64>().write_volatile(u64::from_ne_bytes(word)) },
+                Err(_) => unsafe { to.write_volatile(data[access.start]) },
             }
         }
         true
@@ -154,9 +120,15 @@ impl Drop for Mapping {
     }
 }
 
-/// Bytes before the first aligned word, at most `len`.
-fn head(start: *mut u8, len: usize) -> usize {
-    ((start as usize).wrapping_neg() % WORD).min(len)
+/// Splits `len` bytes into aligned words, and single bytes before and behind them.
+fn accesses(start: *mut u8, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let from = at;
+        let is_word = (start as usize + at).is_multiple_of(WORD) && at + WORD <= len;
+        at += if is_word { WORD } else { 1 };
+        (from < len).then_some(from..at)
+    })
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Default for Options {
     }
 }
 
-/// Something that happened, for whoever watches.
+/// What happened, for the caller to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A client can connect.
@@ -107,9 +107,6 @@ pub fn serve(
 }
 
 /// Serves a device to a client that has connected, until it goes.
-///
-/// # Errors
-/// As [`serve`].
 pub fn serve_client(
     device: &mut dyn Device,
     stream: UnixStream,
@@ -183,12 +180,9 @@ impl Drop for Listener {
     }
 }
 
-/// Waits until a descriptor is ready, at most so long.
+/// Waits until a descriptor is ready, for at most `limit`.
 fn wait(on: &impl AsFd, flags: PollFlags, limit: Duration) -> Result<()> {
-    let limit = Timespec {
-        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(limit.subsec_nanos()),
-    };
+    let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(on, flags)], Some(&limit)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(io::Error::from(error).into()),

@@ -179,10 +179,10 @@ impl Device for SsdDevice {
     fn reset(&mut self) -> Result<()> {
         self.ssd.function_reset();
         // What was under way comes to nothing: no write of before reaches the guest any more.
-        let mut nobody = Nobody {
+        let mut absent = Absent {
             reads: (0..self.reads.len() as u32).collect(),
         };
-        while self.advance(&mut nobody) == Pace::Busy {}
+        while self.advance(&mut absent) == Pace::Busy {}
         self.reads.clear();
         self.answers.clear();
         self.set_up_vectors();
@@ -199,11 +199,11 @@ impl Device for SsdDevice {
 }
 
 /// A guest that is not there: what is written is lost, and each read is refused.
-struct Nobody {
+struct Absent {
     reads: Vec<u32>,
 }
 
-impl Guest for Nobody {
+impl Guest for Absent {
     fn read(&mut self, _: u64, _: u32, tag: u32) {
         self.reads.push(tag);
     }

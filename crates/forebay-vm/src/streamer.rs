@@ -36,8 +36,8 @@ pub enum Transaction {
 /// streamer.
 ///
 /// What is on the other side of the card is a list of transactions: they begin once the guest has
-/// enabled the streamer, one after the other. On a card with a network side it is the network of its
-/// configuration instead, whose link partner begins with the guest's first recording.
+/// enabled the streamer, one after the other. On a card with a network side it is the network of
+/// its configuration instead, whose link partner begins with the guest's first recording.
 pub struct StreamerDevice {
     card: Card,
     /// Reads of the guest that the RTL has not answered, by tag.
@@ -205,7 +205,7 @@ impl Device for StreamerDevice {
 
     fn step(&mut self, guest: &mut dyn Guest) -> Result<Pace> {
         while let Some((tag, result)) = guest.take_answer() {
-            // What was asked for before a reset is nobody's.
+            // Answers to requests of before a reset are dropped.
             if let Some(ticket) = self.asked.remove(&tag) {
                 self.card.complete(ticket, result.ok());
                 self.quiet = 0;
@@ -232,7 +232,7 @@ impl Device for StreamerDevice {
     }
 }
 
-/// A file in memory whose size nobody can change: it is mapped on either side.
+/// A file in memory of fixed size: it is mapped on either side.
 fn file_of(bytes: u64) -> rustix::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = memfd_create("payload", flags)?;

@@ -88,7 +88,7 @@ def export(recording: Recording, sink: Sink, report: Report) -> None:
         for batch in recording.batches():
             for row in rows_of(batch):
                 if row["wrong"]:
-                    report.leave_out(_said(row, "its row cannot be"))
+                    report.leave_out(_said(row, "its index record is invalid"))
                 elif not row["stored"]:
                     report.not_stored += 1
                 else:

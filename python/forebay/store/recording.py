@@ -183,14 +183,15 @@ class Recording:
             total = extend(total, part)
             yield part
         if total != row["crc32c"]:
+            says = f"its index record says {row['crc32c']:08x}"
             raise StoreError(
-                f"{_name(row)}: its CRC32C is {total:08x}, and its row says {row['crc32c']:08x}",
+                f"{_name(row)}: its CRC32C is {total:08x}, and {says}",
                 "`forebay store verify` lists what is damaged",
             )
 
     def _place(self, row: Mapping[str, Any]) -> tuple[int, int]:
         if not row["stored"]:
-            what = "its row cannot be" if row["wrong"] else "nothing of it was stored"
+            what = "its index record is invalid" if row["wrong"] else "nothing of it was stored"
             raise StoreError(f"{_name(row)}: {what}", "take rows that are `stored`")
         return row["address"], row["length"]
 

@@ -2,7 +2,7 @@
 //! Several simulated drives as one address space.
 
 use forebay_cosim::Drive;
-use forebay_driver::{ArrayOptions, CHUNK_BYTES};
+use forebay_driver::{ArrayOptions, STRIPE_UNIT_BYTES};
 use forebay_model::Profile;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ impl Default for ArraySpec {
     fn default() -> Self {
         Self {
             drives: None,
-            stripe_unit: CHUNK_BYTES,
+            stripe_unit: STRIPE_UNIT_BYTES,
             linear: false,
             parity: false,
             missing: None,
@@ -124,10 +124,10 @@ impl ArraySpec {
     pub fn options(&self, drives: usize) -> Option<ArrayOptions> {
         (drives > 1).then_some(ArrayOptions {
             drives: drives as u8,
-            chunk: self.stripe_unit,
+            stripe_unit: self.stripe_unit,
             parity: self.parity,
             missing: self.missing,
-            apart: self.linear,
+            linear: self.linear,
         })
     }
 }

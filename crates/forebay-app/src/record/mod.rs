@@ -177,7 +177,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
 ///
 /// # Errors
 /// Where there is no recording, or the drives cannot be read.
-pub fn rows<D: Disk>(drives: &D) -> Result<(Vec<Row>, Vec<String>)> {
+pub fn rows(drives: &dyn Disk) -> Result<(Vec<Row>, Vec<String>)> {
     let recording = forebay_store::Recording::open(drives)?;
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for entry in recording.rows() {
@@ -204,7 +204,7 @@ pub fn rows<D: Disk>(drives: &D) -> Result<(Vec<Row>, Vec<String>)> {
 ///
 /// # Errors
 /// As [`rows`].
-pub fn close<D: Disk>(drives: &D) -> Result<bool> {
+pub fn close(drives: &dyn Disk) -> Result<bool> {
     // Each header was written just now.
     let options = Options {
         skip_headers: true,

@@ -9,7 +9,7 @@ use forebay_model::Time;
 use forebay_model::net::{Kind, Network};
 use forebay_pipeline::Pipeline;
 use forebay_spec::store::superblock::{Mode, Superblock};
-use forebay_store::{Entry, Recording};
+use forebay_store::Recording;
 use serde::Serialize;
 
 use super::simulated::attach;
@@ -82,7 +82,7 @@ struct Wanted {
 impl Wanted {
     /// Goes through the index. A row of these numbers that newer data lie on is not there for a host, but
     /// may stand in the same block: `objects` ends where those begin.
-    fn find(recording: &Recording<'_, Drives<'_>>, stream: u16, range: (u64, u64)) -> Self {
+    fn find(recording: &Recording<'_>, stream: u16, range: (u64, u64)) -> Self {
         let mut wanted = Self {
             stream,
             objects: range.0..=range.1,
@@ -92,16 +92,7 @@ impl Wanted {
             longest: 0,
         };
         let mut least = None;
-        for entry in recording.rows() {
-            let Entry::Row {
-                block,
-                row,
-                wrong: None,
-                ..
-            } = entry
-            else {
-                continue;
-            };
+        for (block, _, row) in recording.valid_rows() {
             if row.stream != stream || !wanted.objects.contains(&row.object) {
                 continue;
             }

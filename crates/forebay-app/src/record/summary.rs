@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_driver::net_port::{NetCounters, Tally};
+use forebay_driver::net_port::{FrameCount, NetCounters};
 use forebay_driver::record::Counted;
 use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
@@ -103,7 +103,7 @@ pub struct Named {
     pub name: &'static str,
     /// How many, and when the last one.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: FrameCount,
 }
 
 /// What became of pause.
@@ -354,7 +354,7 @@ fn streams(rows: &[Row]) -> Vec<Stream> {
     streams.into_values().collect()
 }
 
-fn sum(tallies: &[Tally]) -> Count {
+fn sum(tallies: &[FrameCount]) -> Count {
     tallies.iter().fold(Count::default(), |sum, tally| Count {
         count: sum.count + tally.frames,
         bytes: sum.bytes + tally.bytes,
@@ -372,7 +372,7 @@ fn count_of(named: &[Named], number: usize) -> Count {
     }
 }
 
-fn named<const N: usize>(tallies: &[Tally], names: [&'static str; N]) -> Vec<Named> {
+fn named<const N: usize>(tallies: &[FrameCount], names: [&'static str; N]) -> Vec<Named> {
     let pairs = names.into_iter().zip(tallies);
     pairs
         .map(|(name, tally)| Named {
@@ -388,7 +388,7 @@ fn sent(recorded: &Recorded) -> Vec<Named> {
     kinds
         .map(|kind| {
             let of = transmitted.of(kind);
-            let tally = Tally {
+            let tally = FrameCount {
                 frames: of.frames,
                 bytes: of.bytes,
                 last: 0,

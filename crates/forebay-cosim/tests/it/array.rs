@@ -86,7 +86,7 @@ fn regions_of_their_own() {
     for (drives, chunk, seed) in [(2, 4096, 1), (8, 65536, 2)] {
         let mut config = array(drives, chunk);
         if let Some(array) = &mut config.driver.array {
-            array.apart = true;
+            array.linear = true;
         }
         config.stalls = Stalls::everywhere(Stall::new(0.1, 6));
         for drive in 0..usize::from(drives) {
@@ -100,7 +100,7 @@ fn regions_of_their_own() {
         }
         let mut system = system(config);
         let layout = system.session().expect("up").facts().layout();
-        let region = layout.region().expect("apart");
+        let region = layout.region().expect("linear");
         assert_eq!(region, 3 << 20);
         for drive in 0..u64::from(drives) {
             let at = drive * region;

@@ -79,13 +79,13 @@ fn too_little_host_memory_is_said_and_given_back() {
     for _ in 0..2 {
         let error = system
             .bring_up(&mut |_| {})
-            .expect_err("32 pieces do not fit");
+            .expect_err("32 segments do not fit");
         let text = error.to_string();
         assert!(
             text.contains("host memory for the payload is 25 pieces"),
             "{text}"
         );
-        assert!(text.contains("32 pieces, 128 MiB"), "{text}");
+        assert!(text.contains("32 segments, 128 MiB"), "{text}");
     }
 }
 

@@ -32,10 +32,10 @@ fn beside(source: Source, drives: u8, chunk: u64) -> Config {
     config.more_drives = (1..drives).map(|_| Drive::new(ssd.clone())).collect();
     config.driver.array = Some(ArrayOptions {
         drives,
-        chunk,
+        stripe_unit: chunk,
         parity: true,
         missing: None,
-        apart: false,
+        linear: false,
     });
     config
 }
@@ -49,7 +49,7 @@ fn layout(system: &System) -> Layout {
 }
 
 fn row(system: &System) -> u64 {
-    layout(system).row().expect("parity")
+    layout(system).stripe().expect("parity")
 }
 
 /// What lies on a drive.
@@ -76,7 +76,7 @@ fn check_images(system: &System, shadow: &[u8], missing: Option<usize>) {
         Some(drive) => images[drive] = sum,
     }
     let stored: Vec<u8> = layout
-        .pieces(0, shadow.len() as u64)
+        .split(0, shadow.len() as u64)
         .flat_map(|(drive, at, bytes)| images[drive][at as usize..(at + bytes) as usize].to_vec())
         .collect();
     assert!(stored == shadow, "what is stored is not what was written");

@@ -43,7 +43,7 @@ pub enum Verdict {
     CompletionLost,
     /// Nothing hangs, but a command was completed twice.
     CompletionDuplicate,
-    /// Nothing hangs, but a command was completed that nobody had sent.
+    /// Nothing hangs, but a command was completed that the host had not sent.
     CompletionUnknown,
     /// Nothing hangs, but a completion came that could not be.
     CompletionOdd,
@@ -463,7 +463,7 @@ fn count(number: u32, one: &str, many: &str) -> String {
     format!("{number} {word}")
 }
 
-/// Places from one to another, round a queue of so many entries.
+/// Entries from one index to another in a queue of `lap` entries.
 fn distance(lap: u32, from: u32, to: u32) -> u32 {
     let lap = i64::from(lap.max(1));
     let places = (i64::from(to) - i64::from(from)).rem_euclid(lap);

@@ -128,7 +128,7 @@ impl DriveSide {
 }
 
 impl DriveRegisters {
-    /// Takes the values apart.
+    /// Decodes the values.
     pub fn new(cc: u32, csts: u32) -> Self {
         let status = Csts::from_bits(csts);
         let gone = csts == u32::MAX;

@@ -3,10 +3,10 @@
 //!
 //! The *host* of the queues is the streamer, or a [`QueuePair`](crate::QueuePair) in host memory.
 //! The *drive* tells by its registers and, if it still answers, its error log; a simulated one by a
-//! [`DriveRecord`], too. [`Flight::take`] gathers all this over any [`Bus`] and never fails: what
+//! [`DriveRecord`], too. [`Flight::take`] reads all this over any [`Bus`] and never fails: what
 //! cannot be had is left out, with a note. [`diagnose`] says in one line where it hangs.
 //!
-//! Everything here is kept as JSON and read back, perhaps from a file that somebody has changed:
+//! Everything here is kept as JSON and read back, perhaps from a file that was changed by hand:
 //! any values can stand in any field.
 
 mod diagnose;
@@ -64,7 +64,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// Gathers what both sides say of the queue pair in use.
+    /// Reads what both sides say of the queue pair in use.
     ///
     /// The streamer's queue window is read last, since that shows in its trace.
     pub fn take(session: &mut Session, bus: &mut dyn Bus, ask: &Ask) -> Self {

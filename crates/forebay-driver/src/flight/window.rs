@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The streamer's submission queue, read through its queue window.
 //!
-//! The streamer stores no entries: one is formed when it is read, for whoever reads it. So a slot
+//! The streamer stores no entries: it generates one for each read. So a slot
 //! whose command has completed shows the command that has the same identifier now. Completion
 //! entries cannot be read back at all: reads of that half return 0 (see `fb_nvme_queue`).
 
@@ -76,8 +76,8 @@ pub(super) fn read(
             }
         }
     }
-    // In the trace, our reads look like the drive's. Whoever looks into it next shall find the last
-    // one where the drive's was.
+    // In the trace, our reads look like the drive's. So end with the entry that the drive read
+    // last: the next reader of the trace finds it there.
     let lap = host.entries.max(1);
     let first_open = (host.sq_tail + lap).saturating_sub(host.outstanding);
     let behind = host.sq_fetched.unwrap_or(first_open);

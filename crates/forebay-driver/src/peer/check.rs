@@ -25,8 +25,8 @@ const LOOKS: u32 = 16;
 const LIST_PAGES: usize = 17;
 /// Least: with two pages there is no list (4.1.1).
 const LIST_LEAST: usize = 3;
-/// A completion may overtake the payload, as the two go different ways: differences count only
-/// after so many further looks, so far apart.
+/// A completion may overtake the payload, as the two go different ways: a difference counts only if
+/// this number of further comparisons, at intervals of [`PAUSE`], shows it too.
 const PATIENCE: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -123,11 +123,10 @@ fn most(
         PAGE_BYTES
     };
     match most - most % unit {
-        0 => Err(Error::Parameter {
-            parameter: "most bytes of a command",
-            value: most,
-            limit: format!("a block has {}", namespace.block_bytes()),
-        }),
+        0 => {
+            let limit = format!("a block has {}", namespace.block_bytes());
+            Err(Error::parameter("most bytes of a command", most, limit))
+        }
         bytes => Ok(bytes),
     }
 }
@@ -507,7 +506,7 @@ impl Check<'_> {
         ))
     }
 
-    /// Blocks in so many bytes, at most 2^16.
+    /// Logical blocks in `bytes`, at most 2^16.
     const fn blocks(&self, bytes: usize) -> u32 {
         (bytes as u64 >> self.namespace.block_shift) as u32
     }
@@ -524,7 +523,7 @@ impl Check<'_> {
         mine.map(|done| done.status).ok_or_else(|| Error::NotFound {
             what: "the completion of the command",
             seen: format!("{} completions of others", done.len()),
-            remedy: "nobody else may use this queue meanwhile",
+            remedy: "no other program may use this queue meanwhile",
         })
     }
 }

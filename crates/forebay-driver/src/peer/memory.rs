@@ -60,14 +60,7 @@ impl Memory {
     /// Where other devices reach it. The device answers accesses from now on.
     pub(super) fn address(&self, bus: &mut dyn Bus) -> Result<u64, Error> {
         discover::answer(bus, self.device)?;
-        let bad = |parameter, value, limit: &str| {
-            let limit = limit.to_owned();
-            Err(Error::Parameter {
-                parameter,
-                value,
-                limit,
-            })
-        };
+        let bad = |parameter, value: u64, limit| Err(Error::parameter(parameter, value, limit));
         if self.bytes == 0 || !self.bytes.is_multiple_of(PAGE_BYTES) {
             let limit = "it is a multiple of 4096, and not 0";
             return bad("size of the peer's memory", self.bytes, limit);
@@ -76,22 +69,18 @@ impl Memory {
         match base.checked_add(self.offset) {
             Some(address) if address.is_multiple_of(PAGE_BYTES) => {
                 if address.checked_add(self.bytes).is_none() {
-                    return bad(
-                        "offset of the peer's memory",
-                        self.offset,
-                        "it ends past 64 bits",
-                    );
+                    let limit = "it ends past 64 bits";
+                    return bad("offset of the peer's memory", self.offset, limit);
                 }
                 // Both ends are in the BAR.
                 self.read(bus, 0, &mut [0; WORD])?;
                 self.read(bus, self.bytes - WORD as u64, &mut [0; WORD])?;
                 Ok(address)
             }
-            _ => bad(
-                "offset of the peer's memory",
-                self.offset,
-                "the drive needs a multiple of 4096",
-            ),
+            _ => {
+                let limit = "the drive needs a multiple of 4096";
+                bad("offset of the peer's memory", self.offset, limit)
+            }
         }
     }
 

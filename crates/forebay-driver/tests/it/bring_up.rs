@@ -159,7 +159,7 @@ fn a_streamer_with_snaccs_registers() {
 #[test]
 fn a_halted_streamer_recovers() {
     let mut fake = Fake::new();
-    // Somebody left it running.
+    // An earlier program left it running.
     fake.streamer.insert(regs::enable::OFFSET, 1);
     let session = up(&mut fake, &Options::default());
     let session = session.recover(&mut fake, &mut |_| {}).expect("recovers");

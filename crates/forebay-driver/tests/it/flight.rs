@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Both sides of a queue, over a bus: what is gathered, and that it is had from broken devices, too.
+//! Both sides of a queue, over a bus: what is read, from broken devices, too.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -62,7 +62,7 @@ fn fill(fake: &mut Fake) {
 }
 
 #[test]
-fn the_streamers_side_is_gathered() {
+fn the_streamers_side_is_read() {
     let (mut fake, mut session) = up(QueuePlacement::Fpga);
     fill(&mut fake);
     fake.error_log = vec![

@@ -4,11 +4,12 @@
 use std::io::sink;
 use std::time::Duration;
 
-use forebay_driver::{Bus, BusError, DmaBuffer, Error, HostPort, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, Error, HostPort, PciAddress};
 use forebay_spec::host_port::regs;
 use forebay_spec::streamer::user::{ReadCommand, WriteCommand};
 
 use crate::support::Random;
+use crate::support::registers::registers_only;
 
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const CONTROL: u64 = 0x1000;
@@ -49,23 +50,9 @@ impl Told {
 }
 
 impl Bus for Told {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
-        Ok(vec![CARD])
-    }
+    registers_only!(CARD);
 
-    fn config_read32(&mut self, _: PciAddress, _: u16) -> Result<u32, BusError> {
-        Ok(0)
-    }
-
-    fn config_write32(&mut self, _: PciAddress, _: u16, _: u32) -> Result<(), BusError> {
-        Ok(())
-    }
-
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
-        self.bar_read64(device, bar, offset).map(|word| word as u32)
-    }
-
-    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> BusResult<u64> {
         self.accesses += 1;
         if let Some(word) = self.word(offset) {
             return Ok(*word);
@@ -77,17 +64,7 @@ impl Bus for Told {
         })
     }
 
-    fn bar_write32(&mut self, _: PciAddress, _: u8, _: u64, _: u32) -> Result<(), BusError> {
-        Ok(())
-    }
-
-    fn bar_write64(
-        &mut self,
-        _: PciAddress,
-        _: u8,
-        offset: u64,
-        value: u64,
-    ) -> Result<(), BusError> {
+    fn bar_write64(&mut self, _: PciAddress, _: u8, offset: u64, value: u64) -> BusResult<()> {
         self.accesses += 1;
         if let Some(word) = self.word(offset) {
             *word = value;
@@ -95,28 +72,11 @@ impl Bus for Told {
         Ok(())
     }
 
-    fn bar_address(&mut self, _: PciAddress, _: u8) -> Result<u64, BusError> {
-        Ok(0)
-    }
-
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
-        let free = 0;
-        Err(BusError::OutOfMemory { len, align, free })
-    }
-
-    fn dma_read(&mut self, buffer: &DmaBuffer, at: usize, data: &mut [u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
-    }
-
-    fn dma_write(&mut self, buffer: &DmaBuffer, at: usize, data: &[u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
-    }
-
     fn now(&mut self) -> Duration {
         self.now
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         self.now += Duration::from_micros(1);
         Ok(())
     }

@@ -92,7 +92,7 @@ fn hammer(
             let length = (u64::from(blocks) * block) as usize;
             let at = (lba * block) as usize;
             let range = at..at + length;
-            // Commands in flight together may run in any order: keep them apart.
+            // Commands in flight together may run in any order: give each its own blocks.
             if taken
                 .iter()
                 .any(|other| other.start < range.end && range.start < other.end)

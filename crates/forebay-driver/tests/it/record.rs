@@ -6,9 +6,11 @@ use std::time::Duration;
 use forebay_driver::net_port::NetSettings;
 use forebay_driver::record::{Observer, Plan, Recorder, Stage};
 use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
-use forebay_driver::{Bus, BusError, DmaBuffer, Error, NetPort, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress};
 use forebay_spec::net::{Arrival, Place, regs as net};
 use forebay_spec::recorder::regs as recorder;
+
+use crate::support::registers::registers_only;
 
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const NET: u64 = 0x1000;
@@ -77,7 +79,7 @@ impl Card {
 
     fn net(&self, register: u64) -> u64 {
         let [word, row] = [register % 32, register / 32];
-        let tally = |frames: u64| match word {
+        let count = |frames: u64| match word {
             0 => frames,
             8 => frames * FRAME,
             _ => 0,
@@ -90,9 +92,9 @@ impl Card {
                 net::parameters::RECEIVE_BEATS.put(2048) | net::parameters::STREAMS.put(4)
             }
             net::cycles::OFFSET => self.cycle,
-            _ if row == arrivals => tally(self.arrived),
-            _ if row == places + Place::Delivered as u64 => tally(self.delivered),
-            _ if row == places + Place::Stream as u64 => tally(self.refused),
+            _ if row == arrivals => count(self.arrived),
+            _ if row == places + Place::Delivered as u64 => count(self.delivered),
+            _ if row == places + Place::Stream as u64 => count(self.refused),
             _ => 0,
         }
     }
@@ -108,23 +110,9 @@ impl Card {
 }
 
 impl Bus for Card {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
-        Ok(vec![CARD])
-    }
+    registers_only!(CARD);
 
-    fn config_read32(&mut self, _: PciAddress, _: u16) -> Result<u32, BusError> {
-        Ok(0)
-    }
-
-    fn config_write32(&mut self, _: PciAddress, _: u16, _: u32) -> Result<(), BusError> {
-        Ok(())
-    }
-
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
-        self.bar_read64(device, bar, offset).map(|word| word as u32)
-    }
-
-    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> BusResult<u64> {
         self.pass();
         Ok(match offset.checked_sub(RECORDER) {
             Some(register) => self.recorder(register),
@@ -132,17 +120,7 @@ impl Bus for Card {
         })
     }
 
-    fn bar_write32(&mut self, _: PciAddress, _: u8, _: u64, _: u32) -> Result<(), BusError> {
-        Ok(())
-    }
-
-    fn bar_write64(
-        &mut self,
-        _: PciAddress,
-        _: u8,
-        offset: u64,
-        value: u64,
-    ) -> Result<(), BusError> {
+    fn bar_write64(&mut self, _: PciAddress, _: u8, offset: u64, value: u64) -> BusResult<()> {
         self.pass();
         const STREAMS: u64 = NET + net::streams::OFFSET;
         const IDLE: u64 = NET + net::idle::OFFSET;
@@ -166,28 +144,11 @@ impl Bus for Card {
         Ok(())
     }
 
-    fn bar_address(&mut self, _: PciAddress, _: u8) -> Result<u64, BusError> {
-        Ok(0)
-    }
-
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
-        let free = 0;
-        Err(BusError::OutOfMemory { len, align, free })
-    }
-
-    fn dma_read(&mut self, buffer: &DmaBuffer, at: usize, data: &mut [u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
-    }
-
-    fn dma_write(&mut self, buffer: &DmaBuffer, at: usize, data: &[u8]) -> Result<(), BusError> {
-        buffer.check(at, data.len()).map(drop)
-    }
-
     fn now(&mut self) -> Duration {
         Duration::from_nanos(self.cycle * 10 / 3)
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         self.pass();
         Ok(())
     }

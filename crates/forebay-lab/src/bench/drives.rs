@@ -6,7 +6,7 @@ use forebay_app::report::Rate;
 use forebay_app::workload::{ops, scattered, sequential};
 use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
 use forebay_cosim::{Direction, Workload};
-use forebay_driver::inspect::DriveTally;
+use forebay_driver::inspect::DriveCounts;
 use serde::Serialize;
 
 use super::{Ran, SCHEMA, bytes, is_good};
@@ -48,7 +48,7 @@ pub struct Row {
     /// Cycles of the run for each transaction.
     pub cycles_per_transaction: f64,
     /// What the streamer counted of each drive since bring-up; nothing of a single one.
-    pub each: Vec<DriveTally>,
+    pub each: Vec<DriveCounts>,
 }
 
 /// The same work on 1, 2, 3, 4 and 8 drives, so many bytes for each.
@@ -69,7 +69,7 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
         machine.array.drives = Some(drives);
         let mut session = Session::start(&machine, SCHEMA, |_| Ok(()))?;
         let reference = Reference::new(&machine)?;
-        let row = session.layout().row();
+        let row = session.layout().stripe();
         // As many bytes for each: start and end then weigh the same, however many drives.
         let all = bytes(asked, &session)?.saturating_mul((drives - spare).into());
         let bytes = all.min(session.namespace()?.bytes());
@@ -128,7 +128,7 @@ impl Drives {
         (work, drives, spare): (&'static str, u8, u8),
         streamer: Rate,
         reference: Option<Rate>,
-        each: Vec<DriveTally>,
+        each: Vec<DriveCounts>,
     ) {
         let one = self.rows.iter().find(|row| row.work == work);
         let of_one = |rate: &Rate, one: &Rate| {

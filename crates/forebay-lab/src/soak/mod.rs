@@ -179,7 +179,7 @@ struct Soaker {
 impl Soaker {
     fn new(case: &Case, mut session: Session) -> Result<Self> {
         let (work, namespace, layout) = (&case.work, session.namespace()?, session.layout());
-        let (block, row) = (namespace.block_bytes(), layout.row());
+        let (block, row) = (namespace.block_bytes(), layout.stripe());
         let capacity = namespace.bytes();
         let whole = row.unwrap_or(block);
         let default = row.map_or(256 << 10, |row| 4 * row).max(2 * work.largest);

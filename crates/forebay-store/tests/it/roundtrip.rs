@@ -36,8 +36,8 @@ fn rows(disk: &Memory) -> Vec<Row> {
 fn content(disk: &Memory, row: &Row) -> Vec<u8> {
     let recording = Recording::open(disk).expect("a recording");
     let mut bytes = Vec::new();
-    let damage = recording.payload(row, &mut |piece| {
-        bytes.extend_from_slice(piece);
+    let damage = recording.payload(row, &mut |part| {
+        bytes.extend_from_slice(part);
         Ok(())
     });
     assert_eq!(damage.expect("a vector takes all"), None);

@@ -143,7 +143,7 @@ pub struct Entry<'a> {
     pub data: &'a [u8],
 }
 
-/// The plain files of an archive. Whoever wrote it is not trusted.
+/// The plain files of an archive, which is not trusted.
 ///
 /// # Errors
 /// Where the bytes are no such archive.

@@ -104,9 +104,6 @@ impl Image {
     }
 
     /// Name, version and hash of each package, a line each.
-    ///
-    /// # Errors
-    /// Where the list cannot be read.
     pub fn packages(&self) -> Result<String> {
         let path = self.folder.join("packages.txt");
         fs::read_to_string(&path).map_err(Error::io("reading", &path))

@@ -70,9 +70,6 @@ pub fn run(
 }
 
 /// Gives the terminal to a shell in a new guest, until it ends.
-///
-/// # Errors
-/// As [`run`].
 pub fn shell(image: &Image, machine: &Machine, job: &Job<'_>) -> Result<()> {
     let mut guest = Guest::start(image, machine, job, None)?;
     guest.follow(job, &mut |_, _| {}).map(drop)

@@ -84,7 +84,7 @@ pub struct Ssd {
 pub struct Namespace {
     /// A raw image.
     pub image: PathBuf,
-    /// Where it does not exist: make it of so many bytes.
+    /// Bytes of the image to create where there is none.
     pub size: Option<u64>,
     /// Bytes of a logical block.
     pub block: u32,

@@ -70,7 +70,7 @@ impl fmt::Debug for Command {
     }
 }
 
-/// Whether somebody asks or answers.
+/// Command or reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A command.
@@ -152,11 +152,6 @@ impl Header {
         let mut header = [0; Self::BYTES];
         header.copy_from_slice(&bytes);
         header
-    }
-
-    /// Bytes behind the header.
-    pub const fn body_bytes(&self) -> usize {
-        (self.bytes as usize).saturating_sub(Self::BYTES)
     }
 
     /// The message of this kind around a body.

@@ -288,9 +288,9 @@ fn a_refused_access_is_told_to_the_device_and_to_the_watcher() {
     let failure = Reply::Failure(Command::DMA_READ, Errno(19));
     rig.client.send_bytes(&failure.to_bytes(id), &[]);
     wait_for("the error", || rig.client.read32(0, 0) == 19);
-    // A reply that nobody waits for is no harm.
-    let nobodys = Reply::Done(Command::DMA_WRITE).to_bytes(4711);
-    rig.client.send_bytes(&nobodys, &[]);
+    // A reply without a request is ignored.
+    let unasked = Reply::Done(Command::DMA_WRITE).to_bytes(4711);
+    rig.client.send_bytes(&unasked, &[]);
     let (_, events) = rig.end();
     let [Event::Refused(refused)] = &events[..] else {
         panic!("{events:?}")

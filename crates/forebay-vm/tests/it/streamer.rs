@@ -148,8 +148,9 @@ fn mapped(card: Card, data: u64, bytes: u64) {
     let (fpga, server) = serve(move || device, |_| {});
     let mut bus = Machine::new(vec![fpga], 1 << 20, true);
     let client = bus.client(0);
-    // The one writes through the RTL's port, the other reads the file; and the other way round. What
-    // is written into DRAM takes some cycles to arrive; of a page that was read there may be a copy.
+    // The one writes through the RTL's port, the other reads the file; and the other way round.
+    // What is written into DRAM takes some cycles to arrive; of a page that was read there may be a
+    // copy.
     for (place, byte) in [(data + 4096, 0x33), (bar0::HOST + 64, 0x44)] {
         let mut seen = [0; 64];
         client.write(0, place, &[byte; 64]);
@@ -181,7 +182,7 @@ fn mapped_dram_has_its_place() {
     });
     let mut bus = Machine::new(vec![ours], 1 << 20, true);
     let client = bus.client(0);
-    // After the second nobody answers any more.
+    // After the second the server has gone.
     for (place, replied) in [(window::DRAM_BUFFER_BYTES, true), (0, false)] {
         let write = Request::RegionWrite {
             region: 0,

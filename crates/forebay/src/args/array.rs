@@ -3,7 +3,7 @@
 
 use clap::{Args, value_parser};
 use forebay_app::ArraySpec;
-use forebay_driver::{ArrayOptions, CHUNK_BYTES, Layout};
+use forebay_driver::{ArrayOptions, Layout, STRIPE_UNIT_BYTES};
 
 use forebay_pipeline::units;
 
@@ -67,7 +67,7 @@ impl From<ArrayArgs> for ArraySpec {
 /// Adds the options that say this.
 pub fn add_words(array: &ArraySpec, words: &mut Words) {
     words.maybe("drives", array.drives);
-    words.unless("chunk", array.stripe_unit, CHUNK_BYTES);
+    words.unless("chunk", array.stripe_unit, STRIPE_UNIT_BYTES);
     words.flag("apart", array.linear);
     words.flag("parity", array.parity);
     words.maybe("missing", array.missing);

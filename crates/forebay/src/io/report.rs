@@ -3,7 +3,7 @@
 
 use forebay_cosim::Direction;
 use forebay_driver::flight::Diagnosis;
-use forebay_driver::inspect::DriveTally;
+use forebay_driver::inspect::DriveCounts;
 use serde::Serialize;
 
 use super::{Leg, Moved};
@@ -42,7 +42,7 @@ pub(super) struct Report {
     /// Completions that were ignored, commands sent again, and other incidents.
     pub incidents: Vec<(String, u32)>,
     /// What the streamer counted of each of several drives.
-    drives: Vec<DriveTally>,
+    drives: Vec<DriveCounts>,
     /// What crossed the links.
     pub hops: Vec<Hop>,
 }

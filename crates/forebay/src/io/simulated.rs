@@ -20,7 +20,7 @@ use forebay_app::inject;
 /// Builds the machine and brings it up.
 pub(super) fn start(args: &IoArgs) -> Result<Session> {
     let mut session = Session::start(&args.machine, "forebay.io/1", |config| adjust(args, config))?;
-    if let (Some(row), true) = (session.layout().row(), args.writes()) {
+    if let (Some(row), true) = (session.layout().stripe(), args.writes()) {
         let transaction = args.transaction.unwrap_or(0);
         for (option, value) in [("--at", args.at), ("--transaction", transaction)] {
             if !value.is_multiple_of(row) {

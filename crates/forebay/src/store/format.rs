@@ -85,7 +85,7 @@ pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
     made
 }
 
-fn make(args: &StoreFormatArgs, settings: &Format, disk: &impl Disk) -> Result<Exit> {
+fn make(args: &StoreFormatArgs, settings: &Format, disk: &dyn Disk) -> Result<Exit> {
     if !args.force && !forebay_store::is_blank(disk)? {
         return Err(Failure::input(
             "what lies there",

@@ -75,7 +75,7 @@ impl<W: Write> List<W> {
         }
     }
 
-    fn json(to: W, recording: &Recording<'_, FileDisk>, rows: bool) -> Self {
+    fn json(to: W, recording: &Recording<'_>, rows: bool) -> Self {
         let head = format!(
             "{{\"schema\":\"forebay.store-ls/1\",\"version\":{},\"session\":{},\"complaints\":{},\
              \n\"{}\":[",
@@ -93,7 +93,7 @@ impl<W: Write> List<W> {
     }
 
     /// Lists all; returns how many blocks or rows are damaged.
-    fn fill(mut self, recording: &Recording<'_, FileDisk>, args: &StoreLsArgs) -> io::Result<u64> {
+    fn fill(mut self, recording: &Recording<'_>, args: &StoreLsArgs) -> io::Result<u64> {
         let head = self.head.take().unwrap_or_default();
         self.to.write_all(head.as_bytes())?;
         let (mut objects, mut damaged) = (Objects::default(), Vec::new());

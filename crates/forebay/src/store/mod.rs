@@ -17,7 +17,7 @@ mod verify;
 
 use std::path::Path;
 
-use forebay_store::{Disk, Recording, is_block_device};
+use forebay_store::{Recording, is_block_device};
 use serde::Serialize;
 
 use crate::args::{ConsentArgs, StoreCommand};
@@ -43,7 +43,7 @@ impl<T> Report<T> {
 }
 
 /// Tells on standard error what is not as it should be.
-fn warn<D: Disk + ?Sized>(recording: &Recording<'_, D>) {
+fn warn(recording: &Recording<'_>) {
     for complaint in recording.complaints() {
         eprintln!("warning: {complaint}");
     }

@@ -24,7 +24,7 @@ const REMEMBER: Duration = Duration::from_secs(3600);
 const LOOK: Duration = Duration::from_millis(100);
 
 struct Files {
-    tree: Tree<'static, FileDisk>,
+    tree: Tree<'static>,
     /// User and group of the image.
     owner: (u32, u32),
 }
@@ -137,8 +137,7 @@ fn failed(folder: &Path, error: &std::io::Error) -> Failure {
 pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     // Threads of the mount use both until the program ends.
     let disk: &'static FileDisk = Box::leak(Box::new(FileDisk::open(&args.disk)?));
-    let recording: &'static Recording<'static, FileDisk> =
-        Box::leak(Box::new(Recording::open(disk)?));
+    let recording: &'static Recording<'static> = Box::leak(Box::new(Recording::open(disk)?));
     warn(recording);
     let owner = std::fs::metadata(&args.disk)
         .map_err(|error| Failure::file("reading", &args.disk, error))?;

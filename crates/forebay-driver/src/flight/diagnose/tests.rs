@@ -376,7 +376,7 @@ mod any {
             prop_assert!(!diagnose(Some(&host), &side).text.is_empty());
         }
 
-        /// Nor do numbers from a file that somebody has changed.
+        /// Nor do numbers from a file that was changed by hand.
         #[test]
         fn numbers_never_panic(
             (entries, outstanding, tail) in (0..9u32, any::<u32>(), any::<u32>()),

@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
-
-type Result<T> = std::result::Result<T, BusError>;
+use forebay_driver::{Bus, BusResult as Result, DmaBuffer, PciAddress};
 
 /// What is wrong with the device's BAR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

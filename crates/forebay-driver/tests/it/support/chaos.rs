@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use forebay_driver::flight::Ask;
-use forebay_driver::{Bus, BusError, DmaBuffer, Flight, Options, PciAddress, bring_up};
+use forebay_driver::{Bus, BusResult, DmaBuffer, Flight, Options, PciAddress, bring_up};
 
 use super::fake::Fake;
 
@@ -60,30 +60,25 @@ pub fn live(bus: &mut Chaos<'_>, options: &Options) {
 }
 
 impl Bus for Chaos<'_> {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
+    fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
         self.fake.devices()
     }
 
-    fn config_read32(&mut self, device: PciAddress, offset: u16) -> Result<u32, BusError> {
+    fn config_read32(&mut self, device: PciAddress, offset: u16) -> BusResult<u32> {
         let good = self.fake.config_read32(device, offset)?;
         Ok(self.spoil(good.into()) as u32)
     }
 
-    fn config_write32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-        value: u32,
-    ) -> Result<(), BusError> {
+    fn config_write32(&mut self, device: PciAddress, offset: u16, value: u32) -> BusResult<()> {
         self.fake.config_write32(device, offset, value)
     }
 
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
         let good = self.fake.bar_read32(device, bar, offset)?;
         Ok(self.spoil(good.into()) as u32)
     }
 
-    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
         let good = self.fake.bar_read64(device, bar, offset)?;
         Ok(self.spoil(good))
     }
@@ -94,7 +89,7 @@ impl Bus for Chaos<'_> {
         bar: u8,
         offset: u64,
         value: u32,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         self.fake.bar_write32(device, bar, offset, value)
     }
 
@@ -104,15 +99,15 @@ impl Bus for Chaos<'_> {
         bar: u8,
         offset: u64,
         value: u64,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         self.fake.bar_write64(device, bar, offset, value)
     }
 
-    fn bar_address(&mut self, device: PciAddress, bar: u8) -> Result<u64, BusError> {
+    fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
         self.fake.bar_address(device, bar)
     }
 
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+    fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         self.fake.dma_alloc(len, align)
     }
 
@@ -120,27 +115,17 @@ impl Bus for Chaos<'_> {
         self.fake.dma_free(buffer);
     }
 
-    fn dma_read(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> Result<(), BusError> {
+    fn dma_read(&mut self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         self.fake.dma_read(buffer, offset, data)?;
-        for piece in data.chunks_exact_mut(4) {
-            let good = u32::from_le_bytes([piece[0], piece[1], piece[2], piece[3]]);
+        for dword in data.chunks_exact_mut(4) {
+            let good = u32::from_le_bytes([dword[0], dword[1], dword[2], dword[3]]);
             let bytes = (self.spoil(good.into()) as u32).to_le_bytes();
-            piece.copy_from_slice(&bytes);
+            dword.copy_from_slice(&bytes);
         }
         Ok(())
     }
 
-    fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> Result<(), BusError> {
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         self.fake.dma_write(buffer, offset, data)
     }
 
@@ -148,7 +133,7 @@ impl Bus for Chaos<'_> {
         self.fake.now()
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         self.fake.relax()
     }
 }

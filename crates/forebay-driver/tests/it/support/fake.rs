@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, PciAddress};
 use forebay_spec::nvme::identify::{self, IdentifyController, IdentifyNamespace, LbaFormat};
 use forebay_spec::nvme::log::ErrorEntry;
 use forebay_spec::nvme::regs::{self, Aqa, Cap};
@@ -45,7 +45,7 @@ pub struct Faults {
     pub never_shut_down: bool,
     /// Admin completions have the wrong phase.
     pub wrong_phase: bool,
-    /// So many completions of unknown commands come before each true one.
+    /// Number of completions of unknown commands before each true one.
     pub rogue_cids: u16,
     /// All bits read as one from this access on.
     pub removed_at: Option<u64>,
@@ -447,7 +447,7 @@ impl Fake {
         self.faults.removed_at.is_some_and(|at| self.accesses > at)
     }
 
-    fn check(&self, device: PciAddress, bar: u8, offset: u64, width: u64) -> Result<(), BusError> {
+    fn check(&self, device: PciAddress, bar: u8, offset: u64, width: u64) -> BusResult<()> {
         let size = self
             .bar_bytes
             .get(&device)
@@ -478,11 +478,11 @@ impl Fake {
 }
 
 impl Bus for Fake {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
+    fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
         Ok(self.config.keys().copied().collect())
     }
 
-    fn config_read32(&mut self, device: PciAddress, offset: u16) -> Result<u32, BusError> {
+    fn config_read32(&mut self, device: PciAddress, offset: u16) -> BusResult<u32> {
         assert_eq!(offset % 4, 0, "unaligned access to configuration space");
         if self.gone() {
             return Ok(u32::MAX);
@@ -493,12 +493,7 @@ impl Bus for Fake {
             .map_or(u32::MAX, |space| space[usize::from(offset / 4) % 64]))
     }
 
-    fn config_write32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-        value: u32,
-    ) -> Result<(), BusError> {
+    fn config_write32(&mut self, device: PciAddress, offset: u16, value: u32) -> BusResult<()> {
         self.gone();
         if offset == 0x04 && self.faults.deaf_command == Some(device) {
             return Ok(());
@@ -521,7 +516,7 @@ impl Bus for Fake {
         Ok(())
     }
 
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
         self.check(device, bar, offset, 4)?;
         if self.gone() {
             return Ok(u32::MAX);
@@ -533,7 +528,7 @@ impl Bus for Fake {
         })
     }
 
-    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
         self.check(device, bar, offset, 8)?;
         if self.gone() {
             return Ok(u64::MAX);
@@ -561,7 +556,7 @@ impl Bus for Fake {
         bar: u8,
         offset: u64,
         value: u32,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         self.check(device, bar, offset, 4)?;
         if !self.gone() && device == NVME {
             self.nvme_write(offset, value);
@@ -575,7 +570,7 @@ impl Bus for Fake {
         bar: u8,
         offset: u64,
         value: u64,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         self.check(device, bar, offset, 8)?;
         if self.gone() {
             return Ok(());
@@ -592,12 +587,12 @@ impl Bus for Fake {
         Ok(())
     }
 
-    fn bar_address(&mut self, device: PciAddress, bar: u8) -> Result<u64, BusError> {
+    fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
         self.check(device, bar, 0, 4)?;
         Ok(if device == NVME { NVME_BAR } else { FPGA_BAR })
     }
 
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+    fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         let at = self.next.next_multiple_of(align);
         let short = self.faults.short_at.is_some_and(|n| self.allocations >= n);
         self.allocations += 1;
@@ -625,23 +620,13 @@ impl Bus for Fake {
         }
     }
 
-    fn dma_read(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> Result<(), BusError> {
+    fn dma_read(&mut self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         data.copy_from_slice(self.device_read(buffer.address + offset as u64, data.len()));
         Ok(())
     }
 
-    fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> Result<(), BusError> {
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
         let at = (buffer.address - MEMORY) as usize;
         self.memory[at + offset..at + end].copy_from_slice(data);
@@ -652,7 +637,7 @@ impl Bus for Fake {
         self.time
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         if !self.frozen {
             self.time += Duration::from_millis(1);
         }

@@ -5,6 +5,7 @@ pub mod bent;
 pub mod chaos;
 pub mod fake;
 pub mod qtest;
+pub mod registers;
 
 /// SplitMix64: small, good enough for test data, the same everywhere.
 pub struct Random(u64);

@@ -20,7 +20,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
+use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, PciAddress};
 
 /// Program that the tests start.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -147,7 +147,7 @@ impl Qtest {
     }
 
     /// Does what firmware does: opens configuration space and gives every memory BAR an address.
-    fn assign_addresses(&mut self) -> Result<(), BusError> {
+    fn assign_addresses(&mut self) -> BusResult<()> {
         self.command(format_args!("outl 0xcf8 {PCIEXBAR_CONFIG:#x}"))?;
         self.command(format_args!("outl 0xcfc {:#x}", ECAM | 1))?;
         let mut next = BAR_SPACE;
@@ -171,7 +171,7 @@ impl Qtest {
         address: PciAddress,
         bars: &mut [u64; 6],
         next: &mut u64,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         let mut index = 0;
         while index < 6 {
             let at = 0x10 + 4 * index as u16;
@@ -194,7 +194,7 @@ impl Qtest {
     }
 
     /// Sends a line and returns what follows `OK` in the answer.
-    fn command(&mut self, line: fmt::Arguments<'_>) -> Result<&str, BusError> {
+    fn command(&mut self, line: fmt::Arguments<'_>) -> BusResult<&str> {
         self.exchange(line).map_err(|source| BusError::Carrier {
             what: format!("qtest `{:.40}`", line.to_string()),
             source: source.into(),
@@ -220,7 +220,7 @@ impl Qtest {
         }
     }
 
-    fn number(&mut self, line: fmt::Arguments<'_>) -> Result<u64, BusError> {
+    fn number(&mut self, line: fmt::Arguments<'_>) -> BusResult<u64> {
         let answer = self.command(line)?;
         let digits = answer.trim_start_matches("0x");
         u64::from_str_radix(digits, 16).map_err(|source| BusError::Carrier {
@@ -229,7 +229,7 @@ impl Qtest {
         })
     }
 
-    fn place(&self, device: PciAddress, bar: u8, offset: u64) -> Result<u64, BusError> {
+    fn place(&self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
         let bars = self
             .functions
             .iter()
@@ -248,20 +248,15 @@ impl Qtest {
 }
 
 impl Bus for Qtest {
-    fn devices(&mut self) -> Result<Vec<PciAddress>, BusError> {
+    fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
         Ok(self.functions.iter().map(|(address, _)| *address).collect())
     }
 
-    fn config_read32(&mut self, device: PciAddress, offset: u16) -> Result<u32, BusError> {
+    fn config_read32(&mut self, device: PciAddress, offset: u16) -> BusResult<u32> {
         Ok(self.number(format_args!("readl {:#x}", ecam(device, offset)))? as u32)
     }
 
-    fn config_write32(
-        &mut self,
-        device: PciAddress,
-        offset: u16,
-        value: u32,
-    ) -> Result<(), BusError> {
+    fn config_write32(&mut self, device: PciAddress, offset: u16, value: u32) -> BusResult<()> {
         self.command(format_args!(
             "writel {:#x} {value:#x}",
             ecam(device, offset)
@@ -269,12 +264,12 @@ impl Bus for Qtest {
         .map(drop)
     }
 
-    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u32, BusError> {
+    fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
         let at = self.place(device, bar, offset)?;
         Ok(self.number(format_args!("readl {at:#x}"))? as u32)
     }
 
-    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> Result<u64, BusError> {
+    fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
         let at = self.place(device, bar, offset)?;
         self.number(format_args!("readq {at:#x}"))
     }
@@ -285,7 +280,7 @@ impl Bus for Qtest {
         bar: u8,
         offset: u64,
         value: u32,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         let at = self.place(device, bar, offset)?;
         self.command(format_args!("writel {at:#x} {value:#x}"))
             .map(drop)
@@ -297,17 +292,17 @@ impl Bus for Qtest {
         bar: u8,
         offset: u64,
         value: u64,
-    ) -> Result<(), BusError> {
+    ) -> BusResult<()> {
         let at = self.place(device, bar, offset)?;
         self.command(format_args!("writeq {at:#x} {value:#x}"))
             .map(drop)
     }
 
-    fn bar_address(&mut self, device: PciAddress, bar: u8) -> Result<u64, BusError> {
+    fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
         self.place(device, bar, 0)
     }
 
-    fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+    fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         let address = self.next_byte.next_multiple_of(align as u64);
         let end = address.saturating_add(len as u64);
         if end > MEMORY.end {
@@ -321,23 +316,13 @@ impl Bus for Qtest {
         Ok(DmaBuffer { address, len })
     }
 
-    fn dma_read(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> Result<(), BusError> {
+    fn dma_read(&mut self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         let at = buffer.address + offset as u64;
         self.memory.read_exact_at(data, at).map_err(memory_error)
     }
 
-    fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> Result<(), BusError> {
+    fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         buffer.check(offset, data.len())?;
         let at = buffer.address + offset as u64;
         self.memory.write_all_at(data, at).map_err(memory_error)
@@ -347,7 +332,7 @@ impl Bus for Qtest {
         self.origin.elapsed()
     }
 
-    fn relax(&mut self) -> Result<(), BusError> {
+    fn relax(&mut self) -> BusResult<()> {
         std::thread::sleep(Duration::from_micros(50));
         Ok(())
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Power is lost while a recording is written, and while it is repaired: what was promised is there,
-//! nothing is invented, and a repair ends in a recording that opens.
+//! Power is lost while a recording is written, and while it is repaired: what was promised is
+//! there, nothing is invented, and a repair ends in a recording that opens.
 
 mod volatile;
 
@@ -101,7 +101,7 @@ impl Work {
         disk.bytes()
     }
 
-    fn writer<'d, D: Disk>(&self, disk: &'d D) -> Writer<'d, D> {
+    fn writer<'d>(&self, disk: &'d dyn Disk) -> Writer<'d> {
         let writer = Writer::new(disk).expect("nothing in it");
         match self.open {
             true => writer.with_open_batches(),
@@ -110,9 +110,9 @@ impl Work {
     }
 
     /// Writes all; returns how many objects are promised.
-    fn write<D: Disk>(
+    fn write(
         &self,
-        writer: &mut Writer<'_, D>,
+        writer: &mut Writer<'_>,
         mark: impl Fn(u64),
     ) -> Result<u64, (u64, forebay_store::Error)> {
         let (mut promised, mut blocks) = (0, 0);
@@ -144,8 +144,9 @@ impl Work {
     }
 }
 
-/// What the index says, each extent checked against what was written. After a repair all are intact;
-/// in a ring those that `must` be, as newer bytes may lie on others without being known as such.
+/// What the index says, each extent checked against what was written. After a repair all are
+/// intact; in a ring those that `must` be, as newer bytes may lie on others without being known as
+/// such.
 fn rows(disk: &Memory, work: &Work, must: Option<&[u64]>) -> BTreeMap<(u64, u64), Row> {
     let intact = must.is_some();
     let recording = Recording::open(disk).expect("a recording");
@@ -161,8 +162,8 @@ fn rows(disk: &Memory, work: &Work, must: Option<&[u64]>) -> BTreeMap<(u64, u64)
         let all = payload(row.object, length);
         if row.stored() && (intact || !work.ring) {
             let mut bytes = Vec::new();
-            let damage = recording.payload(&row, &mut |piece| {
-                bytes.extend_from_slice(piece);
+            let damage = recording.payload(&row, &mut |part| {
+                bytes.extend_from_slice(part);
                 Ok(())
             });
             let damage = damage.expect("a vector");
@@ -213,7 +214,7 @@ fn whole(disk: &Memory, work: &Work, rows: &BTreeMap<(u64, u64), Row>) -> Vec<u6
     }
 }
 
-fn mend(disk: &impl Disk) -> Result<Repair, forebay_store::Error> {
+fn mend(disk: &dyn Disk) -> Result<Repair, forebay_store::Error> {
     repair(disk, Options::default(), &mut |_| true)
 }
 

@@ -28,7 +28,7 @@ struct State {
 pub struct Volatile(Mutex<State>);
 
 impl Volatile {
-    /// With these bytes, and power for so many writes and flushes.
+    /// With these bytes, and power for this number of writes and flushes.
     pub fn new(bytes: Vec<u8>, operations: u64) -> Self {
         Self(Mutex::new(State {
             seen: bytes.clone(),
@@ -68,10 +68,10 @@ impl Volatile {
         let share = [1u32, 1 << 28, 1 << 31, u32::MAX - (1 << 28), u32::MAX]
             [(random.next_u32() % 5) as usize];
         for (at, written) in &state.cached {
-            for (number, piece) in written.chunks(block).enumerate() {
+            for (number, part) in written.chunks(block).enumerate() {
                 if random.next_u32() < share {
                     let from = at + number * block;
-                    bytes[from..from + piece.len()].copy_from_slice(piece);
+                    bytes[from..from + part.len()].copy_from_slice(part);
                 }
             }
         }

@@ -74,12 +74,12 @@ const SAMPLES_RING: Layout = Layout {
     ring: true,
 };
 
-fn block_at(disk: &impl Disk, number: u64) -> u64 {
+fn block_at(disk: &dyn Disk, number: u64) -> u64 {
     let recording = Recording::open(disk).expect("a recording");
     recording.superblock().block_at(number)
 }
 
-fn flip(disk: &impl Disk, at: u64) {
+fn flip(disk: &dyn Disk, at: u64) {
     let mut byte = [0];
     disk.read_at(at, &mut byte).expect("there");
     disk.write_at(at, &[byte[0] ^ 4]).expect("there");
@@ -101,7 +101,7 @@ fn a_block_that_cannot_be_read_now_is_left_alone() {
                 all,
                 "{layout:?}, block {block}"
             );
-            // Behind one that cannot be read nobody knows where it ends.
+            // Behind one that cannot be read its end is unknown.
             assert_eq!(report.open, block == 2);
             mend(&faulty.disk);
             assert_eq!(

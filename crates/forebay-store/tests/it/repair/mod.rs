@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 use recording::{Key, LAYOUTS, below, blocks, readable, record, rows};
 
 /// Repairs as a user does who gives no option.
-fn mend(disk: &impl Disk) -> Repair {
+fn mend(disk: &dyn Disk) -> Repair {
     repair(disk, Options::default(), &mut |_| true).expect("a repair ends")
 }
 

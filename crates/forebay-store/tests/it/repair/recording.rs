@@ -96,13 +96,13 @@ pub type Key = (u64, u16, u64, u64);
 
 /// Extents that can be read, and their bytes; with `front` only those whose page or header is good,
 /// too.
-pub fn readable<D: Disk>(disk: &D, front: bool) -> BTreeMap<Key, Vec<u8>> {
+pub fn readable(disk: &dyn Disk, front: bool) -> BTreeMap<Key, Vec<u8>> {
     let recording = Recording::open(disk).expect("a recording");
     let mut all = BTreeMap::new();
     for row in rows(&recording) {
         let mut bytes = Vec::new();
-        let damage = recording.payload(&row, &mut |piece| {
-            bytes.extend_from_slice(piece);
+        let damage = recording.payload(&row, &mut |part| {
+            bytes.extend_from_slice(part);
             Ok(())
         });
         let good = match damage.expect("a vector") {
@@ -118,7 +118,7 @@ pub fn readable<D: Disk>(disk: &D, front: bool) -> BTreeMap<Key, Vec<u8>> {
 }
 
 /// Index records of what is stored.
-pub fn rows<D: Disk>(recording: &Recording<'_, D>) -> Vec<Row> {
+pub fn rows(recording: &Recording<'_>) -> Vec<Row> {
     let rows = recording.rows().filter_map(|entry| match entry {
         Entry::Row {
             row, wrong: None, ..
@@ -129,7 +129,7 @@ pub fn rows<D: Disk>(recording: &Recording<'_, D>) -> Vec<Row> {
 }
 
 /// First bytes of the blocks of the index.
-pub fn blocks<D: Disk>(disk: &D) -> Vec<u64> {
+pub fn blocks(disk: &dyn Disk) -> Vec<u64> {
     let recording = Recording::open(disk).expect("a recording");
     let superblock = recording.superblock();
     let first = recording.blocks().saturating_sub(superblock.index_slots());

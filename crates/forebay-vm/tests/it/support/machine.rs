@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use forebay_driver::{Bus, BusError, DmaBuffer, PciAddress};
+use forebay_driver::{Bus, BusResult as Result, DmaBuffer, PciAddress};
 use forebay_vm::protocol::*;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -17,8 +17,6 @@ use crate::support::{Client, memory, peek, poke};
 /// Where memory stands, and BARs above it.
 const MEMORY: u64 = 0x1000_0000;
 const BARS: u64 = 0xf000_0000;
-
-type Result<T> = std::result::Result<T, BusError>;
 
 struct Slot {
     client: Client,
@@ -185,13 +183,13 @@ impl Machine {
 
     /// Eight bytes at a time, as QEMU does it.
     fn peer_write(&mut self, to: usize, at: u64, data: &[u8]) {
-        for (offset, piece) in (at..).step_by(8).zip(data.chunks(8)) {
+        for (offset, part) in (at..).step_by(8).zip(data.chunks(8)) {
             let reply = self.ask(
                 to,
                 &Request::RegionWrite {
                     region: 0,
                     offset,
-                    data: piece.to_vec(),
+                    data: part.to_vec(),
                 },
             );
             assert!(matches!(reply, Reply::RegionWrite { .. }), "{reply:?}");
@@ -200,9 +198,9 @@ impl Machine {
 
     fn peer_read(&mut self, to: usize, at: u64, len: u64) -> Vec<u8> {
         let mut data = Vec::new();
-        for piece in (0..len).step_by(8) {
-            let count = (len - piece).min(8) as u32;
-            let word = self.region_read(to, 0, at + piece, count);
+        for done in (0..len).step_by(8) {
+            let count = (len - done).min(8) as u32;
+            let word = self.region_read(to, 0, at + done, count);
             data.extend(&word.to_le_bytes()[..count as usize]);
         }
         data

@@ -67,7 +67,7 @@ impl Client {
         let mut header = [0; Header::BYTES];
         self.stream.read_exact(&mut header).unwrap();
         let header = Header::parse(&header).unwrap();
-        let mut body = vec![0; header.body_bytes()];
+        let mut body = vec![0; header.bytes as usize - Header::BYTES];
         self.stream.read_exact(&mut body).unwrap();
         (header, body)
     }
