@@ -32,7 +32,7 @@ impl Stall {
         longest: 0,
     };
 
-    /// Pauses that begin with this chance and last up to so many cycles.
+    /// Pauses that begin with probability `chance` and last up to `longest` cycles.
     #[must_use]
     pub const fn new(chance: f64, longest: u32) -> Self {
         Self { chance, longest }
@@ -291,8 +291,8 @@ pub mod rtl {
         ours(root, "hostdram", queue_depth)
     }
 
-    /// [`onchip`] with a host port in the place of the user's streams, of so many staging pages for
-    /// both directions, 16 to 1024.
+    /// [`onchip`] with a host port in place of the user's streams. `host_pages` is the number of
+    /// staging pages for both directions, 16 to 1024.
     #[must_use]
     pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
         of_pages(ours(root, "host", queue_depth), pages).parameter("HostPages", host_pages)

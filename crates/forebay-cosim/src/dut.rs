@@ -7,7 +7,7 @@ use forebay_rtl::{Clock, Direction, Model, PortHandle};
 use crate::config::Waves;
 use crate::error::{Error, Result};
 
-/// Every so many cycles it is checked that no output follows an input without a register.
+/// Cycles between two checks that no output follows an input without a register.
 const CHECK_EVERY: u64 = 128;
 
 /// A clock: its pin, and what ticks it in one evaluation.
@@ -132,7 +132,7 @@ impl Dut {
         Ok(moved)
     }
 
-    /// A cycle that nobody looks at.
+    /// A cycle in which no port is driven or sampled.
     #[inline]
     pub fn bare_cycle(&mut self, cycle: u64, now: Time) -> Result<()> {
         let core = self.core;

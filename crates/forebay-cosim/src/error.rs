@@ -133,7 +133,7 @@ pub enum Error {
     /// The contents of on-board DRAM are in a file, and that fails.
     #[error("the file that holds the contents of on-board DRAM: {0}")]
     Memory(std::io::Error),
-    /// Somebody reaches on-board DRAM past the RTL, and the RTL was told other places of it.
+    /// On-board DRAM is mapped past the RTL, and the RTL was given other addresses in it.
     #[error(
         "register {register} was set to {value:#x}, but payload that is mapped has its place at \
          {place:#x}: let the driver choose it, or trap the payload"

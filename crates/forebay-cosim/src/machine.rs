@@ -50,7 +50,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// With an FPGA card whose BAR 0 has so many bytes, or without. BARs are placed, as firmware does before any driver runs.
+    /// `fpga_bar`: bytes of the FPGA card's BAR 0, where there is a card. BARs are placed, as firmware
+    /// does before any driver runs.
     pub fn new(
         fabric: &FabricProfile,
         drives: Vec<Drive>,
@@ -525,7 +526,7 @@ const ANSWER_WITHIN: Time = 50 * forebay_model::MILLISECOND;
 /// Widest access of a CPU to memory of a device.
 const ACCESS: usize = 64;
 
-/// Reads up to 8 bytes. What nobody answers reads as all ones, as on a real machine.
+/// Reads up to 8 bytes. An unmapped address reads as all ones, as on a real machine.
 pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Result<u64, BusError> {
     let answer = host_request(system, address, bytes)?;
     let mut word = [0xff; 8];
@@ -537,7 +538,7 @@ pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Res
     Ok(u64::from_le_bytes(word))
 }
 
-/// Reads by a request on the fabric; none where nobody answers.
+/// Reads by a request on the fabric; none where the address is not mapped.
 fn host_request(
     system: &mut impl Host,
     address: u64,
@@ -556,18 +557,18 @@ fn host_request(
     }
 }
 
-/// Reads any number of bytes; what nobody answers reads as ones.
+/// Reads any number of bytes; unmapped addresses read as ones.
 pub(crate) fn host_read_bytes(
     system: &mut impl Host,
     address: u64,
     data: &mut [u8],
 ) -> Result<(), BusError> {
-    for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
-        let bytes = piece.len().next_multiple_of(8) as u32;
-        piece.fill(0xff);
+    for (at, part) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
+        let bytes = part.len().next_multiple_of(8) as u32;
+        part.fill(0xff);
         if let Some(answer) = host_request(system, at, bytes)? {
-            let count = piece.len().min(answer.len());
-            piece[..count].copy_from_slice(&answer[..count]);
+            let count = part.len().min(answer.len());
+            part[..count].copy_from_slice(&answer[..count]);
         }
     }
     Ok(())
@@ -579,10 +580,10 @@ pub(crate) fn host_write_bytes(
     address: u64,
     data: &[u8],
 ) -> Result<(), BusError> {
-    for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
-        let mut piece = piece.to_vec();
-        piece.resize(piece.len().next_multiple_of(8), 0);
-        system.machine_mut().host_write(at, piece.into());
+    for (at, part) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
+        let mut part = part.to_vec();
+        part.resize(part.len().next_multiple_of(8), 0);
+        system.machine_mut().host_write(at, part.into());
         system.pass()?;
     }
     Ok(())

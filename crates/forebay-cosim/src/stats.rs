@@ -156,7 +156,7 @@ pub struct Stats {
     pub doorbells: u64,
     /// Accesses to windows and registers that the RTL answered with an error.
     pub refused: u64,
-    /// Writes to addresses that nobody answers at.
+    /// Writes to unmapped addresses.
     pub stray_writes: u64,
 }
 

@@ -16,7 +16,7 @@ use crate::config::{Config, Drive};
 use crate::core::{Core, Parts, RESET_CYCLES};
 use crate::error::{Error, Result};
 use crate::machine::{FPGA, Host, Machine, impl_bus, poison};
-use crate::ownership::{Access, Ownership, Piece};
+use crate::ownership::{Access, Ownership, Segment};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
 use crate::stats::{Outcome, Stats};
@@ -222,11 +222,11 @@ impl System {
         let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
         let mut data = Vec::with_capacity(bytes);
         for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
-            let mut piece = vec![0; bytes as usize];
+            let mut part = vec![0; bytes as usize];
             if let Some(ssd) = self.machine.ssds.get(drive) {
-                ssd.medium().unwritten(at, &mut piece);
+                ssd.medium().unwritten(at, &mut part);
             }
-            data.append(&mut piece);
+            data.append(&mut part);
         }
         data
     }
@@ -244,8 +244,8 @@ impl System {
         for (drive, at, count) in layout.pieces(address, bytes.len() as u64) {
             let ssd = self.machine.ssds.get_mut(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
-            let (piece, rest) = bytes.split_at(count as usize);
-            ssd.medium_mut().write(at, piece)?;
+            let (part, rest) = bytes.split_at(count as usize);
+            ssd.medium_mut().write(at, part)?;
             bytes = rest;
         }
         Ok(())
@@ -409,8 +409,8 @@ impl System {
             // What has been read by the drive is of no use any more; a command that failed is sent
             // again.
             if self.machine.poison && cqe.status.is_success() {
-                for piece in freed.iter().filter(|piece| !piece.fills) {
-                    self.poison(piece)?;
+                for segment in freed.iter().filter(|segment| !segment.fills) {
+                    self.poison(segment)?;
                 }
             }
         }
@@ -428,14 +428,14 @@ impl System {
             let Some(address) = self.payload(address) else {
                 continue;
             };
-            let piece = Piece {
+            let segment = Segment {
                 address,
                 bytes,
                 fills,
             };
-            self.ownership.name(cycle, (drive, cid), piece)?;
+            self.ownership.name(cycle, (drive, cid), segment)?;
             if self.machine.poison && fills && !self.core.is_in_host() {
-                self.poison(&piece)?;
+                self.poison(&segment)?;
             }
         }
         Ok(())
@@ -456,12 +456,12 @@ impl System {
         }
     }
 
-    fn poison(&mut self, piece: &Piece) -> Result<()> {
+    fn poison(&mut self, segment: &Segment) -> Result<()> {
         if self.core.is_in_host() {
-            poison(&mut self.machine.host, piece.address, piece.bytes);
+            poison(&mut self.machine.host, segment.address, segment.bytes);
             return Ok(());
         }
-        self.core.poison(piece.address, piece.bytes)
+        self.core.poison(segment.address, segment.bytes)
     }
 
     /// Looks at the stop flag, tells how far the run is, and ends it where it is stuck.

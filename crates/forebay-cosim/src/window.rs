@@ -84,7 +84,7 @@ pub(crate) struct WindowPort {
 }
 
 impl WindowPort {
-    /// `names` of the channels of writes and of reads; `port` tells the windows apart.
+    /// `names` of the channels of writes and of reads; `port` identifies the window.
     pub fn new(
         pins: Window,
         names: [&'static str; 2],

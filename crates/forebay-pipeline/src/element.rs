@@ -287,7 +287,7 @@ fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
     Ok(setting)
 }
 
-/// What fits into so many bits, or less where the manifest says so.
+/// The values that fit into the setting's bits, or fewer where the manifest says so.
 fn range<'a>(
     field: &impl Fn(&str, &'a Place) -> Field<'a>,
     raw: &'a RawSetting,

@@ -12,7 +12,7 @@ use toml::Value;
 
 use super::{Error, Place, Result, units};
 
-/// Longest file that is read: many times what anybody writes.
+/// Bytes of the longest file that is read, many times those of any real one.
 const LONGEST: u64 = 1 << 20;
 
 /// A file's text, and where it is.

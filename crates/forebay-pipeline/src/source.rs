@@ -221,7 +221,7 @@ fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
         .ok_or_else(|| {
             field.refuse(
                 "it is the IPv4 address of one card",
-                "write one of your network that nobody has, such as \"10.77.0.2\"",
+                "write a free one of your network, such as \"10.77.0.2\"",
             )
         })
 }

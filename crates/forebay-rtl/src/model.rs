@@ -266,7 +266,7 @@ impl Model {
     }
 
     /// Lets a memory of this name lie in a file from this offset on, which is a multiple of 4096:
-    /// whoever maps the file reads and writes the very words of the design, beside its own ports.
+    /// a program that maps the file reads and writes the very words of the design, beside its ports.
     /// Contents are kept. The file must be long enough, and stay so.
     ///
     /// # Errors
@@ -311,8 +311,8 @@ impl Model {
             unsafe { CStr::from_ptr(raw.name) }.to_bytes() == name.as_bytes()
         })?;
         let data = NonNull::new(raw.data.cast::<u8>())?;
-        // SAFETY: a live instance, borrowed mutably, whose memory is so many bytes, plain words of
-        // which each value is one.
+        // SAFETY: a live instance, borrowed mutably, whose memory has `raw.bytes` bytes, plain words
+        // of which each value is valid.
         Some(unsafe { std::slice::from_raw_parts_mut(data.as_ptr(), raw.bytes as usize) })
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes that nobody wrote are a pattern, in every memory, and nothing of it gets to where somebody
-//! wrote.
+//! Bytes that were never written are a pattern, in every memory, and nothing of it gets to where
+//! bytes were written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ fn drives_with_parity() {
                 sum.iter().zip(&*data).map(|(a, b)| a ^ b).collect()
             })
         };
-        // Nobody has written, and yet the parity is right.
+        // Nothing was written, and yet the parity is right.
         assert!(sums(&system).iter().all(|byte| *byte == 0));
         let stripe = u64::from(drives - 1) * 4096;
         let mut shadow = system.unwritten(0, 4 * stripe as usize);

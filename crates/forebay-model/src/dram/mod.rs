@@ -2,7 +2,7 @@
 //! A DRAM behind its controller: banks and their rows, the turns of its bus, refresh.
 //!
 //! The model says when an access is over; it keeps no data. Accesses are served in the order in
-//! which they are handed in, which is what makes the order of whoever asks matter: each change
+//! which they are handed in, so that the requester's order matters: each change
 //! between reading and writing costs its turn of the bus, each row that is not open its activation.
 //! Rows are opened ahead, as soon as an access to them has arrived, so a run of accesses hides them
 //! as far as the banks allow.
@@ -135,8 +135,8 @@ impl Dram {
         let step = self.profile.access_bytes;
         let start = address / 64 * 64;
         let mut end = at;
-        for piece in 0..(64 / step).max(1) {
-            end = end.max(self.one(at, write, start + piece * step));
+        for part in 0..(64 / step).max(1) {
+            end = end.max(self.one(at, write, start + part * step));
         }
         end
     }

@@ -232,7 +232,7 @@ impl DramProfile {
     /// The same with other channels, and where given, other bytes after which the next follows.
     ///
     /// # Errors
-    /// Where there cannot be so many, or so few bytes.
+    /// Where the number of channels or of bytes is out of range.
     pub fn with_channels(
         mut self,
         channels: u32,

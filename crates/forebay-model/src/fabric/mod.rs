@@ -75,7 +75,7 @@ pub enum Request {
 /// Why a read got no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FabricError {
-    /// Nobody answers at this address ("unsupported request").
+    /// No node answers at this address ("unsupported request").
     #[error("nothing answers at bus address {addr:#x}; check the BARs and the memory map")]
     Unmapped {
         /// The address.
@@ -98,7 +98,7 @@ pub struct Completion {
 /// What a node finds when it polls.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Somebody wants something.
+    /// A request.
     Request {
         /// Who.
         from: Node,
@@ -186,17 +186,17 @@ impl Fabric {
     /// Answers a read that has arrived. A second answer, or one of the wrong length, is an error
     /// of the caller: the requester then sees [`FabricError::Refused`], or nothing twice.
     pub fn complete(&mut self, now: Time, ticket: Ticket, result: Result<Box<[u8]>, FabricError>) {
-        let Some(chunk) = self.reads.chunk(&ticket) else {
+        let Some(part) = self.reads.part(&ticket) else {
             return;
         };
-        let (to, from) = (chunk.from, chunk.target as usize);
+        let (to, from) = (part.from, part.target as usize);
         let result = match result {
-            Ok(data) if data.len() != chunk.len as usize => Err(FabricError::Refused),
+            Ok(data) if data.len() != part.len as usize => Err(FabricError::Refused),
             result => result,
         };
         let packet = Packet::Completion {
             to,
-            chunk: ticket,
+            part: ticket,
             result,
         };
         if self.immediate {
@@ -233,17 +233,17 @@ impl Fabric {
                     from,
                     addr,
                     len,
-                    chunk,
+                    part,
                 } => {
-                    let tag = self.reads.tag(&chunk);
+                    let tag = self.reads.tag(&part);
                     return Some(Arrival::Request {
                         from: Node::from_index(from as usize),
                         request: Request::Read { addr, len, tag },
-                        ticket: chunk,
+                        ticket: part,
                     });
                 }
-                Packet::Completion { chunk, result, .. } => {
-                    if let Some(completion) = self.finish_chunk(time, at, chunk, result) {
+                Packet::Completion { part, result, .. } => {
+                    if let Some(completion) = self.finish_part(time, at, part, result) {
                         return Some(Arrival::Completion(completion));
                     }
                 }
@@ -268,7 +268,7 @@ impl Fabric {
         &self.hops
     }
 
-    /// Writes and reads that went to an address nobody answers at.
+    /// Writes and reads that went to an unmapped address.
     pub fn unmapped(&self) -> (u64, u64) {
         (self.unmapped_writes, self.unmapped_reads)
     }
@@ -325,14 +325,14 @@ impl Fabric {
         let mut addr = addr;
         while !rest.is_empty() {
             let len = (limit - addr % limit).min(rest.len() as u64);
-            let (piece, tail) = rest.split_at(len as usize);
+            let (part, tail) = rest.split_at(len as usize);
             self.send(
                 now,
                 from,
                 Packet::Write {
                     from: from as u8,
                     addr,
-                    data: piece.into(),
+                    data: part.into(),
                 },
             );
             addr = addr.wrapping_add(len);
@@ -342,19 +342,19 @@ impl Fabric {
 
     fn send_read(&mut self, now: Time, from: usize, addr: u64, len: u32, tag: u32) {
         let limit = self.profile.max_read_request as u64;
-        let pieces = (addr % limit + len as u64).div_ceil(limit).max(1) as u32;
-        let read = self.reads.open(tag, len, pieces);
+        let parts = (addr % limit + len as u64).div_ceil(limit).max(1) as u32;
+        let read = self.reads.open(tag, len, parts);
         let mut offset = 0;
         loop {
             let at = addr.wrapping_add(offset as u64);
-            let piece = (limit - at % limit).min((len - offset) as u64) as u32;
-            let chunk = self.reads.open_chunk(read, from as u8, offset, piece);
+            let count = (limit - at % limit).min((len - offset) as u64) as u32;
+            let part = self.reads.open_part(read, from as u8, offset, count);
             self.ports[from].waiting.push_back(Waiting {
                 addr: at,
-                len: piece,
-                chunk,
+                len: count,
+                part,
             });
-            offset += piece;
+            offset += count;
             if offset >= len {
                 break;
             }
@@ -362,18 +362,18 @@ impl Fabric {
         self.issue_reads(now, from);
     }
 
-    /// Sends as many waiting read pieces as there are tags.
+    /// Sends as many waiting parts of reads as there are tags.
     fn issue_reads(&mut self, now: Time, from: usize) {
         let limit = match self.link_profile(from).outstanding_reads {
             0 => u32::MAX,
             limit => limit,
         };
         while self.ports[from].outstanding < limit {
-            let Some(Waiting { addr, len, chunk }) = self.ports[from].waiting.pop_front() else {
+            let Some(Waiting { addr, len, part }) = self.ports[from].waiting.pop_front() else {
                 break;
             };
             self.ports[from].outstanding += 1;
-            self.reads.issued(&chunk, now);
+            self.reads.issued(&part, now);
             self.send(
                 now,
                 from,
@@ -381,7 +381,7 @@ impl Fabric {
                     from: from as u8,
                     addr,
                     len,
-                    chunk,
+                    part,
                 },
             );
         }
@@ -447,17 +447,17 @@ impl Fabric {
                 from: requester,
                 addr,
                 len,
-                chunk,
+                part,
             } => match self.find(addr) {
                 Some(to) => {
-                    self.reads.set_target(&chunk, to);
+                    self.reads.set_target(&part, to);
                     (
                         to,
                         Packet::Read {
                             from: requester,
                             addr,
                             len,
-                            chunk,
+                            part,
                         },
                     )
                 }
@@ -468,7 +468,7 @@ impl Fabric {
                         requester,
                         Packet::Completion {
                             to: requester,
-                            chunk,
+                            part,
                             result,
                         },
                     )
@@ -513,16 +513,16 @@ impl Fabric {
         }
     }
 
-    /// Takes one piece of an answer at its requester and frees the tag; the last piece yields
+    /// Takes one part of an answer at its requester and frees the tag; the last part yields
     /// the whole answer.
-    fn finish_chunk(
+    fn finish_part(
         &mut self,
         time: Time,
         at: usize,
-        chunk: Ticket,
+        part: Ticket,
         result: Result<Box<[u8]>, FabricError>,
     ) -> Option<Completion> {
-        let info = self.reads.chunk(&chunk)?;
+        let info = self.reads.part(&part)?;
         let (target, issued, len) = (info.target as usize, info.issued, info.len);
         let port = &mut self.ports[at];
         port.outstanding = port.outstanding.saturating_sub(1);
@@ -532,7 +532,7 @@ impl Fabric {
             let time = time.saturating_sub(issued);
             *least = if *least == 0 { time } else { time.min(*least) };
         }
-        let completion = self.reads.finish(chunk, result);
+        let completion = self.reads.finish(part, result);
         if !self.ports[at].waiting.is_empty() {
             self.issue_reads(time, at);
         }

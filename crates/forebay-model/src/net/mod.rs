@@ -3,7 +3,7 @@
 //!
 //! A byte takes 80 ps on the wire. A frame takes eight bytes of preamble, itself, four of check
 //! sequence and twelve of gap; it arrives a cable's delay later, and its beats come out of the MAC in
-//! the first cycles after they are there, whether anybody is ready or not. What is sent is taken at
+//! the first cycles after they are there, whether the receiver is ready or not. What is sent is taken at
 //! the wire's pace. [`Network`] is asked in each cycle of the MAC's clock ([`mac_edge`]).
 //!
 //! ```
@@ -24,12 +24,12 @@
 mod beat;
 mod cable;
 mod counters;
-mod disorder;
 mod error;
 mod frame;
-mod garbage;
+mod impaired;
 mod mac_in;
 mod mac_out;
+mod malformed;
 mod merged;
 mod network;
 mod objects;
@@ -42,11 +42,11 @@ mod source;
 mod switch;
 
 pub use beat::{BEAT_BYTES, Beat};
-pub use counters::{ByKind, Counters, PauseCounters, PortCounters, Tally, WireTime};
-pub use disorder::{Disorder, Mishap};
+pub use counters::{ByKind, Counters, FrameCounts, PauseCounters, PortCounters, WireTime};
 pub use error::{BeatError, NetError};
 pub use frame::{Frame, Kind, LEAST_HANDED_BYTES, MOST_BYTES};
-pub use garbage::Garbage;
+pub use impaired::{Impaired, Impairment};
+pub use malformed::Malformed;
 pub use merged::Merged;
 pub use network::{Direction, Network, Tap};
 pub use objects::{Content, Object, Objects, Restart, objects_of, pattern};

@@ -3,7 +3,7 @@
 
 use super::beat::Beat;
 use super::cable::Cable;
-use super::counters::{Counters, Tally};
+use super::counters::{Counters, FrameCounts};
 use super::error::{BeatError, NetError};
 use super::frame::Frame;
 use super::mac_in::{Ending, MacIn};
@@ -125,7 +125,7 @@ impl Network {
         })
     }
 
-    /// The same network with somebody who sees each frame.
+    /// From now on `tap` sees each frame.
     pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
         self.tap = Some(tap);
     }
@@ -327,7 +327,7 @@ impl Network {
             mac_out.sender.hear(at, frame);
             match ending {
                 Ending::Handed => {}
-                Ending::Fragment => Tally::add(&mut counters.fragments, frame),
+                Ending::Fragment => FrameCounts::add(&mut counters.fragments, frame),
                 Ending::Overrun => counters.overrun.add(frame),
             }
             if let Some(tap) = tap {

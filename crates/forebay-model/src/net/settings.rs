@@ -115,7 +115,7 @@ pub struct Switch {
     /// Bytes of memory for each direction, check sequences counted; a frame that finds no room is
     /// dropped. Room is free when a frame begins to leave.
     pub buffer_bytes: u64,
-    /// When it asks whoever sends for silence; `None`: never.
+    /// When it asks senders for silence; `None`: never.
     pub thresholds: Option<Thresholds>,
     /// From the end of a frame until it can leave.
     pub latency: Time,

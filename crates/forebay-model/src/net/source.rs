@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where the peer's frames come from.
 
-use super::counters::Tally;
+use super::counters::FrameCounts;
 use super::error::NetError;
 use super::frame::Frame;
 use crate::Time;
@@ -31,8 +31,8 @@ pub trait Source: Send {
     }
 
     /// Frames that it made and left out on purpose.
-    fn left_out(&self) -> Tally {
-        Tally::default()
+    fn left_out(&self) -> FrameCounts {
+        FrameCounts::default()
     }
 }
 
@@ -45,7 +45,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).failure()
     }
 
-    fn left_out(&self) -> Tally {
+    fn left_out(&self) -> FrameCounts {
         (**self).left_out()
     }
 }
@@ -62,7 +62,7 @@ impl<I: Iterator<Item = Frame> + Send> Frames<I> {
 }
 
 impl Frames<std::iter::RepeatN<Frame>> {
-    /// The same frame so many times.
+    /// The same frame, `times` times.
     #[must_use]
     pub fn repeat(frame: Frame, times: usize) -> Self {
         Self(std::iter::repeat_n(frame, times))

@@ -242,7 +242,7 @@ pub struct ControllerProfile {
     pub max_queue_entries: u32,
     /// I/O queues of each kind: 1–65535.
     pub io_queues: u16,
-    /// CAP.DSTRD: doorbells are `4 << stride` bytes apart, 0–15.
+    /// CAP.DSTRD: the doorbell stride is `4 << stride` bytes, 0–15.
     pub doorbell_stride: u8,
     /// MDTS: a command moves at most `4096 << mdts` bytes; 0 is without limit.
     pub mdts: u8,
@@ -268,7 +268,7 @@ pub struct NamespaceProfile {
 pub struct EnduranceProfile {
     /// Bytes, with the writes that makers rate by (TBW): random ones on drives for servers.
     pub written_bytes: u64,
-    /// Bytes of sequential writes, where they are rated apart.
+    /// Bytes of sequential writes, where these have a rating of their own.
     pub sequential_bytes: Option<u64>,
     /// Years of the warranty.
     pub years: u32,
@@ -306,7 +306,7 @@ pub struct PauseTiming {
     pub every: Time,
     /// How long each is.
     pub length: Time,
-    /// Each begins up to so much later, at random; with the length within the spacing.
+    /// Each begins up to this much later, at random; with the length within the spacing.
     pub spread: Time,
 }
 
@@ -386,7 +386,7 @@ pub struct WriteTiming {
     pub cache_bytes: u64,
     /// Rate once these are full, in bytes per second.
     pub full_bytes_per_second: u64,
-    /// A pause begins each time so many bytes were written; 0 is never.
+    /// Bytes written between the beginnings of two pauses; 0 is never.
     pub pause_every_bytes: u64,
     /// Length of the pause.
     pub pause: Time,

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Somebody published it.
+    /// It was published.
     Published,
     /// The model was tuned to published measurements with it.
     Fitted,
     /// It follows from other numbers; measurements of it were held out.
     Predicted,
-    /// Nobody knows: a plausible choice.
+    /// Not known: a plausible choice.
     Chosen,
 }
 

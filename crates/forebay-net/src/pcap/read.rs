@@ -507,7 +507,7 @@ impl Raw {
     }
 }
 
-/// The bytes without so many at the end.
+/// The bytes without the last `check` of them.
 fn without(bytes: &[u8], check: usize) -> Vec<u8> {
     bytes[..bytes.len().saturating_sub(check)].to_vec()
 }

@@ -126,7 +126,7 @@ impl Line {
                 "it is a broadcast address, or a firewall forbids it: nft list ruleset"
             }
             Some(Errno::NETUNREACH | Errno::HOSTUNREACH) => {
-                "nobody there answers to ARP, or there is no way: ip neighbour, ip route"
+                "no host there answers to ARP, or there is no route: ip neighbour, ip route"
             }
             Some(Errno::NOBUFS | Errno::NOMEM) => {
                 "the interface has stood still for ten seconds: is it paused? Or name a --rate"

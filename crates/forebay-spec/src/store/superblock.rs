@@ -24,7 +24,7 @@ pub const SUPER_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A01";
 pub const INDEX_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A02";
 /// Type of the partition with the data.
 pub const DATA_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A03";
-/// Partitions begin at multiples of so many bytes; the first is the superblocks'.
+/// Partitions begin at multiples of this, in bytes; the first is the superblocks'.
 pub const PARTITION_ALIGN: u64 = 1 << 20;
 /// Bytes of the partition with the superblocks.
 pub const SUPER_BYTES: u64 = PARTITION_ALIGN;
@@ -210,7 +210,7 @@ pub struct Superblock {
 pub enum SuperblockError {
     /// It does not begin as one.
     Magic,
-    /// It has another check sum than it says.
+    /// Its checksum is not the one that it states.
     Crc {
         /// What it says.
         says: u32,
@@ -477,7 +477,7 @@ impl Superblock {
         }
     }
 
-    /// Payloads begin at multiples of so many bytes, and are padded to them.
+    /// Alignment of payloads in bytes; they are padded to it.
     #[must_use]
     pub const fn grain(&self) -> u64 {
         match self.small {

@@ -4,7 +4,7 @@
 use super::rig::{Rig, numbered};
 use forebay_model::Time;
 use forebay_model::net::{
-    BYTE, Direction, Disorder, Flow, Frame, Frames, Garbage, Kind, Link, METRE, Network, Peer,
+    BYTE, Direction, Flow, Frame, Frames, Impaired, Kind, Link, METRE, Malformed, Network, Peer,
     QUANTUM, Settings, Switch, Thresholds, headroom,
 };
 use forebay_spec::net::Pause;
@@ -286,8 +286,8 @@ proptest! {
         xoff in 1u64..100,
         response in prop::option::of(0u32..500),
         obeys in prop::option::of(0u32..500),
-        mishaps in 0u32..300_000,
-        garbage in 0u32..=600,
+        impairments in 0u32..300_000,
+        malformed in 0u32..=600,
         pauses in prop::collection::vec((0u64..6000, 0u16..3000), 0..8),
         metres in 0u32..300,
     ) {
@@ -302,8 +302,8 @@ proptest! {
         };
         let run = || {
             let good = Frames::new((0..400).map(|n| numbered(n, 60 + (n as usize * 61) % 1450)));
-            let source = Disorder::by_chance(good, seed, mishaps);
-            let source = Garbage::new(source, seed, garbage, 1600).expect("can be");
+            let source = Impaired::by_chance(good, seed, impairments);
+            let source = Malformed::new(source, seed, malformed, 1600).expect("can be");
             let mut rig = Rig::new(settings(switch, response), source);
             for (after, quanta) in &pauses {
                 rig.steps(*after);
