@@ -19,7 +19,7 @@ use crate::Time;
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg32;
 
-pub use profile::{DramProfile, DramTiming};
+pub use profile::{DramController, DramProfile, DramTiming};
 
 /// When a memory refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -145,7 +145,7 @@ impl Dram {
     fn one(&mut self, at: Time, write: bool, address: u64) -> Time {
         let place = self.place(address);
         let t = self.profile.timing;
-        let at = at + t.request;
+        let at = at + self.profile.controller.request;
         // A refresh that is due comes before whatever is asked for later.
         loop {
             let channel = &self.channels[place.channel];
@@ -195,7 +195,7 @@ impl Dram {
             (t.read_latency, column + t.read_to_precharge)
         };
         bank.precharge = bank.precharge.max(closes);
-        column + latency + t.burst + t.answer
+        column + latency + t.burst + self.profile.controller.answer
     }
 
     fn place(&self, address: u64) -> Place {

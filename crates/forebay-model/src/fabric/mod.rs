@@ -134,11 +134,7 @@ impl Fabric {
         let mut ports: Vec<Port> = Vec::with_capacity(nodes);
         let mut hops = Vec::with_capacity(2 * nodes);
         for index in 0..nodes {
-            let link = match index {
-                0 => &profile.host,
-                1 => &profile.fpga,
-                _ => &profile.ssd,
-            };
+            let link = profile.link(index);
             ports.push(Port::new(link, nodes));
             let node = Node::from_index(index);
             for direction in [Direction::Up, Direction::Down] {
@@ -203,7 +199,7 @@ impl Fabric {
             self.count(from, to as usize, &packet);
             self.ports[to as usize].arriving.push_back((now, packet));
         } else {
-            let ready = now + self.link_profile(from).completer;
+            let ready = now + self.profile.link(from).completer;
             self.next_move = self.next_move.min(ready);
             self.ports[from].answering.push_back((ready, packet));
         }
@@ -299,42 +295,22 @@ impl Fabric {
             .map(|(_, index)| *index)
     }
 
-    fn link_profile(&self, node: usize) -> &crate::profile::LinkProfile {
-        match node {
-            0 => &self.profile.host,
-            1 => &self.profile.fpga,
-            _ => &self.profile.ssd,
-        }
-    }
-
     fn send_write(&mut self, now: Time, from: usize, addr: u64, data: Box<[u8]>) {
         let limit = self.profile.max_payload as u64;
+        let write = |addr, data| Packet::Write {
+            from: from as u8,
+            addr,
+            data,
+        };
         if addr % limit + data.len() as u64 <= limit {
-            self.send(
-                now,
-                from,
-                Packet::Write {
-                    from: from as u8,
-                    addr,
-                    data,
-                },
-            );
-            return;
+            return self.send(now, from, write(addr, data));
         }
         let mut rest = &data[..];
         let mut addr = addr;
         while !rest.is_empty() {
             let len = (limit - addr % limit).min(rest.len() as u64);
             let (part, tail) = rest.split_at(len as usize);
-            self.send(
-                now,
-                from,
-                Packet::Write {
-                    from: from as u8,
-                    addr,
-                    data: part.into(),
-                },
-            );
+            self.send(now, from, write(addr, part.into()));
             addr = addr.wrapping_add(len);
             rest = tail;
         }
@@ -364,7 +340,7 @@ impl Fabric {
 
     /// Sends as many waiting parts of reads as there are tags.
     fn issue_reads(&mut self, now: Time, from: usize) {
-        let limit = match self.link_profile(from).outstanding_reads {
+        let limit = match self.profile.link(from).outstanding_reads {
             0 => u32::MAX,
             limit => limit,
         };
@@ -374,16 +350,13 @@ impl Fabric {
             };
             self.ports[from].outstanding += 1;
             self.reads.issued(&part, now);
-            self.send(
-                now,
-                from,
-                Packet::Read {
-                    from: from as u8,
-                    addr,
-                    len,
-                    part,
-                },
-            );
+            let packet = Packet::Read {
+                from: from as u8,
+                addr,
+                len,
+                part,
+            };
+            self.send(now, from, packet);
         }
     }
 
@@ -435,46 +408,34 @@ impl Fabric {
 
     /// Routes a packet that is at the switch.
     fn deliver(&mut self, time: Time, from: usize, packet: Packet) {
-        let (to, packet) = match packet {
-            Packet::Write { addr, .. } => match self.find(addr) {
-                Some(to) => (to, packet),
-                None => {
-                    self.unmapped_writes += 1;
-                    return;
+        let to = match &packet {
+            Packet::Write { addr, .. } | Packet::Read { addr, .. } => self.find(*addr),
+            Packet::Completion { to, .. } => Some(*to),
+        };
+        let (to, packet) = match (to, packet) {
+            (Some(to), packet) => {
+                if let Packet::Read { part, .. } = &packet {
+                    self.reads.set_target(part, to);
                 }
-            },
-            Packet::Read {
-                from: requester,
-                addr,
-                len,
-                part,
-            } => match self.find(addr) {
-                Some(to) => {
-                    self.reads.set_target(&part, to);
-                    (
-                        to,
-                        Packet::Read {
-                            from: requester,
-                            addr,
-                            len,
-                            part,
-                        },
-                    )
-                }
-                None => {
-                    self.unmapped_reads += 1;
-                    let result = Err(FabricError::Unmapped { addr });
-                    (
-                        requester,
-                        Packet::Completion {
-                            to: requester,
-                            part,
-                            result,
-                        },
-                    )
-                }
-            },
-            Packet::Completion { to, .. } => (to, packet),
+                (to, packet)
+            }
+            (
+                None,
+                Packet::Read {
+                    from: to,
+                    addr,
+                    part,
+                    ..
+                },
+            ) => {
+                self.unmapped_reads += 1;
+                let result = Err(FabricError::Unmapped { addr });
+                (to, Packet::Completion { to, part, result })
+            }
+            (None, _) => {
+                self.unmapped_writes += 1;
+                return;
+            }
         };
         let to = to as usize;
         if self.immediate {

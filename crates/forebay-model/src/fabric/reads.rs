@@ -20,7 +20,7 @@ impl Ticket {
 }
 
 /// A part of a read: one request with one tag.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Part {
     generation: u32,
     read: u32,
@@ -53,55 +53,37 @@ pub(super) struct ReadTable {
 impl ReadTable {
     /// Opens a read; its parts are to follow.
     pub(super) fn open(&mut self, tag: u32, len: u32, parts: u32) -> u32 {
-        let read = Read {
+        let index = self.free_reads.pop().unwrap_or_else(|| {
+            self.reads.push(Read::default());
+            self.reads.len() as u32 - 1
+        });
+        self.reads[index as usize] = Read {
             tag,
             len,
             parts_left: parts,
             parts,
             ..Read::default()
         };
-        match self.free_reads.pop() {
-            Some(index) => {
-                self.reads[index as usize] = read;
-                index
-            }
-            None => {
-                self.reads.push(read);
-                self.reads.len() as u32 - 1
-            }
-        }
+        index
     }
 
     /// Opens a part.
     pub(super) fn open_part(&mut self, read: u32, from: u8, offset: u32, len: u32) -> Ticket {
-        if let Some(index) = self.free_parts.pop() {
-            let generation = self.parts[index as usize].generation;
-            let part = Part {
-                generation,
-                read,
-                offset,
-                len,
-                from,
-                target: 0,
-                issued: 0,
-            };
-            self.parts[index as usize] = part;
-            return Ticket { index, generation };
-        }
-        let part = Part {
-            generation: 0,
+        let index = self.free_parts.pop().unwrap_or_else(|| {
+            self.parts.push(Part::default());
+            self.parts.len() as u32 - 1
+        });
+        let part = &mut self.parts[index as usize];
+        let generation = part.generation;
+        *part = Part {
+            generation,
             read,
             offset,
             len,
             from,
-            target: 0,
-            issued: 0,
+            ..Part::default()
         };
-        self.parts.push(part);
-        Ticket {
-            index: self.parts.len() as u32 - 1,
-            generation: 0,
-        }
+        Ticket { index, generation }
     }
 
     /// The part, if it still wants an answer.
@@ -162,13 +144,9 @@ impl ReadTable {
         }
         self.free_reads.push(index);
         let data = std::mem::take(&mut read.data);
-        let result = match read.error {
-            Some(error) => Err(error),
-            None => Ok(data),
-        };
         Some(Completion {
             tag: read.tag,
-            result,
+            result: read.error.map_or(Ok(data), Err),
         })
     }
 }

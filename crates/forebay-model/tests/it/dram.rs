@@ -19,7 +19,7 @@ fn efficiency(profile: &DramProfile, accesses: impl IntoIterator<Item = (bool, u
         end = dram.access(0, write, address).max(end);
         bytes += 64;
     }
-    let fixed = profile.timing.request + profile.timing.answer;
+    let fixed = profile.controller.request + profile.controller.answer;
     let rate = bytes as f64 * SECOND as f64 / (end - fixed) as f64;
     rate / profile.peak() as f64
 }
@@ -52,7 +52,8 @@ fn one_read_takes_what_the_data_sheet_says() {
     let profile = ddr4();
     let t = profile.timing;
     let mut dram = Dram::new(&profile, 1);
-    let fixed = t.request + t.answer + t.read_latency + t.burst;
+    let c = profile.controller;
+    let fixed = c.request + c.answer + t.read_latency + t.burst;
     assert_eq!(dram.access(0, false, 0), fixed + t.activate, "closed row");
     let later = SECOND / 1_000_000;
     assert_eq!(dram.access(later, false, 64 * 4) - later, fixed, "open row");
