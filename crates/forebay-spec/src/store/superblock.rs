@@ -2,7 +2,7 @@
 //! The superblock: what a recording is and where its parts lie.
 
 use super::{Crc, PAGE_BYTES, Session, tar};
-use crate::bytes::{get_u32, get_u64, put};
+use crate::bytes::{Wire, get_u32, get_u64, put};
 use core::fmt;
 
 /// What it begins with.
@@ -95,11 +95,7 @@ impl Mode {
     /// Its number.
     #[must_use]
     pub const fn number(self) -> u32 {
-        match self {
-            Self::Objects => 0,
-            Self::Samples => 1,
-            Self::Packets => 2,
-        }
+        self as u32
     }
 
     /// The one of this number.
@@ -253,10 +249,6 @@ fn read_region(page: &[u8; PAGE_BYTES], at: usize) -> Region {
     }
 }
 
-fn array<const N: usize>(page: &[u8; PAGE_BYTES], at: usize) -> [u8; N] {
-    core::array::from_fn(|index| page[at + index])
-}
-
 impl Superblock {
     /// Writes it; of `text` what finds room.
     #[must_use]
@@ -333,7 +325,7 @@ impl Superblock {
         if flags & !(RING | INDEX_RING | CLOSED | SMALL) != 0 {
             return Err(field("flags", flags.into(), "only bits 0 to 3 are defined"));
         }
-        let name: [u8; EXTENSION_FIELD] = array(page, EXTENSION_AT);
+        let name: [u8; EXTENSION_FIELD] = Wire::get(page, EXTENSION_AT);
         let used = name.iter().position(|c| *c == 0).unwrap_or(name.len());
         let extension = extension(&name[..used])
             .filter(|_| name[used..].iter().all(|c| *c == 0))
@@ -345,7 +337,7 @@ impl Superblock {
         let superblock = Self {
             mode,
             generation: get_u64(page, GENERATION_AT),
-            session: Session(array(page, SESSION_AT)),
+            session: Session(Wire::get(page, SESSION_AT)),
             formatted: get_u64(page, FORMATTED_AT),
             block_bytes: get_u32(page, BLOCK_AT),
             ring: flags & RING != 0,
@@ -360,9 +352,9 @@ impl Superblock {
                 end: get_u64(page, END_AT),
             }),
             drive: Drive {
-                model: array(page, MODEL_AT),
-                serial: array(page, SERIAL_AT),
-                firmware: array(page, FIRMWARE_AT),
+                model: Wire::get(page, MODEL_AT),
+                serial: Wire::get(page, SERIAL_AT),
+                firmware: Wire::get(page, FIRMWARE_AT),
                 bytes: get_u64(page, NAMESPACE_AT),
             },
         };
