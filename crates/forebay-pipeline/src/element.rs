@@ -180,10 +180,7 @@ impl Element {
             name: name.to_owned(),
             description: raw.description,
             files: files(file, name, raw.files.as_deref())?,
-            result: match &raw.result {
-                Some(value) => file.field("result", value).flag()?,
-                None => false,
-            },
+            result: file.or("result", &raw.result, false, Field::flag)?,
             settings,
         })
     }

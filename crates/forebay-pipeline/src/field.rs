@@ -103,6 +103,18 @@ impl File {
         }
     }
 
+    /// What is read of a value, or `usual` where there is none.
+    pub fn or<'a, T>(
+        &'a self,
+        name: impl Into<String>,
+        value: &'a Option<Place>,
+        usual: T,
+        read: impl FnOnce(&Field<'a>) -> Result<T>,
+    ) -> Result<T> {
+        let field = value.as_ref().map(|value| self.field(name, value));
+        field.map_or(Ok(usual), |field| read(&field))
+    }
+
     /// What is wrong at a byte of the text.
     pub fn refuse(
         &self,

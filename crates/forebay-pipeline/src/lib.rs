@@ -37,7 +37,7 @@ pub use buffer::{Buffer, Memory};
 pub use chain::ChainSource;
 pub use element::{Element, Paths, Setting, Stage, name_fault};
 pub use error::{Error, Result};
-pub use sink::{Kind, Sink, extension_bytes};
+pub use sink::{Kind, Sink};
 pub use source::{Mac, Pause, Source};
 pub use ssd::Ssd;
 

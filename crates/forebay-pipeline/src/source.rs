@@ -71,6 +71,10 @@ impl Source {
     }
 }
 
+/// Set by hand, not by a maker; "FB" stands in it.
+const MAC: Mac = Mac([0x02, 0x46, 0x42, 0, 0, 1]);
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+
 /// A MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mac(pub [u8; 6]);
@@ -153,9 +157,7 @@ pub(super) struct Raw {
 pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
     let number = |name: &str, value: &Option<Place>, least: i128, most: i128, default: i128| {
         let name = format!("source.{name}");
-        value.as_ref().map_or(Ok(default), |value| {
-            file.field(name, value).integer(least..=most)
-        })
+        file.or(name, value, default, |field| field.integer(least..=most))
     };
     let mtu = number("mtu", &raw.mtu, 68, MTU, 9000)? as u32;
     let metres = number("metres", &raw.metres, 0, 10_000, 3)? as u32;
@@ -167,27 +169,17 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
             "choose fewer, or a lower source.stream",
         ));
     }
-    let class = match &raw.class {
-        Some(_) => Some(number("class", &raw.class, 0, 7, 0)? as u8),
-        None => None,
-    };
+    let class = number("class", &raw.class, 0, 7, 0)? as u8;
     Ok(Source {
-        mac: match &raw.mac {
-            Some(value) => mac(&file.field("source.mac", value))?,
-            // Set by hand, not by a maker; "FB" stands in it.
-            None => Mac([0x02, 0x46, 0x42, 0, 0, 1]),
-        },
-        address: match &raw.address {
-            Some(value) => address(&file.field("source.address", value))?,
-            None => Ipv4Addr::new(10, 77, 0, 2),
-        },
+        mac: file.or("source.mac", &raw.mac, MAC, mac)?,
+        address: file.or("source.address", &raw.address, ADDRESS, address)?,
         port: number("port", &raw.port, 1, 65_535, UDP_PORT.into())? as u16,
         stream,
         streams,
         mtu,
         metres,
         pause: pause(file, raw.pause.as_ref(), mtu, metres)?,
-        class,
+        class: raw.class.as_ref().map(|_| class),
     })
 }
 
