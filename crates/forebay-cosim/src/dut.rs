@@ -119,13 +119,9 @@ impl Dut {
         }
         self.half(edge, 0, cycle, now)?;
         if self.single && self.outputs_moved() {
-            return Err(Error::Protocol {
-                cycle,
-                channel: "all",
-                what: "an output follows an input within a cycle, but every path through a \
-                       streamer has a register; set Config::half_cycles to simulate it all the same"
-                    .into(),
-            });
+            let what = "an output follows an input within a cycle, but every path through a \
+                        streamer has a register; set Config::half_cycles to simulate it all the same";
+            return Err(Error::protocol(cycle, "all", what));
         }
         let moved = sample(&self.model)?;
         self.half(edge, 1, cycle, now)?;

@@ -6,6 +6,17 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl Error {
+    /// A rule of AXI that the RTL broke.
+    pub(crate) fn protocol(cycle: u64, channel: &'static str, what: impl Into<String>) -> Self {
+        Self::Protocol {
+            cycle,
+            channel,
+            what: what.into(),
+        }
+    }
+}
+
 /// Everything that can go wrong here.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +32,7 @@ pub enum Error {
     Bus(#[from] forebay_driver::BusError),
     /// The driver could not bring the devices up or down.
     #[error(transparent)]
-    Driver(forebay_driver::Failure),
+    Driver(#[from] forebay_driver::Failure),
     /// The driver refused a command, or the drive did.
     #[error(transparent)]
     Command(forebay_driver::Error),

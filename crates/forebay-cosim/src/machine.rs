@@ -159,7 +159,7 @@ impl Machine {
         bar: u8,
         offset: u64,
         bytes: u64,
-    ) -> Result<u64, BusError> {
+    ) -> BusResult<u64> {
         if !self.devices().contains(&device) {
             return Err(BusError::NoDevice { device });
         }
@@ -180,16 +180,10 @@ impl Machine {
     /// The host sends a read; the answer bears the tag returned.
     pub fn host_read(&mut self, addr: u64, len: u32) -> u32 {
         self.tag = self.tag.wrapping_add(1);
-        self.fabric.request(
-            self.now,
-            Node::Host,
-            Request::Read {
-                addr,
-                len,
-                tag: self.tag,
-            },
-        );
-        self.tag
+        let tag = self.tag;
+        let request = Request::Read { addr, len, tag };
+        self.fabric.request(self.now, Node::Host, request);
+        tag
     }
 
     /// The host sends a posted write.
@@ -255,15 +249,13 @@ impl Machine {
                 ssd.step(self.now, &mut self.fabric);
                 for event in ssd.take_page_events() {
                     // Before the drive's data get there.
-                    if let (
-                        true,
-                        PageEvent::Named {
+                    if self.poison
+                        && let PageEvent::Named {
                             fills: true,
                             address,
                             bytes,
                             ..
-                        },
-                    ) = (self.poison, event)
+                        } = event
                     {
                         poison(&mut self.host, address, bytes);
                     }
@@ -275,7 +267,7 @@ impl Machine {
         }
     }
 
-    pub fn dma_alloc(&mut self, len: usize, align: usize) -> Result<DmaBuffer, BusError> {
+    pub fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
         let address = self.host.alloc(len as u64, align as u64);
         let address = address.ok_or(BusError::OutOfMemory {
             len,
@@ -285,46 +277,32 @@ impl Machine {
         Ok(DmaBuffer { address, len })
     }
 
-    pub fn dma_read(
-        &self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &mut [u8],
-    ) -> Result<(), BusError> {
+    pub fn dma_read(&self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
-        if self.host.read(buffer.address + offset as u64, data) {
-            return Ok(());
-        }
-        Err(BusError::OutsideBuffer {
-            address: buffer.address,
-            len: 0,
-            offset,
-            end,
-        })
+        let done = self.host.read(buffer.address + offset as u64, data);
+        found(done, buffer, offset, end)
     }
 
-    pub fn dma_write(
-        &mut self,
-        buffer: &DmaBuffer,
-        offset: usize,
-        data: &[u8],
-    ) -> Result<(), BusError> {
+    pub fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
-        if self.host.write(buffer.address + offset as u64, data) {
-            return Ok(());
-        }
-        Err(BusError::OutsideBuffer {
-            address: buffer.address,
-            len: 0,
-            offset,
-            end,
-        })
+        let done = self.host.write(buffer.address + offset as u64, data);
+        found(done, buffer, offset, end)
     }
 
     /// Simulated time as the driver sees it.
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.now / 1000)
     }
+}
+
+/// Whether there is host memory at the buffer.
+fn found(done: bool, buffer: &DmaBuffer, offset: usize, end: usize) -> BusResult<()> {
+    done.then_some(()).ok_or(BusError::OutsideBuffer {
+        address: buffer.address,
+        len: 0,
+        offset,
+        end,
+    })
 }
 
 /// Poisons host memory, where there is some.
@@ -357,63 +335,47 @@ fn ssd_number(device: PciAddress) -> Option<usize> {
     (device == ssd_address(number)).then_some(number)
 }
 
-/// Implements the driver's `Bus` for a type that is a [`Host`].
+/// Result of an access to the machine.
+pub(crate) type BusResult<T> = Result<T, BusError>;
+
+/// Implements the driver's `Bus` for a type that is a [`Host`]; to be called with this module's names
+/// in scope.
 macro_rules! impl_bus {
     ($system:ty) => {
         impl forebay_driver::Bus for $system {
-            fn devices(&mut self) -> crate::machine::BusResult<Vec<PciAddress>> {
+            fn devices(&mut self) -> BusResult<Vec<PciAddress>> {
                 Ok(self.machine().devices())
             }
 
-            fn config_read32(
-                &mut self,
-                device: PciAddress,
-                at: u16,
-            ) -> crate::machine::BusResult<u32> {
+            fn config_read32(&mut self, device: PciAddress, at: u16) -> BusResult<u32> {
                 Ok(self.machine().config_read(device, at))
             }
 
-            fn config_write32(
-                &mut self,
-                device: PciAddress,
-                at: u16,
-                value: u32,
-            ) -> crate::machine::BusResult<()> {
+            fn config_write32(&mut self, device: PciAddress, at: u16, value: u32) -> BusResult<()> {
                 self.machine_mut().config_write(device, at, value);
                 Ok(())
             }
 
-            fn bar_read32(
-                &mut self,
-                device: PciAddress,
-                bar: u8,
-                offset: u64,
-            ) -> crate::machine::BusResult<u32> {
-                let place = self.machine().bar_place(device, bar, offset, 4)?;
-                let bytes = crate::machine::host_read(self, place, 4)?;
-                Ok(bytes as u32)
+            fn bar_read32(&mut self, device: PciAddress, bar: u8, at: u64) -> BusResult<u32> {
+                let place = self.machine().bar_place(device, bar, at, 4)?;
+                Ok(machine::host_read(self, place, 4)? as u32)
             }
 
-            fn bar_read64(
-                &mut self,
-                device: PciAddress,
-                bar: u8,
-                offset: u64,
-            ) -> crate::machine::BusResult<u64> {
-                let place = self.machine().bar_place(device, bar, offset, 8)?;
-                crate::machine::host_read(self, place, 8)
+            fn bar_read64(&mut self, device: PciAddress, bar: u8, at: u64) -> BusResult<u64> {
+                let place = self.machine().bar_place(device, bar, at, 8)?;
+                machine::host_read(self, place, 8)
             }
 
             fn bar_write32(
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 value: u32,
-            ) -> crate::machine::BusResult<()> {
-                let place = self.machine().bar_place(device, bar, offset, 4)?;
-                self.machine_mut()
-                    .host_write(place, value.to_le_bytes().into());
+            ) -> BusResult<()> {
+                let place = self.machine().bar_place(device, bar, at, 4)?;
+                let data = value.to_le_bytes().into();
+                self.machine_mut().host_write(place, data);
                 self.pass()
             }
 
@@ -421,52 +383,42 @@ macro_rules! impl_bus {
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 value: u64,
-            ) -> crate::machine::BusResult<()> {
-                let place = self.machine().bar_place(device, bar, offset, 8)?;
-                self.machine_mut()
-                    .host_write(place, value.to_le_bytes().into());
-                self.pass()
+            ) -> BusResult<()> {
+                let place = self.machine().bar_place(device, bar, at, 8)?;
+                machine::host_write_bytes(self, place, &value.to_le_bytes())
             }
 
             fn bar_write_bytes(
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 data: &[u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 let bytes = data.len().next_multiple_of(8) as u64;
-                let place = self.machine().bar_place(device, bar, offset, bytes)?;
-                crate::machine::host_write_bytes(self, place, data)
+                let place = self.machine().bar_place(device, bar, at, bytes)?;
+                machine::host_write_bytes(self, place, data)
             }
 
             fn bar_read_bytes(
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 data: &mut [u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 let bytes = data.len().next_multiple_of(8) as u64;
-                let place = self.machine().bar_place(device, bar, offset, bytes)?;
-                crate::machine::host_read_bytes(self, place, data)
+                let place = self.machine().bar_place(device, bar, at, bytes)?;
+                machine::host_read_bytes(self, place, data)
             }
 
-            fn bar_address(
-                &mut self,
-                device: PciAddress,
-                bar: u8,
-            ) -> crate::machine::BusResult<u64> {
+            fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
                 self.machine().bar_place(device, bar, 0, 0)
             }
 
-            fn dma_alloc(
-                &mut self,
-                len: usize,
-                align: usize,
-            ) -> crate::machine::BusResult<DmaBuffer> {
+            fn dma_alloc(&mut self, len: usize, align: usize) -> BusResult<DmaBuffer> {
                 self.machine_mut().dma_alloc(len, align)
             }
 
@@ -479,7 +431,7 @@ macro_rules! impl_bus {
                 buffer: &DmaBuffer,
                 offset: usize,
                 data: &mut [u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 self.machine().dma_read(buffer, offset, data)
             }
 
@@ -488,7 +440,7 @@ macro_rules! impl_bus {
                 buffer: &DmaBuffer,
                 offset: usize,
                 data: &[u8],
-            ) -> crate::machine::BusResult<()> {
+            ) -> BusResult<()> {
                 self.machine_mut().dma_write(buffer, offset, data)
             }
 
@@ -496,7 +448,7 @@ macro_rules! impl_bus {
                 self.machine().elapsed()
             }
 
-            fn relax(&mut self) -> crate::machine::BusResult<()> {
+            fn relax(&mut self) -> BusResult<()> {
                 self.rest()
             }
         }
@@ -504,19 +456,16 @@ macro_rules! impl_bus {
 }
 pub(crate) use impl_bus;
 
-/// Result of an access to the machine.
-pub(crate) type BusResult<T> = Result<T, BusError>;
-
 /// What [`impl_bus`] stands on.
 pub(crate) trait Host {
     fn machine(&self) -> &Machine;
     fn machine_mut(&mut self) -> &mut Machine;
     /// Lets a posted write go its way.
-    fn pass(&mut self) -> Result<(), BusError>;
+    fn pass(&mut self) -> BusResult<()>;
     /// Lets a little time pass while the host waits for the answer to a read.
-    fn await_answer(&mut self) -> Result<(), BusError>;
+    fn await_answer(&mut self) -> BusResult<()>;
     /// Lets time pass until something may have changed.
-    fn rest(&mut self) -> Result<(), BusError>;
+    fn rest(&mut self) -> BusResult<()>;
 }
 
 /// A read of the host that goes nowhere ends after this time, as on PCIe (completion time-out,
@@ -527,7 +476,7 @@ const ANSWER_WITHIN: Time = 50 * forebay_model::MILLISECOND;
 const ACCESS: usize = 64;
 
 /// Reads up to 8 bytes. An unmapped address reads as all ones, as on a real machine.
-pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Result<u64, BusError> {
+pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<u64> {
     let answer = host_request(system, address, bytes)?;
     let mut word = [0xff; 8];
     if let Some(data) = &answer {
@@ -562,7 +511,7 @@ pub(crate) fn host_read_bytes(
     system: &mut impl Host,
     address: u64,
     data: &mut [u8],
-) -> Result<(), BusError> {
+) -> BusResult<()> {
     for (at, part) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
         let bytes = part.len().next_multiple_of(8) as u32;
         part.fill(0xff);
@@ -575,11 +524,7 @@ pub(crate) fn host_read_bytes(
 }
 
 /// Writes any number of bytes, the last word filled with zeros.
-pub(crate) fn host_write_bytes(
-    system: &mut impl Host,
-    address: u64,
-    data: &[u8],
-) -> Result<(), BusError> {
+pub(crate) fn host_write_bytes(system: &mut impl Host, address: u64, data: &[u8]) -> BusResult<()> {
     for (at, part) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
         let mut part = part.to_vec();
         part.resize(part.len().next_multiple_of(8), 0);

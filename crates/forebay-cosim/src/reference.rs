@@ -16,7 +16,7 @@ use forebay_model::{FabricProfile, FaultPlan, HopCount, Medium, Node, Profile, S
 
 use crate::config::Drive;
 use crate::error::{Error, Result};
-use crate::machine::{Host, Machine, impl_bus};
+use crate::machine::{self, BusResult, Host, Machine, impl_bus};
 use crate::stats::Direction;
 use crate::workload::Workload;
 
@@ -442,16 +442,16 @@ impl Host for Reference {
         &mut self.machine
     }
 
-    fn pass(&mut self) -> std::result::Result<(), BusError> {
+    fn pass(&mut self) -> BusResult<()> {
         self.machine.settle(|_, _| {});
         Ok(())
     }
 
-    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+    fn await_answer(&mut self) -> BusResult<()> {
         self.rest()
     }
 
-    fn rest(&mut self) -> std::result::Result<(), BusError> {
+    fn rest(&mut self) -> BusResult<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }

@@ -13,9 +13,9 @@ use forebay_spec::streamer::window;
 
 use crate::bridge::Bridge;
 use crate::config::{Config, Drive};
-use crate::core::{Core, Parts, RESET_CYCLES};
+use crate::core::{Core, RESET_CYCLES};
 use crate::error::{Error, Result};
-use crate::machine::{FPGA, Host, Machine, impl_bus, poison};
+use crate::machine::{self, BusResult, FPGA, Host, Machine, impl_bus, poison};
 use crate::ownership::{Access, Ownership, Segment};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
@@ -89,22 +89,9 @@ impl System {
     ///
     /// # Errors
     /// When the RTL cannot be built or has other pins, or the profile or medium is not usable.
-    pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+    pub fn new(mut config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let (seed, patience) = (config.seed, config.patience());
-        let parts = Parts {
-            rtl: config.rtl,
-            library: config.library,
-            seed,
-            clock_period: config.clock_period,
-            half_cycles: config.half_cycles,
-            stalls: config.stalls,
-            waves: config.waves,
-            dram: config.dram,
-            dram_faults: config.dram_faults,
-            poison: config.poison,
-            network: config.network,
-        };
-        let core = Core::new(parts, progress)?;
+        let core = Core::new(&mut config, progress)?;
         let first = Drive {
             profile: config.profile.ssd,
             medium: config.medium,
@@ -172,11 +159,6 @@ impl System {
         &self.machine.ssds[0]
     }
 
-    /// The first drive, to prepare or damage it.
-    pub fn ssd_mut(&mut self) -> &mut Ssd {
-        &mut self.machine.ssds[0]
-    }
-
     /// All drives.
     #[must_use]
     pub fn ssds(&self) -> &[Ssd] {
@@ -194,19 +176,19 @@ impl System {
         &self.machine.fabric
     }
 
+    fn layout(&self) -> Layout {
+        let session = self.session.as_ref();
+        session.map_or(Layout::ONE, |session| session.facts().layout())
+    }
+
     /// What lies in the address space of the session, read past everything that takes time; of one
     /// drive before bring-up.
     ///
     /// # Errors
     /// Where the range ends past a drive, or the file of a medium fails.
     pub fn stored(&self, address: u64, bytes: usize) -> std::io::Result<Vec<u8>> {
-        let layout = self
-            .session
-            .as_ref()
-            .map(|session| session.facts().layout());
-        let layout = layout.unwrap_or(Layout::ONE);
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+        for (drive, at, bytes) in self.layout().pieces(address, bytes as u64) {
             let ssd = self.machine.ssds.get(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             data.extend_from_slice(&ssd.medium().read(at, bytes as usize)?);
@@ -218,10 +200,8 @@ impl System {
     /// [`Config::poison`] puts there.
     #[must_use]
     pub fn unwritten(&self, address: u64, bytes: usize) -> Vec<u8> {
-        let session = self.session.as_ref();
-        let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.pieces(address, bytes as u64) {
+        for (drive, at, bytes) in self.layout().pieces(address, bytes as u64) {
             let mut part = vec![0; bytes as usize];
             if let Some(ssd) = self.machine.ssds.get(drive) {
                 ssd.medium().unwritten(at, &mut part);
@@ -236,12 +216,7 @@ impl System {
     /// # Errors
     /// Where the range ends past a drive, or the file of a medium fails.
     pub fn store(&mut self, address: u64, mut bytes: &[u8]) -> std::io::Result<()> {
-        let layout = self
-            .session
-            .as_ref()
-            .map(|session| session.facts().layout());
-        let layout = layout.unwrap_or(Layout::ONE);
-        for (drive, at, count) in layout.pieces(address, bytes.len() as u64) {
+        for (drive, at, count) in self.layout().pieces(address, bytes.len() as u64) {
             let ssd = self.machine.ssds.get_mut(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             let (part, rest) = bytes.split_at(count as usize);
@@ -581,15 +556,7 @@ impl System {
     /// # Errors
     /// When the RTL misbehaves.
     pub fn bare_cycles(&mut self, cycles: u64) -> Result<()> {
-        for _ in 0..cycles {
-            self.bare_cycle()?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn bare_cycle(&mut self) -> Result<()> {
-        self.core.bare_cycle(&mut self.machine.now)
+        (0..cycles).try_for_each(|_| self.core.bare_cycle(&mut self.machine.now))
     }
 
     /// Completes the file of waves; also done when the system is dropped.
@@ -600,11 +567,6 @@ impl System {
     /// What the RTL printed since this was last called.
     pub fn take_output(&mut self) -> String {
         self.core.dut.model.take_output()
-    }
-
-    /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
-    fn at_rest(&self) -> bool {
-        self.core.at_rest()
     }
 }
 
@@ -617,7 +579,7 @@ impl Host for System {
         &mut self.machine
     }
 
-    fn pass(&mut self) -> std::result::Result<(), BusError> {
+    fn pass(&mut self) -> BusResult<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
@@ -629,19 +591,16 @@ impl Host for System {
         Ok(())
     }
 
-    fn await_answer(&mut self) -> std::result::Result<(), BusError> {
+    fn await_answer(&mut self) -> BusResult<()> {
         self.pass()
     }
 
     /// While the streamer is disabled its clock does not matter, and time may leap to where
     /// something happens: a drive takes simulated seconds to become ready.
-    fn rest(&mut self) -> std::result::Result<(), BusError> {
-        if self.at_rest() {
+    fn rest(&mut self) -> BusResult<()> {
+        if self.core.at_rest() {
             let limit = self.machine.now + REST;
-            let next = self
-                .machine
-                .next_event()
-                .map_or(limit, |time| time.min(limit));
+            let next = self.machine.next_event().unwrap_or(limit).min(limit);
             self.machine.now = self.machine.now.max(next);
             if let Some(mac) = &mut self.core.mac {
                 mac.leap(self.machine.now);

@@ -403,9 +403,5 @@ fn respond(model: &mut Model, pin: Option<PortHandle>, refused: bool) {
 }
 
 fn wrong(channel: usize, cycle: u64, what: &str) -> Error {
-    Error::Protocol {
-        cycle,
-        channel: NAMES[channel],
-        what: what.to_owned(),
-    }
+    Error::protocol(cycle, NAMES[channel], what)
 }
