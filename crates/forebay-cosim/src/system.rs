@@ -241,7 +241,7 @@ impl System {
         self.core.mac.as_ref()?.network.as_ref()
     }
 
-    /// From now on the peer sends.
+    /// From now on the link partner sends.
     pub fn begin_network(&mut self) {
         let mac = self.core.mac.as_mut();
         if let Some(network) = mac.and_then(|mac| mac.network.as_mut()) {

@@ -25,7 +25,7 @@ const AROUND: u64 = (ethernet::HEADER_BYTES + ethernet::WIRE_BYTES) as u64;
 const SHORTEST: u64 = (ethernet::LEAST_BYTES + ethernet::WIRE_BYTES) as u64;
 /// What the memory counts of a frame at least.
 const COUNTED: u64 = 2 * BEAT;
-/// Quanta after which the slowest peer is silent.
+/// Quanta after which the slowest link partner is silent.
 const RESPONSE: u32 = 394;
 /// Streams at once, as `fb_net_port` is built.
 const STREAMS: i128 = 4;
@@ -49,7 +49,7 @@ pub struct Source {
     pub mtu: u32,
     /// Length of the cable.
     pub metres: u32,
-    /// When the peer is asked for silence; none: never.
+    /// When the link partner is asked for silence; none: never.
     pub pause: Option<Pause>,
     /// Class of priority pause; none: pause of the whole link.
     pub class: Option<u8>,
@@ -102,7 +102,8 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// As much as can come above XOFF until the peer is silent, left free: docs/reference/net.md.
+    /// As much as can come above XOFF until the link partner is silent is left free:
+    /// docs/reference/net.md.
     fn of(mtu: u32, metres: u32) -> Option<Self> {
         // Of frames that are shorter than two beats the memory counts more than there is.
         let short = headroom(metres, (SHORTEST - AROUND) as u32, RESPONSE) * COUNTED / SHORTEST;

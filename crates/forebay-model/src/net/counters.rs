@@ -125,7 +125,7 @@ pub struct Counters {
     pub offered: FrameCounts,
     /// Made by the source and left out on purpose.
     pub left_out: FrameCounts,
-    /// Begun by the peer, by kind.
+    /// Begun by the link partner, by kind.
     pub sent: ByKind,
     /// Come to an end at our MAC, by kind; of these it handed over all but the two that follow.
     pub delivered: ByKind,
@@ -137,17 +137,17 @@ pub struct Counters {
     pub transmitted: ByKind,
     /// Those of them that broke off because the next beat was not there in time.
     pub underruns: u64,
-    /// Come to an end at the peer, by kind.
+    /// Come to an end at the link partner, by kind.
     pub arrived: ByKind,
-    /// What the peer was asked for.
+    /// What the link partner was asked for.
     pub peer_pause: PauseCounters,
     /// What our MAC was asked for. It hands pause frames over and obeys none: that is our part.
     pub our_pause: PauseCounters,
-    /// The wire from the peer, as far as the switch if there is one.
+    /// The wire from the link partner, as far as the switch if there is one.
     pub peer_wire: WireTime,
     /// The wire from our MAC. As the MAC does not know what waits, all idle time while pause is asked
     /// for counts as paused.
     pub our_wire: WireTime,
-    /// The switch's ports: ours, and the peer's.
+    /// The switch's ports: ours, and the link partner's.
     pub switch: Option<[PortCounters; 2]>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything beyond the pins of a 100G MAC: the MAC itself, the cable, a switch, the peer.
+//! Everything beyond the pins of a 100G MAC: the MAC itself, the cable, a switch, the link partner.
 //!
 //! A byte takes 80 ps on the wire. A frame takes eight bytes of preamble, itself, four of check
 //! sequence and twelve of gap; it arrives a cable's delay later, and its beats come out of the MAC in
@@ -80,8 +80,8 @@ pub const fn mac_edge(k: u64) -> Time {
 }
 
 /// Bytes that may arrive after the decision to send a pause frame: what the cable holds in both
-/// directions, the frames that both sides have just begun, the pause frame, and what the peer sends
-/// in the quanta until it reacts. Frames have up to `mtu` bytes behind the Ethernet header.
+/// directions, the frames that both sides have just begun, the pause frame, and what the link
+/// partner sends in the quanta until it reacts. Frames have up to `mtu` bytes behind the Ethernet header.
 #[must_use]
 pub const fn headroom(metres: u32, mtu: u32, quanta: u32) -> u64 {
     let cable = 2 * metres as u64 * METRE / BYTE;

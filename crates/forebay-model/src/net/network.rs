@@ -43,11 +43,11 @@ enum Event {
     End,
     /// What our MAC heard counts.
     Asked,
-    /// A frame has come to its end at the peer.
+    /// A frame has come to its end at the link partner.
     Arrive,
-    /// A pause frame counts at the peer.
+    /// A pause frame counts at the link partner.
     Obey,
-    /// The peer asks its source or begins a frame.
+    /// The link partner asks its source or begins a frame.
     Act,
     /// A frame has come to its end at this port of the switch.
     Relay(usize),
@@ -57,7 +57,7 @@ enum Event {
     Pass(usize),
 }
 
-/// A switch and its cables to the peer.
+/// A switch and its cables to the link partner.
 struct Between {
     relay: Relay,
     to_peer: Cable,
@@ -91,7 +91,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// A network at rest; the peer sends once it is told to [begin](Self::begin).
+    /// A network at rest; the link partner sends once it is told to [begin](Self::begin).
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Network {
         self.tap = Some(tap);
     }
 
-    /// From now on the peer sends, and time on the wires counts.
+    /// From now on the link partner sends, and time on the wires counts.
     pub fn begin(&mut self, now: Time) {
         self.advance(now);
         self.peer.begin(self.now);

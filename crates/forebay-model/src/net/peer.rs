@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::source::{Next, Source};
 use crate::{MICROSECOND, Time};
 
-/// The peer. Times handed in never go back.
+/// The link partner. Times handed in never go back.
 pub(super) struct Peer {
     pub source: Box<dyn Source>,
     pub sender: Sender,

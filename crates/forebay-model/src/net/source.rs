@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the peer's frames come from.
+//! Where the link partner's frames come from.
 
 use super::counters::FrameCounts;
 use super::error::NetError;
@@ -19,8 +19,8 @@ pub enum Next {
     End,
 }
 
-/// Where frames come from: a generator, a file, a network interface. It is asked whenever the peer's
-/// side of the wire is free and has no frame left; times never go back.
+/// Where frames come from: a generator, a file, a network interface. It is asked whenever the link
+/// partner's side of the wire is free and has no frame left; times never go back.
 pub trait Source: Send {
     /// What comes next.
     fn next(&mut self, now: Time) -> Next;

@@ -96,7 +96,7 @@ const HALF: Option<Thresholds> = Some(Thresholds {
 
 #[test]
 fn pause_is_local_first_and_then_passed_on() {
-    // 5000 cycles are 15.5 us, 194 kB: the switch takes them and the peer does not notice.
+    // 5000 cycles are 15.5 us, 194 kB: the switch takes them and the link partner does not notice.
     let (rig, count) = pressed(Some(394), HALF, 5_000);
     let counters = rig.network.counters();
     let [ours, theirs] = counters.switch.expect("there is one");
@@ -105,7 +105,7 @@ fn pause_is_local_first_and_then_passed_on() {
     assert_eq!((theirs.xoff, counters.peer_wire.paused), (0, 0));
     assert_eq!(rig.got.len() as u64, count);
 
-    // 100000 cycles are 310 us, 3.9 MB: the peer must be silent, too.
+    // 100000 cycles are 310 us, 3.9 MB: the link partner must be silent, too.
     let (rig, count) = pressed(Some(394), HALF, 100_000);
     let counters = rig.network.counters();
     let [ours, theirs] = counters.switch.expect("there is one");
@@ -277,7 +277,7 @@ fn a_switch_that_cannot_be_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever comes in, from a peer of any manners, through a switch of any size: each frame is
+    /// Whatever comes in, from any link partner, through a switch of any size: each frame is
     /// accounted for once, wires add up, and the same again gives the same.
     #[test]
     fn every_frame_has_an_end(
