@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A DRAM behind its controller: banks and their rows, the turns of its bus, refresh.
+//! A DRAM behind its controller: banks and their rows, turnarounds of its bus, refresh.
 //!
 //! The model says when an access is over; it keeps no data. Accesses are served in the order in
-//! which they are handed in, so that the requester's order matters: each change
-//! between reading and writing costs its turn of the bus, each row that is not open its activation.
-//! Rows are opened ahead, as soon as an access to them has arrived, so a run of accesses hides them
-//! as far as the banks allow.
+//! which they are handed in, so that the requester's order matters: each change between reading and
+//! writing costs a turnaround of the bus, each row that is not open its activation. Rows are opened
+//! ahead, as soon as an access to them has arrived, so a run of accesses hides them as far as the
+//! banks allow.
 //!
 //! Consecutive accesses go to the bank groups in turn, so that a run is not slowed down to the pace
 //! of one group; then come columns, banks, rows. This is how AMD's controller for DDR4 orders them
