@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn poison_is_where_nobody_wrote() {
+    fn poison_is_where_nothing_was_written() {
         let poison = Poison::Medium(1..2);
         let mut medium = Medium::poisoned(1 << 40, poison.clone());
         let pattern = |at: u64, len: usize| {

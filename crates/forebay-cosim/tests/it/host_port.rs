@@ -229,7 +229,7 @@ fn a_write_whose_source_breaks_is_spoiled_and_stores_nothing_of_its_end() {
 }
 
 #[test]
-fn nobody_else_is_taken_for_a_host_port() {
+fn nothing_else_is_taken_for_a_host_port() {
     let mut system = system(host());
     for (control, window) in [(bar0::CONTROL, bar0::HOST), (bar0::HOST, bar0::HOST)] {
         let found = HostPort::attach(&mut system, FPGA, 0, control, window).expect("reads");

@@ -55,7 +55,7 @@ fn soak(system: &mut System, rounds: u64, seed: u64) {
 }
 
 #[test]
-fn what_nobody_wrote_is_read_as_such() {
+fn what_was_never_written_reads_as_such() {
     let mut system = system(poisoned(|root, depth| rtl::onchip(root, depth, 1024)));
     let mut pattern = vec![0; 10_000];
     Poison::Medium(0..1).fill(512, &mut pattern);

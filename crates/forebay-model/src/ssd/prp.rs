@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_cover_the_transfer_and_stay_in_their_pages(
+        fn segments_cover_the_transfer_and_stay_in_their_pages(
             prp1: u64, prp2: u64, len in 1u32..(1 << 20), seed: u64,
         ) {
             let entry = |at: u64| (at ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !0xfff;

@@ -204,7 +204,7 @@ fn reads_wait_for_a_tag() {
 }
 
 #[test]
-fn addresses_of_nobody_are_counted_and_answered() {
+fn unmapped_addresses_are_counted_and_answered() {
     for name in ["ideal", "990pro-2tb"] {
         let mut fabric = fabric(name);
         fabric.request(

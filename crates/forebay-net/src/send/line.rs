@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_go_and_nobody_is_noticed() {
+    fn frames_go_and_a_missing_receiver_is_noticed() {
         let there = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let to = there.local_addr().expect("an address").to_string();
         let mut line = Line::open(&to, None).expect("a line");
