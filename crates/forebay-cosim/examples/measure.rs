@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Places of `count` pieces of `size`, each once, in no order.
+/// Addresses of `count` blocks of `size` bytes, each once, in scrambled order.
 fn scattered(count: u64, size: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |i| (i * 2654435761 % count) * size)
 }

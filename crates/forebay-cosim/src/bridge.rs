@@ -65,7 +65,7 @@ pub(crate) struct Bridge {
     pub mapped: bool,
     /// The RTL was told other places of it than these have.
     displaced: Option<Error>,
-    /// Answers to the card's own reads, for whoever asked.
+    /// Completions of the card's own reads, for their requesters.
     pub answers: Vec<Completion>,
     /// Accesses to BAR 0 that hit none of the ports.
     pub stray: u64,

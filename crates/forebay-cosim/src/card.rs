@@ -12,7 +12,7 @@ use forebay_spec::pci;
 use forebay_spec::streamer::{self, bar0};
 
 use crate::config::Config;
-use crate::core::{Core, Parts, RESET_CYCLES, STORE};
+use crate::core::{Core, RESET_CYCLES, STORE};
 use crate::error::{Error, Result};
 use crate::stats::Outcome;
 use crate::target::{Behind, Target};
@@ -66,22 +66,9 @@ impl Card {
     ///
     /// # Errors
     /// When the RTL cannot be built or has other pins.
-    pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+    pub fn new(mut config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let mut fabric = Fabric::new(&config.profile.fabric, 0);
-        let parts = Parts {
-            rtl: config.rtl,
-            library: config.library,
-            seed: config.seed,
-            clock_period: config.clock_period,
-            half_cycles: config.half_cycles,
-            stalls: config.stalls,
-            waves: config.waves,
-            dram: config.dram,
-            dram_faults: config.dram_faults,
-            poison: config.poison,
-            network: config.network,
-        };
-        let core = Core::new(parts, progress)?;
+        let core = Core::new(&mut config, progress)?;
         // The host is whatever is not the card.
         fabric.map(Node::Host, 0..BAR);
         fabric.map(Node::Fpga, BAR..BAR + core.bridge.bytes);
@@ -151,19 +138,22 @@ impl Card {
             match self.fabric.poll(self.now, Node::Host)? {
                 Arrival::Completion(completion) => return Some(Sent::Answer(completion)),
                 Arrival::Request {
-                    request: Request::Write { addr, data },
+                    request:
+                        Request::Write {
+                            addr: address,
+                            data,
+                        },
                     ..
-                } if self.config.bus_master() => {
-                    let address = addr;
-                    return Some(Sent::Write { address, data });
-                }
+                } if self.config.bus_master() => return Some(Sent::Write { address, data }),
                 Arrival::Request {
-                    request: Request::Read { addr, len, .. },
+                    request:
+                        Request::Read {
+                            addr: address, len, ..
+                        },
                     ticket,
                     ..
                 } => {
                     if self.config.bus_master() {
-                        let address = addr;
                         return Some(Sent::Read {
                             address,
                             len,

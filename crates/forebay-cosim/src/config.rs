@@ -32,91 +32,61 @@ impl Stall {
         longest: 0,
     };
 
-    /// Pauses that begin with this chance and last up to so many cycles.
+    /// Pauses that begin with probability `chance` and last up to `longest` cycles.
     #[must_use]
     pub const fn new(chance: f64, longest: u32) -> Self {
         Self { chance, longest }
     }
 }
 
-/// Pauses of every port.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Stalls {
-    /// Source of write data.
-    pub write: Stall,
-    /// Sink of write responses.
-    pub response: Stall,
-    /// Source of read commands.
-    pub command: Stall,
-    /// Sink of read data.
-    pub read: Stall,
-    /// Write address and write data on the data and queue windows.
-    pub window_write: Stall,
-    /// Read address on the data and queue windows.
-    pub window_read: Stall,
-    /// Acceptance of read data and write responses of the windows.
-    pub window_answer: Stall,
-    /// Acceptance of doorbell writes.
-    pub doorbell: Stall,
-    /// Requests of the master to on-board DRAM or host memory: acceptance of addresses and data.
-    pub dram: Stall,
-    /// Its answers: read data and write responses.
-    pub dram_answer: Stall,
-    /// Requests of that master to host memory: each gets there, or its answer back, later by so
-    /// much.
-    pub host: Stall,
+macro_rules! stalls {
+    ($($(#[$doc:meta])* $port:ident,)*) => {
+        /// Pauses of every port.
+        #[derive(Debug, Clone, Copy, PartialEq, Default)]
+        pub struct Stalls {
+            $($(#[$doc])* pub $port: Stall,)*
+        }
+
+        impl Stalls {
+            /// The same at every port.
+            #[must_use]
+            pub const fn everywhere(stall: Stall) -> Self {
+                Self { $($port: stall,)* }
+            }
+
+            /// Longest pause of any port that does not pause for ever.
+            fn longest(&self) -> u32 {
+                let all = [$(self.$port,)*];
+                let ends = all.into_iter().filter(|stall| stall.chance < 1.0);
+                ends.map(|stall| stall.longest).max().unwrap_or(0)
+            }
+        }
+    };
 }
 
-impl Stalls {
-    /// The same at every port.
-    #[must_use]
-    pub const fn everywhere(stall: Stall) -> Self {
-        Self {
-            write: stall,
-            response: stall,
-            command: stall,
-            read: stall,
-            window_write: stall,
-            window_read: stall,
-            window_answer: stall,
-            doorbell: stall,
-            dram: stall,
-            dram_answer: stall,
-            host: stall,
-        }
-    }
-
-    /// Longest pause of any port that does not pause for ever.
-    fn longest(&self) -> u32 {
-        let Self {
-            write,
-            response,
-            command,
-            read,
-            window_write,
-            window_read,
-            window_answer,
-            doorbell,
-            dram,
-            dram_answer,
-            host,
-        } = self;
-        let all = [
-            write,
-            response,
-            command,
-            read,
-            window_write,
-            window_read,
-            window_answer,
-            doorbell,
-            dram,
-            dram_answer,
-            host,
-        ];
-        let ends = all.into_iter().filter(|stall| stall.chance < 1.0);
-        ends.map(|stall| stall.longest).max().unwrap_or(0)
-    }
+stalls! {
+    /// Source of write data.
+    write,
+    /// Sink of write responses.
+    response,
+    /// Source of read commands.
+    command,
+    /// Sink of read data.
+    read,
+    /// Write address and write data on the data and queue windows.
+    window_write,
+    /// Read address on the data and queue windows.
+    window_read,
+    /// Acceptance of read data and write responses of the windows.
+    window_answer,
+    /// Acceptance of doorbell writes.
+    doorbell,
+    /// Requests of the master to on-board DRAM or host memory: acceptance of addresses and data.
+    dram,
+    /// Its answers: read data and write responses.
+    dram_answer,
+    /// Requests of that master to host memory: delay of each, or of its answer.
+    host,
 }
 
 /// Addresses at which on-board DRAM answers with an error.
@@ -291,8 +261,8 @@ pub mod rtl {
         ours(root, "hostdram", queue_depth)
     }
 
-    /// [`onchip`] with a host port in the place of the user's streams, of so many staging pages for
-    /// both directions, 16 to 1024.
+    /// [`onchip`] with a host port in place of the user's streams. `host_pages` is the number of
+    /// staging pages for both directions, 16 to 1024.
     #[must_use]
     pub fn host(root: &Path, queue_depth: u32, pages: u32, host_pages: u32) -> Source {
         of_pages(ours(root, "host", queue_depth), pages).parameter("HostPages", host_pages)

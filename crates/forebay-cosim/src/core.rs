@@ -3,12 +3,11 @@
 
 use std::collections::VecDeque;
 
-use forebay_model::net::Network;
 use forebay_model::{DramProfile, Fabric, Poison, Time};
-use forebay_rtl::{Builder, Library, Model, Progress, Source};
+use forebay_rtl::{Builder, Model, Progress};
 
 use crate::bridge::Bridge;
-use crate::config::{DramFault, Stalls, Waves};
+use crate::config::Config;
 use crate::dma::Dma;
 use crate::dram::Board;
 use crate::dut::Dut;
@@ -28,21 +27,6 @@ pub(crate) const RESET_CYCLES: u64 = 16;
 
 /// The payload buffer in the RTL, by the end of its name.
 pub(crate) const STORE: &str = ".u_buffer.store";
-
-/// What a [`Core`] is made of.
-pub(crate) struct Parts {
-    pub rtl: Source,
-    pub library: Option<Library>,
-    pub seed: u64,
-    pub clock_period: Time,
-    pub half_cycles: bool,
-    pub stalls: Stalls,
-    pub waves: Option<Waves>,
-    pub dram: Option<DramProfile>,
-    pub dram_faults: Vec<DramFault>,
-    pub poison: bool,
-    pub network: Option<Network>,
-}
 
 /// The user's side: both ends of writes and of reads.
 struct User {
@@ -90,22 +74,12 @@ impl Log {
 }
 
 impl Core {
-    /// Builds the RTL (or finds it in the cache) and loads it. It is still to be reset.
-    pub fn new(parts: Parts, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
-        let Parts {
-            mut rtl,
-            library,
-            seed,
-            clock_period,
-            half_cycles,
-            stalls,
-            waves,
-            dram,
-            dram_faults,
-            poison,
-            network,
-        } = parts;
-        if clock_period == 0 {
+    /// Builds the RTL (or finds it in the cache) and loads it. It is still to be reset. Library,
+    /// waves, on-board DRAM and network are taken out of the configuration.
+    pub fn new(config: &mut Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+        let (seed, poison, stalls) = (config.seed, config.poison, config.stalls);
+        let period = config.clock_period;
+        if period == 0 {
             let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
             return Err(Error::Setting {
                 field: "clock_period",
@@ -113,10 +87,10 @@ impl Core {
                 limit,
             });
         }
-        rtl.trace |= waves.is_some();
-        let library = match library {
+        config.rtl.trace |= config.waves.is_some();
+        let library = match config.library.take() {
             Some(library) => library,
-            None => Builder::from_environment()?.build(&rtl, progress)?,
+            None => Builder::from_environment()?.build(&config.rtl, progress)?,
         };
         let mut model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
@@ -130,14 +104,16 @@ impl Core {
         }
         let memory = match (pins.dram, pins.host_dram) {
             (Some(port), _) => {
-                let profile = dram.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
+                let profile = config.dram.take();
+                let profile = profile.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
+                let faults = std::mem::take(&mut config.dram_faults);
                 let poison = if poison { Poison::Freed } else { Poison::Zeros };
-                let board = Board::new(&profile, dram_faults, seed, poison);
+                let board = Board::new(&profile, faults, seed, poison);
                 Some((port, Behind::Board(Box::new(board))))
             }
             (None, port) => port.map(|port| {
                 let pause = Pauser::new(stalls.host, seed, 69);
-                (port, Behind::Host(Dma::new(pause, clock_period)))
+                (port, Behind::Host(Dma::new(pause, period)))
             }),
         };
         let memory = memory.map(|(port, behind)| Target::new(port, behind, &stalls, seed));
@@ -149,18 +125,18 @@ impl Core {
             }),
             unsendable: false,
             memory,
-            mac: pins.net.map(|pins| Mac::new(pins, network)),
+            mac: pins.net.map(|pins| Mac::new(pins, config.network.take())),
             dut: Dut::new(
                 model,
                 pins.clk,
                 pins.net.map(|pins| pins.clk),
-                clock_period,
-                half_cycles,
-                waves,
+                period,
+                config.half_cycles,
+                config.waves.take(),
             ),
             pins,
             log: Log::default(),
-            period: clock_period,
+            period,
             cycle: 0,
             next_id: 0,
             store,

@@ -18,27 +18,27 @@ use crate::target::{Answer, BEAT, Loaded, Writing};
 const BACKLOG: Time = 256 * NANOSECOND;
 /// Writes and parts of reads that may be late at once, beside those of bursts that are under way.
 const LATE: usize = 64;
-/// Bytes of a read that the bridge asks for at once, and of which it hands the data on.
-const PIECE: u64 = 512;
+/// Bytes of the bridge's longest read request.
+const READ_REQUEST: u64 = 512;
 
 /// The bridge.
 pub(crate) struct Dma {
     tag: u32,
-    /// Pieces under way by their tags.
-    pieces: HashMap<u32, Piece>,
+    /// Read requests under way, by tag.
+    parts: HashMap<u32, Part>,
     pause: Pauser,
     period: Time,
     /// What reaches the host late, in order.
     late: VecDeque<(Time, Request)>,
 }
 
-/// A part of a read burst.
-pub(crate) struct Piece {
+/// The part of a read burst that one read request asks for.
+pub(crate) struct Part {
     /// Number of the burst.
     pub read: u64,
     /// Its beats in the burst.
     pub beats: Range<usize>,
-    /// Its data are handed on later by so much.
+    /// Delay of its data, picoseconds.
     pub late: Time,
 }
 
@@ -47,7 +47,7 @@ impl Dma {
     pub fn new(pause: Pauser, period: Time) -> Self {
         Self {
             tag: 0,
-            pieces: HashMap::new(),
+            parts: HashMap::new(),
             pause,
             period,
             late: VecDeque::new(),
@@ -104,15 +104,15 @@ impl Dma {
         let end = address + beats * BEAT;
         let mut addr = address;
         while addr < end {
-            let len = (PIECE - addr % PIECE).min(end - addr);
+            let len = (READ_REQUEST - addr % READ_REQUEST).min(end - addr);
             self.tag = self.tag.wrapping_add(1);
             let first = ((addr - address) / BEAT) as usize;
-            let piece = Piece {
+            let part = Part {
                 read: number,
                 beats: first..first + (len / BEAT) as usize,
                 late: after,
             };
-            self.pieces.insert(self.tag, piece);
+            self.parts.insert(self.tag, part);
             let (next, len, tag) = (addr + len, len as u32, self.tag);
             let request = Request::Read { addr, len, tag };
             self.late.push_back((now + before, request));
@@ -122,8 +122,8 @@ impl Dma {
         vec![Loaded::PENDING; beats as usize]
     }
 
-    /// The piece that is answered.
-    pub fn answered(&mut self, tag: u32) -> Option<Piece> {
-        self.pieces.remove(&tag)
+    /// The part that the completion with this tag answers.
+    pub fn answered(&mut self, tag: u32) -> Option<Part> {
+        self.parts.remove(&tag)
     }
 }

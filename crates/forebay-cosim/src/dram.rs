@@ -23,7 +23,7 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// `poison`: what it holds before anybody writes.
+    /// `poison`: its contents before the first write.
     pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64, poison: Poison) -> Self {
         Self {
             contents: Medium::poisoned(window::DRAM_WINDOW_BYTES, poison),
@@ -72,7 +72,7 @@ impl Board {
         }
         let places = (burst.address..).step_by(BEAT as usize);
         for (place, (data, strobes)) in places.zip(&burst.data) {
-            // Only what is strobed: the bytes between may be somebody else's.
+            // Only bytes with a strobe: the others may belong to another buffer.
             for byte in (0..BEAT).filter(|byte| strobes >> byte & 1 != 0) {
                 let at = byte as usize;
                 self.contents.write(place + byte, &data[at..=at])?;

@@ -7,7 +7,7 @@ use forebay_rtl::{Clock, Direction, Model, PortHandle};
 use crate::config::Waves;
 use crate::error::{Error, Result};
 
-/// Every so many cycles it is checked that no output follows an input without a register.
+/// Cycles between two checks that no output follows an input without a register.
 const CHECK_EVERY: u64 = 128;
 
 /// A clock: its pin, and what ticks it in one evaluation.
@@ -119,20 +119,16 @@ impl Dut {
         }
         self.half(edge, 0, cycle, now)?;
         if self.single && self.outputs_moved() {
-            return Err(Error::Protocol {
-                cycle,
-                channel: "all",
-                what: "an output follows an input within a cycle, but every path through a \
-                       streamer has a register; set Config::half_cycles to simulate it all the same"
-                    .into(),
-            });
+            let what = "an output follows an input within a cycle, but every path through a \
+                        streamer has a register; set Config::half_cycles to simulate it all the same";
+            return Err(Error::protocol(cycle, "all", what));
         }
         let moved = sample(&self.model)?;
         self.half(edge, 1, cycle, now)?;
         Ok(moved)
     }
 
-    /// A cycle that nobody looks at.
+    /// A cycle in which no port is driven or sampled.
     #[inline]
     pub fn bare_cycle(&mut self, cycle: u64, now: Time) -> Result<()> {
         let core = self.core;

@@ -6,6 +6,17 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+impl Error {
+    /// A rule of AXI that the RTL broke.
+    pub(crate) fn protocol(cycle: u64, channel: &'static str, what: impl Into<String>) -> Self {
+        Self::Protocol {
+            cycle,
+            channel,
+            what: what.into(),
+        }
+    }
+}
+
 /// Everything that can go wrong here.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +32,7 @@ pub enum Error {
     Bus(#[from] forebay_driver::BusError),
     /// The driver could not bring the devices up or down.
     #[error(transparent)]
-    Driver(forebay_driver::Failure),
+    Driver(#[from] forebay_driver::Failure),
     /// The driver refused a command, or the drive did.
     #[error(transparent)]
     Command(forebay_driver::Error),
@@ -133,7 +144,7 @@ pub enum Error {
     /// The contents of on-board DRAM are in a file, and that fails.
     #[error("the file that holds the contents of on-board DRAM: {0}")]
     Memory(std::io::Error),
-    /// Somebody reaches on-board DRAM past the RTL, and the RTL was told other places of it.
+    /// On-board DRAM is mapped past the RTL, and the RTL was given other addresses in it.
     #[error(
         "register {register} was set to {value:#x}, but payload that is mapped has its place at \
          {place:#x}: let the driver choose it, or trap the payload"

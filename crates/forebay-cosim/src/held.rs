@@ -37,13 +37,7 @@ impl Held {
     }
 
     fn compare(&mut self, model: &Model, valid: bool, stalled: bool, cycle: u64) -> Result<()> {
-        let wrong = |what: &str| {
-            Err(Error::Protocol {
-                cycle,
-                channel: self.channel,
-                what: what.to_owned(),
-            })
-        };
+        let wrong = |what: &str| Err(Error::protocol(cycle, self.channel, what));
         if self.waiting {
             if !valid {
                 return wrong("valid fell before ready came");

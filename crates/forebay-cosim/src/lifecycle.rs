@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bringing the streamer and its drive up and down, by the driver and nothing else.
 
-use forebay_driver::{Failure, Session, Step, bring_up_observed};
+use forebay_driver::{Session, Step, bring_up_observed};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::system::System;
 
 impl System {
@@ -13,7 +13,7 @@ impl System {
     /// [`Error::Driver`] with the step that failed, why, and what to do.
     pub fn bring_up(&mut self, observer: &mut dyn FnMut(&Step)) -> Result<&Session> {
         let options = self.options;
-        let session = bring_up_observed(self, &options, observer).map_err(Error::Driver)?;
+        let session = bring_up_observed(self, &options, observer)?;
         Ok(self.session.insert(session))
     }
 
@@ -47,9 +47,7 @@ impl System {
         let Some(session) = self.session.take() else {
             return Ok(Vec::new());
         };
-        session
-            .shutdown_observed(self, observer)
-            .map_err(Error::Driver)
+        Ok(session.shutdown_observed(self, observer)?)
     }
 
     /// Resets the drive and brings everything up again: after a time-out has halted the queue, a
@@ -61,13 +59,7 @@ impl System {
         let Some(session) = self.session.take() else {
             return self.bring_up(observer);
         };
-        let session = session.recover(self, observer).map_err(Error::Driver)?;
+        let session = session.recover(self, observer)?;
         Ok(self.session.insert(session))
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        Self::Driver(failure)
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::held::Held;
 use crate::pins::{Lite, Pins};
 use crate::stall::Pauser;
-use crate::window::Answer;
+use crate::window::{Answer, answer_of};
 
 /// Something to be done at the control port.
 enum Access {
@@ -202,18 +202,13 @@ impl ControlPort {
             _ => {}
         }
         let name = self.name;
-        let wrong = |what: &str| Error::Protocol {
-            cycle,
-            channel: name,
-            what: what.to_owned(),
-        };
+        let wrong = |what: &str| Error::protocol(cycle, name, what);
         if !bvalid && !rvalid {
             return Ok(self.phase != Phase::Answer);
         }
         if self.phase != Phase::Answer {
-            return Err(wrong(
-                "an answer came before address and data were accepted",
-            ));
+            let what = "an answer came before address and data were accepted";
+            return Err(wrong(what));
         }
         let response = if bvalid { pins.bresp } else { pins.rresp };
         let failed = response.is_some_and(|port| model.get(port) >= 2);
@@ -229,14 +224,7 @@ impl ControlPort {
                 let lane = (offset % 8) as usize;
                 let word = model.get(pins.rdata).to_le_bytes();
                 let data = word[lane..lane + length as usize].into();
-                answer((
-                    ticket,
-                    if failed {
-                        Err(FabricError::Refused)
-                    } else {
-                        Ok(data)
-                    },
-                ));
+                answer(answer_of(ticket, failed, data));
             }
             _ => return Err(wrong("an answer of the wrong kind came")),
         }
@@ -365,10 +353,8 @@ impl DoorbellPort {
         }
         if wvalid && self.ready {
             if pins.wstrb.is_some_and(|port| model.get(port) != 0xf) {
-                return Err(wrong(
-                    cycle,
-                    "a doorbell was written with strobes other than 0xf",
-                ));
+                let what = "a doorbell was written with strobes other than 0xf";
+                return Err(Error::protocol(cycle, DOORBELLS, what));
             }
             self.data.push_back(model.get(pins.wdata) as u32);
             moved = true;
@@ -385,10 +371,8 @@ impl DoorbellPort {
             moved = true;
         }
         if model.is_set(pins.arvalid) {
-            return Err(wrong(
-                cycle,
-                "the streamer reads, but a doorbell cannot be read",
-            ));
+            let what = "the streamer reads, but a doorbell cannot be read";
+            return Err(Error::protocol(cycle, DOORBELLS, what));
         }
         Ok(moved)
     }
@@ -405,13 +389,5 @@ impl DoorbellPort {
         self.b_loaded = false;
         self.held_aw.reset();
         self.held_w.reset();
-    }
-}
-
-fn wrong(cycle: u64, what: &str) -> Error {
-    Error::Protocol {
-        cycle,
-        channel: DOORBELLS,
-        what: what.to_owned(),
     }
 }

@@ -83,11 +83,7 @@ impl Mac {
                 Some(network) => network.transmit(at, &beat),
                 None => Ok(()),
             });
-            taken.map_err(|error| Error::Protocol {
-                cycle,
-                channel: CHANNEL,
-                what: error.to_string(),
-            })?;
+            taken.map_err(|error| Error::protocol(cycle, CHANNEL, error.to_string()))?;
         }
         Ok(moved)
     }

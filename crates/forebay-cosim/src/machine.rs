@@ -50,7 +50,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// With an FPGA card whose BAR 0 has so many bytes, or without. BARs are placed, as firmware does before any driver runs.
+    /// `fpga_bar`: bytes of the FPGA card's BAR 0, where there is a card. BARs are placed, as firmware
+    /// does before any driver runs.
     pub fn new(
         fabric: &FabricProfile,
         drives: Vec<Drive>,
@@ -179,16 +180,10 @@ impl Machine {
     /// The host sends a read; the answer bears the tag returned.
     pub fn host_read(&mut self, addr: u64, len: u32) -> u32 {
         self.tag = self.tag.wrapping_add(1);
-        self.fabric.request(
-            self.now,
-            Node::Host,
-            Request::Read {
-                addr,
-                len,
-                tag: self.tag,
-            },
-        );
-        self.tag
+        let tag = self.tag;
+        let request = Request::Read { addr, len, tag };
+        self.fabric.request(self.now, Node::Host, request);
+        tag
     }
 
     /// The host sends a posted write.
@@ -254,15 +249,13 @@ impl Machine {
                 ssd.step(self.now, &mut self.fabric);
                 for event in ssd.take_page_events() {
                     // Before the drive's data get there.
-                    if let (
-                        true,
-                        PageEvent::Named {
+                    if self.poison
+                        && let PageEvent::Named {
                             fills: true,
                             address,
                             bytes,
                             ..
-                        },
-                    ) = (self.poison, event)
+                        } = event
                     {
                         poison(&mut self.host, address, bytes);
                     }
@@ -286,34 +279,30 @@ impl Machine {
 
     pub fn dma_read(&self, buffer: &DmaBuffer, offset: usize, data: &mut [u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
-        if self.host.read(buffer.address + offset as u64, data) {
-            return Ok(());
-        }
-        Err(BusError::OutsideBuffer {
-            address: buffer.address,
-            len: 0,
-            offset,
-            end,
-        })
+        let done = self.host.read(buffer.address + offset as u64, data);
+        found(done, buffer, offset, end)
     }
 
     pub fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, data: &[u8]) -> BusResult<()> {
         let end = buffer.check(offset, data.len())?;
-        if self.host.write(buffer.address + offset as u64, data) {
-            return Ok(());
-        }
-        Err(BusError::OutsideBuffer {
-            address: buffer.address,
-            len: 0,
-            offset,
-            end,
-        })
+        let done = self.host.write(buffer.address + offset as u64, data);
+        found(done, buffer, offset, end)
     }
 
     /// Simulated time as the driver sees it.
     pub fn elapsed(&self) -> Duration {
         Duration::from_nanos(self.now / 1000)
     }
+}
+
+/// Whether there is host memory at the buffer.
+fn found(done: bool, buffer: &DmaBuffer, offset: usize, end: usize) -> BusResult<()> {
+    done.then_some(()).ok_or(BusError::OutsideBuffer {
+        address: buffer.address,
+        len: 0,
+        offset,
+        end,
+    })
 }
 
 /// Poisons host memory, where there is some.
@@ -346,7 +335,11 @@ fn ssd_number(device: PciAddress) -> Option<usize> {
     (device == ssd_address(number)).then_some(number)
 }
 
-/// Implements the driver's `Bus` for a type that is a [`Host`].
+/// Result of an access to the machine.
+pub(crate) type BusResult<T> = Result<T, BusError>;
+
+/// Implements the driver's `Bus` for a type that is a [`Host`]; to be called with this module's names
+/// in scope.
 macro_rules! impl_bus {
     ($system:ty) => {
         impl forebay_driver::Bus for $system {
@@ -363,26 +356,26 @@ macro_rules! impl_bus {
                 Ok(())
             }
 
-            fn bar_read32(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u32> {
-                let place = self.machine().bar_place(device, bar, offset, 4)?;
-                Ok(crate::machine::host_read(self, place, 4)? as u32)
+            fn bar_read32(&mut self, device: PciAddress, bar: u8, at: u64) -> BusResult<u32> {
+                let place = self.machine().bar_place(device, bar, at, 4)?;
+                Ok(machine::host_read(self, place, 4)? as u32)
             }
 
-            fn bar_read64(&mut self, device: PciAddress, bar: u8, offset: u64) -> BusResult<u64> {
-                let place = self.machine().bar_place(device, bar, offset, 8)?;
-                crate::machine::host_read(self, place, 8)
+            fn bar_read64(&mut self, device: PciAddress, bar: u8, at: u64) -> BusResult<u64> {
+                let place = self.machine().bar_place(device, bar, at, 8)?;
+                machine::host_read(self, place, 8)
             }
 
             fn bar_write32(
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 value: u32,
             ) -> BusResult<()> {
-                let place = self.machine().bar_place(device, bar, offset, 4)?;
-                let bytes = value.to_le_bytes().into();
-                self.machine_mut().host_write(place, bytes);
+                let place = self.machine().bar_place(device, bar, at, 4)?;
+                let data = value.to_le_bytes().into();
+                self.machine_mut().host_write(place, data);
                 self.pass()
             }
 
@@ -390,37 +383,35 @@ macro_rules! impl_bus {
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 value: u64,
             ) -> BusResult<()> {
-                let place = self.machine().bar_place(device, bar, offset, 8)?;
-                let bytes = value.to_le_bytes().into();
-                self.machine_mut().host_write(place, bytes);
-                self.pass()
+                let place = self.machine().bar_place(device, bar, at, 8)?;
+                machine::host_write_bytes(self, place, &value.to_le_bytes())
             }
 
             fn bar_write_bytes(
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 data: &[u8],
             ) -> BusResult<()> {
                 let bytes = data.len().next_multiple_of(8) as u64;
-                let place = self.machine().bar_place(device, bar, offset, bytes)?;
-                crate::machine::host_write_bytes(self, place, data)
+                let place = self.machine().bar_place(device, bar, at, bytes)?;
+                machine::host_write_bytes(self, place, data)
             }
 
             fn bar_read_bytes(
                 &mut self,
                 device: PciAddress,
                 bar: u8,
-                offset: u64,
+                at: u64,
                 data: &mut [u8],
             ) -> BusResult<()> {
                 let bytes = data.len().next_multiple_of(8) as u64;
-                let place = self.machine().bar_place(device, bar, offset, bytes)?;
-                crate::machine::host_read_bytes(self, place, data)
+                let place = self.machine().bar_place(device, bar, at, bytes)?;
+                machine::host_read_bytes(self, place, data)
             }
 
             fn bar_address(&mut self, device: PciAddress, bar: u8) -> BusResult<u64> {
@@ -484,7 +475,7 @@ const ANSWER_WITHIN: Time = 50 * forebay_model::MILLISECOND;
 /// Widest access of a CPU to memory of a device.
 const ACCESS: usize = 64;
 
-/// Reads up to 8 bytes. What nobody answers reads as all ones, as on a real machine.
+/// Reads up to 8 bytes. An unmapped address reads as all ones, as on a real machine.
 pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<u64> {
     let answer = host_request(system, address, bytes)?;
     let mut word = [0xff; 8];
@@ -496,7 +487,7 @@ pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Bus
     Ok(u64::from_le_bytes(word))
 }
 
-/// Reads by a request on the fabric; none where nobody answers.
+/// Reads by a request on the fabric; none where the address is not mapped.
 fn host_request(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<Option<Box<[u8]>>> {
     let tag = system.machine_mut().host_read(address, bytes);
     let start = system.machine().now;
@@ -511,18 +502,18 @@ fn host_request(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<O
     }
 }
 
-/// Reads any number of bytes; what nobody answers reads as ones.
+/// Reads any number of bytes; unmapped addresses read as ones.
 pub(crate) fn host_read_bytes(
     system: &mut impl Host,
     address: u64,
     data: &mut [u8],
 ) -> BusResult<()> {
-    for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
-        let bytes = piece.len().next_multiple_of(8) as u32;
-        piece.fill(0xff);
+    for (at, part) in (address..).step_by(ACCESS).zip(data.chunks_mut(ACCESS)) {
+        let bytes = part.len().next_multiple_of(8) as u32;
+        part.fill(0xff);
         if let Some(answer) = host_request(system, at, bytes)? {
-            let count = piece.len().min(answer.len());
-            piece[..count].copy_from_slice(&answer[..count]);
+            let count = part.len().min(answer.len());
+            part[..count].copy_from_slice(&answer[..count]);
         }
     }
     Ok(())
@@ -530,10 +521,10 @@ pub(crate) fn host_read_bytes(
 
 /// Writes any number of bytes, the last word filled with zeros.
 pub(crate) fn host_write_bytes(system: &mut impl Host, address: u64, data: &[u8]) -> BusResult<()> {
-    for (at, piece) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
-        let mut piece = piece.to_vec();
-        piece.resize(piece.len().next_multiple_of(8), 0);
-        system.machine_mut().host_write(at, piece.into());
+    for (at, part) in (address..).step_by(ACCESS).zip(data.chunks(ACCESS)) {
+        let mut part = part.to_vec();
+        part.resize(part.len().next_multiple_of(8), 0);
+        system.machine_mut().host_write(at, part.into());
         system.pass()?;
     }
     Ok(())

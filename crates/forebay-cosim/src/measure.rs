@@ -13,7 +13,7 @@ use crate::reference::{Design, Reference, ReferenceRun};
 use crate::stats::Direction;
 use crate::workload::{Access, Workload};
 
-/// Writes stay within so many bytes, so that the model need not hold a whole drive.
+/// Bytes within which writes stay, so that the model need not hold a whole drive.
 const WRITE_SPAN: u64 = 256 << 20;
 
 /// A measured number and what the model makes of it.

@@ -32,7 +32,7 @@ pub(crate) enum Access {
 
 /// Memory that a command names, within one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Segment {
     /// As the memory's own port has it.
     pub address: u64,
     pub bytes: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Ownership {
     /// Drives reach the memory past the streamer.
     host: bool,
     /// What each command holds.
-    commands: HashMap<Command, Vec<Piece>>,
+    commands: HashMap<Command, Vec<Segment>>,
     /// Who holds each page, and whether to fill it.
     pages: HashMap<u64, Vec<(Command, bool)>>,
     /// Pages of bursts under way, reads and writes, each in their order.
@@ -95,8 +95,8 @@ impl Ownership {
     }
 
     /// A command names memory: from now on it is the drive's.
-    pub fn name(&mut self, cycle: u64, command: Command, piece: Piece) -> Result<()> {
-        let (page, fills) = (piece.address >> PAGE_SHIFT, piece.fills);
+    pub fn name(&mut self, cycle: u64, command: Command, segment: Segment) -> Result<()> {
+        let (page, fills) = (segment.address >> PAGE_SHIFT, segment.fills);
         let [reads, writes] = &self.bursts;
         let holders = self.pages.entry(page).or_default();
         let what = if holders.iter().any(|(_, other)| fills || *other) {
@@ -107,17 +107,17 @@ impl Ownership {
             "it names the page, of which a write by the streamer is outstanding"
         } else {
             holders.push((command, fills));
-            self.commands.entry(command).or_default().push(piece);
+            self.commands.entry(command).or_default().push(segment);
             return Ok(());
         };
         Err(in_use(cycle, command, page, what))
     }
 
     /// The streamer has the completion of a command. Returns the memory that no command holds any more.
-    pub fn complete(&mut self, command: Command) -> Vec<Piece> {
-        let mut pieces = self.commands.remove(&command).unwrap_or_default();
-        pieces.retain(|piece| self.release(command, piece));
-        pieces
+    pub fn complete(&mut self, command: Command) -> Vec<Segment> {
+        let mut segments = self.commands.remove(&command).unwrap_or_default();
+        segments.retain(|segment| self.release(command, segment));
+        segments
     }
 
     /// A drive was reset: it holds nothing.
@@ -129,8 +129,8 @@ impl Ownership {
     }
 
     /// True where no other command holds the page.
-    fn release(&mut self, command: Command, piece: &Piece) -> bool {
-        let page = piece.address >> PAGE_SHIFT;
+    fn release(&mut self, command: Command, segment: &Segment) -> bool {
+        let page = segment.address >> PAGE_SHIFT;
         let Some(holders) = self.pages.get_mut(&page) else {
             return true;
         };
@@ -159,8 +159,8 @@ mod tests {
 
     const PAGE: u64 = 0x7000;
 
-    fn piece(fills: bool) -> Piece {
-        Piece {
+    fn segment(fills: bool) -> Segment {
+        Segment {
             address: PAGE,
             bytes: 512,
             fills,
@@ -190,22 +190,22 @@ mod tests {
             let mut pages = Ownership::new(host);
             for cycle in 0..3 {
                 // A read: named, filled, completed, read.
-                pages.name(cycle, (0, 7), piece(true)).unwrap();
+                pages.name(cycle, (0, 7), segment(true)).unwrap();
                 if !host {
                     // The drive's data take their way through the streamer.
                     pages.access(cycle, begun(true)).unwrap();
                     pages.access(cycle, Access::Ended { write: true }).unwrap();
                 }
-                assert_eq!(pages.complete((0, 7)), [piece(true)]);
+                assert_eq!(pages.complete((0, 7)), [segment(true)]);
                 pages.access(cycle, begun(false)).unwrap();
                 pages.access(cycle, Access::Ended { write: false }).unwrap();
                 // A write: written, named, read by the drive, completed.
                 pages.access(cycle, begun(true)).unwrap();
                 pages.access(cycle, Access::Ended { write: true }).unwrap();
-                pages.name(cycle, (0, 7), piece(false)).unwrap();
+                pages.name(cycle, (0, 7), segment(false)).unwrap();
                 pages.access(cycle, begun(false)).unwrap();
                 pages.access(cycle, Access::Ended { write: false }).unwrap();
-                assert_eq!(pages.complete((0, 7)), [piece(false)]);
+                assert_eq!(pages.complete((0, 7)), [segment(false)]);
             }
             assert!(pages.pages.is_empty() && pages.commands.is_empty());
         }
@@ -214,15 +214,15 @@ mod tests {
     #[test]
     fn a_request_that_is_late_is_told() {
         let mut pages = Ownership::new(false);
-        pages.name(1, (1, 7), piece(true)).unwrap();
+        pages.name(1, (1, 7), segment(true)).unwrap();
         assert!(said(pages.access(2, begun(false))).contains("still fills"));
         let mut pages = Ownership::new(false);
         pages.access(1, begun(false)).unwrap();
-        let what = said(pages.name(2, (1, 7), piece(true)));
+        let what = said(pages.name(2, (1, 7), segment(true)));
         assert!(what.contains("a read by the streamer is outstanding"));
         // Another drive's command, or the same identifier of another drive, is no excuse.
         pages.access(3, Access::Ended { write: false }).unwrap();
-        pages.name(4, (1, 7), piece(true)).unwrap();
+        pages.name(4, (1, 7), segment(true)).unwrap();
         assert!(pages.complete((0, 7)).is_empty());
         assert!(said(pages.access(5, begun(false))).contains("still fills"));
     }
@@ -231,14 +231,14 @@ mod tests {
     fn a_page_that_is_written_too_early_is_told() {
         for host in [false, true] {
             let mut pages = Ownership::new(host);
-            pages.name(1, (0, 3), piece(false)).unwrap();
+            pages.name(1, (0, 3), segment(false)).unwrap();
             assert!(said(pages.access(2, begun(true))).contains("still reads"));
             // The burst is under way all the same.
             pages.complete((0, 3));
-            let named = pages.name(3, (0, 4), piece(false));
+            let named = pages.name(3, (0, 4), segment(false));
             assert_eq!(named.is_err(), host);
             let mut pages = Ownership::new(host);
-            pages.name(1, (0, 3), piece(true)).unwrap();
+            pages.name(1, (0, 3), segment(true)).unwrap();
             assert_eq!(pages.access(2, begun(true)).is_err(), host);
         }
     }
@@ -247,15 +247,15 @@ mod tests {
     fn a_page_is_filled_for_one_command_only() {
         let mut pages = Ownership::new(false);
         // Two drives may store the same page.
-        pages.name(1, (0, 3), piece(false)).unwrap();
-        pages.name(1, (1, 3), piece(false)).unwrap();
-        let what = said(pages.name(2, (0, 4), piece(true)));
+        pages.name(1, (0, 3), segment(false)).unwrap();
+        pages.name(1, (1, 3), segment(false)).unwrap();
+        let what = said(pages.name(2, (0, 4), segment(true)));
         assert!(what.contains("another command holds"));
         // It is free after the second completion.
         assert!(pages.complete((0, 3)).is_empty());
-        assert_eq!(pages.complete((1, 3)), [piece(false)]);
-        pages.name(3, (0, 4), piece(true)).unwrap();
-        assert!(said(pages.name(4, (1, 4), piece(false))).contains("another command holds"));
+        assert_eq!(pages.complete((1, 3)), [segment(false)]);
+        pages.name(3, (0, 4), segment(true)).unwrap();
+        assert!(said(pages.name(4, (1, 4), segment(false))).contains("another command holds"));
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         let mut pages = Ownership::new(false);
         pages.access(1, begun(false)).unwrap();
         pages.access(2, Access::Reset).unwrap();
-        pages.name(3, (0, 1), piece(true)).unwrap();
+        pages.name(3, (0, 1), segment(true)).unwrap();
         pages.forget(1);
         assert!(pages.access(4, begun(false)).is_err());
         pages.access(5, Access::Reset).unwrap();

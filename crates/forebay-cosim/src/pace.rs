@@ -57,7 +57,7 @@ impl Fifo {
         }
     }
 
-    /// A cycle passes, with so many bytes still to be sent, those that wait included.
+    /// A cycle passes; `left` bytes are still to be sent, those that wait included.
     pub fn cycle(&mut self, left: u64) {
         let Pace {
             bytes_per_second,
@@ -87,7 +87,7 @@ impl Fifo {
         self.level = wait.min(fifo_bytes);
     }
 
-    /// Whether so many bytes wait.
+    /// Whether this many bytes wait.
     pub const fn has(&self, bytes: u64) -> bool {
         self.level >= bytes
     }

@@ -16,7 +16,7 @@ pub enum Payload {
         /// Bytes in all.
         length: u64,
     },
-    /// Anything that can be read, in pieces as they are needed.
+    /// Anything that can be read; it is read as far as needed.
     Reader {
         /// Gives the bytes.
         reader: Box<dyn Read + Send>,
@@ -95,10 +95,10 @@ pub struct Mismatch {
     pub found: u8,
 }
 
-/// Fills a piece with the pattern of an address that is a multiple of 8.
-pub fn fill_pattern(seed: u64, address: u64, piece: &mut [u8]) {
+/// Fills `data` with the pattern of an address that is a multiple of 8.
+pub fn fill_pattern(seed: u64, address: u64, data: &mut [u8]) {
     let mut word = address / 8;
-    let mut words = piece.chunks_exact_mut(8);
+    let mut words = data.chunks_exact_mut(8);
     for bytes in &mut words {
         bytes.copy_from_slice(&pattern_word(seed, word).to_le_bytes());
         word += 1;
@@ -116,16 +116,16 @@ fn pattern_word(seed: u64, word: u64) -> u64 {
     x ^ (x >> 29)
 }
 
-/// How much is fetched from a reader at once.
-const PIECE: usize = 64 << 10;
+/// Bytes that are fetched from a reader at once, a multiple of the beat: none straddles two.
+const BUFFER: usize = 64 << 10;
 
 /// A payload as the write source takes it, beat by beat.
 pub(crate) struct PayloadCursor {
     payload: Payload,
     address: u64,
     at: u64,
-    piece: Vec<u8>,
-    piece_at: usize,
+    buffer: Vec<u8>,
+    buffer_at: usize,
 }
 
 impl PayloadCursor {
@@ -134,8 +134,8 @@ impl PayloadCursor {
             payload,
             address,
             at: 0,
-            piece: Vec::new(),
-            piece_at: 0,
+            buffer: Vec::new(),
+            buffer_at: 0,
         }
     }
 
@@ -156,15 +156,14 @@ impl PayloadCursor {
                 fill_pattern(*seed, self.address + self.at, &mut beat[..count]);
             }
             Payload::Reader { reader, length } => {
-                if self.piece_at == self.piece.len() {
-                    // A multiple of the beat, so that no beat straddles two pieces.
-                    let left = (*length - self.at).min(PIECE as u64) as usize;
-                    self.piece.resize(left, 0);
-                    reader.read_exact(&mut self.piece)?;
-                    self.piece_at = 0;
+                if self.buffer_at == self.buffer.len() {
+                    let left = (*length - self.at).min(BUFFER as u64) as usize;
+                    self.buffer.resize(left, 0);
+                    reader.read_exact(&mut self.buffer)?;
+                    self.buffer_at = 0;
                 }
-                beat[..count].copy_from_slice(&self.piece[self.piece_at..self.piece_at + count]);
-                self.piece_at += count;
+                beat[..count].copy_from_slice(&self.buffer[self.buffer_at..self.buffer_at + count]);
+                self.buffer_at += count;
             }
         }
         beat[count..].fill(0);
@@ -266,7 +265,7 @@ mod tests {
 
     #[test]
     fn every_payload_gives_its_bytes() {
-        let length = PIECE + 130;
+        let length = BUFFER + 130;
         let bytes: Vec<u8> = (0..length).map(|i| (i * 7) as u8).collect();
         assert_eq!(all_of(bytes.clone().into()), bytes);
         let reader = Box::new(io::Cursor::new(bytes.clone()));

@@ -37,78 +37,127 @@ const MAC_OUT: Group = ("m_axis_mac_", "m_axis_mac_");
 const NET_CONTROL: Group = ("s_axil_net_", "s_axil_net_");
 const RECORDER_CONTROL: Group = ("s_axil_rec_", "s_axil_rec_");
 
-/// A stream into the RTL, 512 bit.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StreamIn {
-    pub valid: PortHandle,
-    pub ready: PortHandle,
-    pub data: PortHandle,
-    pub keep: Option<PortHandle>,
-    pub last: PortHandle,
+/// Declares groups of pins. `need` are pins that must be there, `may` those that may be missing, each
+/// with its direction and its width. The names in brackets stand for the direction of the address (or
+/// of the data of a stream), the other direction, and the width of the data.
+macro_rules! groups {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident [$to:ident, $back:ident, $width:ident], $prefix:literal {
+            $($pin:ident: $kind:ident($direction:ident, $bits:expr);)*
+        }
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $name {
+            $(pub $pin: groups!($kind),)*
+        }
+
+        impl $name {
+            fn find(f: &Finder<'_>, group: Group, $to: Direction, $width: u32) -> Result<Self> {
+                let $back = match $to {
+                    Direction::Input => Direction::Output,
+                    Direction::Output => Direction::Input,
+                };
+                Ok(Self {
+                    $($pin: f.$kind(group, concat!($prefix, stringify!($pin)), $direction, $bits)?,)*
+                })
+            }
+        }
+    )*};
+    (need) => { PortHandle };
+    (may) => { Option<PortHandle> };
 }
 
-/// A stream out of the RTL.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StreamOut {
-    pub valid: PortHandle,
-    pub ready: PortHandle,
-    pub data: PortHandle,
-    pub keep: Option<PortHandle>,
-    pub last: Option<PortHandle>,
-    pub user: Option<PortHandle>,
-    pub id: Option<PortHandle>,
-}
+groups! {
+    /// A stream into the RTL.
+    StreamIn [to, back, width], "t" {
+        valid: need(to, 1);
+        ready: need(back, 1);
+        data: need(to, width);
+        keep: may(to, width / 8);
+        last: need(to, 1);
+    }
 
-/// An AXI4 port of the RTL, 512 bit. Directions depend on the side.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
-    pub awvalid: PortHandle,
-    pub awready: PortHandle,
-    pub awaddr: PortHandle,
-    pub awlen: PortHandle,
-    pub awsize: Option<PortHandle>,
-    pub awburst: Option<PortHandle>,
-    pub wvalid: PortHandle,
-    pub wready: PortHandle,
-    pub wdata: PortHandle,
-    pub wstrb: PortHandle,
-    pub wlast: PortHandle,
-    pub bvalid: PortHandle,
-    pub bready: PortHandle,
-    pub bresp: Option<PortHandle>,
-    pub arvalid: PortHandle,
-    pub arready: PortHandle,
-    pub araddr: PortHandle,
-    pub arlen: PortHandle,
-    pub arsize: Option<PortHandle>,
-    pub arburst: Option<PortHandle>,
-    pub rvalid: PortHandle,
-    pub rready: PortHandle,
-    pub rdata: PortHandle,
-    pub rresp: Option<PortHandle>,
-    pub rlast: PortHandle,
-}
+    /// A stream out of the RTL.
+    StreamOut [to, back, width], "t" {
+        valid: need(to, 1);
+        ready: need(back, 1);
+        data: need(to, width);
+        keep: may(to, width / 8);
+        last: may(to, 1);
+        user: may(to, 1);
+        id: may(to, 8);
+    }
 
-/// An AXI4-Lite port. Directions depend on the side.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Lite {
-    pub awvalid: PortHandle,
-    pub awready: PortHandle,
-    pub awaddr: PortHandle,
-    pub wvalid: PortHandle,
-    pub wready: PortHandle,
-    pub wdata: PortHandle,
-    pub wstrb: Option<PortHandle>,
-    pub bvalid: PortHandle,
-    pub bready: PortHandle,
-    pub bresp: Option<PortHandle>,
-    pub arvalid: PortHandle,
-    pub arready: PortHandle,
-    pub araddr: PortHandle,
-    pub rvalid: PortHandle,
-    pub rready: PortHandle,
-    pub rdata: PortHandle,
-    pub rresp: Option<PortHandle>,
+    /// What comes from the MAC: it cannot be stopped, there is no ready.
+    MacIn [to, _back, width], "t" {
+        valid: need(to, 1);
+        data: need(to, width);
+        keep: need(to, width / 8);
+        last: need(to, 1);
+        user: need(to, 1);
+    }
+
+    /// What goes to the MAC.
+    MacOut [to, back, width], "t" {
+        valid: need(to, 1);
+        ready: need(back, 1);
+        data: need(to, width);
+        keep: need(to, width / 8);
+        last: need(to, 1);
+        user: need(to, 1);
+    }
+
+    /// An AXI4 port of the RTL.
+    Window [to, back, width], "" {
+        awvalid: need(to, 1);
+        awready: need(back, 1);
+        awaddr: need(to, ANY);
+        awlen: need(to, 8);
+        awsize: may(to, 3);
+        awburst: may(to, 2);
+        wvalid: need(to, 1);
+        wready: need(back, 1);
+        wdata: need(to, width);
+        wstrb: need(to, width / 8);
+        wlast: need(to, 1);
+        bvalid: need(back, 1);
+        bready: need(to, 1);
+        bresp: may(back, 2);
+        arvalid: need(to, 1);
+        arready: need(back, 1);
+        araddr: need(to, ANY);
+        arlen: need(to, 8);
+        arsize: may(to, 3);
+        arburst: may(to, 2);
+        rvalid: need(back, 1);
+        rready: need(to, 1);
+        rdata: need(back, width);
+        rresp: may(back, 2);
+        rlast: need(back, 1);
+    }
+
+    /// An AXI4-Lite port.
+    Lite [to, back, width], "" {
+        awvalid: need(to, 1);
+        awready: need(back, 1);
+        awaddr: need(to, ANY);
+        wvalid: need(to, 1);
+        wready: need(back, 1);
+        wdata: need(to, width);
+        wstrb: may(to, width / 8);
+        bvalid: need(back, 1);
+        bready: need(to, 1);
+        bresp: may(back, 2);
+        arvalid: need(to, 1);
+        arready: need(back, 1);
+        araddr: need(to, ANY);
+        rvalid: need(back, 1);
+        rready: need(to, 1);
+        rdata: need(back, width);
+        rresp: may(back, 2);
+    }
 }
 
 /// The user's streams.
@@ -128,27 +177,6 @@ pub(crate) struct Streams {
 pub(crate) struct Host {
     pub window: Window,
     pub control: Lite,
-}
-
-/// What comes from the MAC: it cannot be stopped, there is no ready.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MacIn {
-    pub valid: PortHandle,
-    pub data: PortHandle,
-    pub keep: PortHandle,
-    pub last: PortHandle,
-    pub user: PortHandle,
-}
-
-/// What goes to the MAC.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MacOut {
-    pub valid: PortHandle,
-    pub ready: PortHandle,
-    pub data: PortHandle,
-    pub keep: PortHandle,
-    pub last: PortHandle,
-    pub user: PortHandle,
 }
 
 /// The network side and the recorder.
@@ -187,7 +215,8 @@ pub(crate) struct Pins {
 impl Pins {
     /// Finds and checks all pins.
     pub fn find(model: &Model) -> Result<Self> {
-        let there = |pin| model.find_port(pin).is_some();
+        use Direction::{Input, Output};
+        let there = |pin: &str| model.find_port(pin).is_some();
         let (user, host) = (there("s_axis_wr_tvalid"), there("s_axil_host_awvalid"));
         let net = there("s_axis_mac_tvalid");
         let set = if user || host || net {
@@ -200,24 +229,51 @@ impl Pins {
             PinSet::Forebay => ("clk", "rst", 1),
             PinSet::Snacc => ("aclk", "aresetn", 0),
         };
+        let streams = || -> Result<Streams> {
+            Ok(Streams {
+                write: StreamIn::find(&f, WRITE, Input, 512)?,
+                response: StreamOut::find(&f, RESPONSE, Output, 8)?,
+                command: StreamIn::find(&f, COMMAND, Input, 512)?,
+                read: StreamOut::find(&f, READ, Output, 512)?,
+                exact: set == PinSet::Forebay,
+            })
+        };
+        let host_port = || -> Result<Host> {
+            Ok(Host {
+                window: Window::find(&f, HOST, Input, 512)?,
+                control: Lite::find(&f, HOST_CONTROL, Input, 64)?,
+            })
+        };
+        let network = || -> Result<Net> {
+            Ok(Net {
+                clk: f.plain("clk_mac")?,
+                reset: f.plain("rst_mac")?,
+                receive: MacIn::find(&f, MAC_IN, Input, 512)?,
+                transmit: MacOut::find(&f, MAC_OUT, Output, 512)?,
+                control: Lite::find(&f, NET_CONTROL, Input, 64)?,
+                recorder: Lite::find(&f, RECORDER_CONTROL, Input, 64)?,
+            })
+        };
+        let master = |group: Group| -> Result<Option<Window>> {
+            let there = there(&format!("{}awvalid", group.0));
+            there
+                .then(|| Window::find(&f, group, Output, 512))
+                .transpose()
+        };
         Ok(Self {
             set,
-            clk: f.check(f.plain(clk)?, clk, Direction::Input, 1)?,
-            reset: f.check(f.plain(reset)?, reset, Direction::Input, 1)?,
+            clk: f.plain(clk)?,
+            reset: f.plain(reset)?,
             reset_on,
-            streams: (user || !(host || net)).then(|| f.streams()).transpose()?,
-            data: f.window(DATA, Direction::Input)?,
-            queue: f.window(QUEUE, Direction::Input)?,
-            doorbell: f.lite(DOORBELL, Direction::Output, 32)?,
-            control: f.lite(CONTROL, Direction::Input, 64)?,
-            host: host.then(|| f.host()).transpose()?,
-            net: net.then(|| f.net()).transpose()?,
-            dram: there("m_axi_dram_awvalid")
-                .then(|| f.window(DRAM, Direction::Output))
-                .transpose()?,
-            host_dram: there("m_axi_host_awvalid")
-                .then(|| f.window(HOST_DRAM, Direction::Output))
-                .transpose()?,
+            streams: (user || !(host || net)).then(streams).transpose()?,
+            data: Window::find(&f, DATA, Input, 512)?,
+            queue: Window::find(&f, QUEUE, Input, 512)?,
+            doorbell: Lite::find(&f, DOORBELL, Output, 32)?,
+            control: Lite::find(&f, CONTROL, Input, 64)?,
+            host: host.then(host_port).transpose()?,
+            net: net.then(network).transpose()?,
+            dram: master(DRAM)?,
+            host_dram: master(HOST_DRAM)?,
         })
     }
 }
@@ -232,20 +288,15 @@ struct Finder<'m> {
 
 impl Finder<'_> {
     fn name(&self, group: Group, pin: &str) -> String {
-        let prefix = if self.set == PinSet::Forebay {
-            group.0
-        } else {
-            group.1
-        };
-        format!("{prefix}{pin}")
+        match self.set {
+            PinSet::Forebay => format!("{}{pin}", group.0),
+            PinSet::Snacc => format!("{}{pin}", group.1),
+        }
     }
 
-    fn plain(&self, name: &str) -> Result<PortHandle> {
-        self.model.find_port(name).ok_or_else(|| Error::MissingPin {
-            top: self.model.top().to_owned(),
-            pin: name.to_owned(),
-            other: name.to_owned(),
-        })
+    /// A clock or a reset.
+    fn plain(&self, name: &'static str) -> Result<PortHandle> {
+        self.need((name, name), "", Direction::Input, 1)
     }
 
     fn check(
@@ -273,16 +324,12 @@ impl Finder<'_> {
     }
 
     fn need(&self, group: Group, pin: &str, to: Direction, width: u32) -> Result<PortHandle> {
-        let name = self.name(group, pin);
-        let handle = self
-            .model
-            .find_port(&name)
+        self.may(group, pin, to, width)?
             .ok_or_else(|| Error::MissingPin {
                 top: self.model.top().to_owned(),
                 pin: format!("{}{pin}", group.0),
                 other: format!("{}{pin}", group.1),
-            })?;
-        self.check(handle, &name, to, width)
+            })
     }
 
     fn may(
@@ -297,134 +344,5 @@ impl Finder<'_> {
         found
             .map(|handle| self.check(handle, &name, to, width))
             .transpose()
-    }
-
-    fn streams(&self) -> Result<Streams> {
-        Ok(Streams {
-            write: self.stream_in(WRITE)?,
-            response: self.stream_out(RESPONSE, 8)?,
-            command: self.stream_in(COMMAND)?,
-            read: self.stream_out(READ, 512)?,
-            exact: self.set == PinSet::Forebay,
-        })
-    }
-
-    fn host(&self) -> Result<Host> {
-        Ok(Host {
-            window: self.window(HOST, Direction::Input)?,
-            control: self.lite(HOST_CONTROL, Direction::Input, 64)?,
-        })
-    }
-
-    fn net(&self) -> Result<Net> {
-        use Direction::{Input, Output};
-        let plain = |name| self.check(self.plain(name)?, name, Input, 1);
-        Ok(Net {
-            clk: plain("clk_mac")?,
-            reset: plain("rst_mac")?,
-            receive: MacIn {
-                valid: self.need(MAC_IN, "tvalid", Input, 1)?,
-                data: self.need(MAC_IN, "tdata", Input, 512)?,
-                keep: self.need(MAC_IN, "tkeep", Input, 64)?,
-                last: self.need(MAC_IN, "tlast", Input, 1)?,
-                user: self.need(MAC_IN, "tuser", Input, 1)?,
-            },
-            transmit: MacOut {
-                valid: self.need(MAC_OUT, "tvalid", Output, 1)?,
-                ready: self.need(MAC_OUT, "tready", Input, 1)?,
-                data: self.need(MAC_OUT, "tdata", Output, 512)?,
-                keep: self.need(MAC_OUT, "tkeep", Output, 64)?,
-                last: self.need(MAC_OUT, "tlast", Output, 1)?,
-                user: self.need(MAC_OUT, "tuser", Output, 1)?,
-            },
-            control: self.lite(NET_CONTROL, Input, 64)?,
-            recorder: self.lite(RECORDER_CONTROL, Input, 64)?,
-        })
-    }
-
-    fn stream_in(&self, group: Group) -> Result<StreamIn> {
-        use Direction::{Input, Output};
-        Ok(StreamIn {
-            valid: self.need(group, "tvalid", Input, 1)?,
-            ready: self.need(group, "tready", Output, 1)?,
-            data: self.need(group, "tdata", Input, 512)?,
-            keep: self.may(group, "tkeep", Input, 64)?,
-            last: self.need(group, "tlast", Input, 1)?,
-        })
-    }
-
-    fn stream_out(&self, group: Group, width: u32) -> Result<StreamOut> {
-        use Direction::{Input, Output};
-        Ok(StreamOut {
-            valid: self.need(group, "tvalid", Output, 1)?,
-            ready: self.need(group, "tready", Input, 1)?,
-            data: self.need(group, "tdata", Output, width)?,
-            keep: self.may(group, "tkeep", Output, width / 8)?,
-            last: self.may(group, "tlast", Output, 1)?,
-            user: self.may(group, "tuser", Output, 1)?,
-            id: self.may(group, "tid", Output, 8)?,
-        })
-    }
-
-    /// `to` is the direction of the address: an input of a target, an output of an initiator.
-    fn window(&self, group: Group, to: Direction) -> Result<Window> {
-        let back = match to {
-            Direction::Input => Direction::Output,
-            Direction::Output => Direction::Input,
-        };
-        Ok(Window {
-            awvalid: self.need(group, "awvalid", to, 1)?,
-            awready: self.need(group, "awready", back, 1)?,
-            awaddr: self.need(group, "awaddr", to, ANY)?,
-            awlen: self.need(group, "awlen", to, 8)?,
-            awsize: self.may(group, "awsize", to, 3)?,
-            awburst: self.may(group, "awburst", to, 2)?,
-            wvalid: self.need(group, "wvalid", to, 1)?,
-            wready: self.need(group, "wready", back, 1)?,
-            wdata: self.need(group, "wdata", to, 512)?,
-            wstrb: self.need(group, "wstrb", to, 64)?,
-            wlast: self.need(group, "wlast", to, 1)?,
-            bvalid: self.need(group, "bvalid", back, 1)?,
-            bready: self.need(group, "bready", to, 1)?,
-            bresp: self.may(group, "bresp", back, 2)?,
-            arvalid: self.need(group, "arvalid", to, 1)?,
-            arready: self.need(group, "arready", back, 1)?,
-            araddr: self.need(group, "araddr", to, ANY)?,
-            arlen: self.need(group, "arlen", to, 8)?,
-            arsize: self.may(group, "arsize", to, 3)?,
-            arburst: self.may(group, "arburst", to, 2)?,
-            rvalid: self.need(group, "rvalid", back, 1)?,
-            rready: self.need(group, "rready", to, 1)?,
-            rdata: self.need(group, "rdata", back, 512)?,
-            rresp: self.may(group, "rresp", back, 2)?,
-            rlast: self.need(group, "rlast", back, 1)?,
-        })
-    }
-
-    /// `to` is the direction of the address: an input of a target, an output of an initiator.
-    fn lite(&self, group: Group, to: Direction, width: u32) -> Result<Lite> {
-        let back = match to {
-            Direction::Input => Direction::Output,
-            Direction::Output => Direction::Input,
-        };
-        Ok(Lite {
-            awvalid: self.need(group, "awvalid", to, 1)?,
-            awready: self.need(group, "awready", back, 1)?,
-            awaddr: self.need(group, "awaddr", to, ANY)?,
-            wvalid: self.need(group, "wvalid", to, 1)?,
-            wready: self.need(group, "wready", back, 1)?,
-            wdata: self.need(group, "wdata", to, width)?,
-            wstrb: self.may(group, "wstrb", to, width / 8)?,
-            bvalid: self.need(group, "bvalid", back, 1)?,
-            bready: self.need(group, "bready", to, 1)?,
-            bresp: self.may(group, "bresp", back, 2)?,
-            arvalid: self.need(group, "arvalid", to, 1)?,
-            arready: self.need(group, "arready", back, 1)?,
-            araddr: self.need(group, "araddr", to, ANY)?,
-            rvalid: self.need(group, "rvalid", back, 1)?,
-            rready: self.need(group, "rready", to, 1)?,
-            rdata: self.need(group, "rdata", back, width)?,
-            rresp: self.may(group, "rresp", back, 2)?,
-        })
     }
 }

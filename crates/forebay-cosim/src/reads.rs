@@ -131,11 +131,7 @@ impl Reads {
     }
 
     fn beat(&mut self, model: &Model, cycle: u64, done: &mut impl FnMut(Outcome)) -> Result<()> {
-        let wrong = |what: String| Error::Protocol {
-            cycle,
-            channel: CHANNEL,
-            what,
-        };
+        let wrong = |what: String| Error::protocol(cycle, CHANNEL, what);
         let last = self.sink.last.is_some_and(|port| model.is_set(port));
         let failed = self.sink.user.is_some_and(|port| model.is_set(port));
         let keep = self.sink.keep.map_or(u64::MAX, |port| model.get(port));

@@ -16,7 +16,7 @@ use forebay_model::{FabricProfile, FaultPlan, HopCount, Medium, Node, Profile, S
 
 use crate::config::Drive;
 use crate::error::{Error, Result};
-use crate::machine::{Host, Machine, impl_bus};
+use crate::machine::{self, BusResult, Host, Machine, impl_bus};
 use crate::stats::Direction;
 use crate::workload::Workload;
 
@@ -230,17 +230,17 @@ impl Reference {
         let pairs = session.queue_pairs();
         let most = pairs.iter().map(|pair| pair.transfer_bytes()).min();
         let most = most.unwrap_or(1).min(self.transfer);
-        let piece = workload.size.min(most).max(1);
+        let most = workload.size.min(most).max(1);
         let depth = usize::from(self.queue_depth);
         let mut lanes = Vec::new();
         for (pair, namespace) in pairs.into_iter().zip(namespaces) {
-            let buffer = self.dma_alloc(depth * piece as usize, 4096)?;
+            let buffer = self.dma_alloc(depth * most as usize, 4096)?;
             let place = buffer.address..buffer.address + buffer.len as u64;
             self.machine.fabric.map(self.design.data, place);
             let in_order = self.design.in_order;
             lanes.push(Lane::new(pair, namespace, buffer, depth, in_order));
         }
-        let run = self.run_in(&mut lanes, layout, piece, workload);
+        let run = self.run_in(&mut lanes, layout, most, workload);
         // After a failure a drive may still use its buffer: it stays taken.
         if run.is_ok() {
             for lane in lanes {
@@ -250,20 +250,21 @@ impl Reference {
         run
     }
 
-    /// The buffer of each lane has room for a `piece` of each command that may be outstanding.
+    /// Runs a workload in commands of up to `most` bytes. The buffer of each lane has room for all
+    /// commands that may be outstanding.
     fn run_in(
         &mut self,
         lanes: &mut [Lane<'_>],
         layout: Layout,
-        piece: u64,
+        most: u64,
         workload: &Workload,
     ) -> Result<ReferenceRun> {
-        let mut pieces = workload.addresses().flat_map(|start| {
+        let mut commands = workload.addresses().flat_map(|start| {
             let cut = layout.split(start, workload.size);
             cut.flat_map(move |(drive, at, bytes)| {
                 (0..bytes)
-                    .step_by(piece as usize)
-                    .map(move |offset| (drive, at + offset, piece.min(bytes - offset)))
+                    .step_by(most as usize)
+                    .map(move |offset| (drive, at + offset, most.min(bytes - offset)))
             })
         });
         // So far a drive may be ahead of the others.
@@ -276,7 +277,7 @@ impl Reference {
         let mut more = true;
         while more || lanes.iter().any(Lane::is_busy) {
             while more && lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>() < ahead {
-                match pieces.next() {
+                match commands.next() {
                     Some((drive, at, bytes)) => {
                         let lane = lanes.get_mut(drive);
                         lane.into_iter()
@@ -287,7 +288,7 @@ impl Reference {
             }
             let before = run.commands;
             for lane in &mut *lanes {
-                lane.send(self, workload.direction, piece)?;
+                lane.send(self, workload.direction, most)?;
                 lane.pair.poll(self, &mut done).map_err(Error::Command)?;
                 lane.take(self.machine.now, &mut done, &mut run);
             }
@@ -370,8 +371,8 @@ impl<'a> Lane<'a> {
         !self.waiting.is_empty() || self.pair.outstanding() > 0
     }
 
-    /// Sends what there is room for.
-    fn send(&mut self, host: &mut Reference, direction: Direction, piece: u64) -> Result<()> {
+    /// Sends what there is room for, in commands of up to `most` bytes.
+    fn send(&mut self, host: &mut Reference, direction: Direction, most: u64) -> Result<()> {
         let Self {
             pair, namespace, ..
         } = self;
@@ -384,7 +385,7 @@ impl<'a> Lane<'a> {
             let blocks = (bytes >> namespace.block_shift) as u32;
             let span = Span {
                 buffer: &self.buffer,
-                offset: slot * piece as usize,
+                offset: slot * most as usize,
             };
             let cid = match direction {
                 Direction::Read => pair.read(host, namespace, lba, blocks, span),

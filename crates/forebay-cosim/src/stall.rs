@@ -14,7 +14,7 @@ pub(crate) struct Pauser {
 }
 
 impl Pauser {
-    /// `port` tells the ports of one system apart.
+    /// `port` identifies the port within its system.
     pub fn new(stall: Stall, seed: u64, port: u64) -> Self {
         let chance = if stall.longest == 0 {
             0.0

@@ -130,15 +130,6 @@ impl Flow {
             n => self.latencies.iter().map(|l| f64::from(*l)).sum::<f64>() / n as f64,
         }
     }
-
-    /// The latency that a share (0 to 1) of the transactions does not exceed.
-    #[must_use]
-    pub fn latency_at(&self, share: f64) -> u32 {
-        let mut sorted = self.latencies.clone();
-        sorted.sort_unstable();
-        let index = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
-        sorted.get(index.max(1) - 1).copied().unwrap_or(0)
-    }
 }
 
 /// Numbers over a run, since [`crate::System::reset_stats`].
@@ -156,7 +147,7 @@ pub struct Stats {
     pub doorbells: u64,
     /// Accesses to windows and registers that the RTL answered with an error.
     pub refused: u64,
-    /// Writes to addresses that nobody answers at.
+    /// Writes to unmapped addresses.
     pub stray_writes: u64,
 }
 

@@ -15,10 +15,10 @@ use forebay_spec::streamer::window;
 
 use crate::bridge::Bridge;
 use crate::config::{Config, Drive};
-use crate::core::{Core, Parts, RESET_CYCLES};
+use crate::core::{Core, RESET_CYCLES};
 use crate::error::{Error, Result};
-use crate::machine::{FPGA, Host, Machine, impl_bus, poison};
-use crate::ownership::{Access, Ownership, Piece};
+use crate::machine::{self, BusResult, FPGA, Host, Machine, impl_bus, poison};
+use crate::ownership::{Access, Ownership, Segment};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
 use crate::stats::{Outcome, Stats};
@@ -91,22 +91,9 @@ impl System {
     ///
     /// # Errors
     /// When the RTL cannot be built or has other pins, or the profile or medium is not usable.
-    pub fn new(config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+    pub fn new(mut config: Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let (seed, patience) = (config.seed, config.patience());
-        let parts = Parts {
-            rtl: config.rtl,
-            library: config.library,
-            seed,
-            clock_period: config.clock_period,
-            half_cycles: config.half_cycles,
-            stalls: config.stalls,
-            waves: config.waves,
-            dram: config.dram,
-            dram_faults: config.dram_faults,
-            poison: config.poison,
-            network: config.network,
-        };
-        let core = Core::new(parts, progress)?;
+        let core = Core::new(&mut config, progress)?;
         let first = Drive {
             profile: config.profile.ssd,
             medium: config.medium,
@@ -174,11 +161,6 @@ impl System {
         &self.machine.ssds[0]
     }
 
-    /// The first drive, to prepare or damage it.
-    pub fn ssd_mut(&mut self) -> &mut Ssd {
-        &mut self.machine.ssds[0]
-    }
-
     /// All drives.
     #[must_use]
     pub fn ssds(&self) -> &[Ssd] {
@@ -196,19 +178,19 @@ impl System {
         &self.machine.fabric
     }
 
+    fn layout(&self) -> Layout {
+        let session = self.session.as_ref();
+        session.map_or(Layout::ONE, |session| session.facts().layout())
+    }
+
     /// What lies in the address space of the session, read past everything that takes time; of one
     /// drive before bring-up.
     ///
     /// # Errors
     /// Where the range ends past a drive, or the file of a medium fails.
     pub fn stored(&self, address: u64, bytes: usize) -> std::io::Result<Vec<u8>> {
-        let layout = self
-            .session
-            .as_ref()
-            .map(|session| session.facts().layout());
-        let layout = layout.unwrap_or(Layout::ONE);
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.split(address, bytes as u64) {
+        for (drive, at, bytes) in self.layout().split(address, bytes as u64) {
             let ssd = self.machine.ssds.get(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
             data.extend_from_slice(&ssd.medium().read(at, bytes as usize)?);
@@ -220,15 +202,13 @@ impl System {
     /// [`Config::poison`] puts there.
     #[must_use]
     pub fn unwritten(&self, address: u64, bytes: usize) -> Vec<u8> {
-        let session = self.session.as_ref();
-        let layout = session.map_or(Layout::ONE, |session| session.facts().layout());
         let mut data = Vec::with_capacity(bytes);
-        for (drive, at, bytes) in layout.split(address, bytes as u64) {
-            let mut piece = vec![0; bytes as usize];
+        for (drive, at, bytes) in self.layout().split(address, bytes as u64) {
+            let mut part = vec![0; bytes as usize];
             if let Some(ssd) = self.machine.ssds.get(drive) {
-                ssd.medium().unwritten(at, &mut piece);
+                ssd.medium().unwritten(at, &mut part);
             }
-            data.append(&mut piece);
+            data.append(&mut part);
         }
         data
     }
@@ -238,16 +218,11 @@ impl System {
     /// # Errors
     /// Where the range ends past a drive, or the file of a medium fails.
     pub fn store(&mut self, address: u64, mut bytes: &[u8]) -> std::io::Result<()> {
-        let layout = self
-            .session
-            .as_ref()
-            .map(|session| session.facts().layout());
-        let layout = layout.unwrap_or(Layout::ONE);
-        for (drive, at, count) in layout.split(address, bytes.len() as u64) {
+        for (drive, at, count) in self.layout().split(address, bytes.len() as u64) {
             let ssd = self.machine.ssds.get_mut(drive);
             let ssd = ssd.ok_or(std::io::ErrorKind::NotFound)?;
-            let (piece, rest) = bytes.split_at(count as usize);
-            ssd.medium_mut().write(at, piece)?;
+            let (part, rest) = bytes.split_at(count as usize);
+            ssd.medium_mut().write(at, part)?;
             bytes = rest;
         }
         Ok(())
@@ -268,7 +243,7 @@ impl System {
         self.core.mac.as_ref()?.network.as_ref()
     }
 
-    /// From now on the peer sends.
+    /// From now on the link partner sends.
     pub fn begin_network(&mut self) {
         let mac = self.core.mac.as_mut();
         if let Some(network) = mac.and_then(|mac| mac.network.as_mut()) {
@@ -411,8 +386,8 @@ impl System {
             // What has been read by the drive is of no use any more; a command that failed is sent
             // again.
             if self.machine.poison && cqe.status.is_success() {
-                for piece in freed.iter().filter(|piece| !piece.fills) {
-                    self.poison(piece)?;
+                for segment in freed.iter().filter(|segment| !segment.fills) {
+                    self.poison(segment)?;
                 }
             }
         }
@@ -430,14 +405,14 @@ impl System {
             let Some(address) = self.payload(address) else {
                 continue;
             };
-            let piece = Piece {
+            let segment = Segment {
                 address,
                 bytes,
                 fills,
             };
-            self.ownership.name(cycle, (drive, cid), piece)?;
+            self.ownership.name(cycle, (drive, cid), segment)?;
             if self.machine.poison && fills && !self.core.is_in_host() {
-                self.poison(&piece)?;
+                self.poison(&segment)?;
             }
         }
         Ok(())
@@ -458,12 +433,12 @@ impl System {
         }
     }
 
-    fn poison(&mut self, piece: &Piece) -> Result<()> {
+    fn poison(&mut self, segment: &Segment) -> Result<()> {
         if self.core.is_in_host() {
-            poison(&mut self.machine.host, piece.address, piece.bytes);
+            poison(&mut self.machine.host, segment.address, segment.bytes);
             return Ok(());
         }
-        self.core.poison(piece.address, piece.bytes)
+        self.core.poison(segment.address, segment.bytes)
     }
 
     /// Looks at the stop flag, tells how far the run is, and ends it where it is stuck.
@@ -583,15 +558,7 @@ impl System {
     /// # Errors
     /// When the RTL misbehaves.
     pub fn bare_cycles(&mut self, cycles: u64) -> Result<()> {
-        for _ in 0..cycles {
-            self.bare_cycle()?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn bare_cycle(&mut self) -> Result<()> {
-        self.core.bare_cycle(&mut self.machine.now)
+        (0..cycles).try_for_each(|_| self.core.bare_cycle(&mut self.machine.now))
     }
 
     /// Completes the file of waves; also done when the system is dropped.
@@ -602,11 +569,6 @@ impl System {
     /// What the RTL printed since this was last called.
     pub fn take_output(&mut self) -> String {
         self.core.dut.model.take_output()
-    }
-
-    /// Nothing of the RTL needs a clock: the streamer is disabled and no port is busy.
-    fn at_rest(&self) -> bool {
-        self.core.at_rest()
     }
 }
 
@@ -638,12 +600,9 @@ impl Host for System {
     /// While the streamer is disabled its clock does not matter, and time may leap to where
     /// something happens: a drive takes simulated seconds to become ready.
     fn rest(&mut self) -> BusResult<()> {
-        if self.at_rest() {
+        if self.core.at_rest() {
             let limit = self.machine.now + REST;
-            let next = self
-                .machine
-                .next_event()
-                .map_or(limit, |time| time.min(limit));
+            let next = self.machine.next_event().unwrap_or(limit).min(limit);
             self.machine.now = self.machine.now.max(next);
             if let Some(mac) = &mut self.core.mac {
                 mac.leap(self.machine.now);

@@ -323,17 +323,17 @@ impl Target {
         let Behind::Host(dma) = &mut self.behind else {
             return;
         };
-        let Some(piece) = dma.answered(completion.tag) else {
+        let Some(part) = dma.answered(completion.tag) else {
             return;
         };
         // Before a reset there may have been others.
-        let index = piece.read.checked_sub(self.first_read);
+        let index = part.read.checked_sub(self.first_read);
         let read = index.and_then(|index| self.reads.get_mut(index as usize));
         let Some(read) = read else { return };
         let data = completion.result.unwrap_or_default();
         let mut words = data.chunks_exact(BEAT as usize);
-        for beat in &mut read.beats[piece.beats] {
-            beat.at = Some(now + piece.late);
+        for beat in &mut read.beats[part.beats] {
+            beat.at = Some(now + part.late);
             match words.next() {
                 Some(word) => beat.data.copy_from_slice(word),
                 None => beat.refused = true,
@@ -403,9 +403,5 @@ fn respond(model: &mut Model, pin: Option<PortHandle>, refused: bool) {
 }
 
 fn wrong(channel: usize, cycle: u64, what: &str) -> Error {
-    Error::Protocol {
-        cycle,
-        channel: NAMES[channel],
-        what: what.to_owned(),
-    }
+    Error::protocol(cycle, NAMES[channel], what)
 }

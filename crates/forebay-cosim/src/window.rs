@@ -44,6 +44,15 @@ struct ReadBurst {
 /// A read whose data have come.
 pub(crate) type Answer = (Ticket, std::result::Result<Box<[u8]>, FabricError>);
 
+pub(crate) fn answer_of(ticket: Ticket, failed: bool, data: Box<[u8]>) -> Answer {
+    let result = if failed {
+        Err(FabricError::Refused)
+    } else {
+        Ok(data)
+    };
+    (ticket, result)
+}
+
 /// One window.
 pub(crate) struct WindowPort {
     pins: Window,
@@ -84,7 +93,7 @@ pub(crate) struct WindowPort {
 }
 
 impl WindowPort {
-    /// `names` of the channels of writes and of reads; `port` tells the windows apart.
+    /// `names` of the channels of writes and of reads; `port` identifies the window.
     pub fn new(
         pins: Window,
         names: [&'static str; 2],
@@ -335,25 +344,14 @@ impl WindowPort {
             if let Some(ticket) = ticket {
                 let data = std::mem::take(&mut self.buffer).into_boxed_slice();
                 let failed = std::mem::take(&mut self.r_error);
-                answer((
-                    ticket,
-                    if failed {
-                        Err(FabricError::Refused)
-                    } else {
-                        Ok(data)
-                    },
-                ));
+                answer(answer_of(ticket, failed, data));
             }
         }
         Ok(())
     }
 
     fn wrong(&self, channel: usize, cycle: u64, what: &str) -> Error {
-        Error::Protocol {
-            cycle,
-            channel: self.names[channel],
-            what: what.to_owned(),
-        }
+        Error::protocol(cycle, self.names[channel], what)
     }
 
     /// The RTL is being reset: reads under way get no data, writes are lost.

@@ -30,6 +30,20 @@ struct Sending {
     beats: u64,
 }
 
+impl Sending {
+    /// Its command beat was accepted.
+    const fn begun(&self, cycle: u64) -> InFlight {
+        InFlight {
+            id: self.id,
+            address: self.address,
+            length: self.length,
+            first_beat: cycle,
+            last_beat: None,
+            response: None,
+        }
+    }
+}
+
 /// A write whose command beat was accepted.
 struct InFlight {
     id: u64,
@@ -223,14 +237,7 @@ impl Writes {
             return;
         };
         if sending.beats == 1 {
-            self.in_flight.push_back(InFlight {
-                id: sending.id,
-                address: sending.address,
-                length: sending.length,
-                first_beat: cycle,
-                last_beat: None,
-                response: None,
-            });
+            self.in_flight.push_back(sending.begun(cycle));
         }
         if self.loaded_last {
             if let Some(write) = self.in_flight.back_mut() {
@@ -242,11 +249,8 @@ impl Writes {
 
     fn response(&mut self, code: u8, cycle: u64) -> Result<()> {
         let Some(write) = self.in_flight.get_mut(self.answered) else {
-            return Err(Error::Protocol {
-                cycle,
-                channel: "write responses",
-                what: "a response came without a write that waits for one".into(),
-            });
+            let what = "a response came without a write that waits for one";
+            return Err(Error::protocol(cycle, "write responses", what));
         };
         write.response = Some((cycle, code));
         self.answered += 1;
@@ -259,29 +263,11 @@ impl Writes {
         model.set(self.sink.ready, 0);
         // The write in the midst of its beats is also in flight; others have not begun.
         if self.queue.front().is_some_and(|sending| sending.beats > 0) {
-            let begun = self.queue.pop_front();
-            if let Some(sending) = begun
-                && self
-                    .in_flight
-                    .back()
-                    .is_none_or(|write| write.id != sending.id)
+            let last = self.in_flight.back().map(|write| write.id);
+            if let Some(sending) = self.queue.pop_front()
+                && last != Some(sending.id)
             {
-                let Sending {
-                    id,
-                    address,
-                    length,
-                    ..
-                } = sending;
-                let (last_beat, response) = (Some(cycle), None);
-                let first_beat = cycle;
-                self.in_flight.push_back(InFlight {
-                    id,
-                    address,
-                    length,
-                    first_beat,
-                    last_beat,
-                    response,
-                });
+                self.in_flight.push_back(sending.begun(cycle));
             }
         }
         for write in self.in_flight.drain(..) {

@@ -20,7 +20,7 @@ type Block = Box<[Slot<Page>; BLOCK_PAGES as usize]>;
 /// A page or a block of pages in memory.
 #[derive(Debug)]
 enum Slot<T> {
-    /// Nobody has written it.
+    /// It was never written.
     Unwritten,
     /// It was made zero.
     Zeros,
@@ -96,8 +96,8 @@ impl Medium {
         Ok(Self::in_part_of(file, 0, len))
     }
 
-    /// A medium in a file that is open, in its bytes from `start` on: somebody else may have these
-    /// mapped.
+    /// A medium in a file that is open, in its bytes from `start` on; another program may have
+    /// these mapped.
     pub fn in_part_of(file: File, start: u64, len: u64) -> Self {
         Self {
             len,
@@ -132,7 +132,7 @@ impl Medium {
                     }
                 }
                 let mut data = vec![0; len];
-                for (place, within, number) in pieces(offset, len) {
+                for (place, within, number) in parts(offset, len) {
                     match page(blocks, number) {
                         Slot::Written(page) => data[place].copy_from_slice(&page[within]),
                         Slot::Unwritten => {
@@ -160,7 +160,7 @@ impl Medium {
         self.check(offset, data.len() as u64)?;
         match &mut self.store {
             Store::Memory(blocks) => {
-                for (place, within, number) in pieces(offset, data.len()) {
+                for (place, within, number) in parts(offset, data.len()) {
                     let page = page_mut(blocks, number, &self.poison);
                     page[within].copy_from_slice(&data[place]);
                 }
@@ -211,7 +211,7 @@ impl Medium {
 }
 
 /// Cuts a range at pages: place in the caller's bytes, place in the page, number of the page.
-fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>, u64)> {
+fn parts(offset: u64, len: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>, u64)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         if done >= len {
@@ -220,9 +220,9 @@ fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (Range<usize>, Range<
         let at = offset + done as u64;
         let within = (at % PAGE) as usize;
         let count = (PAGE as usize - within).min(len - done);
-        let piece = (done..done + count, within..within + count, at / PAGE);
+        let part = (done..done + count, within..within + count, at / PAGE);
         done += count;
-        Some(piece)
+        Some(part)
     })
 }
 
@@ -275,7 +275,7 @@ fn write_zeros(file: &File, range: Range<u64>) -> io::Result<()> {
 }
 
 impl Slot<Block> {
-    /// The pages of a block, which have to be told apart from now on.
+    /// The pages of a block, each with a state of its own from now on.
     fn block(&mut self) -> &mut Block {
         let pages = match self {
             Self::Unwritten => Box::new([const { Slot::Unwritten }; BLOCK_PAGES as usize]),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn poison_is_where_nobody_wrote() {
+    fn poison_is_where_nothing_was_written() {
         let poison = Poison::Medium(1..2);
         let mut medium = Medium::poisoned(1 << 40, poison.clone());
         let pattern = |at: u64, len: usize| {

@@ -6,7 +6,7 @@ use forebay_spec::streamer::window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::field::File;
+use super::field::{Field, File};
 use super::{Place, Result, schema};
 
 /// Where the streamer keeps its payload.
@@ -72,10 +72,8 @@ pub(super) struct Raw {
 
 pub(super) fn check(file: &File, raw: &Raw) -> Result<Buffer> {
     let words = Memory::ALL.map(|one| (one.name(), one));
-    let memory = match &raw.memory {
-        Some(value) => file.field("buffer.memory", value).word(&words)?,
-        None => Memory::Onchip,
-    };
+    let memory = |field: &Field| field.word(&words);
+    let memory = file.or("buffer.memory", &raw.memory, Memory::Onchip, memory)?;
     Ok(Buffer {
         memory,
         size: size(file, raw.size.as_ref(), memory)?,

@@ -84,7 +84,7 @@ impl ChainSource {
     }
 }
 
-/// A signal of the stream behind so many of all elements.
+/// A signal of the stream behind the first `behind` of `all` elements.
 fn signal(behind: usize, all: usize, name: &str) -> String {
     match behind {
         0 => format!("s_axis_object_{name}"),
@@ -138,7 +138,7 @@ fn head(names: &[&str]) -> String {
     // REUSE-IgnoreEnd
 }
 
-/// An element, and what watches it: somebody else may have written it.
+/// An element and its checker: it may be a user's.
 fn instance(index: usize, all: usize, element: &Element) -> String {
     let name = &element.name;
     let mut text = format!("  fb_pe_{name} u_{index}_{name} (\n      .clk,\n      .rst,\n");

@@ -180,10 +180,7 @@ impl Element {
             name: name.to_owned(),
             description: raw.description,
             files: files(file, name, raw.files.as_deref())?,
-            result: match &raw.result {
-                Some(value) => file.field("result", value).flag()?,
-                None => false,
-            },
+            result: file.or("result", &raw.result, false, Field::flag)?,
             settings,
         })
     }
@@ -287,7 +284,7 @@ fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
     Ok(setting)
 }
 
-/// What fits into so many bits, or less where the manifest says so.
+/// The values that fit into the setting's bits, or fewer where the manifest says so.
 fn range<'a>(
     field: &impl Fn(&str, &'a Place) -> Field<'a>,
     raw: &'a RawSetting,

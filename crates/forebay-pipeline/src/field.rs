@@ -12,7 +12,7 @@ use toml::Value;
 
 use super::{Error, Place, Result, units};
 
-/// Longest file that is read: many times what anybody writes.
+/// Bytes of the longest file that is read, many times those of any real one.
 const LONGEST: u64 = 1 << 20;
 
 /// A file's text, and where it is.
@@ -101,6 +101,18 @@ impl File {
             name: name.into(),
             value,
         }
+    }
+
+    /// What is read of a value, or `usual` where there is none.
+    pub fn or<'a, T>(
+        &'a self,
+        name: impl Into<String>,
+        value: &'a Option<Place>,
+        usual: T,
+        read: impl FnOnce(&Field<'a>) -> Result<T>,
+    ) -> Result<T> {
+        let field = value.as_ref().map(|value| self.field(name, value));
+        field.map_or(Ok(usual), |field| read(&field))
     }
 
     /// What is wrong at a byte of the text.

@@ -37,11 +37,11 @@ pub use buffer::{Buffer, Memory};
 pub use chain::ChainSource;
 pub use element::{Element, Paths, Setting, Stage, name_fault};
 pub use error::{Error, Result};
-pub use sink::{Kind, Sink, extension_bytes};
+pub use sink::{Kind, Sink};
 pub use source::{Mac, Pause, Source};
 pub use ssd::Ssd;
 
-/// Most elements of a pipeline: so many have settings in the recorder's registers.
+/// Most elements of a pipeline: the number that have settings in the recorder's registers.
 pub const STAGES: usize = 8;
 
 /// A pipeline that was checked: it can be built.

@@ -3,6 +3,7 @@
 
 use forebay_driver::{ArrayOptions, Layout};
 use forebay_model::{MICROSECOND, Time};
+use forebay_spec::store::superblock;
 use forebay_spec::streamer::window::PAGE_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,36 +124,20 @@ pub(super) struct Raw {
 
 pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
     let usual = Sink::default();
-    let policies = [("stop", false), ("ring", true)];
+    let ring = |field: &Field| field.word(&[("stop", false), ("ring", true)]);
+    let wait = |field: &Field| {
+        let remedy = "write for example \"500us\" or \"2ms\"; 0 waits for a full block";
+        time(field, remedy)
+    };
+    let result = |field: &Field| time(field, "write for example \"5ms\"; 0 waits for none");
     Ok(Sink {
         layout: layout(file, raw)?,
-        smallest: match &raw.smallest {
-            Some(value) => smallest(file, value)?,
-            None => usual.smallest,
-        },
-        ring: match &raw.policy {
-            Some(value) => file.field("sink.policy", value).word(&policies)?,
-            None => usual.ring,
-        },
-        flush: match &raw.flush {
-            Some(value) => file.field("sink.flush", value).flag()?,
-            None => usual.flush,
-        },
-        wait_ps: match &raw.wait {
-            Some(value) => wait(file, value)?,
-            None => usual.wait_ps,
-        },
-        result_ps: match &raw.result {
-            Some(value) => {
-                let field = file.field("sink.result", value);
-                time(&field, "write for example \"5ms\"; 0 waits for none")?
-            }
-            None => usual.result_ps,
-        },
-        chunk: match &raw.chunk {
-            Some(value) => chunk(file, value)?,
-            None => usual.chunk,
-        },
+        smallest: file.or("sink.smallest", &raw.smallest, usual.smallest, smallest)?,
+        ring: file.or("sink.policy", &raw.policy, usual.ring, ring)?,
+        flush: file.or("sink.flush", &raw.flush, usual.flush, Field::flag)?,
+        wait_ps: file.or("sink.wait", &raw.wait, usual.wait_ps, wait)?,
+        result_ps: file.or("sink.result", &raw.result, usual.result_ps, result)?,
+        chunk: file.or("sink.chunk", &raw.chunk, usual.chunk, chunk)?,
     })
 }
 
@@ -172,10 +157,8 @@ fn layout(file: &File, raw: &Raw) -> Result<Kind> {
         ("samples", Word::Samples),
         ("packets", Word::Packets),
     ];
-    let word = match &raw.layout {
-        Some(value) => file.field("sink.layout", value).word(&words)?,
-        None => Word::Objects,
-    };
+    let word = |field: &Field| field.word(&words);
+    let word = file.or("sink.layout", &raw.layout, Word::Objects, word)?;
     if let Some(value) = raw.stride.as_ref().filter(|_| word != Word::Samples) {
         return Err(file.field("sink.stride", value).refuse(
             "only samples have a stride",
@@ -191,25 +174,19 @@ fn layout(file: &File, raw: &Raw) -> Result<Kind> {
             .field("sink.extension", value)
             .refuse("only objects have names", "leave it out"));
     }
-    let extension = || match &raw.extension {
-        Some(value) => extension_of(file, value),
-        None => Ok("bin".into()),
-    };
-    Ok(match word {
-        Word::Objects => Kind::Objects {
-            extension: extension()?,
-        },
-        Word::Small => Kind::Small {
-            extension: extension()?,
-        },
-        Word::Samples => samples(file, raw.stride.as_ref())?,
-        Word::Packets => packets(file, raw)?,
-    })
+    let usual = "bin".to_owned();
+    let extension = file.or("sink.extension", &raw.extension, usual, extension_of)?;
+    match word {
+        Word::Objects => Ok(Kind::Objects { extension }),
+        Word::Small => Ok(Kind::Small { extension }),
+        Word::Samples => samples(file, raw),
+        Word::Packets => packets(file, raw),
+    }
 }
 
-fn samples(file: &File, stride: Option<&Place>) -> Result<Kind> {
-    let read = |value| file.field("sink.stride", value).whole_bytes(PAGE_BYTES);
-    let stride = stride.map(read).transpose()?.unwrap_or(0);
+fn samples(file: &File, raw: &Raw) -> Result<Kind> {
+    let stride = |field: &Field| field.whole_bytes(PAGE_BYTES);
+    let stride = file.or("sink.stride", &raw.stride, 0, stride)?;
     if stride == 0 {
         return Err(file.refuse(
             0,
@@ -232,23 +209,19 @@ fn samples(file: &File, stride: Option<&Place>) -> Result<Kind> {
 }
 
 fn packets(file: &File, raw: &Raw) -> Result<Kind> {
-    let ring = raw
-        .policy
-        .as_ref()
-        .map(|value| file.field("sink.policy", value));
-    match ring.filter(|field| field.value().as_str() == Some("ring")) {
-        Some(field) => Err(field.refuse(
+    let policy = |field: &Field| match field.value().as_str() {
+        Some("ring") => Err(field.refuse(
             "a capture has a beginning",
             "write policy = \"stop\", or record objects",
         )),
-        None => Ok(Kind::Packets),
-    }
+        _ => Ok(Kind::Packets),
+    };
+    file.or("sink.policy", &raw.policy, Kind::Packets, policy)
 }
 
-fn extension_of(file: &File, value: &Place) -> Result<String> {
-    let field = file.field("sink.extension", value);
+fn extension_of(field: &Field<'_>) -> Result<String> {
     let extension = field.text()?;
-    if extension_bytes(extension).is_none() {
+    if superblock::extension(extension.as_bytes()).is_none() {
         return Err(field.refuse(
             "it is 1 to 4 letters or digits",
             "choose for example \"bin\" or \"jpg\"",
@@ -257,19 +230,7 @@ fn extension_of(file: &File, value: &Place) -> Result<String> {
     Ok(extension.to_owned())
 }
 
-/// A file name extension as it stands in a register, padded with NUL.
-pub fn extension_bytes(text: &str) -> Option<[u8; 4]> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let mut bytes = [0; 4];
-    let room = bytes
-        .get_mut(..text.len())
-        .filter(|_| plain && !text.is_empty())?;
-    room.copy_from_slice(text.as_bytes());
-    Some(bytes)
-}
-
-fn smallest(file: &File, value: &Place) -> Result<u64> {
-    let field = file.field("sink.smallest", value);
+fn smallest(field: &Field<'_>) -> Result<u64> {
     match field.bytes()? {
         0 => Err(field.refuse(
             "an object has a byte or more",
@@ -280,8 +241,7 @@ fn smallest(file: &File, value: &Place) -> Result<u64> {
 }
 
 /// As the driver will have it, whatever the number of drives.
-fn chunk(file: &File, value: &Place) -> Result<u64> {
-    let field = file.field("sink.chunk", value);
+fn chunk(field: &Field<'_>) -> Result<u64> {
     let chunk = field.bytes()?;
     match Layout::new(ArrayOptions::striped(1, chunk)) {
         Ok(_) => Ok(chunk),
@@ -290,11 +250,6 @@ fn chunk(file: &File, value: &Place) -> Result<u64> {
             "choose \"4KiB\", \"8KiB\" … \"1MiB\"",
         )),
     }
-}
-
-fn wait(file: &File, value: &Place) -> Result<Time> {
-    let remedy = "write for example \"500us\" or \"2ms\"; 0 waits for a full block";
-    time(&file.field("sink.wait", value), remedy)
 }
 
 /// A time that a register can count.

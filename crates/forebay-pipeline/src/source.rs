@@ -25,7 +25,7 @@ const AROUND: u64 = (ethernet::HEADER_BYTES + ethernet::WIRE_BYTES) as u64;
 const SHORTEST: u64 = (ethernet::LEAST_BYTES + ethernet::WIRE_BYTES) as u64;
 /// What the memory counts of a frame at least.
 const COUNTED: u64 = 2 * BEAT;
-/// Quanta after which the slowest peer is silent.
+/// Quanta after which the slowest link partner is silent.
 const RESPONSE: u32 = 394;
 /// Streams at once, as `fb_net_port` is built.
 const STREAMS: i128 = 4;
@@ -49,7 +49,7 @@ pub struct Source {
     pub mtu: u32,
     /// Length of the cable.
     pub metres: u32,
-    /// When the peer is asked for silence; none: never.
+    /// When the link partner is asked for silence; none: never.
     pub pause: Option<Pause>,
     /// Class of priority pause; none: pause of the whole link.
     pub class: Option<u8>,
@@ -70,6 +70,10 @@ impl Source {
         }
     }
 }
+
+/// Set by hand, not by a maker; "FB" stands in it.
+const MAC: Mac = Mac([0x02, 0x46, 0x42, 0, 0, 1]);
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
 /// A MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,8 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// As much as can come above XOFF until the peer is silent, left free: docs/reference/net.md.
+    /// As much as can come above XOFF until the link partner is silent is left free:
+    /// docs/reference/net.md.
     fn of(mtu: u32, metres: u32) -> Option<Self> {
         // Of frames that are shorter than two beats the memory counts more than there is.
         let short = headroom(metres, (SHORTEST - AROUND) as u32, RESPONSE) * COUNTED / SHORTEST;
@@ -153,9 +158,7 @@ pub(super) struct Raw {
 pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
     let number = |name: &str, value: &Option<Place>, least: i128, most: i128, default: i128| {
         let name = format!("source.{name}");
-        value.as_ref().map_or(Ok(default), |value| {
-            file.field(name, value).integer(least..=most)
-        })
+        file.or(name, value, default, |field| field.integer(least..=most))
     };
     let mtu = number("mtu", &raw.mtu, 68, MTU, 9000)? as u32;
     let metres = number("metres", &raw.metres, 0, 10_000, 3)? as u32;
@@ -167,27 +170,17 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
             "choose fewer, or a lower source.stream",
         ));
     }
-    let class = match &raw.class {
-        Some(_) => Some(number("class", &raw.class, 0, 7, 0)? as u8),
-        None => None,
-    };
+    let class = number("class", &raw.class, 0, 7, 0)? as u8;
     Ok(Source {
-        mac: match &raw.mac {
-            Some(value) => mac(&file.field("source.mac", value))?,
-            // Set by hand, not by a maker; "FB" stands in it.
-            None => Mac([0x02, 0x46, 0x42, 0, 0, 1]),
-        },
-        address: match &raw.address {
-            Some(value) => address(&file.field("source.address", value))?,
-            None => Ipv4Addr::new(10, 77, 0, 2),
-        },
+        mac: file.or("source.mac", &raw.mac, MAC, mac)?,
+        address: file.or("source.address", &raw.address, ADDRESS, address)?,
         port: number("port", &raw.port, 1, 65_535, UDP_PORT.into())? as u16,
         stream,
         streams,
         mtu,
         metres,
         pause: pause(file, raw.pause.as_ref(), mtu, metres)?,
-        class,
+        class: raw.class.as_ref().map(|_| class),
     })
 }
 
@@ -221,7 +214,7 @@ fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
         .ok_or_else(|| {
             field.refuse(
                 "it is the IPv4 address of one card",
-                "write one of your network that nobody has, such as \"10.77.0.2\"",
+                "write a free one of your network, such as \"10.77.0.2\"",
             )
         })
 }

@@ -8,7 +8,7 @@ use forebay_spec::streamer::window::{self, PAGE_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::field::File;
+use super::field::{Field, File};
 use super::{Place, Result, schema};
 
 /// Where nothing else is said.
@@ -55,10 +55,8 @@ pub(super) fn check(file: &File, raw: Vec<Raw>) -> Result<Vec<Ssd>> {
     for (index, one) in raw.iter().enumerate() {
         let key = |name: &str| format!("ssd[{index}].{name}");
         let most = window::DRIVES_MOST as i128;
-        let count = match &one.count {
-            Some(value) => file.field(key("count"), value).integer(1..=most)?,
-            None => 1,
-        };
+        let count = |field: &Field| field.integer(1..=most);
+        let count = file.or(key("count"), &one.count, 1, count)?;
         let ssd = drive(file, one, key)?;
         if let (Some(image), true) = (&one.image, count > 1) {
             return Err(file.field(key("image"), image).refuse(
@@ -99,29 +97,20 @@ fn drive(file: &File, raw: &Raw, key: impl Fn(&str) -> String) -> Result<Ssd> {
         ),
         None => error.into(),
     })?;
-    let image = match &raw.image {
-        Some(value) => Some(file.folder().join(file.field(key("image"), value).text()?)),
-        None => None,
-    };
+    let image = |field: &Field| Ok(Some(file.folder().join(field.text()?)));
+    let image = file.or(key("image"), &raw.image, None, image)?;
     let bytes = profile.ssd.namespaces.first();
     let bytes = bytes.map_or(0, |first| first.bytes);
-    let size = match &raw.size {
-        Some(value) => {
-            let field = file.field(key("size"), value);
-            let size = field.whole_bytes(PAGE_BYTES)?;
-            if !(LEAST..=bytes).contains(&size) {
-                return Err(field.refuse(
-                    &format!("this drive has {LEAST} to {bytes} bytes"),
-                    "choose another size; without it, it is the profile's",
-                ));
-            }
-            size
-        }
-        None => bytes,
+    let size = |field: &Field| match field.whole_bytes(PAGE_BYTES)? {
+        size if (LEAST..=bytes).contains(&size) => Ok(size),
+        _ => Err(field.refuse(
+            &format!("this drive has {LEAST} to {bytes} bytes"),
+            "choose another size; without it, it is the profile's",
+        )),
     };
     Ok(Ssd {
         profile: name,
         image,
-        bytes: size,
+        bytes: file.or(key("size"), &raw.size, bytes, size)?,
     })
 }

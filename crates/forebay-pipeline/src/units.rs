@@ -123,7 +123,7 @@ const GENERATIONS: [(&str, u64); 3] = [
     ("gen5", 32_000_000_000),
 ];
 
-/// A name of a link of so many bytes per second.
+/// A name of a link of `rate` bytes per second.
 pub fn link_name(rate: u64) -> Option<String> {
     let lanes = ["x1", "x2", "x4", "x8", "x16"];
     let names = GENERATIONS
@@ -158,7 +158,7 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// A count with its thousands set apart: `16,777,216`.
+/// A count with separators of thousands: `16,777,216`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -40,7 +40,7 @@ pub enum Progress {
     Cached,
     /// Verilator runs.
     Verilating,
-    /// The C++ compiler has done this many of so many files.
+    /// The C++ compiler has done `done` of `of` files.
     Compiling {
         /// Files done.
         done: usize,

@@ -36,21 +36,44 @@ struct RawMemory {
     data: *mut c_void,
 }
 
-/// The functions of the shim.
-struct Api {
-    memories: unsafe extern "C" fn(*mut c_void, *mut RawMemory, u32) -> u32,
-    share: unsafe extern "C" fn(*mut c_void, *const RawMemory, c_int, u64) -> c_int,
-    free: unsafe extern "C" fn(*mut c_void),
-    ports: unsafe extern "C" fn(*mut c_void, *mut RawPort, u32) -> u32,
-    eval: unsafe extern "C" fn(*mut c_void) -> c_int,
-    tick: unsafe extern "C" fn(*mut c_void, u32) -> c_int,
-    take_printed: unsafe extern "C" fn(*mut c_void) -> *const c_char,
-    has_printed: unsafe extern "C" fn(*mut c_void) -> c_int,
-    clear: unsafe extern "C" fn(*mut c_void),
-    time: unsafe extern "C" fn(*mut c_void, u64),
-    trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> c_int,
-    trace_dump: unsafe extern "C" fn(*mut c_void, u64),
-    trace_close: unsafe extern "C" fn(*mut c_void),
+/// Declares the functions of the shim, each a symbol `fb_NAME`.
+macro_rules! api {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        struct Api {
+            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl Api {
+            /// # Safety
+            /// The library must be of our interface: these are the types of its symbols.
+            unsafe fn load(code: &libloading::Library, library: &Library) -> Result<Self> {
+                // SAFETY: passed on to the caller.
+                unsafe {
+                    Ok(Self {
+                        $($name: *symbol(code, concat!("fb_", stringify!($name)), library)?,)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+api! {
+    new: fn(u32, i32) -> *mut c_void;
+    clock: fn(u32) -> *const c_char;
+    memories: fn(*mut c_void, *mut RawMemory, u32) -> u32;
+    share: fn(*mut c_void, *const RawMemory, c_int, u64) -> c_int;
+    free: fn(*mut c_void);
+    ports: fn(*mut c_void, *mut RawPort, u32) -> u32;
+    eval: fn(*mut c_void) -> c_int;
+    tick: fn(*mut c_void, u32) -> c_int;
+    take_printed: fn(*mut c_void) -> *const c_char;
+    has_printed: fn(*mut c_void) -> c_int;
+    clear: fn(*mut c_void);
+    time: fn(*mut c_void, u64);
+    trace_open: fn(*mut c_void, *const c_char) -> c_int;
+    trace_dump: fn(*mut c_void, u64);
+    trace_close: fn(*mut c_void);
 }
 
 /// A memory of the design that can be shared: see [`Model::share`].
@@ -148,44 +171,24 @@ impl Model {
         let code = unsafe { libloading::Library::new(&library.path) }
             .map_err(|e| refused(e.to_string()))?;
         // SAFETY: the signatures are those in shim.cpp; `fb_abi` tells whether that holds.
-        let (api, new, clocks) = unsafe {
+        let (api, clocks) = unsafe {
             let abi = *symbol::<unsafe extern "C" fn() -> u32>(&code, "fb_abi", library)?;
             if abi() != ABI {
-                return Err(refused(format!(
-                    "its interface is version {}, not {ABI}",
-                    abi()
-                )));
+                let what = format!("its interface is version {}, not {ABI}", abi());
+                return Err(refused(what));
             }
-            let new =
-                *symbol::<unsafe extern "C" fn(u32, i32) -> *mut c_void>(&code, "fb_new", library)?;
-            let api = Api {
-                memories: *symbol(&code, "fb_memories", library)?,
-                share: *symbol(&code, "fb_share", library)?,
-                free: *symbol(&code, "fb_free", library)?,
-                ports: *symbol(&code, "fb_ports", library)?,
-                eval: *symbol(&code, "fb_eval", library)?,
-                tick: *symbol(&code, "fb_tick", library)?,
-                take_printed: *symbol(&code, "fb_take_printed", library)?,
-                has_printed: *symbol(&code, "fb_has_printed", library)?,
-                clear: *symbol(&code, "fb_clear", library)?,
-                time: *symbol(&code, "fb_time", library)?,
-                trace_open: *symbol(&code, "fb_trace_open", library)?,
-                trace_dump: *symbol(&code, "fb_trace_dump", library)?,
-                trace_close: *symbol(&code, "fb_trace_close", library)?,
-            };
-            let clock =
-                *symbol::<unsafe extern "C" fn(u32) -> *const c_char>(&code, "fb_clock", library)?;
-            let name = |number| match clock(number) {
+            let api = Api::load(&code, library)?;
+            let name = |number| match (api.clock)(number) {
                 name if name.is_null() => None,
                 name => Some(CStr::from_ptr(name).to_string_lossy().into_owned()),
             };
             let clocks: Vec<String> = (0..).map_while(name).collect();
-            (api, new, clocks)
+            (api, clocks)
         };
         // Zero would mean "take the time of day" to Verilator.
         let seed = i32::try_from(seed % 0x7fff_fffe).unwrap_or(0) + 1;
         // SAFETY: `fb_new` takes plain numbers and returns an instance that is ours to free.
-        let handle = unsafe { new(u32::from(library.random_init), seed) };
+        let handle = unsafe { (api.new)(u32::from(library.random_init), seed) };
         let handle = NonNull::new(handle).ok_or_else(|| refused("no instance was made".into()))?;
         let mut model = Self {
             handle,
@@ -218,16 +221,11 @@ impl Model {
             let name = unsafe { CStr::from_ptr(raw.name) }
                 .to_string_lossy()
                 .into_owned();
-            let direction = if raw.input != 0 {
-                Direction::Input
-            } else {
-                Direction::Output
+            let direction = match raw.input {
+                0 => Direction::Output,
+                _ => Direction::Input,
             };
-            let mask = if raw.width >= 64 {
-                u64::MAX
-            } else {
-                (1 << raw.width) - 1
-            };
+            let mask = 1_u64.checked_shl(raw.width).unwrap_or(0).wrapping_sub(1);
             let handle = PortHandle {
                 data,
                 mask,
@@ -266,7 +264,7 @@ impl Model {
     }
 
     /// Lets a memory of this name lie in a file from this offset on, which is a multiple of 4096:
-    /// whoever maps the file reads and writes the very words of the design, beside its own ports.
+    /// a program that maps the file reads and writes the very words of the design, beside its ports.
     /// Contents are kept. The file must be long enough, and stay so.
     ///
     /// # Errors
@@ -275,10 +273,7 @@ impl Model {
         let failed = |what: String| Error::Model {
             message: format!("memory '{name}' of '{}' cannot be shared: {what}", self.top),
         };
-        let raw = self.raw_memories().into_iter().find(|raw| {
-            // SAFETY: as in `memories`.
-            unsafe { CStr::from_ptr(raw.name) }.to_bytes() == name.as_bytes()
-        });
+        let raw = self.memory(name);
         let raw = raw.ok_or_else(|| failed("there is none".into()))?;
         // Before anything is written into the file.
         let own = file.try_clone_to_owned().map(std::fs::File::from);
@@ -306,14 +301,18 @@ impl Model {
     /// significant byte first. None where there is no such memory.
     #[must_use]
     pub fn memory_mut(&mut self, name: &str) -> Option<&mut [u8]> {
-        let raw = self.raw_memories().into_iter().find(|raw| {
+        let raw = self.memory(name)?;
+        let data = NonNull::new(raw.data.cast::<u8>())?;
+        // SAFETY: a live instance, borrowed mutably, whose memory has `raw.bytes` bytes, plain words
+        // of which each value is valid.
+        Some(unsafe { std::slice::from_raw_parts_mut(data.as_ptr(), raw.bytes as usize) })
+    }
+
+    fn memory(&self, name: &str) -> Option<RawMemory> {
+        self.raw_memories().into_iter().find(|raw| {
             // SAFETY: as in `memories`.
             unsafe { CStr::from_ptr(raw.name) }.to_bytes() == name.as_bytes()
-        })?;
-        let data = NonNull::new(raw.data.cast::<u8>())?;
-        // SAFETY: a live instance, borrowed mutably, whose memory is so many bytes, plain words of
-        // which each value is one.
-        Some(unsafe { std::slice::from_raw_parts_mut(data.as_ptr(), raw.bytes as usize) })
+        })
     }
 
     fn raw_memories(&self) -> Vec<RawMemory> {
@@ -435,12 +434,7 @@ impl Model {
     #[inline]
     #[must_use]
     pub fn wide(&self, port: PortHandle) -> &[u8; 64] {
-        self.check(port);
-        assert!(
-            port.bytes == 64,
-            "the port is {} bits wide, not 512",
-            port.width
-        );
+        self.check_wide(port);
         // SAFETY: as in `bytes`; the length was checked.
         unsafe { port.data.cast::<[u8; 64]>().as_ref() }
     }
@@ -448,12 +442,7 @@ impl Model {
     /// The bytes of a 512-bit input in place.
     #[inline]
     pub fn wide_mut(&mut self, port: PortHandle) -> &mut [u8; 64] {
-        self.check(port);
-        assert!(
-            port.bytes == 64,
-            "the port is {} bits wide, not 512",
-            port.width
-        );
+        self.check_wide(port);
         // SAFETY: as in `wide`, with the model borrowed mutably.
         unsafe { port.data.cast::<[u8; 64]>().as_mut() }
     }
@@ -464,6 +453,13 @@ impl Model {
             port.model == self.id,
             "a port of one model was used with another"
         );
+    }
+
+    #[inline]
+    fn check_wide(&self, port: PortHandle) {
+        self.check(port);
+        let width = port.width;
+        assert!(port.bytes == 64, "the port is {width} bits wide, not 512");
     }
 
     /// Evaluates the design after its inputs changed.

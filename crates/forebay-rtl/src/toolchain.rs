@@ -144,8 +144,8 @@ fn usable(root: &Path) -> Option<(PathBuf, PathBuf)> {
     }
     let beside = root.join("bin/verilator_bin");
     // A distribution splits `<prefix>/bin` from `<prefix>/share/verilator`.
-    let apart = root.parent()?.parent()?.join("bin/verilator_bin");
-    let program = [beside, apart]
+    let split = root.parent()?.parent()?.join("bin/verilator_bin");
+    let program = [beside, split]
         .into_iter()
         .find(|program| program.is_file())?;
     Some((program, root.to_owned()))

@@ -301,7 +301,7 @@ fn the_second_build_comes_from_the_cache_and_changes_miss_it() {
     assert_eq!(model.port("count").expect("count").width(), 9);
 
     // A damaged library is not loaded but built again.
-    fs::write(first.path(), "garbage").expect("written");
+    fs::write(first.path(), "no library").expect("written");
     assert!(!bench.build(&source).expect("built again").was_cached());
     // A changed file is another design.
     fs::write(&file, COUNTER.replace("200", "100")).expect("written");

@@ -77,7 +77,7 @@ SCHEMA = bytes.fromhex(
     "6f626a656374000000000600080004000600000040000000"
 )
 
-# Superblock: what it begins with, its version, where its check sum stands
+# Superblock: what it begins with, its version, where its checksum stands
 MAGIC = bytes.fromhex("464253544f52450a")
 SUPER_VERSION = 1
 SUPER_CRC_AT = 4092

@@ -17,9 +17,9 @@ use forebay_cosim::CLOCK_PERIOD;
 use forebay_driver::recorder_port::{Layout, Recording, Region};
 use forebay_model::net::Counters;
 use forebay_model::{MICROSECOND, Time};
-use forebay_pipeline::{Kind, Sink, extension_bytes};
+use forebay_pipeline::{Kind, Sink};
 use forebay_spec::store::index::Row;
-use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::store::superblock::{Mode, Superblock, extension as extension_bytes};
 use forebay_spec::streamer::bar0;
 use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
 
@@ -135,10 +135,10 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
     let page = forebay_store::PAGE;
     let layout = match &sink.layout {
         Kind::Objects { extension } => Layout::Objects {
-            extension: extension_bytes(extension).unwrap_or(*b"bin\0"),
+            extension: extension_bytes(extension.as_bytes()).unwrap_or(*b"bin\0"),
         },
         Kind::Small { extension } => Layout::Small {
-            extension: extension_bytes(extension).unwrap_or(*b"bin\0"),
+            extension: extension_bytes(extension.as_bytes()).unwrap_or(*b"bin\0"),
             batch: BATCH,
             wait_cycles: cycles(match sink.wait_ps {
                 0 => BATCH_WAIT,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use forebay_model::net::{
-    Disorder, Flow, Frames, Garbage, Link, Network, Paced, Peer, Settings, Source, Switch,
+    Flow, Frames, Impaired, Link, Malformed, Network, Paced, Peer, Settings, Source, Switch,
     Tap as Listener,
 };
 use forebay_net::pcap::Seen;
@@ -133,13 +133,13 @@ impl PartnerSpec {
         pipeline: &Pipeline,
     ) -> Result<Box<dyn Source>> {
         if self.impairments > 0 {
-            source = Box::new(Disorder::by_chance(source, self.seed, self.impairments));
+            source = Box::new(Impaired::by_chance(source, self.seed, self.impairments));
         }
         if self.malformed > 0 {
             let limit = setup::net(pipeline).frame_bytes;
             let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
-            let garbage = Garbage::new(source, self.seed, self.malformed, limit.into())?;
-            source = Box::new(garbage.with_flow(flow));
+            let malformed = Malformed::new(source, self.seed, self.malformed, limit.into())?;
+            source = Box::new(malformed.with_flow(flow));
         }
         if let Some(rate) = self.offered {
             source = Box::new(Paced::new(source, rate)?);

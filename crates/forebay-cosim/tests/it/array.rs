@@ -15,7 +15,7 @@ use forebay_model::{FaultAction, FaultPlan, Trigger};
 use forebay_spec::nvme::Status;
 use forebay_spec::streamer::UserError;
 
-/// Our streamer beside so many ideal drives.
+/// Our streamer beside ideal drives, `drives` of them.
 fn array(drives: u8, chunk: u64) -> Config {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let source = rtl::onchip(&root, 16, 256).parameter("Drives", drives);
@@ -235,13 +235,13 @@ fn errors_of_a_range_are_of_its_drive_alone() {
         .map(|o| o.error.is_some())
         .collect();
     assert_eq!(errors, [false, true, false, false, false, false]);
-    let tallies = system.with_session(|session, bus| {
+    let counts = system.with_session(|session, bus| {
         let streamer = session.streamer().expect("there").clone();
         let cause = streamer.error_cause(bus).expect("read").expect("an error");
         assert_eq!((cause.drive, cause.sector), (1, 0));
         streamer.drives(bus).expect("read")
     });
-    let failed: Vec<u32> = tallies
+    let failed: Vec<u32> = counts
         .expect("up")
         .iter()
         .map(|drive| drive.failed)

@@ -23,8 +23,8 @@ fn take(system: &mut System) -> Flight {
     taken.expect("is up")
 }
 
-fn write(system: &mut System, pieces: u64) {
-    for n in 0..pieces {
+fn write(system: &mut System, count: u64) {
+    for n in 0..count {
         system.submit_write(Write::new(n << 13, vec![n as u8; 8192]));
     }
     system.run().expect("ends by the time-out at the latest");

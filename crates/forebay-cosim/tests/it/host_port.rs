@@ -188,7 +188,7 @@ fn streamer(system: &System) -> Streamer {
     session.streamer().expect("in the FPGA").clone()
 }
 
-/// Ends with an error after so many bytes.
+/// Fails after its bytes.
 struct Breaks(Cursor<Vec<u8>>);
 
 impl Read for Breaks {
@@ -229,7 +229,7 @@ fn a_write_whose_source_breaks_is_spoiled_and_stores_nothing_of_its_end() {
 }
 
 #[test]
-fn nobody_else_is_taken_for_a_host_port() {
+fn nothing_else_is_taken_for_a_host_port() {
     let mut system = system(host());
     for (control, window) in [(bar0::CONTROL, bar0::HOST), (bar0::HOST, bar0::HOST)] {
         let found = HostPort::attach(&mut system, FPGA, 0, control, window).expect("reads");
@@ -248,7 +248,7 @@ fn nobody_else_is_taken_for_a_host_port() {
             &mut &[1_u8; 9][..],
             LIMIT,
         )
-        .expect_err("nobody keeps what is written there");
+        .expect_err("the staging window is missing");
     assert!(error.to_string().contains("staging window"), "{error}");
     // A card without a host port.
     let mut other = crate::common::system(crate::common::onchip());
@@ -269,7 +269,7 @@ fn a_refused_action_is_said_and_the_port_is_not_taken_for_resting() {
             &mut &[1_u8; 9][..],
             LIMIT,
         )
-        .expect_err("somebody else was here");
+        .expect_err("another driver was here");
     assert!(error.to_string().contains("`refused` = 0x2"), "{error}");
     let streamer = streamer(&system);
     port.clear(&mut system, &streamer, LIMIT).expect("clears");
@@ -283,7 +283,7 @@ fn a_refused_action_is_said_and_the_port_is_not_taken_for_resting() {
             &mut &[1_u8; 9][..],
             SHORT,
         )
-        .expect_err("nobody takes it");
+        .expect_err("the streamer is disabled");
     assert!(
         error
             .to_string()

@@ -113,7 +113,7 @@ fn nine_refreshes_at_once_change_nothing() {
     work(config);
 }
 
-/// Payload is in all pieces, lists lead from one to the next, and the rings begin anew.
+/// Payload is in all buffer segments, lists lead from one to the next, and the rings begin anew.
 #[test]
 fn a_transaction_larger_than_the_buffer() {
     let bytes = window::DRAM_BUFFER_BYTES + (5 << 20) + 512;
@@ -138,7 +138,7 @@ fn a_transaction_larger_than_the_buffer() {
     assert!(crossed(true) >= bytes && crossed(false) >= bytes);
 }
 
-/// The pieces are the host's again once the streamer is shut down.
+/// The segments are the host's again once the streamer is shut down.
 #[test]
 fn host_memory_is_given_back() {
     let mut config = host();
@@ -217,11 +217,11 @@ fn two_channels_carry_more() {
     for name in ["ddr4-2400", "hbm2-1800"] {
         let one = strain(name, 1, None);
         let alternating = strain(name, 2, Some(4096));
-        let apart = strain(name, 2, Some(window::DRAM_BUFFER_BYTES));
-        println!("{name}: one {one:?}, alternating {alternating:?}, apart {apart:?}");
-        assert!(alternating.0 < one.0 && apart.0 < one.0, "{name}");
+        let separate = strain(name, 2, Some(window::DRAM_BUFFER_BYTES));
+        println!("{name}: one {one:?}, alternating {alternating:?}, separate {separate:?}");
+        assert!(alternating.0 < one.0 && separate.0 < one.0, "{name}");
         assert!(10 * alternating.1 < 6 * one.1, "{name}");
-        assert!(apart.2 >= one.2, "{name}");
+        assert!(separate.2 >= one.2, "{name}");
     }
 }
 

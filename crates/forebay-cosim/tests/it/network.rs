@@ -160,7 +160,7 @@ fn assert_page(system: &System, row: &Row, sequence: u64) {
     let left = behind.next_multiple_of(PAGE_BYTES as u64) - behind;
     let filled = system.stored(behind, left as usize).expect("readable");
     let filler = forebay_spec::store::page::FILLER;
-    assert!(filled.chunks(512).all(|piece| piece == filler));
+    assert!(filled.chunks(512).all(|block| block == filler));
 }
 
 #[test]

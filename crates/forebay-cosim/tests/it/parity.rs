@@ -22,7 +22,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// RTL beside so many ideal drives, the last for the parity.
+/// RTL beside ideal drives, the last for the parity.
 fn beside(source: Source, drives: u8, chunk: u64) -> Config {
     let source = source
         .parameter("Drives", drives)

@@ -176,7 +176,7 @@ fn a_peer_that_misbehaves_is_noticed() {
     let ways = [Way::HostAndPeer, Way::DriveToPeer, Way::PeerToDrive];
     for random in [true, false] {
         for (bend, expected) in [
-            // To another page of the peer's own memory, to its registers, to nobody.
+            // To another page of the peer's own memory, to its registers, to no device.
             (Bend::Elsewhere(4096), [true, false, false]),
             (Bend::Elsewhere(4 << 20), [true, false, false]),
             (Bend::Elsewhere(1 << 38), [true, false, false]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes that nobody wrote are a pattern, in every memory, and nothing of it gets to where somebody
-//! wrote.
+//! Bytes that were never written are a pattern, in every memory, and nothing of it gets to where
+//! bytes were written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn soak(system: &mut System, rounds: u64, seed: u64) {
 }
 
 #[test]
-fn what_nobody_wrote_is_read_as_such() {
+fn what_was_never_written_reads_as_such() {
     let mut system = system(poisoned(|root, depth| rtl::onchip(root, depth, 1024)));
     let mut pattern = vec![0; 10_000];
     Poison::Medium(0..1).fill(512, &mut pattern);
@@ -101,7 +101,7 @@ fn drives_with_parity() {
                 sum.iter().zip(&*data).map(|(a, b)| a ^ b).collect()
             })
         };
-        // Nobody has written, and yet the parity is right.
+        // Nothing was written, and yet the parity is right.
         assert!(sums(&system).iter().all(|byte| *byte == 0));
         let stripe = u64::from(drives - 1) * 4096;
         let mut shadow = system.unwritten(0, 4 * stripe as usize);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A DRAM behind its controller: banks and their rows, the turns of its bus, refresh.
+//! A DRAM behind its controller: banks and their rows, turnarounds of its bus, refresh.
 //!
 //! The model says when an access is over; it keeps no data. Accesses are served in the order in
-//! which they are handed in, which is what makes the order of whoever asks matter: each change
-//! between reading and writing costs its turn of the bus, each row that is not open its activation.
-//! Rows are opened ahead, as soon as an access to them has arrived, so a run of accesses hides them
-//! as far as the banks allow.
+//! which they are handed in, so that the requester's order matters: each change between reading and
+//! writing costs a turnaround of the bus, each row that is not open its activation. Rows are opened
+//! ahead, as soon as an access to them has arrived, so a run of accesses hides them as far as the
+//! banks allow.
 //!
 //! Consecutive accesses go to the bank groups in turn, so that a run is not slowed down to the pace
 //! of one group; then come columns, banks, rows. This is how AMD's controller for DDR4 orders them
@@ -19,7 +19,7 @@ use crate::Time;
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg32;
 
-pub use profile::{DramProfile, DramTiming};
+pub use profile::{DramController, DramProfile, DramTiming};
 
 /// When a memory refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -135,8 +135,8 @@ impl Dram {
         let step = self.profile.access_bytes;
         let start = address / 64 * 64;
         let mut end = at;
-        for piece in 0..(64 / step).max(1) {
-            end = end.max(self.one(at, write, start + piece * step));
+        for part in 0..(64 / step).max(1) {
+            end = end.max(self.one(at, write, start + part * step));
         }
         end
     }
@@ -145,7 +145,7 @@ impl Dram {
     fn one(&mut self, at: Time, write: bool, address: u64) -> Time {
         let place = self.place(address);
         let t = self.profile.timing;
-        let at = at + t.request;
+        let at = at + self.profile.controller.request;
         // A refresh that is due comes before whatever is asked for later.
         loop {
             let channel = &self.channels[place.channel];
@@ -195,7 +195,7 @@ impl Dram {
             (t.read_latency, column + t.read_to_precharge)
         };
         bank.precharge = bank.precharge.max(closes);
-        column + latency + t.burst + t.answer
+        column + latency + t.burst + self.profile.controller.answer
     }
 
     fn place(&self, address: u64) -> Place {

@@ -75,7 +75,7 @@ pub enum Request {
 /// Why a read got no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum FabricError {
-    /// Nobody answers at this address ("unsupported request").
+    /// No node answers at this address ("unsupported request").
     #[error("nothing answers at bus address {addr:#x}; check the BARs and the memory map")]
     Unmapped {
         /// The address.
@@ -98,7 +98,7 @@ pub struct Completion {
 /// What a node finds when it polls.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Somebody wants something.
+    /// A request.
     Request {
         /// Who.
         from: Node,
@@ -134,11 +134,7 @@ impl Fabric {
         let mut ports: Vec<Port> = Vec::with_capacity(nodes);
         let mut hops = Vec::with_capacity(2 * nodes);
         for index in 0..nodes {
-            let link = match index {
-                0 => &profile.host,
-                1 => &profile.fpga,
-                _ => &profile.ssd,
-            };
+            let link = profile.link(index);
             ports.push(Port::new(link, nodes));
             let node = Node::from_index(index);
             for direction in [Direction::Up, Direction::Down] {
@@ -186,24 +182,24 @@ impl Fabric {
     /// Answers a read that has arrived. A second answer, or one of the wrong length, is an error
     /// of the caller: the requester then sees [`FabricError::Refused`], or nothing twice.
     pub fn complete(&mut self, now: Time, ticket: Ticket, result: Result<Box<[u8]>, FabricError>) {
-        let Some(chunk) = self.reads.chunk(&ticket) else {
+        let Some(part) = self.reads.part(&ticket) else {
             return;
         };
-        let (to, from) = (chunk.from, chunk.target as usize);
+        let (to, from) = (part.from, part.target as usize);
         let result = match result {
-            Ok(data) if data.len() != chunk.len as usize => Err(FabricError::Refused),
+            Ok(data) if data.len() != part.len as usize => Err(FabricError::Refused),
             result => result,
         };
         let packet = Packet::Completion {
             to,
-            chunk: ticket,
+            part: ticket,
             result,
         };
         if self.immediate {
             self.count(from, to as usize, &packet);
             self.ports[to as usize].arriving.push_back((now, packet));
         } else {
-            let ready = now + self.link_profile(from).completer;
+            let ready = now + self.profile.link(from).completer;
             self.next_move = self.next_move.min(ready);
             self.ports[from].answering.push_back((ready, packet));
         }
@@ -233,17 +229,17 @@ impl Fabric {
                     from,
                     addr,
                     len,
-                    chunk,
+                    part,
                 } => {
-                    let tag = self.reads.tag(&chunk);
+                    let tag = self.reads.tag(&part);
                     return Some(Arrival::Request {
                         from: Node::from_index(from as usize),
                         request: Request::Read { addr, len, tag },
-                        ticket: chunk,
+                        ticket: part,
                     });
                 }
-                Packet::Completion { chunk, result, .. } => {
-                    if let Some(completion) = self.finish_chunk(time, at, chunk, result) {
+                Packet::Completion { part, result, .. } => {
+                    if let Some(completion) = self.finish_part(time, at, part, result) {
                         return Some(Arrival::Completion(completion));
                     }
                 }
@@ -268,7 +264,7 @@ impl Fabric {
         &self.hops
     }
 
-    /// Writes and reads that went to an address nobody answers at.
+    /// Writes and reads that went to an unmapped address.
     pub fn unmapped(&self) -> (u64, u64) {
         (self.unmapped_writes, self.unmapped_reads)
     }
@@ -299,42 +295,22 @@ impl Fabric {
             .map(|(_, index)| *index)
     }
 
-    fn link_profile(&self, node: usize) -> &crate::profile::LinkProfile {
-        match node {
-            0 => &self.profile.host,
-            1 => &self.profile.fpga,
-            _ => &self.profile.ssd,
-        }
-    }
-
     fn send_write(&mut self, now: Time, from: usize, addr: u64, data: Box<[u8]>) {
         let limit = self.profile.max_payload as u64;
+        let write = |addr, data| Packet::Write {
+            from: from as u8,
+            addr,
+            data,
+        };
         if addr % limit + data.len() as u64 <= limit {
-            self.send(
-                now,
-                from,
-                Packet::Write {
-                    from: from as u8,
-                    addr,
-                    data,
-                },
-            );
-            return;
+            return self.send(now, from, write(addr, data));
         }
         let mut rest = &data[..];
         let mut addr = addr;
         while !rest.is_empty() {
             let len = (limit - addr % limit).min(rest.len() as u64);
-            let (piece, tail) = rest.split_at(len as usize);
-            self.send(
-                now,
-                from,
-                Packet::Write {
-                    from: from as u8,
-                    addr,
-                    data: piece.into(),
-                },
-            );
+            let (part, tail) = rest.split_at(len as usize);
+            self.send(now, from, write(addr, part.into()));
             addr = addr.wrapping_add(len);
             rest = tail;
         }
@@ -342,19 +318,19 @@ impl Fabric {
 
     fn send_read(&mut self, now: Time, from: usize, addr: u64, len: u32, tag: u32) {
         let limit = self.profile.max_read_request as u64;
-        let pieces = (addr % limit + len as u64).div_ceil(limit).max(1) as u32;
-        let read = self.reads.open(tag, len, pieces);
+        let parts = (addr % limit + len as u64).div_ceil(limit).max(1) as u32;
+        let read = self.reads.open(tag, len, parts);
         let mut offset = 0;
         loop {
             let at = addr.wrapping_add(offset as u64);
-            let piece = (limit - at % limit).min((len - offset) as u64) as u32;
-            let chunk = self.reads.open_chunk(read, from as u8, offset, piece);
+            let count = (limit - at % limit).min((len - offset) as u64) as u32;
+            let part = self.reads.open_part(read, from as u8, offset, count);
             self.ports[from].waiting.push_back(Waiting {
                 addr: at,
-                len: piece,
-                chunk,
+                len: count,
+                part,
             });
-            offset += piece;
+            offset += count;
             if offset >= len {
                 break;
             }
@@ -362,28 +338,25 @@ impl Fabric {
         self.issue_reads(now, from);
     }
 
-    /// Sends as many waiting read pieces as there are tags.
+    /// Sends as many waiting parts of reads as there are tags.
     fn issue_reads(&mut self, now: Time, from: usize) {
-        let limit = match self.link_profile(from).outstanding_reads {
+        let limit = match self.profile.link(from).outstanding_reads {
             0 => u32::MAX,
             limit => limit,
         };
         while self.ports[from].outstanding < limit {
-            let Some(Waiting { addr, len, chunk }) = self.ports[from].waiting.pop_front() else {
+            let Some(Waiting { addr, len, part }) = self.ports[from].waiting.pop_front() else {
                 break;
             };
             self.ports[from].outstanding += 1;
-            self.reads.issued(&chunk, now);
-            self.send(
-                now,
-                from,
-                Packet::Read {
-                    from: from as u8,
-                    addr,
-                    len,
-                    chunk,
-                },
-            );
+            self.reads.issued(&part, now);
+            let packet = Packet::Read {
+                from: from as u8,
+                addr,
+                len,
+                part,
+            };
+            self.send(now, from, packet);
         }
     }
 
@@ -435,46 +408,34 @@ impl Fabric {
 
     /// Routes a packet that is at the switch.
     fn deliver(&mut self, time: Time, from: usize, packet: Packet) {
-        let (to, packet) = match packet {
-            Packet::Write { addr, .. } => match self.find(addr) {
-                Some(to) => (to, packet),
-                None => {
-                    self.unmapped_writes += 1;
-                    return;
+        let to = match &packet {
+            Packet::Write { addr, .. } | Packet::Read { addr, .. } => self.find(*addr),
+            Packet::Completion { to, .. } => Some(*to),
+        };
+        let (to, packet) = match (to, packet) {
+            (Some(to), packet) => {
+                if let Packet::Read { part, .. } = &packet {
+                    self.reads.set_target(part, to);
                 }
-            },
-            Packet::Read {
-                from: requester,
-                addr,
-                len,
-                chunk,
-            } => match self.find(addr) {
-                Some(to) => {
-                    self.reads.set_target(&chunk, to);
-                    (
-                        to,
-                        Packet::Read {
-                            from: requester,
-                            addr,
-                            len,
-                            chunk,
-                        },
-                    )
-                }
-                None => {
-                    self.unmapped_reads += 1;
-                    let result = Err(FabricError::Unmapped { addr });
-                    (
-                        requester,
-                        Packet::Completion {
-                            to: requester,
-                            chunk,
-                            result,
-                        },
-                    )
-                }
-            },
-            Packet::Completion { to, .. } => (to, packet),
+                (to, packet)
+            }
+            (
+                None,
+                Packet::Read {
+                    from: to,
+                    addr,
+                    part,
+                    ..
+                },
+            ) => {
+                self.unmapped_reads += 1;
+                let result = Err(FabricError::Unmapped { addr });
+                (to, Packet::Completion { to, part, result })
+            }
+            (None, _) => {
+                self.unmapped_writes += 1;
+                return;
+            }
         };
         let to = to as usize;
         if self.immediate {
@@ -513,16 +474,16 @@ impl Fabric {
         }
     }
 
-    /// Takes one piece of an answer at its requester and frees the tag; the last piece yields
+    /// Takes one part of an answer at its requester and frees the tag; the last part yields
     /// the whole answer.
-    fn finish_chunk(
+    fn finish_part(
         &mut self,
         time: Time,
         at: usize,
-        chunk: Ticket,
+        part: Ticket,
         result: Result<Box<[u8]>, FabricError>,
     ) -> Option<Completion> {
-        let info = self.reads.chunk(&chunk)?;
+        let info = self.reads.part(&part)?;
         let (target, issued, len) = (info.target as usize, info.issued, info.len);
         let port = &mut self.ports[at];
         port.outstanding = port.outstanding.saturating_sub(1);
@@ -532,7 +493,7 @@ impl Fabric {
             let time = time.saturating_sub(issued);
             *least = if *least == 0 { time } else { time.min(*least) };
         }
-        let completion = self.reads.finish(chunk, result);
+        let completion = self.reads.finish(part, result);
         if !self.ports[at].waiting.is_empty() {
             self.issue_reads(time, at);
         }

@@ -19,21 +19,21 @@ pub(super) enum Packet {
         from: u8,
         addr: u64,
         len: u32,
-        chunk: Ticket,
+        part: Ticket,
     },
     Completion {
         to: u8,
-        chunk: Ticket,
+        part: Ticket,
         result: Result<Box<[u8]>, FabricError>,
     },
 }
 
-/// A piece of a read that waits for one of its requester's tags.
+/// A part of a read that waits for one of its requester's tags.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) addr: u64,
     pub(super) len: u32,
-    pub(super) chunk: Ticket,
+    pub(super) part: Ticket,
 }
 
 /// One node's end of the fabric.
@@ -47,11 +47,11 @@ pub(super) struct Port {
     pub(super) to_switch: VecDeque<(Time, Packet)>,
     /// Packets on the way from the switch to this node, or arrived there.
     pub(super) arriving: VecDeque<(Time, Packet)>,
-    /// Pieces of reads that wait for a tag.
+    /// Parts of reads that wait for a tag.
     pub(super) waiting: VecDeque<Waiting>,
     /// Tags in use.
     pub(super) outstanding: u32,
-    /// Least round trip of a full piece of a read to each node, from its tag to its data.
+    /// Least round trip of a full part of a read to each node, from its tag to its data.
     pub(super) round_trip: Vec<Time>,
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads under way: the whole and its pieces.
+//! Reads under way: the whole and its parts.
 
 use super::{Completion, FabricError};
 use crate::Time;
 
-/// Names a piece of a read that has arrived and wants an answer. Can be used once.
+/// Identifies a part of a read that has arrived and must be answered. Can be used once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ticket {
     index: u32,
@@ -19,9 +19,9 @@ impl Ticket {
     };
 }
 
-/// A piece of a read.
-#[derive(Debug)]
-pub(super) struct Chunk {
+/// A part of a read: one request with one tag.
+#[derive(Debug, Default)]
+pub(super) struct Part {
     generation: u32,
     read: u32,
     offset: u32,
@@ -35,8 +35,8 @@ pub(super) struct Chunk {
 struct Read {
     tag: u32,
     len: u32,
-    pieces_left: u32,
-    pieces: u32,
+    parts_left: u32,
+    parts: u32,
     data: Box<[u8]>,
     error: Option<FabricError>,
 }
@@ -46,107 +46,89 @@ struct Read {
 pub(super) struct ReadTable {
     reads: Vec<Read>,
     free_reads: Vec<u32>,
-    chunks: Vec<Chunk>,
-    free_chunks: Vec<u32>,
+    parts: Vec<Part>,
+    free_parts: Vec<u32>,
 }
 
 impl ReadTable {
-    /// Opens a read; its pieces are to follow.
-    pub(super) fn open(&mut self, tag: u32, len: u32, pieces: u32) -> u32 {
-        let read = Read {
+    /// Opens a read; its parts are to follow.
+    pub(super) fn open(&mut self, tag: u32, len: u32, parts: u32) -> u32 {
+        let index = self.free_reads.pop().unwrap_or_else(|| {
+            self.reads.push(Read::default());
+            self.reads.len() as u32 - 1
+        });
+        self.reads[index as usize] = Read {
             tag,
             len,
-            pieces_left: pieces,
-            pieces,
+            parts_left: parts,
+            parts,
             ..Read::default()
         };
-        match self.free_reads.pop() {
-            Some(index) => {
-                self.reads[index as usize] = read;
-                index
-            }
-            None => {
-                self.reads.push(read);
-                self.reads.len() as u32 - 1
-            }
-        }
+        index
     }
 
-    /// Opens a piece.
-    pub(super) fn open_chunk(&mut self, read: u32, from: u8, offset: u32, len: u32) -> Ticket {
-        if let Some(index) = self.free_chunks.pop() {
-            let generation = self.chunks[index as usize].generation;
-            let chunk = Chunk {
-                generation,
-                read,
-                offset,
-                len,
-                from,
-                target: 0,
-                issued: 0,
-            };
-            self.chunks[index as usize] = chunk;
-            return Ticket { index, generation };
-        }
-        let chunk = Chunk {
-            generation: 0,
+    /// Opens a part.
+    pub(super) fn open_part(&mut self, read: u32, from: u8, offset: u32, len: u32) -> Ticket {
+        let index = self.free_parts.pop().unwrap_or_else(|| {
+            self.parts.push(Part::default());
+            self.parts.len() as u32 - 1
+        });
+        let part = &mut self.parts[index as usize];
+        let generation = part.generation;
+        *part = Part {
+            generation,
             read,
             offset,
             len,
             from,
-            target: 0,
-            issued: 0,
+            ..Part::default()
         };
-        self.chunks.push(chunk);
-        Ticket {
-            index: self.chunks.len() as u32 - 1,
-            generation: 0,
-        }
+        Ticket { index, generation }
     }
 
-    /// The piece, if it still wants an answer.
-    pub(super) fn chunk(&self, ticket: &Ticket) -> Option<&Chunk> {
-        let chunk = self.chunks.get(ticket.index as usize)?;
-        (chunk.generation == ticket.generation).then_some(chunk)
+    /// The part, if it still wants an answer.
+    pub(super) fn part(&self, ticket: &Ticket) -> Option<&Part> {
+        let part = self.parts.get(ticket.index as usize)?;
+        (part.generation == ticket.generation).then_some(part)
     }
 
-    /// The requester's tag of a piece.
+    /// The requester's tag of a part.
     pub(super) fn tag(&self, ticket: &Ticket) -> u32 {
-        self.chunk(ticket)
-            .map_or(0, |chunk| self.reads[chunk.read as usize].tag)
+        self.part(ticket)
+            .map_or(0, |part| self.reads[part.read as usize].tag)
     }
 
-    /// Notes when a piece left.
+    /// Notes when a part left.
     pub(super) fn issued(&mut self, ticket: &Ticket, now: Time) {
-        if let Some(chunk) = self.chunks.get_mut(ticket.index as usize) {
-            chunk.issued = now;
+        if let Some(part) = self.parts.get_mut(ticket.index as usize) {
+            part.issued = now;
         }
     }
 
-    /// Notes who answers a piece.
+    /// Notes who answers a part.
     pub(super) fn set_target(&mut self, ticket: &Ticket, target: u8) {
-        if let Some(chunk) = self.chunks.get_mut(ticket.index as usize) {
-            chunk.target = target;
+        if let Some(part) = self.parts.get_mut(ticket.index as usize) {
+            part.target = target;
         }
     }
 
-    /// Closes a piece; the last one yields the answer to the whole.
+    /// Closes a part; the last one yields the answer to the whole.
     pub(super) fn finish(
         &mut self,
         ticket: Ticket,
         result: Result<Box<[u8]>, FabricError>,
     ) -> Option<Completion> {
         let (index, offset) = {
-            let chunk = self.chunks.get_mut(ticket.index as usize)?;
-            chunk.generation = chunk.generation.wrapping_add(1);
-            (chunk.read, chunk.offset as usize)
+            let part = self.parts.get_mut(ticket.index as usize)?;
+            part.generation = part.generation.wrapping_add(1);
+            (part.read, part.offset as usize)
         };
-        self.free_chunks.push(ticket.index);
+        self.free_parts.push(ticket.index);
         let read = self.reads.get_mut(index as usize)?;
-        read.pieces_left = read.pieces_left.saturating_sub(1);
+        read.parts_left = read.parts_left.saturating_sub(1);
         match result {
-            // The common case: one piece, whose bytes are handed on as they are.
-            Ok(data) if read.pieces == 1 => read.data = data,
+            // The common case: one part, whose bytes are handed on as they are.
+            Ok(data) if read.parts == 1 => read.data = data,
             Ok(data) => {
                 if read.data.is_empty() {
                     read.data = vec![0; read.len as usize].into_boxed_slice();
@@ -157,18 +139,14 @@ impl ReadTable {
             }
             Err(error) => read.error = read.error.or(Some(error)),
         }
-        if read.pieces_left != 0 {
+        if read.parts_left != 0 {
             return None;
         }
         self.free_reads.push(index);
         let data = std::mem::take(&mut read.data);
-        let result = match read.error {
-            Some(error) => Err(error),
-            None => Ok(data),
-        };
         Some(Completion {
             tag: read.tag,
-            result,
+            result: read.error.map_or(Ok(data), Err),
         })
     }
 }

@@ -6,21 +6,21 @@ use crate::Time;
 
 /// Frames and their bytes, without preamble and check sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct FrameCounts {
     /// Frames.
     pub frames: u64,
     /// Bytes.
     pub bytes: u64,
 }
 
-impl Tally {
+impl FrameCounts {
     pub(super) fn add(&mut self, frame: &Frame) {
         self.frames += 1;
         self.bytes += frame.len();
     }
 }
 
-impl std::ops::Add for Tally {
+impl std::ops::Add for FrameCounts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -31,21 +31,23 @@ impl std::ops::Add for Tally {
     }
 }
 
-/// A tally for each [`Kind`].
+/// Counts for each [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct ByKind([Tally; Kind::ALL.len()]);
+pub struct ByKind([FrameCounts; Kind::ALL.len()]);
 
 impl ByKind {
     /// Those of a kind.
     #[must_use]
-    pub const fn of(&self, kind: Kind) -> Tally {
+    pub const fn of(&self, kind: Kind) -> FrameCounts {
         self.0[kind as usize]
     }
 
     /// All of them.
     #[must_use]
-    pub fn total(&self) -> Tally {
-        self.0.into_iter().fold(Tally::default(), |a, b| a + b)
+    pub fn total(&self) -> FrameCounts {
+        self.0
+            .into_iter()
+            .fold(FrameCounts::default(), |a, b| a + b)
     }
 
     pub(super) fn add(&mut self, frame: &Frame) {
@@ -91,19 +93,19 @@ pub struct PauseCounters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PortCounters {
     /// Come in.
-    pub arrived: Tally,
+    pub arrived: FrameCounts,
     /// Come in and dropped: damaged.
-    pub damaged: Tally,
+    pub damaged: FrameCounts,
     /// Come in and dropped: too short.
-    pub runts: Tally,
+    pub runts: FrameCounts,
     /// Come in and dropped: too long.
-    pub giants: Tally,
+    pub giants: FrameCounts,
     /// Come in and not passed on: to addresses that no bridge passes on, as those of pause frames.
-    pub reserved: Tally,
+    pub reserved: FrameCounts,
     /// Come in and dropped: no room.
-    pub overflow: Tally,
+    pub overflow: FrameCounts,
     /// Passed on: begun to leave here.
-    pub passed: Tally,
+    pub passed: FrameCounts,
     /// Most bytes held at a time of what came in here.
     pub most: u64,
     /// Frames sent here that ask for silence.
@@ -120,32 +122,32 @@ pub struct PortCounters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Taken from the source.
-    pub offered: Tally,
+    pub offered: FrameCounts,
     /// Made by the source and left out on purpose.
-    pub left_out: Tally,
-    /// Begun by the peer, by kind.
+    pub left_out: FrameCounts,
+    /// Begun by the link partner, by kind.
     pub sent: ByKind,
     /// Come to an end at our MAC, by kind; of these it handed over all but the two that follow.
     pub delivered: ByKind,
     /// Dropped by our MAC: shorter than [`LEAST_HANDED_BYTES`](super::LEAST_HANDED_BYTES).
-    pub fragments: Tally,
+    pub fragments: FrameCounts,
     /// Dropped by our MAC: [`Network::receive`](super::Network::receive) was not called in each cycle.
-    pub overrun: Tally,
+    pub overrun: FrameCounts,
     /// Sent by our MAC, by kind: good, damaged or pause.
     pub transmitted: ByKind,
     /// Those of them that broke off because the next beat was not there in time.
     pub underruns: u64,
-    /// Come to an end at the peer, by kind.
+    /// Come to an end at the link partner, by kind.
     pub arrived: ByKind,
-    /// What the peer was asked for.
+    /// What the link partner was asked for.
     pub peer_pause: PauseCounters,
     /// What our MAC was asked for. It hands pause frames over and obeys none: that is our part.
     pub our_pause: PauseCounters,
-    /// The wire from the peer, as far as the switch if there is one.
+    /// The wire from the link partner, as far as the switch if there is one.
     pub peer_wire: WireTime,
     /// The wire from our MAC. As the MAC does not know what waits, all idle time while pause is asked
     /// for counts as paused.
     pub our_wire: WireTime,
-    /// The switch's ports: ours, and the peer's.
+    /// The switch's ports: ours, and the link partner's.
     pub switch: Option<[PortCounters; 2]>,
 }

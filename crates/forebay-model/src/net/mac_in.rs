@@ -29,7 +29,7 @@ pub(super) enum Ending {
     Handed,
     /// It is too short for that.
     Fragment,
-    /// Nobody took those before it.
+    /// Those before it were not taken in time.
     Overrun,
 }
 

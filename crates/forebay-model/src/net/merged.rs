@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Several senders on one wire.
 
-use super::counters::Tally;
+use super::counters::FrameCounts;
 use super::error::NetError;
 use super::source::{Next, Source};
 use crate::Time;
@@ -58,12 +58,9 @@ impl Source for Merged {
         self.sources.iter().find_map(|source| source.failure())
     }
 
-    fn left_out(&self) -> Tally {
-        let tallies = self.sources.iter().map(|source| source.left_out());
-        tallies.fold(Tally::default(), |sum, tally| Tally {
-            frames: sum.frames + tally.frames,
-            bytes: sum.bytes + tally.bytes,
-        })
+    fn left_out(&self) -> FrameCounts {
+        let counts = self.sources.iter().map(|source| source.left_out());
+        counts.fold(FrameCounts::default(), |a, b| a + b)
     }
 }
 
@@ -100,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_waits_holds_nobody_up() {
+    fn a_sender_that_waits_holds_no_other_up() {
         let paced = |sender, rate| -> Box<dyn Source> {
             let sent: Vec<Frame> = frames(sender, 3).collect();
             Box::new(Paced::new(Frames::new(sent), rate).expect("a rate"))
@@ -114,7 +111,7 @@ mod tests {
                     assert!(time > now, "time goes on");
                     now = time;
                 }
-                Next::Waiting => panic!("nobody waits without a time"),
+                Next::Waiting => panic!("no sender waits without a time"),
                 Next::End => break,
             }
         }

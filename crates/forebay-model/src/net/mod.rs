@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything beyond the pins of a 100G MAC: the MAC itself, the cable, a switch, the peer.
+//! Everything beyond the pins of a 100G MAC: the MAC itself, the cable, a switch, the link partner.
 //!
 //! A byte takes 80 ps on the wire. A frame takes eight bytes of preamble, itself, four of check
 //! sequence and twelve of gap; it arrives a cable's delay later, and its beats come out of the MAC in
-//! the first cycles after they are there, whether anybody is ready or not. What is sent is taken at
+//! the first cycles after they are there, whether the receiver is ready or not. What is sent is taken at
 //! the wire's pace. [`Network`] is asked in each cycle of the MAC's clock ([`mac_edge`]).
 //!
 //! ```
@@ -24,12 +24,12 @@
 mod beat;
 mod cable;
 mod counters;
-mod disorder;
 mod error;
 mod frame;
-mod garbage;
+mod impaired;
 mod mac_in;
 mod mac_out;
+mod malformed;
 mod merged;
 mod network;
 mod objects;
@@ -42,11 +42,11 @@ mod source;
 mod switch;
 
 pub use beat::{BEAT_BYTES, Beat};
-pub use counters::{ByKind, Counters, PauseCounters, PortCounters, Tally, WireTime};
-pub use disorder::{Disorder, Mishap};
+pub use counters::{ByKind, Counters, FrameCounts, PauseCounters, PortCounters, WireTime};
 pub use error::{BeatError, NetError};
 pub use frame::{Frame, Kind, LEAST_HANDED_BYTES, MOST_BYTES};
-pub use garbage::Garbage;
+pub use impaired::{Impaired, Impairment};
+pub use malformed::Malformed;
 pub use merged::Merged;
 pub use network::{Direction, Network, Tap};
 pub use objects::{Content, Object, Objects, Restart, objects_of, pattern};
@@ -80,8 +80,8 @@ pub const fn mac_edge(k: u64) -> Time {
 }
 
 /// Bytes that may arrive after the decision to send a pause frame: what the cable holds in both
-/// directions, the frames that both sides have just begun, the pause frame, and what the peer sends
-/// in the quanta until it reacts. Frames have up to `mtu` bytes behind the Ethernet header.
+/// directions, the frames that both sides have just begun, the pause frame, and what the link
+/// partner sends in the quanta until it reacts. Frames have up to `mtu` bytes behind the Ethernet header.
 #[must_use]
 pub const fn headroom(metres: u32, mtu: u32, quanta: u32) -> u64 {
     let cable = 2 * metres as u64 * METRE / BYTE;

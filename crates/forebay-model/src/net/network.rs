@@ -3,7 +3,7 @@
 
 use super::beat::Beat;
 use super::cable::Cable;
-use super::counters::{Counters, Tally};
+use super::counters::{Counters, FrameCounts};
 use super::error::{BeatError, NetError};
 use super::frame::Frame;
 use super::mac_in::{Ending, MacIn};
@@ -43,11 +43,11 @@ enum Event {
     End,
     /// What our MAC heard counts.
     Asked,
-    /// A frame has come to its end at the peer.
+    /// A frame has come to its end at the link partner.
     Arrive,
-    /// A pause frame counts at the peer.
+    /// A pause frame counts at the link partner.
     Obey,
-    /// The peer asks its source or begins a frame.
+    /// The link partner asks its source or begins a frame.
     Act,
     /// A frame has come to its end at this port of the switch.
     Relay(usize),
@@ -57,7 +57,7 @@ enum Event {
     Pass(usize),
 }
 
-/// A switch and its cables to the peer.
+/// A switch and its cables to the link partner.
 struct Between {
     relay: Relay,
     to_peer: Cable,
@@ -91,7 +91,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// A network at rest; the peer sends once it is told to [begin](Self::begin).
+    /// A network at rest; the link partner sends once it is told to [begin](Self::begin).
     ///
     /// # Errors
     ///
@@ -125,12 +125,12 @@ impl Network {
         })
     }
 
-    /// The same network with somebody who sees each frame.
+    /// From now on `tap` sees each frame.
     pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
         self.tap = Some(tap);
     }
 
-    /// From now on the peer sends, and time on the wires counts.
+    /// From now on the link partner sends, and time on the wires counts.
     pub fn begin(&mut self, now: Time) {
         self.advance(now);
         self.peer.begin(self.now);
@@ -327,7 +327,7 @@ impl Network {
             mac_out.sender.hear(at, frame);
             match ending {
                 Ending::Handed => {}
-                Ending::Fragment => Tally::add(&mut counters.fragments, frame),
+                Ending::Fragment => FrameCounts::add(&mut counters.fragments, frame),
                 Ending::Overrun => counters.overrun.add(frame),
             }
             if let Some(tap) = tap {

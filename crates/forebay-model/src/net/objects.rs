@@ -51,7 +51,7 @@ pub enum Restart {
     /// It begins anew: another session, the first sequence number, and the next object, whatever was
     /// left of the one before.
     Session(u8),
-    /// Its sequence number goes up by so much more, modulo 2^64. No payload is missing.
+    /// Its sequence number goes up by this much more, modulo 2^64. No payload is missing.
     Jump(u64),
 }
 

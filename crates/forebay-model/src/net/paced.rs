@@ -2,7 +2,7 @@
 //! A source held to a rate.
 
 use super::BYTE;
-use super::counters::Tally;
+use super::counters::FrameCounts;
 use super::error::NetError;
 use super::frame::Frame;
 use super::source::{Next, Source};
@@ -23,7 +23,7 @@ pub struct Paced<S> {
 }
 
 impl<S: Source> Paced<S> {
-    /// Holds a source to so many bytes a second, preambles, check sequences and gaps counted.
+    /// Holds a source to a rate in bytes per second; preambles, check sequences and gaps count.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl<S: Source> Source for Paced<S> {
         self.source.failure()
     }
 
-    fn left_out(&self) -> Tally {
+    fn left_out(&self) -> FrameCounts {
         self.source.left_out()
     }
 }

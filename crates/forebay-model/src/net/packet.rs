@@ -37,7 +37,7 @@ pub struct Addresses {
 }
 
 impl Default for Addresses {
-    /// A peer at 192.168.1.1 sends to us at 192.168.1.2, by addresses of local use.
+    /// A link partner at 192.168.1.1 sends to us at 192.168.1.2, by addresses of local use.
     fn default() -> Self {
         let station = |n| Station {
             mac: [2, 0, 0, 0, 0, n],

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who sends to us: a source, and how it takes pause.
 
-use super::counters::{ByKind, Tally};
+use super::counters::{ByKind, FrameCounts};
 use super::frame::{Frame, Kind};
 use super::sender::Sender;
 use super::source::{Next, Source};
 use crate::{MICROSECOND, Time};
 
-/// The peer. Times handed in never go back.
+/// The link partner. Times handed in never go back.
 pub(super) struct Peer {
     pub source: Box<dyn Source>,
     pub sender: Sender,
@@ -15,7 +15,7 @@ pub(super) struct Peer {
     pending: Option<(Time, Frame)>,
     /// When the source is asked again; `None`: it has ended.
     ask: Option<Time>,
-    pub offered: Tally,
+    pub offered: FrameCounts,
     pub sent: ByKind,
     pub arrived: ByKind,
 }
@@ -27,7 +27,7 @@ impl Peer {
             sender,
             pending: None,
             ask: None,
-            offered: Tally::default(),
+            offered: FrameCounts::default(),
             sent: ByKind::default(),
             arrived: ByKind::default(),
         }

@@ -107,15 +107,15 @@ pub struct Thresholds {
     pub xon: u64,
 }
 
-/// A switch between our cable and another to the peer. It has a memory for each direction.
+/// A switch between our cable and another to the link partner. It has a memory for each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// The cable to the peer.
+    /// The cable to the link partner.
     pub link: Link,
     /// Bytes of memory for each direction, check sequences counted; a frame that finds no room is
     /// dropped. Room is free when a frame begins to leave.
     pub buffer_bytes: u64,
-    /// When it asks whoever sends for silence; `None`: never.
+    /// When it asks senders for silence; `None`: never.
     pub thresholds: Option<Thresholds>,
     /// From the end of a frame until it can leave.
     pub latency: Time,
@@ -202,7 +202,7 @@ pub struct Settings {
     pub flow: Flow,
     /// Who sends to us.
     pub peer: Peer,
-    /// A switch between the cable and the peer.
+    /// A switch between the cable and the link partner.
     pub switch: Option<Switch>,
 }
 

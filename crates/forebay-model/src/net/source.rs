@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the peer's frames come from.
+//! Where the link partner's frames come from.
 
-use super::counters::Tally;
+use super::counters::FrameCounts;
 use super::error::NetError;
 use super::frame::Frame;
 use crate::Time;
@@ -19,8 +19,8 @@ pub enum Next {
     End,
 }
 
-/// Where frames come from: a generator, a file, a network interface. It is asked whenever the peer's
-/// side of the wire is free and has no frame left; times never go back.
+/// Where frames come from: a generator, a file, a network interface. It is asked whenever the link
+/// partner's side of the wire is free and has no frame left; times never go back.
 pub trait Source: Send {
     /// What comes next.
     fn next(&mut self, now: Time) -> Next;
@@ -31,8 +31,8 @@ pub trait Source: Send {
     }
 
     /// Frames that it made and left out on purpose.
-    fn left_out(&self) -> Tally {
-        Tally::default()
+    fn left_out(&self) -> FrameCounts {
+        FrameCounts::default()
     }
 }
 
@@ -45,7 +45,7 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).failure()
     }
 
-    fn left_out(&self) -> Tally {
+    fn left_out(&self) -> FrameCounts {
         (**self).left_out()
     }
 }
@@ -62,7 +62,7 @@ impl<I: Iterator<Item = Frame> + Send> Frames<I> {
 }
 
 impl Frames<std::iter::RepeatN<Frame>> {
-    /// The same frame so many times.
+    /// The same frame, `times` times.
     #[must_use]
     pub fn repeat(frame: Frame, times: usize) -> Self {
         Self(std::iter::repeat_n(frame, times))

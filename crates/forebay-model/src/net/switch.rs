@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch between us and the peer: it stores a frame whole before it passes it on, and asks whoever
-//! sends too much for silence when its memory fills.
+//! A switch between us and the link partner: it stores a frame whole before it passes it on, and
+//! asks a sender for silence when its memory fills.
 
 use super::cable::Flight;
-use super::counters::{PortCounters, Tally};
+use super::counters::PortCounters;
 use super::frame::{Frame, Kind};
 use super::sender::Sender;
 use super::settings::{Flow, Switch, Thresholds};
@@ -123,7 +123,7 @@ impl Port {
     }
 }
 
-/// The switch. Port 0 is ours, port 1 the peer's.
+/// The switch. Port 0 is ours, port 1 the link partner's.
 #[derive(Debug)]
 pub(super) struct Relay {
     settings: Switch,
@@ -164,8 +164,8 @@ impl Relay {
         } else {
             None
         };
-        if let Some(tally) = refused {
-            Tally::add(tally, &frame);
+        if let Some(counts) = refused {
+            counts.add(&frame);
             return;
         }
         here.held += bytes;

@@ -47,11 +47,11 @@ pub enum Quantity {
     Rate,
     /// Mean latency in nanoseconds.
     Mean,
-    /// The latency in nanoseconds that so many of 1000 commands do not exceed.
+    /// The latency in nanoseconds that this many of 1000 commands do not exceed.
     Percentile(u32),
 }
 
-/// A number that somebody measured.
+/// A measured number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measurand {
     /// What it is of.

@@ -3,53 +3,36 @@
 
 mod measurement;
 mod parse;
+mod table;
 mod validate;
 
 pub use measurement::{Limit, LoadAccess, LoadDirection, Measurand, Measurement, Quantity};
 pub use parse::{Kind, SourceRow};
 pub(crate) use parse::{Number, sources_of};
-pub(crate) use validate::ssd_profile;
+pub(crate) use table::{Table, tables};
+pub(crate) use validate::{Check, ssd_profile};
 
-use crate::{ModelError, Time};
+use crate::{MICROSECOND, MILLISECOND, ModelError, Time};
 use std::borrow::Cow;
 use std::path::Path;
 
+/// Names and texts of built-in profiles.
+pub(crate) type Texts = [(&'static str, &'static str)];
+
+/// Names and texts of the profiles in a folder.
+macro_rules! texts {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!($folder, $name, ".toml")))),*]
+    };
+}
+pub(crate) use texts;
+
 /// The built-in profiles: name and text.
-const BUILTIN: &[(&str, &str)] = &[
-    ("ideal", include_str!("../../../../profiles/ideal.toml")),
-    (
-        "990pro-2tb",
-        include_str!("../../../../profiles/990pro-2tb.toml"),
-    ),
-    (
-        "990pro-2tb-b",
-        include_str!("../../../../profiles/990pro-2tb-b.toml"),
-    ),
-    (
-        "960evo-250",
-        include_str!("../../../../profiles/960evo-250.toml"),
-    ),
-    (
-        "950pro-512",
-        include_str!("../../../../profiles/950pro-512.toml"),
-    ),
-    (
-        "pm953-480",
-        include_str!("../../../../profiles/pm953-480.toml"),
-    ),
-    (
-        "gen5-2tb",
-        include_str!("../../../../profiles/gen5-2tb.toml"),
-    ),
-    (
-        "9550max-6400",
-        include_str!("../../../../profiles/9550max-6400.toml"),
-    ),
-    (
-        "pm9d3a-7680",
-        include_str!("../../../../profiles/pm9d3a-7680.toml"),
-    ),
-];
+const BUILTIN: &Texts = texts! {
+    "../../../../profiles/":
+    "ideal" "990pro-2tb" "990pro-2tb-b" "960evo-250" "950pro-512" "pm953-480" "gen5-2tb"
+    "9550max-6400" "pm9d3a-7680"
+};
 
 /// A drive on a platform.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +68,7 @@ impl Profile {
     /// # Errors
     /// Where there is none of this name.
     pub fn builtin(name: &str) -> Result<Self, ModelError> {
-        Self::from_toml(name, text_of_builtin(name)?)
+        Self::from_toml(name, text_of_builtin(name, BUILTIN)?)
     }
 
     /// A profile from the text of a TOML file.
@@ -103,7 +86,7 @@ impl Profile {
     /// # Errors
     /// As [`Self::builtin`] and [`Self::from_toml`], or where the file cannot be read.
     pub fn load(name: &str) -> Result<Self, ModelError> {
-        Self::from_toml(name, &text_of(name)?)
+        Self::from_toml(name, &text_of(name, BUILTIN)?)
     }
 
     /// As [`Self::load`], with one number times a factor: to see what depends on it. `field` is as
@@ -116,7 +99,7 @@ impl Profile {
             profile: name.to_owned(),
             reason,
         };
-        let text = text_of(name)?;
+        let text = text_of(name, BUILTIN)?;
         let mut table: toml::Table =
             toml::from_str(&text).map_err(|error| syntax(error.to_string()))?;
         let place = field.split('.').try_fold(&mut table, |table, key| {
@@ -131,29 +114,28 @@ impl Profile {
     }
 }
 
-fn text_of(name: &str) -> Result<Cow<'static, str>, ModelError> {
+/// The text of a built-in profile by name, or of a file where the name ends in `.toml`.
+pub(crate) fn text_of(name: &str, builtin: &Texts) -> Result<Cow<'static, str>, ModelError> {
     if !name.ends_with(".toml") {
-        return text_of_builtin(name).map(Cow::Borrowed);
+        return text_of_builtin(name, builtin).map(Cow::Borrowed);
     }
-    read(name).map(Cow::Owned)
-}
-
-fn text_of_builtin(name: &str) -> Result<&'static str, ModelError> {
-    let found = BUILTIN.iter().find(|(known, _)| *known == name);
-    found
-        .map(|(_, text)| *text)
-        .ok_or_else(|| ModelError::UnknownProfile {
-            name: name.to_owned(),
-            known: Profile::names().collect::<Vec<_>>().join(", "),
-        })
-}
-
-/// The text of a profile of the user's.
-pub(crate) fn read(name: &str) -> Result<String, ModelError> {
-    std::fs::read_to_string(name).map_err(|source| ModelError::File {
+    let text = std::fs::read_to_string(name).map_err(|source| ModelError::File {
         path: Path::new(name).to_owned(),
         source,
-    })
+    })?;
+    Ok(Cow::Owned(text))
+}
+
+pub(crate) fn text_of_builtin(name: &str, builtin: &Texts) -> Result<&'static str, ModelError> {
+    let found = builtin.iter().find(|(known, _)| *known == name);
+    let (_, text) = found.ok_or_else(|| {
+        let names: Vec<_> = builtin.iter().map(|(name, _)| *name).collect();
+        ModelError::UnknownProfile {
+            name: name.to_owned(),
+            known: names.join(", "),
+        }
+    })?;
+    Ok(text)
 }
 
 /// The PCIe fabric.
@@ -178,6 +160,15 @@ pub struct FabricProfile {
 }
 
 impl FabricProfile {
+    /// The link of a node by its index in the fabric.
+    pub(crate) const fn link(&self, node: usize) -> &LinkProfile {
+        match node {
+            0 => &self.host,
+            1 => &self.fpga,
+            _ => &self.ssd,
+        }
+    }
+
     /// Nothing in it takes any time or waits.
     pub const fn is_immediate(&self) -> bool {
         self.host.is_immediate() && self.fpga.is_immediate() && self.ssd.is_immediate()
@@ -206,19 +197,200 @@ impl LinkProfile {
     }
 }
 
-/// A drive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SsdProfile {
-    /// Model number as Identify reports it.
-    pub model: String,
-    /// The controller.
-    pub controller: ControllerProfile,
-    /// The namespaces; the first has identifier 1.
-    pub namespaces: Vec<NamespaceProfile>,
-    /// How much may be written to it; `None`: nothing is known.
-    pub endurance: Option<EnduranceProfile>,
-    /// How long things take; `None`: nothing ever waits.
-    pub timing: Option<TimingProfile>,
+tables! {
+    /// A drive.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    SsdProfile, RawSsd, "ssd" {} + {
+        /// Model number as Identify reports it.
+        model: String;
+        /// The controller.
+        controller: ControllerProfile;
+        /// The namespaces; the first has identifier 1.
+        namespaces: Vec<NamespaceProfile>;
+        /// How much may be written to it; `None`: nothing is known.
+        endurance: Option<EnduranceProfile>;
+        /// How long things take; `None`: nothing ever waits.
+        timing: Option<TimingProfile>;
+    }
+
+    /// What a controller offers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    ControllerProfile, RawController, "ssd.controller" {
+        /// Time from enabling to ready, and back.
+        ready: Time = ready_us.us;
+        /// CAP.TO: the bound of `ready` it announces, in units of 500 ms.
+        timeout_500ms: u8 = timeout_500ms.u8,
+            within(1..=255, "CAP.TO has eight bits, and 0 leaves a driver no time");
+        /// Entries an I/O queue may have: 2–65536.
+        max_queue_entries: u32 = max_queue_entries.u32,
+            within(2..=65536, "CAP.MQES allows these (NVMe Base 2.0c 3.1.3.1)");
+        /// I/O queues of each kind: 1–4096.
+        io_queues: u16 = io_queues.u16, within(1..=4096, "More make BAR 0 too large");
+        /// CAP.DSTRD: the doorbell stride is `4 << stride` bytes, 0–15.
+        doorbell_stride: u8 = doorbell_stride.u8, within(0..=15, "CAP.DSTRD has four bits");
+        /// MDTS: a command moves at most `4096 << mdts` bytes; 0 is without limit.
+        mdts: u8 = mdts.u8, within(0..=16, "16 is 256 MiB; 0 is no limit");
+        /// CAP.MPSMAX: memory pages of up to `4096 << page_max` bytes.
+        page_max: u8 = page_max.u8,
+            within(0..=4, "The model knows memory pages of 4 to 64 KiB");
+        /// A volatile write cache is present.
+        write_cache: bool = write_cache.flag;
+        /// I/O commands it works on at once.
+        commands_in_flight: u32 = commands_in_flight.u32,
+            within(1..=65536, "A drive works on at least one command");
+    }
+
+    /// A namespace.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    NamespaceProfile, RawNamespace, "ssd.namespaces" {
+        /// Size in bytes, a multiple of the block.
+        bytes: u64 = bytes.value,
+            within(512..=1 << 56, "A namespace holds at least one block and at most 64 PiB");
+        /// log2 of the logical block: 9 or 12.
+        block_shift: u8 = block_shift.u8;
+    }
+
+    /// How much may be written to a drive, as its maker warrants.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    EnduranceProfile, RawEndurance, "ssd.endurance" {
+        /// Bytes, with the writes that makers rate by (TBW): random ones on drives for servers.
+        written_bytes: u64 = written_bytes.value, endurance();
+        /// Years of the warranty.
+        years: u32 = years.u32, within(1..=50, "Give the years of the warranty");
+    } + {
+        /// Bytes of sequential writes, where these have a rating of their own.
+        sequential_bytes: Option<u64>;
+    }
+
+    /// How long a drive's work takes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    TimingProfile, RawTiming, "ssd.timing" {
+        /// An admin command.
+        admin: Time = admin_ns.ns, time();
+        /// The controller's own work on an I/O command; one at a time.
+        command: Time = command_ns.ns, time();
+    } + {
+        /// Reading.
+        read: ReadTiming;
+        /// Writing.
+        write: WriteTiming;
+        /// Pauses in time; `None`: there are none.
+        pauses: Option<PauseTiming>;
+        /// Warmth; `None`: the drive is always as warm, and never throttles.
+        thermal: Option<ThermalProfile>;
+    }
+
+    /// Times in which a drive takes up nothing new.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    PauseTiming, RawPauses, "ssd.timing.pauses" {
+        /// From one to the next.
+        every: Time = every_us.us, within(
+            MICROSECOND..=validate::LONGEST_SPACING,
+            "Give 1 us to one day, or leave out [ssd.timing.pauses] (values here in ps)"
+        );
+        /// How long each is.
+        length: Time = length_us.us;
+        /// Each begins up to this much later, at random; with the length within the spacing.
+        spread: Time = spread_us.us;
+    }
+
+    /// How warm a drive gets, and when it throttles.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    ThermalProfile, RawThermal, "ssd.timing.thermal" {
+        /// Temperature at rest.
+        rest_celsius: u32 = rest_celsius.u32, within(0..=100, validate::DEGREES);
+        /// What moving 10^9 bytes adds, if nothing cools.
+        microkelvin_per_gigabyte: u64 = microkelvin_per_gigabyte.value,
+            within(0..=1_000_000_000, "1000 K for each 10^9 bytes is more than any drive");
+        /// Time in which a rise falls to 1/e.
+        time_constant: Time = time_constant_ms.ms, within(
+            MILLISECOND..=validate::LONGEST_SPACING,
+            "Give 1 ms to one day (values here in ps)"
+        );
+        /// From here on the drive throttles.
+        throttle_celsius: u32 = throttle_celsius.u32;
+        /// Down to here.
+        recover_celsius: u32 = recover_celsius.u32;
+        /// Rate of reads, and of writes, while throttled; bytes per second.
+        throttled_rate: u64 = throttled_bytes_per_second.value,
+            within(validate::RATES, "A throttled drive still moves data");
+    }
+
+    /// The way of acknowledged data to the medium.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    MediumTiming, RawMedium, "ssd.timing.write.medium" {
+        /// Bytes that may be acknowledged and not stored.
+        buffer_bytes: u64 = buffer_bytes.value,
+            within(4096..=1 << 40, "A drive holds at least a page, and less than 1 TiB in memory");
+        /// Rate at which they are stored: in the SLC cache, where `cache_bytes` says there is one.
+        program_rate: u64 = program_bytes_per_second.value,
+            within(validate::RATES, "Give the rate at which the buffer drains");
+        /// Rate at which an idle drive empties the SLC cache; 0 is never.
+        drain_rate: u64 = drain_bytes_per_second.value, rate();
+        /// It is idle after so long without a command.
+        idle: Time = idle_us.us,
+            within(0..=validate::LONGEST_SPACING, "Give at most one day (values here in ps)");
+        /// What a Flush takes besides storing what it is about.
+        flush: Time = flush_us.us, time();
+    }
+
+    /// The way of a read through flash.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    ReadTiming, RawRead, "ssd.timing.read" {
+        /// Planes that sense in parallel.
+        planes: u32 = planes.u32, within(1..=65536, "A drive has at least one and at most 65536");
+        /// Channels between planes and controller; plane *p* is on channel *p mod channels*.
+        channels: u32 = channels.u32,
+            within(1..=65536, "A drive has at least one and at most 65536");
+        /// Time a plane senses one 4 KiB page.
+        sense: Time = sense_ns.ns, time();
+        /// Senses in a million that take longer.
+        retry_ppm: u32 = retry_ppm.u32, within(0..=1_000_000, "It is a part of a million");
+        /// How much longer; the plane stays busy.
+        retry: Time = retry_ns.ns, time();
+        /// Time of 4 KiB on a channel.
+        channel: Time = channel_ns.ns, time();
+        /// Rate at which all channels together leave the drive, in bytes per second.
+        bytes_per_second: u64 = bytes_per_second.value, rate();
+        /// Fixed time before the sense.
+        before: Time = before_ns.ns, time();
+        /// Fixed time after the data.
+        after: Time = after_ns.ns, time();
+    }
+
+    /// The way of a write into the drive's memory.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    WriteTiming, RawWrite, "ssd.timing.write" {
+        /// Time of 4 KiB, one after the other, where the data come over the reference path.
+        page: Time = page_ns.ns, time();
+        /// Added to each command.
+        command: Time = command_ns.ns, time();
+        /// Added to each command whose queue entries are not in host memory.
+        peer_queue: Time = peer_queue_ns.ns, time();
+        /// Added to each 4 KiB in the drive's slow state; 0 models the fast state.
+        slow: Time = slow_ns.ns, time();
+        /// Round trip of a read on the reference path.
+        reference_round_trip: Time = reference_round_trip_ns.ns, time();
+        /// Bytes the drive has requested at any time while it fetches data.
+        window_bytes: u32 = window_bytes.u32, within(
+            128..=1 << 24,
+            "It is the data the drive has requested at any time; 16 reads of 512 bytes are 8192"
+        );
+        /// Fixed time from the last data to the completion.
+        after: Time = after_ns.ns, time();
+        /// Bytes taken at full speed; 0 is without limit.
+        cache_bytes: u64 = cache_bytes.value;
+        /// Rate once these are full, in bytes per second.
+        full_bytes_per_second: u64 = full_bytes_per_second.value, rate();
+        /// Bytes written between the beginnings of two pauses; 0 is never.
+        pause_every_bytes: u64 = pause_every_bytes.value;
+        /// Length of the pause.
+        pause: Time = pause_us.us, time();
+    } + {
+        /// Buffer and SLC cache that fill and drain. `None`: what is written is stored at once, Flush
+        /// takes no time, and a full cache stays full.
+        medium: Option<MediumTiming>;
+    }
 }
 
 impl SsdProfile {
@@ -231,166 +403,10 @@ impl SsdProfile {
     }
 }
 
-/// What a controller offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ControllerProfile {
-    /// Time from enabling to ready, and back.
-    pub ready: Time,
-    /// CAP.TO: the bound of `ready` it announces, in units of 500 ms.
-    pub timeout_500ms: u8,
-    /// Entries an I/O queue may have: 2–65536.
-    pub max_queue_entries: u32,
-    /// I/O queues of each kind: 1–65535.
-    pub io_queues: u16,
-    /// CAP.DSTRD: doorbells are `4 << stride` bytes apart, 0–15.
-    pub doorbell_stride: u8,
-    /// MDTS: a command moves at most `4096 << mdts` bytes; 0 is without limit.
-    pub mdts: u8,
-    /// CAP.MPSMAX: memory pages of up to `4096 << page_max` bytes.
-    pub page_max: u8,
-    /// A volatile write cache is present.
-    pub write_cache: bool,
-    /// I/O commands it works on at once.
-    pub commands_in_flight: u32,
-}
-
-/// A namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NamespaceProfile {
-    /// Size in bytes, a multiple of the block.
-    pub bytes: u64,
-    /// log2 of the logical block: 9 or 12.
-    pub block_shift: u8,
-}
-
-/// How much may be written to a drive, as its maker warrants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EnduranceProfile {
-    /// Bytes, with the writes that makers rate by (TBW): random ones on drives for servers.
-    pub written_bytes: u64,
-    /// Bytes of sequential writes, where they are rated apart.
-    pub sequential_bytes: Option<u64>,
-    /// Years of the warranty.
-    pub years: u32,
-}
-
 impl EnduranceProfile {
     /// Bytes that a recording may write.
     #[must_use]
     pub fn recorded_bytes(&self) -> u64 {
         self.sequential_bytes.unwrap_or(self.written_bytes)
     }
-}
-
-/// How long a drive's work takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimingProfile {
-    /// An admin command.
-    pub admin: Time,
-    /// The controller's own work on an I/O command; one at a time.
-    pub command: Time,
-    /// Reading.
-    pub read: ReadTiming,
-    /// Writing.
-    pub write: WriteTiming,
-    /// Pauses in time; `None`: there are none.
-    pub pauses: Option<PauseTiming>,
-    /// Warmth; `None`: the drive is always as warm, and never throttles.
-    pub thermal: Option<ThermalProfile>,
-}
-
-/// Times in which a drive takes up nothing new.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PauseTiming {
-    /// From one to the next.
-    pub every: Time,
-    /// How long each is.
-    pub length: Time,
-    /// Each begins up to so much later, at random; with the length within the spacing.
-    pub spread: Time,
-}
-
-/// How warm a drive gets, and when it throttles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThermalProfile {
-    /// Temperature at rest.
-    pub rest_celsius: u32,
-    /// What moving 10^9 bytes adds, if nothing cools.
-    pub microkelvin_per_gigabyte: u64,
-    /// Time in which a rise falls to 1/e.
-    pub time_constant: Time,
-    /// From here on the drive throttles.
-    pub throttle_celsius: u32,
-    /// Down to here.
-    pub recover_celsius: u32,
-    /// Rate of reads, and of writes, while throttled; bytes per second.
-    pub throttled_rate: u64,
-}
-
-/// The way of acknowledged data to the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MediumTiming {
-    /// Bytes that may be acknowledged and not stored.
-    pub buffer_bytes: u64,
-    /// Rate at which they are stored: in the SLC cache, where `cache_bytes` says there is one.
-    pub program_rate: u64,
-    /// Rate at which an idle drive empties the SLC cache; 0 is never.
-    pub drain_rate: u64,
-    /// It is idle after so long without a command.
-    pub idle: Time,
-    /// What a Flush takes besides storing what it is about.
-    pub flush: Time,
-}
-
-/// The way of a read through flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadTiming {
-    /// Planes that sense in parallel.
-    pub planes: u32,
-    /// Channels between planes and controller; plane *p* is on channel *p mod channels*.
-    pub channels: u32,
-    /// Time a plane senses one 4 KiB page.
-    pub sense: Time,
-    /// Senses in a million that take longer.
-    pub retry_ppm: u32,
-    /// How much longer; the plane stays busy.
-    pub retry: Time,
-    /// Time of 4 KiB on a channel.
-    pub channel: Time,
-    /// Rate at which all channels together leave the drive, in bytes per second.
-    pub bytes_per_second: u64,
-    /// Fixed time before the sense.
-    pub before: Time,
-    /// Fixed time after the data.
-    pub after: Time,
-}
-
-/// The way of a write into the drive's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteTiming {
-    /// Time of 4 KiB, one after the other, where the data come over the reference path.
-    pub page: Time,
-    /// Added to each command.
-    pub command: Time,
-    /// Added to each command whose queue entries are not in host memory.
-    pub peer_queue: Time,
-    /// Added to each 4 KiB in the drive's slow state; 0 models the fast state.
-    pub slow: Time,
-    /// Round trip of a read on the reference path.
-    pub reference_round_trip: Time,
-    /// Bytes the drive has requested at any time while it fetches data.
-    pub window_bytes: u32,
-    /// Fixed time from the last data to the completion.
-    pub after: Time,
-    /// Bytes taken at full speed; 0 is without limit.
-    pub cache_bytes: u64,
-    /// Rate once these are full, in bytes per second.
-    pub full_bytes_per_second: u64,
-    /// A pause begins each time so many bytes were written; 0 is never.
-    pub pause_every_bytes: u64,
-    /// Length of the pause.
-    pub pause: Time,
-    /// Buffer and SLC cache that fill and drain. `None`: what is written is stored at once, Flush
-    /// takes no time, and a full cache stays full.
-    pub medium: Option<MediumTiming>,
 }

@@ -182,7 +182,7 @@ impl Ssd {
     }
 }
 
-/// Identifier of a namespace. Locally administered, so that it is nobody's.
+/// Identifier of a namespace, locally administered: no vendor has it.
 fn eui64(nsid: u32) -> [u8; 8] {
     let [a, b, c, d] = nsid.to_be_bytes();
     [0x02, b'F', b'B', b'Y', a, b, c, d]

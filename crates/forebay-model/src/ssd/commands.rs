@@ -51,9 +51,9 @@ pub(super) struct Command {
     pub(super) result: u32,
     pub(super) transfer: Transfer,
     pub(super) walker: PrpWalker,
-    /// Pieces, where they are not moved at once.
+    /// Buffer segments, where they are not moved at once.
     pub(super) segments: Vec<Segment>,
-    /// Reads and pieces still under way.
+    /// Reads and segments still under way.
     pub(super) pending: u32,
     /// Bytes written to the drive up to and with this write, where FUA waits for them.
     pub(super) mark: u64,
@@ -183,7 +183,7 @@ impl Commands {
 /// What a read of the drive is for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ReadUse {
-    /// So many submission entries, beginning at an index.
+    /// `count` submission queue entries, from index `first`.
     Entries {
         queue: u16,
         epoch: u32,

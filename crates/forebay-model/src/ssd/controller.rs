@@ -56,10 +56,10 @@ impl Ssd {
             Event::Start(command) => self.start(now, fabric, command),
             Event::Complete(command) => self.complete(now, fabric, command),
             Event::Sense(command) => self.sense(now, command),
-            Event::Sensed(command, piece) => self.sensed(now, command, piece),
-            Event::Carried(command, piece) => self.carried(now, command, piece),
-            Event::Out(command, piece) => self.leave(now, fabric, command, piece),
-            Event::In(command, piece) => self.request_piece(now, fabric, command, piece),
+            Event::Sensed(command, segment) => self.sensed(now, command, segment),
+            Event::Carried(command, segment) => self.carried(now, command, segment),
+            Event::Out(command, segment) => self.leave(now, fabric, command, segment),
+            Event::In(command, segment) => self.request_segment(now, fabric, command, segment),
         }
     }
 

@@ -118,7 +118,7 @@ impl Ssd {
         }
     }
 
-    /// Reads BAR 0 by an offset in it, for an access that somebody else has routed: a hypervisor.
+    /// Reads BAR 0 by an offset in it, for an access that a hypervisor has routed.
     pub fn bar_read(&self, offset: u64, len: u32) -> Box<[u8]> {
         let word = |offset: u64| match self.place(offset) {
             Place::Register => self.registers.read(offset & !3),

@@ -19,13 +19,13 @@ pub(super) enum Event {
     Start(CommandRef),
     /// A read reaches the flash.
     Sense(CommandRef),
-    /// A plane has sensed the piece with this number; the channel is next.
+    /// A plane has sensed the buffer segment with this number; the channel is next.
     Sensed(CommandRef, u32),
-    /// The channel has carried a piece; the way out of the drive is next.
+    /// The channel has carried a segment; the way out of the drive is next.
     Carried(CommandRef, u32),
-    /// A piece leaves the drive.
+    /// A segment leaves the drive.
     Out(CommandRef, u32),
-    /// A piece of a write is requested.
+    /// A segment of a write is requested.
     In(CommandRef, u32),
     /// A command completes.
     Complete(CommandRef),
@@ -39,7 +39,7 @@ struct Entry {
 }
 
 impl Ord for Entry {
-    // Turned round, since the heap gives its greatest element first.
+    // Reversed, since the heap gives its greatest element first.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.time, other.order).cmp(&(self.time, self.order))
     }

@@ -27,7 +27,7 @@ pub enum FaultAction {
     Drop,
     /// They complete twice.
     Duplicate,
-    /// Before their completion comes one with this identifier, which nobody should be using.
+    /// Before their completion comes one with this identifier, which no command has.
     UnknownCid(u16),
     /// Before their completion, its place is written with the phase not inverted.
     WrongPhase,

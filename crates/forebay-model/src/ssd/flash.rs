@@ -78,7 +78,7 @@ impl Flash {
         self.heat.as_ref().map(|heat| heat.kelvin(now))
     }
 
-    /// All bytes written so far, in the order of their turns: a mark for [`Self::stored`].
+    /// All bytes written so far, in the order of their requests: a mark for [`Self::stored`].
     pub(super) fn mark(&self) -> u64 {
         self.store.as_ref().map_or(0, Store::mark)
     }
@@ -138,12 +138,12 @@ impl Flash {
         self.way_out
     }
 
-    /// Takes the next turn on the way in for a piece of a write; returns when to request it.
+    /// Schedules the request of a buffer segment of a write; returns when to send it.
     ///
-    /// A drive that always has `window_bytes` requested moves that much each round trip. Its turn
-    /// grows with the measured round trip, rather than being left to the fabric's limit of
+    /// A drive that always has `window_bytes` requested moves that much each round trip. The time of
+    /// a request grows with the measured round trip, rather than being left to the fabric's limit of
     /// outstanding reads alone, since a command's own cost was measured to add to it.
-    pub(super) fn take_in(&mut self, now: Time, turn: WriteTurn) -> Time {
+    pub(super) fn take_in(&mut self, now: Time, request: WriteRequest) -> Time {
         let WriteTiming {
             page,
             slow,
@@ -151,22 +151,22 @@ impl Flash {
             window_bytes,
             ..
         } = self.timing.write;
-        let longer = turn
+        let longer = request
             .round_trip
             .map_or(0, |time| time.saturating_sub(reference_round_trip));
-        let mut time = (page + slow + longer * UNIT / window_bytes as u64) * turn.len / UNIT;
-        if turn.first {
+        let mut time = (page + slow + longer * UNIT / window_bytes as u64) * request.len / UNIT;
+        if request.first {
             time += self.timing.write.command;
-            if turn.peer_queue {
+            if request.peer_queue {
                 time += self.timing.write.peer_queue;
             }
         }
         let mut start = self.unpaused(self.way_in.max(now));
         match &mut self.store {
-            Some(store) => start = store.take(start, turn.len),
-            None => time = time.max(self.drain(turn.len)),
+            Some(store) => start = store.take(start, request.len),
+            None => time = time.max(self.drain(request.len)),
         }
-        time = time.max(self.warm(start, turn.len)) + self.pause(turn.len);
+        time = time.max(self.warm(start, request.len)) + self.pause(request.len);
         self.way_in = start + time;
         start
     }
@@ -208,9 +208,9 @@ impl Flash {
     }
 }
 
-/// A piece of a write that wants its turn.
+/// A buffer segment of a write that is to be requested.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WriteTurn {
+pub(super) struct WriteRequest {
     /// Bytes.
     pub(super) len: u64,
     /// The first of its command.
@@ -242,14 +242,14 @@ mod tests {
         ] {
             let mut flash = flash();
             let round_trip = round_trip.map(|time| time * NANOSECOND);
-            let turn = WriteTurn {
+            let request = WriteRequest {
                 len: 4096,
                 first: true,
                 peer_queue,
                 round_trip,
             };
-            assert_eq!(flash.take_in(0, turn), 0);
-            assert_eq!(flash.take_in(0, turn), expected * NANOSECOND);
+            assert_eq!(flash.take_in(0, request), 0);
+            assert_eq!(flash.take_in(0, request), expected * NANOSECOND);
         }
     }
 

@@ -95,8 +95,8 @@ impl History {
         self.events.len() + 1
     }
 
-    /// The pages that were touched, as they are after a loss of power at an instant. Of each piece of
-    /// `block` bytes that is not sure to be there `keeps` says whether it is.
+    /// The pages that were touched, as they are after a loss of power at an instant. `keeps` is asked
+    /// for each block of `block` bytes that is not durable whether the drive has it.
     #[must_use]
     pub fn after_cut(
         &self,
@@ -116,11 +116,11 @@ impl History {
             while from < data.len() {
                 let place = at + from as u64;
                 let room = block - (place % block as u64) as usize;
-                let piece = &data[from..data.len().min(from + room)];
+                let part = &data[from..data.len().min(from + room)];
                 if safe || keeps() {
-                    put(&mut pages, place, piece);
+                    put(&mut pages, place, part);
                 }
-                from += piece.len();
+                from += part.len();
             }
         }
         pages
@@ -169,11 +169,11 @@ fn put(pages: &mut Pages, at: u64, mut data: &[u8]) {
     let mut at = at;
     while !data.is_empty() {
         let from = (at % PAGE as u64) as usize;
-        let (piece, rest) = data.split_at(data.len().min(PAGE - from));
+        let (part, rest) = data.split_at(data.len().min(PAGE - from));
         if let Some(page) = pages.get_mut(&(at / PAGE as u64)) {
-            page[from..from + piece.len()].copy_from_slice(piece);
+            page[from..from + part.len()].copy_from_slice(part);
         }
-        at += piece.len() as u64;
+        at += part.len() as u64;
         data = rest;
     }
 }

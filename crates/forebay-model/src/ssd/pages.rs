@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which memory commands name, for whoever watches that nobody else uses it meanwhile.
+//! Which memory commands name, for a check that no other command uses it meanwhile.
 
 use super::Ssd;
 use super::commands::CommandRef;
@@ -43,13 +43,13 @@ impl Ssd {
         }
     }
 
-    /// A piece of an I/O command's data is known.
-    pub(super) fn note_piece(
+    /// A buffer segment of an I/O command is known.
+    pub(super) fn note_segment(
         &mut self,
         fabric: &Fabric,
         at: CommandRef,
         fills: bool,
-        piece: Segment,
+        segment: Segment,
     ) {
         let (Some(_), Some(command)) = (&self.page_events, self.commands.get(at)) else {
             return;
@@ -60,8 +60,8 @@ impl Ssd {
             self.note_pages(PageEvent::Named {
                 cid,
                 fills,
-                address: piece.addr,
-                bytes: piece.len,
+                address: segment.addr,
+                bytes: segment.len,
             });
         }
     }

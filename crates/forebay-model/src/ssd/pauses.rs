@@ -4,7 +4,7 @@
 use crate::Time;
 use crate::profile::PauseTiming;
 
-/// When the pauses are. Each follows from seed and number alone: the same whoever asks, and when.
+/// When the pauses are. Each follows from seed and number alone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
     timing: PauseTiming,

@@ -6,7 +6,7 @@
 
 use forebay_spec::nvme::Status;
 
-/// A piece of the caller's memory within one page.
+/// A buffer segment: host memory within one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Bus address.
@@ -20,7 +20,7 @@ pub struct Segment {
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrpStep {
-    /// Move this piece.
+    /// Move this segment.
     Segment(Segment),
     /// Read this part of a list and hand it to [`PrpWalker::feed`].
     List {
@@ -29,7 +29,7 @@ pub enum PrpStep {
         /// Bytes, a multiple of 8, within one page.
         len: u32,
     },
-    /// All pieces were named.
+    /// All segments were named.
     Done,
     /// The entries are not valid.
     Invalid(Status),
@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// Walks with lists from a sparse memory; returns pieces and list reads.
+    /// Walks with lists from a sparse memory; returns segments and list reads.
     fn walk(
         prps: (u64, u64),
         len: u32,
@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_cover_the_transfer_and_stay_in_their_pages(
+        fn segments_cover_the_transfer_and_stay_in_their_pages(
             prp1: u64, prp2: u64, len in 1u32..(1 << 20), seed: u64,
         ) {
             let entry = |at: u64| (at ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !0xfff;

@@ -50,7 +50,7 @@ impl SubmissionQueue {
         true
     }
 
-    /// Entries that can be fetched in one piece: announced, before the wrap, in one page.
+    /// Entries that can be fetched by one read: announced, before the wrap, in one page.
     pub(super) fn announced(&self) -> u32 {
         if self.fetch == self.tail {
             return 0;

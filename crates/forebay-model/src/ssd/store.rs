@@ -86,7 +86,7 @@ impl Store {
         self.now = self.now.max(to);
     }
 
-    /// Time of so many bytes, less what of the first has moved already.
+    /// Time of `bytes`, less what of the first has moved already.
     fn time_of(&self, bytes: u64, rate: u64) -> Time {
         let left = (bytes as u128 * SECOND as u128).saturating_sub(self.part);
         u64::try_from(left.div_ceil(rate.max(1) as u128)).unwrap_or(u64::MAX)
@@ -116,7 +116,7 @@ impl Store {
         self.taken
     }
 
-    /// When so many bytes are on the medium, if nothing but time passes.
+    /// When the bytes up to `mark` are on the medium, if nothing but time passes.
     pub(super) fn stored_at(&self, mark: u64) -> Time {
         let mut copy = self.clone();
         while copy.stored < mark.min(copy.taken) {

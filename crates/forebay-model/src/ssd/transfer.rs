@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Data on their way between the caller's memory and the medium or the controller.
 //!
-//! Without timing each piece moves as soon as its PRP entry is known. With timing all entries are
-//! gathered first; then reads go through [`flash`](super::flash) piece by piece, and writes are
-//! requested at the pace of the drive.
+//! Without timing each buffer segment moves as soon as its PRP entry is known. With timing all
+//! entries are read first; then reads go through [`flash`](super::flash) segment by segment, and
+//! writes are requested at the pace of the drive.
 
 use super::Ssd;
 use super::commands::{CommandRef, ReadUse, Transfer};
 use super::events::Event;
-use super::flash::WriteTurn;
+use super::flash::WriteRequest;
 use super::prp::{PrpStep, PrpWalker, Segment};
 use crate::{Fabric, FabricError, Node, Request, Time};
 use forebay_spec::nvme::Status;
@@ -38,7 +38,7 @@ impl Ssd {
                 return;
             };
             match command.walker.next() {
-                PrpStep::Segment(segment) => self.piece(now, fabric, at, segment),
+                PrpStep::Segment(segment) => self.segment(now, fabric, at, segment),
                 PrpStep::List { addr, len } => {
                     command.pending += 1;
                     let tag = self.reads.insert(ReadUse::List(at));
@@ -80,14 +80,14 @@ impl Ssd {
         }
     }
 
-    /// Moves a piece, or keeps it for later.
-    fn piece(&mut self, now: Time, fabric: &mut Fabric, at: CommandRef, segment: Segment) {
+    /// Moves a segment, or keeps it for later.
+    fn segment(&mut self, now: Time, fabric: &mut Fabric, at: CommandRef, segment: Segment) {
         let timed = self.flash.is_some();
         let Some(command) = self.commands.get(at) else {
             return;
         };
         let fills = matches!(command.transfer, Transfer::FromMedium(_));
-        self.note_piece(fabric, at, fills, segment);
+        self.note_segment(fabric, at, fills, segment);
         let Some(command) = self.commands.get(at) else {
             return;
         };
@@ -136,14 +136,15 @@ impl Ssd {
                     queue.is_some_and(|queue| fabric.route(queue.base) != Some(Node::Host));
                 for (n, segment) in (0..).zip(&command.segments) {
                     let source = fabric.route(segment.addr).unwrap_or(Node::Host);
-                    let turn = WriteTurn {
+                    let request = WriteRequest {
                         len: segment.len as u64,
                         first: n == 0,
                         peer_queue,
                         round_trip: fabric.round_trip(self.node, source),
                     };
                     command.pending += 1;
-                    self.events.push(flash.take_in(now, turn), Event::In(at, n));
+                    self.events
+                        .push(flash.take_in(now, request), Event::In(at, n));
                 }
                 command.mark = flash.mark();
             }
@@ -165,41 +166,41 @@ impl Ssd {
         }
     }
 
-    /// A piece is sensed: its channel is next.
-    pub(super) fn sensed(&mut self, now: Time, at: CommandRef, piece: u32) {
+    /// A segment is sensed: its channel is next.
+    pub(super) fn sensed(&mut self, now: Time, at: CommandRef, number: u32) {
         let (Some(flash), Some(command)) = (&mut self.flash, self.commands.get(at)) else {
             return;
         };
         let (Transfer::FromMedium(start), Some(segment)) =
-            (&command.transfer, command.segments.get(piece as usize))
+            (&command.transfer, command.segments.get(number as usize))
         else {
             return;
         };
         let done = flash.carry(now, start + segment.offset as u64, segment.len as u64);
-        self.events.push(done, Event::Carried(at, piece));
+        self.events.push(done, Event::Carried(at, number));
     }
 
-    /// A piece is in the controller: the way out is next.
-    pub(super) fn carried(&mut self, now: Time, at: CommandRef, piece: u32) {
+    /// A segment is in the controller: the way out is next.
+    pub(super) fn carried(&mut self, now: Time, at: CommandRef, number: u32) {
         let (Some(flash), Some(command)) = (&mut self.flash, self.commands.get(at)) else {
             return;
         };
-        let Some(segment) = command.segments.get(piece as usize) else {
+        let Some(segment) = command.segments.get(number as usize) else {
             return;
         };
         let done = flash.leave(now, segment.len as u64);
-        self.events.push(done, Event::Out(at, piece));
+        self.events.push(done, Event::Out(at, number));
     }
 
-    /// A piece of a read leaves the drive.
-    pub(super) fn leave(&mut self, now: Time, fabric: &mut Fabric, at: CommandRef, piece: u32) {
+    /// A segment of a read leaves the drive.
+    pub(super) fn leave(&mut self, now: Time, fabric: &mut Fabric, at: CommandRef, number: u32) {
         let Some(command) = self.commands.get(at) else {
             return;
         };
         command.pending = command.pending.saturating_sub(1);
         if let (Transfer::FromMedium(start), Some(segment)) = (
             &command.transfer,
-            command.segments.get(piece as usize).copied(),
+            command.segments.get(number as usize).copied(),
         ) {
             let start = start + segment.offset as u64;
             self.send_from_medium(now, fabric, at, segment, start);
@@ -207,33 +208,33 @@ impl Ssd {
         self.settle_transfer(now, fabric, at);
     }
 
-    /// The turn of a piece of a write has come.
-    pub(super) fn request_piece(
+    /// A segment of a write is to be requested.
+    pub(super) fn request_segment(
         &mut self,
         now: Time,
         fabric: &mut Fabric,
         at: CommandRef,
-        piece: u32,
+        number: u32,
     ) {
         let Some(command) = self.commands.get(at) else {
             return;
         };
-        if let Some(segment) = command.segments.get(piece as usize).copied() {
-            // It is pending already, from when its turn was taken.
+        if let Some(segment) = command.segments.get(number as usize).copied() {
+            // It is pending already, from when it was scheduled.
             command.pending = command.pending.saturating_sub(1);
             self.request_data(now, fabric, at, segment);
         }
     }
 
-    fn request_data(&mut self, now: Time, fabric: &mut Fabric, at: CommandRef, piece: Segment) {
+    fn request_data(&mut self, now: Time, fabric: &mut Fabric, at: CommandRef, segment: Segment) {
         let Some(command) = self.commands.get(at) else {
             return;
         };
         command.pending += 1;
-        let tag = self.reads.insert(ReadUse::Data(at, piece.offset));
+        let tag = self.reads.insert(ReadUse::Data(at, segment.offset));
         let request = Request::Read {
-            addr: piece.addr,
-            len: piece.len,
+            addr: segment.addr,
+            len: segment.len,
             tag,
         };
         fabric.request(now, self.node, request);

@@ -19,7 +19,7 @@ fn efficiency(profile: &DramProfile, accesses: impl IntoIterator<Item = (bool, u
         end = dram.access(0, write, address).max(end);
         bytes += 64;
     }
-    let fixed = profile.timing.request + profile.timing.answer;
+    let fixed = profile.controller.request + profile.controller.answer;
     let rate = bytes as f64 * SECOND as f64 / (end - fixed) as f64;
     rate / profile.peak() as f64
 }
@@ -27,8 +27,8 @@ fn efficiency(profile: &DramProfile, accesses: impl IntoIterator<Item = (bool, u
 /// Two rows of banks away: in other banks as long as two runs go on side by side.
 const OTHER_BANKS: u64 = 64 << 10;
 
-/// A run of accesses, alternating between reads and writes after so many bytes. Each has a buffer of
-/// its own, as in the streamer; the second is so far ahead of the first.
+/// A run of accesses, alternating between reads and writes every `bytes` bytes. Each has a buffer of
+/// its own, as in the streamer; the second is `ahead` bytes ahead of the first.
 fn alternating(bytes: u64, ahead: u64) -> impl Iterator<Item = (bool, u64)> {
     (0..65_536u64).map(move |n| {
         let run = n * 64 / bytes;
@@ -52,7 +52,8 @@ fn one_read_takes_what_the_data_sheet_says() {
     let profile = ddr4();
     let t = profile.timing;
     let mut dram = Dram::new(&profile, 1);
-    let fixed = t.request + t.answer + t.read_latency + t.burst;
+    let c = profile.controller;
+    let fixed = c.request + c.answer + t.read_latency + t.burst;
     assert_eq!(dram.access(0, false, 0), fixed + t.activate, "closed row");
     let later = SECOND / 1_000_000;
     assert_eq!(dram.access(later, false, 64 * 4) - later, fixed, "open row");
@@ -116,11 +117,11 @@ fn turning_the_bus_costs_what_the_data_sheet_says() {
 #[test]
 fn two_runs_through_the_same_banks_close_each_others_rows() {
     let profile = ddr4();
-    let apart = efficiency(&profile, alternating(4096, OTHER_BANKS));
+    let separate = efficiency(&profile, alternating(4096, OTHER_BANKS));
     let together = efficiency(&profile, alternating(4096, 0));
-    assert!(together < 0.95 * apart, "{together} against {apart}");
+    assert!(together < 0.95 * separate, "{together} against {separate}");
     // One row cycle a run at most, seen from the last column of the run before.
-    assert!(together > 0.75 * apart, "{together} against {apart}");
+    assert!(together > 0.75 * separate, "{together} against {separate}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn requests_are_cut_at_payload_and_read_limits() {
         data: data[..].into(),
     };
     fabric.request(0, Node::Ssd(0), write);
-    let mut pieces = Vec::new();
+    let mut parts = Vec::new();
     let mut bytes = Vec::new();
     for (_, arrival) in arrivals(&mut fabric, Node::Fpga) {
         if let Arrival::Request {
@@ -67,12 +67,12 @@ fn requests_are_cut_at_payload_and_read_limits() {
         } = arrival
         {
             assert_eq!(from, Node::Ssd(0));
-            pieces.push((addr - CARD, data.len()));
+            parts.push((addr - CARD, data.len()));
             bytes.extend_from_slice(&data);
         }
     }
     assert_eq!(
-        pieces,
+        parts,
         [(200, 56), (256, 256), (512, 256), (768, 256), (1024, 176)]
     );
     assert_eq!(bytes, data);
@@ -184,7 +184,7 @@ fn reads_wait_for_a_tag() {
             },
         );
     }
-    // Nobody answers: four of the sixteen pieces arrive.
+    // No answer comes: four of the sixteen parts arrive.
     let mut tickets = Vec::new();
     while let Some(now) = fabric.next_event() {
         if let Some(Arrival::Request { ticket, .. }) = fabric.poll(now, Node::Fpga) {
@@ -194,7 +194,7 @@ fn reads_wait_for_a_tag() {
     assert_eq!(tickets.len(), 4);
     fabric.complete(10_000_000, tickets.remove(0), Ok(vec![0; 512].into()));
     // The freed tag serves the rest of the first read and all of the second, one after the other;
-    // the first is never whole, since three of its pieces stay without an answer.
+    // the first is never whole, since three of its parts stay without an answer.
     let back = arrivals(&mut fabric, Node::Ssd(0));
     let [(_, Arrival::Completion(completion))] = &back[..] else {
         panic!("{back:?}")
@@ -204,7 +204,7 @@ fn reads_wait_for_a_tag() {
 }
 
 #[test]
-fn addresses_of_nobody_are_counted_and_answered() {
+fn unmapped_addresses_are_counted_and_answered() {
     for name in ["ideal", "990pro-2tb"] {
         let mut fabric = fabric(name);
         fabric.request(

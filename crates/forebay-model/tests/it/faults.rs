@@ -298,7 +298,7 @@ fn faults_count_commands_also_where_they_take_time() {
 }
 
 #[test]
-fn entries_nobody_can_deliver_are_fatal() {
+fn entries_that_cannot_be_read_are_fatal() {
     let (mut rig, queue) = Rig::with_queue("ideal", 16, |_| {});
     let nowhere = Sqe {
         opcode: AdminOpcode::CreateIoSq.number(),

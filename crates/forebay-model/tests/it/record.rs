@@ -24,7 +24,7 @@ fn read(cid: u16, slba: u64, page: u64) -> Sqe {
     }
 }
 
-/// Events since so many, in words.
+/// Events after the first `before`, in words.
 fn since(rig: &Rig, before: u64) -> Vec<String> {
     let record = rig.ssd.record();
     let new = (record.total() - before) as usize;

@@ -322,7 +322,8 @@ enum Found {
     Frame(Raw),
 }
 
-/// A frame as the file has it.
+/// A frame as the file has it; by default one of an interface that the file does not describe.
+#[derive(Default)]
 struct Raw {
     /// It is of an interface that the file describes as Ethernet.
     ethernet: bool,
@@ -438,7 +439,7 @@ impl Interface {
 
 fn legacy(frame: &LegacyPcapBlock<'_>, interfaces: &[Interface]) -> Raw {
     let Some(interface) = interfaces.first() else {
-        return Raw::of_nobody();
+        return Raw::default();
     };
     let units = 10_u64.pow(interface.resolution.into());
     let time = u64::from(frame.ts_sec) * units + u64::from(frame.ts_usec);
@@ -452,7 +453,7 @@ fn legacy(frame: &LegacyPcapBlock<'_>, interfaces: &[Interface]) -> Raw {
 
 fn enhanced(packet: &EnhancedPacketBlock<'_>, interfaces: &[Interface]) -> Raw {
     let Some(interface) = interfaces.get(packet.if_id as usize) else {
-        return Raw::of_nobody();
+        return Raw::default();
     };
     let flags = packet.options.iter().find(|option| option.code == FLAGS);
     // Bits 8:5, of a word in the byte order of the section.
@@ -480,7 +481,7 @@ fn enhanced(packet: &EnhancedPacketBlock<'_>, interfaces: &[Interface]) -> Raw {
 /// one's snapshot length.
 fn simple(packet: &SimplePacketBlock<'_>, interfaces: &[Interface]) -> Raw {
     let Some(interface) = interfaces.first() else {
-        return Raw::of_nobody();
+        return Raw::default();
     };
     let whole = packet.origlen as usize;
     let snap = match interface.snap as usize {
@@ -496,18 +497,7 @@ fn simple(packet: &SimplePacketBlock<'_>, interfaces: &[Interface]) -> Raw {
     }
 }
 
-impl Raw {
-    fn of_nobody() -> Self {
-        Self {
-            ethernet: false,
-            time: None,
-            cut: false,
-            bytes: Vec::new(),
-        }
-    }
-}
-
-/// The bytes without so many at the end.
+/// The bytes without the last `check` of them.
 fn without(bytes: &[u8], check: usize) -> Vec<u8> {
     bytes[..bytes.len().saturating_sub(check)].to_vec()
 }

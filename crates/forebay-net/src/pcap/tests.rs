@@ -74,7 +74,7 @@ fn read(path: &Path) -> (Vec<Packet>, Seen) {
     (packets, capture.seen().clone())
 }
 
-/// Reads a capture of `frames()`, whose times are good to so many nanoseconds.
+/// Reads a capture of `frames()`, whose times are multiples of `precision` nanoseconds.
 fn holds_the_frames(path: &Path, precision: u64) {
     let (packets, seen) = read(path);
     let expected = frames();
@@ -249,7 +249,7 @@ fn blocks_that_lie_are_damage() {
     let mut file = Modern::new(9);
     file.packet(0, 0, &vec![0; 2 << 20], 2 << 20);
     assert!(file.failure().contains("longer than 1 MiB"));
-    // An interface that nobody described is no reason to stop.
+    // A packet of an interface without a description is no reason to stop.
     let mut file = Modern::new(9);
     file.packet(7, 0, &[1; 64], 64);
     file.packet(0, 0, &[1; 64], 64);

@@ -59,7 +59,7 @@ impl Recorder {
         let program = concat!("forebay ", env!("CARGO_PKG_VERSION"));
         recorder.begin(SECTION);
         recorder.words(&[BYTE_ORDER, 1]);
-        // Nobody knows yet how long the section will be.
+        // The length of the section is not known yet.
         recorder.words(&[u32::MAX, u32::MAX]);
         recorder.option(PROGRAM, program.as_bytes());
         recorder.end()?;

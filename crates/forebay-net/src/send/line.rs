@@ -126,7 +126,7 @@ impl Line {
                 "it is a broadcast address, or a firewall forbids it: nft list ruleset"
             }
             Some(Errno::NETUNREACH | Errno::HOSTUNREACH) => {
-                "nobody there answers to ARP, or there is no way: ip neighbour, ip route"
+                "no host there answers to ARP, or there is no route: ip neighbour, ip route"
             }
             Some(Errno::NOBUFS | Errno::NOMEM) => {
                 "the interface has stood still for ten seconds: is it paused? Or name a --rate"
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_go_and_nobody_is_noticed() {
+    fn frames_go_and_a_missing_receiver_is_noticed() {
         let there = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let to = there.local_addr().expect("an address").to_string();
         let mut line = Line::open(&to, None).expect("a line");

@@ -23,7 +23,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// At so many bytes a second; without a rate, always at once.
+    /// At `rate` bytes per second; without a rate, always at once.
     pub fn new(rate: Option<u64>) -> Self {
         Self { rate, due: 0 }
     }

@@ -32,7 +32,7 @@ pub struct Setup {
     pub name: String,
     /// Bytes behind the Ethernet header, at most [`MOST_MTU`].
     pub mtu: u16,
-    /// Frames that wait while nobody reads; a program sends faster than simulation receives.
+    /// Frames that Linux queues for us: programs send faster than simulation receives.
     pub queue: u32,
     /// Address of this machine on it, and the bits that name its network.
     pub address: Option<(Ipv4Addr, u8)>,

@@ -113,7 +113,7 @@ fn sum(bytes: &[u8]) -> u16 {
     (sum + (sum >> 16)) as u16
 }
 
-/// A datagram from the peer to the host.
+/// A datagram from the link partner to the host.
 fn datagram(to: [u8; 6], port: u16, payload: &[u8]) -> Vec<u8> {
     let mut ip = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0];
     ip.extend(PEER.octets());

@@ -14,7 +14,7 @@ pub fn render_c(out: &mut impl Write) -> Result {
     for group in GROUPS {
         writeln!(out, "\n/* {} */", group.title)?;
         let width = name_width(group);
-        for constant in group.constants {
+        for constant in group.constants() {
             let suffix = if constant.value > u32::MAX as u64 {
                 "ull"
             } else {

@@ -13,7 +13,7 @@ pub fn render_python(out: &mut impl Write) -> Result {
     writeln!(out, "\n{BANNER}\n\"\"\"")?;
     for group in GROUPS {
         writeln!(out, "\n# {}", group.title)?;
-        for constant in group.constants {
+        for constant in group.constants() {
             writeln!(out, "{} = 0x{:X}", constant.name, constant.value)?;
         }
     }

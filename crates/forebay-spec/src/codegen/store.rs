@@ -52,7 +52,7 @@ pub fn render_store(out: &mut impl Write) -> Result {
     bytes(out, "SCHEMA", what, &schema[..used.next_multiple_of(8)])?;
     writeln!(
         out,
-        "\n# Superblock: what it begins with, its version, where its check sum stands"
+        "\n# Superblock: what it begins with, its version, where its checksum stands"
     )?;
     bytes_of_magic(out)?;
     writeln!(out, "SUPER_VERSION = {}", superblock::VERSION)?;

@@ -19,7 +19,7 @@ pub fn render_systemverilog(out: &mut impl Write) -> Result {
     writeln!(out, "package fb_spec_pkg;")?;
     for group in GROUPS {
         writeln!(out, "\n  // {}", group.title)?;
-        for constant in group.constants {
+        for constant in group.constants() {
             line(out, constant)?;
         }
     }

@@ -19,7 +19,7 @@ pub fn render_wireshark(out: &mut impl Write) -> Result {
         "-- Shows frames of Forebay: tshark -X lua_script:FILE, or among Wireshark's plugins."
     )?;
     writeln!(out, "\nlocal spec = {{")?;
-    let constants = GROUPS.iter().flat_map(|group| group.constants);
+    let constants = GROUPS.iter().flat_map(super::Group::constants);
     let needed = |name: &str| NEEDED.iter().any(|begin| name.starts_with(begin));
     for constant in constants.filter(|constant| needed(constant.name)) {
         writeln!(out, "    {} = 0x{:x},", constant.name, constant.value)?;

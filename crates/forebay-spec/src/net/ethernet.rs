@@ -30,7 +30,7 @@ pub const WIRE_BYTES: usize = 24;
 pub const PROTOCOL_ICMP: u8 = 1;
 /// IPv4 protocol number of UDP.
 pub const PROTOCOL_UDP: u8 = 17;
-/// UDP port that we listen on where nothing else is said, of the range that nobody registers.
+/// UDP port that we listen on by default, of the range for private use.
 pub const UDP_PORT: u16 = 0xfb01;
 
 /// Bytes of payload in a UDP frame of at most `mtu` bytes behind the Ethernet header, ours taken off;

@@ -40,12 +40,12 @@ pub const PLACE_AT: usize = 24;
 /// Where the payload of a frame lies in its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// At its beginning; the object is so many bytes long.
+    /// At its beginning.
     First {
         /// Bytes of the whole object.
         total: u64,
     },
-    /// So many bytes behind its beginning.
+    /// Behind its beginning.
     At {
         /// Bytes of the object before this payload.
         offset: u64,

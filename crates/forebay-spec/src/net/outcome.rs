@@ -14,7 +14,7 @@ pub enum Arrival {
     Runt = 2,
     /// Longer than the limit.
     Giant = 3,
-    /// For somebody else, or of a kind that nobody here reads.
+    /// For another address, or of a protocol that the card does not receive.
     Alien = 4,
     /// A pause frame, obeyed.
     Pause = 5,

@@ -2,79 +2,37 @@
 //! Submission and completion queue entries (3.3.3).
 
 use super::Status;
-use crate::bytes::{get_u16, get_u32, get_u64, put};
+use crate::bytes::{get_u16, get_u32, put, wire};
 
-/// Submission queue entry, 64 bytes (figure 88). The field order is the wire order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Sqe {
-    /// Opcode, bits 7:0 of dword 0.
-    pub opcode: u8,
-    /// Fused operation in bits 1:0, PRP or SGL (PSDT) in bits 7:6.
-    pub flags: u8,
-    /// Command identifier.
-    pub cid: u16,
-    /// Namespace identifier.
-    pub nsid: u32,
-    /// Command dword 2.
-    pub cdw2: u32,
-    /// Command dword 3.
-    pub cdw3: u32,
-    /// Metadata pointer.
-    pub mptr: u64,
-    /// First PRP entry.
-    pub prp1: u64,
-    /// Second PRP entry, or the address of a PRP list.
-    pub prp2: u64,
-    /// Command dwords 10–15.
-    pub cdw: [u32; 6],
+wire! {
+    /// Submission queue entry, 64 bytes (figure 88). The field order is the wire order.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[repr(C)]
+    Sqe, 64 {
+        /// Opcode, bits 7:0 of dword 0.
+        opcode: u8 = 0;
+        /// Fused operation in bits 1:0, PRP or SGL (PSDT) in bits 7:6.
+        flags: u8 = 1;
+        /// Command identifier.
+        cid: u16 = 2;
+        /// Namespace identifier.
+        nsid: u32 = 4;
+        /// Command dword 2.
+        cdw2: u32 = 8;
+        /// Command dword 3.
+        cdw3: u32 = 12;
+        /// Metadata pointer.
+        mptr: u64 = 16;
+        /// First PRP entry.
+        prp1: u64 = 24;
+        /// Second PRP entry, or the address of a PRP list.
+        prp2: u64 = 32;
+        /// Command dwords 10–15.
+        cdw: [u32; 6] = 40;
+    }
 }
 
 impl Sqe {
-    /// Bytes on the wire.
-    pub const BYTES: usize = 64;
-
-    /// Reads an entry.
-    pub const fn from_bytes(b: &[u8; Self::BYTES]) -> Self {
-        Self {
-            opcode: b[0],
-            flags: b[1],
-            cid: get_u16(b, 2),
-            nsid: get_u32(b, 4),
-            cdw2: get_u32(b, 8),
-            cdw3: get_u32(b, 12),
-            mptr: get_u64(b, 16),
-            prp1: get_u64(b, 24),
-            prp2: get_u64(b, 32),
-            cdw: [
-                get_u32(b, 40),
-                get_u32(b, 44),
-                get_u32(b, 48),
-                get_u32(b, 52),
-                get_u32(b, 56),
-                get_u32(b, 60),
-            ],
-        }
-    }
-
-    /// The entry's bytes.
-    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let mut b = [0; Self::BYTES];
-        b[0] = self.opcode;
-        b[1] = self.flags;
-        put(&mut b, 2, &self.cid.to_le_bytes());
-        put(&mut b, 4, &self.nsid.to_le_bytes());
-        put(&mut b, 8, &self.cdw2.to_le_bytes());
-        put(&mut b, 12, &self.cdw3.to_le_bytes());
-        put(&mut b, 16, &self.mptr.to_le_bytes());
-        put(&mut b, 24, &self.prp1.to_le_bytes());
-        put(&mut b, 32, &self.prp2.to_le_bytes());
-        for (n, dword) in self.cdw.iter().enumerate() {
-            put(&mut b, 40 + 4 * n, &dword.to_le_bytes());
-        }
-        b
-    }
-
     /// Command dword 10.
     pub const fn cdw10(&self) -> u32 {
         self.cdw[0]

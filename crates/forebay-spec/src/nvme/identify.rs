@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Identify data structures (5.17.2), as far as we build and read them; 4096 bytes each.
 
-use crate::bytes::{get_u16, get_u32, get_u64, put, put_text};
+use crate::bytes::{Wire, get_u32, get_u64, put, put_text, wire};
 
 /// Bytes of every Identify data structure.
 pub const BYTES: usize = 4096;
@@ -24,45 +24,47 @@ pub mod cns {
     pub const INDEPENDENT_NAMESPACE: u8 = 0x08;
 }
 
-/// Identify Controller (5.17.2.1; NVM Command Set 4.1.5.2).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdentifyController {
-    /// PCI vendor.
-    pub vendor: u16,
-    /// PCI subsystem vendor.
-    pub subsystem_vendor: u16,
-    /// Serial number: ASCII, padded with blanks.
-    pub serial: [u8; 20],
-    /// Model number: ASCII, padded with blanks.
-    pub model: [u8; 40],
-    /// Firmware revision: ASCII, padded with blanks.
-    pub firmware: [u8; 8],
-    /// Maximum data transfer size: `least page << mdts` bytes; 0 is no limit.
-    pub mdts: u8,
-    /// Controller identifier.
-    pub controller_id: u16,
-    /// Version, as the VS register.
-    pub version: u32,
-    /// Optional admin commands: see [`oacs`].
-    pub oacs: u16,
-    /// Abort commands outstanding at once, 0's based.
-    pub abort_limit: u8,
-    /// Asynchronous Event Requests outstanding at once, 0's based.
-    pub async_event_limit: u8,
-    /// Entries of the error log, 0's based.
-    pub error_log_entries: u8,
-    /// Required (low half) and greatest (high half) log2 of a submission entry.
-    pub sqes: u8,
-    /// Required (low half) and greatest (high half) log2 of a completion entry.
-    pub cqes: u8,
-    /// Namespaces.
-    pub namespaces: u32,
-    /// Optional NVM commands: see [`oncs`].
-    pub oncs: u16,
-    /// Volatile write cache: bit 0 present, bits 2:1 = 3 Flush may address all namespaces.
-    pub vwc: u8,
-    /// NVMe qualified name of the subsystem, padded with zeros.
-    pub subnqn: [u8; 64],
+wire! {
+    /// Identify Controller (5.17.2.1; NVM Command Set 4.1.5.2).
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    IdentifyController, 4096 {
+        /// PCI vendor.
+        vendor: u16 = 0;
+        /// PCI subsystem vendor.
+        subsystem_vendor: u16 = 2;
+        /// Serial number: ASCII, padded with blanks.
+        serial: [u8; 20] = 4;
+        /// Model number: ASCII, padded with blanks.
+        model: [u8; 40] = 24;
+        /// Firmware revision: ASCII, padded with blanks.
+        firmware: [u8; 8] = 64;
+        /// Maximum data transfer size: `least page << mdts` bytes; 0 is no limit.
+        mdts: u8 = 77;
+        /// Controller identifier.
+        controller_id: u16 = 78;
+        /// Version, as the VS register.
+        version: u32 = 80;
+        /// Optional admin commands: see [`oacs`].
+        oacs: u16 = 256;
+        /// Abort commands outstanding at once, 0's based.
+        abort_limit: u8 = 258;
+        /// Asynchronous Event Requests outstanding at once, 0's based.
+        async_event_limit: u8 = 259;
+        /// Entries of the error log, 0's based.
+        error_log_entries: u8 = 262;
+        /// Required (low half) and greatest (high half) log2 of a submission entry.
+        sqes: u8 = 512;
+        /// Required (low half) and greatest (high half) log2 of a completion entry.
+        cqes: u8 = 513;
+        /// Namespaces.
+        namespaces: u32 = 516;
+        /// Optional NVM commands: see [`oncs`].
+        oncs: u16 = 520;
+        /// Volatile write cache: bit 0 present, bits 2:1 = 3 Flush may address all namespaces.
+        vwc: u8 = 525;
+        /// NVMe qualified name of the subsystem, padded with zeros.
+        subnqn: [u8; 64] = 768;
+    }
 }
 
 /// Bits of the optional admin commands (OACS).
@@ -84,24 +86,12 @@ pub mod oncs {
 impl Default for IdentifyController {
     fn default() -> Self {
         Self {
-            vendor: 0,
-            subsystem_vendor: 0,
             serial: [b' '; 20],
             model: [b' '; 40],
             firmware: [b' '; 8],
-            mdts: 0,
-            controller_id: 0,
-            version: 0,
-            oacs: 0,
-            abort_limit: 0,
-            async_event_limit: 0,
-            error_log_entries: 0,
             sqes: 0x66,
             cqes: 0x44,
-            namespaces: 0,
-            oncs: 0,
-            vwc: 0,
-            subnqn: [0; 64],
+            ..Self::from_bytes(&[0; BYTES])
         }
     }
 }
@@ -131,60 +121,18 @@ impl IdentifyController {
 
     /// Writes the structure.
     pub fn write_to(&self, b: &mut [u8; BYTES]) {
-        b.fill(0);
-        put(b, 0, &self.vendor.to_le_bytes());
-        put(b, 2, &self.subsystem_vendor.to_le_bytes());
-        put(b, 4, &self.serial);
-        put(b, 24, &self.model);
-        put(b, 64, &self.firmware);
-        b[77] = self.mdts;
-        put(b, 78, &self.controller_id.to_le_bytes());
-        put(b, 80, &self.version.to_le_bytes());
+        *b = self.to_bytes();
         // Controller type: I/O controller.
         b[111] = 1;
-        put(b, 256, &self.oacs.to_le_bytes());
-        b[258] = self.abort_limit;
-        b[259] = self.async_event_limit;
         // Firmware: one slot, read only.
         b[260] = 0b11;
         // Get Log Page takes 32-bit lengths and offsets, and knows the commands supported.
         b[261] = 1 << 2 | 1 << 1;
-        b[262] = self.error_log_entries;
         // Warning and critical composite temperature thresholds in kelvin.
         put(b, 266, &343u16.to_le_bytes());
         put(b, 268, &358u16.to_le_bytes());
-        b[512] = self.sqes;
-        b[513] = self.cqes;
-        put(b, 516, &self.namespaces.to_le_bytes());
-        put(b, 520, &self.oncs.to_le_bytes());
-        b[525] = self.vwc;
-        put(b, 768, &self.subnqn);
         // Power state 0: 8 W, in units of 10 mW.
         put(b, 2048, &800u16.to_le_bytes());
-    }
-
-    /// Reads the structure.
-    pub fn from_bytes(b: &[u8; BYTES]) -> Self {
-        Self {
-            vendor: get_u16(b, 0),
-            subsystem_vendor: get_u16(b, 2),
-            serial: field(b, 4),
-            model: field(b, 24),
-            firmware: field(b, 64),
-            mdts: b[77],
-            controller_id: get_u16(b, 78),
-            version: get_u32(b, 80),
-            oacs: get_u16(b, 256),
-            abort_limit: b[258],
-            async_event_limit: b[259],
-            error_log_entries: b[262],
-            sqes: b[512],
-            cqes: b[513],
-            namespaces: get_u32(b, 516),
-            oncs: get_u16(b, 520),
-            vwc: b[525],
-            subnqn: field(b, 768),
-        }
     }
 }
 
@@ -263,7 +211,7 @@ impl IdentifyNamespace {
             formats,
             format_count: b[25].saturating_add(1),
             dlfeat: b[33],
-            eui64: field(b, 120),
+            eui64: Wire::get(b, 120),
         }
     }
 }
@@ -327,12 +275,6 @@ pub fn descriptors(b: &[u8; BYTES]) -> impl Iterator<Item = Descriptor<'_>> {
             id,
         })
     })
-}
-
-fn field<const N: usize>(b: &[u8; BYTES], at: usize) -> [u8; N] {
-    let mut value = [0; N];
-    value.copy_from_slice(&b[at..at + N]);
-    value
 }
 
 fn text(field: &[u8]) -> &str {

@@ -2,7 +2,7 @@
 //! Log pages (5.16.1).
 
 use super::Status;
-use crate::bytes::{get_u16, get_u32, get_u64, put};
+use crate::bytes::{put, wire};
 
 /// Error Information.
 pub const ERROR_INFORMATION: u8 = 0x01;
@@ -17,124 +17,55 @@ pub const COMMANDS: u8 = 0x05;
 /// masked.
 pub const RETAIN_EVENT: u32 = 1 << 15;
 
-/// One entry of the Error Information log (5.16.1.2), 64 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ErrorEntry {
-    /// Running number of the error; 0 is an unused entry.
-    pub count: u64,
-    /// Submission queue of the command.
-    pub sq_id: u16,
-    /// Command identifier.
-    pub cid: u16,
-    /// Status.
-    pub status: Status,
-    /// First logical block with the error.
-    pub lba: u64,
-    /// Namespace.
-    pub nsid: u32,
-}
-
-impl ErrorEntry {
-    /// Bytes on the wire.
-    pub const BYTES: usize = 64;
-
-    /// The entry's bytes.
-    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let mut b = [0; Self::BYTES];
-        put(&mut b, 0, &self.count.to_le_bytes());
-        put(&mut b, 8, &self.sq_id.to_le_bytes());
-        put(&mut b, 10, &self.cid.to_le_bytes());
-        put(&mut b, 12, &(self.status.bits() << 1).to_le_bytes());
-        put(&mut b, 16, &self.lba.to_le_bytes());
-        put(&mut b, 24, &self.nsid.to_le_bytes());
-        b
-    }
-
-    /// Reads an entry.
-    pub const fn from_bytes(b: &[u8; Self::BYTES]) -> Self {
-        Self {
-            count: get_u64(b, 0),
-            sq_id: get_u16(b, 8),
-            cid: get_u16(b, 10),
-            // Bit 0 is the phase tag, if it is anything.
-            status: Status::from_bits(get_u16(b, 12) >> 1),
-            lba: get_u64(b, 16),
-            nsid: get_u32(b, 24),
-        }
+wire! {
+    /// One entry of the Error Information log (5.16.1.2), 64 bytes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    ErrorEntry, 64 {
+        /// Running number of the error; 0 is an unused entry.
+        count: u64 = 0;
+        /// Submission queue of the command.
+        sq_id: u16 = 8;
+        /// Command identifier.
+        cid: u16 = 10;
+        /// Status.
+        status: Status = 12;
+        /// First logical block with the error.
+        lba: u64 = 16;
+        /// Namespace.
+        nsid: u32 = 24;
     }
 }
 
-/// The SMART / Health Information log (5.16.1.3), as far as we use it; 512 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Smart {
-    /// Critical warning bits; 0 is well.
-    pub critical_warning: u8,
-    /// Composite temperature in kelvin.
-    pub temperature: u16,
-    /// Available spare in percent.
-    pub available_spare: u8,
-    /// Threshold of the available spare in percent.
-    pub spare_threshold: u8,
-    /// Part of the endurance used up, in percent.
-    pub percentage_used: u8,
-    /// Data read, in units of 512,000 bytes, rounded up.
-    pub data_units_read: u64,
-    /// Data written, in the same units.
-    pub data_units_written: u64,
-    /// Read commands completed.
-    pub host_reads: u64,
-    /// Write commands completed.
-    pub host_writes: u64,
-    /// Power cycles.
-    pub power_cycles: u64,
-    /// Shutdowns without notification.
-    pub unsafe_shutdowns: u64,
-    /// Errors of the medium.
-    pub media_errors: u64,
-    /// Entries ever made in the error log.
-    pub error_entries: u64,
-}
-
-impl Smart {
-    /// Bytes on the wire.
-    pub const BYTES: usize = 512;
-
-    /// The page's bytes.
-    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let mut b = [0; Self::BYTES];
-        b[0] = self.critical_warning;
-        put(&mut b, 1, &self.temperature.to_le_bytes());
-        b[3] = self.available_spare;
-        b[4] = self.spare_threshold;
-        b[5] = self.percentage_used;
-        put(&mut b, 32, &self.data_units_read.to_le_bytes());
-        put(&mut b, 48, &self.data_units_written.to_le_bytes());
-        put(&mut b, 64, &self.host_reads.to_le_bytes());
-        put(&mut b, 80, &self.host_writes.to_le_bytes());
-        put(&mut b, 112, &self.power_cycles.to_le_bytes());
-        put(&mut b, 144, &self.unsafe_shutdowns.to_le_bytes());
-        put(&mut b, 160, &self.media_errors.to_le_bytes());
-        put(&mut b, 176, &self.error_entries.to_le_bytes());
-        b
-    }
-
-    /// Reads the page.
-    pub const fn from_bytes(b: &[u8; Self::BYTES]) -> Self {
-        Self {
-            critical_warning: b[0],
-            temperature: get_u16(b, 1),
-            available_spare: b[3],
-            spare_threshold: b[4],
-            percentage_used: b[5],
-            data_units_read: get_u64(b, 32),
-            data_units_written: get_u64(b, 48),
-            host_reads: get_u64(b, 64),
-            host_writes: get_u64(b, 80),
-            power_cycles: get_u64(b, 112),
-            unsafe_shutdowns: get_u64(b, 144),
-            media_errors: get_u64(b, 160),
-            error_entries: get_u64(b, 176),
-        }
+wire! {
+    /// The SMART / Health Information log (5.16.1.3), as far as we use it; 512 bytes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    Smart, 512 {
+        /// Critical warning bits; 0 is well.
+        critical_warning: u8 = 0;
+        /// Composite temperature in kelvin.
+        temperature: u16 = 1;
+        /// Available spare in percent.
+        available_spare: u8 = 3;
+        /// Threshold of the available spare in percent.
+        spare_threshold: u8 = 4;
+        /// Part of the endurance used up, in percent.
+        percentage_used: u8 = 5;
+        /// Data read, in units of 512,000 bytes, rounded up.
+        data_units_read: u64 = 32;
+        /// Data written, in the same units.
+        data_units_written: u64 = 48;
+        /// Read commands completed.
+        host_reads: u64 = 64;
+        /// Write commands completed.
+        host_writes: u64 = 80;
+        /// Power cycles.
+        power_cycles: u64 = 112;
+        /// Shutdowns without notification.
+        unsafe_shutdowns: u64 = 144;
+        /// Errors of the medium.
+        media_errors: u64 = 160;
+        /// Entries ever made in the error log.
+        error_entries: u64 = 176;
     }
 }
 

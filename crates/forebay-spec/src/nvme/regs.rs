@@ -27,12 +27,12 @@ pub const DOORBELLS: u64 = 0x1000;
 /// Version 1.4.0 as the VS register holds it.
 pub const VERSION_1_4: u32 = 0x0001_0400;
 
-/// Offset of a queue's submission tail doorbell, where doorbells are `4 << dstrd` bytes apart.
+/// Offset of a queue's submission tail doorbell, with a doorbell stride of `4 << dstrd` bytes.
 pub const fn sq_doorbell(queue: u16, dstrd: u8) -> u64 {
     DOORBELLS + 2 * queue as u64 * (4u64 << (dstrd & 15))
 }
 
-/// Offset of a queue's completion head doorbell, where doorbells are `4 << dstrd` bytes apart.
+/// Offset of a queue's completion head doorbell, with a doorbell stride of `4 << dstrd` bytes.
 pub const fn cq_doorbell(queue: u16, dstrd: u8) -> u64 {
     DOORBELLS + (2 * queue as u64 + 1) * (4u64 << (dstrd & 15))
 }
@@ -46,7 +46,7 @@ pub struct Cap {
     pub contiguous_queues: bool,
     /// Worst time to become ready or not ready, in units of 500 ms.
     pub timeout: u8,
-    /// Doorbell stride: doorbells are `4 << stride` bytes apart.
+    /// Doorbell stride: `4 << stride` bytes from one doorbell to the next.
     pub doorbell_stride: u8,
     /// The NVM command set can be selected.
     pub nvm_command_set: bool,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The status field of a completion (3.3.3.2.1).
 
+use crate::bytes::Wire;
 use core::fmt;
 
 /// Status field without the phase tag, 15 bits: code in 7:0, type in 10:8, retry delay in 12:11,
@@ -132,6 +133,17 @@ impl Status {
     /// Type and code are 0.
     pub const fn is_success(self) -> bool {
         self.0 & 0x7ff == 0
+    }
+}
+
+/// Above the phase tag, or what stands in its place.
+impl Wire for Status {
+    fn get(bytes: &[u8], at: usize) -> Self {
+        Self::from_bits(u16::get(bytes, at) >> 1)
+    }
+
+    fn put(&self, bytes: &mut [u8], at: usize) {
+        (self.bits() << 1).put(bytes, at);
     }
 }
 

@@ -238,7 +238,7 @@ pub enum BlockError {
     Head,
     /// Another recording's.
     Session,
-    /// It has another check sum than it says.
+    /// Its checksum is not the one that it states.
     Crc {
         /// What it says.
         says: u32,

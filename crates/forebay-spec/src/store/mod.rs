@@ -13,7 +13,7 @@ pub mod small;
 pub mod superblock;
 pub mod tar;
 
-/// Everything begins at multiples of so many bytes.
+/// Bytes of a page; everything begins at a multiple of it.
 pub const PAGE_BYTES: usize = 4096;
 
 /// Goes on with a CRC32C (0 begins one) over more bytes.

@@ -59,7 +59,7 @@ fields! {
     NAME_OFFSET 20 "Offset, with leading zeros.";
     SIZE 11 "Length, octal, with leading zeros.";
     SECONDS 11 "Seconds since 1970, octal, with leading zeros.";
-    SUM 6 "Check sum of the header, octal, with leading zeros.";
+    SUM 6 "Checksum of the header, octal, with leading zeros.";
     EXTENSION 4 "File name extension, padded with NUL.";
     SESSION 32 "Session, hexadecimal.";
     OBJECT 20 "Object, with leading blanks.";
@@ -289,7 +289,7 @@ fn score(value: f32, field: &mut [u8]) {
 }
 
 impl Facts {
-    /// The numbers as characters; the check sum, which is a header's, is blank.
+    /// The numbers as characters; the checksum, which is a header's, is blank.
     #[must_use]
     pub fn fields(&self) -> [u8; FIELD_CHARACTERS] {
         let mut all = [b' '; FIELD_CHARACTERS];
@@ -374,7 +374,7 @@ pub(super) fn nibbles(field: &[u8]) -> Option<u64> {
 }
 
 /// What a page has in the holes of a template; a hole that is there twice, as it is last.
-fn gather(page: &[u8; PAGE_BYTES], whole: bool) -> [u8; FIELD_CHARACTERS] {
+fn holes_of(page: &[u8; PAGE_BYTES], whole: bool) -> [u8; FIELD_CHARACTERS] {
     let template = if whole {
         &TEMPLATE_WHOLE
     } else {
@@ -401,7 +401,7 @@ impl Facts {
         // What is no page of ours is nearly always seen here.
         tar::parse(page.first_chunk()?)?;
         let whole = page[NAME_STREAM.len + 1 + NAME_OBJECT.len] == b'.';
-        let all = gather(page, whole);
+        let all = holes_of(page, whole);
         let text = |field: Field| &all[field.at..field.at + field.len];
         let count = |field: Field| number(text(field));
         let session = u128::from(nibbles(&text(SESSION)[..16])?) << 64

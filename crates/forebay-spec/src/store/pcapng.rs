@@ -84,7 +84,7 @@ pub fn first_page(session: Session) -> [u8; PAGE_BYTES] {
     writer.begin(SECTION);
     writer.put(&ORDER.to_le_bytes());
     writer.put(&[1, 0, 0, 0]); // version 1.0
-    writer.put(&[0xff; 8]); // nobody says how long the section is
+    writer.put(&[0xff; 8]); // the length of the section is not stated
     let mut comment = *b"Forebay recording 00000000-0000-0000-0000-000000000000";
     let at = comment.len() - session.text().len();
     put(&mut comment, at, &session.text());

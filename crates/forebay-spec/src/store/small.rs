@@ -2,7 +2,7 @@
 //! The tar header in front of a small object's payload: what recovery needs stands in it, no JSON
 //! beside it.
 //!
-//! It is the second header of an extent's page, with the time as the owner's name and the check sum
+//! It is the second header of an extent's page, with the time as the owner's name and the checksum
 //! as the group's. As that one it is a template with holes.
 
 use super::page::{

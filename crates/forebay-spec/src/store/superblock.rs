@@ -2,7 +2,7 @@
 //! The superblock: what a recording is and where its parts lie.
 
 use super::{Crc, PAGE_BYTES, Session, tar};
-use crate::bytes::{get_u32, get_u64, put};
+use crate::bytes::{Wire, get_u32, get_u64, put};
 use core::fmt;
 
 /// What it begins with.
@@ -24,7 +24,7 @@ pub const SUPER_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A01";
 pub const INDEX_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A02";
 /// Type of the partition with the data.
 pub const DATA_TYPE: &str = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A03";
-/// Partitions begin at multiples of so many bytes; the first is the superblocks'.
+/// Partitions begin at multiples of this, in bytes; the first is the superblocks'.
 pub const PARTITION_ALIGN: u64 = 1 << 20;
 /// Bytes of the partition with the superblocks.
 pub const SUPER_BYTES: u64 = PARTITION_ALIGN;
@@ -95,11 +95,7 @@ impl Mode {
     /// Its number.
     #[must_use]
     pub const fn number(self) -> u32 {
-        match self {
-            Self::Objects => 0,
-            Self::Samples => 1,
-            Self::Packets => 2,
-        }
+        self as u32
     }
 
     /// The one of this number.
@@ -210,7 +206,7 @@ pub struct Superblock {
 pub enum SuperblockError {
     /// It does not begin as one.
     Magic,
-    /// It has another check sum than it says.
+    /// Its checksum is not the one that it states.
     Crc {
         /// What it says.
         says: u32,
@@ -251,10 +247,6 @@ fn read_region(page: &[u8; PAGE_BYTES], at: usize) -> Region {
         at: get_u64(page, at),
         bytes: get_u64(page, at + 8),
     }
-}
-
-fn array<const N: usize>(page: &[u8; PAGE_BYTES], at: usize) -> [u8; N] {
-    core::array::from_fn(|index| page[at + index])
 }
 
 impl Superblock {
@@ -333,7 +325,7 @@ impl Superblock {
         if flags & !(RING | INDEX_RING | CLOSED | SMALL) != 0 {
             return Err(field("flags", flags.into(), "only bits 0 to 3 are defined"));
         }
-        let name: [u8; EXTENSION_FIELD] = array(page, EXTENSION_AT);
+        let name: [u8; EXTENSION_FIELD] = Wire::get(page, EXTENSION_AT);
         let used = name.iter().position(|c| *c == 0).unwrap_or(name.len());
         let extension = extension(&name[..used])
             .filter(|_| name[used..].iter().all(|c| *c == 0))
@@ -345,7 +337,7 @@ impl Superblock {
         let superblock = Self {
             mode,
             generation: get_u64(page, GENERATION_AT),
-            session: Session(array(page, SESSION_AT)),
+            session: Session(Wire::get(page, SESSION_AT)),
             formatted: get_u64(page, FORMATTED_AT),
             block_bytes: get_u32(page, BLOCK_AT),
             ring: flags & RING != 0,
@@ -360,9 +352,9 @@ impl Superblock {
                 end: get_u64(page, END_AT),
             }),
             drive: Drive {
-                model: array(page, MODEL_AT),
-                serial: array(page, SERIAL_AT),
-                firmware: array(page, FIRMWARE_AT),
+                model: Wire::get(page, MODEL_AT),
+                serial: Wire::get(page, SERIAL_AT),
+                firmware: Wire::get(page, FIRMWARE_AT),
                 bytes: get_u64(page, NAMESPACE_AT),
             },
         };
@@ -477,7 +469,7 @@ impl Superblock {
         }
     }
 
-    /// Payloads begin at multiples of so many bytes, and are padded to them.
+    /// Alignment of payloads in bytes; they are padded to it.
     #[must_use]
     pub const fn grain(&self) -> u64 {
         match self.small {

@@ -12,7 +12,7 @@ pub const NAME_BYTES: usize = 100;
 pub const SIZE_AT: usize = 124;
 /// Offset of the time of change in seconds since 1970, 11 octal digits.
 pub const TIME_AT: usize = 136;
-/// Offset of the check sum: 6 octal digits, NUL, blank.
+/// Offset of the checksum: 6 octal digits, NUL, blank.
 pub const SUM_AT: usize = 148;
 /// Offset of the kind of file.
 pub const KIND_AT: usize = 156;
@@ -75,7 +75,7 @@ impl core::fmt::Debug for Name {
     }
 }
 
-/// A header without name, size and check sum.
+/// A header without name, size and checksum.
 pub(super) const fn blank(kind: u8) -> [u8; BYTES] {
     let mut header = [0; BYTES];
     let fields: [(usize, &[u8]); 6] = [

@@ -37,7 +37,7 @@ pub const PRP_LISTS: u64 = 0x80_0000;
 /// Offset of the data window, where the payload is in on-board DRAM.
 pub const DATA_DRAM: u64 = 0x800_0000;
 
-/// Offset of a data window of so many bytes, a multiple of these.
+/// Offset of a data window of `window_bytes` bytes, a multiple of them.
 pub const fn data(window_bytes: u64) -> u64 {
     if window_bytes > DATA {
         window_bytes
@@ -46,7 +46,7 @@ pub const fn data(window_bytes: u64) -> u64 {
     }
 }
 
-/// Offset of the queue window of a streamer built for `depth` entries and so many drives.
+/// Offset of the queue window of a streamer built for `depth` entries and `drives` drives.
 pub const fn queues(depth: u64, drives: u64) -> u64 {
     if window::queue_window_bytes(depth, drives) <= CONTROL - QUEUES {
         QUEUES

@@ -24,9 +24,9 @@ pub const DRAM_BUFFER_BYTES: u64 = 64 << 20;
 /// Bytes of the data window of a buffer in DRAM: writes below, reads above. Its bus address is
 /// aligned to this.
 pub const DRAM_WINDOW_BYTES: u64 = 2 * DRAM_BUFFER_BYTES;
-/// Pieces of host memory that are the buffer of one direction, where the payload is there.
+/// Buffer segments of host memory for one direction, where the payload is there.
 pub const HOST_PIECES: usize = 16;
-/// Bytes of such a piece, and what its bus address is a multiple of.
+/// Bytes of such a segment, and the alignment of its bus address.
 pub const HOST_PIECE_BYTES: u64 = DRAM_BUFFER_BYTES / HOST_PIECES as u64;
 /// Bytes of the PRP lists of a buffer in DRAM: one page for each unit.
 pub const PRP_LISTS_BYTES: u64 = (DRAM_WINDOW_BYTES >> (DRAM_UNIT_SHIFT + PAGE_SHIFT)) * PAGE_BYTES;
@@ -59,7 +59,7 @@ pub const fn queue_pair_bytes(depth: u64) -> u64 {
     2 * cq_offset(depth)
 }
 
-/// Bytes of the queue window of a streamer built for `depth` entries and so many drives.
+/// Bytes of the queue window of a streamer built for `depth` entries and `drives` drives.
 pub const fn queue_window_bytes(depth: u64, drives: u64) -> u64 {
     queue_pair_bytes(depth) * drives.next_power_of_two()
 }

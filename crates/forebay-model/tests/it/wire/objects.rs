@@ -109,16 +109,16 @@ proptest! {
     }
 
     #[test]
-    fn a_pattern_is_the_same_in_any_pieces(
+    fn a_pattern_is_the_same_in_any_parts(
         seed: u64, number: u64, offset in 0u64..u64::MAX / 2, cuts in prop::collection::vec(0usize..40, 1..9),
     ) {
         let mut whole = vec![0; cuts.iter().sum()];
         pattern(seed, number, offset, &mut whole);
         let mut at = 0;
         for bytes in cuts {
-            let mut piece = vec![0; bytes];
-            pattern(seed, number, offset + at as u64, &mut piece);
-            prop_assert_eq!(&piece, &whole[at..at + bytes]);
+            let mut part = vec![0; bytes];
+            pattern(seed, number, offset + at as u64, &mut part);
+            prop_assert_eq!(&part, &whole[at..at + bytes]);
             at += bytes;
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The peer obeys pause frames: when, how long, and never within a frame.
+//! The link partner obeys pause frames: when, how long, and never within a frame.
 
 use super::rig::{Rig, numbered};
 use forebay_model::Time;
@@ -20,7 +20,7 @@ fn settings(metres: u32, response: Option<u32>, flow: Flow) -> Settings {
     }
 }
 
-/// When frames passed our MAC on their way to us: first and last bit at the peer.
+/// When frames passed our MAC on their way to us: first and last bit at the link partner.
 fn sent_by_peer(rig: &Rig, metres: u32) -> Vec<(Time, Time)> {
     let seen = rig.seen.lock().expect("no panic while locked");
     let received = seen
@@ -34,7 +34,7 @@ fn sent_by_peer(rig: &Rig, metres: u32) -> Vec<(Time, Time)> {
         .collect()
 }
 
-/// When pause frames of ours begin to count at the peer.
+/// When pause frames of ours begin to count at the link partner.
 fn counting(rig: &Rig, metres: u32, response: u32) -> Vec<(Time, u16)> {
     let seen = rig.seen.lock().expect("no panic while locked");
     let ours = seen.iter().filter(|(_, way, _)| *way == Direction::Sent);
@@ -49,7 +49,7 @@ fn counting(rig: &Rig, metres: u32, response: u32) -> Vec<(Time, u16)> {
     .collect()
 }
 
-/// Spans in which the peer may begin no frame.
+/// Spans in which the link partner may begin no frame.
 fn silences(counting: &[(Time, u16)]) -> Vec<(Time, Time)> {
     let ends = counting
         .iter()

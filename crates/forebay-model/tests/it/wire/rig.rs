@@ -38,7 +38,7 @@ pub struct Rig {
     send: VecDeque<Beat>,
 }
 
-/// A frame of so many bytes with a number in it.
+/// A frame of this many bytes with a number in it.
 pub fn numbered(number: u32, bytes: usize) -> Frame {
     let mut frame: Vec<u8> = (0..bytes).map(|n| (n * 7) as u8).collect();
     let number = number.to_be_bytes();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is put between a generator and the wire: rates, mishaps, garbage.
+//! What is put between a generator and the wire: rates, impairments, malformed frames.
 
 use super::rig::{Rig, numbered};
 use forebay_model::net::{
-    Addresses, BYTE, Direction, Disorder, Flow, Frame, Frames, Garbage, Kind, Link, Mishap, Next,
-    Objects, Paced, Peer, Settings, Source, Tally, mac_edge, objects_of,
+    Addresses, BYTE, Direction, Flow, Frame, FrameCounts, Frames, Impaired, Impairment, Kind, Link,
+    Malformed, Next, Objects, Paced, Peer, Settings, Source, mac_edge, objects_of,
 };
 use forebay_model::{MICROSECOND, SECOND, Time};
 use forebay_spec::net::{Header, Pause};
@@ -19,7 +19,7 @@ fn settings(response: Option<u32>) -> Settings {
     }
 }
 
-fn all(mut source: impl Source) -> (Vec<Frame>, Tally) {
+fn all(mut source: impl Source) -> (Vec<Frame>, FrameCounts) {
     let mut frames = Vec::new();
     loop {
         match source.next(0) {
@@ -64,7 +64,7 @@ proptest! {
     fn what_is_lost_and_what_comes_is_what_there_was(seed: u64, per_million in 0u32..1_000_000) {
         let count = 400;
         let good: Vec<_> = (0..count).map(|n| numbered(n, 100)).collect();
-        let source = Disorder::by_chance(Frames::new(good.clone()), seed, per_million);
+        let source = Impaired::by_chance(Frames::new(good.clone()), seed, per_million);
         let (frames, lost) = all(source);
         let of = |kind| frames.iter().filter(move |frame| frame.kind() == kind);
         let came = frames.len() - of(Kind::Duplicate).count();
@@ -100,10 +100,10 @@ proptest! {
         }
     }
 
-    /// Garbage of all kinds around objects: the good frames all come, in order; each piece is what
-    /// its kind says; the counters agree with what was seen; and the same seed makes the same.
+    /// Malformed frames of all kinds around objects: the good frames all come, in order; each
+    /// malformed one is what its kind says; the counters agree with what was seen; and the same seed makes the same.
     #[test]
-    fn garbage_is_between_good_frames_only(
+    fn malformed_frames_are_between_good_frames_only(
         seed: u64,
         per_thousand in 0u32..=1000,
         raw: bool,
@@ -115,8 +115,8 @@ proptest! {
         let addresses = Addresses { raw, tag, ..Addresses::default() };
         let objects = || Objects::new(addresses, 1500, objects_of(30, 5000, seed)).expect("can be");
         let source = || {
-            let garbage = Garbage::new(objects(), seed, per_thousand, limit).expect("can be");
-            garbage.with_flow(flow)
+            let malformed = Malformed::new(objects(), seed, per_thousand, limit).expect("can be");
+            malformed.with_flow(flow)
         };
         let (good, _) = all(objects());
         let mut rig = Rig::new(Settings { flow, ..settings(Some(100)) }, source());
@@ -129,11 +129,11 @@ proptest! {
         prop_assert_eq!(&all(source()).0, &frames);
         let fine = frames.iter().filter(|frame| frame.kind() == Kind::Good);
         prop_assert!(fine.eq(&good));
-        let mut kinds: BTreeMap<&str, Tally> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, FrameCounts> = BTreeMap::new();
         for frame in &frames {
-            let tally = kinds.entry(frame.kind().name()).or_default();
-            tally.frames += 1;
-            tally.bytes += frame.len();
+            let counts = kinds.entry(frame.kind().name()).or_default();
+            counts.frames += 1;
+            counts.bytes += frame.len();
             check(frame, limit, flow)?;
         }
         let counters = rig.network.counters();
@@ -175,10 +175,10 @@ fn check(frame: &Frame, limit: u64, flow: Flow) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn all_kinds_of_garbage_are_made() {
+fn all_kinds_of_malformed_frames_are_made() {
     let good = Frames::new((0..2000).map(|n| numbered(n, 500)));
-    let garbage = Garbage::new(good, 3, 1000, 9018).expect("can be");
-    let (frames, _) = all(garbage);
+    let malformed = Malformed::new(good, 3, 1000, 9018).expect("can be");
+    let (frames, _) = all(malformed);
     for kind in Kind::ALL {
         let count = frames.iter().filter(|frame| frame.kind() == kind).count();
         match kind {
@@ -190,31 +190,31 @@ fn all_kinds_of_garbage_are_made() {
 }
 
 #[test]
-fn garbage_can_be_of_one_kind() {
+fn malformed_frames_can_be_of_one_kind() {
     let good = Frames::new((0..100).map(|n| numbered(n, 500)));
-    let garbage = Garbage::new(good, 3, 500, 9018)
+    let malformed = Malformed::new(good, 3, 500, 9018)
         .expect("can be")
         .only(&[Kind::Runt]);
-    let (frames, _) = all(garbage);
+    let (frames, _) = all(malformed);
     let kinds = |kind| frames.iter().filter(|frame| frame.kind() == kind).count();
     assert!(kinds(Kind::Runt) > 20);
     assert_eq!(kinds(Kind::Runt) + 100, frames.len());
 }
 
 #[test]
-fn mishaps_happen_to_the_frames_that_were_named() {
+fn impairments_happen_to_the_frames_that_were_named() {
     let plan = vec![
-        (1, Mishap::Lose(2)),
-        (4, Mishap::Delay(1)),
-        (6, Mishap::Repeat(0)),
-        (7, Mishap::Repeat(2)),
-        (8, Mishap::Damage),
-        (8, Mishap::Lose(1)),
-        (10, Mishap::Truncate(33)),
-        (12, Mishap::Delay(1000)),
+        (1, Impairment::Lose(2)),
+        (4, Impairment::Delay(1)),
+        (6, Impairment::Repeat(0)),
+        (7, Impairment::Repeat(2)),
+        (8, Impairment::Damage),
+        (8, Impairment::Lose(1)),
+        (10, Impairment::Truncate(33)),
+        (12, Impairment::Delay(1000)),
     ];
     let good = Frames::new((0..15).map(|n| numbered(n, 100)));
-    let (frames, lost) = all(Disorder::new(good, plan).expect("can be"));
+    let (frames, lost) = all(Impaired::new(good, plan).expect("can be"));
     let found: Vec<_> = frames
         .iter()
         .map(|frame| (number(frame), frame.kind()))
@@ -249,10 +249,10 @@ fn settings_of_sources_that_cannot_be_are_refused() {
         .to_string();
     assert!(text.contains("1 to 12500000000"), "{text}");
     assert!(Paced::new(none(), 0).is_err());
-    assert!(Garbage::new(none(), 0, 0, 59).is_err());
-    assert!(Garbage::new(none(), 0, 0, 65_535).is_err());
-    assert!(Disorder::new(none(), vec![(0, Mishap::Delay(1025))]).is_err());
-    assert!(Disorder::new(none(), vec![(0, Mishap::Repeat(u64::MAX))]).is_err());
+    assert!(Malformed::new(none(), 0, 0, 59).is_err());
+    assert!(Malformed::new(none(), 0, 0, 65_535).is_err());
+    assert!(Impaired::new(none(), vec![(0, Impairment::Delay(1025))]).is_err());
+    assert!(Impaired::new(none(), vec![(0, Impairment::Repeat(u64::MAX))]).is_err());
 }
 
 /// A source that says one thing over and over, a thousand times.
@@ -321,10 +321,10 @@ fn a_turned_bit_of_a_raw_frame_leaves_our_header_alone() {
         ..Addresses::default()
     };
     let objects = Objects::new(addresses, 1500, objects_of(500, 1000, 1)).expect("can be");
-    let garbage = Garbage::new(objects, 1, 1000, 1600)
+    let malformed = Malformed::new(objects, 1, 1000, 1600)
         .expect("can be")
         .only(&[Kind::Turned]);
-    let (frames, _) = all(garbage);
+    let (frames, _) = all(malformed);
     assert_eq!(frames.len(), 1000);
     for pair in frames.as_chunks::<2>().0 {
         let [good, turned] = pair;

@@ -4,7 +4,7 @@
 use super::rig::{Rig, numbered};
 use forebay_model::Time;
 use forebay_model::net::{
-    BYTE, Direction, Disorder, Flow, Frame, Frames, Garbage, Kind, Link, METRE, Network, Peer,
+    BYTE, Direction, Flow, Frame, Frames, Impaired, Kind, Link, METRE, Malformed, Network, Peer,
     QUANTUM, Settings, Switch, Thresholds, headroom,
 };
 use forebay_spec::net::Pause;
@@ -96,7 +96,7 @@ const HALF: Option<Thresholds> = Some(Thresholds {
 
 #[test]
 fn pause_is_local_first_and_then_passed_on() {
-    // 5000 cycles are 15.5 us, 194 kB: the switch takes them and the peer does not notice.
+    // 5000 cycles are 15.5 us, 194 kB: the switch takes them and the link partner does not notice.
     let (rig, count) = pressed(Some(394), HALF, 5_000);
     let counters = rig.network.counters();
     let [ours, theirs] = counters.switch.expect("there is one");
@@ -105,7 +105,7 @@ fn pause_is_local_first_and_then_passed_on() {
     assert_eq!((theirs.xoff, counters.peer_wire.paused), (0, 0));
     assert_eq!(rig.got.len() as u64, count);
 
-    // 100000 cycles are 310 us, 3.9 MB: the peer must be silent, too.
+    // 100000 cycles are 310 us, 3.9 MB: the link partner must be silent, too.
     let (rig, count) = pressed(Some(394), HALF, 100_000);
     let counters = rig.network.counters();
     let [ours, theirs] = counters.switch.expect("there is one");
@@ -277,7 +277,7 @@ fn a_switch_that_cannot_be_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever comes in, from a peer of any manners, through a switch of any size: each frame is
+    /// Whatever comes in, from any link partner, through a switch of any size: each frame is
     /// accounted for once, wires add up, and the same again gives the same.
     #[test]
     fn every_frame_has_an_end(
@@ -286,8 +286,8 @@ proptest! {
         xoff in 1u64..100,
         response in prop::option::of(0u32..500),
         obeys in prop::option::of(0u32..500),
-        mishaps in 0u32..300_000,
-        garbage in 0u32..=600,
+        impairments in 0u32..300_000,
+        malformed in 0u32..=600,
         pauses in prop::collection::vec((0u64..6000, 0u16..3000), 0..8),
         metres in 0u32..300,
     ) {
@@ -302,8 +302,8 @@ proptest! {
         };
         let run = || {
             let good = Frames::new((0..400).map(|n| numbered(n, 60 + (n as usize * 61) % 1450)));
-            let source = Disorder::by_chance(good, seed, mishaps);
-            let source = Garbage::new(source, seed, garbage, 1600).expect("can be");
+            let source = Impaired::by_chance(good, seed, impairments);
+            let source = Malformed::new(source, seed, malformed, 1600).expect("can be");
             let mut rig = Rig::new(settings(switch, response), source);
             for (after, quanta) in &pauses {
                 rig.steps(*after);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A peer that sends, besides what it should, what nobody should.
+//! Malformed frames between those of a source.
 
-use super::counters::Tally;
-use super::disorder::below;
+use super::counters::FrameCounts;
 use super::error::NetError;
 use super::frame::{Frame, Kind};
+use super::impaired::below;
 use super::settings::Flow;
 use super::source::{Next, Source};
 use crate::Time;
@@ -35,14 +35,14 @@ const MOST_STORM_QUANTA: u64 = 2_000;
 /// Bytes over the limit that a giant may have.
 const MOST_OVER: u64 = 8_000;
 
-/// A source with garbage between its frames, from a seed. All of its own frames come, whole and in
-/// order. Garbage is of the kinds [noise](Kind::Noise), [truncated](Kind::Truncated),
+/// A source with malformed frames between its own, from a seed. Its own frames all come, whole and
+/// in order. Malformed frames are of the kinds [noise](Kind::Noise), [truncated](Kind::Truncated),
 /// [runt](Kind::Runt), [giant](Kind::Giant), [damaged](Kind::Damaged), [turned](Kind::Turned) and
 /// [pause](Kind::Pause), some of them made of the frame before; [`Counters::sent`] has the numbers.
 ///
 /// [`Counters::sent`]: super::Counters::sent
 #[derive(Debug)]
-pub struct Garbage<S> {
+pub struct Malformed<S> {
     source: S,
     random: Pcg64Mcg,
     per_thousand: u32,
@@ -53,9 +53,9 @@ pub struct Garbage<S> {
     ready: VecDeque<Frame>,
 }
 
-impl<S: Source> Garbage<S> {
-    /// Garbage of all kinds behind so many in a thousand frames of the source. Frames of more than
-    /// `limit` bytes are giants.
+impl<S: Source> Malformed<S> {
+    /// Malformed frames of all kinds, one behind `per_thousand` of 1,000 frames of the source. Frames
+    /// of more than `limit` bytes are giants.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl<S: Source> Garbage<S> {
         })
     }
 
-    /// The same of some kinds only; those that are no garbage are passed over.
+    /// The same of some kinds only; those that are not malformed are ignored.
     #[must_use]
     pub fn only(mut self, kinds: &[Kind]) -> Self {
         self.kinds.retain(|kind| kinds.contains(kind));
@@ -99,7 +99,7 @@ impl<S: Source> Garbage<S> {
         below(&mut self.random, limit)
     }
 
-    fn litter(&mut self, good: &Frame) -> Result<(), NetError> {
+    fn disturb(&mut self, good: &Frame) -> Result<(), NetError> {
         if self.kinds.is_empty() || self.below(1000) >= u64::from(self.per_thousand) {
             return Ok(());
         }
@@ -179,7 +179,7 @@ impl<S: Source> Garbage<S> {
     }
 }
 
-impl<S: Source> Source for Garbage<S> {
+impl<S: Source> Source for Malformed<S> {
     fn next(&mut self, now: Time) -> Next {
         if let Some(frame) = self.ready.pop_front() {
             return Next::Frame(frame);
@@ -187,8 +187,8 @@ impl<S: Source> Source for Garbage<S> {
         let next = self.source.next(now);
         if let Next::Frame(good) = &next {
             // Its lengths are all within what a frame can have.
-            let littered = self.litter(good);
-            debug_assert_eq!(littered, Ok(()));
+            let disturbed = self.disturb(good);
+            debug_assert_eq!(disturbed, Ok(()));
         }
         next
     }
@@ -197,7 +197,7 @@ impl<S: Source> Source for Garbage<S> {
         self.source.failure()
     }
 
-    fn left_out(&self) -> Tally {
+    fn left_out(&self) -> FrameCounts {
         self.source.left_out()
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A network that loses, doubles, delays and damages frames.
 
-use super::counters::Tally;
+use super::counters::FrameCounts;
 use super::error::NetError;
 use super::frame::{Frame, Kind};
 use super::source::{Next, Source};
@@ -15,28 +15,28 @@ const MOST_LATE: u64 = 1024;
 
 /// What happens to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
-    /// It and those behind it, so many in all, are lost before they reach the wire.
+pub enum Impairment {
+    /// Burst loss: this many frames from it on are lost before they reach the wire.
     Lose(u64),
-    /// It comes again, behind so many that follow it.
+    /// It comes again, after this many frames that follow it.
     Repeat(u64),
-    /// So many that follow overtake it; 1 swaps two.
+    /// This many frames that follow overtake it; 1 swaps two.
     Delay(u64),
     /// One of its bytes is changed, and its check sequence says so.
     Damage,
-    /// Only so many bytes of it come, and no check sequence.
+    /// Only this many bytes of it come, and no check sequence.
     Truncate(usize),
 }
 
 #[derive(Debug)]
 enum Plan {
-    Listed(BTreeMap<u64, Mishap>),
+    Listed(BTreeMap<u64, Impairment>),
     Chance { random: Pcg64Mcg, per_million: u32 },
 }
 
-/// A source with mishaps on the way to the wire.
+/// A source with impairments on the way to the wire.
 #[derive(Debug)]
-pub struct Disorder<S> {
+pub struct Impaired<S> {
     source: S,
     plan: Plan,
     /// Frames of the source so far.
@@ -46,21 +46,21 @@ pub struct Disorder<S> {
     /// Frames that come once as many of the source have passed.
     held: Vec<(u64, Frame)>,
     ready: VecDeque<Frame>,
-    lost: Tally,
+    lost: FrameCounts,
     ended: bool,
 }
 
-impl<S: Source> Disorder<S> {
-    /// Mishaps to frames by their number in the source, counted from 0. Of several for one frame the
+impl<S: Source> Impaired<S> {
+    /// Impairments of frames, by their number in the source, counted from 0. Of several for one frame the
     /// first in the list happens.
     ///
     /// # Errors
     ///
     /// A frame would be late by more than are ever held.
-    pub fn new(source: S, mishaps: Vec<(u64, Mishap)>) -> Result<Self, NetError> {
+    pub fn new(source: S, impairments: Vec<(u64, Impairment)>) -> Result<Self, NetError> {
         let mut list = BTreeMap::new();
-        for (number, mishap) in mishaps {
-            if let Mishap::Repeat(by) | Mishap::Delay(by) = mishap
+        for (number, impairment) in impairments {
+            if let Impairment::Repeat(by) | Impairment::Delay(by) = impairment
                 && by > MOST_LATE
             {
                 return Err(NetError::Setting {
@@ -70,12 +70,12 @@ impl<S: Source> Disorder<S> {
                     remedy: "That is past any receiver's memory of what it has seen",
                 });
             }
-            list.entry(number).or_insert(mishap);
+            list.entry(number).or_insert(impairment);
         }
         Ok(Self::planned(source, Plan::Listed(list)))
     }
 
-    /// Mishaps of all kinds to so many frames in a million, by chance from a seed.
+    /// Impairments of all kinds to `per_million` of a million frames, by chance from a seed.
     #[must_use]
     pub fn by_chance(source: S, seed: u64, per_million: u32) -> Self {
         let random = Pcg64Mcg::seed_from_u64(seed);
@@ -96,7 +96,7 @@ impl<S: Source> Disorder<S> {
             losing: 0,
             held: Vec::new(),
             ready: VecDeque::new(),
-            lost: Tally::default(),
+            lost: FrameCounts::default(),
             ended: false,
         }
     }
@@ -104,32 +104,32 @@ impl<S: Source> Disorder<S> {
     fn pass(&mut self, frame: Frame) {
         let number = self.count;
         self.count += 1;
-        let mishap = self.plan.of(number, &frame);
-        if let Some(Mishap::Lose(frames)) = mishap {
+        let impairment = self.plan.of(number, &frame);
+        if let Some(Impairment::Lose(frames)) = impairment {
             self.losing = self.losing.max(frames);
         }
         if self.losing > 0 {
             self.losing -= 1;
             self.lost.add(&frame);
         } else {
-            self.befall(number, frame, mishap);
+            self.impair(number, frame, impairment);
         }
         self.release(number);
     }
 
-    fn befall(&mut self, number: u64, frame: Frame, mishap: Option<Mishap>) {
-        let frame = match mishap {
-            Some(Mishap::Delay(by)) if by > 0 => {
+    fn impair(&mut self, number: u64, frame: Frame, impairment: Option<Impairment>) {
+        let frame = match impairment {
+            Some(Impairment::Delay(by)) if by > 0 => {
                 self.held.push((number + by, frame.of_kind(Kind::Late)));
                 return;
             }
-            Some(Mishap::Repeat(behind)) => {
+            Some(Impairment::Repeat(behind)) => {
                 let again = frame.clone().of_kind(Kind::Duplicate);
                 self.held.push((number + behind, again));
                 frame
             }
-            Some(Mishap::Damage) => frame.spoilt(number),
-            Some(Mishap::Truncate(bytes)) => frame.truncated(bytes),
+            Some(Impairment::Damage) => frame.spoilt(number),
+            Some(Impairment::Truncate(bytes)) => frame.truncated(bytes),
             _ => frame,
         };
         self.ready.push_back(frame);
@@ -144,7 +144,7 @@ impl<S: Source> Disorder<S> {
 }
 
 impl Plan {
-    fn of(&mut self, number: u64, frame: &Frame) -> Option<Mishap> {
+    fn of(&mut self, number: u64, frame: &Frame) -> Option<Impairment> {
         match self {
             Self::Listed(list) => list.remove(&number),
             Self::Chance {
@@ -155,11 +155,11 @@ impl Plan {
                     return None;
                 }
                 Some(match below(random, 5) {
-                    0 => Mishap::Lose(1 + below(random, 3)),
-                    1 => Mishap::Repeat(below(random, 70)),
-                    2 => Mishap::Delay(1 + below(random, 70)),
-                    3 => Mishap::Damage,
-                    _ => Mishap::Truncate(1 + below(random, frame.len()) as usize),
+                    0 => Impairment::Lose(1 + below(random, 3)),
+                    1 => Impairment::Repeat(below(random, 70)),
+                    2 => Impairment::Delay(1 + below(random, 70)),
+                    3 => Impairment::Damage,
+                    _ => Impairment::Truncate(1 + below(random, frame.len()) as usize),
                 })
             }
         }
@@ -171,7 +171,7 @@ pub(super) fn below(random: &mut Pcg64Mcg, limit: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u64
 }
 
-impl<S: Source> Source for Disorder<S> {
+impl<S: Source> Source for Impaired<S> {
     fn next(&mut self, now: Time) -> Next {
         loop {
             if let Some(frame) = self.ready.pop_front() {
@@ -195,7 +195,7 @@ impl<S: Source> Source for Disorder<S> {
         self.source.failure()
     }
 
-    fn left_out(&self) -> Tally {
+    fn left_out(&self) -> FrameCounts {
         self.source.left_out() + self.lost
     }
 }
