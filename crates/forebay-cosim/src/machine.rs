@@ -335,9 +335,6 @@ fn ssd_number(device: PciAddress) -> Option<usize> {
     (device == ssd_address(number)).then_some(number)
 }
 
-/// Result of an access to the machine.
-pub(crate) type BusResult<T> = Result<T, BusError>;
-
 /// Implements the driver's `Bus` for a type that is a [`Host`]; to be called with this module's names
 /// in scope.
 macro_rules! impl_bus {

@@ -16,7 +16,7 @@ use forebay_model::{FabricProfile, FaultPlan, HopCount, Medium, Node, Profile, S
 
 use crate::config::Drive;
 use crate::error::{Error, Result};
-use crate::machine::{self, BusResult, Host, Machine, impl_bus};
+use crate::machine::{self, Host, Machine, impl_bus};
 use crate::stats::Direction;
 use crate::workload::Workload;
 

@@ -17,7 +17,7 @@ use crate::bridge::Bridge;
 use crate::config::{Config, Drive};
 use crate::core::{Core, RESET_CYCLES};
 use crate::error::{Error, Result};
-use crate::machine::{self, BusResult, FPGA, Host, Machine, impl_bus, poison};
+use crate::machine::{self, FPGA, Host, Machine, impl_bus, poison};
 use crate::ownership::{Access, Ownership, Segment};
 use crate::pace::{Pace, Paced};
 use crate::pins::PinSet;
