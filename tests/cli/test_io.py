@@ -94,7 +94,7 @@ def test_drives_apart(forebay: Run, data: Callable[[int], Path]) -> None:
     """A file over the edge between two regions: a page on one drive, the rest on the other."""
     region = 2_000_398_934_016 // 65536 * 65536
     report = forebay(
-        *("io", *IDEAL, "--drives", 2, "--apart", "--write", data(204_800)),
+        *("io", *IDEAL, "--drives", 2, "--linear", "--write", data(204_800)),
         *("--at", region - 4096, "--read", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0

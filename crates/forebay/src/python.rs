@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
+use forebay_app::home;
+
 use crate::args::Output;
 use crate::failure::{Exit, Failure, Result};
-use crate::home;
 use crate::report::{self, Destination};
 
 /// Runs a module that writes a report: text to standard output and, with `--json FILE|-`, JSON.

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use forebay_draw::text::Page;
 use forebay_model::Profile;
 use forebay_pipeline::Pipeline;
 
 use crate::args::{Cli, SchemaOf};
 use crate::failure::{Exit, Failure, Result};
-use crate::render::Page;
 use crate::report;
 
 /// Prints the script that completes command lines.
@@ -23,9 +23,6 @@ pub fn completion(shell: Shell) -> Exit {
 }
 
 /// Writes a manual page for each command into a folder.
-///
-/// # Errors
-/// Where they cannot be written.
 pub fn man(folder: &Path) -> Result<Exit> {
     let failed = |error| Failure::file("writing the pages to", folder, error);
     fs::create_dir_all(folder).map_err(failed)?;
@@ -36,14 +33,11 @@ pub fn man(folder: &Path) -> Result<Exit> {
         "read",
         format_args!("man {}", folder.join("forebay.1").display()),
     );
-    page.print();
+    report::print_page(&page);
     Ok(Exit::Good)
 }
 
 /// Prints the JSON Schema of a file.
-///
-/// # Errors
-/// Never for the schemas that there are.
 pub fn schema(of: SchemaOf) -> Result<Exit> {
     let schema = match of {
         SchemaOf::Pipeline => Pipeline::schema(),

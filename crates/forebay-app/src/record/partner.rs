@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use forebay_model::net::{
-    Disorder, Flow, Frames, Garbage, Link, Network, Paced, Peer, Settings, Source, Switch,
-    Tap as Listener,
+    Disorder, Flow, Frames, Garbage as Malformed, Link, Network, Paced, Peer, Settings, Source,
+    Switch, Tap as Listener,
 };
 use forebay_net::pcap::Seen;
 use forebay_net::tap::{Setup, Tap};
@@ -111,7 +111,7 @@ impl PartnerSpec {
         let most = u16::MAX - source.stream;
         if count.saturating_sub(1) > most {
             return Err(Failure::input(
-                "--streams",
+                "source.senders",
                 count,
                 &format!("streams go up to 65535, and the first is {}", source.stream),
                 "choose fewer, or a lower source.stream in the pipeline's file",
@@ -138,8 +138,8 @@ impl PartnerSpec {
         if self.malformed > 0 {
             let limit = setup::net(pipeline).frame_bytes;
             let flow = pipeline.source.class.map_or(Flow::Link, Flow::Class);
-            let garbage = Garbage::new(source, self.seed, self.malformed, limit.into())?;
-            source = Box::new(garbage.with_flow(flow));
+            let malformed = Malformed::new(source, self.seed, self.malformed, limit.into())?;
+            source = Box::new(malformed.with_flow(flow));
         }
         if let Some(rate) = self.offered {
             source = Box::new(Paced::new(source, rate)?);

@@ -6,16 +6,18 @@ use forebay_app::report::Rate;
 use forebay_app::workload::{ops, scattered, sequential};
 use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
 use forebay_cosim::{Direction, Workload};
+use forebay_draw::text::{self, Grid, Page};
 use forebay_driver::inspect::DriveTally;
+use forebay_pipeline::units;
 use serde::Serialize;
 
-use super::{Ran, SCHEMA, bytes, is_good};
+use super::{Found, Ran, SCHEMA, bytes, is_good};
 
 /// Numbers of drives.
 const NUMBERS: [u8; 5] = [1, 2, 3, 4, 8];
 /// Bytes of a transaction of random work, and so of a command.
-const PIECE: u64 = 4096;
-/// Bytes of random work touch so much of the address space.
+const SMALL: u64 = 4096;
+/// Bytes of the address space that random work touches.
 const SPREAD: u64 = 1 << 30;
 
 /// What the bench found.
@@ -25,7 +27,7 @@ pub struct Drives {
     pub rows: Vec<Row>,
 }
 
-/// One kind of work on so many drives.
+/// One kind of work on a number of drives.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Name that stays the same over versions: kind of work and number of drives.
@@ -51,7 +53,7 @@ pub struct Row {
     pub each: Vec<DriveTally>,
 }
 
-/// The same work on 1, 2, 3, 4 and 8 drives, so many bytes for each.
+/// The same work on 1, 2, 3, 4 and 8 drives, as many bytes for each.
 ///
 /// # Errors
 /// Where the RTL, a profile or the bring-up fails.
@@ -73,7 +75,7 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
         // As many bytes for each: start and end then weigh the same, however many drives.
         let all = bytes(asked, &session)?.saturating_mul((drives - spare).into());
         let bytes = all.min(session.namespace()?.bytes());
-        for (work, workload) in works(bytes, row.unwrap_or(PIECE), machine.seed) {
+        for (work, workload) in works(bytes, row.unwrap_or(SMALL), machine.seed) {
             if !ended.is_done() {
                 break;
             }
@@ -100,18 +102,18 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
     Ok(Ran::new("drives", header, found, ended, good))
 }
 
-/// Sequential work in one transaction each way, random work in as many as there are pieces; with
-/// parity the smallest that can be written is a row.
+/// Sequential work in one transaction each way, random work in small ones; with parity the smallest
+/// that can be written is a stripe.
 fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
     let random = |direction| {
         let size = match direction {
             Direction::Write => least,
-            Direction::Read => PIECE,
+            Direction::Read => SMALL,
         };
         scattered(direction, bytes / 8, size, SPREAD.max(bytes), seed)
     };
     let small = match least {
-        PIECE => "write_4k",
+        SMALL => "write_4k",
         _ => "write_rows",
     };
     [
@@ -151,5 +153,33 @@ impl Drives {
             reference,
             each,
         });
+    }
+}
+
+impl Found for Drives {
+    fn draw(&self, page: &mut Page) {
+        let mut grid = Grid::new(&[
+            "",
+            ">drives",
+            ">B/cycle",
+            ">GB/s",
+            ">of as many",
+            ">host's",
+            ">of host",
+            ">cycles each",
+        ]);
+        for row in &self.rows {
+            grid.row([
+                row.work.replace('_', ", random "),
+                row.drives.to_string(),
+                format!("{:.2}", row.streamer.bytes_per_cycle),
+                format!("{:.2}", row.streamer.gigabytes_per_second),
+                text::ratio(row.of_as_many),
+                text::ratio(row.reference_of_as_many),
+                text::ratio(row.ratio),
+                units::count(row.cycles_per_transaction as u64),
+            ]);
+        }
+        page.grid(grid);
     }
 }

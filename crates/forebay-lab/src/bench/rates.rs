@@ -3,13 +3,15 @@
 
 use forebay_app::reference::Reference;
 use forebay_app::report::Rate;
+use forebay_app::traffic;
 use forebay_app::workload::{Op, ops, scattered, sequential};
 use forebay_app::{Ended, MachineSpec, Result, Session, interrupt};
 use forebay_cosim::{Direction, Workload};
+use forebay_draw::text::{self, Grid, Page, or_dash};
 use forebay_pipeline::units;
 use serde::Serialize;
 
-use super::{Ran, SCHEMA, bytes, is_good, small};
+use super::{Found, Ran, SCHEMA, bytes, is_good, small};
 
 /// Bytes of the transaction of which the start counts.
 const ONE: u64 = 8 << 20;
@@ -28,6 +30,9 @@ const REST: u64 = 2_000;
 pub struct Rows {
     /// One for each measurement.
     pub rows: Vec<Row>,
+    /// Each transaction was alone: latencies count.
+    #[serde(skip)]
+    pub alone: bool,
 }
 
 /// One measurement.
@@ -113,7 +118,7 @@ impl Bench {
     }
 }
 
-/// Sequential work of so many bytes: what the core can carry at most.
+/// Sequential work of the bytes asked for: what the core can carry at most.
 ///
 /// # Errors
 /// Where the RTL, the profile or the bring-up fails.
@@ -192,6 +197,7 @@ pub fn random(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Rows>> {
 pub fn latency(machine: &MachineSpec) -> Result<Ran<Rows>> {
     small(machine)?;
     let mut bench = Bench::start(machine)?;
+    bench.found.alone = true;
     for (id, direction, length) in [
         ("write_4k", Direction::Write, 4096),
         ("read_4k", Direction::Read, 4096),
@@ -249,4 +255,69 @@ fn one_by_one(bench: &mut Bench, id: &'static str, title: &str, ops: &[Op]) -> R
         reference,
     });
     Ok(())
+}
+
+impl Rows {
+    fn rates(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            "",
+            ">B/cycle",
+            ">GB/s",
+            ">p50",
+            ">p99 cycles",
+            ">host B/cycle",
+            ">ratio",
+        ]);
+        for row in &self.rows {
+            let host = row.reference.as_ref();
+            grid.row([
+                row.title.clone(),
+                format!("{:.2}", row.streamer.bytes_per_cycle),
+                format!("{:.2}", row.streamer.gigabytes_per_second),
+                units::count(row.streamer.latency_cycles.p50.into()),
+                units::count(row.streamer.latency_cycles.p99.into()),
+                or_dash(host.map(|host| text::rate(host.bytes_per_cycle))),
+                text::ratio(row.ratio),
+            ]);
+        }
+        grid
+    }
+
+    fn latencies(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            "one transaction alone",
+            ">least",
+            ">median",
+            ">most cycles",
+            ">host median",
+            ">ratio",
+        ]);
+        for row in &self.rows {
+            let latency = row.streamer.latency_cycles;
+            let host = row.reference.as_ref();
+            grid.row([
+                row.title.clone(),
+                units::count(latency.least.into()),
+                units::count(latency.p50.into()),
+                units::count(latency.most.into()),
+                or_dash(host.map(|host| units::count(host.latency_cycles.p50.into()))),
+                text::ratio(row.ratio),
+            ]);
+        }
+        grid
+    }
+}
+
+impl Found for Rows {
+    fn draw(&self, page: &mut Page) {
+        page.grid(match self.alone {
+            true => self.latencies(),
+            false => self.rates(),
+        });
+        page.heading("What crossed PCIe");
+        let rows = self.rows.iter();
+        page.grid(traffic::grid(
+            rows.map(|row| (row.title.as_str(), &row.streamer.traffic)),
+        ));
+    }
 }

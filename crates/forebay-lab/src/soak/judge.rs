@@ -78,8 +78,8 @@ impl Judge {
         // What is refused in the end may have begun on any of them.
         let all = self.layout.parity() || planned.flush || planned.refusal.is_some();
         let bytes = planned.range.end - planned.range.start;
-        let pieces = self.layout.pieces(planned.range.start, bytes);
-        let mask = pieces.fold(0_u64, |mask, (drive, _, _)| mask | 1 << drive);
+        let parts = self.layout.pieces(planned.range.start, bytes);
+        let mask = parts.fold(0_u64, |mask, (drive, _, _)| mask | 1 << drive);
         let drives = self.drives.iter().enumerate();
         drives.filter_map(move |(drive, plan)| (all || mask >> drive & 1 != 0).then_some(plan))
     }

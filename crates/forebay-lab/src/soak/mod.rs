@@ -15,17 +15,20 @@ mod shadow;
 use std::collections::{HashMap, VecDeque};
 
 use forebay_cosim::{Config, Direction, Error, Outcome, Payload, Read, Sink, Write};
+use forebay_draw::text::{Page, mark};
 use forebay_driver::Layout;
+use forebay_pipeline::units::count;
 use forebay_spec::streamer::UserError;
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
+use crate::bench::{self, Found, Ran};
 use crate::failure::{Failure, Result};
 use crate::inject;
 use crate::progress::Progress;
 use crate::session::{Ended, Session};
-use crate::traffic::Traffic;
+use crate::traffic::{self, Traffic};
 use crate::workload::random;
 pub use case::{Case, Trouble, Work};
 use judge::Judge;
@@ -127,6 +130,57 @@ pub fn config(case: &Case) -> Result<Config> {
     Ok(config)
 }
 
+/// Carries a case out, as a bench.
+///
+/// # Errors
+/// Where the case does not suit the machine, or that does not come up.
+pub fn run(case: &Case) -> Result<Ran<Soak>> {
+    let session = Session::of(config(case)?, bench::SCHEMA)?;
+    let progress = Progress::count("soaking", case.work.transactions);
+    let (found, session, ended) = play(case, session, &progress)?;
+    let good = found.is_good();
+    Ok(Ran::new("soak", session.header(&ended), found, ended, good))
+}
+
+impl Found for Soak {
+    fn draw(&self, page: &mut Page) {
+        for (name, number, always) in [
+            ("writes", self.writes, true),
+            ("reads", self.reads, true),
+            ("unordered", self.unordered_reads, true),
+            ("refused", self.refused, true),
+            ("failed", self.failed, false),
+            ("aborted", self.aborted, false),
+            ("faults", self.faults, false),
+            ("resets", self.resets, false),
+            ("recoveries", self.recoveries, false),
+            ("units held", self.held_units, false),
+            ("written B", self.bytes_written, true),
+            ("read B", self.bytes_read, true),
+            ("cycles", self.cycles, true),
+        ] {
+            if always || number > 0 {
+                page.field(name, format_args!("{:>14}", count(number)));
+            }
+        }
+        page.heading("What crossed PCIe");
+        page.grid(traffic::grid([("all", &self.traffic)]));
+        for line in &self.first_wrong {
+            page.line(format_args!("  {} {line}", mark(false)));
+        }
+    }
+
+    fn verdict(&self, _: bool) -> String {
+        format!(
+            "{} transactions: {} bytes differ, {} on the drives, {} wrong answers",
+            count(self.transactions),
+            count(self.differ_bytes),
+            count(self.differ_medium_bytes),
+            count(self.wrong_answers)
+        )
+    }
+}
+
 /// Carries a case out on a machine that is up; tells how many transactions have ended.
 ///
 /// # Errors
@@ -186,18 +240,18 @@ impl Soaker {
         let area = work.area.unwrap_or(default).min(capacity) / whole * whole;
         if area < 2 * work.largest.next_multiple_of(whole) {
             return Err(Failure::input(
-                "--area",
+                "area",
                 format_args!("{area} bytes"),
-                "it must hold at least two of the greatest transactions, with parity two rows",
-                "choose a smaller --largest, a greater --area or a larger drive",
+                "it must hold at least two of the greatest transactions, with parity two stripes",
+                "choose smaller transactions, a greater area or a larger drive",
             ));
         }
         if work.least > work.largest {
             return Err(Failure::input(
-                "--least",
+                "least",
                 work.least,
                 &format!("the greatest transaction has {} bytes", work.largest),
-                "choose a smaller --least, or a greater --largest",
+                "choose a smaller least, or a greater largest transaction",
             ));
         }
         let middle = layout
@@ -206,7 +260,7 @@ impl Soaker {
         let base = work.at.unwrap_or(middle) / whole * whole;
         if base.checked_add(area).is_none_or(|end| end > capacity) {
             return Err(Failure::input(
-                "--at",
+                "at",
                 format_args!("{base:#x}"),
                 &format!("the area of {area} bytes must end within {capacity:#x}"),
                 "choose a lower address",
@@ -420,10 +474,10 @@ impl Soaker {
     }
 
     fn compare_stored(&mut self) -> Result<()> {
-        const PIECE: u64 = 1 << 20;
+        const STEP: u64 = 1 << 20;
         let area = self.shadow.range();
-        for start in area.clone().step_by(PIECE as usize) {
-            let bytes = PIECE.min(area.end - start);
+        for start in area.clone().step_by(STEP as usize) {
+            let bytes = STEP.min(area.end - start);
             let stored = self.session.stored(start, bytes as usize)?;
             self.soak.differ_medium_bytes += self.shadow.differ(start, &stored);
         }

@@ -10,37 +10,16 @@ mod pack;
 mod python;
 mod repair;
 mod report;
-mod report_chart;
-mod report_html;
 mod undo;
 mod verify;
 
 use std::path::Path;
 
+use forebay_app::store::attribute;
 use forebay_store::{Disk, Recording, is_block_device};
-use serde::Serialize;
 
 use crate::args::{ConsentArgs, StoreCommand};
 use crate::failure::{Exit, Failure, Result};
-
-/// A report on a recording: kind and version, and what was found.
-#[derive(Serialize)]
-struct Report<T> {
-    schema: &'static str,
-    version: &'static str,
-    #[serde(flatten)]
-    found: T,
-}
-
-impl<T> Report<T> {
-    const fn new(schema: &'static str, found: T) -> Self {
-        Self {
-            schema,
-            version: env!("CARGO_PKG_VERSION"),
-            found,
-        }
-    }
-}
 
 /// Tells on standard error what is not as it should be.
 fn warn<D: Disk + ?Sized>(recording: &Recording<'_, D>) {
@@ -64,25 +43,6 @@ pub fn consent(path: &Path, allowed: &ConsentArgs) -> Result<()> {
             "leave it out",
         )),
     }
-}
-
-/// What Linux tells of a block device, such as its serial number.
-fn attribute(path: &Path, name: &str) -> Option<String> {
-    let device = path
-        .canonicalize()
-        .ok()
-        .filter(|path| is_block_device(path))?;
-    let folder = Path::new("/sys/class/block")
-        .join(device.file_name()?)
-        .canonicalize()
-        .ok()?;
-    // Of a namespace, of a virtual disk, and of a partition of either.
-    let places = ["device", ".", "../device", ".."].map(|place| folder.join(place).join(name));
-    let texts = places
-        .iter()
-        .filter_map(|place| std::fs::read_to_string(place).ok());
-    let mut texts = texts.map(|text| text.trim().to_owned());
-    texts.find(|text| !text.is_empty())
 }
 
 /// Runs it.

@@ -3,13 +3,13 @@
 
 use std::fs;
 
+use forebay_draw::text::Page;
+use forebay_pipeline::units::{bytes, count};
 use forebay_store::FileDisk;
 
-use super::Report;
 use crate::args::StoreUndoArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 /// Runs it.
 pub fn run(args: &StoreUndoArgs) -> Result<Exit> {
@@ -17,18 +17,18 @@ pub fn run(args: &StoreUndoArgs) -> Result<Exit> {
     let disk = FileDisk::open_to_write(&args.disk)?;
     let undone = forebay_store::undo(&disk, &file)?;
     let report = Report::new("forebay.store-undo/1", undone);
-    if !report::emit(&report)? {
+    report::show(&report, || {
         let mut page = Page::of_hardware("Forebay store: undone");
-        page.field("put back", render::bytes(report.found.bytes));
+        page.field("put back", bytes(report.found.bytes));
         if report.found.unknown > 0 {
             let text = format!(
                 "{} sectors: they could not be read before they were written",
-                render::count(report.found.unknown)
+                count(report.found.unknown)
             );
             page.field("left", text);
         }
         page.verdict(true, "the image is as it was before the repair");
-        page.print();
-    }
+        page
+    })?;
     Ok(Exit::Good)
 }
