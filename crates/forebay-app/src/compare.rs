@@ -234,17 +234,8 @@ impl<'a> Compared<'a> {
 }
 
 fn tests(report: &Report) -> Grid {
-    let headers = [
-        "",
-        "way",
-        "how",
-        ">bytes",
-        ">compared",
-        ">differ",
-        ">first",
-        "status",
-    ];
-    let mut grid = Grid::new(&headers).wrap(7, 52);
+    let mut grid =
+        Grid::new(" | way | how | >bytes | >compared | >differ | >first | status").wrap(7, 52);
     for test in &report.tests {
         let first = test.first_difference;
         grid.row([

@@ -45,7 +45,6 @@ pub struct RecordReport {
 
 impl RecordReport {
     /// Of this drive, now.
-    #[must_use]
     pub fn new(profile: &str, ssd: &Ssd, now: forebay_model::Time) -> Self {
         Self {
             schema: RECORD_SCHEMA.to_owned(),
@@ -119,7 +118,7 @@ pub fn draw(flight: &Flight, page: &mut Page, events: usize) {
     }
     if !flight.submission_queue.is_empty() {
         page.heading("Submission queue of the streamer, before its tail");
-        let mut grid = Grid::new(&[">slot", ">command", "", "", ">PRP 1", ">PRP 2"]);
+        let mut grid = Grid::new(">slot | >command |  |  | >PRP 1 | >PRP 2");
         for entry in &flight.submission_queue {
             grid.row([
                 entry.slot.to_string(),
@@ -180,7 +179,7 @@ fn draw_host(host: &HostSide, page: &mut Page, events: usize) {
     if last.is_empty() {
         return;
     }
-    let mut grid = Grid::new(&[">ns", ">since", "event"]);
+    let mut grid = Grid::new(">ns | >since | event");
     let mut before = None;
     for event in last {
         let since = since(&mut before, event.time_ns);
@@ -272,7 +271,7 @@ fn draw_drive(drive: &DriveSide, page: &mut Page, events: usize) {
         last.len(),
         count(record.total)
     ));
-    let mut grid = Grid::new(&[">ns", ">since", "event"]).wrap(2, 72);
+    let mut grid = Grid::new(">ns | >since | event").wrap(2, 72);
     let mut before = None;
     for event in last {
         let since = since(&mut before, event.time_ns);

@@ -63,7 +63,6 @@ impl Report {
     }
 
     /// As text; of the events the last `events`.
-    #[must_use]
     pub fn page(&self, events: usize) -> Page {
         let mut page = Page::new("Forebay inspect");
         page.line(format_args!(
@@ -101,7 +100,7 @@ fn draw(inspection: &Inspection, page: &mut Page, events: usize) {
     page.heading("Registers");
     page.grid(registers(inspection));
     page.heading("Counters");
-    let mut grid = Grid::new(&["counter", ">value", "meaning"]).wrap(2, 60);
+    let mut grid = Grid::new("counter | >value | meaning").wrap(2, 60);
     for counter in &inspection.counters {
         let value = count(counter.value.into());
         grid.row([&counter.name, &value, &counter.meaning]);
@@ -114,7 +113,7 @@ fn draw(inspection: &Inspection, page: &mut Page, events: usize) {
         "Last {} queue events",
         inspection.trace.len() - first
     ));
-    let mut grid = Grid::new(&[">cycle", ">since", ">command", "event"]);
+    let mut grid = Grid::new(">cycle | >since | >command | event");
     let mut before = None;
     for event in &inspection.trace[first..] {
         let since = before.map_or(0, |before| event.cycle.wrapping_sub(before));
@@ -134,7 +133,7 @@ fn draw(inspection: &Inspection, page: &mut Page, events: usize) {
 }
 
 fn registers(inspection: &Inspection) -> Grid {
-    let mut grid = Grid::new(&["register", ">offset", ">value", "fields"]).wrap(3, 56);
+    let mut grid = Grid::new("register | >offset | >value | fields").wrap(3, 56);
     for register in &inspection.registers {
         // A field that is the whole value would only repeat it.
         let fields: Vec<String> = match register.fields.as_slice() {
@@ -155,7 +154,7 @@ fn registers(inspection: &Inspection) -> Grid {
 }
 
 fn histogram(counts: &[u32]) -> Grid {
-    let mut grid = Grid::new(&[">from", ">to", ">commands", ""]);
+    let mut grid = Grid::new(">from | >to | >commands | ");
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     let first = counts.iter().position(|count| *count > 0).unwrap_or(0);
     let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::traffic::Traffic;
 
 /// What every report begins with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
     /// Kind and version of the report, such as `forebay.demo/1`.
     pub schema: String,
@@ -73,7 +73,7 @@ impl<T> Report<T> {
 }
 
 /// Which profile.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileName {
     /// Its name.
     pub name: String,
@@ -82,7 +82,7 @@ pub struct ProfileName {
 }
 
 /// Which RTL.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Rtl {
     /// Top module.
     pub top: String,

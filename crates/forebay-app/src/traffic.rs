@@ -135,15 +135,9 @@ impl Traffic {
 
 /// Links that carried something, under the names of the measurements.
 pub fn grid<'a>(measured: impl IntoIterator<Item = (&'a str, &'a Traffic)>) -> Grid {
-    let mut grid = Grid::new(&[
-        "",
-        ">PCIe bytes per byte",
-        "link",
-        ">packets",
-        ">payload",
-        ">on the wire",
-        ">of the link",
-    ]);
+    let mut grid = Grid::new(
+        " | >PCIe bytes per byte | link | >packets | >payload | >on the wire | >of the link",
+    );
     for (name, traffic) in measured {
         let mut head = (name.to_owned(), ratio(traffic.pcie_bytes_per_byte));
         for hop in traffic.hops.iter().filter(|hop| hop.messages > 0) {

@@ -32,7 +32,6 @@ pub enum Item {
 
 impl Page {
     /// A page on a simulation.
-    #[must_use]
     pub fn new(title: &str) -> Self {
         Self {
             simulated: true,
@@ -41,7 +40,6 @@ impl Page {
     }
 
     /// A page on what is real.
-    #[must_use]
     pub fn of_hardware(title: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -92,17 +90,21 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// With these column headers; one that begins with `>` has its column set to the right.
-    #[must_use]
-    pub fn new<T: AsRef<str>>(headers: &[T]) -> Self {
+    /// With these column headers, `|` between them; one that begins with `>` has its column set to
+    /// the right.
+    pub fn new(headers: &str) -> Self {
+        Self::of(headers.split('|').map(|one| one.trim().to_owned()))
+    }
+
+    /// The same of headers that are put together.
+    pub fn of(headers: impl IntoIterator<Item = String>) -> Self {
         Self {
-            headers: headers.iter().map(|one| one.as_ref().to_owned()).collect(),
+            headers: headers.into_iter().collect(),
             ..Self::default()
         }
     }
 
     /// Wraps column `index` at this many characters.
-    #[must_use]
     pub fn wrap(self, index: usize, width: u16) -> Self {
         Self {
             wrapped: Some((index, width)),
@@ -118,13 +120,11 @@ impl Grid {
 }
 
 /// A tick or a cross.
-#[must_use]
 pub const fn mark(good: bool) -> &'static str {
     if good { "✓" } else { "✗" }
 }
 
 /// A bar whose length is a share (0 to 1) of `width` characters, in eighths.
-#[must_use]
 pub fn bar(share: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
@@ -134,7 +134,6 @@ pub fn bar(share: f64, width: usize) -> String {
 }
 
 /// A time with a fitting unit: `31.4 ms`, `820 ns`.
-#[must_use]
 pub fn seconds(time: f64) -> String {
     let (number, unit) = match time {
         t if t >= 1.0 => (t, "s"),
@@ -150,7 +149,6 @@ pub fn seconds(time: f64) -> String {
 }
 
 /// A text of at most `most` characters, cut behind a word where it is longer.
-#[must_use]
 pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -161,13 +159,11 @@ pub fn shortened(text: &str, most: usize) -> String {
 }
 
 /// A value, or a dash where there is none.
-#[must_use]
 pub fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or("–".into(), |value| value.to_string())
 }
 
 /// A rate; where nothing took any time there is none.
-#[must_use]
 pub fn rate(rate: f64) -> String {
     if rate > 0.0 {
         format!("{rate:.2}")
@@ -177,7 +173,6 @@ pub fn rate(rate: f64) -> String {
 }
 
 /// A ratio, or a dash where there is none.
-#[must_use]
 pub fn ratio(ratio: Option<f64>) -> String {
     or_dash(ratio.map(|ratio| format!("{ratio:.3}")))
 }

@@ -21,7 +21,7 @@ const HOST_COMMAND: u64 = 128 << 10;
 const FOUND: usize = 56;
 
 /// What came of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Demo {
     /// What is needed to repeat it.
     #[serde(flatten)]
@@ -81,7 +81,7 @@ impl Demo {
             "Bring-up by the driver, {}",
             text::seconds(took as f64 * 1e-9)
         ));
-        let mut grid = Grid::new(&["", "step", ">time", "found"]);
+        let mut grid = Grid::new(" | step | >time | found");
         for step in &report.bring_up {
             let time = text::seconds(step.duration_ns as f64 * 1e-9);
             grid.row([
@@ -94,7 +94,7 @@ impl Demo {
         page.grid(grid);
         if report.write.is_some() {
             page.heading("How fast it went, beside an ideal polling host on the same drive");
-            let mut grid = Grid::new(&["", ">time", ">B/cycle", ">GB/s", ">host GB/s", ">ratio"]);
+            let mut grid = Grid::new(" | >time | >B/cycle | >GB/s | >host GB/s | >ratio");
             for (name, way) in [("write", &report.write), ("read", &report.read)] {
                 if let Some(way) = way {
                     grid.row(cells(
@@ -168,12 +168,9 @@ pub fn run(machine: &MachineSpec, file: String, data: &Arc<[u8]>) -> Result<(Dem
         file,
         file_bytes: bytes,
         bring_up: session.steps.clone(),
-        write: None,
-        read: None,
         differ_bytes: bytes,
         differ_medium_bytes: bytes,
-        hops: Vec::new(),
-        wall_seconds: 0.0,
+        ..Demo::default()
     };
     let mut ended = there_and_back(machine, &mut session, data, &mut report)?;
     if ended.is_done()

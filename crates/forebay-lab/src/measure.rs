@@ -94,18 +94,8 @@ fn number(row: &Row, value: f64) -> String {
 }
 
 /// The rows as a table.
-#[must_use]
 pub fn grid(rows: &[Row]) -> Grid {
-    let headers = [
-        "load",
-        "of",
-        ">measured",
-        ">model",
-        ">off, %",
-        "is",
-        "limit",
-    ];
-    let mut grid = Grid::new(&headers);
+    let mut grid = Grid::new("load | of | >measured | >model | >off, % | is | limit");
     for row in rows {
         let of = match row.quantity.as_str() {
             "bytes_per_second" => "rate",

@@ -45,8 +45,7 @@ pub fn run(args: &DevicesArgs) -> Result<Exit> {
 }
 
 fn grid(devices: &[&Function]) -> Grid {
-    let headers = ["address", "is", "ids", "driver", "group", "BARs", "in use"];
-    let mut grid = Grid::new(&headers).wrap(6, USES);
+    let mut grid = Grid::new("address | is | ids | driver | group | BARs | in use").wrap(6, USES);
     for device in devices {
         let pci = &device.pci;
         let bars: Vec<_> = pci

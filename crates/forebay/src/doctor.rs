@@ -89,7 +89,7 @@ fn page(found: &Doctor<'_>) -> Page {
         page.heading("PCI Express").grid(tree(&topology.functions));
     }
     page.heading("Looked for");
-    let mut grid = Grid::new(&["", "what", "found"]).wrap(2, SENTENCE);
+    let mut grid = Grid::new(" | what | found").wrap(2, SENTENCE);
     for check in &topology.checks {
         grid.row([mark(check.good), check.what, &check.found]);
         if !check.good {
@@ -101,7 +101,7 @@ fn page(found: &Doctor<'_>) -> Page {
         compared.draw(&mut page);
     }
     page.heading("What can work here");
-    let mut grid = Grid::new(&["", "variant", "why"]).wrap(2, SENTENCE);
+    let mut grid = Grid::new(" | variant | why").wrap(2, SENTENCE);
     for variant in &topology.variants {
         let why = variant.why.join("; ");
         grid.row([mark(variant.works), variant.name, &why]);
@@ -119,8 +119,7 @@ fn page(found: &Doctor<'_>) -> Page {
 
 /// Drives, cards, and the bridges above them, indented by depth.
 fn tree(functions: &[Function]) -> Grid {
-    let headers = ["function", "is", "group", ">MPS", ">MRRS", "ACS", "link"];
-    let mut grid = Grid::new(&headers);
+    let mut grid = Grid::new("function | is | group | >MPS | >MRRS | ACS | link");
     for function in functions.iter().filter(|function| function.kind.is_some()) {
         let pci = &function.pci;
         let acs = function.acs.map(|acs| match acs.redirects() {

@@ -118,33 +118,31 @@ pub fn check_devices(
     ];
     let first = |list: &[(bool, &'static str)], given| {
         let found = list.iter().find(|(is_given, _)| *is_given == given);
-        found.map(|(_, option)| *option)
+        found.map(|(_, option)| (*option).to_owned())
     };
-    match (bus, simulated.first()) {
-        (BusKind::Sim, _) => match first(&devices, true) {
-            None => Ok(()),
-            Some(option) => Err(Failure::input(
-                option,
-                "given",
-                "it names this machine's own hardware, and the machine is simulated",
-                "add --bus vfio, or leave the option out",
-            )),
-        },
-        (BusKind::Vfio, Some(option)) => Err(Failure::input(
-            option,
+    let (option, value, limit, remedy) = match (bus, simulated.first()) {
+        (BusKind::Sim, _) => (
+            first(&devices, true),
+            "given",
+            "it names this machine's own hardware, and the machine is simulated",
+            "add --bus vfio, or leave the option out",
+        ),
+        (BusKind::Vfio, Some(option)) => (
+            Some(option.clone()),
             "given",
             "it is of the simulated machine, and devices of this one are asked for",
             "leave the option out, or take the simulated machine (--bus sim)",
-        )),
-        (BusKind::Vfio, None) => match first(&devices[..2], false) {
-            None => Ok(()),
-            Some(option) => Err(Failure::input(
-                option,
-                "missing",
-                "--bus vfio takes a drive and a card, and never chooses one by itself",
-                "`forebay devices` lists what is there",
-            )),
-        },
+        ),
+        (BusKind::Vfio, None) => (
+            first(&devices[..2], false),
+            "missing",
+            "--bus vfio takes a drive and a card, and never chooses one by itself",
+            "`forebay devices` lists what is there",
+        ),
+    };
+    match option {
+        None => Ok(()),
+        Some(option) => Err(Failure::input(&option, value, limit, remedy)),
     }
 }
 

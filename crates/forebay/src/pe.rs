@@ -41,8 +41,7 @@ fn list(args: &PeListArgs) -> Result<Exit> {
 
 fn listed(elements: &[Element]) -> Page {
     let mut page = Page::of_hardware("Processing elements");
-    let headers = ["element", "setting", "bits", ">default", "range", "is"];
-    let mut grid = Grid::new(&headers).wrap(5, 60);
+    let mut grid = Grid::new("element | setting | bits | >default | range | is").wrap(5, 60);
     for element in elements {
         grid.row([&element.name, "", "", "", "", &element.description]);
         for (name, setting) in &element.settings {

@@ -60,7 +60,7 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
 }
 
 fn grid(pipeline: &Pipeline) -> Grid {
-    let mut grid = Grid::new(&["stage", "is", "how"]).wrap(2, 76);
+    let mut grid = Grid::new("stage | is | how").wrap(2, 76);
     for (index, how) in source(pipeline).into_iter().enumerate() {
         let stage = if index == 0 {
             ("source", "network")

@@ -70,7 +70,7 @@ fn load(name: &str) -> Result<Listed> {
 
 fn list(profiles: &[Listed]) -> Page {
     let mut page = Page::new("Profiles");
-    let mut grid = Grid::new(&["name", "description", ">parameters"]);
+    let mut grid = Grid::new("name | description | >parameters");
     for profile in profiles {
         let count = profile.parameters.len().to_string();
         grid.row([&profile.name, &profile.description, &count]);
@@ -85,7 +85,7 @@ fn list(profiles: &[Listed]) -> Page {
 fn parameters(profile: &Listed) -> Page {
     let mut page = Page::new(&format!("Profile {}", profile.name));
     page.line(format!("  {}\n", profile.description));
-    let mut grid = Grid::new(&["parameter", ">value", "is", "source"]).wrap(3, 64);
+    let mut grid = Grid::new("parameter | >value | is | source").wrap(3, 64);
     for parameter in &profile.parameters {
         let value = parameter.value.to_string();
         grid.row([&parameter.field, &value, &parameter.kind, &parameter.source]);

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use forebay_app::home;
 
 use crate::args::Output;
+use crate::args::values::name_of;
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Destination};
 
@@ -33,7 +34,7 @@ pub fn report(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
 /// where there is one.
 pub fn rows(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
     let to = Destination::of_all();
-    words.splice(0..0, ["--output".into(), to.form.name().into()]);
+    words.splice(0..0, ["--output".into(), name_of(&to.form).into()]);
     let rows = match &to.file {
         None => Stdio::inherit(),
         Some(path) => {

@@ -72,7 +72,7 @@ fn image() -> Result<Image> {
 fn list(image: &Image) -> Result<u8> {
     let mut page = Page::of_hardware("Guest image");
     page.field("folder", home::short(image.folder()));
-    let mut grid = Grid::new(&["package", "version", "sha256"]);
+    let mut grid = Grid::new("package | version | sha256");
     for line in image.packages()?.lines() {
         grid.row(line.split('\t'));
     }

@@ -118,7 +118,6 @@ fn start(
 }
 
 /// What the report of a command on devices begins with.
-#[must_use]
 pub fn header(seed: u64, facts: &forebay_driver::Facts, schema: &str) -> Header {
     let drive = &facts.controller;
     let parameters = facts.streamer.map(|streamer| {

@@ -96,7 +96,10 @@ fn carry_out<T: Target>(
 ) -> Result<(Report, Ended)> {
     let save = spec.save.as_deref().map(create).transpose()?;
     let mut target = start()?;
-    let mut report = Report::new(target.header(&Ended::Done), target.block_bytes()?);
+    let mut report = Report {
+        block_bytes: target.block_bytes()?,
+        ..Report::default()
+    };
     let mut ended = Ended::Done;
     if let Some(data) = &spec.data {
         let leg = target.write(spec, data);

@@ -16,22 +16,23 @@ use crate::traffic::{self, Hop, Traffic};
 const LISTED: usize = 16;
 
 /// The report.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// What every report begins with.
     #[serde(flatten)]
     pub header: Header,
-    block_bytes: u64,
-    transactions: Vec<Transaction>,
-    write: Option<Rate>,
-    read: Option<Rate>,
+    /// Bytes of the drive's logical block.
+    pub block_bytes: u64,
+    pub(super) transactions: Vec<Transaction>,
+    pub(super) write: Option<Rate>,
+    pub(super) read: Option<Rate>,
     /// Seconds of this machine, where nothing was simulated.
-    write_seconds: Option<f64>,
-    read_seconds: Option<f64>,
+    pub(super) write_seconds: Option<f64>,
+    pub(super) read_seconds: Option<f64>,
     /// Bytes read back otherwise than written; none where nothing was compared.
     pub differ_bytes: Option<u64>,
     /// What the register for the first error says.
-    error_cause: Option<String>,
+    pub(super) error_cause: Option<String>,
     /// Where a queue hangs, or hung; none where all went well.
     pub diagnosis: Option<Diagnosis>,
     /// The run could not be brought to its end.
@@ -40,13 +41,13 @@ pub struct Report {
     /// Completions that were ignored, commands sent again, and other incidents.
     pub incidents: Vec<(String, u32)>,
     /// What the streamer counted of each of several drives.
-    drives: Vec<DriveTally>,
+    pub(super) drives: Vec<DriveTally>,
     /// What crossed the links.
     pub hops: Vec<Hop>,
 }
 
 #[derive(Debug, Serialize)]
-struct Transaction {
+pub(super) struct Transaction {
     direction: &'static str,
     address: u64,
     length: u64,
@@ -74,26 +75,6 @@ impl From<&Moved> for Transaction {
 }
 
 impl Report {
-    /// Of a run that has not begun.
-    pub(super) const fn new(header: Header, block_bytes: u64) -> Self {
-        Self {
-            header,
-            block_bytes,
-            transactions: Vec::new(),
-            write: None,
-            read: None,
-            write_seconds: None,
-            read_seconds: None,
-            differ_bytes: None,
-            error_cause: None,
-            diagnosis: None,
-            broken: false,
-            incidents: Vec::new(),
-            drives: Vec::new(),
-            hops: Vec::new(),
-        }
-    }
-
     /// Adds what came of one direction.
     pub(super) fn add(&mut self, direction: Direction, leg: &Leg) {
         let (rate, seconds) = match direction {
@@ -117,14 +98,12 @@ impl Report {
     }
 
     /// No transaction failed and no byte differs.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         let failed = self.transactions.iter().any(|it| it.error.is_some());
         !self.broken && !failed && self.differ_bytes.unwrap_or(0) == 0
     }
 
     /// As text.
-    #[must_use]
     pub fn page(&self) -> Page {
         let header = &self.header;
         let mut page = match header.simulated {
@@ -167,7 +146,7 @@ impl Report {
     }
 
     fn transactions(&self) -> Grid {
-        let mut grid = Grid::new(&["", "", ">address", ">bytes", ">moved", ">cycles", "answer"]);
+        let mut grid = Grid::new(" |  | >address | >bytes | >moved | >cycles | answer");
         for transaction in self.transactions.iter().take(LISTED) {
             let cycles = transaction.latency_cycles;
             grid.row([
@@ -187,7 +166,7 @@ impl Report {
     }
 
     fn rates(&self) -> Grid {
-        let mut grid = Grid::new(&["", ">bytes", ">cycles", ">B/cycle", ">GB/s"]);
+        let mut grid = Grid::new(" | >bytes | >cycles | >B/cycle | >GB/s");
         for (name, rate) in [("write", &self.write), ("read", &self.read)] {
             if let Some(rate) = rate {
                 grid.row([
@@ -203,15 +182,7 @@ impl Report {
     }
 
     fn drives(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            "",
-            "drive",
-            ">commands",
-            ">bytes",
-            ">failed",
-            ">longest, cycles",
-            "",
-        ]);
+        let mut grid = Grid::new(" | drive | >commands | >bytes | >failed | >longest, cycles | ");
         for drive in &self.drives {
             grid.row([
                 mark(drive.failed == 0 && !drive.lost).to_owned(),
@@ -232,13 +203,7 @@ impl Report {
 
     /// Through the host port: its own speed, not the streamer's.
     fn times(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            "",
-            ">bytes",
-            ">time",
-            ">MB/s",
-            "(the host port's own speed)",
-        ]);
+        let mut grid = Grid::new(" | >bytes | >time | >MB/s | (the host port's own speed)");
         for (name, seconds) in [("write", self.write_seconds), ("read", self.read_seconds)] {
             if let Some(seconds) = seconds {
                 let good = |t: &&Transaction| t.direction == name && t.error.is_none();

@@ -84,7 +84,6 @@ impl Report {
     }
 
     /// The same, and all that was for us is on the drives.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         self.adds_up() && self.summary.is_complete()
     }

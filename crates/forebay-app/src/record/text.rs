@@ -14,7 +14,6 @@ const LISTED: usize = 8;
 
 impl Report {
     /// As text.
-    #[must_use]
     pub fn page(&self) -> Page {
         page(self)
     }
@@ -122,7 +121,7 @@ fn elements(report: &Report) -> String {
 /// What became of the frames: the line of all, and below it what it is the sum of.
 fn outcomes(report: &Report) -> Grid {
     let summary = &report.summary;
-    let mut grid = Grid::new(&["frames", ">number", ">bytes"]);
+    let mut grid = Grid::new("frames | >number | >bytes");
     let offered = summary.offered;
     grid.row([
         "offered".to_owned(),
@@ -187,14 +186,7 @@ fn streams(page: &mut Page, report: &Report) {
         return;
     }
     page.line("");
-    let names = [
-        ">stream",
-        ">extents",
-        ">whole objects",
-        ">bytes",
-        ">frames missing",
-    ];
-    let mut grid = Grid::new(&names);
+    let mut grid = Grid::new(">stream | >extents | >whole objects | >bytes | >frames missing");
     for each in streams {
         let row = [
             each.stream.into(),
@@ -218,13 +210,8 @@ fn gaps(page: &mut Page, report: &Report) {
         count(summary.gap_count),
         count(summary.missing_frames)
     ));
-    let mut grid = Grid::new(&[
-        ">after ns",
-        ">frames missing",
-        ">in stream",
-        ">before object",
-        ">at offset",
-    ]);
+    let mut grid =
+        Grid::new(">after ns | >frames missing | >in stream | >before object | >at offset");
     for gap in summary.gaps.iter().take(LISTED) {
         let stream = gap.stream.into();
         grid.row([gap.nanoseconds, gap.frames, stream, gap.object, gap.offset].map(count));
@@ -343,7 +330,6 @@ fn verdict(report: &Report) -> (bool, String) {
 
 impl ReplayReport {
     /// As text.
-    #[must_use]
     pub fn page(&self) -> Page {
         let replayed = &self.replayed;
         let sent = &replayed.sent;

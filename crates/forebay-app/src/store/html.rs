@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as one page of HTML.
 
-use forebay_draw::text::seconds;
+use forebay_draw::text::{Grid, or_dash, seconds};
 use forebay_draw::{Page, Tile, date};
 use forebay_pipeline::units::{bytes, count};
 
@@ -36,14 +36,12 @@ pub fn page(report: &Report, name: &str) -> Result<String> {
 fn tiles(report: &Report) -> Vec<Tile> {
     let totals = &report.totals;
     let span = totals.first_ns.zip(totals.last_ns);
-    let span = span.map_or("–".into(), |(first, last)| {
-        seconds(last.saturating_sub(first) as f64 * 1e-9)
-    });
+    let span = span.map(|(first, last)| seconds(last.saturating_sub(first) as f64 * 1e-9));
     let plain = [
         (count(totals.whole), "whole objects"),
         (count(totals.parts), "parts of others"),
         (bytes(totals.bytes), "stored"),
-        (span, "from first to last"),
+        (or_dash(span), "from first to last"),
     ];
     let losses = [
         (totals.missing, "frames missing"),
@@ -86,17 +84,12 @@ fn charts(page: &mut Page, report: &Report) -> Result<()> {
 
 fn tables(page: &mut Page, report: &Report) {
     let all = &report.statistics;
-    let headers = [
-        ">stream",
-        ">extents",
-        ">stored",
-        ">missing frames",
-        ">without room",
-        ">not taken",
-        ">time ran backwards",
-    ];
-    let rows = all.streams.iter().take(ROWS).map(|stream| {
-        vec![
+    let mut grid = Grid::new(
+        ">stream | >extents | >stored | >missing frames | >without room | >not taken | \
+         >time ran backwards",
+    );
+    for stream in all.streams.iter().take(ROWS) {
+        grid.row([
             stream.stream.to_string(),
             count(stream.extents),
             bytes(stream.stored_bytes),
@@ -104,37 +97,31 @@ fn tables(page: &mut Page, report: &Report) {
             count(stream.skipped),
             count(stream.failed),
             count(stream.backwards),
-        ]
-    });
-    page.heading(2, "Streams")
-        .table(&headers, &rows.collect::<Vec<_>>());
+        ]);
+    }
+    page.heading(2, "Streams").table(&grid);
     left_out(page, all.streams.len());
     if !all.gaps.is_empty() {
-        let rows = all.gaps.iter().map(|gap| {
+        let mut grid = Grid::new("before | >stream | >object | >missing frames");
+        for gap in &all.gaps {
             let missing = match gap.missing {
                 u32::MAX => "2^32 − 1 or more".into(),
                 missing => count(missing.into()),
             };
             let (stream, object) = (gap.stream.to_string(), gap.object.to_string());
-            vec![date(gap.time_ns), stream, object, missing]
-        });
+            grid.row([date(gap.time_ns), stream, object, missing]);
+        }
         page.heading(2, "Gaps")
             .paragraph(&format!("{} in all; the greatest:", count(all.gap_count)))
-            .table(
-                &["before", ">stream", ">object", ">missing frames"],
-                &rows.collect::<Vec<_>>(),
-            );
+            .table(&grid);
     }
     if !all.classes.is_empty() {
-        let rows = all.classes.iter().take(ROWS).map(|class| {
-            let score = class.mean_score;
-            let score = score.map_or("–".into(), |score| format!("{score:.4}"));
-            vec![class.class.to_string(), count(class.extents), score]
-        });
-        page.heading(2, "Classes").table(
-            &[">class", ">extents", ">mean score"],
-            &rows.collect::<Vec<_>>(),
-        );
+        let mut grid = Grid::new(">class | >extents | >mean score");
+        for class in all.classes.iter().take(ROWS) {
+            let score = or_dash(class.mean_score.map(|score| format!("{score:.4}")));
+            grid.row([class.class.to_string(), count(class.extents), score]);
+        }
+        page.heading(2, "Classes").table(&grid);
         left_out(page, all.classes.len());
     }
 }

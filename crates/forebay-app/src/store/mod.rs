@@ -14,7 +14,6 @@ use forebay_store::is_block_device;
 pub use report::Report;
 
 /// What Linux says of a block device, such as its serial number; none of an image.
-#[must_use]
 pub fn attribute(path: &Path, name: &str) -> Option<String> {
     let device = path
         .canonicalize()
@@ -34,7 +33,6 @@ pub fn attribute(path: &Path, name: &str) -> Option<String> {
 }
 
 /// Model, serial number and firmware of an NVMe drive, padded with blanks; those of an image are blank.
-#[must_use]
 pub fn drive(path: &Path) -> Drive {
     fn padded<const N: usize>(text: Option<String>) -> [u8; N] {
         let mut field = [b' '; N];

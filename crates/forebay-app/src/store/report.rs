@@ -28,7 +28,6 @@ pub struct Report {
 
 impl Report {
     /// Of this recording.
-    #[must_use]
     pub fn of<D: Disk + ?Sized>(recording: &Recording<'_, D>) -> Self {
         let superblock = recording.superblock();
         let drive = String::from_utf8_lossy(&superblock.drive.model);
@@ -54,7 +53,6 @@ impl Report {
     }
 
     /// Whether each index record can be read.
-    #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.totals.damaged_blocks + self.totals.wrong_rows == 0
     }
@@ -68,7 +66,6 @@ impl Report {
     }
 
     /// As text; `html` is where the page went.
-    #[must_use]
     pub fn page(&self, html: Option<&Path>) -> Page {
         let (totals, all) = (&self.totals, &self.statistics);
         let mut page = Page::of_hardware("Forebay store: report");

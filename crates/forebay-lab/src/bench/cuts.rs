@@ -5,11 +5,8 @@
 //! an image for each instant: what was flushed is there, all else is there, or not, or torn, block by
 //! block. What an older recording left lies behind it.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use forebay_app::progress::Progress;
 use forebay_app::record::{Drives, prepare, simulate};
@@ -19,11 +16,11 @@ use forebay_app::{Failure, Result, Session};
 use forebay_draw::text::Page;
 use forebay_driver::recorder_port;
 use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings};
-use forebay_model::{History, MICROSECOND, Pages};
+use forebay_model::{History, MICROSECOND};
 use forebay_pipeline::units::count;
 use forebay_pipeline::{Kind, Sink};
 use forebay_spec::store::index::{Block, Row};
-use forebay_store::{Disk, Entry, Extent, Options, Recording, Writer, repair, verify};
+use forebay_store::{Entry, Extent, Memory, Options, Recording, Writer, repair, verify};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -76,64 +73,6 @@ pub struct Cuts {
     not_settled: u64,
     /// The first of what is wrong.
     first_wrong: Vec<String>,
-}
-
-/// An image: pages over bytes that stay.
-struct Image<'b> {
-    below: &'b [u8],
-    pages: Mutex<Pages>,
-}
-
-impl Image<'_> {
-    fn pages(&self) -> MutexGuard<'_, Pages> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn within(&self, at: u64, bytes: usize) -> io::Result<usize> {
-        let end = at.checked_add(bytes as u64);
-        match end.is_some_and(|end| end <= self.len()) {
-            true => Ok(at as usize),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
-    }
-}
-
-impl Disk for Image<'_> {
-    fn len(&self) -> u64 {
-        self.below.len() as u64
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        let from = self.within(at, into.len())?;
-        into.copy_from_slice(&self.below[from..from + into.len()]);
-        let end = at + into.len() as u64;
-        for (number, page) in self.pages().range(at / 4096..end.div_ceil(4096)) {
-            let first = number * 4096;
-            let (begin, last) = (at.max(first), end.min(first + 4096));
-            let part = &page[(begin - first) as usize..(last - first) as usize];
-            into[(begin - at) as usize..(last - at) as usize].copy_from_slice(part);
-        }
-        Ok(())
-    }
-
-    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.within(at, bytes.len())?;
-        let end = at + bytes.len() as u64;
-        for number in at / 4096..end.div_ceil(4096) {
-            let first = number * 4096;
-            let mut page = [0; 4096];
-            self.read_at(first, &mut page)?;
-            let (begin, last) = (at.max(first), end.min(first + 4096));
-            let part = &bytes[(begin - at) as usize..(last - at) as usize];
-            page[(begin - first) as usize..(last - first) as usize].copy_from_slice(part);
-            self.pages().insert(number, Box::new(page));
-        }
-        Ok(())
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A recording by the RTL, and all that the drive was given for it.
@@ -259,7 +198,7 @@ fn promised(recording: &recorder_port::Recording, image: &[u8]) -> Vec<u64> {
 }
 
 /// Rows of an image whose extents are whole; else what is wrong.
-fn look(image: &Image<'_>) -> std::result::Result<Vec<Row>, String> {
+fn look(image: &Memory) -> std::result::Result<Vec<Row>, String> {
     let recording = Recording::open(image).map_err(|error| error.to_string())?;
     let verified = verify(&recording, 1, &|_| true);
     if !verified.is_good() {
@@ -306,11 +245,13 @@ impl Cuts {
             _ => below(random, 257),
         };
         let keeps = || u64::from(random.next_u32() & 0xff) < odds;
-        let pages = scene.history.after_cut(instant, BLOCK, keeps);
-        let image = Image {
-            below: &scene.image,
-            pages: Mutex::new(pages),
-        };
+        let mut bytes = scene.image.clone();
+        for (number, page) in scene.history.after_cut(instant, BLOCK, keeps) {
+            if let Some(place) = bytes.as_chunks_mut().0.get_mut(number as usize) {
+                *place = *page;
+            }
+        }
+        let image = Memory::new(bytes);
         self.cuts += 1;
         let blocks = scene.history.flushes(instant) / 2;
         let promised = blocks.checked_sub(1).map_or(0, |last| scene.promised[last]);
@@ -357,7 +298,7 @@ impl Cuts {
         }
     }
 
-    fn mend(&mut self, scene: &Scene, instant: usize, image: &Image<'_>, least: u64, twice: bool) {
+    fn mend(&mut self, scene: &Scene, instant: usize, image: &Memory, least: u64, twice: bool) {
         let mended =
             repair(image, Options::default(), &mut |_| true).map_err(|error| error.to_string());
         match mended.and_then(|_| look(image)) {
@@ -411,12 +352,9 @@ impl Cuts {
     }
 }
 
-fn keep(image: &Image<'_>, folder: &Path, number: usize) -> Result<()> {
+fn keep(image: &Memory, folder: &Path, number: usize) -> Result<()> {
     let path = folder.join(format!("cut-{number}.img"));
-    let fail = |error| Failure::file("writing", &path, error);
-    fs::create_dir_all(folder).map_err(fail)?;
-    let file = File::create(&path).map_err(fail)?;
-    let mut bytes = vec![0; image.below.len()];
-    image.read_at(0, &mut bytes).map_err(fail)?;
-    file.write_all_at(&bytes, 0).map_err(fail)
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&path, image.bytes()))
+        .map_err(|error| Failure::file("writing", &path, error))
 }

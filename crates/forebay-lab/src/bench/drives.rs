@@ -4,14 +4,14 @@
 use forebay_app::reference::Reference;
 use forebay_app::report::Rate;
 use forebay_app::workload::{ops, scattered, sequential};
-use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
 use forebay_cosim::{Direction, Workload};
 use forebay_draw::text::{self, Grid, Page};
 use forebay_driver::inspect::DriveTally;
 use forebay_pipeline::units;
 use serde::Serialize;
 
-use super::{Found, Ran, SCHEMA, bytes, is_good};
+use super::{Found, Ran, SCHEMA, beside, bytes, is_good};
 
 /// Numbers of drives.
 const NUMBERS: [u8; 5] = [1, 2, 3, 4, 8];
@@ -84,16 +84,9 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
                 session.prepare(&ops)?;
             }
             let title = format!("{drives} drives, {work}");
-            let measured = session.measure(&title, &ops);
-            ended = measured.ended;
-            let host = match ended.is_done() {
-                true => reference.measure(&format!("{title}, ideal host"), &workload)?,
-                false => None,
-            };
-            if interrupt::wanted() {
-                ended = Ended::Interrupted;
-            }
-            found.add((work, drives, spare), measured.rate, host, session.drives());
+            let (rate, host, now) = beside(&mut session, &reference, &title, &ops, &workload)?;
+            ended = now;
+            found.add((work, drives, spare), rate, host, session.drives());
         }
         last = Some(session.header(&ended));
     }
@@ -158,16 +151,9 @@ impl Drives {
 
 impl Found for Drives {
     fn draw(&self, page: &mut Page) {
-        let mut grid = Grid::new(&[
-            "",
-            ">drives",
-            ">B/cycle",
-            ">GB/s",
-            ">of as many",
-            ">host's",
-            ">of host",
-            ">cycles each",
-        ]);
+        let mut grid = Grid::new(
+            " | >drives | >B/cycle | >GB/s | >of as many | >host's | >of host | >cycles each",
+        );
         for row in &self.rows {
             grid.row([
                 row.work.replace('_', ", random "),

@@ -13,8 +13,12 @@ mod speed;
 mod store;
 mod wire;
 
+use forebay_app::reference::Reference;
 use forebay_app::report::{Header, Rate};
-use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
+use forebay_app::session::Measured;
+use forebay_app::workload::Op;
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
+use forebay_cosim::Workload;
 use forebay_draw::text::Page;
 use serde::Serialize;
 
@@ -108,6 +112,26 @@ impl<F: Found> Ran<F> {
         };
         page
     }
+}
+
+/// The rate of the streamer, and of an ideal host with the same work; the host's is none once the
+/// streamer was stopped.
+fn beside(
+    session: &mut Session,
+    reference: &Reference,
+    title: &str,
+    ops: &[Op],
+    host: &Workload,
+) -> Result<(Rate, Option<Rate>, Ended)> {
+    let Measured { rate, mut ended } = session.measure(title, ops);
+    let host = match ended.is_done() {
+        true => reference.measure(&format!("{title}, ideal host"), host)?,
+        false => None,
+    };
+    if ended.is_done() && interrupt::wanted() {
+        ended = Ended::Interrupted;
+    }
+    Ok((rate, host, ended))
 }
 
 /// Refuses parity where transactions are smaller than a stripe of the array.

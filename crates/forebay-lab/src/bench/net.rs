@@ -304,16 +304,9 @@ impl Net {
 
 impl Found for Net {
     fn draw(&self, page: &mut Page) {
-        let mut grid = Grid::new(&[
-            "stored",
-            ">GB/s",
-            ">drives",
-            ">wire",
-            ">ratio",
-            ">lost",
-            ">differ",
-            ">silent by pause",
-        ]);
+        let mut grid = Grid::new(
+            "stored | >GB/s | >drives | >wire | >ratio | >lost | >differ | >silent by pause",
+        );
         for row in &self.rates {
             let pauses = if row.pauses_ms > 0.0 {
                 ", pauses of 5 ms"
@@ -333,7 +326,7 @@ impl Found for Net {
         }
         page.grid(grid);
         page.heading("Room above XOFF, slowest peer");
-        let mut grid = Grid::new(&[">m", ">MTU", ">taken", ">formula", ">share", ">lost"]);
+        let mut grid = Grid::new(">m | >MTU | >taken | >formula | >share | >lost");
         for row in &self.headroom {
             grid.row([
                 row.metres.to_string(),

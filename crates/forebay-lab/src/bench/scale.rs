@@ -294,7 +294,7 @@ impl Found for Scale {
         page.grid(self.sweep(Over::Outstanding))
             .grid(self.sweep(Over::Drives))
             .heading("Where commands enough are outstanding");
-        let mut grid = Grid::new(&["", "from", ">least", ">most", ">ratio"]);
+        let mut grid = Grid::new(" | from | >least | >most | >ratio");
         for flat in &self.flat {
             let from = match flat.over {
                 Over::Outstanding => format!("{} outstanding", flat.from),
@@ -320,8 +320,7 @@ impl Scale {
             Over::Drives => ">drives",
         };
         let works = WORKS.map(|work| format!(">{}", work.title()));
-        let headers: Vec<_> = std::iter::once(first.to_owned()).chain(works).collect();
-        let mut grid = Grid::new(&headers);
+        let mut grid = Grid::of(std::iter::once(first.to_owned()).chain(works));
         for step in self.of(over, WORKS[0]) {
             let cells = WORKS.map(|work| {
                 let mut rows = self.of(over, work);

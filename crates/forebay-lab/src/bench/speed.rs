@@ -162,14 +162,7 @@ fn quiet(session: &mut Session, speed: &mut Speed) -> Result<()> {
 
 impl Found for Speed {
     fn draw(&self, page: &mut Page) {
-        let mut grid = Grid::new(&[
-            "",
-            ">cycles",
-            ">wall",
-            ">processor",
-            ">cycles/s",
-            ">of clock",
-        ]);
+        let mut grid = Grid::new(" | >cycles | >wall | >processor | >cycles/s | >of clock");
         for (name, rate) in [
             ("sequential write", self.write),
             ("sequential read", self.read),

@@ -201,16 +201,8 @@ impl Store {
 impl Found for Store {
     fn draw(&self, page: &mut Page) {
         page.heading("Recorded beside the bare streamer");
-        let names = [
-            "objects of",
-            "as",
-            ">streams",
-            ">GB/s",
-            ">bare",
-            ">ratio",
-            ">payload of all",
-        ];
-        let mut grid = Grid::new(&names);
+        let mut grid =
+            Grid::new("objects of | as | >streams | >GB/s | >bare | >ratio | >payload of all");
         for row in &self.rates {
             grid.row([
                 units::bytes(row.object_bytes),

@@ -12,7 +12,6 @@ const SOURCE: u16 = 56;
 const DAY: f64 = 86_400.0;
 
 /// One plan with all that it rests on, or several side by side.
-#[must_use]
 pub fn page(plans: &[Found]) -> Page {
     match plans {
         [found] => one(found),
@@ -26,7 +25,7 @@ fn one(found: &Found) -> Page {
     source(&found.source, &mut page);
     page.field("profile", &found.profile);
     page.heading("What each part carries");
-    let mut grid = Grid::new(&["part", ">GB/s", "", "because"]);
+    let mut grid = Grid::new("part | >GB/s |  | because");
     for stage in &plan.stages {
         let share = found.source.mean_bytes_per_second / stage.bytes_per_second;
         grid.row([
@@ -133,8 +132,8 @@ fn rests_on(all: &[Basis], page: &mut Page) {
         return;
     }
     page.heading("The answer rests on");
-    let headers = ["number", ">value", ">10 % more", "decides", "is", "source"];
-    let mut grid = Grid::new(&headers).wrap(5, SOURCE);
+    let mut grid =
+        Grid::new("number | >value | >10 % more | decides | is | source").wrap(5, SOURCE);
     for basis in all {
         let number = &basis.number;
         grid.row([
@@ -184,20 +183,10 @@ fn compare(plans: &[Found]) -> Page {
     if let [first, ..] = plans {
         source(&first.source, &mut page);
     }
-    let headers = [
-        "",
-        "profile",
-        "drives",
-        ">GB/s",
-        "limited by",
-        ">FIFO",
-        ">full after",
-        ">DWPD",
-        ">rated",
-        ">worn after",
-        "rests on",
-    ];
-    let mut grid = Grid::new(&headers);
+    let mut grid = Grid::new(
+        " | profile | drives | >GB/s | limited by | >FIFO | >full after | >DWPD | >rated | \
+         >worn after | rests on",
+    );
     for found in plans {
         let (plan, life) = (&found.plan, &found.life);
         let some = |number: Option<f64>| or_dash(number.map(|number| format!("{number:.2}")));

@@ -194,15 +194,16 @@ impl Figure {
         }
     }
 
-    /// The cells of its table: headers, then rows.
-    pub fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
+    /// Its numbers as a table.
+    pub fn grid(&self) -> Grid {
         let rtl = self.rows.iter().any(|row| row.rtl.is_some());
         let mut headers = vec!["load", "design", ">published", ">model", ">off, %", "is"];
         headers.extend([">ours", ">ours : published"]);
         headers.extend(rtl.then_some(">their RTL"));
         headers.push("agrees");
         let optional = |value: Option<f64>| or_dash(value.map(|value| self.number(value)));
-        let rows = self.rows.iter().map(|row| {
+        let mut grid = Grid::of(headers.into_iter().map(str::to_owned));
+        for row in &self.rows {
             let published = row.published.as_ref();
             let mut cells = vec![
                 row.load.clone(),
@@ -228,10 +229,9 @@ impl Figure {
                 Some(false) => "NO".into(),
                 None => "–".into(),
             });
-            cells
-        });
-        let headers = headers.into_iter().map(str::to_owned).collect();
-        (headers, rows.collect())
+            grid.row(cells);
+        }
+        grid
     }
 }
 
@@ -249,12 +249,7 @@ impl Figure {
             format_args!("{}, {}", figure.paper, figure.place),
         );
         page.field("model", &figure.model_is);
-        let (headers, rows) = figure.cells();
-        let mut grid = Grid::new(&headers);
-        for row in rows {
-            grid.row(row);
-        }
-        page.grid(grid);
+        page.grid(figure.grid());
         for sensitivity in &figure.sensitivities {
             page.line(format_args!(
                 "  {} ± 10 %: {} {:+.1} / {:+.1} %",

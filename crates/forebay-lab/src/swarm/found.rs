@@ -135,19 +135,11 @@ impl Found {
     }
 
     /// The cases on each shape, as a table.
-    #[must_use]
     pub fn grid(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            "shape",
-            ">seeds",
-            ">transactions",
-            ">refused",
-            ">failed",
-            ">aborted",
-            ">resets",
-            ">cycles",
-            ">failures",
-        ]);
+        let mut grid = Grid::new(
+            "shape | >seeds | >transactions | >refused | >failed | >aborted | >resets | >cycles | \
+             >failures",
+        );
         for OfShape {
             name,
             seeds,

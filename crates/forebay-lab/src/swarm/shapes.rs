@@ -120,18 +120,10 @@ pub const ALL: [Shape; 12] = [
 ];
 
 /// Shapes as a table.
-#[must_use]
 pub fn grid(shapes: &[&Shape]) -> Grid {
-    let mut grid = Grid::new(&[
-        "shape",
-        "memory",
-        ">drives",
-        "parity",
-        ">queue depth",
-        ">window",
-        ">buffer",
-        ">channels",
-    ]);
+    let mut grid = Grid::new(
+        "shape | memory | >drives | parity | >queue depth | >window | >buffer | >channels",
+    );
     for shape in shapes {
         let onchip = shape.buffer_bytes();
         let only = |shown: bool, text: String| if shown { text } else { "–".to_owned() };

@@ -73,11 +73,11 @@ impl From<ArrayArgs> for ArraySpec {
 
 /// Adds the options that say this.
 pub fn add_words(array: &ArraySpec, words: &mut Words) {
-    words.maybe("drives", array.drives);
+    words.each("drives", array.drives);
     words.unless("chunk", array.stripe_unit, CHUNK_BYTES);
     words.flag("linear", array.linear);
     words.flag("parity", array.parity);
-    words.maybe("missing", array.missing);
+    words.each("missing", array.missing);
     // Both links of a generation and a width differ from all others.
-    words.maybe("fpga-link", array.fpga_link.and_then(units::link_name));
+    words.each("fpga-link", array.fpga_link.and_then(units::link_name));
 }

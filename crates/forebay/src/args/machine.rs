@@ -2,7 +2,7 @@
 //! Options that say on which machine something runs: drive, RTL, seed, waves.
 
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
@@ -84,12 +84,6 @@ impl<P> Deref for MachineArgs<P> {
     }
 }
 
-impl<P> DerefMut for MachineArgs<P> {
-    fn deref_mut(&mut self) -> &mut MachineSpec {
-        &mut self.spec
-    }
-}
-
 /// The options that make this machine, those that are as they are anyway left out; `profile` is the
 /// one that is taken anyway.
 pub fn words(machine: &MachineSpec, profile: &str) -> Words {
@@ -98,19 +92,19 @@ pub fn words(machine: &MachineSpec, profile: &str) -> Words {
         words.each("profile", &machine.profiles);
     }
     words.unless("memory", machine.memory.name(), Memory::Onchip.name());
-    words.maybe("queue-depth", machine.queue_depth);
-    words.maybe(
+    words.each("queue-depth", machine.queue_depth);
+    words.each(
         "buffer",
         machine
             .unit_shift
             .map(|shift| window::BUFFER_BYTES << shift),
     );
     words.unless("reorder", machine.reorder_pages, REORDER_PAGES);
-    words.maybe("dram", machine.dram.as_ref());
-    words.maybe("refresh", machine.refresh.map(RefreshSpec::name));
-    words.maybe("channels", machine.channels.map(channels_text));
+    words.each("dram", machine.dram.as_ref());
+    words.each("refresh", machine.refresh.map(RefreshSpec::name));
+    words.each("channels", machine.channels.map(channels_text));
     words.each("rtl", machine.rtl.iter().map(|path| path.display()));
-    words.maybe("top", machine.top.as_ref());
+    words.each("top", machine.top.as_ref());
     let parameters = machine.parameters.iter();
     words.each(
         "param",

@@ -149,8 +149,8 @@ fn words(case: &Case) -> Vec<String> {
     let (usual, untroubled) = (Work::default(), Trouble::default());
     let mut words = machine::words(&case.machine, DriveIdeal::NAME);
     words.unless("transactions", work.transactions, usual.transactions);
-    words.maybe("area", work.area);
-    words.maybe("at", work.at);
+    words.each("area", work.area);
+    words.each("at", work.at);
     words.unless("least", work.least, usual.least);
     words.unless("largest", work.largest, usual.largest);
     for (name, share, default) in [
@@ -163,9 +163,9 @@ fn words(case: &Case) -> Vec<String> {
         words.unless(name, share, default);
     }
     words.unless("under-way", work.under_way, usual.under_way);
-    words.maybe("block", trouble.block.as_ref());
-    words.maybe("mdts", trouble.mdts);
-    words.maybe("max-transfer", trouble.max_transfer);
+    words.each("block", trouble.block.as_ref());
+    words.each("mdts", trouble.mdts);
+    words.each("max-transfer", trouble.max_transfer);
     let timeout = untroubled.timeout_cycles;
     words.unless("timeout-cycles", trouble.timeout_cycles, timeout);
     words.unless("retry-limit", trouble.retry_limit, untroubled.retry_limit);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 pub use forebay_app::compare::PeerMemory;
@@ -29,6 +30,12 @@ pub fn objects(text: &str) -> Read<(u64, u64)> {
             "`{text}` ends before it begins; write {last}..{first}"
         )),
     }
+}
+
+/// What a value is called on a command line.
+pub fn name_of(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// One of a few values, each with its name and what it means.
