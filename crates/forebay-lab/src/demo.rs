@@ -69,20 +69,19 @@ impl Demo {
     /// As text.
     #[must_use]
     pub fn page(&self) -> Page {
-        let report = self;
         let mut page = Page::new("Forebay demo");
         page.line("A real file through the streamer's RTL onto an SSD, and back.\n");
-        let size = bytes(report.file_bytes);
-        page.field("file", format_args!("{}, {size}", report.file));
-        page.field("drive", &report.header.profile.description);
-        page.field("streamer", report.header.streamer());
-        let took: u64 = report.bring_up.iter().map(|step| step.duration_ns).sum();
+        let size = bytes(self.file_bytes);
+        page.field("file", format_args!("{}, {size}", self.file));
+        page.field("drive", &self.header.profile.description);
+        page.field("streamer", self.header.streamer());
+        let took: u64 = self.bring_up.iter().map(|step| step.duration_ns).sum();
         page.heading(&format!(
             "Bring-up by the driver, {}",
             text::seconds(took as f64 * 1e-9)
         ));
         let mut grid = Grid::new(" | step | >time | found");
-        for step in &report.bring_up {
+        for step in &self.bring_up {
             let time = text::seconds(step.duration_ns as f64 * 1e-9);
             grid.row([
                 mark(true),
@@ -92,47 +91,47 @@ impl Demo {
             ]);
         }
         page.grid(grid);
-        if report.write.is_some() {
+        if self.write.is_some() {
             page.heading("How fast it went, beside an ideal polling host on the same drive");
             let mut grid = Grid::new(" | >time | >B/cycle | >GB/s | >host GB/s | >ratio");
-            for (name, way) in [("write", &report.write), ("read", &report.read)] {
+            for (name, way) in [("write", &self.write), ("read", &self.read)] {
                 if let Some(way) = way {
                     grid.row(cells(
                         name,
                         way,
-                        report.header.rtl.clock_hz.unwrap_or_default(),
+                        self.header.rtl.clock_hz.unwrap_or_default(),
                     ));
                 }
             }
             page.grid(grid);
         }
         page.heading("Where the bytes went");
-        let ways = [("write", &report.write), ("read", &report.read)];
+        let ways = [("write", &self.write), ("read", &self.read)];
         let ways = ways
             .iter()
             .filter_map(|(name, way)| Some((*name, way.as_ref()?)));
         page.grid(traffic::grid(
             ways.map(|(name, way)| (name, &way.streamer.traffic)),
         ));
-        let all = count(report.file_bytes);
-        if report.is_good() {
+        let all = count(self.file_bytes);
+        if self.is_good() {
             page.verdict(
                 true,
                 format_args!("{all} bytes there and back, none differs: OK"),
             );
-        } else if report.header.interrupted {
+        } else if self.header.interrupted {
             page.verdict(false, "interrupted: the numbers are of what was reached");
         } else {
             page.verdict(
                 false,
                 format_args!(
                     "of {all} bytes {} came back wrong, {} lie wrong on the medium",
-                    count(report.differ_bytes),
-                    count(report.differ_medium_bytes)
+                    count(self.differ_bytes),
+                    count(self.differ_medium_bytes)
                 ),
             );
         }
-        let wall = text::seconds(report.wall_seconds);
+        let wall = text::seconds(self.wall_seconds);
         page.line(format_args!(
             "  {wall} of your time. RTL by Verilator; drive, PCIe and host are models."
         ));

@@ -21,11 +21,9 @@ mod record;
 mod render;
 mod report;
 mod repro;
-mod resources;
 mod send;
 mod serve;
 mod shell;
-mod spec;
 mod ssd;
 mod store;
 mod swarm;
@@ -92,7 +90,10 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Bench { bench } => bench::run(bench),
         Command::Swarm(args) => swarm::run(args),
         Command::Inspect(args) => inspect::run(args),
-        Command::Resources(args) => resources::run(args),
+        Command::Resources(args) => python::report(
+            "forebay.resources",
+            args.rest.iter().map(Into::into).collect(),
+        ),
         Command::Profiles(args) => profiles::run(args),
         Command::Repro(args) => repro::run(args),
         Command::Plan(args) => plan::run(args),
@@ -109,7 +110,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Completion { shell } => Ok(shell::completion(*shell)),
         Command::Man { folder } => shell::man(folder),
         Command::Schema { of } => shell::schema(*of),
-        Command::Spec { language } => spec::run(*language),
+        Command::Spec { language } => shell::spec(*language),
     };
     exit.map(|exit| exit as u8)
 }

@@ -15,79 +15,75 @@ const LISTED: usize = 8;
 impl Report {
     /// As text.
     pub fn page(&self) -> Page {
-        page(self)
-    }
-}
-
-fn page(report: &Report) -> Page {
-    let summary = &report.summary;
-    let title = "Forebay record: from the network to flash";
-    let mut page = match report.header.simulated {
-        true => Page::new(title),
-        false => Page::of_hardware(title),
-    };
-    page.field("drives", drives(report));
-    page.field("streamer", report.header.streamer());
-    page.field("elements", elements(report));
-    page.line("");
-    page.grid(outcomes(report));
-    page.heading("On the drives");
-    let stored = summary.stored;
-    page.field(
-        "stored",
-        format!(
-            "{} in {} extents, {} of them whole objects",
-            bytes(stored.bytes),
-            count(stored.count),
-            count(summary.whole_objects),
-        ),
-    );
-    page.field(
-        "rate",
-        format!(
-            "{:.2} GB/s of payload over {}",
-            summary.gigabytes_per_second,
-            seconds(summary.nanoseconds as f64 * 1e-9)
-        ),
-    );
-    for (name, extents) in [("not stored", summary.skipped), ("failed", summary.failed)] {
-        if extents.count > 0 {
-            let text = format!("{} extents, {}", extents.count, bytes(extents.bytes));
-            page.field(name, text);
-        }
-    }
-    if let Some(results) = &summary.results {
-        page.field("results", self::results(results));
-    }
-    if let Some(shares) = summary.wire {
-        page.field("wire", wire(shares));
-    }
-    page.field("pause", pause(report));
-    if let Some(switch) = summary.switch {
-        let text = format!(
-            "held up to {}, asked the peer {} times for silence; {} frames refused, {} without room",
-            bytes(switch.most_bytes),
-            count(switch.xoff),
-            count(switch.refused),
-            count(switch.overflow)
-        );
-        page.field("switch", text);
-    }
-    if summary.still_arriving {
+        let summary = &self.summary;
+        let title = "Forebay record: from the network to flash";
+        let mut page = match self.header.simulated {
+            true => Page::new(title),
+            false => Page::of_hardware(title),
+        };
+        page.field("drives", drives(self));
+        page.field("streamer", self.header.streamer());
+        page.field("elements", elements(self));
+        page.line("");
+        page.grid(outcomes(self));
+        page.heading("On the drives");
+        let stored = summary.stored;
         page.field(
-            "the end",
-            "frames still came: each is counted, and none of them stored",
+            "stored",
+            format!(
+                "{} in {} extents, {} of them whole objects",
+                bytes(stored.bytes),
+                count(stored.count),
+                count(summary.whole_objects),
+            ),
         );
+        page.field(
+            "rate",
+            format!(
+                "{:.2} GB/s of payload over {}",
+                summary.gigabytes_per_second,
+                seconds(summary.nanoseconds as f64 * 1e-9)
+            ),
+        );
+        for (name, extents) in [("not stored", summary.skipped), ("failed", summary.failed)] {
+            if extents.count > 0 {
+                let text = format!("{} extents, {}", extents.count, bytes(extents.bytes));
+                page.field(name, text);
+            }
+        }
+        if let Some(results) = &summary.results {
+            page.field("results", self::results(results));
+        }
+        if let Some(shares) = summary.wire {
+            page.field("wire", wire(shares));
+        }
+        page.field("pause", pause(self));
+        if let Some(switch) = summary.switch {
+            let text = format!(
+                "held up to {}, asked the peer {} times for silence; {} frames refused, {} without room",
+                bytes(switch.most_bytes),
+                count(switch.xoff),
+                count(switch.refused),
+                count(switch.overflow)
+            );
+            page.field("switch", text);
+        }
+        if summary.still_arriving {
+            page.field(
+                "the end",
+                "frames still came: each is counted, and none of them stored",
+            );
+        }
+        streams(&mut page, self);
+        gaps(&mut page, self);
+        extras(&mut page, self);
+        let (good, sentence) = verdict(self);
+        page.verdict(good, sentence);
+        for wrong in &summary.wrong {
+            page.line(format!("  {wrong}"));
+        }
+        page
     }
-    streams(&mut page, report);
-    gaps(&mut page, report);
-    extras(&mut page, report);
-    let (good, sentence) = verdict(report);
-    page.verdict(good, sentence);
-    for wrong in &summary.wrong {
-        page.line(format!("  {wrong}"));
-    }
-    page
 }
 
 fn drives(report: &Report) -> String {

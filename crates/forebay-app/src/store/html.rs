@@ -11,26 +11,31 @@ use crate::failure::Result;
 /// Classes and streams that have a row.
 const ROWS: usize = 64;
 
-/// The page.
-pub fn page(report: &Report, name: &str) -> Result<String> {
-    let mut page = Page::new(&format!("Recording {name}"));
-    page.remark(&format!(
-        "session {}, {}; Forebay {}",
-        report.session,
-        report.about,
-        env!("CARGO_PKG_VERSION")
-    ));
-    page.tiles(tiles(report));
-    for complaint in &report.complaints {
-        page.warning(complaint);
+impl Report {
+    /// As HTML, under this name.
+    ///
+    /// # Errors
+    /// Where a chart cannot be drawn.
+    pub fn html(&self, name: &str) -> Result<String> {
+        let mut page = Page::new(&format!("Recording {name}"));
+        page.remark(&format!(
+            "session {}, {}; Forebay {}",
+            self.session,
+            self.about,
+            env!("CARGO_PKG_VERSION")
+        ));
+        page.tiles(tiles(self));
+        for complaint in &self.complaints {
+            page.warning(complaint);
+        }
+        if self.totals.rows == 0 {
+            page.paragraph("There are no objects in it.");
+            return Ok(page.finish());
+        }
+        charts(&mut page, self)?;
+        tables(&mut page, self);
+        Ok(page.finish())
     }
-    if report.totals.rows == 0 {
-        page.paragraph("There are no objects in it.");
-        return Ok(page.finish());
-    }
-    charts(&mut page, report)?;
-    tables(&mut page, report);
-    Ok(page.finish())
 }
 
 fn tiles(report: &Report) -> Vec<Tile> {

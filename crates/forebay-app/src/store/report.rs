@@ -8,9 +8,6 @@ use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Disk, Recording, Statistics, Totals};
 use serde::Serialize;
 
-use super::html;
-use crate::failure::Result;
-
 /// A recording over time.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -55,14 +52,6 @@ impl Report {
     /// Whether each index record can be read.
     pub const fn is_whole(&self) -> bool {
         self.totals.damaged_blocks + self.totals.wrong_rows == 0
-    }
-
-    /// As HTML, under this name.
-    ///
-    /// # Errors
-    /// Where a chart cannot be drawn.
-    pub fn html(&self, name: &str) -> Result<String> {
-        html::page(self, name)
     }
 
     /// As text; `html` is where the page went.

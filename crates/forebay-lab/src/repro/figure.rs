@@ -238,19 +238,15 @@ impl Figure {
 impl Figure {
     /// Adds it to a page of text.
     pub fn draw(&self, page: &mut Page) {
-        let figure = self;
-        let unit = match figure.unit.as_str() {
+        let unit = match self.unit.as_str() {
             "" => String::new(),
             unit => format!(", {unit}"),
         };
-        page.heading(&format!("{}{unit}", figure.title));
-        page.field(
-            "published",
-            format_args!("{}, {}", figure.paper, figure.place),
-        );
-        page.field("model", &figure.model_is);
-        page.grid(figure.grid());
-        for sensitivity in &figure.sensitivities {
+        page.heading(&format!("{}{unit}", self.title));
+        page.field("published", format_args!("{}, {}", self.paper, self.place));
+        page.field("model", &self.model_is);
+        page.grid(self.grid());
+        for sensitivity in &self.sensitivities {
             page.line(format_args!(
                 "  {} ± 10 %: {} {:+.1} / {:+.1} %",
                 sensitivity.field,
@@ -259,20 +255,16 @@ impl Figure {
                 sensitivity.greater_percent
             ));
         }
-        for note in figure
+        for note in self
             .notes
             .iter()
-            .chain(figure.rows.iter().filter_map(|row| row.note.as_ref()))
+            .chain(self.rows.iter().filter_map(|row| row.note.as_ref()))
         {
             page.line(format_args!("  · {note}"));
         }
-        let good = figure.is_good();
-        let checked = figure
-            .rows
-            .iter()
-            .filter(|row| row.agrees.is_some())
-            .count();
-        let (worst, within) = (figure.worst_percent, figure.within_percent);
+        let good = self.is_good();
+        let checked = self.rows.iter().filter(|row| row.agrees.is_some()).count();
+        let (worst, within) = (self.worst_percent, self.within_percent);
         let sentence = match (checked, good) {
             (0, _) => "nothing here is checked".to_owned(),
             (_, true) if worst == 0.0 => format!("{checked} numbers are as they must be"),

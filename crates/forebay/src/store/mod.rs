@@ -10,7 +10,6 @@ mod pack;
 mod python;
 mod repair;
 mod report;
-mod undo;
 mod verify;
 
 use std::path::Path;
@@ -57,7 +56,7 @@ pub fn run(store: &StoreCommand) -> Result<Exit> {
         StoreCommand::Tar(args) => extract::tar(args),
         StoreCommand::Verify(args) => verify::run(args),
         StoreCommand::Repair(args) => repair::run(args),
-        StoreCommand::Undo(args) => undo::run(args),
+        StoreCommand::Undo(args) => repair::undo(args),
         StoreCommand::Mount(args) => mount::run(args),
         StoreCommand::Sql(args) => python::sql(args),
         StoreCommand::Export(args) => python::export(args),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay store repair`: ends a recording that lost power, and mends what can be mended.
+//! `forebay store repair` and `undo`: ends a recording that lost power, mends what can be mended, and puts
+//! back what a repair wrote over.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Disk, FileDisk, Keep, Options, Recording, Repair};
 use serde::Serialize;
 
-use crate::args::StoreRepairArgs;
+use crate::args::{StoreRepairArgs, StoreUndoArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
 
@@ -159,4 +160,25 @@ fn page(found: &Found) -> Page {
     let good = repair.is_done() && (!found.dry_run || !repair.changed);
     page.verdict(good, sentence);
     page
+}
+
+/// Runs `undo`.
+pub fn undo(args: &StoreUndoArgs) -> Result<Exit> {
+    let file = fs::read(&args.file).map_err(|error| Failure::file("reading", &args.file, error))?;
+    let disk = FileDisk::open_to_write(&args.disk)?;
+    let undone = forebay_store::undo(&disk, &file)?;
+    let report = Report::new("forebay.store-undo/1", undone);
+    report::show(&report, || {
+        let mut page = Page::of_hardware("Forebay store: undone");
+        page.field("put back", bytes(report.found.bytes));
+        if report.found.unknown > 0 {
+            let unknown = count(report.found.unknown);
+            let text =
+                format!("{unknown} sectors: they could not be read before they were written");
+            page.field("left", text);
+        }
+        page.verdict(true, "the image is as it was before the repair");
+        page
+    })?;
+    Ok(Exit::Good)
 }
