@@ -87,7 +87,7 @@ def test_parity(forebay: Run, data: Callable[[int], Path], options: tuple[str | 
     ).report
     assert report["differ_bytes"] == 0
     refused = forebay(*array, "--write", data(5000), "--at", 4096, code=2)
-    assert "a multiple of a row, 8192 bytes" in refused.complaint
+    assert "a multiple of a stripe, 8192 bytes" in refused.complaint
 
 
 def test_drives_apart(forebay: Run, data: Callable[[int], Path]) -> None:
