@@ -101,7 +101,7 @@ def test_soak_of_an_array_as_it_is_given(forebay: Run) -> None:
 
 def test_a_drive_that_breaks_while_it_is_brought_up_again(forebay: Run) -> None:
     """Its fault comes in the middle of the recovery from a reset: it is brought up once more."""
-    machine = ("--memory", "host", "--drives", 7, "--apart", "--queue-depth", 2, "--block", 4096)
+    machine = ("--memory", "host", "--drives", 7, "--linear", "--queue-depth", 2, "--block", 4096)
     built = ("--param", "QueueDepth=64", "--param", "Drives=8", "--param", "ParityPages=0")
     work = ("--transactions", 150, "--area", 16384, "--least", 4096, "--largest", 4096)
     shares = ("--writes", 20, "--fua", 0, "--flush", 40, "--refused", 0, "--under-way", 2)

@@ -87,14 +87,14 @@ def test_parity(forebay: Run, data: Callable[[int], Path], options: tuple[str | 
     ).report
     assert report["differ_bytes"] == 0
     refused = forebay(*array, "--write", data(5000), "--at", 4096, code=2)
-    assert "a multiple of a row, 8192 bytes" in refused.complaint
+    assert "a multiple of a stripe, 8192 bytes" in refused.complaint
 
 
 def test_drives_apart(forebay: Run, data: Callable[[int], Path]) -> None:
     """A file over the edge between two regions: a page on one drive, the rest on the other."""
     region = 2_000_398_934_016 // 65536 * 65536
     report = forebay(
-        *("io", *IDEAL, "--drives", 2, "--apart", "--write", data(204_800)),
+        *("io", *IDEAL, "--drives", 2, "--linear", "--write", data(204_800)),
         *("--at", region - 4096, "--read", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0

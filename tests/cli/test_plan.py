@@ -191,7 +191,7 @@ def test_no_answer_contradicts_the_simulation(forebay: Run, seed: int) -> None:
         (("--rate", "5GB/s", "--parity", "--drives", "1"), "a drive of its own"),
         (("--rate", "5GB/s", "--per-day", "1000TB"), "432.00 TB in a day"),
         (("--rate", "5GB/s", "--burst", "1MiB"), "--every"),
-        (("--rate", "5GB/s", "--burst", "1MiB", "--every", "0ms"), "--every is 0"),
+        (("--rate", "5GB/s", "--burst", "1MiB", "--every", "0ms"), "every is 0"),
         (("--rate", "5GB/s", "--burst", "1MiB", "--every", "soon"), "no time"),
         (("--rate", "5GB/s", "--drives", "9"), "9"),
         (("--rate", "5GB/s", "--profile", "nothing"), "no built-in profile"),

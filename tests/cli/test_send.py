@@ -251,7 +251,7 @@ def test_nobody_listens(forebay: Run, tmp_path: Path) -> None:
         to = "{}:{}".format(*closed.getsockname())
     line = ("send", tmp_path / "file", "--to", to, "--rate", "1MB/s")
     answer = forebay(*line, code=BAD_RESULT)
-    assert "start the receiver first" in answer.out
+    assert "no receiver listens" in answer.out
     report = forebay(*line, "-o", "json", code=BAD_RESULT).report
     assert report["refused"] is True and report["sent"]["frames"] < 10
 

@@ -149,7 +149,7 @@ def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:
         (0, 5, [], "source.streams is 5, but it is a whole number from 1 to 4"),
         (0, 0, [], "source.streams is 0, but it is a whole number from 1 to 4"),
         (65_534, 3, [], "streams go up to 65535, and the first is 65534"),
-        (65_534, 1, ["--streams", 3], "--streams is 3, but streams go up to 65535"),
+        (65_534, 1, ["--streams", 3], "source.senders is 3, but streams go up to 65535"),
         (0, 1, ["--streams", 0], "1..=64"),
     ],
 )

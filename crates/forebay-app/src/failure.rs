@@ -79,9 +79,11 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
+    /// The field of a description that cannot be as it is.
+    pub field: Option<String>,
+    /// What to do.
+    pub help: Option<String>,
     message: String,
-    help: Option<String>,
-    source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
@@ -89,38 +91,37 @@ impl Failure {
     pub fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             exit,
-            message: message.into(),
+            field: None,
             help: Some(help.into()),
-            source: None,
+            message: message.into(),
         }
     }
 
-    /// Input that cannot be used: option, value, what it may be, what to do.
+    /// Input that cannot be used: field or option, value, what it may be, what to do.
     pub fn input(field: &str, value: impl fmt::Display, limit: &str, remedy: &str) -> Self {
-        Self::new(
-            Exit::BadInput,
-            format!("{field} is {value}, but {limit}"),
-            remedy,
-        )
+        let message = format!("{field} is {value}, but {limit}");
+        Self {
+            field: Some(field.to_owned()),
+            ..Self::new(Exit::BadInput, message, remedy)
+        }
     }
 
     /// A file that the user named and that fails.
     pub fn file(doing: &str, path: &Path, source: std::io::Error) -> Self {
-        Self {
-            exit: Exit::FileFailed,
-            message: format!("{doing} {}: {source}", path.display()),
-            help: Some("check that the path exists, is readable and the disk has room".into()),
-            source: None,
-        }
+        Self::new(
+            Exit::FileFailed,
+            format!("{doing} {}: {source}", path.display()),
+            "check that the path exists, is readable and the disk has room",
+        )
     }
 
     /// An error of a library that says itself what to do.
     fn diagnosed(exit: Exit, error: &impl Diagnostic) -> Self {
         Self {
             exit,
-            message: error.to_string(),
+            field: None,
             help: error.help().map(|help| help.to_string()),
-            source: None,
+            message: error.to_string(),
         }
     }
 
@@ -140,17 +141,10 @@ impl Failure {
     pub fn interrupted() -> Self {
         Self {
             exit: Exit::Interrupted,
-            message: "interrupted before there was anything to report".into(),
+            field: None,
             help: None,
-            source: None,
+            message: "interrupted before there was anything to report".into(),
         }
-    }
-
-    /// Tells the user on standard error; returns the exit code.
-    pub fn show(self) -> Exit {
-        let exit = self.exit;
-        eprintln!("{:?}", miette::Report::new(self));
-        exit
     }
 }
 
@@ -160,13 +154,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Error for Failure {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source
-            .as_deref()
-            .map(|source| source as &(dyn Error + 'static))
-    }
-}
+impl Error for Failure {}
 
 impl Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
@@ -178,26 +166,18 @@ impl Diagnostic for Failure {
 
 impl From<forebay_model::net::NetError> for Failure {
     fn from(error: forebay_model::net::NetError) -> Self {
-        let text = error.to_string();
-        // What to do is the last of its sentences.
-        let (what, remedy) = text
-            .rsplit_once(". ")
-            .unwrap_or((&text, "choose another value"));
-        Self::new(Exit::BadInput, what, remedy)
+        Self::new(Exit::BadInput, error.to_string(), error.remedy())
     }
 }
 
 impl From<forebay_model::ModelError> for Failure {
     fn from(error: forebay_model::ModelError) -> Self {
-        Self {
-            exit: match error {
-                forebay_model::ModelError::File { .. } => Exit::FileFailed,
-                _ => Exit::BadInput,
-            },
-            message: error.to_string(),
-            help: Some("`forebay profiles` lists the profiles and what they hold".into()),
-            source: None,
-        }
+        let exit = match error {
+            forebay_model::ModelError::File { .. } => Exit::FileFailed,
+            _ => Exit::BadInput,
+        };
+        let help = "`forebay profiles` lists the profiles and what they hold";
+        Self::new(exit, error.to_string(), help)
     }
 }
 
@@ -231,12 +211,7 @@ impl From<forebay_rtl::Error> for Failure {
             ),
             _ => (Exit::Impossible, "`make setup` installs what is missing"),
         };
-        Self {
-            exit,
-            message: error.to_string(),
-            help: Some(help.into()),
-            source: None,
-        }
+        Self::new(exit, error.to_string(), help)
     }
 }
 
@@ -274,12 +249,7 @@ impl From<forebay_cosim::Error> for Failure {
             Cosim::Setting { .. } => (Exit::BadInput, "choose another value"),
             _ => (Exit::Impossible, "report this with the command line"),
         };
-        Self {
-            exit,
-            message: error.to_string(),
-            help: Some(help.into()),
-            source: None,
-        }
+        Self::new(exit, error.to_string(), help)
     }
 }
 
@@ -327,8 +297,7 @@ impl From<forebay_store::Error> for Failure {
                 Exit::FileFailed
             }
         };
-        let help = error.remedy().to_owned();
-        Self::new(exit, error.to_string(), help)
+        Self::new(exit, error.to_string(), error.remedy())
     }
 }
 
@@ -342,8 +311,7 @@ impl From<forebay_vm::guest::Error> for Failure {
             Guest::Archive { .. } => Exit::BadResult,
             _ => Exit::Impossible,
         };
-        let help = error.remedy().to_owned();
-        Self::new(exit, error.to_string(), help)
+        Self::new(exit, error.to_string(), error.remedy())
     }
 }
 
@@ -382,12 +350,7 @@ impl From<forebay_driver::Failure> for Failure {
         for step in &failure.before {
             message.push_str(&format!("\n  done before: {}: {}", step.name, step.found));
         }
-        Self {
-            exit: Exit::BadResult,
-            message,
-            help: Some(help),
-            source: None,
-        }
+        Self::new(Exit::BadResult, message, help)
     }
 }
 
@@ -396,23 +359,16 @@ impl From<forebay_driver::Error> for Failure {
         if let forebay_driver::Error::Bus(forebay_driver::BusError::Interrupted) = error {
             return Self::interrupted();
         }
-        let help = error.remedy().to_owned();
-        Self {
-            exit: Exit::BadResult,
-            message: error.to_string(),
-            help: Some(help),
-            source: None,
-        }
+        Self::new(Exit::BadResult, error.to_string(), error.remedy())
     }
 }
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self {
-            exit: Exit::BadInput,
-            message: format!("this is no report of forebay: {error}"),
-            help: Some("give a file that --output-file or --inspect wrote".into()),
-            source: None,
-        }
+        Self::new(
+            Exit::BadInput,
+            format!("this is no report of forebay: {error}"),
+            "give a file that --output-file or --inspect wrote",
+        )
     }
 }

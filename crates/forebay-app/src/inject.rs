@@ -322,10 +322,10 @@ pub fn set_faults(
     let drives = 1 + config.more_drives.len();
     if let Some(fault) = faults.iter().find(|fault| fault.drive() >= drives) {
         return Err(Failure::input(
-            "--fault",
+            "fault",
             fault,
             &format!("the drives are 0 to {}", drives - 1),
-            "name one of them, or add --drives N",
+            "name one of them, or take more drives",
         ));
     }
     config.faults = self::faults(faults, 0);
@@ -334,10 +334,10 @@ pub fn set_faults(
     }
     if !dram_faults.is_empty() && config.dram.is_none() {
         return Err(Failure::input(
-            "--dram-fault",
+            "dram_fault",
             "given",
             "the payload is not in on-board DRAM",
-            "add --memory dram, or leave it out",
+            "take memory dram, or leave it out",
         ));
     }
     config.dram_faults = dram_faults.to_vec();

@@ -27,7 +27,7 @@ pub fn instead(failure: impl Into<Failure>) -> Failure {
 /// Sets this flag, too, when the user wants to stop.
 pub fn also(flag: Arc<AtomicBool>) {
     let mut flags = FLAGS.lock().unwrap_or_else(PoisonError::into_inner);
-    // Of a simulation that has ended nobody else holds the flag.
+    // Of a simulation that has ended there is no other holder of the flag.
     flags.retain(|flag| Arc::strong_count(flag) > 1);
     flag.store(wanted(), Ordering::Relaxed);
     flags.push(flag);

@@ -7,16 +7,23 @@
 //! tells [`progress`], and ends early where [`interrupt`] says so. What goes wrong is a [`Failure`]:
 //! what, what to do, and the exit code of a program that it ends.
 
+pub mod compare;
 pub mod failure;
+pub mod flight;
 pub mod home;
 pub mod inject;
+pub mod inspection;
 pub mod interrupt;
+pub mod io;
 pub mod machine;
+pub mod new;
 pub mod progress;
 pub mod record;
+pub mod recorded;
 pub mod reference;
 pub mod report;
 pub mod session;
+pub mod store;
 mod third_party;
 pub mod traffic;
 pub mod workload;

@@ -177,18 +177,18 @@ impl MachineSpec {
     pub fn source(&self) -> Result<Source> {
         if self.unit_shift.is_some() && self.memory != Memory::Onchip {
             return Err(Failure::input(
-                "--buffer",
+                "unit_shift",
                 "given",
                 "it is the size of the buffer on chip",
-                "leave it out, or take --memory onchip",
+                "leave it out, or take memory onchip",
             ));
         }
         if self.reorder_pages != REORDER_PAGES && self.memory != Memory::Onchip {
             return Err(Failure::input(
-                "--reorder",
+                "reorder_pages",
                 self.reorder_pages,
                 "with its payload in DRAM the streamer has a window of 512 commands",
-                "leave it out, or take --memory onchip",
+                "leave it out, or take memory onchip",
             ));
         }
         match self.memory {
@@ -211,25 +211,25 @@ impl MachineSpec {
         let drives = self.array.drives.unwrap_or(1);
         for (option, value, good, limit) in [
             (
-                "--queue-depth",
+                "queue_depth",
                 depth,
                 (2..=QUEUE_ENTRIES_MOST).contains(&depth),
                 "a queue has 2 to 1024 entries",
             ),
             (
-                "--reorder",
+                "reorder_pages",
                 pages,
                 pages.is_power_of_two() && (16..=REORDER_PAGES).contains(&pages),
                 "the window has a power of two of pages, 16 to 1024",
             ),
             (
-                "--buffer",
+                "unit_shift",
                 shift,
                 shift <= window::ONCHIP_UNIT_SHIFT_MOST,
                 "the buffer on chip has 4, 8 or 16 MiB",
             ),
             (
-                "--drives",
+                "array.drives",
                 drives.into(),
                 (1..=8).contains(&drives),
                 "there are 1 to 8",
@@ -268,7 +268,7 @@ impl MachineSpec {
     pub fn config_of_card(&self) -> Result<Config> {
         if self.array.parity {
             return Err(Failure::input(
-                "--parity",
+                "array.parity",
                 "given",
                 "the card with a host port has one drive",
                 "leave it out",
@@ -350,23 +350,23 @@ impl MachineSpec {
             return Ok(Some(dram));
         }
         for (option, given) in [
-            ("--dram", self.dram.is_some()),
-            ("--refresh", self.refresh.is_some()),
-            ("--channels", self.channels.is_some()),
+            ("dram", self.dram.is_some()),
+            ("refresh", self.refresh.is_some()),
+            ("channels", self.channels.is_some()),
         ] {
             if given {
                 return Err(Failure::input(
                     option,
                     "given",
                     "the payload is not in on-board DRAM",
-                    "add --memory dram, or leave it out",
+                    "take memory dram, or leave it out",
                 ));
             }
         }
         Ok(None)
     }
 
-    /// Our RTL has places for so many commands in all.
+    /// Our RTL has places for [`QUEUE_ENTRIES_MOST`] commands in all.
     fn check_depth(&self, drives: usize) -> Result<()> {
         let most = QUEUE_ENTRIES_MOST as usize / drives;
         let depth = self.depth().next_power_of_two() as usize;
@@ -374,7 +374,7 @@ impl MachineSpec {
             return Ok(());
         }
         Err(Failure::input(
-            "--queue-depth",
+            "queue_depth",
             self.depth(),
             &format!(
                 "{drives} drives have at most {} entries each",
@@ -423,32 +423,32 @@ mod tests {
                 unit_shift: Some(1),
                 ..host.clone()
             })
-            .contains("--buffer")
+            .contains("unit_shift")
         );
         assert!(
             refused(MachineSpec {
                 dram: Some("hbm2-1800".into()),
                 ..host.clone()
             })
-            .contains("--dram")
+            .contains("dram")
         );
         for (option, spec) in [
             (
-                "--queue-depth",
+                "queue_depth",
                 MachineSpec {
                     queue_depth: Some(70_000),
                     ..MachineSpec::default()
                 },
             ),
             (
-                "--reorder",
+                "reorder_pages",
                 MachineSpec {
                     reorder_pages: 100,
                     ..MachineSpec::default()
                 },
             ),
             (
-                "--buffer",
+                "unit_shift",
                 MachineSpec {
                     unit_shift: Some(40),
                     ..MachineSpec::default()
@@ -460,11 +460,11 @@ mod tests {
         for drives in [0, 9] {
             let mut spec = MachineSpec::default();
             spec.array.drives = Some(drives);
-            assert!(refused(spec).contains("--drives"), "{drives}");
+            assert!(refused(spec).contains("array.drives"), "{drives}");
         }
         let mut deep = host;
         deep.queue_depth = Some(1024);
         deep.array.drives = Some(2);
-        assert!(refused(deep).contains("--queue-depth"));
+        assert!(refused(deep).contains("queue_depth"));
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::traffic::Traffic;
 
 /// What every report begins with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
     /// Kind and version of the report, such as `forebay.demo/1`.
     pub schema: String,
@@ -28,8 +28,52 @@ pub struct Header {
     pub rtl: Rtl,
 }
 
+impl Header {
+    /// The RTL in a few words.
+    pub fn streamer(&self) -> String {
+        let Rtl {
+            top,
+            parameters,
+            clock_hz,
+        } = &self.rtl;
+        let parameter = |name: &str| parameters.iter().find(|(known, _)| known == name);
+        let mut text = top.clone();
+        if let Some((_, depth)) = parameter("QueueDepth") {
+            text.push_str(&format!(", queue depth {depth}"));
+        }
+        if let Some((_, pages)) = parameter("Pages") {
+            text.push_str(&format!(", reorder window {pages} pages"));
+        }
+        if let Some(clock) = clock_hz {
+            text.push_str(&format!(", {:.0} MHz", clock / 1e6));
+        }
+        text
+    }
+}
+
+/// A report that does not begin with a [`Header`]: its kind and version, and what was found.
+#[derive(Debug, Serialize)]
+pub struct Report<T> {
+    schema: &'static str,
+    version: &'static str,
+    /// What was found.
+    #[serde(flatten)]
+    pub found: T,
+}
+
+impl<T> Report<T> {
+    /// One of this kind, such as `forebay.plan/2`.
+    pub const fn new(schema: &'static str, found: T) -> Self {
+        Self {
+            schema,
+            version: env!("CARGO_PKG_VERSION"),
+            found,
+        }
+    }
+}
+
 /// Which profile.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileName {
     /// Its name.
     pub name: String,
@@ -38,7 +82,7 @@ pub struct ProfileName {
 }
 
 /// Which RTL.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Rtl {
     /// Top module.
     pub top: String,
@@ -106,7 +150,7 @@ impl Latency {
 }
 
 impl Rate {
-    /// The numbers of one direction, in which so much crossed the links.
+    /// The numbers of one direction, and what crossed the links meanwhile.
     pub fn of(flow: &Flow, clock_period: u64, hops: &[HopCount]) -> Self {
         let mut latencies = flow.latencies.clone();
         latencies.sort_unstable();

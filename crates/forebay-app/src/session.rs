@@ -41,13 +41,16 @@ impl Ended {
         }
     }
 
-    /// The exit code, once the report is out: a failure is told now, last and so most visible.
-    pub fn exit(self, good: bool) -> Exit {
+    /// The exit code, once the report is out.
+    ///
+    /// # Errors
+    /// What broke: the user is told last, where it is most visible.
+    pub fn exit(self, good: bool) -> Result<Exit> {
         match self {
-            Self::Done if good => Exit::Good,
-            Self::Done => Exit::BadResult,
-            Self::Interrupted => Exit::Interrupted,
-            Self::Failed(failure) => failure.show(),
+            Self::Done if good => Ok(Exit::Good),
+            Self::Done => Ok(Exit::BadResult),
+            Self::Interrupted => Ok(Exit::Interrupted),
+            Self::Failed(failure) => Err(failure),
         }
     }
 }
@@ -232,7 +235,7 @@ impl Session {
     pub fn stored(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
         let mut all = Vec::with_capacity(bytes);
         for (drive, at, bytes) in self.layout().split(address, bytes as u64) {
-            let mut piece = vec![0; bytes as usize];
+            let mut part = vec![0; bytes as usize];
             // What a missing drive lacks is the sum of all others.
             for (number, ssd) in self.system.ssds().iter().enumerate() {
                 if (number == drive) == (self.missing() == Some(drive)) {
@@ -245,9 +248,9 @@ impl Session {
                         "check the room for temporary files",
                     )
                 })?;
-                piece.iter_mut().zip(data.iter()).for_each(|(a, b)| *a ^= b);
+                part.iter_mut().zip(data.iter()).for_each(|(a, b)| *a ^= b);
             }
-            all.extend_from_slice(&piece);
+            all.extend_from_slice(&part);
         }
         Ok(all)
     }
@@ -286,7 +289,7 @@ impl Session {
         Rate::of(flow, self.system.clock_period(), &self.hops())
     }
 
-    /// Runs what was submitted, of so many bytes, until all has ended.
+    /// Runs what was submitted, `bytes` bytes, until all has ended.
     pub fn run(&mut self, label: &str, bytes: u64) -> Ended {
         let progress = Progress::bytes(label, bytes);
         let progress = progress.clone();
@@ -300,7 +303,7 @@ impl Session {
         ended
     }
 
-    /// Runs until so many transactions have ended since [`Session::begin`].
+    /// Runs until this number of transactions has ended since [`Session::begin`].
     pub fn run_to(&mut self, transactions: u64) -> Ended {
         let enough = |system: &System| system.snapshot().transactions >= transactions;
         Ended::of(self.system.run_until(enough))

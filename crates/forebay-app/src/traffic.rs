@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What crossed PCIe while something was measured: each link, each way.
 
+use forebay_draw::text::{Grid, or_dash, ratio};
 use forebay_model::{Direction, HopCount, Node, SECOND, Time};
+use forebay_pipeline::units::{bytes, count};
 use serde::{Deserialize, Serialize};
 
 /// What crossed a link one way.
@@ -30,7 +32,7 @@ pub struct Traffic {
     pub hops: Vec<Hop>,
     /// The time.
     pub pcie_seconds: f64,
-    /// Payload bytes that anybody put on PCIe for each byte moved between user and drive. A
+    /// Payload bytes that all devices put on PCIe for each byte moved between user and drive. A
     /// transfer counts once, however many links it crosses.
     pub pcie_bytes_per_byte: Option<f64>,
 }
@@ -82,13 +84,13 @@ impl Hop {
 }
 
 impl Traffic {
-    /// Of these counts, in so much time, for so many bytes between user and drive.
+    /// Of these counts, in this time, for `bytes` between user and drive.
     pub fn new(hops: &[HopCount], duration: Time, bytes: u64) -> Self {
         let hops = hops.iter().map(Hop::from).collect();
         Self::of(hops, duration as f64 / SECOND as f64, bytes)
     }
 
-    /// Several measurements of the same machine, one after the other, of so many bytes in all.
+    /// Several measurements of the same machine, one after the other, of `bytes` in all.
     pub fn together<'a>(runs: impl IntoIterator<Item = &'a Self>, bytes: u64) -> Self {
         let mut hops: Vec<Hop> = Vec::new();
         let mut seconds = 0.0;
@@ -129,6 +131,32 @@ impl Traffic {
             pcie_bytes_per_byte: (bytes > 0).then(|| sent as f64 / bytes as f64),
         }
     }
+}
+
+/// Links that carried something, under the names of the measurements.
+pub fn grid<'a>(measured: impl IntoIterator<Item = (&'a str, &'a Traffic)>) -> Grid {
+    let mut grid = Grid::new(
+        " | >PCIe bytes per byte | link | >packets | >payload | >on the wire | >of the link",
+    );
+    for (name, traffic) in measured {
+        let mut head = (name.to_owned(), ratio(traffic.pcie_bytes_per_byte));
+        for hop in traffic.hops.iter().filter(|hop| hop.messages > 0) {
+            let (name, per_byte) = std::mem::take(&mut head);
+            grid.row([
+                name,
+                per_byte,
+                hop.name(),
+                count(hop.messages),
+                bytes(hop.payload_bytes),
+                bytes(hop.wire_bytes),
+                or_dash(
+                    hop.link_share
+                        .map(|share| format!("{:.1} %", share * 100.0)),
+                ),
+            ]);
+        }
+    }
+    grid
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Op {
     }
 }
 
-/// Random numbers that follow from a seed; `stream` keeps users of one seed apart.
+/// Random numbers that follow from a seed; `stream` gives each user of one seed numbers of its own.
 pub fn random(seed: u64, stream: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
@@ -138,7 +138,7 @@ fn too_small(drive: usize, at: u64, bytes: u64, error: &io::Error) -> Failure {
     Failure::new(
         Exit::BadInput,
         format!("drive {drive} cannot hold {bytes} bytes at {at:#x}: {error}"),
-        "choose a smaller --bytes, or a larger drive (--profile)",
+        "move fewer bytes, or take a larger drive (--profile)",
     )
 }
 

@@ -9,7 +9,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// A colour.
 pub type Colour = RGBColor;
-/// Told apart without colour vision, too (Okabe and Ito), and a grey for what is not measured.
+/// Distinct without colour vision, too (Okabe and Ito), and a grey for what is not measured.
 pub const BLUE: Colour = RGBColor(0, 114, 178);
 /// See [`BLUE`].
 pub const ORANGE: Colour = RGBColor(230, 159, 0);
@@ -48,7 +48,7 @@ pub struct Error {
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// What `draw` draws on so many pixels; `what` is named where it fails.
+/// What `draw` draws on an area of this size; `what` is named where it fails.
 fn svg(
     what: &str,
     size: (u32, u32),
@@ -213,7 +213,7 @@ impl Bars<'_> {
     }
 }
 
-/// A text in lines of so many characters; what is left after two is cut.
+/// A text in lines of `room` characters; what is left after two is cut.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
@@ -304,7 +304,7 @@ impl Timeline<'_> {
     }
 }
 
-/// Factor and name of an axis of so many seconds.
+/// Factor and name of an axis of `seconds` seconds.
 fn time_axis(seconds: f64) -> (f64, &'static str) {
     match seconds {
         ..1e-3 => (1e6, "µs since the first"),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Charts as SVG ([`Bars`], [`Timeline`], [`Lines`]), and a [`Page`] of HTML that needs nothing
-//! else: no script, no font, no network. Callers give names, numbers and units; how it looks is
-//! decided here.
+//! Charts as SVG ([`Bars`], [`Timeline`], [`Lines`]), a [`Page`] of HTML that needs nothing
+//! else (no script, no font, no network), and pages of [`text`] as plain data. Callers give names,
+//! numbers and units; how charts and HTML look is decided here.
 #![forbid(unsafe_code)]
 
 mod chart;
 mod page;
+pub mod text;
 
 pub use chart::{
     BLUE, Bars, Colour, Error, GREEN, GREY, Line, Lines, ORANGE, PURPLE, Series, Timeline,

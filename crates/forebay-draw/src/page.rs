@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::text::Grid;
+
 const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:76em;margin:2em auto;padding:0 1em;color:#222}\
     h1{font-size:1.5em}h2{margin-top:2.2em;border-bottom:1px solid #ccc}h3{font-size:1em;margin-bottom:0}\
     table{border-collapse:collapse;margin:1em 0;font-size:13px}th,td{padding:.2em .7em;text-align:left;\
@@ -124,22 +126,21 @@ impl Page {
         self
     }
 
-    /// A table; a header that begins with `>` has numbers below it. `NO` stands out.
-    pub fn table<H: AsRef<str>>(&mut self, headers: &[H], rows: &[Vec<String>]) -> &mut Self {
-        let headers: Vec<_> = headers.iter().map(AsRef::as_ref).collect();
+    /// A table. `NO` stands out.
+    pub fn table(&mut self, grid: &Grid) -> &mut Self {
         let class = |header: &str| match header.starts_with('>') {
             true => " class=\"n\"",
             false => "",
         };
         self.0.push_str("<table><thead><tr>");
-        for header in &headers {
+        for header in &grid.headers {
             let name = escaped(header.trim_start_matches('>'));
             let _ = write!(self.0, "<th{}>{name}</th>", class(header));
         }
         self.0.push_str("</tr></thead><tbody>\n");
-        for row in rows {
+        for row in &grid.rows {
             self.0.push_str("<tr>");
-            for (header, cell) in headers.iter().zip(row) {
+            for (header, cell) in grid.headers.iter().zip(row) {
                 let cell = match cell.as_str() {
                     "NO" => "<span class=\"bad\">NO</span>".to_owned(),
                     cell => escaped(cell),
@@ -153,15 +154,10 @@ impl Page {
     }
 
     /// A table that is folded; none where it has no rows.
-    pub fn folded_table(
-        &mut self,
-        summary: &str,
-        headers: &[&str],
-        rows: &[Vec<String>],
-    ) -> &mut Self {
-        if !rows.is_empty() {
+    pub fn folded_table(&mut self, summary: &str, grid: &Grid) -> &mut Self {
+        if !grid.rows.is_empty() {
             self.0.push_str("<details>");
-            self.element("summary", "", summary).table(headers, rows);
+            self.element("summary", "", summary).table(grid);
             self.0.push_str("</details>\n");
         }
         self
@@ -203,7 +199,10 @@ mod tests {
     #[test]
     fn text_stays_text() {
         let mut page = Page::new("a < b & \"c\"");
-        page.table(&["<x>"], &[vec!["NO".into()], vec!["&".into()]]);
+        let mut grid = Grid::new("<x>");
+        grid.row(["NO"]);
+        grid.row(["&"]);
+        page.table(&grid);
         let text = page.finish();
         assert!(text.contains("<h1>a &lt; b &amp; &quot;c&quot;</h1>"));
         assert!(text.contains("<th>&lt;x&gt;</th>") && text.contains("<td>&amp;</td>"));

@@ -7,17 +7,21 @@ use std::time::Instant;
 use forebay_app::reference::Reference;
 use forebay_app::report::{Header, Rate};
 use forebay_app::session::StepReport;
-use forebay_app::traffic::{Hop, Traffic};
+use forebay_app::traffic::{self, Hop, Traffic};
 use forebay_app::workload::sequential;
 use forebay_app::{Ended, MachineSpec, Result, Session, interrupt};
 use forebay_cosim::{Direction, Payload, Read, Sink, Write};
+use forebay_draw::text::{self, Grid, Page, mark, or_dash};
+use forebay_pipeline::units::{bytes, count};
 use serde::Serialize;
 
 /// Bytes of a command of the host's driver: a usual size for sequential work.
 const HOST_COMMAND: u64 = 128 << 10;
+/// Characters of what a step found; JSON has it whole.
+const FOUND: usize = 56;
 
 /// What came of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Demo {
     /// What is needed to repeat it.
     #[serde(flatten)]
@@ -61,6 +65,95 @@ impl Demo {
     }
 }
 
+impl Demo {
+    /// As text.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        let mut page = Page::new("Forebay demo");
+        page.line("A real file through the streamer's RTL onto an SSD, and back.\n");
+        let size = bytes(self.file_bytes);
+        page.field("file", format_args!("{}, {size}", self.file));
+        page.field("drive", &self.header.profile.description);
+        page.field("streamer", self.header.streamer());
+        let took: u64 = self.bring_up.iter().map(|step| step.duration_ns).sum();
+        page.heading(&format!(
+            "Bring-up by the driver, {}",
+            text::seconds(took as f64 * 1e-9)
+        ));
+        let mut grid = Grid::new(" | step | >time | found");
+        for step in &self.bring_up {
+            let time = text::seconds(step.duration_ns as f64 * 1e-9);
+            grid.row([
+                mark(true),
+                &step.name,
+                &time,
+                &text::shortened(&step.found, FOUND),
+            ]);
+        }
+        page.grid(grid);
+        if self.write.is_some() {
+            page.heading("How fast it went, beside an ideal polling host on the same drive");
+            let mut grid = Grid::new(" | >time | >B/cycle | >GB/s | >host GB/s | >ratio");
+            for (name, way) in [("write", &self.write), ("read", &self.read)] {
+                if let Some(way) = way {
+                    grid.row(cells(
+                        name,
+                        way,
+                        self.header.rtl.clock_hz.unwrap_or_default(),
+                    ));
+                }
+            }
+            page.grid(grid);
+        }
+        page.heading("Where the bytes went");
+        let ways = [("write", &self.write), ("read", &self.read)];
+        let ways = ways
+            .iter()
+            .filter_map(|(name, way)| Some((*name, way.as_ref()?)));
+        page.grid(traffic::grid(
+            ways.map(|(name, way)| (name, &way.streamer.traffic)),
+        ));
+        let all = count(self.file_bytes);
+        if self.is_good() {
+            page.verdict(
+                true,
+                format_args!("{all} bytes there and back, none differs: OK"),
+            );
+        } else if self.header.interrupted {
+            page.verdict(false, "interrupted: the numbers are of what was reached");
+        } else {
+            page.verdict(
+                false,
+                format_args!(
+                    "of {all} bytes {} came back wrong, {} lie wrong on the medium",
+                    count(self.differ_bytes),
+                    count(self.differ_medium_bytes)
+                ),
+            );
+        }
+        let wall = text::seconds(self.wall_seconds);
+        page.line(format_args!(
+            "  {wall} of your time. RTL by Verilator; drive, PCIe and host are models."
+        ));
+        page
+    }
+}
+
+fn cells(name: &str, way: &Way, clock_hz: f64) -> [String; 6] {
+    [
+        name.to_owned(),
+        text::seconds(way.streamer.cycles as f64 / clock_hz),
+        format!("{:.2}", way.streamer.bytes_per_cycle),
+        format!("{:.2}", way.streamer.gigabytes_per_second),
+        or_dash(
+            way.reference
+                .as_ref()
+                .map(|host| text::rate(host.gigabytes_per_second)),
+        ),
+        text::ratio(way.ratio),
+    ]
+}
+
 /// Writes the bytes of a file of this name, reads them back, compares.
 ///
 /// # Errors
@@ -74,12 +167,9 @@ pub fn run(machine: &MachineSpec, file: String, data: &Arc<[u8]>) -> Result<(Dem
         file,
         file_bytes: bytes,
         bring_up: session.steps.clone(),
-        write: None,
-        read: None,
         differ_bytes: bytes,
         differ_medium_bytes: bytes,
-        hops: Vec::new(),
-        wall_seconds: 0.0,
+        ..Demo::default()
     };
     let mut ended = there_and_back(machine, &mut session, data, &mut report)?;
     if ended.is_done()

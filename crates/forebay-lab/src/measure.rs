@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use forebay_cosim::measure::{self, Measured};
+use forebay_draw::text::Grid;
 use forebay_model::Profile;
 use forebay_model::profile::{Limit, Quantity};
 use serde::Serialize;
@@ -83,4 +84,32 @@ impl Row {
             source: measured.source.clone(),
         }
     }
+}
+
+fn number(row: &Row, value: f64) -> String {
+    match row.quantity.as_str() {
+        "bytes_per_second" => format!("{:.1} MB/s", value / 1e6),
+        _ => format!("{:.1} us", value / 1e3),
+    }
+}
+
+/// The rows as a table.
+pub fn grid(rows: &[Row]) -> Grid {
+    let mut grid = Grid::new("load | of | >measured | >model | >off, % | is | limit");
+    for row in rows {
+        let of = match row.quantity.as_str() {
+            "bytes_per_second" => "rate",
+            latency => latency.trim_end_matches("_ns"),
+        };
+        grid.row([
+            row.load.clone(),
+            of.into(),
+            number(row, row.measured),
+            number(row, row.model),
+            format!("{:+.1}", row.difference_percent),
+            row.kind.clone(),
+            row.limit.clone(),
+        ]);
+    }
+    grid
 }

@@ -210,9 +210,10 @@ impl<'r> Tree<'r> {
         }
     }
 
+    /// What is said of a payload, the same as `extract` writes beside it.
     fn beside(&self, row: &Row) -> Vec<u8> {
-        // Without the name: its length must be known before a header is read.
-        files::beside(row, self.recording.superblock(), None)
+        let name = self.recording.name(row);
+        files::beside(row, self.recording.superblock(), name)
     }
 
     /// Bytes of a file.

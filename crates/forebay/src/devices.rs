@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay devices`: drives and cards of this machine.
 
+use forebay_draw::text::{Grid, Page, or_dash};
+use forebay_pipeline::units::bytes;
 use forebay_vfio::topology::Function;
 use forebay_vfio::{Bound, Sysfs, Topology};
 use serde::Serialize;
 
 use crate::args::DevicesArgs;
 use crate::failure::{Exit, Result};
-use crate::render::{self, Grid, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 /// Width of the column with who uses a device.
 const USES: u16 = 36;
 
 #[derive(Serialize)]
 struct Devices<'a> {
-    schema: &'static str,
-    version: &'static str,
     devices: Vec<&'a Function>,
 }
 
@@ -27,41 +26,39 @@ pub fn run(args: &DevicesArgs) -> Result<Exit> {
         Bound::give_back(&sysfs, device)?;
     }
     let topology = Topology::of(&sysfs)?;
-    let report = Devices {
-        schema: "forebay.devices/1",
-        version: env!("CARGO_PKG_VERSION"),
-        devices: topology.devices().collect(),
+    let devices: Vec<_> = topology.devices().collect();
+    let found = Devices {
+        devices: devices.clone(),
     };
-    if !report::emit(&report)? {
+    report::show(&Report::new("forebay.devices/1", found), || {
         let mut page = Page::of_hardware("Devices");
-        if report.devices.is_empty() {
+        if devices.is_empty() {
             page.line(
                 "  No NVMe drive and no FPGA card; `forebay doctor` says what it looked for.",
             );
         } else {
-            page.grid(grid(report.devices.iter().copied()));
+            page.grid(grid(&devices));
         }
-        page.print();
-    }
+        page
+    })?;
     Ok(Exit::Good)
 }
 
-fn grid<'a>(devices: impl Iterator<Item = &'a Function>) -> Grid {
-    let headers = ["address", "is", "ids", "driver", "group", "BARs", "in use"];
-    let mut grid = Grid::new(&headers).wrap(6, USES);
+fn grid(devices: &[&Function]) -> Grid {
+    let mut grid = Grid::new("address | is | ids | driver | group | BARs | in use").wrap(6, USES);
     for device in devices {
         let pci = &device.pci;
         let bars: Vec<_> = pci
             .bars
             .iter()
-            .map(|bar| format!("{}: {}", bar.index, render::bytes(bar.size)))
+            .map(|bar| format!("{}: {}", bar.index, bytes(bar.size)))
             .collect();
         grid.row([
             pci.address.to_string(),
-            device.kind.unwrap_or("–").into(),
+            or_dash(device.kind),
             format!("{:04x}:{:04x}", pci.vendor, pci.device),
-            pci.driver.clone().unwrap_or("–".into()),
-            pci.group.map_or("–".into(), |group| group.to_string()),
+            or_dash(pci.driver.as_ref()),
+            or_dash(pci.group),
             bars.join(", "),
             device.uses.join("; "),
         ]);

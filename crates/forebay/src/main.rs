@@ -9,31 +9,25 @@ mod bench;
 mod demo;
 mod devices;
 mod doctor;
-mod flight;
 mod inspect;
-mod inspection;
 mod io;
 mod measure;
-mod new;
+mod pe;
 mod pipeline;
 mod plan;
 mod profiles;
 mod python;
 mod record;
-mod recorded;
 mod render;
 mod report;
 mod repro;
-mod resources;
 mod send;
 mod serve;
 mod shell;
-mod spec;
 mod ssd;
 mod store;
 mod swarm;
 mod terminal;
-mod traffic;
 mod vm;
 
 use std::env;
@@ -41,10 +35,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use forebay_app::{failure, home, interrupt, progress, session, workload};
+use forebay_app::failure;
 
-use args::{Cli, Command, PeCommand};
-use failure::{Exit, Result};
+use args::{Cli, Command, NewCommand};
+use failure::{Exit, Failure, Result};
 
 fn main() -> ExitCode {
     let mut words: Vec<_> = env::args_os().collect();
@@ -65,15 +59,25 @@ fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     terminal::listen();
     terminal::set_up(&cli.global);
-    let code = run(&cli).unwrap_or_else(|failure| failure.show() as u8);
-    ExitCode::from(code)
+    ExitCode::from(run(&cli).unwrap_or_else(show))
+}
+
+/// Tells of a failure on standard error; returns the exit code.
+fn show(mut failure: Failure) -> u8 {
+    let option = failure.field.as_deref().and_then(args::option_of);
+    if let (Some(option), Some(help)) = (option, &mut failure.help) {
+        help.push_str(&format!(" (option --{option})"));
+    }
+    let exit = failure.exit;
+    eprintln!("{:?}", miette::Report::new(failure));
+    exit as u8
 }
 
 fn run(cli: &Cli) -> Result<u8> {
     cli.global.destination(&cli.command)?.set()?;
-    let code = dispatch(&cli.command)?;
+    let code = dispatch(&cli.command);
     report::finish()?;
-    Ok(code)
+    code
 }
 
 fn dispatch(command: &Command) -> Result<u8> {
@@ -86,7 +90,10 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Bench { bench } => bench::run(bench),
         Command::Swarm(args) => swarm::run(args),
         Command::Inspect(args) => inspect::run(args),
-        Command::Resources(args) => resources::run(args),
+        Command::Resources(args) => python::report(
+            "forebay.resources",
+            args.rest.iter().map(Into::into).collect(),
+        ),
         Command::Profiles(args) => profiles::run(args),
         Command::Repro(args) => repro::run(args),
         Command::Plan(args) => plan::run(args),
@@ -95,16 +102,15 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Send(args) => send::run(args),
         Command::Store { store } => store::run(store),
         Command::Ssd { ssd } => ssd::run(ssd),
-        Command::Pipeline { pipeline } => pipeline::show::run(pipeline),
-        Command::Pe { pe } => match pe {
-            PeCommand::List(args) => pipeline::list::run(args),
-            PeCommand::Test(args) => new::bench::run(args),
-        },
-        Command::New { new } => new::run(new),
+        Command::Pipeline { pipeline } => pipeline::run(pipeline),
+        Command::Pe { pe } => pe::run(pe),
+        Command::New {
+            new: NewCommand::Pe(args),
+        } => pe::new(args),
         Command::Completion { shell } => Ok(shell::completion(*shell)),
         Command::Man { folder } => shell::man(folder),
         Command::Schema { of } => shell::schema(*of),
-        Command::Spec { language } => spec::run(*language),
+        Command::Spec { language } => shell::spec(*language),
     };
     exit.map(|exit| exit as u8)
 }

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay profiles NAME --measure`: the model beside what was measured of the drive.
 
-use forebay_lab::measure::{Row, rows, worst};
+use forebay_draw::text::Page;
+use forebay_lab::measure::{Row, grid, rows, worst};
 use forebay_model::Profile;
 use serde::Serialize;
 
 use crate::args::ProfilesArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::render::{Grid, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 #[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
+struct Measured {
     simulated: bool,
     profile: String,
     seed: u64,
@@ -35,19 +33,18 @@ pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
     let rows = rows(&profile, args.seed)?;
     let worst = worst(&rows);
     let good = args.within.is_none_or(|within| worst <= within);
-    let report = Report {
-        schema: "forebay.measure/1",
-        version: env!("CARGO_PKG_VERSION"),
+    let found = Measured {
         simulated: true,
         profile: profile.name.clone(),
         seed: args.seed,
         worst_percent: worst,
         rows,
     };
-    if !report::emit(&report)? {
+    let report = Report::new("forebay.measure/1", found);
+    report::show(&report, || {
         let mut page = Page::new(&format!("Profile {}, measured", profile.name));
         page.line(format!("  {}\n", profile.description));
-        table(&mut page, &report.rows);
+        page.grid(grid(&report.found.rows));
         if let Some(within) = args.within {
             let verdict = match good {
                 true => format!("within {within} % where the drive is the limit"),
@@ -55,44 +52,7 @@ pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
             };
             page.verdict(good, verdict);
         }
-        page.print();
-    }
+        page
+    })?;
     Ok(if good { Exit::Good } else { Exit::OffTolerance })
-}
-
-fn number(row: &Row, value: f64) -> String {
-    match row.quantity.as_str() {
-        "bytes_per_second" => format!("{:.1} MB/s", value / 1e6),
-        _ => format!("{:.1} us", value / 1e3),
-    }
-}
-
-/// The rows as a table.
-pub fn table(page: &mut Page, rows: &[Row]) {
-    let headers = [
-        "load",
-        "of",
-        ">measured",
-        ">model",
-        ">off, %",
-        "is",
-        "limit",
-    ];
-    let mut grid = Grid::new(&headers);
-    for row in rows {
-        let of = match row.quantity.as_str() {
-            "bytes_per_second" => "rate",
-            latency => latency.trim_end_matches("_ns"),
-        };
-        grid.row([
-            row.load.clone(),
-            of.into(),
-            number(row, row.measured),
-            number(row, row.model),
-            format!("{:+.1}", row.difference_percent),
-            row.kind.clone(),
-            row.limit.clone(),
-        ]);
-    }
-    page.grid(grid);
 }

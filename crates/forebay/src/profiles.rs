@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay profiles`: what there is, and where each number comes from.
 
+use forebay_draw::text::{Grid, Page};
 use forebay_model::Profile;
 use serde::Serialize;
 
 use crate::args::ProfilesArgs;
 use crate::failure::{Exit, Result};
 use crate::measure;
-use crate::render::{Grid, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 #[derive(Serialize)]
 struct Listed {
@@ -26,9 +26,7 @@ struct Parameter {
 }
 
 #[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
+struct Profiles {
     profiles: Vec<Listed>,
 }
 
@@ -45,18 +43,13 @@ pub fn run(args: &ProfilesArgs) -> Result<Exit> {
         .iter()
         .map(|name| load(name))
         .collect::<Result<Vec<_>>>()?;
-    let report = Report {
-        schema: "forebay.profiles/1",
-        version: env!("CARGO_PKG_VERSION"),
-        profiles,
-    };
-    if report::emit(&report)? {
-        return Ok(Exit::Good);
-    }
-    match (&args.name, report.profiles.as_slice()) {
-        (Some(_), [profile]) => show(profile),
-        _ => list(&report.profiles),
-    }
+    let report = Report::new("forebay.profiles/1", Profiles { profiles });
+    report::show(&report, || {
+        match (&args.name, report.found.profiles.as_slice()) {
+            (Some(_), [profile]) => parameters(profile),
+            (_, profiles) => list(profiles),
+        }
+    })?;
     Ok(Exit::Good)
 }
 
@@ -75,9 +68,9 @@ fn load(name: &str) -> Result<Listed> {
     })
 }
 
-fn list(profiles: &[Listed]) {
+fn list(profiles: &[Listed]) -> Page {
     let mut page = Page::new("Profiles");
-    let mut grid = Grid::new(&["name", "description", ">parameters"]);
+    let mut grid = Grid::new("name | description | >parameters");
     for profile in profiles {
         let count = profile.parameters.len().to_string();
         grid.row([&profile.name, &profile.description, &count]);
@@ -86,17 +79,17 @@ fn list(profiles: &[Listed]) {
         .line("\n  `forebay profiles NAME` shows each parameter and its source.")
         .line("  `forebay profiles NAME --measure` runs the model beside what was measured.")
         .line("  A file of your own: --profile FILE.toml, in the form of profiles/*.toml.");
-    page.print();
+    page
 }
 
-fn show(profile: &Listed) {
+fn parameters(profile: &Listed) -> Page {
     let mut page = Page::new(&format!("Profile {}", profile.name));
     page.line(format!("  {}\n", profile.description));
-    let mut grid = Grid::new(&["parameter", ">value", "is", "source"]).wrap(3, 64);
+    let mut grid = Grid::new("parameter | >value | is | source").wrap(3, 64);
     for parameter in &profile.parameters {
         let value = parameter.value.to_string();
         grid.row([&parameter.field, &value, &parameter.kind, &parameter.source]);
     }
     page.grid(grid);
-    page.print();
+    page
 }

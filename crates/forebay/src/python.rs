@@ -5,9 +5,11 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
+use forebay_app::home;
+
 use crate::args::Output;
+use crate::args::values::name_of;
 use crate::failure::{Exit, Failure, Result};
-use crate::home;
 use crate::report::{self, Destination};
 
 /// Runs a module that writes a report: text to standard output and, with `--json FILE|-`, JSON.
@@ -32,7 +34,7 @@ pub fn report(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
 /// where there is one.
 pub fn rows(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
     let to = Destination::of_all();
-    words.splice(0..0, ["--output".into(), to.form.name().into()]);
+    words.splice(0..0, ["--output".into(), name_of(&to.form).into()]);
     let rows = match &to.file {
         None => Stdio::inherit(),
         Some(path) => {

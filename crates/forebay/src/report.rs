@@ -7,13 +7,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use forebay_draw::text::Page;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::args::Output;
 use crate::failure::{Exit, Failure, Result};
+use crate::render;
 
-pub use forebay_app::report::{Header, ProfileName, Rate, Rtl, command_line};
+pub use forebay_app::report::{Report, command_line};
 
 /// Where the report of this run of the program goes.
 #[derive(Debug, Default)]
@@ -66,8 +68,21 @@ pub fn check(path: Option<&Path>) -> Result<()> {
     file.map(drop).map_err(failed)
 }
 
+/// Reports: as JSON, as the page that `draw` makes, or both.
+pub fn show(report: &impl Serialize, draw: impl FnOnce() -> Page) -> Result<()> {
+    if !emit(report)? {
+        print_page(&draw());
+    }
+    Ok(())
+}
+
+/// Adds a page to the report.
+pub fn print_page(page: &Page) {
+    say(&render::text(page));
+}
+
 /// Writes a report as JSON where that is wanted; true where text is not.
-pub fn emit(report: &impl Serialize) -> Result<bool> {
+fn emit(report: &impl Serialize) -> Result<bool> {
     let destination = Destination::of_all();
     if destination.form == Output::Json {
         let mut text = serde_json::to_string_pretty(report)?;
@@ -129,7 +144,7 @@ fn print(text: &str) {
 
 /// Reads a report that was stored, of this kind and no other.
 pub fn load<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T> {
-    /// What tells the kinds apart.
+    /// What distinguishes the kinds.
     #[derive(Deserialize)]
     struct Kind {
         schema: String,

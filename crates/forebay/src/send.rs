@@ -3,25 +3,23 @@
 
 use std::time::Instant;
 
+use forebay_app::interrupt;
+use forebay_app::progress::Progress;
+use forebay_draw::text::Page;
 use forebay_net::send::{Count, Files, Left, Line, Sender, Settings};
 use serde::Serialize;
 
 use crate::args::SendArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::render::Page;
-use crate::report;
+use crate::report::{self, Report};
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-struct Report {
-    schema: &'static str,
-    version: &'static str,
+struct Sent {
     command_line: Vec<String>,
     simulated: bool,
     interrupted: bool,
-    /// Nobody listened there: what was not yet sent was left.
+    /// No receiver listened there: what was not yet sent was left.
     refused: bool,
     to: String,
     stream: u16,
@@ -63,18 +61,14 @@ pub fn run(args: &SendArgs) -> Result<Exit> {
     sender.all(&files.found, args.repeat, &mut |bytes| progress.at(bytes))?;
     let seconds = beginning.elapsed().as_secs_f64();
     drop(progress);
-    let report = Report::of(sender, args, seconds);
-    if !report::emit(&report)? {
-        show(&report);
-    }
-    Ok(report.exit())
+    let report = Report::new("forebay.send/1", Sent::of(sender, args, seconds));
+    report::show(&report, || page(&report.found))?;
+    Ok(report.found.exit())
 }
 
-impl Report {
+impl Sent {
     fn of(sender: Sender, args: &SendArgs, seconds: f64) -> Self {
         Self {
-            schema: "forebay.send/1",
-            version: env!("CARGO_PKG_VERSION"),
             command_line: report::command_line(),
             simulated: false,
             interrupted: interrupt::wanted(),
@@ -124,7 +118,7 @@ fn nothing(left: &Left) -> Failure {
     )
 }
 
-fn show(report: &Report) {
+fn page(report: &Sent) -> Page {
     let mut page = Page::of_hardware("forebay send");
     let sent = &report.sent;
     page.field(
@@ -174,9 +168,9 @@ fn show(report: &Report) {
     let verdict = match report.exit() {
         Exit::Good => "everything was handed to the network; what arrives, the receiver knows",
         Exit::Interrupted => "interrupted",
-        _ if report.refused => "nobody listens there: start the receiver first",
+        _ if report.refused => "no receiver listens there: start it first",
         _ => "not everything could be sent",
     };
     page.verdict(report.exit() == Exit::Good, verdict);
-    page.print();
+    page
 }

@@ -6,19 +6,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use forebay_app::progress::Progress;
 use forebay_app::record::{LinkPartner, PartnerSpec, SourceSpec, Written};
+use forebay_app::recorded::Recorded;
+use forebay_app::{home, interrupt};
 use forebay_cosim::{Card, Config, Direction, Read, Sink, Write};
+use forebay_draw::text::Page;
 use forebay_model::net::Network;
 use forebay_model::{Medium, Profile};
+use forebay_pipeline::units::{bytes, count};
 use forebay_pipeline::{Paths, Pipeline};
 use forebay_vm::{Device, End, Event, Options, SsdDevice, StreamerDevice, Transaction};
 
 use crate::args::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::progress::Progress;
-use crate::recorded::Recorded;
-use crate::render::{self, Page};
-use crate::{home, interrupt, record};
+use crate::{record, report};
 
 /// Refused accesses that are told one by one; all are counted.
 const COMPLAINTS: u64 = 10;
@@ -43,16 +45,18 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
         // The profile's size may be no multiple of the block asked for.
         namespace.bytes &= !((1 << namespace.block_shift) - 1);
     }
-    let bytes = profile.ssd.bytes();
+    let size = profile.ssd.bytes();
     let medium = match &args.backing {
-        Some(path) => Medium::in_file(path, bytes)?,
-        None => Medium::in_memory(bytes),
+        Some(path) => Medium::in_file(path, size)?,
+        None => Medium::in_memory(size),
     };
     let mut device = SsdDevice::new(&profile, medium, args.seed)?;
     let (exit, refused) = match &args.record {
         None => serve(&mut device, &args.socket)?,
         Some(path) => {
-            let mut recorded = Recorded::new(&mut device, &profile.name, path)?;
+            let mut recorded = Recorded::new(&mut device, &profile.name, path, |failure| {
+                eprintln!("warning: {failure}");
+            })?;
             let served = serve(&mut recorded, &args.socket);
             // A device that has broken down has something to tell, too.
             let stored = recorded.store();
@@ -64,12 +68,12 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
     let stats = device.stats();
     let mut page = Page::new("SSD model");
     page.field("profile", &profile.name);
-    page.field("commands", render::count(stats.commands));
-    page.field("read", render::bytes(stats.bytes_read));
-    page.field("written", render::bytes(stats.bytes_written));
-    page.field("failed", render::count(stats.failed));
-    page.field("refused", render::count(refused));
-    page.print();
+    page.field("commands", count(stats.commands));
+    page.field("read", bytes(stats.bytes_read));
+    page.field("written", bytes(stats.bytes_written));
+    page.field("failed", count(stats.failed));
+    page.field("refused", count(refused));
+    report::print_page(&page);
     Ok(exit)
 }
 
@@ -108,14 +112,14 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
             (_, Some(mismatch), _) => format!("differs: {mismatch:?}"),
             _ => "right".to_owned(),
         };
-        let bytes = render::bytes(outcome.transferred);
-        page.field(way, format_args!("{bytes}, {verdict}"));
+        let moved = bytes(outcome.transferred);
+        page.field(way, format_args!("{moved}, {verdict}"));
     }
     if planned > 0 {
         let sentence = format!("{good} of {planned} transactions went through");
         page.verdict(good == planned, sentence);
     }
-    page.print();
+    report::print_page(&page);
     Ok(match exit {
         Exit::Good if good < planned => Exit::BadResult,
         exit => exit,
@@ -189,8 +193,8 @@ fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
         "frames",
         format!(
             "{} handed to the card, {}",
-            render::count(handed.frames),
-            render::bytes(handed.bytes)
+            count(handed.frames),
+            bytes(handed.bytes)
         ),
     );
     let complaints = partner.capture().map(|seen| seen.complaints());
@@ -199,9 +203,9 @@ fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
     }
     let failure = network.and_then(Network::source_failure);
     if let Some(failure) = failure {
-        page.verdict(false, failure.to_string());
+        page.verdict(false, format_args!("{failure}; {}", failure.remedy()));
     }
-    page.print();
+    report::print_page(&page);
     Ok(match (exit, failure) {
         (Exit::Good, Some(_)) => Exit::BadResult,
         (exit, _) => exit,
@@ -210,9 +214,9 @@ fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
 
 /// What every card says of itself at the end.
 fn of_card(page: &mut Page, device: &StreamerDevice, mapped: u64, refused: u64) {
-    page.field("cycles", render::count(device.card().cycle()));
-    page.field("mapped", format_args!("{} bytes", render::count(mapped)));
-    page.field("refused", render::count(refused));
+    page.field("cycles", count(device.card().cycle()));
+    page.field("mapped", format_args!("{} bytes", count(mapped)));
+    page.field("refused", count(refused));
 }
 
 /// Serves a device until its virtual machine has gone; also returns how many accesses were refused.

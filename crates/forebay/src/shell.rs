@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What shells, readers and editors want: completion, manual pages, schemas of files.
+//! What shells, readers, editors and other languages want: completion, manual pages, schemas of files,
+//! the constants that hardware and software share.
 
 use std::fs;
 use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use forebay_draw::text::Page;
 use forebay_model::Profile;
 use forebay_pipeline::Pipeline;
+use forebay_spec::codegen::{render_c, render_python, render_systemverilog, render_wireshark};
 
-use crate::args::{Cli, SchemaOf};
+use crate::args::{Cli, Language, SchemaOf};
 use crate::failure::{Exit, Failure, Result};
-use crate::render::Page;
 use crate::report;
 
 /// Prints the script that completes command lines.
@@ -23,9 +25,6 @@ pub fn completion(shell: Shell) -> Exit {
 }
 
 /// Writes a manual page for each command into a folder.
-///
-/// # Errors
-/// Where they cannot be written.
 pub fn man(folder: &Path) -> Result<Exit> {
     let failed = |error| Failure::file("writing the pages to", folder, error);
     fs::create_dir_all(folder).map_err(failed)?;
@@ -36,20 +35,32 @@ pub fn man(folder: &Path) -> Result<Exit> {
         "read",
         format_args!("man {}", folder.join("forebay.1").display()),
     );
-    page.print();
+    report::print_page(&page);
     Ok(Exit::Good)
 }
 
 /// Prints the JSON Schema of a file.
-///
-/// # Errors
-/// Never for the schemas that there are.
 pub fn schema(of: SchemaOf) -> Result<Exit> {
     let schema = match of {
         SchemaOf::Pipeline => Pipeline::schema(),
         SchemaOf::Profile => Profile::schema(),
     };
     report::say(&format!("{}\n", serde_json::to_string_pretty(&schema)?));
+    Ok(Exit::Good)
+}
+
+/// Prints the constants that hardware and software share.
+pub fn spec(language: Language) -> Result<Exit> {
+    let mut text = String::new();
+    let rendered = match language {
+        Language::Sv => render_systemverilog(&mut text),
+        Language::C => render_c(&mut text),
+        Language::Python => render_python(&mut text),
+        Language::Wireshark => render_wireshark(&mut text),
+    };
+    let what = "the constants cannot be rendered";
+    rendered.map_err(|_| Failure::new(Exit::Impossible, what, "report this defect"))?;
+    report::say(&text);
     Ok(Exit::Good)
 }
 

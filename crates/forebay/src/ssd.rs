@@ -5,15 +5,14 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use forebay_lab::measure::{Row, worst};
+use forebay_draw::text::Page;
+use forebay_lab::measure::{Row, grid, worst};
 use forebay_lab::qualify::{self, Target};
 use serde::Serialize;
 
 use crate::args::{QualifyArgs, SsdCommand};
 use crate::failure::{Exit, Failure, Result};
-use crate::measure;
-use crate::render::Page;
-use crate::report;
+use crate::report::{self, Report};
 
 /// A model that is further off, in percent, is said so.
 const NEAR_PERCENT: f64 = 25.0;
@@ -21,9 +20,7 @@ const NEAR_PERCENT: f64 = 25.0;
 const LONGEST_REPORT: u64 = 64 << 20;
 
 #[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
-    version: &'static str,
+struct Fitted<'a> {
     /// The profile's file.
     profile: &'a Path,
     fio: &'a str,
@@ -76,38 +73,36 @@ fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
     }
     let found = qualify::fit_profile(&args.name, &text, target.as_ref(), args.capacity, args.seed)?;
     create(&out, &found.toml)?;
-    let report = Report {
-        schema: "forebay.qualify/1",
-        version: env!("CARGO_PKG_VERSION"),
+    let worst = worst(&found.rows);
+    let fitted = Fitted {
         profile: &out,
         fio: &found.fio,
         wrote: found.wrote,
         curve_percent: (found.curve_percent * 100.0).round() / 100.0,
-        worst_percent: worst(&found.rows),
+        worst_percent: worst,
         rows: &found.rows,
     };
-    if !report::emit(&report)? {
+    report::show(&Report::new("forebay.qualify/1", fitted), || {
         let model = target.as_ref().map_or("a drive", |target| &target.model);
         let mut page = Page::of_hardware(&format!("{model}, measured and as a model"));
-        measure::table(&mut page, report.rows);
+        page.grid(grid(&found.rows));
         if !found.wrote {
             page.line(
                 "\n  Writes were not measured: --write does so, and overwrites what is there.",
             );
         }
-        let near = report.worst_percent <= NEAR_PERCENT;
+        let near = worst <= NEAR_PERCENT;
         if !near {
             page.line("\n  Where the model is faster, more than the drive was the limit: processor, kernel or")
                 .line("  another load on this machine. Where it is slower, the model has no word for the drive.");
         }
-        let worst = report.worst_percent;
         let words = format!(
             "{} written; the model is off by at most {worst:.1} %",
             out.display()
         );
         page.verdict(near, words);
-        page.print();
-    }
+        page
+    })?;
     Ok(Exit::Good)
 }
 

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use clap::{ColorChoice, ValueEnum};
 use forebay_app::progress::{self, Amount, Observer, Task};
 use forebay_app::{Exit, interrupt};
+use forebay_draw::text::seconds;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use miette::MietteHandlerOpts;
 
 use crate::args::GlobalArgs;
-use crate::render;
 
 /// How often a task says how far it is where there is no terminal to draw on.
 const EACH: Duration = Duration::from_secs(60);
@@ -21,12 +21,12 @@ const EACH: Duration = Duration::from_secs(60);
 /// Colours as the words of the command line say: help is drawn before these are read.
 pub fn wanted_color() -> ColorChoice {
     let words: Vec<_> = env::args().take_while(|word| word != "--").collect();
-    let apart = words.windows(2).filter(|pair| pair[0] == "--color");
-    let apart = apart.map(|pair| pair[1].as_str());
+    let separate = words.windows(2).filter(|pair| pair[0] == "--color");
+    let separate = separate.map(|pair| pair[1].as_str());
     let joined = words
         .iter()
         .filter_map(|word| word.strip_prefix("--color="));
-    let named = apart.chain(joined).last().unwrap_or_default();
+    let named = separate.chain(joined).last().unwrap_or_default();
     ColorChoice::from_str(named, true).unwrap_or_default()
 }
 
@@ -141,7 +141,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
         if let Some(began) = self.began {
-            let took = render::seconds(began.elapsed().as_secs_f64());
+            let took = seconds(began.elapsed().as_secs_f64());
             self.say(&format!("{}: {took}", self.bar.message()));
         }
     }

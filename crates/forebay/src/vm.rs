@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use forebay_app::progress::Progress;
+use forebay_app::{home, interrupt};
+use forebay_draw::text::{Grid, Page};
 use forebay_rtl::Cache;
 use forebay_vm::guest::{self, Image, Job, Machine, Program};
 
 use crate::args::{VmArgs, VmCommand, VmRunArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::progress::Progress;
-use crate::render::{Grid, Page};
-use crate::{home, interrupt, serve};
+use crate::{report, serve};
 
 /// Runs it; returns the exit code, which is the guest command's own where one was run.
 pub fn run(command: &VmCommand) -> Result<u8> {
@@ -71,11 +72,11 @@ fn image() -> Result<Image> {
 fn list(image: &Image) -> Result<u8> {
     let mut page = Page::of_hardware("Guest image");
     page.field("folder", home::short(image.folder()));
-    let mut grid = Grid::new(&["package", "version", "sha256"]);
+    let mut grid = Grid::new("package | version | sha256");
     for line in image.packages()?.lines() {
         grid.row(line.split('\t'));
     }
-    page.grid(grid).print();
+    report::print_page(page.grid(grid));
     Ok(Exit::Good as u8)
 }
 
@@ -105,7 +106,7 @@ impl Prepared {
         Ok(Self {
             machine: Machine {
                 memory: args.memory,
-                iommu: args.iommu.into(),
+                iommu: args.iommu,
                 ssds: args.ssd.clone(),
                 devices: args.device.clone(),
                 qmp: args.qmp.clone(),

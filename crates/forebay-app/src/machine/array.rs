@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
 
-/// Most 4 KiB pages of a stripe unit of an array with parity: so much memory our RTL has for sums.
+/// Most 4 KiB pages of a stripe unit of an array with parity: the memory of our RTL for sums.
 pub const PARITY_PAGES: u64 = 16;
 
 /// How many drives, and how they make one address space.
@@ -55,10 +55,10 @@ impl ArraySpec {
         let count = self.drives.map_or(profiles.len(), usize::from);
         if !(loaded.len() == count || loaded.len() == 1) || count > 8 {
             return Err(Failure::input(
-                "--profile",
+                "profiles",
                 format_args!("{} of them for {count} drives", profiles.len()),
                 "name one for all drives, or one for each of up to 8",
-                "leave --drives out, or name as many profiles as it says",
+                "leave the number of drives out, or name as many profiles as it says",
             ));
         }
         let mut rest = loaded.into_iter();
@@ -76,17 +76,17 @@ impl ArraySpec {
         Ok((first, others))
     }
 
-    /// Whether so many drives can be what is asked for.
+    /// Whether `drives` drives can be what is asked for.
     ///
     /// # Errors
     /// Where parity or regions cannot be.
     pub fn check(&self, drives: usize) -> Result<()> {
         if self.linear && drives < 2 {
             return Err(Failure::input(
-                "--apart",
+                "array.linear",
                 format_args!("with {drives} drive"),
-                "there is nothing to keep apart: there must be 2 or more",
-                "add --drives N, or leave it out",
+                "a region of its own for each drive takes 2 or more",
+                "take more drives, or leave it out",
             ));
         }
         if !self.parity {
@@ -94,23 +94,26 @@ impl ArraySpec {
         }
         if drives < 2 {
             return Err(Failure::input(
-                "--parity",
+                "array.parity",
                 format_args!("with {drives} drive"),
                 "parity takes a drive of its own: there must be 2 or more",
-                "add --drives N, or leave it out",
+                "take more drives, or leave it out",
             ));
         }
         if self.stripe_unit > PARITY_PAGES << 12 {
             return Err(Failure::input(
-                "--chunk",
-                format_args!("{} KiB with --parity", self.stripe_unit >> 10),
-                &format!("our RTL adds chunks of up to {} KiB up", PARITY_PAGES << 2),
-                "choose a smaller chunk, or leave --parity out",
+                "array.stripe_unit",
+                format_args!("{} KiB with parity", self.stripe_unit >> 10),
+                &format!(
+                    "our RTL computes parity of stripe units of up to {} KiB",
+                    PARITY_PAGES << 2
+                ),
+                "choose a smaller stripe unit, or leave parity out",
             ));
         }
         if let Some(drive) = self.missing.filter(|drive| usize::from(*drive) >= drives) {
             return Err(Failure::input(
-                "--missing",
+                "array.missing",
                 drive,
                 &format!("the drives are 0 to {}", drives - 1),
                 "name one of them, or leave it out",
@@ -119,7 +122,7 @@ impl ArraySpec {
         Ok(())
     }
 
-    /// What the driver is to make of so many drives; none of one.
+    /// What the driver is to make of `drives` drives; none of one.
     #[must_use]
     pub fn options(&self, drives: usize) -> Option<ArrayOptions> {
         (drives > 1).then_some(ArrayOptions {

@@ -10,7 +10,7 @@ use forebay_rtl::Source;
 /// Pages of the host port's staging memory.
 const HOST_PAGES: u32 = 64;
 
-/// The card with its payload in this memory: in this checkout, with queues of this depth and so many
+/// The card with its payload in this memory: in this checkout, with queues of this depth and `pages`
 /// pages on chip.
 #[must_use]
 pub fn card_rtl(memory: Memory, root: &Path, depth: u32, pages: u32) -> Source {

@@ -7,10 +7,12 @@ mod disk;
 mod gaps;
 mod partner;
 mod replay;
+mod run;
 mod senders;
 mod setup;
 mod simulated;
 mod summary;
+mod text;
 mod wire;
 
 use forebay_cosim::CLOCK_PERIOD;
@@ -31,6 +33,7 @@ pub use forebay_driver::record::{Counted, Observer, Plan, Recorder, Stage};
 pub use gaps::{Gap, gaps};
 pub use partner::{LinkPartner, PartnerSpec, SourceSpec};
 pub use replay::{Replayed, Sent, replay};
+pub use run::{Outputs, ReplayReport, Report, SimulatedSpec, on_a_card, play, simulated};
 pub use senders::{Senders, seed_of};
 pub use setup::{LINE_RATE, machine, plan};
 pub use simulated::{prepare, simulate};
@@ -123,7 +126,7 @@ fn occupied<D: Disk>(drives: &D) -> Failure {
     Failure::new(
         Exit::BadInput,
         format!("on the drives there is {what}"),
-        "take another image, or add --overwrite, which destroys it",
+        "take another image, or allow this one to be overwritten (--overwrite)",
     )
 }
 

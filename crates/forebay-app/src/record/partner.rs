@@ -111,7 +111,7 @@ impl PartnerSpec {
         let most = u16::MAX - source.stream;
         if count.saturating_sub(1) > most {
             return Err(Failure::input(
-                "--streams",
+                "source.senders",
                 count,
                 &format!("streams go up to 65535, and the first is {}", source.stream),
                 "choose fewer, or a lower source.stream in the pipeline's file",

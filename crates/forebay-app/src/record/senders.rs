@@ -46,7 +46,7 @@ pub const fn seed_of(seed: u64, sender: u16) -> u64 {
     seed.wrapping_add(sender as u64)
 }
 
-/// Bytes of the objects of so many senders where the first one's have `bytes`: the others' are smaller
+/// Bytes of the objects of `senders` senders where the first one's have `bytes`: the others' are smaller
 /// and smaller, so that ends meet everywhere.
 pub fn falling(bytes: u64, senders: u16) -> Vec<u64> {
     let of = |part: u16| u128::from(bytes) * u128::from(part) / u128::from(senders.max(1));

@@ -103,7 +103,7 @@ pub struct Named {
     pub name: &'static str,
     /// How many, and when the last one.
     #[serde(flatten)]
-    pub tally: FrameCount,
+    pub frames: FrameCount,
 }
 
 /// What became of pause.
@@ -354,31 +354,26 @@ fn streams(rows: &[Row]) -> Vec<Stream> {
     streams.into_values().collect()
 }
 
-fn sum(tallies: &[FrameCount]) -> Count {
-    tallies.iter().fold(Count::default(), |sum, tally| Count {
-        count: sum.count + tally.frames,
-        bytes: sum.bytes + tally.bytes,
+fn sum(all: &[FrameCount]) -> Count {
+    all.iter().fold(Count::default(), |sum, one| Count {
+        count: sum.count + one.frames,
+        bytes: sum.bytes + one.bytes,
     })
 }
 
 fn count_of(named: &[Named], number: usize) -> Count {
-    let tally = named
+    named
         .get(number)
-        .map(|named| named.tally)
-        .unwrap_or_default();
-    Count {
-        count: tally.frames,
-        bytes: tally.bytes,
-    }
+        .map_or_else(Count::default, |named| Count {
+            count: named.frames.frames,
+            bytes: named.frames.bytes,
+        })
 }
 
-fn named<const N: usize>(tallies: &[FrameCount], names: [&'static str; N]) -> Vec<Named> {
-    let pairs = names.into_iter().zip(tallies);
+fn named<const N: usize>(all: &[FrameCount], names: [&'static str; N]) -> Vec<Named> {
+    let pairs = names.into_iter().zip(all);
     pairs
-        .map(|(name, tally)| Named {
-            name,
-            tally: *tally,
-        })
+        .map(|(name, &frames)| Named { name, frames })
         .collect()
 }
 
@@ -388,16 +383,16 @@ fn sent(recorded: &Recorded) -> Vec<Named> {
     kinds
         .map(|kind| {
             let of = transmitted.of(kind);
-            let tally = FrameCount {
+            let frames = FrameCount {
                 frames: of.frames,
                 bytes: of.bytes,
                 last: 0,
             };
             Named {
                 name: kind.name(),
-                tally,
+                frames,
             }
         })
-        .filter(|named| named.tally.frames > 0)
+        .filter(|named| named.frames.frames > 0)
         .collect()
 }

@@ -4,18 +4,20 @@
 use forebay_app::reference::Reference;
 use forebay_app::report::Rate;
 use forebay_app::workload::{ops, scattered, sequential};
-use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
 use forebay_cosim::{Direction, Workload};
+use forebay_draw::text::{self, Grid, Page};
 use forebay_driver::inspect::DriveCounts;
+use forebay_pipeline::units;
 use serde::Serialize;
 
-use super::{Ran, SCHEMA, bytes, is_good};
+use super::{Found, Ran, SCHEMA, beside, bytes, is_good};
 
 /// Numbers of drives.
 const NUMBERS: [u8; 5] = [1, 2, 3, 4, 8];
 /// Bytes of a transaction of random work, and so of a command.
-const PIECE: u64 = 4096;
-/// Bytes of random work touch so much of the address space.
+const SMALL: u64 = 4096;
+/// Bytes of the address space that random work touches.
 const SPREAD: u64 = 1 << 30;
 
 /// What the bench found.
@@ -25,7 +27,7 @@ pub struct Drives {
     pub rows: Vec<Row>,
 }
 
-/// One kind of work on so many drives.
+/// One kind of work on a number of drives.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Name that stays the same over versions: kind of work and number of drives.
@@ -51,7 +53,7 @@ pub struct Row {
     pub each: Vec<DriveCounts>,
 }
 
-/// The same work on 1, 2, 3, 4 and 8 drives, so many bytes for each.
+/// The same work on 1, 2, 3, 4 and 8 drives, as many bytes for each.
 ///
 /// # Errors
 /// Where the RTL, a profile or the bring-up fails.
@@ -73,7 +75,7 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
         // As many bytes for each: start and end then weigh the same, however many drives.
         let all = bytes(asked, &session)?.saturating_mul((drives - spare).into());
         let bytes = all.min(session.namespace()?.bytes());
-        for (work, workload) in works(bytes, row.unwrap_or(PIECE), machine.seed) {
+        for (work, workload) in works(bytes, row.unwrap_or(SMALL), machine.seed) {
             if !ended.is_done() {
                 break;
             }
@@ -82,16 +84,9 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
                 session.prepare(&ops)?;
             }
             let title = format!("{drives} drives, {work}");
-            let measured = session.measure(&title, &ops);
-            ended = measured.ended;
-            let host = match ended.is_done() {
-                true => reference.measure(&format!("{title}, ideal host"), &workload)?,
-                false => None,
-            };
-            if interrupt::wanted() {
-                ended = Ended::Interrupted;
-            }
-            found.add((work, drives, spare), measured.rate, host, session.drives());
+            let (rate, host, now) = beside(&mut session, &reference, &title, &ops, &workload)?;
+            ended = now;
+            found.add((work, drives, spare), rate, host, session.drives());
         }
         last = Some(session.header(&ended));
     }
@@ -100,18 +95,18 @@ pub fn drives(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Drives>> 
     Ok(Ran::new("drives", header, found, ended, good))
 }
 
-/// Sequential work in one transaction each way, random work in as many as there are pieces; with
-/// parity the smallest that can be written is a row.
+/// Sequential work in one transaction each way, random work in small ones; with parity the smallest
+/// that can be written is a stripe.
 fn works(bytes: u64, least: u64, seed: u64) -> [(&'static str, Workload); 4] {
     let random = |direction| {
         let size = match direction {
             Direction::Write => least,
-            Direction::Read => PIECE,
+            Direction::Read => SMALL,
         };
         scattered(direction, bytes / 8, size, SPREAD.max(bytes), seed)
     };
     let small = match least {
-        PIECE => "write_4k",
+        SMALL => "write_4k",
         _ => "write_rows",
     };
     [
@@ -151,5 +146,26 @@ impl Drives {
             reference,
             each,
         });
+    }
+}
+
+impl Found for Drives {
+    fn draw(&self, page: &mut Page) {
+        let mut grid = Grid::new(
+            " | >drives | >B/cycle | >GB/s | >of as many | >host's | >of host | >cycles each",
+        );
+        for row in &self.rows {
+            grid.row([
+                row.work.replace('_', ", random "),
+                row.drives.to_string(),
+                format!("{:.2}", row.streamer.bytes_per_cycle),
+                format!("{:.2}", row.streamer.gigabytes_per_second),
+                text::ratio(row.of_as_many),
+                text::ratio(row.reference_of_as_many),
+                text::ratio(row.ratio),
+                units::count(row.cycles_per_transaction as u64),
+            ]);
+        }
+        page.grid(grid);
     }
 }

@@ -4,19 +4,31 @@
 //! A bench takes a machine as plain data and returns a [`Ran`]: a report with stable names, and how
 //! it ended.
 
+mod cuts;
 mod drives;
+mod net;
 mod rates;
-pub mod scale;
+mod scale;
 mod speed;
+mod store;
+mod wire;
 
+use forebay_app::reference::Reference;
 use forebay_app::report::{Header, Rate};
-use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
+use forebay_app::session::Measured;
+use forebay_app::workload::Op;
+use forebay_app::{Ended, Failure, MachineSpec, Result, Session, interrupt};
+use forebay_cosim::Workload;
+use forebay_draw::text::Page;
 use serde::Serialize;
 
+pub use cuts::Cuts;
 pub use drives::{Drives, drives};
+pub use net::{Net, net};
 pub use rates::{Row, Rows, core, latency, random};
 pub use scale::{Scale, scale};
 pub use speed::{CyclesPerSecond, Speed, speed};
+pub use store::{Store, StoreSpec, store};
 
 /// Kind and version of the report.
 pub const SCHEMA: &str = "forebay.bench/1";
@@ -36,6 +48,20 @@ pub struct Report<F> {
     pub found: F,
 }
 
+/// What a bench found, as text.
+pub trait Found: Serialize {
+    /// Adds it to a page.
+    fn draw(&self, page: &mut Page);
+
+    /// The sentence at the end of the page.
+    fn verdict(&self, good: bool) -> String {
+        match good {
+            true => "every transaction went through, no byte differs".into(),
+            false => "transactions failed or data differ: the numbers mean nothing".into(),
+        }
+    }
+}
+
 /// A bench that has run.
 #[derive(Debug)]
 pub struct Ran<F> {
@@ -47,8 +73,15 @@ pub struct Ran<F> {
     pub good: bool,
 }
 
-impl<F> Ran<F> {
-    fn new(bench: &'static str, header: Header, found: F, ended: Ended, good: bool) -> Self {
+impl<F: Found> Ran<F> {
+    /// A bench that ended with a report that begins with this header.
+    pub(crate) fn new(
+        bench: &'static str,
+        header: Header,
+        found: F,
+        ended: Ended,
+        good: bool,
+    ) -> Self {
         let report = Report {
             header,
             bench,
@@ -60,17 +93,56 @@ impl<F> Ran<F> {
             good,
         }
     }
+
+    /// The report as text.
+    pub fn page(&self) -> Page {
+        let Report {
+            header,
+            bench,
+            found,
+        } = &self.report;
+        let mut page = Page::new(&format!("Forebay bench {bench}"));
+        page.field("drive", &header.profile.description)
+            .field("streamer", header.streamer())
+            .line("");
+        found.draw(&mut page);
+        match header.interrupted {
+            true => page.verdict(false, "interrupted: the last row is of what was reached"),
+            false => page.verdict(self.good, found.verdict(self.good)),
+        };
+        page
+    }
 }
 
-/// Refuses parity where transactions are smaller than a row of the array.
+/// The rate of the streamer, and of an ideal host with the same work; the host's is none once the
+/// streamer was stopped.
+fn beside(
+    session: &mut Session,
+    reference: &Reference,
+    title: &str,
+    ops: &[Op],
+    host: &Workload,
+) -> Result<(Rate, Option<Rate>, Ended)> {
+    let Measured { rate, mut ended } = session.measure(title, ops);
+    let host = match ended.is_done() {
+        true => reference.measure(&format!("{title}, ideal host"), host)?,
+        false => None,
+    };
+    if ended.is_done() && interrupt::wanted() {
+        ended = Ended::Interrupted;
+    }
+    Ok((rate, host, ended))
+}
+
+/// Refuses parity where transactions are smaller than a stripe of the array.
 fn small(machine: &MachineSpec) -> Result<()> {
     if !machine.array.parity {
         return Ok(());
     }
     Err(Failure::input(
-        "--parity",
+        "array.parity",
         "given",
-        "this bench writes less than a row, a chunk of each drive with data, which parity refuses",
+        "this bench writes less than a stripe, which parity refuses",
         "leave it out, or run bench core or bench drives",
     ))
 }

@@ -3,13 +3,15 @@
 
 use forebay_app::reference::Reference;
 use forebay_app::report::Rate;
+use forebay_app::traffic;
 use forebay_app::workload::{Op, ops, scattered, sequential};
-use forebay_app::{Ended, MachineSpec, Result, Session, interrupt};
+use forebay_app::{Ended, MachineSpec, Result, Session};
 use forebay_cosim::{Direction, Workload};
+use forebay_draw::text::{self, Grid, Page, or_dash};
 use forebay_pipeline::units;
 use serde::Serialize;
 
-use super::{Ran, SCHEMA, bytes, is_good, small};
+use super::{Found, Ran, SCHEMA, beside, bytes, is_good, small};
 
 /// Bytes of the transaction of which the start counts.
 const ONE: u64 = 8 << 20;
@@ -28,6 +30,9 @@ const REST: u64 = 2_000;
 pub struct Rows {
     /// One for each measurement.
     pub rows: Vec<Row>,
+    /// Each transaction was alone: latencies count.
+    #[serde(skip)]
+    pub alone: bool,
 }
 
 /// One measurement.
@@ -53,15 +58,6 @@ struct Bench {
     ended: Ended,
 }
 
-/// What is measured: the same for streamer and host, unless the host is given other commands.
-struct Measurement<'a> {
-    id: &'static str,
-    title: String,
-    ops: &'a [Op],
-    /// What the host does.
-    host: Workload,
-}
-
 impl Bench {
     fn start(machine: &MachineSpec) -> Result<Self> {
         Ok(Self {
@@ -72,36 +68,28 @@ impl Bench {
         })
     }
 
-    /// Measures, unless an earlier measurement was the last.
-    fn measure(&mut self, measurement: &Measurement<'_>) -> Result<()> {
+    /// Measures, unless an earlier measurement was the last; the host may be given other commands.
+    fn measure(
+        &mut self,
+        id: &'static str,
+        title: String,
+        ops: &[Op],
+        host: &Workload,
+    ) -> Result<()> {
         if !self.ended.is_done() {
             return Ok(());
         }
-        let Measurement {
-            id,
-            title,
-            ops,
-            host,
-        } = measurement;
-        let measured = self.session.measure(title, ops);
-        self.ended = measured.ended;
-        let reference = if self.ended.is_done() {
-            self.reference
-                .measure(&format!("{title}, ideal host"), host)?
-        } else {
-            None
-        };
-        if self.ended.is_done() && interrupt::wanted() {
-            self.ended = Ended::Interrupted;
-        }
+        let (session, reference) = (&mut self.session, &self.reference);
+        let (streamer, reference, ended) = beside(session, reference, &title, ops, host)?;
+        self.ended = ended;
+        let ratio = reference.as_ref();
+        let ratio = ratio.and_then(|reference| streamer.ratio_to(reference));
         self.found.rows.push(Row {
             id,
-            title: title.clone(),
-            ratio: reference
-                .as_ref()
-                .and_then(|reference| measured.rate.ratio_to(reference)),
-            streamer: measured.rate,
+            title,
+            streamer,
             reference,
+            ratio,
         });
         Ok(())
     }
@@ -113,7 +101,7 @@ impl Bench {
     }
 }
 
-/// Sequential work of so many bytes: what the core can carry at most.
+/// Sequential work of the bytes asked for: what the core can carry at most.
 ///
 /// # Errors
 /// Where the RTL, the profile or the bring-up fails.
@@ -137,12 +125,9 @@ pub fn core(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Rows>> {
         if direction == Direction::Read {
             bench.session.prepare(&ops)?;
         }
-        bench.measure(&Measurement {
-            id,
-            title: format!("{title}, {}", units::bytes(bytes)),
-            ops: &ops,
-            host: sequential(direction, bytes, HOST_COMMAND),
-        })?;
+        let title = format!("{title}, {}", units::bytes(bytes));
+        let host = sequential(direction, bytes, HOST_COMMAND);
+        bench.measure(id, title, &ops, &host)?;
     }
     Ok(bench.ran("core"))
 }
@@ -175,12 +160,8 @@ pub fn random(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Rows>> {
         if direction == Direction::Read {
             bench.session.prepare(&ops)?;
         }
-        bench.measure(&Measurement {
-            id,
-            title: format!("random {way} of {}", units::bytes(length)),
-            ops: &ops,
-            host,
-        })?;
+        let title = format!("random {way} of {}", units::bytes(length));
+        bench.measure(id, title, &ops, &host)?;
     }
     Ok(bench.ran("random"))
 }
@@ -192,6 +173,7 @@ pub fn random(machine: &MachineSpec, asked: Option<u64>) -> Result<Ran<Rows>> {
 pub fn latency(machine: &MachineSpec) -> Result<Ran<Rows>> {
     small(machine)?;
     let mut bench = Bench::start(machine)?;
+    bench.found.alone = true;
     for (id, direction, length) in [
         ("write_4k", Direction::Write, 4096),
         ("read_4k", Direction::Read, 4096),
@@ -217,14 +199,8 @@ fn one_by_one(bench: &mut Bench, id: &'static str, title: &str, ops: &[Op]) -> R
         if bench.ended.is_done() {
             bench.session.system.run_cycles(REST)?;
         }
-        let ops = std::slice::from_ref(op);
         let host = sequential(op.direction, op.length, op.length);
-        bench.measure(&Measurement {
-            id,
-            title: title.to_owned(),
-            ops,
-            host,
-        })?;
+        bench.measure(id, title.to_owned(), std::slice::from_ref(op), &host)?;
     }
     let runs = bench.found.rows.split_off(before);
     let streamer: Vec<Rate> = runs.iter().map(|run| run.streamer.clone()).collect();
@@ -249,4 +225,57 @@ fn one_by_one(bench: &mut Bench, id: &'static str, title: &str, ops: &[Op]) -> R
         reference,
     });
     Ok(())
+}
+
+impl Rows {
+    fn rates(&self) -> Grid {
+        let mut grid =
+            Grid::new(" | >B/cycle | >GB/s | >p50 | >p99 cycles | >host B/cycle | >ratio");
+        for row in &self.rows {
+            let host = row.reference.as_ref();
+            grid.row([
+                row.title.clone(),
+                format!("{:.2}", row.streamer.bytes_per_cycle),
+                format!("{:.2}", row.streamer.gigabytes_per_second),
+                units::count(row.streamer.latency_cycles.p50.into()),
+                units::count(row.streamer.latency_cycles.p99.into()),
+                or_dash(host.map(|host| text::rate(host.bytes_per_cycle))),
+                text::ratio(row.ratio),
+            ]);
+        }
+        grid
+    }
+
+    fn latencies(&self) -> Grid {
+        let mut grid = Grid::new(
+            "one transaction alone | >least | >median | >most cycles | >host median | >ratio",
+        );
+        for row in &self.rows {
+            let latency = row.streamer.latency_cycles;
+            let host = row.reference.as_ref();
+            grid.row([
+                row.title.clone(),
+                units::count(latency.least.into()),
+                units::count(latency.p50.into()),
+                units::count(latency.most.into()),
+                or_dash(host.map(|host| units::count(host.latency_cycles.p50.into()))),
+                text::ratio(row.ratio),
+            ]);
+        }
+        grid
+    }
+}
+
+impl Found for Rows {
+    fn draw(&self, page: &mut Page) {
+        page.grid(match self.alone {
+            true => self.latencies(),
+            false => self.rates(),
+        });
+        page.heading("What crossed PCIe");
+        let rows = self.rows.iter();
+        page.grid(traffic::grid(
+            rows.map(|row| (row.title.as_str(), &row.streamer.traffic)),
+        ));
+    }
 }

@@ -5,16 +5,17 @@
 use forebay_app::workload::{ops, scattered};
 use forebay_app::{Ended, Failure, MachineSpec, Result, Session};
 use forebay_cosim::{Direction, Workload};
+use forebay_draw::text::{Grid, Page};
 use forebay_draw::{BLUE, GREEN, Line, Lines, ORANGE, PURPLE};
 use serde::Serialize;
 
-use super::{Ran, SCHEMA, small};
+use super::{Found, Ran, SCHEMA, small};
 
 /// Entries of the queues of one drive; one less are outstanding.
 const ENTRIES: [u16; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// Numbers of drives, with queues as long as the options say.
 const NUMBERS: std::ops::RangeInclusive<u8> = 1..=8;
-/// Commands touch so much of the address space.
+/// Bytes of the address space that commands touch.
 const SPREAD: u64 = 64 << 20;
 /// Bytes of a beat of the user's streams.
 const BEAT: u64 = 64;
@@ -31,7 +32,7 @@ pub struct Work {
 }
 
 /// All of them, in the order of the report.
-pub const WORKS: [Work; 4] = [
+const WORKS: [Work; 4] = [
     Work::new("write_4k", Direction::Write, 4096),
     Work::new("read_4k", Direction::Read, 4096),
     Work::new("write_512", Direction::Write, 512),
@@ -106,7 +107,7 @@ pub struct Flat {
     /// The commands.
     #[serde(flatten)]
     pub work: Work,
-    /// From so many outstanding, or drives, on.
+    /// From this number outstanding, or of drives, on.
     pub from: u32,
     /// Least cycles of a command.
     pub least: f64,
@@ -125,7 +126,7 @@ pub struct Scale {
     pub flat: Vec<Flat>,
 }
 
-/// Cycles of each of so many commands, over the commands outstanding and over the drives.
+/// Cycles of each of `commands` commands, over the commands outstanding and over the drives.
 ///
 /// # Errors
 /// Where the RTL, a profile or the bring-up fails; of an array with parity.
@@ -285,5 +286,56 @@ impl Scale {
             ],
         };
         Ok(chart.svg()?)
+    }
+}
+
+impl Found for Scale {
+    fn draw(&self, page: &mut Page) {
+        page.grid(self.sweep(Over::Outstanding))
+            .grid(self.sweep(Over::Drives))
+            .heading("Where commands enough are outstanding");
+        let mut grid = Grid::new(" | from | >least | >most | >ratio");
+        for flat in &self.flat {
+            let from = match flat.over {
+                Over::Outstanding => format!("{} outstanding", flat.from),
+                Over::Drives => format!("{} drives", flat.from),
+            };
+            grid.row([
+                flat.work.title(),
+                from,
+                format!("{:.2}", flat.least),
+                format!("{:.2}", flat.most),
+                format!("{:.3}", flat.ratio),
+            ]);
+        }
+        page.grid(grid);
+    }
+}
+
+impl Scale {
+    /// A row for each step, a column for each work; in brackets what cannot be less.
+    fn sweep(&self, over: Over) -> Grid {
+        let first = match over {
+            Over::Outstanding => ">outstanding",
+            Over::Drives => ">drives",
+        };
+        let works = WORKS.map(|work| format!(">{}", work.title()));
+        let mut grid = Grid::of(std::iter::once(first.to_owned()).chain(works));
+        for step in self.of(over, WORKS[0]) {
+            let cells = WORKS.map(|work| {
+                let mut rows = self.of(over, work);
+                let same =
+                    |row: &&Row| (row.drives, row.outstanding) == (step.drives, step.outstanding);
+                rows.find(same).map_or_else(String::new, |row| {
+                    format!("{:.2} ({:.2})", row.cycles_per_command, row.bound)
+                })
+            });
+            let number = match over {
+                Over::Outstanding => step.outstanding,
+                Over::Drives => step.drives.into(),
+            };
+            grid.row(std::iter::once(number.to_string()).chain(cells));
+        }
+        grid
     }
 }

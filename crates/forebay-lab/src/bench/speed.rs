@@ -8,9 +8,11 @@ use forebay_app::progress::Progress;
 use forebay_app::workload::{Op, ops, sequential};
 use forebay_app::{Ended, MachineSpec, Result, Session};
 use forebay_cosim::Direction;
+use forebay_draw::text::{Grid, Page, seconds};
+use forebay_pipeline::units::count;
 use serde::Serialize;
 
-use super::{Ran, SCHEMA, bytes};
+use super::{Found, Ran, SCHEMA, bytes};
 
 /// Each is measured so often, in turns; the fastest counts.
 const ROUNDS: u32 = 3;
@@ -156,4 +158,27 @@ fn quiet(session: &mut Session, speed: &mut Speed) -> Result<()> {
     speed.ratio_busy_to_clock_only =
         speed.busy.cycles_per_second / speed.clock_only.cycles_per_second;
     Ok(())
+}
+
+impl Found for Speed {
+    fn draw(&self, page: &mut Page) {
+        let mut grid = Grid::new(" | >cycles | >wall | >processor | >cycles/s | >of clock");
+        for (name, rate) in [
+            ("sequential write", self.write),
+            ("sequential read", self.read),
+            ("idle: models run, nothing to do", self.idle),
+            ("nothing but a clock", self.clock_only),
+        ] {
+            let of_clock = rate.cycles_per_second / self.clock_only.cycles_per_second;
+            grid.row([
+                name.to_owned(),
+                count(rate.cycles),
+                seconds(rate.wall_seconds),
+                seconds(rate.cpu_seconds),
+                count(rate.cycles_per_second as u64),
+                format!("{of_clock:.2}"),
+            ]);
+        }
+        page.grid(grid);
+    }
 }

@@ -76,7 +76,7 @@ pub fn sustained(serves: f64, pauses: Option<Pauses>) -> f64 {
     serves * pauses.map_or(1.0, |pauses| pauses.leave())
 }
 
-/// What waits at most of a source, where so much a second is served.
+/// What waits at most of a source, where `serves` bytes a second are served.
 pub fn waiting(source: &Source, serves: f64, pauses: Option<Pauses>, buffer: &Buffer) -> Waiting {
     let rate = source.bytes_per_second;
     // A burst longer than its spacing never ends: the mean decides whether that works at all.

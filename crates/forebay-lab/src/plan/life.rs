@@ -32,7 +32,7 @@ pub struct Life {
 
 impl Life {
     /// Of `drives` that hold payload, parity not counted, with `rate` bytes a second while it
-    /// records and so many bytes a day; none: all day.
+    /// records and `per_day` bytes a day; none: all day.
     pub fn new(profile: &Profile, drives: u64, rate: f64, per_day: Option<u64>) -> Self {
         let each = profile.ssd.bytes();
         let capacity = each.saturating_mul(drives);

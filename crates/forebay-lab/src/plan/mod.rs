@@ -6,6 +6,7 @@ mod basis;
 mod life;
 mod stages;
 mod state;
+mod text;
 mod verify;
 
 use forebay_model::{DramProfile, Profile, Time};
@@ -21,6 +22,7 @@ pub use answer::{Source, Waiting};
 pub use basis::Basis;
 pub use life::Life;
 pub use stages::Stage;
+pub use text::page;
 pub use verify::Verification;
 
 /// Most drives that are planned with.
@@ -31,7 +33,7 @@ const ONCHIP: u64 = (1024 - 64) << 12;
 const OFFCHIP: u64 = 64 << 20;
 /// Most bytes of a command of the streamer.
 const COMMAND: u64 = 1 << 20;
-/// The same with several drives: the default of `--chunk`.
+/// The same with several drives: the stripe unit that is the default.
 const CHUNK: u64 = 64 << 10;
 /// The on-board memory that a plan counts on.
 const DRAM: &str = "ddr4-2400";
@@ -67,7 +69,7 @@ pub struct PlanSpec {
     pub profile: String,
     /// Calculate only.
     pub no_verify: bool,
-    /// Simulate at most so many bytes.
+    /// Most bytes that are simulated.
     pub verify_bytes: u64,
     /// Decides everything that is random.
     pub seed: u64,
@@ -227,28 +229,28 @@ fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
         && source.bytes_per_second > wire.bytes_per_second
     {
         return Err(Failure::input(
-            "--rate",
+            "rate",
             format_args!("{:.2} GB/s", source.bytes_per_second / 1e9),
             &format!(
                 "the wire carries {:.2} ({})",
                 wire.bytes_per_second / 1e9,
                 wire.because
             ),
-            "lower it, name a faster --wire, or --wire none for a source on the board",
+            "lower it, name a faster wire, or none for a source on the board (--wire none)",
         ));
     }
     if spec.parity && spec.drives == Some(1) {
         return Err(Failure::input(
-            "--drives",
+            "drives",
             "1",
             "parity takes a drive of its own",
-            "give 2 or more, or leave --parity out",
+            "give 2 or more, or leave parity out",
         ));
     }
     let most = source.mean_bytes_per_second * 86_400.0;
     if let Some(bytes) = spec.per_day.filter(|bytes| *bytes as f64 > most) {
         return Err(Failure::input(
-            "--per-day",
+            "per_day",
             format_args!("{:.2} TB", bytes as f64 / 1e12),
             &format!("the source gives {:.2} TB in a day", most / 1e12),
             "lower it, or leave it out for a source that never stops",
@@ -256,7 +258,7 @@ fn check(spec: &PlanSpec, source: &Source) -> Result<()> {
     }
     if let (Some(0), _) = (spec.every, spec.burst) {
         return Err(Failure::input(
-            "--every",
+            "every",
             "0",
             "bursts follow one another after some time",
             "give for example 10ms",

@@ -61,7 +61,7 @@ impl Stage {
     }
 }
 
-/// The network: what is left of so many bytes a second behind the headers of Ethernet, IPv4, UDP and
+/// The network: what is left of `rate` bytes a second behind the headers of Ethernet, IPv4, UDP and
 /// ours, with preamble, check sequence and gap. None where there is no wire, or no room for payload.
 pub fn wire(rate: u64, mtu: u64) -> Option<Stage> {
     let bytes = usize::try_from(mtu).ok()?;
@@ -121,7 +121,7 @@ pub fn card_link(fabric: &FabricProfile) -> Stage {
     Stage::new(CARD_LINK, read_over(&fabric.fpga, fabric), because)
 }
 
-/// The links of so many drives.
+/// The links of `drives` drives.
 pub fn drive_links(fabric: &FabricProfile, drives: u64) -> Stage {
     let rate = drives as f64 * read_over(&fabric.ssd, fabric);
     let because = format!(
@@ -131,13 +131,13 @@ pub fn drive_links(fabric: &FabricProfile, drives: u64) -> Stage {
     Stage::new(DRIVE_LINKS, rate, because)
 }
 
-/// So many drives, one of which writes at this rate.
+/// `drives` drives, one of which writes at the rate `one`.
 pub fn drives(one: f64, drives: u64, state: &str) -> Stage {
     let because = format!("{drives} × {:.2} GB/s, {state}", one / 1e9);
     Stage::new("drives", drives as f64 * one, because)
 }
 
-/// What one drive writes from the card's memory in so many commands, on the model: bytes per second.
+/// What one drive writes from the card's memory in `commands` commands, on the model: bytes per second.
 ///
 /// # Errors
 /// Where the drive fails, or the user stops.

@@ -4,7 +4,7 @@
 use forebay_model::profile::{PauseTiming, TimingProfile};
 use forebay_model::{Profile, SECOND, Time};
 
-/// A drive in one of its states, and its pauses apart.
+/// A drive in one of its states, and its pauses.
 #[derive(Clone, Debug)]
 pub struct State {
     /// The drive, as if it had always been so, without pauses.
@@ -32,7 +32,7 @@ impl Pauses {
 }
 
 /// The state after `total` bytes (none: after more than any cache holds), of which one drive gets
-/// so many a second on average.
+/// `mean` a second on average.
 pub fn worst(profile: &Profile, total: Option<u64>, mean: f64) -> State {
     let mut profile = profile.clone();
     let mut says = "as fast as it ever is".to_owned();

@@ -14,7 +14,7 @@ const LONGEST_NS: f64 = 60e9;
 /// The highest rate that is believed, in bytes per second.
 const FASTEST: f64 = 1e12;
 
-/// What a job does. Its name says so, which is how a report tells its jobs apart.
+/// What a job does. Its name says so, which is how a report distinguishes its jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Which way.

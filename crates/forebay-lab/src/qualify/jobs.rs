@@ -62,12 +62,7 @@ pub fn run(spec: &QualifySpec, target: &Target) -> Result<String> {
     let area = spec.area.unwrap_or(target.bytes).min(target.bytes) >> 20 << 20;
     if area < 16 << 20 {
         let remedy = "give at least 16MiB, or leave it out";
-        return Err(Failure::input(
-            "--area",
-            area,
-            "it must hold 16 MiB",
-            remedy,
-        ));
+        return Err(Failure::input("area", area, "it must hold 16 MiB", remedy));
     }
     let output = tempfile::tempfile().map_err(|error| unable("a temporary file", &error))?;
     let errors = tempfile::tempfile().map_err(|error| unable("a temporary file", &error))?;

@@ -36,7 +36,7 @@ pub struct QualifySpec {
     pub job_time: Duration,
     /// Bytes that each job may move.
     pub bytes: u64,
-    /// Touch only so many bytes, from the first on; none: all.
+    /// Bytes that are touched, from the first on; none: all.
     pub area: Option<u64>,
     /// Through the page cache of the system.
     pub buffered: bool,
@@ -96,7 +96,7 @@ pub fn fit_profile(
         block_shift: target.map_or(9, |target| target.block_shift),
     };
     let toml = write::toml(&drive, &seen, &fitted, &base);
-    // As anybody will read it: what cannot be is refused before it is written.
+    // As it will be read: what cannot be is refused before it is written.
     let profile = Profile::from_toml(name, &toml)?;
     Ok(Qualified {
         rows: measure::rows(&profile, seed)?,

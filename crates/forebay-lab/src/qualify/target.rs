@@ -79,7 +79,7 @@ impl Target {
                     "the kernel does not know {} ({major}:{minor})",
                     path.display()
                 ),
-                "check that /sys is mounted: without it nobody can say who uses the device",
+                "check that /sys is mounted: without it the users of the device are not known",
             ));
         };
         let uses = usage::block_uses(&sysfs, &name)?;
@@ -88,7 +88,7 @@ impl Target {
             return Err(Failure::new(
                 Exit::BadInput,
                 format!("{} is in use: {}", path.display(), uses.join("; ")),
-                "measure a drive that nobody uses, or a file on this one; with both --even-in-use \
+                "measure a drive that is not in use, or a file on this one; with both --even-in-use \
                  and --i-mean-it it is done all the same, and with --write what is there is lost",
             ));
         }

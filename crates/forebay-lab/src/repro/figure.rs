@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A figure of ours beside one that was published: rows, and what is to agree.
 
+use forebay_draw::text::{Grid, Page, or_dash};
+use forebay_pipeline::units::count;
 use serde::Serialize;
 
 use super::published::Bound;
@@ -159,7 +161,7 @@ impl Row {
         self.compare(within, false)
     }
 
-    /// Our streamer must not be slower than what was published, by more than so many percent.
+    /// Our streamer must not be slower than what was published, by more than `within` percent.
     pub fn ours_at_least(mut self, within: f64) -> Self {
         if let Some(ratio) = self.ours_ratio {
             let reached = ratio >= 1.0 - within / 100.0;
@@ -192,30 +194,32 @@ impl Figure {
         }
     }
 
-    /// The cells of its table: headers, then rows.
-    pub fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
+    /// Its numbers as a table.
+    pub fn grid(&self) -> Grid {
         let rtl = self.rows.iter().any(|row| row.rtl.is_some());
         let mut headers = vec!["load", "design", ">published", ">model", ">off, %", "is"];
         headers.extend([">ours", ">ours : published"]);
         headers.extend(rtl.then_some(">their RTL"));
         headers.push("agrees");
-        let optional = |value: Option<f64>| value.map_or("–".into(), |value| self.number(value));
-        let rows = self.rows.iter().map(|row| {
+        let optional = |value: Option<f64>| or_dash(value.map(|value| self.number(value)));
+        let mut grid = Grid::of(headers.into_iter().map(str::to_owned));
+        for row in &self.rows {
             let published = row.published.as_ref();
             let mut cells = vec![
                 row.load.clone(),
                 row.design.clone(),
-                published.map_or("–".into(), |it| {
+                or_dash(published.map(|it| {
                     let bound = if it.at_most { "≤ " } else { "" };
                     format!("{bound}{}", self.number(it.value))
-                }),
+                })),
                 optional(row.model),
-                row.difference_percent
-                    .map_or("–".into(), |percent| format!("{percent:+.1}")),
-                row.model_kind.clone().unwrap_or_else(|| "–".into()),
+                or_dash(
+                    row.difference_percent
+                        .map(|percent| format!("{percent:+.1}")),
+                ),
+                or_dash(row.model_kind.as_ref()),
                 optional(row.ours),
-                row.ours_ratio
-                    .map_or("–".into(), |ratio| format!("{ratio:.2}")),
+                or_dash(row.ours_ratio.map(|ratio| format!("{ratio:.2}"))),
             ];
             if rtl {
                 cells.push(optional(row.rtl));
@@ -225,10 +229,53 @@ impl Figure {
                 Some(false) => "NO".into(),
                 None => "–".into(),
             });
-            cells
-        });
-        let headers = headers.into_iter().map(str::to_owned).collect();
-        (headers, rows.collect())
+            grid.row(cells);
+        }
+        grid
+    }
+}
+
+impl Figure {
+    /// Adds it to a page of text.
+    pub fn draw(&self, page: &mut Page) {
+        let unit = match self.unit.as_str() {
+            "" => String::new(),
+            unit => format!(", {unit}"),
+        };
+        page.heading(&format!("{}{unit}", self.title));
+        page.field("published", format_args!("{}, {}", self.paper, self.place));
+        page.field("model", &self.model_is);
+        page.grid(self.grid());
+        for sensitivity in &self.sensitivities {
+            page.line(format_args!(
+                "  {} ± 10 %: {} {:+.1} / {:+.1} %",
+                sensitivity.field,
+                sensitivity.row,
+                sensitivity.smaller_percent,
+                sensitivity.greater_percent
+            ));
+        }
+        for note in self
+            .notes
+            .iter()
+            .chain(self.rows.iter().filter_map(|row| row.note.as_ref()))
+        {
+            page.line(format_args!("  · {note}"));
+        }
+        let good = self.is_good();
+        let checked = self.rows.iter().filter(|row| row.agrees.is_some()).count();
+        let (worst, within) = (self.worst_percent, self.within_percent);
+        let sentence = match (checked, good) {
+            (0, _) => "nothing here is checked".to_owned(),
+            (_, true) if worst == 0.0 => format!("{checked} numbers are as they must be"),
+            (_, false) if worst == 0.0 => "not all numbers are as they must be".to_owned(),
+            (_, true) => format!(
+                "{} numbers agree, the worst is off by {worst:.1} %, {within} % are allowed",
+                count(checked as u64)
+            ),
+            (_, false) => format!("off by {worst:.1} %, {within} % are allowed, or ours is slower"),
+        };
+        page.verdict(good, sentence);
     }
 }
 

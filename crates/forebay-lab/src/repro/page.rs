@@ -2,6 +2,7 @@
 //! All figures as one page of HTML.
 
 use forebay_app::Result;
+use forebay_draw::text::{Grid, or_dash};
 use forebay_draw::{BLUE, Bars, GREEN, GREY, ORANGE, Page, Series};
 
 use super::{Figure, Row};
@@ -43,37 +44,22 @@ fn section(page: &mut Page, figure: &Figure) -> Result<()> {
         let rows: Vec<&Row> = figure.rows.iter().filter(|row| row.load == load).collect();
         page.figure(load, &chart(figure, &rows)?);
     }
-    let (headers, rows) = figure.cells();
-    page.table(&headers, &rows);
-    let headers = [
-        "row",
-        "of",
-        "link",
-        ">payload, B",
-        ">on the wire, B",
-        ">of the link, %",
-    ];
-    page.folded_table("What crossed each PCIe link", &headers, &traffic(figure))
-        .folded_table(
-            "Where each published number is from",
-            &["load", "design", "says"],
-            &said(figure),
-        )
+    page.table(&figure.grid())
+        .folded_table("What crossed each PCIe link", &traffic(figure))
+        .folded_table("Where each published number is from", &said(figure))
         .folded_table(
             "Numbers of the model besides the profile's",
-            &["number", ">value", "is", "source"],
             &parameters(figure),
         );
     if !figure.sensitivities.is_empty() {
-        let rows = figure.sensitivities.iter().map(|one| {
+        let mut grid = Grid::new("10 % of | change most | >smaller, % | >greater, %");
+        for one in &figure.sensitivities {
             let percent = |value: f64| format!("{value:+.1}");
             let (smaller, greater) = (percent(one.smaller_percent), percent(one.greater_percent));
-            vec![one.field.clone(), one.row.clone(), smaller, greater]
-        });
-        page.heading(3, "What depends on what was fitted").table(
-            &["10 % of", "change most", ">smaller, %", ">greater, %"],
-            &rows.collect::<Vec<_>>(),
-        );
+            grid.row([&one.field, &one.row, &smaller, &greater]);
+        }
+        page.heading(3, "What depends on what was fitted")
+            .table(&grid);
     }
     let of_rows = figure.rows.iter().filter_map(|row| row.note.as_ref());
     page.list(figure.notes.iter().chain(of_rows));
@@ -106,48 +92,46 @@ fn chart(figure: &Figure, rows: &[&Row]) -> Result<String> {
 }
 
 /// The published words behind the numbers.
-fn said(figure: &Figure) -> Vec<Vec<String>> {
-    let rows = figure.rows.iter().filter_map(|row| {
-        let says = &row.published.as_ref()?.says;
-        let cells = [&row.load, &row.design, says].map(Clone::clone);
-        (!says.is_empty()).then(|| cells.to_vec())
-    });
-    rows.collect()
+fn said(figure: &Figure) -> Grid {
+    let mut grid = Grid::new("load | design | says");
+    for row in &figure.rows {
+        let says = row.published.as_ref().map(|published| &published.says);
+        if let Some(says) = says.filter(|says| !says.is_empty()) {
+            grid.row([&row.load, &row.design, says]);
+        }
+    }
+    grid
 }
 
 /// Numbers of the model that are no part of a profile.
-fn parameters(figure: &Figure) -> Vec<Vec<String>> {
-    let rows = figure.parameters.iter().map(|one| {
-        let value = one.value.to_string();
-        vec![
-            one.field.clone(),
-            value,
-            one.kind.clone(),
-            one.source.clone(),
-        ]
-    });
-    rows.collect()
+fn parameters(figure: &Figure) -> Grid {
+    let mut grid = Grid::new("number | >value | is | source");
+    for one in &figure.parameters {
+        grid.row([&one.field, &one.value.to_string(), &one.kind, &one.source]);
+    }
+    grid
 }
 
 /// What crossed each link, model and ours.
-fn traffic(figure: &Figure) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
+fn traffic(figure: &Figure) -> Grid {
+    let headers = "row | of | link | >payload, B | >on the wire, B | >of the link, %";
+    let mut grid = Grid::new(headers);
     for row in &figure.rows {
         let measured = [("model", &row.traffic), ("ours", &row.ours_traffic)];
         for (whose, traffic) in measured {
             let hops = traffic.iter().flat_map(|traffic| &traffic.hops);
             for hop in hops.filter(|hop| hop.messages > 0) {
-                let share = hop.link_share;
-                rows.push(vec![
+                let share = hop.link_share.map(|share| format!("{:.1}", share * 100.0));
+                grid.row([
                     format!("{}, {}", row.load, row.design),
                     whose.to_owned(),
                     format!("{} {}", hop.link, hop.direction),
                     hop.payload_bytes.to_string(),
                     hop.wire_bytes.to_string(),
-                    share.map_or("–".into(), |share| format!("{:.1}", share * 100.0)),
+                    or_dash(share),
                 ]);
             }
         }
     }
-    rows
+    grid
 }

@@ -20,7 +20,7 @@ use crate::traffic::Traffic;
 use crate::workload::{ops, scattered, sequential};
 use forebay_app::MachineSpec;
 
-/// Random addresses lie in so much of the drive.
+/// Bytes of the drive in which random addresses lie.
 const AREA: u64 = 64 << 30;
 /// Cycles without work before an access whose latency counts.
 const REST: u64 = 2_000;
@@ -52,9 +52,9 @@ pub struct Found {
 pub enum Rtl {
     /// Our streamer with its payload in this memory.
     Ours(Memory),
-    /// Ours, with a reorder window of so many pages.
+    /// Ours, with a reorder window of this number of pages.
     Window(u32),
-    /// Ours, with queues of so many entries.
+    /// Ours, with queues of this number of entries.
     Depth(u32),
     /// The user's.
     Given,
@@ -187,9 +187,9 @@ impl Runs {
         }
         let title = format!("{title}, RTL");
         progress::step(&title);
-        let pieces = ops.chunks(if alone { 1 } else { ops.len() });
-        let mut rates = Vec::with_capacity(pieces.len());
-        for ops in pieces {
+        let parts = ops.chunks(if alone { 1 } else { ops.len() });
+        let mut rates = Vec::with_capacity(parts.len());
+        for ops in parts {
             if alone {
                 session.system.run_cycles(REST)?;
             }

@@ -13,7 +13,7 @@ use super::runs::{Rtl, Runs, in_a_row, way};
 use crate::failure::Result;
 use forebay_pipeline::units;
 
-/// A rate is steady when twice as many commands change it by less than so many percent.
+/// A rate is steady when twice as many commands change it by less than this percentage.
 const STEADY: f64 = 1.0;
 /// Most commands of a run: as many as IntelliProp sent.
 const MOST: u64 = 1 << 20;
@@ -33,7 +33,7 @@ struct Steady {
     rate: f64,
     /// By how many percent it changed at last.
     change: f64,
-    /// Over so many commands.
+    /// Over this number of commands.
     count: u64,
 }
 

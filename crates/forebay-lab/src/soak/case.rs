@@ -22,7 +22,7 @@ pub struct Case {
 pub struct Work {
     /// How many transactions.
     pub transactions: u64,
-    /// Addresses lie in so many bytes; none: 256 KiB, with parity four rows.
+    /// Bytes in which addresses lie; none: 256 KiB, with parity four stripes.
     pub area: Option<u64>,
     /// Where these bytes begin; none: 0, without stripes so that they lie on two drives.
     pub at: Option<u64>,
@@ -71,7 +71,7 @@ pub struct Trouble {
     pub fault: Vec<FaultSpec>,
     /// Where on-board DRAM answers with errors.
     pub dram_fault: Vec<DramFault>,
-    /// Resets of the RTL, each when so many transactions have ended; all is brought up again.
+    /// Resets of the RTL, each when this number of transactions has ended; all is brought up again.
     pub reset: Vec<u64>,
     /// Logical block of the simulated drives in bytes, `512` or `4096`; none: their profile's.
     pub block: Option<String>,

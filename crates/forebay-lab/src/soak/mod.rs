@@ -8,6 +8,7 @@
 //! has.
 
 mod case;
+mod found;
 mod judge;
 mod plan;
 mod shadow;
@@ -19,8 +20,8 @@ use forebay_driver::Layout;
 use forebay_spec::streamer::UserError;
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
-use serde::Serialize;
 
+use crate::bench::{self, Ran};
 use crate::failure::{Failure, Result};
 use crate::inject;
 use crate::progress::Progress;
@@ -28,6 +29,7 @@ use crate::session::{Ended, Session};
 use crate::traffic::Traffic;
 use crate::workload::random;
 pub use case::{Case, Trouble, Work};
+pub use found::Soak;
 use judge::Judge;
 use plan::{Planned, Planner};
 use shadow::Shadow;
@@ -38,71 +40,6 @@ const RESET_CYCLES: u64 = 16;
 const PATIENCE: u64 = 200_000;
 /// Cycles in which what has been answered is retired: some for each of a thousand commands.
 const RETIRED_WITHIN: u64 = 10_000;
-/// Reports of what went wrong.
-const FIRST: usize = 8;
-
-/// What came of a soak.
-#[derive(Debug, Default, Serialize)]
-pub struct Soak {
-    /// Transactions that ended: good, refused, failed or aborted.
-    pub transactions: u64,
-    /// Writes among them.
-    pub writes: u64,
-    /// Reads among them.
-    pub reads: u64,
-    /// Reads whose order was lifted.
-    pub unordered_reads: u64,
-    /// Transactions that had to be refused, and were with the right code.
-    pub refused: u64,
-    /// Transactions that failed for a cause: a fault of a drive or of memory.
-    pub failed: u64,
-    /// Transactions that a reset cut off.
-    pub aborted: u64,
-    /// Resets of the RTL.
-    pub resets: u64,
-    /// Times that a halted queue was brought up again.
-    pub recoveries: u64,
-    /// Faults that the drives committed.
-    pub faults: u64,
-    /// Bytes written.
-    pub bytes_written: u64,
-    /// Bytes read.
-    pub bytes_read: u64,
-    /// Bytes read that the shadow has otherwise, or that are missing.
-    pub differ_bytes: u64,
-    /// Bytes on the drives that the shadow has otherwise, at the end.
-    pub differ_medium_bytes: u64,
-    /// Units of the buffer that are not free when every transaction has ended.
-    pub held_units: u64,
-    /// Transactions that failed without a cause, or were not refused, or with a wrong code.
-    pub wrong_answers: u64,
-    /// Simulated cycles, bring-up among them.
-    pub cycles: u64,
-    /// The first few transactions that went wrong.
-    pub first_wrong: Vec<String>,
-    /// What crossed PCIe.
-    #[serde(flatten)]
-    pub traffic: Traffic,
-}
-
-impl Soak {
-    /// Whether nothing went wrong that was not made to.
-    pub const fn is_good(&self) -> bool {
-        self.differ_bytes == 0
-            && self.differ_medium_bytes == 0
-            && self.held_units == 0
-            && self.wrong_answers == 0
-    }
-
-    fn wrong(&mut self, outcome: &Outcome, what: &str) {
-        if self.first_wrong.len() < FIRST {
-            self.first_wrong.push(format!(
-                "{:?} {} at {:#x}, {} bytes: {what}",
-                outcome.direction, outcome.id, outcome.address, outcome.length
-            ));
-        }
-    }
-}
 
 /// The machine of a case.
 ///
@@ -125,6 +62,18 @@ pub fn config(case: &Case) -> Result<Config> {
     config.driver.timeout_cycles = trouble.timeout_cycles;
     config.driver.retry_limit = trouble.retry_limit;
     Ok(config)
+}
+
+/// Carries a case out, as a bench.
+///
+/// # Errors
+/// Where the case does not suit the machine, or that does not come up.
+pub fn run(case: &Case) -> Result<Ran<Soak>> {
+    let session = Session::of(config(case)?, bench::SCHEMA)?;
+    let progress = Progress::count("soaking", case.work.transactions);
+    let (found, session, ended) = play(case, session, &progress)?;
+    let good = found.is_good();
+    Ok(Ran::new("soak", session.header(&ended), found, ended, good))
 }
 
 /// Carries a case out on a machine that is up; tells how many transactions have ended.
@@ -186,18 +135,18 @@ impl Soaker {
         let area = work.area.unwrap_or(default).min(capacity) / whole * whole;
         if area < 2 * work.largest.next_multiple_of(whole) {
             return Err(Failure::input(
-                "--area",
+                "area",
                 format_args!("{area} bytes"),
-                "it must hold at least two of the greatest transactions, with parity two rows",
-                "choose a smaller --largest, a greater --area or a larger drive",
+                "it must hold at least two of the greatest transactions, with parity two stripes",
+                "choose smaller transactions, a greater area or a larger drive",
             ));
         }
         if work.least > work.largest {
             return Err(Failure::input(
-                "--least",
+                "least",
                 work.least,
                 &format!("the greatest transaction has {} bytes", work.largest),
-                "choose a smaller --least, or a greater --largest",
+                "choose a smaller least, or a greater largest transaction",
             ));
         }
         let middle = layout
@@ -206,7 +155,7 @@ impl Soaker {
         let base = work.at.unwrap_or(middle) / whole * whole;
         if base.checked_add(area).is_none_or(|end| end > capacity) {
             return Err(Failure::input(
-                "--at",
+                "at",
                 format_args!("{base:#x}"),
                 &format!("the area of {area} bytes must end within {capacity:#x}"),
                 "choose a lower address",
@@ -420,10 +369,10 @@ impl Soaker {
     }
 
     fn compare_stored(&mut self) -> Result<()> {
-        const PIECE: u64 = 1 << 20;
+        const STEP: u64 = 1 << 20;
         let area = self.shadow.range();
-        for start in area.clone().step_by(PIECE as usize) {
-            let bytes = PIECE.min(area.end - start);
+        for start in area.clone().step_by(STEP as usize) {
+            let bytes = STEP.min(area.end - start);
             let stored = self.session.stored(start, bytes as usize)?;
             self.soak.differ_medium_bytes += self.shadow.differ(start, &stored);
         }

@@ -15,7 +15,7 @@ use crate::workload::below;
 const UNORDERED: u64 = 4096;
 /// Bytes of a beat of the streams.
 const BEAT: u64 = 64;
-/// Of the writes with a flush one in so many has no data.
+/// Of this number of writes with a flush one has no data.
 const EMPTY: u64 = 4;
 
 /// A transaction before it is submitted.
@@ -159,7 +159,7 @@ impl Planner {
                 planned.address = far;
                 UserError::OutOfRange
             }
-            // Over the end; what lies before it may be written to, but is nobody's.
+            // Over the end; what lies before it may be written to, but is compared with nothing.
             2 if area.end + row <= self.capacity => {
                 planned.address = self.capacity - row;
                 planned.length = row + 1 + below(&mut self.random, row);

@@ -76,19 +76,19 @@ impl Shadow {
         let mut wrong = 0;
         while !rest.is_empty() {
             let inside = at % SECTOR;
-            let (piece, after) = rest.split_at(rest.len().min(SECTOR - inside));
-            let shadow = &self.data[at..at + piece.len()];
+            let (part, after) = rest.split_at(rest.len().min(SECTOR - inside));
+            let shadow = &self.data[at..at + part.len()];
             wrong += match self.doubts.get(&(at / SECTOR)) {
-                _ if shadow == piece => 0,
-                None => differ(shadow, piece),
+                _ if shadow == part => 0,
+                None => differ(shadow, part),
                 Some(Doubt::Any) => 0,
                 Some(Doubt::Either(all)) => {
-                    let others = all.iter().map(|new| &new[inside..inside + piece.len()]);
-                    let each = others.map(|other| differ(other, piece));
-                    each.fold(differ(shadow, piece), u64::min)
+                    let others = all.iter().map(|new| &new[inside..inside + part.len()]);
+                    let each = others.map(|other| differ(other, part));
+                    each.fold(differ(shadow, part), u64::min)
                 }
             };
-            at += piece.len();
+            at += part.len();
             rest = after;
         }
         wrong

@@ -59,7 +59,7 @@ const fn channels(count: u32, interleave_bytes: Option<u64>) -> ChannelsSpec {
 struct Dice(Pcg64Mcg);
 
 impl Dice {
-    /// True in so many of a hundred seeds.
+    /// True in this percentage of seeds.
     fn on(&mut self, percent: u64) -> bool {
         below(&mut self.0, 100) < percent
     }
@@ -68,7 +68,7 @@ impl Dice {
         of[below(&mut self.0, of.len() as u64) as usize]
     }
 
-    /// One of these in so many of a hundred seeds.
+    /// One of these in this percentage of seeds.
     fn maybe<T: Copy>(&mut self, percent: u64, of: &[T]) -> Option<T> {
         let (on, one) = (self.on(percent), self.one(of));
         on.then_some(one)

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use forebay_draw::text::Grid;
+use forebay_pipeline::units::count;
 use serde::Serialize;
 
 use super::shapes::Shape;
@@ -130,6 +132,35 @@ impl Found {
             },
             failures: Vec::new(),
         }
+    }
+
+    /// The cases on each shape, as a table.
+    pub fn grid(&self) -> Grid {
+        let mut grid = Grid::new(
+            "shape | >seeds | >transactions | >refused | >failed | >aborted | >resets | >cycles | \
+             >failures",
+        );
+        for OfShape {
+            name,
+            seeds,
+            failures,
+            total,
+        } in &self.shapes
+        {
+            let counts = [
+                *seeds,
+                total.transactions,
+                total.refused,
+                total.failed,
+                total.aborted,
+                total.resets + total.recoveries,
+                total.cycles,
+                *failures,
+            ];
+            let name = std::iter::once((*name).to_owned());
+            grid.row(name.chain(counts.map(count)));
+        }
+        grid
     }
 
     /// The exit code.

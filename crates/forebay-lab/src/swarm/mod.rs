@@ -153,7 +153,7 @@ fn build(shapes: &[&'static Shape]) -> Result<Vec<Built>> {
     Ok(built)
 }
 
-/// Does this with each number on so many threads, until there are none or `stop` is set.
+/// Does this with each number on `jobs` threads, until there are none or `stop` is set.
 fn spread<T: Send>(
     jobs: usize,
     numbers: Range<u64>,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The RTL that swarms run on: few shapes, each built once, that differ in what is built in.
 
+use forebay_draw::text::{Grid, or_dash};
 use forebay_pipeline::Memory;
+use forebay_pipeline::units::bytes;
 use forebay_spec::streamer::window;
 use serde::Serialize;
 
@@ -116,6 +118,28 @@ pub const ALL: [Shape; 12] = [
     elsewhere("host-parity", Memory::Host, 3, 16).with_parity(),
     elsewhere("host-8", Memory::Host, 8, 64),
 ];
+
+/// Shapes as a table.
+pub fn grid(shapes: &[&Shape]) -> Grid {
+    let mut grid = Grid::new(
+        "shape | memory | >drives | parity | >queue depth | >window | >buffer | >channels",
+    );
+    for shape in shapes {
+        let onchip = shape.buffer_bytes();
+        let only = |shown: bool, text: String| if shown { text } else { "–".to_owned() };
+        grid.row([
+            shape.name.to_owned(),
+            shape.memory.name().to_owned(),
+            shape.drives.to_string(),
+            if shape.parity { "yes" } else { "no" }.to_owned(),
+            shape.depth.to_string(),
+            only(onchip.is_some(), shape.window.to_string()),
+            or_dash(onchip.map(bytes)),
+            only(shape.memory == Memory::Dram, shape.channels.to_string()),
+        ]);
+    }
+    grid
+}
 
 /// Reads a name of a shape.
 pub fn named(text: &str) -> std::result::Result<&'static Shape, String> {

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NetError {
     /// A setting that cannot be.
-    #[error("{field} = {value}, but must be {limit}. {remedy}")]
+    #[error("{field} = {value}, but must be {limit}")]
     Setting {
         /// The field, with what it belongs to.
         field: &'static str,
@@ -20,15 +20,13 @@ pub enum NetError {
         remedy: &'static str,
     },
     /// A frame without bytes, or with more than any wire carries.
-    #[error(
-        "a frame of {bytes} bytes, but it must have 1 to {MOST_BYTES}. Leave it out, or cut it"
-    )]
+    #[error("a frame of {bytes} bytes, but it must have 1 to {MOST_BYTES}")]
     Frame {
         /// Its bytes.
         bytes: usize,
     },
     /// What frames are read from fails: a file, an interface.
-    #[error("{what}: {reason}. What came before it has been sent; check it, and begin again")]
+    #[error("{what}: {reason}")]
     Input {
         /// Its name.
         what: String,
@@ -36,10 +34,7 @@ pub enum NetError {
         reason: String,
     },
     /// What an object is read from fails.
-    #[error(
-        "object {object}, byte {offset} of {bytes}: {reason}. \
-         State as many bytes as there are, and check that the input can be read"
-    )]
+    #[error("object {object}, byte {offset} of {bytes}: {reason}")]
     Content {
         /// Number of the object.
         object: u64,
@@ -82,4 +77,19 @@ pub enum BeatError {
         /// Its bytes with this beat.
         bytes: usize,
     },
+}
+
+impl NetError {
+    /// What to do.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Setting { remedy, .. } => remedy,
+            Self::Frame { .. } => "leave it out, or cut it",
+            Self::Input { .. } => "check it, and begin again: what came before it has been sent",
+            Self::Content { .. } => {
+                "state as many bytes as there are, and check that the input can be read"
+            }
+        }
+    }
 }

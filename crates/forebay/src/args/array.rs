@@ -11,7 +11,14 @@ use super::values;
 use super::words::Words;
 
 /// Their names.
-pub const NAMES: [&str; 6] = ["drives", "chunk", "apart", "parity", "missing", "fpga-link"];
+pub const NAMES: [&str; 6] = [
+    "drives",
+    "chunk",
+    "linear",
+    "parity",
+    "missing",
+    "fpga-link",
+];
 
 /// How many drives, and how they make one address space.
 #[derive(Args, Clone, Debug, PartialEq)]
@@ -25,7 +32,7 @@ pub struct ArrayArgs {
     chunk: u64,
     /// Each drive has a region of the address space to itself, for a stream of its own: no stripes
     #[arg(long, conflicts_with = "parity", hide_short_help = true)]
-    apart: bool,
+    linear: bool,
     /// The last drive holds the parity of the others: one of them may fail
     #[arg(long)]
     parity: bool,
@@ -56,7 +63,7 @@ impl From<ArrayArgs> for ArraySpec {
         Self {
             drives: args.drives,
             stripe_unit: args.chunk,
-            linear: args.apart,
+            linear: args.linear,
             parity: args.parity,
             missing: args.missing,
             fpga_link: args.fpga_link,
@@ -66,11 +73,11 @@ impl From<ArrayArgs> for ArraySpec {
 
 /// Adds the options that say this.
 pub fn add_words(array: &ArraySpec, words: &mut Words) {
-    words.maybe("drives", array.drives);
+    words.each("drives", array.drives);
     words.unless("chunk", array.stripe_unit, STRIPE_UNIT_BYTES);
-    words.flag("apart", array.linear);
+    words.flag("linear", array.linear);
     words.flag("parity", array.parity);
-    words.maybe("missing", array.missing);
+    words.each("missing", array.missing);
     // Both links of a generation and a width differ from all others.
-    words.maybe("fpga-link", array.fpga_link.and_then(units::link_name));
+    words.each("fpga-link", array.fpga_link.and_then(units::link_name));
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, ValueEnum};
 
-use super::{Command, PeCommand, StoreCommand, VmCommand};
+use super::{Command, PeCommand, StoreCommand, VmCommand, values};
 use crate::failure::{Failure, Result};
 use crate::report::Destination;
 
@@ -57,24 +57,12 @@ pub enum Output {
     Arrow,
 }
 
-impl Output {
-    /// As it is called on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Arrow => "arrow",
-        }
-    }
-}
-
 impl GlobalArgs {
     /// Where the report of this command goes.
     pub fn destination(&self, command: &Command) -> Result<Destination> {
         let forms = command.forms();
         if !forms.contains(&self.output) && self.output != Output::Text {
-            let known: Vec<_> = forms.iter().map(|form| form.name()).collect();
+            let known: Vec<_> = forms.iter().map(values::name_of).collect();
             let (limit, remedy) = match known.is_empty() {
                 true => ("this command has no report".to_owned(), "leave it out"),
                 false => (
@@ -87,7 +75,7 @@ impl GlobalArgs {
             };
             return Err(Failure::input(
                 "--output",
-                self.output.name(),
+                values::name_of(&self.output),
                 &limit,
                 remedy,
             ));

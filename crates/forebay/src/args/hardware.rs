@@ -3,7 +3,7 @@
 
 use clap::{ArgGroup, Args};
 use forebay_app::{Failure, Result};
-use forebay_driver::PciAddress;
+use forebay_driver::{Options, PciAddress};
 use forebay_vfio::Settings;
 
 use super::values::{self, PeerMemory};
@@ -11,8 +11,8 @@ use super::values::{self, PeerMemory};
 /// Devices that are taken from their drivers, and how they reach memory.
 #[derive(Args, Clone, Debug, Default)]
 pub struct HardwareBusArgs {
-    /// The drive, as `forebay devices` lists it. It is taken from its driver, unless somebody uses
-    /// it, and given back at the end
+    /// The drive, as `forebay devices` lists it. It is taken from its driver, unless it is in use,
+    /// and given back at the end
     #[arg(long, value_name = "ADDRESS")]
     pub ssd: Option<PciAddress>,
     /// The FPGA card with the streamer, taken and given back likewise
@@ -23,7 +23,7 @@ pub struct HardwareBusArgs {
     /// its switch enable_unsafe_noiommu_mode, root, and huge pages
     #[arg(long, hide_short_help = true)]
     pub no_iommu: bool,
-    /// Take memory for devices from the huge pages that the system sets apart (vm.nr_hugepages)
+    /// Take memory for devices from the huge pages that the system reserves (vm.nr_hugepages)
     #[arg(long, hide_short_help = true)]
     pub huge_pages: bool,
 }
@@ -43,6 +43,19 @@ impl HardwareBusArgs {
             ..Settings::default()
         }
     }
+
+    /// How the driver brings them up, with queues of this depth.
+    pub fn options(&self, queue_depth: Option<u32>) -> Options {
+        let mut options = Options {
+            nvme: self.ssd,
+            ..Options::default()
+        };
+        options.fpga.device = self.fpga;
+        if let Some(depth) = queue_depth {
+            options.queue_entries = depth as u16;
+        }
+        options
+    }
 }
 
 /// Whether a drive of this machine may be overwritten.
@@ -60,6 +73,15 @@ impl ConsentArgs {
     /// Whether either is given.
     pub const fn is_given(&self) -> bool {
         self.yes || self.serial.is_some()
+    }
+
+    /// Refuses to go on without leave to overwrite the drive, before it is brought up; its serial
+    /// number is compared after that.
+    pub fn require(&self) -> Result<()> {
+        match self.is_given() {
+            true => Ok(()),
+            false => self.check("the drive", None),
+        }
     }
 
     /// Allows a drive to be overwritten; `serial` is its serial number, where that is known.
@@ -86,7 +108,6 @@ impl ConsentArgs {
     }
 }
 
-/// Options of `forebay doctor`.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("to").args(["fpga", "peer"]))]
 pub struct DoctorArgs {
@@ -94,7 +115,6 @@ pub struct DoctorArgs {
     /// it. Takes both from their drivers and gives them back; writes nothing to the drive
     #[arg(long, requires = "ssd", requires = "to")]
     pub check: bool,
-    /// The devices.
     #[command(flatten)]
     pub bus: HardwareBusArgs,
     /// With --check: instead of the card, memory in a BAR of any device. It is overwritten, and

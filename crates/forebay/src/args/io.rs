@@ -7,7 +7,6 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use super::{ConsentArgs, Drive990Pro, FaultArgs, HardwareBusArgs, MachineArgs, values};
 
-/// Options of `forebay io`.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Data")]
 #[command(group = ArgGroup::new("what").args(["write", "generate", "read"]).required(true).multiple(true))]
@@ -60,16 +59,12 @@ pub struct IoArgs {
     /// Where drive and card are
     #[arg(long, value_enum, default_value = "sim", help_heading = "Hardware")]
     pub bus: BusKind,
-    /// The devices of `--bus vfio`.
     #[command(flatten, next_help_heading = "Hardware")]
     pub hardware: HardwareBusArgs,
-    /// Whether the drive may be overwritten.
     #[command(flatten, next_help_heading = "Hardware")]
     pub consent: ConsentArgs,
-    /// What goes wrong.
     #[command(flatten)]
     pub faults: FaultArgs,
-    /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
 }

@@ -2,10 +2,10 @@
 //! Options that say on which machine something runs: drive, RTL, seed, waves.
 
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
 use forebay_app::machine::{ChannelsSpec, MachineSpec, REORDER_PAGES, RefreshSpec, WavesSpec};
@@ -40,35 +40,29 @@ const SIMULATED: [&str; 14] = [
 
 /// Reads where the streamer keeps its payload.
 pub fn memory() -> impl TypedValueParser<Value = Memory> {
-    let named = |memory: Memory| {
-        PossibleValue::new(memory.name()).help(match memory {
-            Memory::Onchip => "4 MiB in the FPGA",
-            Memory::Dram => "On-board DRAM, 64 MiB for each direction",
-            Memory::Host => "Host memory, reached over PCIe, 64 MiB for each direction",
-        })
-    };
-    PossibleValuesParser::new(Memory::ALL.map(named)).try_map(|name| {
-        let mut all = Memory::ALL.into_iter();
-        all.find(|memory| memory.name() == name)
-            .ok_or("there is no such memory")
-    })
+    let meanings = [
+        "4 MiB in the FPGA",
+        "On-board DRAM, 64 MiB for each direction",
+        "Host memory, reached over PCIe, 64 MiB for each direction",
+    ];
+    let all = [Memory::Onchip, Memory::Dram, Memory::Host];
+    values::named(std::array::from_fn::<_, 3, _>(|at| {
+        (all[at], all[at].name(), meanings[at])
+    }))
 }
 
 /// Reads when on-board DRAM refreshes.
 fn refresh() -> impl TypedValueParser<Value = RefreshSpec> {
-    let named = |refresh: RefreshSpec| {
-        PossibleValue::new(refresh.name()).help(match refresh {
-            RefreshSpec::OnTime => "One each interval",
-            RefreshSpec::Random => "Each put off by a random part of what the standard allows",
-            RefreshSpec::Late => "As many as may be postponed are, then all follow at once",
-            RefreshSpec::Never => "None: to see what it costs",
-        })
-    };
-    PossibleValuesParser::new(RefreshSpec::ALL.map(named)).try_map(|name| {
-        let mut all = RefreshSpec::ALL.into_iter();
-        all.find(|refresh| refresh.name() == name)
-            .ok_or("there is no such refresh")
-    })
+    let meanings = [
+        "One each interval",
+        "Each put off by a random part of what the standard allows",
+        "As many as may be postponed are, then all follow at once",
+        "None: to see what it costs",
+    ];
+    let all = RefreshSpec::ALL;
+    values::named(std::array::from_fn::<_, 4, _>(|at| {
+        (all[at], all[at].name(), meanings[at])
+    }))
 }
 
 /// On which machine something runs, as the options say.
@@ -90,12 +84,6 @@ impl<P> Deref for MachineArgs<P> {
     }
 }
 
-impl<P> DerefMut for MachineArgs<P> {
-    fn deref_mut(&mut self) -> &mut MachineSpec {
-        &mut self.spec
-    }
-}
-
 /// The options that make this machine, those that are as they are anyway left out; `profile` is the
 /// one that is taken anyway.
 pub fn words(machine: &MachineSpec, profile: &str) -> Words {
@@ -104,19 +92,19 @@ pub fn words(machine: &MachineSpec, profile: &str) -> Words {
         words.each("profile", &machine.profiles);
     }
     words.unless("memory", machine.memory.name(), Memory::Onchip.name());
-    words.maybe("queue-depth", machine.queue_depth);
-    words.maybe(
+    words.each("queue-depth", machine.queue_depth);
+    words.each(
         "buffer",
         machine
             .unit_shift
             .map(|shift| window::BUFFER_BYTES << shift),
     );
     words.unless("reorder", machine.reorder_pages, REORDER_PAGES);
-    words.maybe("dram", machine.dram.as_ref());
-    words.maybe("refresh", machine.refresh.map(RefreshSpec::name));
-    words.maybe("channels", machine.channels.map(channels_text));
+    words.each("dram", machine.dram.as_ref());
+    words.each("refresh", machine.refresh.map(RefreshSpec::name));
+    words.each("channels", machine.channels.map(channels_text));
     words.each("rtl", machine.rtl.iter().map(|path| path.display()));
-    words.maybe("top", machine.top.as_ref());
+    words.each("top", machine.top.as_ref());
     let parameters = machine.parameters.iter();
     words.each(
         "param",

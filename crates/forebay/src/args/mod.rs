@@ -25,7 +25,7 @@ mod words;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub use faults::FaultArgs;
@@ -44,7 +44,7 @@ pub use record::{RecordArgs, ReplayArgs};
 pub use repro::ReproArgs;
 pub use send::SendArgs;
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
-pub use soak::{SoakArgs, command_of};
+pub use soak::{CaseArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
     StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs, StoreLsArgs,
@@ -70,10 +70,8 @@ pub use vm::{VmArgs, VmCommand, VmRunArgs};
 )]
 #[command(after_help = after_help())]
 pub struct Cli {
-    /// Report and messages.
     #[command(flatten)]
     pub global: GlobalArgs,
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -91,6 +89,31 @@ fn after_help() -> String {
     text + "\n  any  of `vm run`: the guest command's own"
 }
 
+/// Options whose names are not those of the fields that they set.
+const OF_FIELDS: [(&str, &str); 6] = [
+    ("array.stripe_unit", "chunk"),
+    ("parameters", "param"),
+    ("profiles", "profile"),
+    ("reorder_pages", "reorder"),
+    ("source.senders", "streams"),
+    ("unit_shift", "buffer"),
+];
+
+/// The option that sets a field of a description, such as `--chunk` for `array.stripe_unit`.
+pub fn option_of(field: &str) -> Option<String> {
+    fn has(command: &clap::Command, name: &str) -> bool {
+        let mut arguments = command.get_arguments();
+        arguments.any(|one| one.get_long() == Some(name))
+            || command.get_subcommands().any(|one| has(one, name))
+    }
+    let other = OF_FIELDS.iter().find(|(known, _)| *known == field);
+    let name = match other {
+        Some((_, name)) => (*name).to_owned(),
+        None => field.trim_start_matches("array.").replace('_', "-"),
+    };
+    has(&Cli::command(), &name).then_some(name)
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -104,7 +127,6 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Measure; beside each number an ideal host driver on the same drive
     Bench {
-        /// What to measure.
         #[command(subcommand)]
         bench: BenchCommand,
     },
@@ -128,37 +150,31 @@ pub enum Command {
     Doctor(Box<DoctorArgs>),
     /// Drives of this machine: measure one and write a profile that behaves like it
     Ssd {
-        /// What to do.
         #[command(subcommand)]
         ssd: SsdCommand,
     },
     /// Recordings on images and drives: make, list, check, repair, open them
     Store {
-        /// What to do.
         #[command(subcommand)]
         store: StoreCommand,
     },
     /// Run Linux in QEMU, with drives from images and devices from sockets
     Vm {
-        /// What to do.
         #[command(subcommand)]
         vm: VmCommand,
     },
     /// Pipelines as files: what happens between wire and flash
     Pipeline {
-        /// What to do.
         #[command(subcommand)]
         pipeline: PipelineCommand,
     },
     /// Processing elements: which there are, and testing your own
     Pe {
-        /// What to do.
         #[command(subcommand)]
         pe: PeCommand,
     },
     /// Make something of your own to begin with
     New {
-        /// What to make.
         #[command(subcommand)]
         new: NewCommand,
     },
@@ -188,16 +204,14 @@ pub enum Command {
     },
 }
 
-/// Options of `forebay demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// The file to send [default: this program itself]
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Send at most so much of it
+    /// Most bytes of it to send
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = values::length)]
     pub limit: u64,
-    /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
 }
@@ -245,24 +259,22 @@ pub enum BenchCommand {
     Speed(BenchArgs<DriveIdeal>),
     /// Random transactions of mixed size, direction and alignment, ports pausing, drives failing,
     /// resets: each byte checked
-    Soak(Box<SoakArgs>),
+    Soak(Box<CaseArgs>),
 }
 
 /// Options of every bench.
 #[derive(Args, Debug)]
 pub struct BenchArgs<P: DefaultProfile> {
-    /// Move so many bytes in each measurement of a rate [default: 64MiB]
+    /// Bytes to move in each measurement of a rate [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub bytes: Option<u64>,
-    /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<P>,
 }
 
-/// Options of `forebay bench net`.
 #[derive(Args, Debug)]
 pub struct NetArgs {
-    /// Offer so many bytes in each measurement of a rate
+    /// Bytes to offer in each measurement of a rate
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
     pub bytes: u64,
     /// Decides everything that is random
@@ -270,10 +282,9 @@ pub struct NetArgs {
     pub seed: u64,
 }
 
-/// Options of `forebay bench store`.
 #[derive(Args, Debug)]
 pub struct StoreBenchArgs {
-    /// Record so many bytes for a rate
+    /// Bytes to record for a rate
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
     pub bytes: u64,
     /// Lose power so often; at each instant that there is, if that is enough; 0: not at all
@@ -287,7 +298,6 @@ pub struct StoreBenchArgs {
     pub seed: u64,
 }
 
-/// Options of `forebay bench scale`.
 #[derive(Args, Debug)]
 pub struct ScaleArgs {
     /// Commands of each measurement
@@ -297,12 +307,10 @@ pub struct ScaleArgs {
     /// Draw them into this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,
 }
 
-/// Options of `forebay inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
     /// Show what `forebay io --inspect FILE` stored, instead of running anything
@@ -311,15 +319,13 @@ pub struct InspectArgs {
     /// Compare with what this drive recorded: a file of `forebay vm serve ssd --record`
     #[arg(long, value_name = "FILE", requires = "from")]
     pub drive: Option<PathBuf>,
-    /// Show only the last so many events, of each side
+    /// Show only the last N events, of each side
     #[arg(long, value_name = "N", default_value_t = 24)]
     pub events: usize,
-    /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<Drive990Pro>,
 }
 
-/// Options of `forebay resources`.
 #[derive(Args, Debug)]
 pub struct ResourcesArgs {
     /// Further options, for `python -m forebay.resources`
@@ -327,7 +333,6 @@ pub struct ResourcesArgs {
     pub rest: Vec<String>,
 }
 
-/// Options of `forebay profiles`.
 #[derive(Args, Debug)]
 pub struct ProfilesArgs {
     /// Show every parameter of this profile (a name, or a TOML file)
@@ -344,7 +349,6 @@ pub struct ProfilesArgs {
     pub seed: u64,
 }
 
-/// Options of `forebay devices`.
 #[derive(Args, Debug)]
 pub struct DevicesArgs {
     /// First give this device back to its own driver, where a killed program has left it to VFIO
@@ -377,7 +381,6 @@ pub enum Language {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_guide_lists_each_exit_code() {
@@ -385,6 +388,27 @@ mod tests {
         for (exit, meaning) in Exit::ALL {
             let row = format!("| {} | {meaning}", exit as u8);
             assert!(guide.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_field_has_its_option() {
+        for (field, option) in [
+            ("array.stripe_unit", "chunk"),
+            ("array.drives", "drives"),
+            ("queue_depth", "queue-depth"),
+        ] {
+            assert_eq!(option_of(field).as_deref(), Some(option));
+        }
+        for field in ["--chunk", "NAME", "buffer.memory", "$FOREBAY_HOME"] {
+            assert_eq!(option_of(field), None, "{field}");
+        }
+        for (field, option) in OF_FIELDS {
+            assert_eq!(
+                option_of(field).as_deref(),
+                Some(option),
+                "there is no --{option}"
+            );
         }
     }
 

@@ -20,7 +20,6 @@ pub struct PePathArgs {
     pub pe_path: Vec<PathBuf>,
 }
 
-/// Options of `forebay pipeline check`.
 #[derive(Args, Debug)]
 pub struct PipelineCheckArgs {
     /// The pipeline, such as pipelines/record.toml
@@ -29,7 +28,6 @@ pub struct PipelineCheckArgs {
     /// Write the RTL of its elements into this file: a module fb_pe_chain
     #[arg(long, value_name = "FILE.sv")]
     pub chain: Option<PathBuf>,
-    /// Folders of elements.
     #[command(flatten)]
     pub path: PePathArgs,
 }
@@ -43,15 +41,12 @@ pub enum PeCommand {
     Test(PeTestArgs),
 }
 
-/// Options of `forebay pe list`.
 #[derive(Args, Debug)]
 pub struct PeListArgs {
-    /// Folders of elements.
     #[command(flatten)]
     pub path: PePathArgs,
 }
 
-/// Options of `forebay pe test`.
 #[derive(Args, Debug)]
 pub struct PeTestArgs {
     /// The element's folder, as `forebay new pe` makes it
@@ -66,7 +61,6 @@ pub enum NewCommand {
     Pe(NewPeArgs),
 }
 
-/// Options of `forebay new pe`.
 #[derive(Args, Debug)]
 pub struct NewPeArgs {
     /// Its name: small letters, digits and _; its module becomes fb_pe_NAME

@@ -8,20 +8,18 @@ use forebay_pipeline::Memory;
 
 use super::values;
 
-/// Options of `forebay plan`.
 #[derive(Args, Debug)]
 pub struct PlanArgs {
     /// What the source gives while it gives anything: 12.2GB/s, 100Gb/s
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     pub rate: u64,
-    /// It comes in bursts of so many bytes [default: without end]
+    /// It comes in bursts of this size [default: without end]
     #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "every")]
     pub burst: Option<u64>,
     /// From the beginning of a burst to that of the next: 10ms
     #[arg(long, value_name = "TIME", value_parser = values::time, requires = "burst")]
     pub every: Option<Time>,
-    /// So much is recorded in all: decides whether the drive's cache gets full [default: more than
-    /// that]
+    /// Bytes recorded in all: decides whether the drive's cache gets full [default: more than that]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub total: Option<u64>,
     /// Drives [default: as few as suffice, up to 8]
@@ -34,8 +32,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(u64).range(0..=1000))]
     pub spares: u64,
-    /// So much is recorded a day: decides how soon the drives are worn [default: the source never
-    /// stops]
+    /// Bytes recorded a day: decides how soon the drives are worn [default: the source never stops]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub per_day: Option<u64>,
     /// Where the streamer keeps its payload [default: the smallest that suffices]
@@ -57,7 +54,7 @@ pub struct PlanArgs {
     /// Calculate only
     #[arg(long)]
     pub no_verify: bool,
-    /// Simulate at most so much
+    /// Most bytes to simulate
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
     pub verify_bytes: u64,
     /// Decides everything that is random

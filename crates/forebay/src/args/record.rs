@@ -12,7 +12,6 @@ use forebay_pipeline::units;
 use super::pipeline::PePathArgs;
 use super::{BusKind, ConsentArgs, FaultArgs, HardwareBusArgs, machine, values};
 
-/// Options of `forebay record`.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Source")]
 pub struct RecordArgs {
@@ -52,7 +51,6 @@ pub struct RecordArgs {
     /// Offer frames at this rate on the wire [default: as fast as it takes them]
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     pub offered: Option<u64>,
-    /// The wire.
     #[command(flatten)]
     pub wire: WireArgs,
     /// Send what was recorded back to the link partner afterwards, at this rate on the wire
@@ -71,19 +69,14 @@ pub struct RecordArgs {
     /// Where drive and card are
     #[arg(long, value_enum, default_value = "sim", help_heading = "Hardware")]
     pub bus: BusKind,
-    /// The devices of `--bus vfio`.
     #[command(flatten, next_help_heading = "Hardware")]
     pub hardware: HardwareBusArgs,
-    /// Whether the drive may be overwritten.
     #[command(flatten, next_help_heading = "Hardware")]
     pub consent: ConsentArgs,
-    /// Where processing elements are.
     #[command(flatten, next_help_heading = "Machine")]
     pub path: PePathArgs,
-    /// What goes wrong.
     #[command(flatten)]
     pub faults: FaultArgs,
-    /// The machine.
     #[command(flatten)]
     pub machine: NetMachineArgs,
 }
@@ -119,7 +112,6 @@ impl WireArgs {
     }
 }
 
-/// Options of `forebay replay`.
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
     /// The pipeline's file, whose drives have images with a recording
@@ -134,10 +126,8 @@ pub struct ReplayArgs {
     /// Store every frame that passes the port in this capture (pcapng)
     #[arg(long, value_name = "FILE")]
     pub pcap_out: Option<PathBuf>,
-    /// Where processing elements are.
     #[command(flatten)]
     pub path: PePathArgs,
-    /// The machine.
     #[command(flatten)]
     pub machine: NetMachineArgs,
 }

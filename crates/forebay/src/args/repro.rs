@@ -3,38 +3,53 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use forebay_lab::repro::{ReproSpec, What};
 
 use super::values;
 
-/// What is reproduced.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum WhatArg {
-    /// SNAcc, figure 4: sequential and random bandwidth, latency
-    SnaccFig4,
-    /// SNAcc, figure 7: PCIe transfers of its case study
-    SnaccFig7,
-    /// SNAcc, table 1: FPGA resources
-    SnaccTable1,
-    /// IntelliProp's sweep of command sizes on a 950 PRO
-    Intelliprop,
-    /// MLE's table of sessions on a 960 EVO
-    MleTable,
-    /// All of these
-    All,
+/// Reads what to reproduce.
+fn what() -> impl TypedValueParser<Value = What> {
+    values::named([
+        (
+            What::SnaccFig4,
+            "snacc-fig4",
+            "SNAcc, figure 4: sequential and random bandwidth, latency",
+        ),
+        (
+            What::SnaccFig7,
+            "snacc-fig7",
+            "SNAcc, figure 7: PCIe transfers of its case study",
+        ),
+        (
+            What::SnaccTable1,
+            "snacc-table1",
+            "SNAcc, table 1: FPGA resources",
+        ),
+        (
+            What::Intelliprop,
+            "intelliprop",
+            "IntelliProp's sweep of command sizes on a 950 PRO",
+        ),
+        (
+            What::MleTable,
+            "mle-table",
+            "MLE's table of sessions on a 960 EVO",
+        ),
+        (What::All, "all", "All of these"),
+    ])
 }
 
-/// Options of `forebay repro`.
 #[derive(Args, Debug)]
 pub struct ReproArgs {
     /// What to reproduce
-    #[arg(value_enum)]
-    what: WhatArg,
+    #[arg(value_parser = what())]
+    pub what: What,
     /// The short form: fewer commands, no sensitivities, no synthesis
     #[arg(long)]
     pub quick: bool,
-    /// End with exit code 7 where a number that must agree is off by more than so many percent
+    /// End with exit code 7 where a number that must agree is off by more than this percentage
     /// [default: 5 for SNAcc, 10 for the others]
     #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
     pub within: Option<f64>,
@@ -53,22 +68,10 @@ pub struct ReproArgs {
 }
 
 impl ReproArgs {
-    /// Which figures.
-    pub const fn what(&self) -> What {
-        match self.what {
-            WhatArg::SnaccFig4 => What::SnaccFig4,
-            WhatArg::SnaccFig7 => What::SnaccFig7,
-            WhatArg::SnaccTable1 => What::SnaccTable1,
-            WhatArg::Intelliprop => What::Intelliprop,
-            WhatArg::MleTable => What::MleTable,
-            WhatArg::All => What::All,
-        }
-    }
-
     /// What to reproduce, and how.
     pub fn spec(&self) -> ReproSpec {
         ReproSpec {
-            what: self.what(),
+            what: self.what,
             quick: self.quick,
             within: self.within,
             profile: self.profile.clone(),

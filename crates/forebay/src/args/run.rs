@@ -7,8 +7,9 @@ use std::ffi::OsString;
 const REPLAY: &str = "--replay";
 const IO: [&str; 2] = ["--write", "--read"];
 /// Options with another name now.
-const RENAMED: [(&str, &str); 7] = [
+const RENAMED: [(&str, &str); 8] = [
     (REPLAY, "--objects"),
+    ("--apart", "--linear"),
     ("--medium", "--backing"),
     ("--out", "--save"),
     ("--mishaps", "--impairments"),

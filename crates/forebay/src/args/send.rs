@@ -35,7 +35,7 @@ pub struct SendArgs {
     /// Number of the first object
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub object: u64,
-    /// Send all of it so many times, as further objects
+    /// Send all of it N times, as further objects
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub repeat: u64,

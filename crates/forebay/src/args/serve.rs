@@ -28,10 +28,8 @@ pub struct SocketArgs {
     pub by_messages: bool,
 }
 
-/// Options of `forebay vm serve ssd`.
 #[derive(Args, Debug)]
 pub struct ServeSsdArgs {
-    /// The socket.
     #[command(flatten)]
     pub socket: SocketArgs,
     /// Keep what the drive stores in this sparse file [default: memory, gone at the end]
@@ -54,10 +52,8 @@ pub struct ServeSsdArgs {
     pub seed: u64,
 }
 
-/// Options of `forebay vm serve streamer`.
 #[derive(Args, Debug)]
 pub struct ServeStreamerArgs {
-    /// The socket.
     #[command(flatten)]
     pub socket: SocketArgs,
     /// Once the guest has enabled the streamer, write this file to the drive, read it back, compare
@@ -68,7 +64,6 @@ pub struct ServeStreamerArgs {
     /// `forebay record PIPELINE --bus vfio` there. The link partner begins with the recording
     #[arg(long, value_name = "PIPELINE", conflicts_with = "write")]
     pub net: Option<PathBuf>,
-    /// What it sends, and where processing elements are.
     #[command(flatten)]
     pub sender: SenderArgs,
     /// Byte address on the drive
@@ -79,7 +74,6 @@ pub struct ServeStreamerArgs {
     /// the RTL by [default: its buffer is mapped into the guest]
     #[arg(long)]
     pub trap_payload: bool,
-    /// The machine.
     #[command(flatten)]
     pub machine: MachineArgs<DriveIdeal>,
 }
@@ -112,7 +106,6 @@ pub struct SenderArgs {
     /// Store every frame that passes the port in this capture (pcapng)
     #[arg(long, value_name = "FILE", requires = "net")]
     pub pcap_out: Option<PathBuf>,
-    /// Where processing elements are.
     #[command(flatten)]
     pub path: PePathArgs,
 }

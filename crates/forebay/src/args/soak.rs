@@ -10,25 +10,14 @@ use forebay_lab::soak::{Case, Trouble, Work};
 use super::values::{self, FaultSpec, StallSpec};
 use super::{DefaultProfile, DriveIdeal, MachineArgs, machine};
 
-/// Options of `forebay bench soak`.
-#[derive(Args, Debug)]
-pub struct SoakArgs {
-    /// What to do, and with what.
-    #[command(flatten)]
-    pub case: CaseArgs,
-}
-
 /// Random transactions on a machine, and what goes wrong meanwhile. All of it follows from these
 /// options.
 #[derive(Args, Clone, Debug)]
 pub struct CaseArgs {
-    /// What is written and read.
     #[command(flatten)]
     work: WorkArgs,
-    /// What goes wrong.
     #[command(flatten)]
     trouble: TroubleArgs,
-    /// The machine.
     #[command(flatten)]
     machine: MachineArgs<DriveIdeal>,
 }
@@ -39,10 +28,10 @@ struct WorkArgs {
     /// How many transactions
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = value_parser!(u64).range(1..))]
     transactions: u64,
-    /// Addresses lie in so many bytes [default: 256KiB, with parity four rows]
+    /// Bytes in which addresses lie [default: 256KiB, with parity four stripes]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     area: Option<u64>,
-    /// Where these bytes begin [default: 0; with --apart so that they lie on two drives]
+    /// Where these bytes begin [default: 0; with --linear so that they lie on two drives]
     #[arg(long, value_name = "ADDR", value_parser = values::size, hide_short_help = true)]
     at: Option<u64>,
     /// Least transaction
@@ -91,7 +80,7 @@ struct TroubleArgs {
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO
     #[arg(long, value_name = "FAULT", value_parser = values::dram_fault, hide_short_help = true)]
     dram_fault: Vec<DramFault>,
-    /// Reset the RTL when so many transactions have ended, and bring everything up again
+    /// Reset the RTL when N transactions have ended, and bring everything up again
     #[arg(long, value_name = "N")]
     reset: Vec<u64>,
     /// Logical block of the simulated drives in bytes
@@ -104,10 +93,10 @@ struct TroubleArgs {
     /// Most bytes of one command, a multiple of 4 KiB [default: what drive and streamer allow]
     #[arg(long, value_name = "SIZE", value_parser = values::pages, hide_short_help = true)]
     max_transfer: Option<u64>,
-    /// Give a command up after so many cycles; 0: never
+    /// Give a command up after this number of cycles; 0: never
     #[arg(long, value_name = "CYCLES", default_value_t = TIMEOUT_CYCLES, hide_short_help = true)]
     timeout_cycles: u32,
-    /// Send a failed command again up to so many times
+    /// Send a failed command again up to N times
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(0..=15),
           hide_short_help = true)]
     retry_limit: u8,
@@ -160,8 +149,8 @@ fn words(case: &Case) -> Vec<String> {
     let (usual, untroubled) = (Work::default(), Trouble::default());
     let mut words = machine::words(&case.machine, DriveIdeal::NAME);
     words.unless("transactions", work.transactions, usual.transactions);
-    words.maybe("area", work.area);
-    words.maybe("at", work.at);
+    words.each("area", work.area);
+    words.each("at", work.at);
     words.unless("least", work.least, usual.least);
     words.unless("largest", work.largest, usual.largest);
     for (name, share, default) in [
@@ -174,9 +163,9 @@ fn words(case: &Case) -> Vec<String> {
         words.unless(name, share, default);
     }
     words.unless("under-way", work.under_way, usual.under_way);
-    words.maybe("block", trouble.block.as_ref());
-    words.maybe("mdts", trouble.mdts);
-    words.maybe("max-transfer", trouble.max_transfer);
+    words.each("block", trouble.block.as_ref());
+    words.each("mdts", trouble.mdts);
+    words.each("max-transfer", trouble.max_transfer);
     let timeout = untroubled.timeout_cycles;
     words.unless("timeout-cycles", trouble.timeout_cycles, timeout);
     words.unless("retry-limit", trouble.retry_limit, untroubled.retry_limit);

@@ -19,7 +19,6 @@ pub enum SsdCommand {
     Qualify(Box<QualifyArgs>),
 }
 
-/// Options of `forebay ssd qualify`.
 #[derive(Args, Debug)]
 pub struct QualifyArgs {
     /// The drive, such as /dev/nvme0n1, or a file on it
@@ -40,7 +39,7 @@ pub struct QualifyArgs {
     /// Bytes that each job may move; writes of the cache's size together move eight times as many
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
     pub bytes: u64,
-    /// Touch only so many bytes, from the first on [default: all]
+    /// Touch only this number of bytes, from the first on [default: all]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub area: Option<u64>,
     /// Through the page cache of the system, where the file system has no direct I/O
@@ -61,7 +60,6 @@ pub struct QualifyArgs {
     /// Where to write the profile; nothing is overwritten [default: NAME.toml]
     #[arg(long, value_name = "FILE.toml")]
     pub save: Option<PathBuf>,
-    /// Whether a drive may be overwritten.
     #[command(flatten)]
     pub consent: ConsentArgs,
     /// Decides everything random in the model's runs

@@ -26,7 +26,7 @@ pub enum StoreCommand {
     Extract(StoreExtractArgs),
     /// Write the recording as a tar file, up to where its index goes
     Tar(StoreTarArgs),
-    /// Check each check sum, on all cores
+    /// Verify each checksum, on all cores
     Verify(StoreVerifyArgs),
     /// Recover intact objects that are not yet indexed, rebuild what is damaged, and close
     ///
@@ -57,13 +57,12 @@ pub enum StoreMode {
     Packets,
 }
 
-/// Options of `forebay store format`.
 #[derive(Args, Debug)]
 pub struct StoreFormatArgs {
     /// The image or drive, such as /dev/nvme0n1
     #[arg(value_name = "IMAGE|DEVICE")]
     pub disk: PathBuf,
-    /// Make a new (sparse) image of so many bytes
+    /// Make a new (sparse) image of this size
     #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub size: Option<u64>,
     /// How data lie there
@@ -76,7 +75,7 @@ pub struct StoreFormatArgs {
     #[arg(long, value_name = "PERCENT", value_parser = values::percent,
           conflicts_with = "smallest_object")]
     pub index: Option<f64>,
-    /// Give the index room for objects of so many bytes
+    /// Give the index room for objects of this size
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::length)]
     pub smallest_object: u64,
     /// Begin anew at the end of the disk, over the oldest objects
@@ -91,12 +90,10 @@ pub struct StoreFormatArgs {
     /// Overwrite what is there
     #[arg(long)]
     pub force: bool,
-    /// Whether a drive may be overwritten.
     #[command(flatten)]
     pub consent: ConsentArgs,
 }
 
-/// Options of `forebay store pack`.
 #[derive(Args, Debug)]
 pub struct StorePackArgs {
     /// The folder; its files become objects 0, 1, 2 … in the order of their names
@@ -108,7 +105,7 @@ pub struct StorePackArgs {
     /// Stream that the objects get
     #[arg(long, value_name = "N", default_value = "0")]
     pub stream: u16,
-    /// Cut longer files into extents of so many bytes
+    /// Cut longer files into extents of this size
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
     pub extent: u64,
     /// Let the objects of a new image share pages: a tar header each, no JSON
@@ -117,12 +114,10 @@ pub struct StorePackArgs {
     /// Leave the recording open, as a loss of power would
     #[arg(long)]
     pub leave_open: bool,
-    /// Whether a drive may be overwritten.
     #[command(flatten)]
     pub consent: ConsentArgs,
 }
 
-/// Options of `forebay store info`.
 #[derive(Args, Debug)]
 pub struct StoreInfoArgs {
     /// The image or drive
@@ -130,7 +125,6 @@ pub struct StoreInfoArgs {
     pub disk: PathBuf,
 }
 
-/// Options of `forebay store ls`.
 #[derive(Args, Debug)]
 pub struct StoreLsArgs {
     /// The image or drive
@@ -147,7 +141,6 @@ pub struct StoreLsArgs {
     pub stream: Option<u16>,
 }
 
-/// Options of `forebay store cat`.
 #[derive(Args, Debug)]
 pub struct StoreCatArgs {
     /// The image or drive
@@ -161,7 +154,6 @@ pub struct StoreCatArgs {
     pub stream: Option<u16>,
 }
 
-/// Options of `forebay store extract`.
 #[derive(Args, Debug)]
 pub struct StoreExtractArgs {
     /// The image or drive
@@ -175,7 +167,6 @@ pub struct StoreExtractArgs {
     pub stream: Option<u16>,
 }
 
-/// Options of `forebay store tar`.
 #[derive(Args, Debug)]
 pub struct StoreTarArgs {
     /// The image or drive
@@ -186,7 +177,6 @@ pub struct StoreTarArgs {
     pub to: PathBuf,
 }
 
-/// Options of `forebay store verify`.
 #[derive(Args, Debug)]
 pub struct StoreVerifyArgs {
     /// The image or drive
@@ -201,7 +191,6 @@ pub struct StoreVerifyArgs {
     pub compare: bool,
 }
 
-/// Options of `forebay store repair`.
 #[derive(Args, Debug)]
 pub struct StoreRepairArgs {
     /// The image or drive
@@ -221,7 +210,6 @@ pub struct StoreRepairArgs {
     pub look: Option<u64>,
 }
 
-/// Options of `forebay store undo`.
 #[derive(Args, Debug)]
 pub struct StoreUndoArgs {
     /// The image or drive
@@ -232,7 +220,6 @@ pub struct StoreUndoArgs {
     pub file: PathBuf,
 }
 
-/// Options of `forebay store mount`.
 #[derive(Args, Debug)]
 pub struct StoreMountArgs {
     /// The image or drive

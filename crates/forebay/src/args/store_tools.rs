@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum};
 
 use super::values;
 
-/// Options of `forebay store sql`.
 #[derive(Args, Debug)]
 pub struct StoreSqlArgs {
     /// The image or drive
@@ -38,7 +37,6 @@ pub enum Period {
     Hour,
 }
 
-/// Options of `forebay store export`.
 #[derive(Args, Debug)]
 pub struct StoreExportArgs {
     /// The image or drive
@@ -68,7 +66,6 @@ pub struct StoreExportArgs {
     pub shard_size: u64,
 }
 
-/// Options of `forebay store report`.
 #[derive(Args, Debug)]
 pub struct StoreReportArgs {
     /// The image or drive

@@ -8,7 +8,6 @@ use clap::{ArgGroup, Args, value_parser};
 
 use forebay_lab::swarm::shapes::{self, Shape};
 
-/// Options of `forebay swarm`.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("what").args(["seeds", "seed", "list"]).required(true))]
 pub struct SwarmArgs {
@@ -30,7 +29,7 @@ pub struct SwarmArgs {
     /// Go on after a seed that fails
     #[arg(long)]
     pub keep_going: bool,
-    /// Try so many simpler cases for a failure; 0: none
+    /// Try up to N simpler cases for a failure; 0: none
     #[arg(long, value_name = "N", default_value_t = 150)]
     pub limit_shrink: usize,
 }

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use forebay_driver::PciAddress;
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+pub use forebay_app::compare::PeerMemory;
 pub use forebay_app::inject::{
     FaultSpec, StallSpec, dram_fault, dram_fault_text, fault, stall, stalls,
 };
@@ -28,6 +30,25 @@ pub fn objects(text: &str) -> Read<(u64, u64)> {
             "`{text}` ends before it begins; write {last}..{first}"
         )),
     }
+}
+
+/// What a value is called on a command line.
+pub fn name_of(value: &impl ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// One of a few values, each with its name and what it means.
+pub fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [(T, &'static str, &'static str); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = all.map(|(_, name, meaning)| PossibleValue::new(name).help(meaning));
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let found = all.iter().find(|(_, known, _)| *known == name);
+        found
+            .map(|(value, ..)| *value)
+            .ok_or("there is no such value")
+    })
 }
 
 /// A duration of a second to a day.
@@ -78,19 +99,6 @@ pub fn percent(text: &str) -> Read<f64> {
     }
 }
 
-/// Memory in a BAR of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerMemory {
-    /// The device.
-    pub device: PciAddress,
-    /// The base address register.
-    pub bar: u8,
-    /// Where it begins.
-    pub offset: u64,
-    /// Bytes; none: up to the end of the BAR.
-    pub size: Option<u64>,
-}
-
 /// Reads `--peer`: ADDRESS:BAR:OFFSET\[:SIZE\].
 pub fn peer(text: &str) -> Read<PeerMemory> {
     let bad = |what: &str| {
@@ -125,6 +133,8 @@ pub fn peer(text: &str) -> Read<PeerMemory> {
 
 #[cfg(test)]
 mod tests {
+    use forebay_driver::PciAddress;
+
     use super::*;
 
     #[test]

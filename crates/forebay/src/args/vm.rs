@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand};
 use forebay_vm::guest::{Access, Inject, Iommu, Namespace, Ssd};
 
 use super::{ServeCommand, values};
@@ -18,7 +19,6 @@ pub enum VmCommand {
     Shell(VmArgs),
     /// Serve a model as a PCIe device: start this first, then `vm run --device SOCKET`
     Serve {
-        /// Which device.
         #[command(subcommand)]
         device: ServeCommand,
     },
@@ -26,13 +26,11 @@ pub enum VmCommand {
     Image,
 }
 
-/// Options of `forebay vm run`.
 #[derive(Args, Debug)]
 pub struct VmRunArgs {
     /// Give up after this time
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = values::duration)]
     pub timeout: Duration,
-    /// The guest.
     #[command(flatten)]
     pub vm: VmArgs,
     /// The command, run in /share of the guest
@@ -53,8 +51,8 @@ pub struct VmArgs {
     #[arg(long, value_name = "SOCKET")]
     pub device: Vec<PathBuf>,
     /// The IOMMU: none; one that the kernel's own drivers pass through; one that always translates
-    #[arg(long, value_enum, default_value = "off")]
-    pub iommu: IommuChoice,
+    #[arg(long, value_parser = iommu(), default_value = "off")]
+    pub iommu: Iommu,
     /// Memory of the guest
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::length)]
     pub memory: u64,
@@ -72,25 +70,13 @@ pub struct VmArgs {
     pub qmp: Option<PathBuf>,
 }
 
-/// Names of the IOMMU's modes.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum IommuChoice {
-    /// None.
-    Off,
-    /// Pass-through.
-    Pt,
-    /// Translating.
-    Translate,
-}
-
-impl From<IommuChoice> for Iommu {
-    fn from(choice: IommuChoice) -> Self {
-        match choice {
-            IommuChoice::Off => Self::Off,
-            IommuChoice::Pt => Self::PassThrough,
-            IommuChoice::Translate => Self::Translate,
-        }
-    }
+/// Reads the mode of the IOMMU.
+fn iommu() -> impl TypedValueParser<Value = Iommu> {
+    values::named([
+        (Iommu::Off, "off", "None"),
+        (Iommu::PassThrough, "pt", "Pass-through"),
+        (Iommu::Translate, "translate", "Translating"),
+    ])
 }
 
 /// Reads `--ssd`.

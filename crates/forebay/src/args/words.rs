@@ -8,31 +8,17 @@ use std::fmt::Display;
 pub struct Words(Vec<String>);
 
 impl Words {
-    /// An option with its value.
-    pub fn put(&mut self, name: &str, value: impl Display) {
-        self.0.push(format!("--{name}"));
-        self.0.push(value.to_string());
-    }
-
-    /// The same, unless it has this value anyway.
-    pub fn unless<T: Display + PartialEq>(&mut self, name: &str, value: T, default: T) {
-        if value != default {
-            self.put(name, value);
-        }
-    }
-
-    /// The same where there is a value.
-    pub fn maybe(&mut self, name: &str, value: Option<impl Display>) {
-        if let Some(value) = value {
-            self.put(name, value);
-        }
-    }
-
-    /// The same for each value.
+    /// An option for each value.
     pub fn each(&mut self, name: &str, values: impl IntoIterator<Item: Display>) {
         for value in values {
-            self.put(name, value);
+            self.0.push(format!("--{name}"));
+            self.0.push(value.to_string());
         }
+    }
+
+    /// An option, unless it has this value anyway.
+    pub fn unless<T: Display + PartialEq>(&mut self, name: &str, value: T, default: T) {
+        self.each(name, (value != default).then_some(value));
     }
 
     /// An option without a value, where it is set.

@@ -5,16 +5,17 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use forebay_app::interrupt;
+use forebay_app::progress::Progress;
+use forebay_draw::text::Page;
+use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Error, Extracted, FileDisk, Recording};
 use serde::Serialize;
 
-use super::{Report, warn};
+use super::warn;
 use crate::args::{StoreCatArgs, StoreExtractArgs, StoreTarArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 /// Complaints that are shown one by one.
 const SHOWN: usize = 16;
@@ -79,9 +80,7 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
         extracted,
     };
     let report = Report::new("forebay.store-extract/1", found);
-    if !report::emit(&report)? {
-        show(&report.found, &args.folder);
-    }
+    report::show(&report, || page(&report.found, &args.folder))?;
     Ok(match (interrupt::wanted(), bad) {
         (true, _) => Exit::Interrupted,
         (_, 0) => Exit::Good,
@@ -89,19 +88,19 @@ pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     })
 }
 
-fn show(found: &Found, folder: &Path) {
+fn page(found: &Found, folder: &Path) -> Page {
     let mut page = Page::of_hardware("Forebay store: extracted");
     page.field("session", &found.session);
     let extracted = &found.extracted;
     let text = format!(
         "{} payloads, {}, in {}",
-        render::count(extracted.files),
-        render::bytes(extracted.bytes),
+        count(extracted.files),
+        bytes(extracted.bytes),
         folder.display()
     );
     page.field("files", text);
     match extracted.damaged + extracted.damaged_blocks {
-        0 => page.verdict(true, "each check sum is right"),
+        0 => page.verdict(true, "each checksum is right"),
         bad => page.verdict(
             false,
             format!("{bad} are damaged; of these are left out those whose bytes are wrong:"),
@@ -110,7 +109,7 @@ fn show(found: &Found, folder: &Path) {
     for problem in &extracted.problems {
         page.line(format!("  {problem}"));
     }
-    page.print();
+    page
 }
 
 /// Runs `tar`.

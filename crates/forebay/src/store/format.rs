@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store format`: an empty recording.
 
-use forebay_spec::store::superblock::{Drive, Mode};
+use forebay_app::store::drive;
+use forebay_draw::text::Page;
+use forebay_pipeline::units::count;
+use forebay_spec::store::index::ROWS;
+use forebay_spec::store::superblock::Mode;
 use forebay_store::{Disk, Facts, FileDisk, Format, IndexSize};
 
-use super::Report;
 use super::info::show_geometry;
 use crate::args::{StoreFormatArgs, StoreMode};
 use crate::failure::{Exit, Failure, Result};
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 fn settings(args: &StoreFormatArgs) -> Format {
     let block = args.block.as_ref().and_then(|block| block.parse().ok());
-    let text = |text: &str, field: &mut [u8]| {
-        field.fill(b' ');
-        let plain = text.bytes().filter(|c| (b' '..=b'~').contains(c));
-        field
-            .iter_mut()
-            .zip(plain)
-            .for_each(|(to, from)| *to = from);
-    };
-    let mut drive = Drive {
-        model: [b' '; 40],
-        serial: [b' '; 20],
-        firmware: [b' '; 8],
-        bytes: 0,
-    };
-    let attributes = attributes(args);
-    let fields = [&mut drive.model[..], &mut drive.serial, &mut drive.firmware];
-    for (field, value) in fields.into_iter().zip(&attributes) {
-        text(value, field);
-    }
     Format {
         mode: match args.mode {
             StoreMode::Objects | StoreMode::Small => Mode::Objects,
@@ -50,14 +33,8 @@ fn settings(args: &StoreFormatArgs) -> Format {
             Some(percent) => IndexSize::Share(percent / 100.0),
             None => IndexSize::SmallestObject(args.smallest_object),
         },
-        drive,
+        drive: drive(&args.disk),
     }
-}
-
-/// Model, serial number and firmware of an NVMe drive, as Linux says them; an image has none.
-fn attributes(args: &StoreFormatArgs) -> [String; 3] {
-    ["model", "serial", "firmware_rev"]
-        .map(|name| super::attribute(&args.disk, name).unwrap_or_default())
 }
 
 /// Runs it.
@@ -96,14 +73,12 @@ fn make(args: &StoreFormatArgs, settings: &Format, disk: &dyn Disk) -> Result<Ex
     }
     let superblock = forebay_store::format(disk, settings)?;
     let report = Report::new("forebay.store-format/1", Facts::of(&superblock));
-    if report::emit(&report)? {
-        return Ok(Exit::Good);
-    }
-    let mut page = Page::of_hardware("Forebay store: a new recording");
-    show_geometry(&mut page, &report.found);
-    let rows = superblock.index_slots() * forebay_spec::store::index::ROWS as u64;
-    let sentence = format!("there is room for up to {} extents", render::count(rows));
-    page.verdict(true, sentence);
-    page.print();
+    report::show(&report, || {
+        let mut page = Page::of_hardware("Forebay store: a new recording");
+        show_geometry(&mut page, &report.found);
+        let rows = count(superblock.index_slots() * ROWS as u64);
+        page.verdict(true, format!("there is room for up to {rows} extents"));
+        page
+    })?;
     Ok(Exit::Good)
 }

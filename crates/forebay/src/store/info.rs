@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store info`: what a recording is, and in which state.
 
+use forebay_draw::text::{Page, seconds};
+use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Facts, FileDisk, Place, Recording, Totals};
 use serde::Serialize;
 
-use super::Report;
 use crate::args::StoreInfoArgs;
 use crate::failure::{Exit, Result};
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 /// Shows it.
 pub fn show_geometry(page: &mut Page, facts: &Facts) {
-    let region = |place: &Place| {
-        format!(
-            "{} from {}",
-            render::bytes(place.bytes),
-            render::bytes(place.first_byte)
-        )
-    };
+    let region = |place: &Place| format!("{} from {}", bytes(place.bytes), bytes(place.first_byte));
     page.field("session", &facts.session);
     let stride = match facts.stride {
         0 => String::new(),
-        stride => format!(", one every {}", render::bytes(stride)),
+        stride => format!(", one every {}", bytes(stride)),
     };
     let small = if facts.small {
         ", small ones that share pages"
@@ -58,26 +52,23 @@ pub fn run(args: &StoreInfoArgs) -> Result<Exit> {
         complaints: recording.complaints(),
     };
     let report = Report::new("forebay.store-info/1", found);
-    if report::emit(&report)? {
-        return Ok(Exit::Good);
-    }
-    show(&report.found);
+    report::show(&report, || page(&report.found))?;
     Ok(Exit::Good)
 }
 
-fn show(found: &Found<'_>) {
+fn page(found: &Found<'_>) -> Page {
     let totals = &found.totals;
     let mut page = Page::of_hardware("Forebay store: a recording");
     show_geometry(&mut page, &found.facts);
     let stored = format!(
         "{} whole objects and {} parts of others, {}",
-        render::count(totals.whole),
-        render::count(totals.parts),
-        render::bytes(totals.bytes)
+        count(totals.whole),
+        count(totals.parts),
+        bytes(totals.bytes)
     );
     page.field("holds", stored);
     if let (Some(first), Some(last)) = (totals.first_ns, totals.last_ns) {
-        let span = render::seconds(last.saturating_sub(first) as f64 * 1e-9);
+        let span = seconds(last.saturating_sub(first) as f64 * 1e-9);
         page.field("spans", span);
     }
     let counts = [
@@ -88,8 +79,8 @@ fn show(found: &Found<'_>) {
         (totals.wrong_rows, "with rows that cannot be"),
         (totals.damaged_blocks, "blocks of the index damaged"),
     ];
-    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        page.field("of them", format!("{} {what}", render::count(count)));
+    for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {
+        page.field("of them", format!("{} {what}", count(number)));
     }
     for complaint in found.complaints {
         page.field("note", complaint);
@@ -101,5 +92,5 @@ fn show(found: &Found<'_>) {
         (false, _) => "open: it is being written, or lost power; `forebay store repair` ends it",
     };
     page.verdict(found.facts.closed && good, state);
-    page.print();
+    page
 }

@@ -3,6 +3,7 @@
 
 use std::io::{self, BufWriter, Write};
 
+use forebay_app::interrupt;
 use forebay_spec::store::index::Row;
 use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use serde_json::json;
 use super::warn;
 use crate::args::{Output, StoreLsArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
 use crate::report;
 
 /// Runs it.
@@ -33,7 +33,7 @@ pub fn run(args: &StoreLsArgs) -> Result<Exit> {
     match listed {
         Ok(0) => Ok(Exit::Good),
         Ok(_) => Ok(Exit::Damaged),
-        // Whoever reads has enough, as `head` has.
+        // The reader has enough, as `head` has.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Good),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),
         Err(error) => Err(Failure::file("writing the list of", &args.disk, error)),

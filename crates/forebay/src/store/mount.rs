@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use forebay_app::interrupt;
 use forebay_store::{FileDisk, Node, Recording, Tree};
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, LockOwner,
@@ -15,7 +16,6 @@ use fuser::{
 use super::warn;
 use crate::args::StoreMountArgs;
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
 use crate::report;
 
 /// How long the system may remember: nothing changes while it is mounted.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store pack`: files of a folder as objects, written by software.
 
+use forebay_app::interrupt;
+use forebay_app::progress::Progress;
+use forebay_draw::text::Page;
+use forebay_pipeline::units::{bytes, count};
 use forebay_store::{FileDisk, Files, Packed, Packing};
 
-use super::Report;
 use crate::args::StorePackArgs;
 use crate::failure::{Exit, Result};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 /// Runs it.
 pub fn run(args: &StorePackArgs) -> Result<Exit> {
@@ -32,9 +32,7 @@ pub fn run(args: &StorePackArgs) -> Result<Exit> {
     })?;
     drop(progress);
     let report = Report::new("forebay.store-pack/1", packed);
-    if !report::emit(&report)? {
-        show(&report.found);
-    }
+    report::show(&report, || page(&report.found))?;
     Ok(match (interrupt::wanted(), report.found.skipped_bytes) {
         (true, _) => Exit::Interrupted,
         (false, 0) => Exit::Good,
@@ -42,26 +40,23 @@ pub fn run(args: &StorePackArgs) -> Result<Exit> {
     })
 }
 
-fn show(packed: &Packed) {
+fn page(packed: &Packed) -> Page {
     let mut page = Page::of_hardware("Forebay store: packed");
     page.field("session", &packed.session);
     let text = format!(
         "{} objects in {} extents, {}",
-        render::count(packed.objects),
-        render::count(packed.rows),
-        render::bytes(packed.bytes)
+        count(packed.objects),
+        count(packed.rows),
+        bytes(packed.bytes)
     );
     page.field("stored", text);
     if packed.unnamed > 0 {
-        let count = render::count(packed.unnamed);
+        let count = count(packed.unnamed);
         page.field("names", format_args!("of {count} files are not kept"));
     }
     match packed.skipped_bytes {
         0 => page.verdict(true, "all of them are there"),
-        bytes => page.verdict(
-            false,
-            format!("there was no room for {}", render::bytes(bytes)),
-        ),
+        skipped => page.verdict(false, format!("there was no room for {}", bytes(skipped))),
     };
-    page.print();
+    page
 }

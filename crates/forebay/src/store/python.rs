@@ -4,17 +4,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::ValueEnum;
-
+use crate::args::values::name_of;
 use crate::args::{StoreExport, StoreExportArgs, StoreSqlArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::python;
-
-/// What an option is called on a command line.
-fn named(value: &impl ValueEnum) -> OsString {
-    let value = value.to_possible_value();
-    value.map_or_else(OsString::new, |value| value.get_name().into())
-}
 
 /// A path that cannot be taken for an option.
 fn plain(path: &Path) -> OsString {
@@ -43,8 +36,8 @@ pub fn export(args: &StoreExportArgs) -> Result<Exit> {
             "leave it out: the others always have the payloads",
         ));
     }
-    let mut words = vec!["--to".into(), named(&args.to)];
-    words.extend(["--by".into(), named(&args.by)]);
+    let mut words = vec!["--to".into(), name_of(&args.to).into()];
+    words.extend(["--by".into(), name_of(&args.by).into()]);
     let switches = [(args.payload, "--payload"), (args.unchecked, "--unchecked")];
     words.extend(switches.iter().filter(|one| one.0).map(|one| one.1.into()));
     if let Some(path) = &args.path {

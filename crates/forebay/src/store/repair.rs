@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay store repair`: ends a recording that lost power, and mends what can be mended.
+//! `forebay store repair` and `undo`: ends a recording that lost power, mends what can be mended, and puts
+//! back what a repair wrote over.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use forebay_app::interrupt;
+use forebay_app::progress::Progress;
+use forebay_draw::text::Page;
+use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Disk, FileDisk, Keep, Options, Recording, Repair};
 use serde::Serialize;
 
-use super::Report;
-use crate::args::StoreRepairArgs;
+use crate::args::{StoreRepairArgs, StoreUndoArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 #[derive(Serialize)]
 struct Found {
@@ -44,9 +45,7 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
         complaints,
     };
     let report = Report::new("forebay.store-repair/1", found);
-    if !report::emit(&report)? {
-        show(&report.found);
-    }
+    report::show(&report, || page(&report.found))?;
     Ok(match report.found.repair.is_done() {
         true => Exit::Good,
         false => Exit::Damaged,
@@ -83,7 +82,7 @@ fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
     Ok(forebay_store::repair(disk, options, &mut see)?)
 }
 
-fn show(found: &Found) {
+fn page(found: &Found) -> Page {
     let repair = &found.repair;
     let title = match found.dry_run {
         true => "Forebay store: what a repair would do",
@@ -94,15 +93,12 @@ fn show(found: &Found) {
     for complaint in &found.complaints {
         page.field("before", complaint);
     }
-    let there = format!("{} index records", render::count(repair.rows));
+    let there = format!("{} index records", count(repair.rows));
     page.field("there", there);
     let lines = [
         (
             repair.recovered,
-            format!(
-                "extents recovered, {}",
-                render::bytes(repair.recovered_bytes)
-            ),
+            format!("extents recovered, {}", bytes(repair.recovered_bytes)),
         ),
         (
             repair.blocks_mended,
@@ -147,12 +143,12 @@ fn show(found: &Found) {
             repair.lost,
             format!(
                 "places without an extent, {}: files lost/*.bin of the tar file",
-                render::bytes(repair.lost_bytes)
+                bytes(repair.lost_bytes)
             ),
         ),
     ];
-    for (count, what) in lines.iter().filter(|(count, _)| *count > 0) {
-        page.field("", format!("{} {what}", render::count(*count)));
+    for (number, what) in lines.iter().filter(|(number, _)| *number > 0) {
+        page.field("", format!("{} {what}", count(*number)));
     }
     let sentence = match (repair.changed, found.dry_run) {
         _ if repair.open => "the recording stays open: where it ends is not known",
@@ -163,5 +159,26 @@ fn show(found: &Found) {
     };
     let good = repair.is_done() && (!found.dry_run || !repair.changed);
     page.verdict(good, sentence);
-    page.print();
+    page
+}
+
+/// Runs `undo`.
+pub fn undo(args: &StoreUndoArgs) -> Result<Exit> {
+    let file = fs::read(&args.file).map_err(|error| Failure::file("reading", &args.file, error))?;
+    let disk = FileDisk::open_to_write(&args.disk)?;
+    let undone = forebay_store::undo(&disk, &file)?;
+    let report = Report::new("forebay.store-undo/1", undone);
+    report::show(&report, || {
+        let mut page = Page::of_hardware("Forebay store: undone");
+        page.field("put back", bytes(report.found.bytes));
+        if report.found.unknown > 0 {
+            let unknown = count(report.found.unknown);
+            let text =
+                format!("{unknown} sectors: they could not be read before they were written");
+            page.field("left", text);
+        }
+        page.verdict(true, "the image is as it was before the repair");
+        page
+    })?;
+    Ok(Exit::Good)
 }

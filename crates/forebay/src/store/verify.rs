@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `forebay store verify`: each check sum again, on all cores.
+//! `forebay store verify`: each checksum again, on all cores.
 
 use std::time::Instant;
 
+use forebay_app::interrupt;
+use forebay_app::progress::Progress;
+use forebay_draw::text::{Page, seconds};
+use forebay_pipeline::units::{bytes, count};
 use forebay_store::{FileDisk, Problem, Recording, Totals, Verify, read_only};
 use serde::Serialize;
 
-use super::Report;
 use crate::args::StoreVerifyArgs;
 use crate::failure::{Exit, Result};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::render::{self, Page};
-use crate::report;
+use crate::report::{self, Report};
 
 /// Runs of each side of a comparison, one after the other in turn; the fastest counts.
 const TURNS: usize = 3;
@@ -94,9 +94,7 @@ pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
         complaints: recording.complaints().to_vec(),
     };
     let report = Report::new("forebay.store-verify/1", found);
-    if !report::emit(&report)? {
-        show(&report.found, exit == Exit::Good);
-    }
+    report::show(&report, || page(&report.found, exit == Exit::Good))?;
     Ok(exit)
 }
 
@@ -126,20 +124,20 @@ fn words(problem: &Problem) -> String {
             back,
         } => format!(
             "object {object} of stream {stream} began {} before the one in front of it",
-            render::seconds(*back as f64 * 1e-9)
+            seconds(*back as f64 * 1e-9)
         ),
     }
 }
 
-fn show(found: &Found, good: bool) {
+fn page(found: &Found, good: bool) -> Page {
     let verify = &found.verify;
     let mut page = Page::of_hardware("Forebay store: verified");
     page.field("session", &found.session);
     let text = format!(
         "{} extents, {}, in {} on {} threads: {:.2} GB/s",
-        render::count(verify.extents),
-        render::bytes(verify.bytes),
-        render::seconds(found.seconds),
+        count(verify.extents),
+        bytes(verify.bytes),
+        seconds(found.seconds),
         found.threads,
         found.bytes_per_second * 1e-9
     );
@@ -156,13 +154,13 @@ fn show(found: &Found, good: bool) {
         page.field("note", complaint);
     }
     if verify.backwards > 0 {
-        let text = format!("{} times run backwards", render::count(verify.backwards));
+        let text = format!("{} times run backwards", count(verify.backwards));
         page.field("note", text);
     }
     let bad = verify.damaged + verify.damaged_blocks;
     match (good, verify.interrupted) {
         (_, true) => page.verdict(false, "interrupted"),
-        (true, _) => page.verdict(true, "each check sum is right"),
+        (true, _) => page.verdict(true, "each checksum is right"),
         (false, _) if bad > 0 => page.verdict(
             false,
             format!(
@@ -170,10 +168,10 @@ fn show(found: &Found, good: bool) {
                 verify.damaged, verify.damaged_blocks
             ),
         ),
-        (false, _) => page.verdict(false, "each check sum is right, but see the notes"),
+        (false, _) => page.verdict(false, "each checksum is right, but see the notes"),
     };
     for problem in found.problems.iter().take(SHOWN) {
         page.line(format!("  {problem}"));
     }
-    page.print();
+    page
 }

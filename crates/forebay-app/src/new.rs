@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A processing element to begin with, that works from the first minute.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use forebay_pipeline::name_fault;
+
+use crate::failure::{Failure, Result};
+
+/// What the template is called where the element's name will stand.
+const NAME: &str = "NAME";
+/// The template of an element: paths in its folder, and what is in them.
+const PE: [(&str, &str); 5] = [
+    ("fb_pe_NAME.sv", include_str!("new/pe/fb_pe_NAME.sv")),
+    ("fb_pe_NAME.toml", include_str!("new/pe/fb_pe_NAME.toml")),
+    (
+        "tb/test_fb_pe_NAME.py",
+        include_str!("new/pe/tb/test_fb_pe_NAME.py"),
+    ),
+    ("pipeline.toml", include_str!("new/pe/pipeline.toml")),
+    ("README.md", include_str!("new/pe/README.md")),
+];
+
+/// Makes the folder of an element of this name in `into`; returns it, and its files.
+///
+/// # Errors
+/// A name that cannot be, a folder that is there already, or a file that cannot be written.
+pub fn element(name: &str, into: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+    if let Some(fault) = name_fault(name) {
+        return Err(Failure::input(
+            "NAME",
+            format_args!("`{name}`"),
+            &format!("{fault}: it is part of the name of a module, fb_pe_NAME"),
+            "choose a name such as scale or threshold_2",
+        ));
+    }
+    let folder = into.join(name);
+    let failed = |error| Failure::file("making", &folder, error);
+    fs::create_dir_all(into).map_err(failed)?;
+    fs::create_dir(&folder).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::input(
+            "NAME",
+            format_args!("`{name}`"),
+            &format!("{} exists already", folder.display()),
+            "choose another name, or another folder",
+        ),
+        _ => failed(error),
+    })?;
+    let mut written = Vec::new();
+    for (path, text) in PE {
+        let path = folder.join(path.replace(NAME, name));
+        write(&path, &filled(text, name))?;
+        written.push(path);
+    }
+    Ok((folder, written))
+}
+
+/// A file of the template with the name in it. The template's licence is not the user's: what comes
+/// of it is theirs.
+fn filled(text: &str, name: &str) -> String {
+    let body = match text.split_once('\n') {
+        Some((first, rest)) if first.contains("SPDX-License-Identifier") => rest,
+        _ => text,
+    };
+    body.replace(NAME, name)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| Failure::file("writing", path, error);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = fs::File::create_new(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Loss of power: a small recording by the RTL, and the drive as it may be after each instant of it.
+//!
+//! The drive keeps what it was given, and what it had acknowledged and flushed when. From that comes
+//! an image for each instant: what was flushed is there, all else is there, or not, or torn, block by
+//! block. What an older recording left lies behind it.
+
+use std::fs;
+use std::path::Path;
+
+use forebay_app::progress::Progress;
+use forebay_app::record::{Drives, prepare, simulate};
+use forebay_app::report::Header;
+use forebay_app::workload::{below, random};
+use forebay_app::{Failure, Result, Session};
+use forebay_draw::text::Page;
+use forebay_driver::recorder_port;
+use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings};
+use forebay_model::{History, MICROSECOND};
+use forebay_pipeline::units::count;
+use forebay_pipeline::{Kind, Sink};
+use forebay_spec::store::index::{Block, Row};
+use forebay_store::{Entry, Extent, Memory, Options, Recording, Writer, repair, verify};
+use rand_core::RngCore;
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+
+use super::wire::{config_of, net_settings, plan};
+use super::{SCHEMA, StoreSpec};
+
+/// Bytes of the drive.
+const DRIVE: u64 = 16 << 20;
+/// Objects of the recording: more than two blocks of the index.
+const OBJECTS: u64 = 150;
+/// Bytes of the longest of them.
+const LONGEST: u64 = 20_000;
+/// Bytes that a drive keeps or loses as a whole: its logical block.
+const BLOCK: usize = 512;
+/// Each image of this number is repaired twice.
+const TWICE: usize = 16;
+/// Images that are kept for others.
+const KEPT: usize = 8;
+/// Wrong things that are reported one by one.
+const TOLD: usize = 8;
+
+/// What became of all those images.
+#[derive(Debug, Default, Serialize)]
+pub struct Cuts {
+    /// Objects of the recording.
+    objects: u64,
+    bytes: u64,
+    /// Blocks of its index.
+    blocks: u64,
+    /// Instants that there are: one before each block of data or command that the drive had.
+    instants: u64,
+    /// Each of them was tried.
+    every_instant: bool,
+    /// Losses of power that were tried.
+    cuts: u64,
+    /// Rows that had to be there, over all of them.
+    promised_rows: u64,
+    /// Rows that were there.
+    rows: u64,
+    /// Rows there after a repair.
+    repaired_rows: u64,
+    /// Promised rows that were not there, or whose extent was not whole.
+    broken: u64,
+    /// Rows that the recording does not have.
+    invented: u64,
+    /// Images that could not be read after a repair.
+    unreadable: u64,
+    /// Second repairs that had something to do.
+    not_settled: u64,
+    /// The first of what is wrong.
+    first_wrong: Vec<String>,
+}
+
+/// A recording by the RTL, and all that the drive was given for it.
+struct Scene {
+    history: History,
+    image: Vec<u8>,
+    rows: Vec<Row>,
+    /// Rows in the first block, the first two, …
+    promised: Vec<u64>,
+}
+
+/// Cuts a recording of objects with a page each and one of objects that share pages, in turns.
+pub fn cuts(spec: &StoreSpec) -> Result<(Cuts, Header)> {
+    let extension = || "bin".to_owned();
+    let paged = Kind::Objects {
+        extension: extension(),
+    };
+    let small = Kind::Small {
+        extension: extension(),
+    };
+    let (paged, _) = scene(spec.seed, paged)?;
+    let (small, header) = scene(spec.seed, small)?;
+    let scenes = [paged, small];
+    let mut cuts = Cuts::default();
+    for scene in &scenes {
+        cuts.objects += scene.rows.len() as u64;
+        cuts.bytes += scene.rows.iter().map(|r| u64::from(r.length)).sum::<u64>();
+        cuts.blocks += scene.promised.len() as u64;
+        cuts.instants += scene.history.instants() as u64;
+    }
+    let mut random = random(spec.seed, 0);
+    let count = spec.cuts as usize;
+    let most = scenes.iter().map(|scene| scene.history.instants()).max();
+    let every = most.is_some_and(|most| count / scenes.len() >= most);
+    cuts.every_instant = every;
+    let progress = Progress::count("losses of power", spec.cuts.into());
+    for number in 0..count {
+        let (scene, turn) = (&scenes[number % scenes.len()], number / scenes.len());
+        let instants = scene.history.instants();
+        let instant = match every && turn < instants {
+            true => turn,
+            false => below(&mut random, instants as u64) as usize,
+        };
+        cuts.cut(scene, number, instant, &mut random, spec.keep.as_deref())?;
+        progress.at(number as u64);
+    }
+    Ok((cuts, header))
+}
+
+/// Records objects of random length over what an older recording left.
+fn scene(seed: u64, layout: Kind) -> Result<(Scene, Header)> {
+    let mut chance = random(seed, 1);
+    let objects: Vec<Object> = (0..OBJECTS)
+        .map(|number| Object {
+            number,
+            bytes: 1 + below(&mut chance, LONGEST),
+            content: Content::Pattern(seed),
+        })
+        .collect();
+    let source = Objects::new(Addresses::default(), 9000, objects)?;
+    let mut config = config_of(seed, 1)?;
+    if let Some(namespace) = config.profile.ssd.namespaces.first_mut() {
+        namespace.bytes = DRIVE;
+    }
+    config.network = Some(Network::new(Settings::default(), Box::new(source))?);
+    let mut session = Session::of(config, SCHEMA)?;
+    let sink = Sink {
+        layout,
+        smallest: LONGEST / 8,
+        wait_ps: 100 * MICROSECOND,
+        ..Sink::default()
+    };
+    older(&mut session, &sink)?;
+    let plan = plan(net_settings(3, 9000)?, &sink, &mut session)?;
+    for ssd in session.system.ssds_mut() {
+        ssd.keep_history();
+    }
+    let (recorded, ended) = simulate(&mut session, &plan, "a small recording", None)?;
+    let history = session.system.ssds().first().and_then(|ssd| ssd.history());
+    let history = history.cloned().unwrap_or_default();
+    let header = session.header(&ended);
+    let image = session.stored(0, DRIVE as usize)?;
+    let promised = promised(&plan.recording, &image);
+    let scene = Scene {
+        history,
+        image,
+        rows: recorded.rows,
+        promised,
+    };
+    Ok((scene, header))
+}
+
+/// Fills the drive with another recording: blocks and pages lie where those of the next one will.
+fn older(session: &mut Session, sink: &Sink) -> Result<()> {
+    prepare(session, sink, true)?;
+    let drives = Drives::of(session)?;
+    let mut writer = Writer::new(&drives)?;
+    let bytes = vec![0x5a; LONGEST as usize];
+    for object in 0..DRIVE / (2 * LONGEST) {
+        let extent = Extent {
+            object: 1_000_000 + object,
+            ..Extent::default()
+        };
+        writer.put(&extent, &mut bytes.as_slice(), LONGEST)?;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+/// How many rows the first blocks of the index have together.
+fn promised(recording: &recorder_port::Recording, image: &[u8]) -> Vec<u64> {
+    let session = forebay_spec::store::Session(recording.session);
+    let index = &image[recording.index.address as usize..];
+    let blocks = index.as_chunks::<4096>().0.iter();
+    let mut sum = 0;
+    blocks
+        .map_while(|page| Block::parse(page, session, forebay_store::crc32c).ok())
+        .map(|block| {
+            sum += block.rows.iter().filter(|row| row.counts()).count() as u64;
+            sum
+        })
+        .collect()
+}
+
+/// Rows of an image whose extents are whole; else what is wrong.
+fn look(image: &Memory) -> std::result::Result<Vec<Row>, String> {
+    let recording = Recording::open(image).map_err(|error| error.to_string())?;
+    let verified = verify(&recording, 1, &|_| true);
+    if !verified.is_good() {
+        return Err(format!("{:?}", verified.problems));
+    }
+    let rows = recording.rows().map(|entry| match entry {
+        Entry::Row { row, .. } => Ok(row),
+        Entry::Damaged { block, why, .. } => Err(format!("block {block}: {why}")),
+    });
+    rows.collect()
+}
+
+/// What tells an extent from all others, and where it lies.
+fn extent(row: &Row) -> (u64, u64, u64, u32, u32) {
+    (row.object, row.offset, row.address, row.length, row.crc32c)
+}
+
+impl Cuts {
+    /// Whether all is as it should be.
+    pub const fn is_good(&self) -> bool {
+        self.broken + self.invented + self.unreadable + self.not_settled == 0
+            && self.first_wrong.is_empty()
+    }
+
+    fn wrong(&mut self, instant: usize, what: &str) {
+        if self.first_wrong.len() < TOLD {
+            self.first_wrong.push(format!("instant {instant}: {what}"));
+        }
+    }
+
+    /// One loss of power: what is read then, what a repair makes of it.
+    fn cut(
+        &mut self,
+        scene: &Scene,
+        number: usize,
+        instant: usize,
+        random: &mut Pcg64Mcg,
+        folder: Option<&Path>,
+    ) -> Result<()> {
+        // All lost, all kept, and anything between.
+        let odds = match number % 4 {
+            0 => 0,
+            1 => 256,
+            _ => below(random, 257),
+        };
+        let keeps = || u64::from(random.next_u32() & 0xff) < odds;
+        let mut bytes = scene.image.clone();
+        for (number, page) in scene.history.after_cut(instant, BLOCK, keeps) {
+            if let Some(place) = bytes.as_chunks_mut().0.get_mut(number as usize) {
+                *place = *page;
+            }
+        }
+        let image = Memory::new(bytes);
+        self.cuts += 1;
+        let blocks = scene.history.flushes(instant) / 2;
+        let promised = blocks.checked_sub(1).map_or(0, |last| scene.promised[last]);
+        self.promised_rows += promised;
+        let before = match look(&image) {
+            Ok(rows) => rows,
+            Err(what) => {
+                self.broken += 1;
+                self.wrong(instant, &what);
+                Vec::new()
+            }
+        };
+        self.rows += before.len() as u64;
+        self.compare(scene, instant, &before, promised);
+        self.mend(
+            scene,
+            instant,
+            &image,
+            before.len() as u64,
+            number.is_multiple_of(TWICE),
+        );
+        match folder {
+            Some(folder) if number < KEPT => keep(&image, folder, number),
+            _ => Ok(()),
+        }
+    }
+
+    fn compare(&mut self, scene: &Scene, instant: usize, rows: &[Row], least: u64) {
+        if (rows.len() as u64) < least {
+            self.broken += least - rows.len() as u64;
+            self.wrong(
+                instant,
+                &format!("{} rows, {least} were promised", rows.len()),
+            );
+        }
+        let mut all = scene.rows.iter().map(extent);
+        let invented = rows
+            .iter()
+            .filter(|row| !all.any(|known| known == extent(row)));
+        let invented = invented.count() as u64;
+        if invented > 0 {
+            self.invented += invented;
+            self.wrong(instant, &format!("{invented} rows that were never written"));
+        }
+    }
+
+    fn mend(&mut self, scene: &Scene, instant: usize, image: &Memory, least: u64, twice: bool) {
+        let mended =
+            repair(image, Options::default(), &mut |_| true).map_err(|error| error.to_string());
+        match mended.and_then(|_| look(image)) {
+            Ok(rows) => {
+                self.repaired_rows += rows.len() as u64;
+                self.compare(scene, instant, &rows, least);
+            }
+            Err(what) => {
+                self.unreadable += 1;
+                self.wrong(instant, &what);
+            }
+        }
+        if twice
+            && repair(image, Options::default(), &mut |_| true).is_ok_and(|again| again.changed)
+        {
+            self.not_settled += 1;
+            self.wrong(instant, "a second repair had something to do");
+        }
+    }
+
+    /// For people.
+    pub fn draw(&self, page: &mut Page) {
+        page.heading("Losses of power");
+        page.field(
+            "recording",
+            format!("{} objects in {} blocks", self.objects, self.blocks),
+        );
+        page.field(
+            "tried",
+            format!("{} at {} instants", count(self.cuts), count(self.instants)),
+        );
+        page.field(
+            "promised",
+            format!("{} rows; broken {}", count(self.promised_rows), self.broken),
+        );
+        page.field(
+            "read",
+            format!("{} rows; invented {}", count(self.rows), self.invented),
+        );
+        page.field(
+            "repaired",
+            format!(
+                "{} rows; unreadable {}",
+                count(self.repaired_rows),
+                self.unreadable
+            ),
+        );
+        for wrong in &self.first_wrong {
+            page.field("wrong", wrong);
+        }
+    }
+}
+
+fn keep(image: &Memory, folder: &Path, number: usize) -> Result<()> {
+    let path = folder.join(format!("cut-{number}.img"));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&path, image.bytes()))
+        .map_err(|error| Failure::file("writing", &path, error))
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Recordings: what pages and index cost, and what a loss of power leaves.
+
+use std::path::PathBuf;
+
+use forebay_app::Result;
+use forebay_app::record::{Senders, Summary};
+use forebay_draw::text::{Grid, Page};
+use forebay_model::net::{Addresses, Settings};
+use forebay_pipeline::units;
+use forebay_pipeline::{Kind, Sink};
+use forebay_store::{PAGE, pages};
+use serde::Serialize;
+
+use super::cuts::{self, Cuts};
+use super::wire::{Recordings, Wire, differ, net_settings};
+use super::{Found, Ran};
+
+/// As in most networks with storage.
+const MTU: u32 = 9000;
+/// Metres of cable.
+const METRES: u32 = 3;
+/// Bytes of a camera's picture, as SNAcc stores them.
+const PICTURE: u64 = 9_000_000;
+/// Bytes of the smallest objects that are measured.
+const SMALL: u64 = 4096;
+/// Few parts of what several senders send at once are smaller: a quarter of a ring.
+const PART: u64 = 32 << 10;
+/// Bytes of a header of a tar file; what lies in it is padded to them.
+const BLOCK: u64 = 512;
+/// Most bytes in objects of this size.
+const SMALL_BYTES: u64 = 32 << 20;
+
+/// What the bench found.
+#[derive(Debug, Default, Serialize)]
+pub struct Store {
+    rates: Vec<RateRow>,
+    cuts: Option<Cuts>,
+}
+
+/// One kind of recording.
+#[derive(Debug, Serialize)]
+struct RateRow {
+    /// Name that stays the same over versions.
+    id: &'static str,
+    layout: &'static str,
+    object_bytes: u64,
+    /// Senders at once, their frames in any order.
+    streams: u8,
+    bytes: u64,
+    extents: u64,
+    /// Payload, from the first frame to the answer to the last extent.
+    stored_gigabytes_per_second: f64,
+    /// The bare streamer on the same drive: writes of 16 MiB.
+    bare_gigabytes_per_second: f64,
+    ratio: f64,
+    /// Of all that was written, pages and index included, what is payload.
+    payload_share: f64,
+    objects: u64,
+    index_blocks: u64,
+    lost_frames: u64,
+    differ_bytes: u64,
+    wrong: Vec<String>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug)]
+pub struct StoreSpec {
+    /// Bytes for a rate.
+    pub bytes: u64,
+    /// Losses of power: at each instant that there is, if that is enough; 0: none.
+    pub cuts: u32,
+    /// The first images, repaired, are kept in this folder.
+    pub keep: Option<PathBuf>,
+    /// Decides everything that is random.
+    pub seed: u64,
+}
+
+/// Recordings of objects of 9 MB and of 4 KiB beside the bare streamer, and what a loss of power at any
+/// instant leaves of one.
+///
+/// # Errors
+/// Where the RTL, a profile or the bring-up fails, or an image cannot be written.
+pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
+    let mut bench = Bench {
+        bytes: spec.bytes,
+        runs: Recordings::new(spec.seed),
+        found: Store::default(),
+    };
+    let extension = || "bin".to_owned();
+    let objects = || Kind::Objects {
+        extension: extension(),
+    };
+    let small = Kind::Small {
+        extension: extension(),
+    };
+    let samples = Kind::Samples { stride: SMALL };
+    bench.rate("objects_9mb", objects(), PICTURE, 1)?;
+    bench.rate("objects_9mb_2_streams", objects(), PICTURE, 2)?;
+    bench.rate("objects_9mb_4_streams", objects(), PICTURE, 4)?;
+    bench.rate("objects_4kib", objects(), SMALL, 1)?;
+    bench.rate("small_4kib", small, SMALL, 1)?;
+    bench.rate("samples_4kib", samples, SMALL, 1)?;
+    let Bench {
+        runs, mut found, ..
+    } = bench;
+    let (ended, mut header) = runs.finish()?;
+    if spec.cuts > 0 && ended.is_done() {
+        let (cuts, of_cuts) = cuts::cuts(spec)?;
+        found.cuts = Some(cuts);
+        header = of_cuts;
+    }
+    let good = found.is_good();
+    Ok(Ran::new("store", header, found, ended, good))
+}
+
+struct Bench {
+    bytes: u64,
+    runs: Recordings,
+    found: Store,
+}
+
+impl Bench {
+    fn rate(&mut self, id: &'static str, layout: Kind, object: u64, streams: u8) -> Result<()> {
+        // Bytes that an extent takes; what fills up the last page of a batch is not counted.
+        let (name, each): (_, fn(u64) -> u64) = match &layout {
+            Kind::Objects { .. } => ("objects", |length| PAGE + pages(length)),
+            Kind::Small { .. } => ("small", |length| BLOCK + length.next_multiple_of(BLOCK)),
+            Kind::Samples { .. } | Kind::Packets => ("samples", pages),
+        };
+        let sink = Sink {
+            layout,
+            smallest: if streams > 1 { PART } else { object },
+            ..Sink::default()
+        };
+        let most = if object == SMALL {
+            SMALL_BYTES
+        } else {
+            u64::MAX
+        };
+        let round = object * u64::from(streams);
+        let bytes = self.bytes.min(most).div_ceil(round) * round;
+        let seed = self.runs.seed;
+        let wire = wire(object, bytes, streams, seed)?;
+        let label = format!("objects of {}, {streams} at once", units::bytes(object));
+        let Some((session, recorded)) = self.runs.record(&label, (1, None), wire, &sink)? else {
+            return Ok(());
+        };
+        let summary = Summary::new(&recorded);
+        let bare = self.runs.bare(1, None, self.bytes)?;
+        let extents = recorded.rows.len() as u64;
+        let lengths = recorded.rows.iter().map(|row| u64::from(row.length));
+        let written = lengths.map(each).sum::<u64>() + summary.index_blocks * PAGE;
+        self.found.rates.push(RateRow {
+            id,
+            layout: name,
+            object_bytes: object,
+            streams,
+            bytes,
+            extents,
+            stored_gigabytes_per_second: summary.gigabytes_per_second,
+            bare_gigabytes_per_second: bare,
+            ratio: summary.gigabytes_per_second / bare,
+            payload_share: bytes as f64 / written as f64,
+            objects: summary.whole_objects,
+            index_blocks: summary.index_blocks,
+            lost_frames: summary.lost().count,
+            differ_bytes: differ(&session, &recorded.rows, seed)?,
+            wrong: summary.wrong,
+        });
+        Ok(())
+    }
+}
+
+/// `bytes` in objects of `object` bytes, from `streams` senders.
+fn wire(object: u64, bytes: u64, streams: u8, seed: u64) -> Result<Wire> {
+    let senders = Senders {
+        addresses: Addresses::default(),
+        mtu: MTU,
+        stream: 0,
+        object_bytes: vec![object; streams.into()],
+        seed,
+    };
+    let mut net = net_settings(METRES, MTU)?;
+    net.streams = streams;
+    Ok(Wire {
+        settings: Settings::default(),
+        source: senders.source(bytes)?,
+        net,
+        bytes,
+    })
+}
+
+impl Store {
+    fn is_good(&self) -> bool {
+        let kept = |row: &RateRow| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty();
+        self.rates.iter().all(kept) && self.cuts.as_ref().is_none_or(Cuts::is_good)
+    }
+}
+
+impl Found for Store {
+    fn draw(&self, page: &mut Page) {
+        page.heading("Recorded beside the bare streamer");
+        let mut grid =
+            Grid::new("objects of | as | >streams | >GB/s | >bare | >ratio | >payload of all");
+        for row in &self.rates {
+            grid.row([
+                units::bytes(row.object_bytes),
+                row.layout.to_owned(),
+                row.streams.to_string(),
+                format!("{:.3}", row.stored_gigabytes_per_second),
+                format!("{:.3}", row.bare_gigabytes_per_second),
+                format!("{:.4}", row.ratio),
+                format!("{:.4}", row.payload_share),
+            ]);
+        }
+        page.grid(grid);
+        if let Some(cuts) = &self.cuts {
+            cuts.draw(page);
+        }
+    }
+
+    fn verdict(&self, good: bool) -> String {
+        match good {
+            true => "nothing was lost, invented or changed".into(),
+            false => "see above, or --output json".into(),
+        }
+    }
+}
