@@ -5,13 +5,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_model::profile::{Kind, Limit, LoadAccess, LoadDirection, Measurement, Quantity};
+use forebay_model::profile::{Kind, Limit, LoadDirection, Measurement, Quantity};
 use forebay_model::{NANOSECOND, Profile};
 
 use crate::error::Result;
 use crate::reference::{Design, Reference, ReferenceRun};
 use crate::stats::Direction;
-use crate::workload::{Access, Workload};
+use crate::workload::Workload;
 
 /// Bytes within which writes stay, so that the model need not hold a whole drive.
 const WRITE_SPAN: u64 = 256 << 20;
@@ -93,22 +93,14 @@ pub fn run(
         LoadDirection::Read => (Direction::Read, profile.ssd.bytes()),
         LoadDirection::Write => (Direction::Write, profile.ssd.bytes().min(WRITE_SPAN)),
     };
+    let first = profile.ssd.namespaces.first();
     let workload = |count| Workload {
         direction,
-        access: match load.access {
-            LoadAccess::Sequential => Access::Sequential,
-            LoadAccess::Random => Access::Random,
-        },
+        access: load.access,
         size: load.bytes,
         count,
         // Of the first namespace, which is the one in use.
-        span: span.min(
-            profile
-                .ssd
-                .namespaces
-                .first()
-                .map_or(span, |first| first.bytes),
-        ),
+        span: first.map_or(span, |first| span.min(first.bytes)),
         seed,
     };
     if fill > 0 {

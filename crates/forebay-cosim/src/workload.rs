@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which addresses a measurement touches: the same for the streamer and for the reference.
 
-use crate::stats::Direction;
+pub use forebay_model::profile::LoadAccess as Access;
 
-/// Where the transfers of a workload lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// One after the other.
-    Sequential,
-    /// Anywhere in the span, each place as likely as any other.
-    Random,
-}
+use crate::stats::Direction;
 
 /// A number of transfers of one size in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,6 +21,7 @@ pub mod codegen;
 mod field;
 pub mod host_port;
 pub mod net;
+mod numbered;
 pub mod nvme;
 pub mod pci;
 pub mod recorder;

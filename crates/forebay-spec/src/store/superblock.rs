@@ -3,6 +3,7 @@
 
 use super::{Crc, PAGE_BYTES, Session, tar};
 use crate::bytes::{Wire, get_u32, get_u64, put};
+use crate::numbered::numbered;
 use core::fmt;
 
 /// What it begins with.
@@ -80,43 +81,15 @@ pub const FIELDS: &[(&str, usize, usize)] = &[
     ("drive_bytes", NAMESPACE_AT, 8),
 ];
 
-/// How data lie there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// As a tar file.
-    Objects,
-    /// Payload alone, at multiples of a stride.
-    Samples,
-    /// As a capture.
-    Packets,
-}
-
-impl Mode {
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        self as u32
-    }
-
-    /// The one of this number.
-    #[must_use]
-    pub const fn from_number(number: u32) -> Option<Self> {
-        Some(match number {
-            0 => Self::Objects,
-            1 => Self::Samples,
-            2 => Self::Packets,
-            _ => return None,
-        })
-    }
-
-    /// In a word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Objects => "objects",
-            Self::Samples => "samples",
-            Self::Packets => "packets",
-        }
+numbered! {
+    /// How data lie there.
+    Mode: u32 {
+        /// As a tar file.
+        Objects = 0 "objects";
+        /// Payload alone, at multiples of a stride.
+        Samples = 1 "samples";
+        /// As a capture.
+        Packets = 2 "packets";
     }
 }
 

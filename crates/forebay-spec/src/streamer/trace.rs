@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ring of the last queue events, as read from the registers.
 
+use crate::numbered::numbered;
+
 /// Events that the ring holds.
 pub const ENTRIES: usize = 64;
 /// Lowest bit of the kind in a trace word; the cycle stands below it.
@@ -19,53 +21,29 @@ pub const ROGUE_CID: u16 = 2;
 /// Detail of [`TraceKind::Rogue`]: the queue head was not plausible.
 pub const ROGUE_HEAD: u16 = 3;
 
-/// What happened; `detail` of the event is named in brackets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum TraceKind {
-    /// A command took a queue slot \[slot\].
-    Submit = 1,
-    /// The submission doorbell was rung \[tail\].
-    SqDoorbell = 2,
-    /// The SSD read a submission entry \[slot\].
-    Fetch = 3,
-    /// A command completed \[submission queue head\].
-    Complete = 4,
-    /// A command completed with an error \[status, 15 bits\].
-    CompleteError = 5,
-    /// A command is sent again.
-    Retry = 6,
-    /// A completion was ignored \[cause: [`ROGUE_PHASE`], [`ROGUE_CID`], [`ROGUE_HEAD`]\].
-    Rogue = 7,
-    /// The completion doorbell was rung \[head\].
-    CqDoorbell = 8,
-    /// A command was given up.
-    Timeout = 9,
-    /// A user's transaction was rejected \[error code\].
-    Reject = 10,
-}
-
-impl TraceKind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [Self; 10] = [
-        Self::Submit,
-        Self::SqDoorbell,
-        Self::Fetch,
-        Self::Complete,
-        Self::CompleteError,
-        Self::Retry,
-        Self::Rogue,
-        Self::CqDoorbell,
-        Self::Timeout,
-        Self::Reject,
-    ];
-
-    /// The kind with this number.
-    pub const fn from_number(number: u8) -> Option<Self> {
-        if number == 0 || number as usize > Self::ALL.len() {
-            return None;
-        }
-        Some(Self::ALL[number as usize - 1])
+numbered! {
+    /// What happened; `detail` of the event is named in brackets.
+    TraceKind: u8 {
+        /// A command took a queue slot \[slot\].
+        Submit = 1;
+        /// The submission doorbell was rung \[tail\].
+        SqDoorbell = 2;
+        /// The SSD read a submission entry \[slot\].
+        Fetch = 3;
+        /// A command completed \[submission queue head\].
+        Complete = 4;
+        /// A command completed with an error \[status, 15 bits\].
+        CompleteError = 5;
+        /// A command is sent again.
+        Retry = 6;
+        /// A completion was ignored \[cause: [`ROGUE_PHASE`], [`ROGUE_CID`], [`ROGUE_HEAD`]\].
+        Rogue = 7;
+        /// The completion doorbell was rung \[head\].
+        CqDoorbell = 8;
+        /// A command was given up.
+        Timeout = 9;
+        /// A user's transaction was rejected \[error code\].
+        Reject = 10;
     }
 }
 
@@ -124,13 +102,6 @@ impl TraceEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kinds_stand_at_their_number() {
-        for (index, kind) in TraceKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, index + 1);
-        }
-    }
 
     #[test]
     fn slots_tails_and_heads_have_a_drive() {
