@@ -286,7 +286,7 @@ class Region:
             yield row._replace(flags=row.flags | spec.ROW_COUNTS, whole=whole, crc32c=sum_)
 
     def row(self, what: Extent, done: int, length: int, address: int, flags: int) -> Row:
-        """Return the row of a part that begins so many bytes behind the extent's beginning."""
+        """Return the row of a part that begins N bytes behind the extent's beginning."""
         _, sender, stream, sequence, number, place = struct.unpack("<IxBHQQQ", what.header)
         first = what.header[spec.FRAMING_FLAGS_AT] & spec.FRAMING_FIRST
         whole = int(bool(flags & spec.ROW_WHOLE))

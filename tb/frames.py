@@ -98,7 +98,7 @@ class Sender:
     sent: list[bytes] = field(default_factory=list)
 
     def datagrams(self, number: int, content: bytes, part: int) -> list[bytes]:
-        """Return the datagrams of an object in parts of at most so many bytes."""
+        """Return the datagrams of an object in parts of at most `part` bytes."""
         found = []
         for at in range(0, len(content), part):
             last = at + part >= len(content)

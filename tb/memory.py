@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memories that answer late and begin as poison: what the payload's ports lead to in tests.
 
-Poison is told apart by its origin, so that bytes in a failed comparison say where they are from.
+Poison is different for each origin, so that bytes in a failed comparison say where they are from.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def late_answers(half: AxiSlaveWrite, latency: tuple[int, int] = LATENCY) -> Non
 
 
 class LateRam(AxiRam):
-    """cocotbext-axi's memory with requests under way; what nobody has written is poison.
+    """cocotbext-axi's memory with requests under way; what was never written is poison.
 
     What is read is what the memory holds when the answer leaves; order is that of the requests, for
     all identifiers.
@@ -161,5 +161,5 @@ class LateRam(AxiRam):
         return self.read(address, length)
 
     def spoil(self, address: int) -> None:
-        """Overwrite a page whose bytes nobody may look at any more."""
+        """Overwrite a page whose bytes must not be looked at any more."""
         self.write(address, poison(b"FREE", address // PAGE))

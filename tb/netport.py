@@ -26,9 +26,10 @@ PATIENCE_US = 400
 PAYLOAD = 1408
 
 
-def total(tally: dict[int, tuple[int, int]]) -> tuple[int, int]:
+def total(statistics: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """Frames and bytes of all causes together."""
-    return sum(row[0] for row in tally.values()), sum(row[1] for row in tally.values())
+    counts = list(statistics.values())
+    return sum(frames for frames, _ in counts), sum(size for _, size in counts)
 
 
 class Bench:
@@ -115,8 +116,8 @@ class Bench:
         await Timer(3, "us")
 
     async def sums(self) -> tuple[dict, dict]:
-        """Read both tallies; each frame and each byte must have exactly one outcome."""
-        arrivals, places = await self.tally("arrivals"), await self.tally("places")
+        """Read the statistics of both; each frame and each byte must have exactly one outcome."""
+        arrivals, places = await self.statistics("arrivals"), await self.statistics("places")
         assert total(arrivals) == (self.offered, self.offered_bytes)
         assert total(places) == arrivals.get(spec.ARRIVAL_DATAGRAM, (0, 0))
         return arrivals, places
@@ -129,7 +130,7 @@ class Bench:
         missing = struct.unpack_from("<Q", word, spec.FRAMING_BYTES)[0]
         return number, object_, word[spec.FRAMING_FLAGS_AT] & 15, missing
 
-    async def tally(self, name: str) -> dict[int, tuple[int, int]]:
+    async def statistics(self, name: str) -> dict[int, tuple[int, int]]:
         """Read frames and bytes of all causes that were seen."""
         rows = {}
         for cause in range(16):

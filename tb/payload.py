@@ -6,10 +6,10 @@ from __future__ import annotations
 from cocotbext.axi import AxiBus
 
 import harness
+from buffer_segments import BufferSegments
 from forebay import spec
 from forebay import streamer_regs as regs
 from memory import LateRam
-from pieces import Pieces
 from ssd import DATA_WINDOW, Ssd
 
 
@@ -18,23 +18,23 @@ class Payload:
 
     def __init__(self, dut, ssd: Ssd) -> None:
         self.ram: LateRam | None = None
-        self.pieces: Pieces | None = None
+        self.segments: BufferSegments | None = None
         if hasattr(dut, "m_axi_dram_awvalid"):
             self._place(dut, "m_axi_dram", spec.DRAM_WINDOW_BYTES)
         elif hasattr(dut, "m_axi_host_awvalid"):
-            self.pieces = Pieces(dut)
-            self._place(dut, "m_axi_host", self.pieces.span)
+            self.segments = BufferSegments(dut)
+            self._place(dut, "m_axi_host", self.segments.span)
             ssd.host = self.ram
         if self.ram:
             ssd.spoil = self.spoil
 
     def _place(self, dut, prefix: str, size: int) -> None:
         bus = AxiBus.from_prefix(dut, prefix)
-        self.ram = LateRam(bus, dut.clk, dut.rst, size, posted=self.pieces is not None)
+        self.ram = LateRam(bus, dut.clk, dut.rst, size, posted=self.segments is not None)
 
     def spoil(self, page: int) -> None:
         """Overwrite the page at a bus address that a drive has had in an entry."""
-        if self.pieces:
+        if self.segments:
             self.ram.spoil(page)
         else:
             # Reads have the upper half of the data window and the lower one of the memory.
@@ -44,12 +44,12 @@ class Payload:
         """Write the registers that say where the payload is."""
         values = {
             regs.DATA_WINDOW: DATA_WINDOW,
-            regs.PRP_LISTS: DATA_WINDOW + (0 if self.pieces else spec.DRAM_WINDOW_BYTES),
+            regs.PRP_LISTS: DATA_WINDOW + (0 if self.segments else spec.DRAM_WINDOW_BYTES),
             # Not where they would be by chance.
             regs.DRAM_READ: 0,
             regs.DRAM_WRITE: spec.DRAM_WINDOW_BYTES // 2,
         }
-        for n, address in enumerate(self.pieces.addresses if self.pieces else ()):
+        for n, address in enumerate(self.segments.addresses if self.segments else ()):
             table = regs.HOST_WRITE if n < 16 else regs.HOST_READ
             values[table + 8 * (n % 16)] = address
         for register, value in values.items():

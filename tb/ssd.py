@@ -101,7 +101,7 @@ OURS = Pins()
 
 
 class Ssd:
-    """The drive; what nobody has written on its medium is poison."""
+    """The drive; what was never written on its medium is poison."""
 
     def __init__(
         self, dut, *, block: int = 512, entries: int = 64, delay: int = 0, pins: Pins = OURS
@@ -150,7 +150,7 @@ class Ssd:
             assert ahead >= before, "the submission queue tail went back"
             self.sq_tail = value
         else:
-            assert address == CQ_DOORBELL, f"doorbell {address:#x} is nobody's"
+            assert address == CQ_DOORBELL, f"doorbell {address:#x} belongs to no queue"
             posted = (self.cq_tail - self.cq_head) % self.entries
             assert (value - self.cq_head) % self.entries <= posted, "head beyond what was posted"
             self.cq_head = value
@@ -201,7 +201,7 @@ class Ssd:
         at = command.slba * self.block
         pages = await self._walk(command, length, life)
         if command.opcode == spec.OPCODE_READ:
-            # Whoever still looks there has another command's data.
+            # A read that still looks there has another command's data.
             for page in pages:
                 self.spoil(page)
         moves = []
@@ -278,7 +278,7 @@ class Ssd:
     async def _post(
         self, cid: int, status: int, life: int, head: int | None = None, wrong_phase: bool = False
     ) -> None:
-        """Write one completion, in pieces of any size that the specification's order allows."""
+        """Write one completion, in parts of any size that the specification's order allows."""
         async with self.posting:
             while life == self.life and (self.cq_tail + 1) % self.entries == self.cq_head:
                 self.moved.clear()
@@ -294,9 +294,9 @@ class Ssd:
             if not wrong_phase:
                 # Whatever else is wrong with an entry, its place is used up.
                 self._advance()
-            piece = random.choice([4, 8, 16])
-            for first in range(0, 16, piece):
-                await self.queue.write(place + first, data[first : first + piece])
+            part = random.choice([4, 8, 16])
+            for first in range(0, 16, part):
+                await self.queue.write(place + first, data[first : first + part])
 
     def _advance(self) -> None:
         self.cq_tail += 1

@@ -12,12 +12,12 @@ import harness
 
 
 class StreamSide:
-    """Puts, gets, and what came of them."""
+    """Write requests, read requests and their outcome."""
 
     def __init__(self, dut, bursts: str) -> None:
         """Watch the memory `dut`, and the lengths of its bursts on the AW channel `bursts`."""
         self.dut = dut
-        self.landed = 0
+        self.committed = 0
         self.bad = 0  # of these, with an error
         self.got: list[bytes] = []
         self.lost: list[bool] = []  # for each of these, whether it is not what was stored
@@ -30,7 +30,7 @@ class StreamSide:
         while True:
             await FallingEdge(dut.clk)
             await Timer(1, "ns")
-            self.landed += dut.landed.value == 1
+            self.committed += dut.landed.value == 1
             self.bad += dut.landed.value == 1 and dut.landed_error.value == 1
             if dut.got_valid.value == 1:
                 self.got.append(int(dut.got_data.value).to_bytes(64, "little"))
@@ -60,13 +60,13 @@ class StreamSide:
             dut.put_end.value = 0
         await harness.step(dut.clk)
 
-    async def wait_landed(self, count: int) -> None:
-        """Wait until so many commands have landed, and no more."""
+    async def wait_committed(self, count: int) -> None:
+        """Wait until `count` commands are committed, and no more."""
         for _ in range(20_000):
-            if self.landed >= count:
+            if self.committed >= count:
                 break
             await harness.step(self.dut.clk)
-        assert self.landed == count
+        assert self.committed == count
 
     async def request(self, address: int, beats: int) -> None:
         """Request beats of one page."""
@@ -91,7 +91,7 @@ class StreamSide:
         return await self.answers(first, beats)
 
     async def answers(self, first: int, beats: int) -> bytes:
-        """Wait until so many beats have come after the first ones."""
+        """Wait for `beats` beats after the first ones, and return them."""
         for _ in range(20_000):
             if len(self.got) - first == beats:
                 break

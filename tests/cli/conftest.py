@@ -28,7 +28,7 @@ def forebay() -> Run:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Callable[[int], Path]:
-    """Return a function that makes a file of so many random bytes."""
+    """Return a function that makes a file of N random bytes."""
 
     def make(size: int) -> Path:
         path = tmp_path / f"data-{size}"

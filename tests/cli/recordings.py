@@ -50,7 +50,7 @@ def flip(image: Path, at: int) -> None:
 
 
 def change(image: Path, work: Callable[[dict[str, np.ndarray]], None]) -> None:
-    """Let `work` change the columns of each block of the index; check sums follow."""
+    """Let `work` change the columns of each block of the index; checksums follow."""
     with Recording(image) as recording:
         places = [recording.superblock.block_at(int(n)) for n in recording.blocks.numbers]
     with image.open("r+b") as file:

@@ -11,7 +11,7 @@ from driving import STUCK, Run
 
 IDEAL = ("--profile", "ideal")
 # Commands of 8 KiB: a file of 64 KiB is eight of them.
-PIECES = ("--transaction", "8KiB")
+SMALL = ("--transaction", "8KiB")
 
 
 def incidents(report: dict) -> dict[str, int]:
@@ -20,9 +20,9 @@ def incidents(report: dict) -> dict[str, int]:
 
 
 def test_a_retry_heals(forebay: Run, data: Callable[[int], Path]) -> None:
-    """A status that allows it is tried again, and nobody notices but a counter."""
+    """A command is retried where its status allows it; only a counter shows it."""
     report = forebay(
-        *("io", *IDEAL, "--write", data(65536), "--read", *PIECES),
+        *("io", *IDEAL, "--write", data(65536), "--read", *SMALL),
         *("--fault", "fail=0x281@nth=3", "--fault", "fail=0x280@nth=12", "-o", "json"),
     ).report
     assert report["differ_bytes"] == 0
@@ -34,7 +34,7 @@ def test_what_may_not_be_retried_reaches_the_user(
 ) -> None:
     """Only the transaction that was hit fails; its status stands in the register."""
     report = forebay(
-        *("io", *IDEAL, "--write", data(65536), *PIECES),
+        *("io", *IDEAL, "--write", data(65536), *SMALL),
         *("--fault", "fail=0x4281@nth=3", "-o", "json"),
         code=3,
     ).report
@@ -69,7 +69,7 @@ def test_rogue_completions_are_ignored(
 ) -> None:
     """Completions that cannot be are counted, and the data are right all the same."""
     report = forebay(
-        *("io", *IDEAL, "--write", data(65536), "--read", *PIECES, "--fault", fault),
+        *("io", *IDEAL, "--write", data(65536), "--read", *SMALL, "--fault", fault),
         *("-o", "json"),
         code=None,
     ).report
@@ -82,7 +82,7 @@ def test_rogue_completions_are_ignored(
 def test_an_impossible_queue_head(forebay: Run, data: Callable[[int], Path]) -> None:
     """Such a completion is ignored as a whole: its command, and no other, is a time-out."""
     report = forebay(
-        *("io", *IDEAL, "--write", data(65536), *PIECES, "--fault", "wrong-head=999@nth=4"),
+        *("io", *IDEAL, "--write", data(65536), *SMALL, "--fault", "wrong-head=999@nth=4"),
         *("--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     ).report
@@ -93,7 +93,7 @@ def test_an_impossible_queue_head(forebay: Run, data: Callable[[int], Path]) -> 
 def test_a_lost_completion_is_a_time_out(forebay: Run, data: Callable[[int], Path]) -> None:
     """After a time-out the queue is halted; every transaction still ends, with a code."""
     report = forebay(
-        *("io", *IDEAL, "--write", data(65536), *PIECES, "--fault", "drop@nth=3"),
+        *("io", *IDEAL, "--write", data(65536), *SMALL, "--fault", "drop@nth=3"),
         *("--timeout-cycles", 20_000, "-o", "json"),
         code=3,
     ).report

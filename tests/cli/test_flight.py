@@ -15,13 +15,13 @@ from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, INTERRUPTED, PROGRAM, RO
 Data = Callable[[int], Path]
 
 # Commands of 8 KiB: a file of 64 KiB is eight of them.
-PIECES = ("--profile", "ideal", "--transaction", "8KiB", "--timeout-cycles", 20_000)
+SMALL = ("--profile", "ideal", "--transaction", "8KiB", "--timeout-cycles", 20_000)
 
 
 def test_a_healthy_run_stores_both_sides(forebay: Run, data: Data, tmp_path: Path) -> None:
     """What the streamer submitted is what the drive fetched and completed."""
     path = tmp_path / "state.json"
-    run = forebay("io", *PIECES, "--write", data(65536), "--inspect", path, "-o", "json")
+    run = forebay("io", *SMALL, "--write", data(65536), "--inspect", path, "-o", "json")
     assert run.report["diagnosis"] is None
     report = forebay("inspect", "--from", path, "-o", "json").report
     assert report["schema"] == "forebay.inspect/1"
@@ -61,7 +61,7 @@ def test_a_fault_is_found(
 ) -> None:
     """The run says in one line what the drive did, and the stored file says the same."""
     path = tmp_path / "state.json"
-    line = ("io", *PIECES, "--write", data(65536), "--fault", fault, "--inspect", path)
+    line = ("io", *SMALL, "--write", data(65536), "--fault", fault, "--inspect", path)
     answer = forebay(*line, code=None)
     (text,) = [line for line in answer.out.splitlines() if line.startswith("  queues")]
     for word in words:
@@ -115,7 +115,7 @@ def test_the_error_log_is_shown(forebay: Run, data: Data, tmp_path: Path) -> Non
     """What the drive says of a command that it failed."""
     path = tmp_path / "state.json"
     forebay(
-        *("io", *PIECES, "--write", data(65536), "--fault", "fail=0x4281@nth=5"),
+        *("io", *SMALL, "--write", data(65536), "--fault", "fail=0x4281@nth=5"),
         *("--inspect", path),
         code=BAD_RESULT,
     )
@@ -135,7 +135,7 @@ def test_inspect_alone_shows_both_sides(forebay: Run) -> None:
 def test_files_that_are_no_report(forebay: Run, data: Data, tmp_path: Path) -> None:
     """A damaged file, or one of another kind, is refused with what to give instead."""
     path = tmp_path / "state.json"
-    forebay("io", *PIECES, "--write", data(8192), "--inspect", path)
+    forebay("io", *SMALL, "--write", data(8192), "--inspect", path)
     good = path.read_text()
     damaged = tmp_path / "damaged.json"
     damaged.write_text(good[: len(good) // 2])
@@ -174,7 +174,7 @@ def test_a_served_drive_keeps_its_record(forebay: Run, data: Data, tmp_path: Pat
     report = json.loads(record.read_text())
     assert report["schema"] == "forebay.record/1" and report["simulated"] is True
     assert report["queues"] == report["events"] == []
-    run = ("io", *PIECES, "--write", data(8192), "--fault", "drop@nth=1", "--inspect", state)
+    run = ("io", *SMALL, "--write", data(8192), "--fault", "drop@nth=1", "--inspect", state)
     forebay(*run, code=BAD_RESULT)
     answer = forebay("inspect", "--from", state, "--drive", record)
     assert "the drive has no queue 1 any more" in answer.out

@@ -61,7 +61,7 @@ def test_the_tail_of_a_block_is_zeros(
 def test_unusual_drives(
     forebay: Run, data: Callable[[int], Path], profile: Callable[..., Path], fields: dict[str, int]
 ) -> None:
-    """4 KiB blocks, 8 KiB commands, doorbells far apart, queues of two entries."""
+    """4 KiB blocks, 8 KiB commands, doorbells at a large stride, queues of two entries."""
     source = data(100_001)
     forebay("io", "--profile", profile(**fields), "--write", source, "--read")
 
@@ -103,7 +103,7 @@ def test_drives_apart(forebay: Run, data: Callable[[int], Path]) -> None:
 
 
 def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], Path]) -> None:
-    """A file in pieces, each forced to the medium, one flush at the end."""
+    """A file in parts, each forced to the medium, one flush at the end."""
     report = forebay(
         *("io", *IDEAL, "--write", data(50_000), "--read", "--transaction", "16KiB"),
         *("--fua", "--flush", "-o", "json"),

@@ -31,7 +31,7 @@ LEAST = 60
 
 
 def packet(rng: random.Random) -> Packet:
-    """Return a frame from anybody to anybody, of a kind that we know nothing of."""
+    """Return a frame of any sender and receiver, of a kind unknown to us."""
     data = Raw(rng.randbytes(rng.choice([0, 1, 18, rng.randrange(1400)])))
     ether = Ether(src="02:00:00:00:00:09", dst=rng.choice(["02:aa:00:00:00:01", "ff:" * 5 + "ff"]))
     source = {"src": "10.1.0.1"}
@@ -172,7 +172,7 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
     with Recording(image) as recording:
         chunks = list(rows_of(recording.objects()))
     before, lost = by_scapy(cat(image)), by_scapy(cat(image, chunks[2]["object"]))
-    # The length of a block: whoever believes it finds no other.
+    # The length of a block: a reader that believes it finds no other.
     flip(image, chunks[2]["address"] + 6)
     report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
     assert report["damaged"] == 1
@@ -218,7 +218,7 @@ def test_what_is_lost_is_told_at_its_place(forebay: Run, tmp_path: Path) -> None
         assert drops == min(owed, 255)
         owed -= drops
         due = number + 1
-    # What was lost behind the last frame stored, nobody can tell.
+    # Losses behind the last frame stored cannot be told.
     assert sum(told) + owed + len(found) == due and lost - sum(told) == count - due + owed
     with Recording(tmp_path / "drive.img") as recording:
         rows = list(rows_of(recording.objects()))

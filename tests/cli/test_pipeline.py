@@ -126,7 +126,7 @@ def test_an_element_of_ones_own(forebay: Run, tmp_path: Path) -> None:
 
 
 def capture(data: bytes, part: int = 8940) -> list[Packet]:
-    """Make the frames that carry an object, a microsecond apart."""
+    """Make the frames that carry an object, one every microsecond."""
     found = []
     for number, at in enumerate(range(0, len(data), part)):
         flags = (at == 0) | (at + part >= len(data)) << 1

@@ -54,7 +54,7 @@ def drop_latency(report: dict) -> None:
 
 
 def rename(report: dict) -> None:
-    """Somebody else's job."""
+    """A job of another user."""
     report["jobs"][2]["jobname"] = "mix"
 
 

@@ -149,13 +149,13 @@ def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> No
     bad_ip[IP].chksum = 1
     bad_udp = good[11].copy()
     bad_udp[UDP].chksum = 1
-    piece = good[11].copy()
-    piece[IP].flags = "MF"
+    fragment = good[11].copy()
+    fragment[IP].flags = "MF"
     long = good[11].copy()
     long[UDP].len = 9000
     alien = good[11].copy()
     alien[UDP].dport = 9
-    wire += [bad_ip, bad_udp, piece, long, alien]
+    wire += [bad_ip, bad_udp, fragment, long, alien]
     wire += [udp(b"FBY0" + bytes(60), sport=1), udp(HEAD.pack(b"FBY1", 0x10, 7, 9, 0, 0, 1) + b"x")]
     wire += [Ether(dst="ff:ff:ff:ff:ff:ff", type=0x0806) / Raw(bytes(9100))]
     wire += good[11:]
@@ -200,7 +200,7 @@ def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     assert rows["delivered"] + rows["overflow"] == report["offered"]["bytes"]
     head = 14 + 20 + 8 + HEAD.size
     assert report["stored"]["bytes"] == rows["delivered"] - head * places["delivered"]
-    # What was lost behind the last frame stored, nobody can number.
+    # Losses behind the last frame stored cannot be numbered.
     assert 0 < report["missing_frames"] <= arrivals["overflow"]
     assert report["gap_count"] == len(report["gaps"]) > 0
 

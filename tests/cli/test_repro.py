@@ -122,7 +122,7 @@ def test_transfers_are_counted(everything: tuple[dict, str]) -> None:
 
 
 def test_the_page_stands_alone(everything: tuple[dict, str]) -> None:
-    """It is well formed and asks nobody for anything; each load has its chart."""
+    """It is well formed and loads nothing from elsewhere; each load has its chart."""
     report, page = everything
     tree = ElementTree.fromstring(page)
     assert not re.search(r"(?:href|src)\s*=\s*[\"'](?!#)", page)

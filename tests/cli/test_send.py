@@ -97,7 +97,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def settle(receiver: Receiver, frames: int) -> None:
-    """Wait until so many frames are there."""
+    """Wait until N frames are there."""
     deadline = time.monotonic() + 10
     while len(receiver.datagrams) < frames and time.monotonic() < deadline:
         time.sleep(0.01)

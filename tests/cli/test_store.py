@@ -18,7 +18,7 @@ from driving import BAD_INPUT, BAD_RESULT, DAMAGED, FILE_FAILED, PROGRAM, Run
 
 PAGE = 4096
 SUPER, INDEX, DATA = 1 << 20, 2 << 20, 3 << 20
-# Where the columns of a row lie in a block of the index, and its check sum.
+# Where the columns of a row lie in a block of the index, and its checksum.
 ADDRESS_AT, TIME_AT, LENGTH_AT, CRC_AT = 640 + 2 * 512, 640 + 3 * 512, 640 + 4 * 512, 636
 
 
@@ -60,7 +60,7 @@ def patch(image: Path, at: int, data: bytes) -> None:
 
 
 def patch_row(image: Path, number: int, column: int, value: int, size: int = 8) -> None:
-    """Change a number of a row, and make the check sum of its block right again."""
+    """Change a number of a row, and make the checksum of its block right again."""
     at = INDEX + PAGE * (1 + number // 64)
     block = bytearray(image.read_bytes()[at : at + PAGE])
     place = column + size * (number % 64)
@@ -161,7 +161,7 @@ def test_objects_come_back(forebay: Run, packed: tuple, tmp_path: Path) -> None:
 
 
 def test_a_list_says_what_is_there(forebay: Run, packed: tuple) -> None:
-    """Numbers, lengths, times and check sums; text and JSON alike."""
+    """Numbers, lengths, times and checksums; text and JSON alike."""
     image, objects = packed
     listed = rows(forebay, image)
     assert [row["length"] for row in listed] == [len(data) for data in objects.values()]
@@ -385,7 +385,7 @@ def test_damage_of_a_payload_is_found(forebay: Run, packed: tuple, tmp_path: Pat
 
 
 def test_time_that_runs_backwards_is_told(forebay: Run, packed: tuple) -> None:
-    """It harms nothing: the check sums are right."""
+    """It harms nothing: the checksums are right."""
     image, _ = packed
     patch_row(image, 80, TIME_AT, 10**18 - 5 * 10**9)
     report = forebay("store", "verify", image, "-o", "json").report

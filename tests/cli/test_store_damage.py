@@ -46,7 +46,7 @@ def image(packed: tuple[Path, list[bytes]], tmp_path: Path) -> Path:
 def test_a_damaged_block_is_passed_over_and_told(
     image: Path, packed: tuple[Path, list[bytes]], tmp_path: Path, forebay: Run
 ) -> None:
-    """The rows before and behind it are there; whoever asks learns that some are missing."""
+    """The rows before and behind it are there; a reader learns that some are missing."""
     recordings.flip(image, recordings.block_at(image, 1) + 700)
     with Recording(image) as recording:
         rows = list(rows_of(recording.table()))
@@ -89,7 +89,7 @@ def test_a_bad_sector_costs_its_block_alone(image: Path, monkeypatch: pytest.Mon
 def test_damaged_payloads_are_left_out(
     to: str, image: Path, packed: tuple[Path, list[bytes]], tmp_path: Path, forebay: Run
 ) -> None:
-    """The one with another check sum is counted and named, all others are exported."""
+    """The one with another checksum is counted and named, all others are exported."""
     with Recording(image) as recording:
         row = next(row for row in rows_of(recording.objects()) if row["length"] > 5000)
     recordings.flip(image, row["address"] + 4321)
@@ -112,7 +112,7 @@ def test_damaged_payloads_are_left_out(
 
 
 def test_rows_that_cannot_be_are_never_followed(image: Path, tmp_path: Path, forebay: Run) -> None:
-    """Check sums are right, numbers are not: they are shown as wrong, and not read."""
+    """Checksums are right, numbers are not: they are shown as wrong, and not read."""
     bad = {3: ("address", 4096), 5: ("address", 2**63), 7: ("length", 2**32 - 1), 9: ("address", 1)}
 
     def work(columns: dict[str, np.ndarray]) -> None:
@@ -168,7 +168,7 @@ def test_cut_images_open_or_say_why_not(image: Path, packed: tuple[Path, list[by
 
 
 def test_any_damage_is_no_surprise(image: Path, packed: tuple[Path, list[bytes]]) -> None:
-    """Bytes of tables, superblocks and index at random, with right check sums, too."""
+    """Bytes of tables, superblocks and index at random, with right checksums, too."""
     rng = random.Random(11)
     original = packed[0].read_bytes()
     with Recording(image) as recording:
@@ -190,7 +190,7 @@ def test_any_damage_is_no_surprise(image: Path, packed: tuple[Path, list[bytes]]
 
 
 def test_any_rows_stay_within_the_data(image: Path, packed: tuple[Path, list[bytes]]) -> None:
-    """Columns at random, with right check sums: what is to be read lies in the data."""
+    """Columns at random, with right checksums: what is to be read lies in the data."""
     rng = np.random.default_rng(17)
     with Recording(image) as recording:
         data = recording.superblock.data
@@ -221,7 +221,7 @@ def test_any_rows_stay_within_the_data(image: Path, packed: tuple[Path, list[byt
 
 
 def test_superblocks_that_cannot_be_are_refused(image: Path) -> None:
-    """Each number, in both copies, with a right check sum."""
+    """Each number, in both copies, with a right checksum."""
     original = image.read_bytes()
     wrong = {
         "version": 9,

@@ -127,7 +127,7 @@ def test_others_open_it(forebay: Run, packed: tuple[Path, list[bytes]], tmp_path
 def test_damage_is_found(
     forebay: Run, packed: tuple[Path, list[bytes]], tmp_path: Path, part: str
 ) -> None:
-    """A byte of a header or a payload: verify names the object, and nobody takes it for whole."""
+    """A byte of a header or a payload: verify names the object; no reader takes it for whole."""
     image, objects = packed
     number = next(n for n, data in enumerate(objects) if n > 50 and len(data) > 600)
     with Recording(image) as recording:

@@ -24,7 +24,7 @@ Objects = dict[tuple[int, int], bytes]  # by stream and number
 
 
 def pipeline(folder: Path, streams: int, stream: int = 7) -> Path:
-    """Write a pipeline that takes so many streams onto an image beside it."""
+    """Write a pipeline that takes N streams onto an image beside it."""
     path = folder / "streams.toml"
     path.write_text(f"""
 [source]
@@ -57,7 +57,7 @@ def read_back(image: Path, stream: int, number: int) -> bytes:
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
-def pieces(image: Path) -> dict[tuple[int, int], list[tuple[int, bytes]]]:
+def extents_of(image: Path) -> dict[tuple[int, int], list[tuple[int, bytes]]]:
     """Read each extent with Python: offset and bytes, by stream and object."""
     found = defaultdict(list)
     with Recording(image) as recording:
@@ -75,7 +75,7 @@ def test_each_stream_is_stored_as_it_was_sent(forebay: Run, tmp_path: Path) -> N
     sent = on_the_wire(capture)
     assert {len(data) for data in sent.values()} == {1_500_000, 1_000_000, 500_000}
     assert {place: read_back(image, *place) for place in sent} == sent
-    extents = pieces(image)
+    extents = extents_of(image)
     for place, parts in extents.items():
         parts.sort()
         assert [at for at, _ in parts] == [
@@ -130,7 +130,7 @@ def test_gaps_are_those_of_their_stream(forebay: Run, tmp_path: Path) -> None:
     image = tmp_path / "drive.img"
     for stream, number in [(s, n) for s in range(3) for n in range(6) if (s, n) != (1, 0)]:
         assert read_back(image, stream, number) == sent[stream][number], (stream, number)
-    lossy = b"".join(data for _, data in sorted(pieces(image)[1, 0]))
+    lossy = b"".join(data for _, data in sorted(extents_of(image)[1, 0]))
     assert lossy == sent[1][0][: 5 * PAYLOAD] + sent[1][0][8 * PAYLOAD :]
 
 

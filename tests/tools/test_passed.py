@@ -138,7 +138,7 @@ def test_versions_and_settings_count(
 
 
 def test_a_file_that_changes_meanwhile(tree: Path, tmp_path: Path) -> None:
-    """Nobody knows with which of the two it passed."""
+    """It is unknown with which of the two it passed."""
     stamps = Stamps(tmp_path / "cache")
     source = tree / "rtl/nvme/fb_nvme_one.sv"
     case = Case("bench", [source])
@@ -176,7 +176,7 @@ def spoil_file(folder: Path) -> None:
 
 
 def spoil_mode(folder: Path) -> None:
-    """Let everybody write there."""
+    """Let every user write there."""
     folder.mkdir(parents=True)
     folder.chmod(0o777)
 
@@ -222,7 +222,7 @@ def test_a_folder_that_takes_nothing(
     assert str(error) in capsys.readouterr().err
 
 
-def test_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stamps that another user may have left count for nothing."""
     stamps = Stamps(tmp_path)
     stamps.keep("a" * 64)
@@ -231,7 +231,7 @@ def test_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_old_stamps_go(tmp_path: Path) -> None:
-    """A stamp that nobody asks for is removed in the end."""
+    """A stamp that is not used is removed in the end."""
     stamps = Stamps(tmp_path)
     for key in ("a" * 64, "b" * 64):
         stamps.keep(key)

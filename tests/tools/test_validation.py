@@ -62,7 +62,7 @@ def test_without_a_report_a_figure_stays(text: str, tmp_path: Path) -> None:
 
 
 def test_a_document_without_marks_is_refused() -> None:
-    """Nothing is written where nobody asked for it."""
+    """Nothing is written where there are no marks."""
     with pytest.raises(ValueError, match="marks"):
         validation.replaced("no marks here", "table")
 

@@ -12,7 +12,7 @@ from driving import GOOD
 
 
 def test_drive_and_card_compare_bytes(guest: Guest, serve: Serve, tmp_path: Path) -> None:
-    """QEMU's drive and the streamer's RTL reach each other; what is no memory is told apart.
+    """QEMU's drive and the streamer's RTL reach each other; what is no memory is recognised.
 
     Nothing is written to the drive, and both devices are given back.
     """

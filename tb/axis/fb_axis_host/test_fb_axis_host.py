@@ -289,7 +289,7 @@ async def refuses(dut) -> None:
 
 @cocotb.test()
 async def responses_wait(dut) -> None:
-    """Responses that nobody fetches hold up the streamer, and come in their order."""
+    """Responses that are not fetched hold up the streamer, and come in their order."""
     port = await start(dut)
     codes = random.randbytes(DEPTH + 10)
     for code in codes:
@@ -302,7 +302,7 @@ async def responses_wait(dut) -> None:
 
 @cocotb.test()
 async def reads_wait(dut) -> None:
-    """Data that nobody fetches hold up the streamer, part by part."""
+    """Data that are not fetched hold up the streamer, part by part."""
     port = await start(dut)
     data = random.randbytes(3 * port.half)
     await port.rd.send(AxiStreamFrame(data, tuser=0, tid=0))

@@ -102,7 +102,7 @@ async def goes_ahead_as_far_as_landed(dut) -> None:
         await ahead.land(page, random.randbytes(PAGE))
     await ahead.ssd.read(0, 64)
     await harness.step(dut.clk, 400)
-    # A unit that has not landed is not known to be empty: what is fetched of it is dropped later.
+    # A unit not yet committed is not known to be empty: what is fetched of it is dropped later.
     assert ahead.fetched[:3] == [0, 1, 2]
     await ahead.ssd.read(2 * PAGE, 64)
     await harness.step(dut.clk, 400)

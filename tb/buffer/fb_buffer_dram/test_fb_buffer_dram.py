@@ -57,14 +57,14 @@ async def start(dut) -> Buffer:
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
 async def puts_reach_the_ssd(dut, share: float) -> None:
-    """What has landed is what the SSD reads, also where it read the same page before."""
+    """What is committed is what the SSD reads, also where it read the same page before."""
     buffer = await start(dut)
     buffer.stall(share)
     for n in range(1, 30):
         unit = random.randrange(8) * 32 * PAGE
         data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
         await buffer.put(unit, data, late=random.random() < 0.3)
-        await buffer.wait_landed(n)
+        await buffer.wait_committed(n)
         at = 0
         while at < len(data):
             count = min(random.choice([64, 512, PAGE]), len(data) - at, PAGE - at % PAGE)
@@ -116,7 +116,7 @@ async def bursts_are_pages(dut) -> None:
     """Puts, and the SSD's writes of 512 bytes in a row, become bursts of 4 KiB."""
     buffer = await start(dut)
     await buffer.put(0, bytes(8 * PAGE))
-    await buffer.wait_landed(1)
+    await buffer.wait_committed(1)
     assert buffer.bursts == [64] * 8
     buffer.bursts.clear()
     for n in range(32):
@@ -148,7 +148,7 @@ async def ahead_of_the_ssd(dut) -> None:
     buffer = await start(dut)
     data = random.randbytes(6 * PAGE)
     await buffer.put(0, data)
-    await buffer.wait_landed(1)
+    await buffer.wait_committed(1)
     times = []
     for n in range(6):
         begin = harness.cycle()
@@ -169,7 +169,7 @@ async def what_is_refused(dut) -> None:
     refused.add(PAGE + 64)
     for n, bad in ((1, 1), (2, 1)):
         await buffer.put(0, bytes(2 * PAGE))
-        await buffer.wait_landed(n)
+        await buffer.wait_committed(n)
         assert buffer.bad == bad
         refused.clear()
     # A write of the SSD spoils its unit until it has been got, also one whose burst still grows.
@@ -208,10 +208,10 @@ async def restart_with_puts(dut) -> None:
         await harness.until(dut.clk, dut.quiet)
         await harness.step(dut.clk)
         dut.restart.value = 0
-        buffer.landed = 0
+        buffer.committed = 0
         data = random.randbytes(PAGE)
         await buffer.put(0, data)
-        await buffer.wait_landed(1)
+        await buffer.wait_committed(1)
         assert bytes((await buffer.ssd.read(0, PAGE)).data) == data
 
 
@@ -237,7 +237,7 @@ async def answer_ungiven(dut) -> None:
 
 @harness.provocation
 async def answer_unasked(dut) -> None:
-    """Data that nobody asked for."""
+    """Data that were not requested."""
     await start(dut)
     await FallingEdge(dut.clk)
     dut.m_axi_dram_rvalid.value = 1

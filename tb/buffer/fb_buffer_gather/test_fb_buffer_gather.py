@@ -25,7 +25,7 @@ class Burst:
     mark: bool
 
 
-class Gather:
+class Coalescer:
     """The device under test, what was put in, and what has come out."""
 
     def __init__(self, dut) -> None:
@@ -83,54 +83,54 @@ class Gather:
         assert marks == self.marks
 
 
-async def start(dut) -> Gather:
+async def start(dut) -> Coalescer:
     """Reset with everything idle."""
     harness.clear(dut, "s_*", "flush", "m_ready")
-    gather = Gather(dut)
+    coalescer = Coalescer(dut)
     await harness.start(dut)
-    return gather
+    return coalescer
 
 
 @cocotb.test()
 @cocotb.parametrize(("ready", [1.0, 0.3]))
 async def every_beat_once(dut, ready: float) -> None:
     """Runs, jumps, pauses, marks and flushes in every mixture."""
-    gather = await start(dut)
-    gather.ready = ready
+    coalescer = await start(dut)
+    coalescer.ready = ready
     word, ended = 0, True
     for _ in range(4000):
         await_room = dut.level.value.to_unsigned() > 48
         valid = not await_room and random.random() < 0.8
         if random.random() < 0.03:
             word = random.randrange(2**16)
-        alone = not valid and gather.words and not ended and random.random() < 0.3
+        alone = not valid and coalescer.words and not ended and random.random() < 0.3
         end = bool((valid and random.random() < 0.05) or alone)
-        await gather.beat(word if valid else None, end, random.random() < 0.02)
+        await coalescer.beat(word if valid else None, end, random.random() < 0.02)
         # A command ends once, and not in two cycles in a row.
         ended = end if valid or end else ended
         if end:
-            await gather.beat(None)
+            await coalescer.beat(None)
         word += valid
-    await gather.settle()
-    gather.check()
+    await coalescer.settle()
+    coalescer.check()
 
 
 @cocotb.test()
 async def what_ends_a_burst(dut) -> None:
     """The page, a gap, the mark, a flush, and a pause of IdleCycles; nothing else."""
-    gather = await start(dut)
+    coalescer = await start(dut)
     for word in range(PAGE - 4, PAGE + 4):  # over the end of a page
-        await gather.beat(word)
+        await coalescer.beat(word)
     for word in range(200, 204):  # a gap
-        await gather.beat(word, end=word == 203)
+        await coalescer.beat(word, end=word == 203)
     for word in range(204, 208):  # after the mark
-        await gather.beat(word)
+        await coalescer.beat(word)
         await harness.step(dut.clk, IDLE - 4)  # not yet a pause
     await harness.step(dut.clk, IDLE + 4)
     for word in range(208, 212):
-        await gather.beat(word, flush=word == 209)
-    bursts = await gather.settle()
-    gather.check()
+        await coalescer.beat(word, flush=word == 209)
+    bursts = await coalescer.settle()
+    coalescer.check()
     assert [len(burst.words) for burst in bursts] == [4, 4, 4, 4, 2, 2]
     assert [burst.mark for burst in bursts] == [False, False, True, False, False, False]
 
@@ -138,17 +138,17 @@ async def what_ends_a_burst(dut) -> None:
 @cocotb.test()
 async def a_mark_that_comes_late(dut) -> None:
     """A mark goes with the burst that is open, or alone where it has gone."""
-    gather = await start(dut)
-    await gather.beat(3)
-    await gather.beat(None, end=True)
+    coalescer = await start(dut)
+    await coalescer.beat(3)
+    await coalescer.beat(None, end=True)
     await harness.step(dut.clk, 8)
-    assert gather.bursts == [Burst([3], True)]
+    assert coalescer.bursts == [Burst([3], True)]
     for word in range(PAGE):
-        await gather.beat(PAGE + word)
+        await coalescer.beat(PAGE + word)
     await harness.step(dut.clk, 4)
-    await gather.beat(None, end=True)
+    await coalescer.beat(None, end=True)
     await harness.step(dut.clk, 8)
-    assert gather.bursts[1:] == [Burst(list(range(PAGE, 2 * PAGE)), False), Burst([], True)]
+    assert coalescer.bursts[1:] == [Burst(list(range(PAGE, 2 * PAGE)), False), Burst([], True)]
 
 
 @harness.provocation
@@ -164,8 +164,8 @@ async def burst_without_room(dut) -> None:
 @harness.provocation
 async def two_marks(dut) -> None:
     """A second mark while the burst of the first is still there."""
-    gather = await start(dut)
-    await gather.beat(0, end=True)
+    coalescer = await start(dut)
+    await coalescer.beat(0, end=True)
     dut.s_end.value = 1
     await harness.step(dut.clk, 3)
 

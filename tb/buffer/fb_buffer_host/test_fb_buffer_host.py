@@ -11,13 +11,13 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiBus
 
 import harness
+from buffer_segments import SEGMENT, BufferSegments
 from memory import LateRam
-from pieces import PIECE, Pieces
 from runner import simulate
 from streamside import StreamSide
 
 PAGE = 4096
-HALF = 16 * PIECE
+HALF = 16 * SEGMENT
 
 
 class Buffer(StreamSide):
@@ -25,37 +25,37 @@ class Buffer(StreamSide):
 
     def __init__(self, dut) -> None:
         super().__init__(dut, "m_axi_host")
-        self.pieces = Pieces(dut)
+        self.segments = BufferSegments(dut)
         bus = AxiBus.from_prefix(dut, "m_axi_host")
-        self.host = LateRam(bus, dut.clk, dut.rst, self.pieces.span, posted=True)
+        self.host = LateRam(bus, dut.clk, dut.rst, self.segments.span, posted=True)
 
     def stored(self, address: int, count: int) -> bytes:
-        """What host memory holds of a stretch of the buffer within a page."""
-        return self.host.read(self.pieces.place(address), count)
+        """What host memory holds of a part of the buffer within a page."""
+        return self.host.read(self.segments.place(address), count)
 
 
 async def start(dut) -> Buffer:
-    """Reset with everything idle, and set the pieces."""
+    """Reset with everything idle, and set the segments."""
     harness.clear(dut, "put_*", "get_*", "restart", "piece_*")
     buffer = Buffer(dut)
     await harness.start(dut)
-    await buffer.pieces.set()
+    await buffer.segments.set()
     return buffer
 
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
 async def puts_are_in_host_memory(dut, share: float) -> None:
-    """What has landed is there, across the end of a piece as well."""
+    """What is committed is there, across the end of a segment as well."""
     buffer = await start(dut)
     write, read = buffer.host.write_if, buffer.host.read_if
     for channel in (write.aw_channel, write.w_channel, write.b_channel, read.ar_channel):
         channel.set_pause_generator(harness.stalls(share))
     for n in range(1, 30):
-        address = random.choice([0, PIECE - 2 * PAGE, 9 * PIECE])
+        address = random.choice([0, SEGMENT - 2 * PAGE, 9 * SEGMENT])
         data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
         await buffer.put(address, data)
-        await buffer.wait_landed(n)
+        await buffer.wait_committed(n)
         for at in range(0, len(data), 512):
             assert buffer.stored(address + at, 512) == data[at : at + 512]
     assert buffer.bad == 0
@@ -64,7 +64,7 @@ async def puts_are_in_host_memory(dut, share: float) -> None:
 
 
 @cocotb.test()
-async def landed_only_after_a_read(dut) -> None:
+async def committed_only_after_a_read(dut) -> None:
     """The bridge's answer to a write is not enough: a read behind it has to come back."""
     buffer = await start(dut)
     held = True
@@ -72,23 +72,23 @@ async def landed_only_after_a_read(dut) -> None:
     for n in range(5):
         await buffer.put(n * 32 * PAGE, random.randbytes(2 * PAGE))
     await harness.step(dut.clk, 1000)
-    assert buffer.bursts == [64] * 10 and buffer.landed == 0
+    assert buffer.bursts == [64] * 10 and buffer.committed == 0
     assert dut.quiet.value == 0
     held = False
-    await buffer.wait_landed(5)
+    await buffer.wait_committed(5)
 
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
 async def gets_are_what_host_memory_holds(dut, share: float) -> None:
-    """Pages and parts of them, from every piece for reads."""
+    """Pages and parts of them, from every segment for reads."""
     buffer = await start(dut)
     for channel in (buffer.host.read_if.ar_channel, buffer.host.read_if.r_channel):
         channel.set_pause_generator(harness.stalls(share))
     for n in range(32):
-        address = HALF + n // 2 * PIECE + (n % 2) * (PIECE - PAGE)
+        address = HALF + n // 2 * SEGMENT + (n % 2) * (SEGMENT - PAGE)
         data = random.randbytes(PAGE)
-        buffer.host.write(buffer.pieces.place(address), data)
+        buffer.host.write(buffer.segments.place(address), data)
         beats = random.randrange(1, 65)
         found = await buffer.get(address, beats)
         assert found == data[: 64 * beats]
@@ -102,22 +102,22 @@ async def what_is_refused(dut) -> None:
     refused: set[int] = set()
     harness.refuse(buffer.host, refused)
     page = bytes(PAGE)
-    for refuse, bad in ((set(), 0), ({buffer.pieces.place(64)}, 1), (set(), 1)):
+    for refuse, bad in ((set(), 0), ({buffer.segments.place(64)}, 1), (set(), 1)):
         refused.clear()
         refused.update(refuse)
-        landed = buffer.landed
+        committed = buffer.committed
         await buffer.put(0, 2 * page)
-        await buffer.wait_landed(landed + 1)
+        await buffer.wait_committed(committed + 1)
         assert buffer.bad == bad
-    refused.add(buffer.pieces.place(HALF + 128))
+    refused.add(buffer.segments.place(HALF + 128))
     await buffer.get(HALF, 4)
     assert buffer.lost == [False, False, True, False]
     refused.clear()
-    refused.add(buffer.pieces.place(4 * PAGE))
+    refused.add(buffer.segments.place(4 * PAGE))
     # Of what follows only the read behind the data is refused.
     buffer.host.write_if._write = type(buffer.host.write_if)._write.__get__(buffer.host.write_if)
     await buffer.put(4 * PAGE, page)
-    await buffer.wait_landed(4)
+    await buffer.wait_committed(4)
     assert buffer.bad == 2
 
 

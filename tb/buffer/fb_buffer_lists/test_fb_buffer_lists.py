@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_buffer_lists: PRP lists of a buffer in pieces."""
+"""fb_buffer_lists: PRP lists of a buffer in segments."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import cocotb
 import pytest
 
 import harness
+from buffer_segments import COUNT, SEGMENT, BufferSegments
 from forebay import spec
-from pieces import COUNT, PIECE, Pieces
 from runner import simulate
 
 PAGE = 4096
 UNIT = PAGE << spec.DRAM_UNIT_SHIFT
 
 
-async def start(dut) -> tuple[object, Pieces]:
-    """Reset, and set the pieces; returns a master for the window too."""
+async def start(dut) -> tuple[object, BufferSegments]:
+    """Reset, and set the segments; returns a master for the BAR aperture too."""
     harness.clear(dut, "piece_*")
-    pieces = Pieces(dut)
+    segments = BufferSegments(dut)
     master = harness.axi_master(dut, "s_axi_data")
     await harness.start(dut)
-    await pieces.set()
-    return master, pieces
+    await segments.set()
+    return master, segments
 
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
 async def entries_name_the_pages_that_follow(dut, share: float) -> None:
-    """Reads of any place and size, also where a list leads into the next piece."""
-    master, pieces = await start(dut)
+    """Reads of any place and size, also where a list leads into the next segment."""
+    master, segments = await start(dut)
     harness.stall_master(master, share, share)
-    last = PIECE // UNIT - 1
+    last = SEGMENT // UNIT - 1
     for unit in [0, last, 5 * (last + 1) - 1, *random.sample(range(1024), 20)]:
         first = random.randrange(480)
         count = random.randrange(1, 32)
@@ -41,19 +41,19 @@ async def entries_name_the_pages_that_follow(dut, share: float) -> None:
         assert answer.resp == 0
         for n in range(count):
             entry = int.from_bytes(answer.data[8 * n : 8 * n + 8], "little")
-            page = (unit * UNIT + (first + n + 1) * PAGE) % (COUNT * PIECE)
-            assert entry == pieces.place(page), f"unit {unit}, entry {first + n}"
+            page = (unit * UNIT + (first + n + 1) * PAGE) % (COUNT * SEGMENT)
+            assert entry == segments.place(page), f"unit {unit}, entry {first + n}"
 
 
 @cocotb.test()
 async def nothing_can_be_written(dut) -> None:
     """Writes end with SLVERR and disturb nothing; so do reads that are no INCR."""
-    master, pieces = await start(dut)
+    master, segments = await start(dut)
     for count in (8, 64, 4096):
         assert (await master.write(0, bytes(count))).resp != 0
     assert (await master.read(0, 64, burst=0)).resp != 0
     answer = await master.read(0, 8)
-    assert int.from_bytes(answer.data, "little") == pieces.place(PAGE)
+    assert int.from_bytes(answer.data, "little") == segments.place(PAGE)
 
 
 @harness.provocation

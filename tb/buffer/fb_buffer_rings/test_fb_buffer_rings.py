@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_buffer_rings: no page has two owners, order is kept, and nobody is starved."""
+"""fb_buffer_rings: no page has two owners, order is kept, and no side is starved."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Side:
     def _build(self, take: float) -> None:
         page = int(self.signal("offer_page").value)
         offered = self.signal("offer_valid").value == 1
-        apart = self.building and page != self.building[-1] + 1
-        if self.building and (not self.wanted or (offered and apart) or not offered):
+        gap = self.building and page != self.building[-1] + 1
+        if self.building and (not self.wanted or (offered and gap) or not offered):
             # Done, met the end of a lap, or would wait for its own pages.
             self.looked.append(self.building)
             self.building = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_buffer_turns: who may go, for how long, and that nobody waits for ever."""
+"""fb_buffer_turns: which side has its turn, for how long, and that no side waits for ever."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Sides:
         self.writes = 0
 
     async def cycle(self, busy: float = 0.0) -> str:
-        """One cycle, in which whoever may goes, unless the memory is busy: "r", "w" or ""."""
+        """One cycle: the side that went, "r" or "w"; "" if none may or the memory is busy."""
         dut = self.dut
         dut.read_waits.value = self.reads > 0
         dut.write_waits.value = self.writes > 0
@@ -42,7 +42,7 @@ class Sides:
 
 
 async def start(dut) -> Sides:
-    """Reset with nobody waiting."""
+    """Reset with no side waiting."""
     harness.clear(dut, "*_waits", "writes", "*_goes")
     await harness.start(dut)
     await harness.step(dut.clk)
@@ -94,7 +94,7 @@ async def a_write_alone_is_not_starved(dut) -> None:
 
 @cocotb.test()
 async def who_is_alone_goes_at_once(dut) -> None:
-    """Nobody waits for a side that has nothing to do."""
+    """No side waits for a side that has nothing to do."""
     sides = await start(dut)
     for side in "rwrw":
         sides.reads, sides.writes = (20, 0) if side == "r" else (0, 20)

@@ -12,8 +12,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from runner import simulate
 
-# Picoseconds, s_clk first: equal, either one faster, nearly equal, far apart, and the two that meet
-# on the card (MAC 322.265625 MHz, core 300 MHz).
+# Picoseconds, s_clk first: equal, either one faster, nearly equal, far from it, and those of the
+# card (MAC 322.265625 MHz, core 300 MHz).
 RATIOS = [(4000, 4000), (3104, 3334), (4000, 4002), (4002, 4000), (1000, 9998), (9998, 1000)]
 
 
@@ -49,7 +49,7 @@ async def fill(dut, words: list[int], share: float) -> None:
 
 
 async def drain(dut, count: int, share: float) -> list[int]:
-    """Read so many words, ready in this share of the cycles."""
+    """Read `count` words, ready in this share of the cycles."""
     found = []
     await RisingEdge(dut.m_clk)
     while len(found) < count:
@@ -63,7 +63,7 @@ async def drain(dut, count: int, share: float) -> list[int]:
 
 
 async def ratio(dut, s_ps: int, m_ps: int) -> None:
-    """Every word arrives once and in order at this ratio, whoever is the slower."""
+    """Every word arrives once and in order at this ratio, whichever side is slower."""
     await start(dut, s_ps, m_ps)
     width = len(dut.s_data)
     for fills, drains in [(1.0, 1.0), (1.0, 0.2), (0.2, 1.0), (0.6, 0.6)]:
@@ -85,7 +85,7 @@ async def any_ratio(dut, pair: tuple[int, int]) -> None:
 
 @cocotb.test()
 async def any_clocks(dut) -> None:
-    """Run a ratio that nobody chose."""
+    """Run a ratio of clocks drawn at random."""
     await ratio(dut, 2 * random.randrange(500, 3000), 2 * random.randrange(500, 3000))
 
 

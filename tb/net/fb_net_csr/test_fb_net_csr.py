@@ -63,7 +63,7 @@ async def ignores_what_is_not_there(dut) -> None:
 
 
 async def answer(dut, bit: int) -> None:
-    """Answer for the places, whose answers are the lowest bits, though nobody asked."""
+    """Answer for the places, with the lowest bits as answers, though nothing was requested."""
     await start(dut)
     dut.hwif_in.value = 1 << bit
     await harness.step(dut.clk, 3)

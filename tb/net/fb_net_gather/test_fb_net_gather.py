@@ -68,10 +68,10 @@ class Bench:
         """Return the ring that a frame goes through."""
         return frame.stream if self.ours(frame) else 0
 
-    async def start(self, gather: int = NEVER) -> None:
+    async def start(self, turn: int = NEVER) -> None:
         """Configure, reset, and watch."""
         harness.clear(self.dut, "s_*", "m_ready", "hurry")
-        frames.configure(self.dut, cfg_streams=self.streams, cfg_gather=gather)
+        frames.configure(self.dut, cfg_streams=self.streams, cfg_gather=turn)
         await harness.start(self.dut)
         cocotb.start_soon(self.watch())
         await harness.step(self.dut.clk)
@@ -187,12 +187,12 @@ def foreign() -> Frame:
 
 
 @cocotb.test()
-@cocotb.parametrize(ready=[1.0, 0.5, 0.1], gather=[0, 30, NEVER], streams=[1, 2, 31])
-async def each_frame_once(dut, ready: float, gather: int, streams: int) -> None:
+@cocotb.parametrize(ready=[1.0, 0.5, 0.1], turn=[0, 30, NEVER], streams=[1, 2, 31])
+async def each_frame_once(dut, ready: float, turn: int, streams: int) -> None:
     """Whatever comes in whatever order: each frame comes out once, in order in its stream."""
     bench = Bench(dut, streams)
     bench.ready = ready
-    await bench.start(gather)
+    await bench.start(turn)
     longest = bench.beats * BEAT
     each = []
     for stream in range(min(streams, bench.rings)):
@@ -228,7 +228,7 @@ async def feed(bench: Bench, sent: list[Frame], idle: float = 0.0) -> None:
 
 @cocotb.test()
 async def small_objects_stay_whole(dut) -> None:
-    """Objects whose frames come in turn leave each in one piece."""
+    """Objects whose frames come in turn leave each as a whole."""
     bench = Bench(dut)
     await bench.start()
     # What comes of a stream in a round of all is less than half a ring.
@@ -259,7 +259,7 @@ async def long_objects_in_long_parts(dut, ready: float) -> None:
 @cocotb.test()
 @cocotb.parametrize(ready=[1.0, 0.6])
 async def long_objects_beside_small_ones(dut, ready: float) -> None:
-    """Small objects, and frames of nobody, do not cut long objects into small pieces."""
+    """Small objects, and frames of no stream, do not cut long objects into small parts."""
     bench = Bench(dut)
     bench.ready = ready
     await bench.start()
@@ -276,11 +276,11 @@ async def long_objects_beside_small_ones(dut, ready: float) -> None:
 
 @cocotb.test()
 async def a_late_stream_has_its_turn(dut) -> None:
-    """One frame of a stream comes through a long object after `gather` cycles, not before."""
-    gather = 100
+    """One frame of a stream comes through a long object after `turn` cycles, not before."""
+    turn = 100
     bench = Bench(dut)
-    await bench.start(gather)
-    long = objects(0, [40 * gather * BEAT], BEAT)
+    await bench.start(turn)
+    long = objects(0, [40 * turn * BEAT], BEAT)
     (other,) = objects(1, [10], 10)
     sender = cocotb.start_soon(feed(bench, [*long[:200], other, *long[200:1200]]))
     while other not in bench.sent:
@@ -288,25 +288,25 @@ async def a_late_stream_has_its_turn(dut) -> None:
     began = harness.cycle()
     await sender
     at = bench.came.index(other)
-    assert gather <= bench.ended[at] - began <= 2 * gather + 10
+    assert turn <= bench.ended[at] - began <= 2 * turn + 10
     assert 0 < at < 1000
 
 
 @cocotb.test()
 async def a_silent_sender_holds_nobody_up(dut) -> None:
-    """Behind an object that does not go on others wait `gather` cycles, or for half a ring."""
-    gather = 500
+    """Behind an object that does not go on others wait `turn` cycles, or for half a ring."""
+    turn = 500
     bench = Bench(dut)
-    await bench.start(gather)
+    await bench.start(turn)
     begun = objects(0, [1000], 100)[:1]
     await feed(bench, begun)
     others = objects(1, [10] * bench.beats, 10)
     began = harness.cycle()
     await feed(bench, others[: bench.beats // 2 - 1])
-    await harness.step(dut.clk, gather // 2)
+    await harness.step(dut.clk, turn // 2)
     assert bench.came == begun
     await bench.settle()
-    assert gather <= bench.ended[1] - began <= 2 * gather + 10
+    assert turn <= bench.ended[1] - began <= 2 * turn + 10
     # That stream is through with its object: the silent one goes on, and is silent again.
     await feed(bench, objects(0, [1000], 100)[1:2])
     await bench.settle()

@@ -112,7 +112,7 @@ async def any_extents(dut, idle: float, stall: float) -> None:
 @cocotb.test()
 @cocotb.parametrize(stall=[0.0, 0.5])
 async def no_more_is_awaited(dut, stall: float) -> None:
-    """An extent that nobody closes ends as it stands, flagged, once `s_within` is low."""
+    """An extent that is not closed ends as it stands, flagged, once `s_within` is low."""
     bench = Bench(dut)
     await bench.start()
     if stall:

@@ -202,7 +202,7 @@ async def least_frames_in_two_cycles(dut) -> None:
 @cocotb.test()
 @cocotb.parametrize(wait=[1, 100])
 async def a_chunk_does_not_wait_forever(dut, wait: int) -> None:
-    """It ends so many cycles after it began, and not before, also in the middle of a frame."""
+    """It ends N cycles after it began, and not before, also in the middle of a frame."""
     bench = Bench(dut)
     await bench.start(pages=200, wait=wait)
     sent = []

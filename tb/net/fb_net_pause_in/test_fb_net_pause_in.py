@@ -17,7 +17,7 @@ VALID = 1 << 16
 
 
 def cycles(quanta: int) -> int:
-    """Return the cycles of so many quanta, rounded up."""
+    """Return the cycles of `quanta` quanta, rounded up."""
     return math.ceil(quanta * spec.PAUSE_CYCLES / spec.PAUSE_QUANTA)
 
 

@@ -49,7 +49,7 @@ async def nothing_is_lost(dut, by_class: int, metres: int) -> None:
     for content in sent:
         assert await bench.object() == (content, True)
     await Timer(5, "us")
-    arrivals, places = await bench.tally("arrivals"), await bench.tally("places")
+    arrivals, places = await bench.statistics("arrivals"), await bench.statistics("places")
     count = sum(-(-len(content) // PAYLOAD) for content in sent)
     assert arrivals[spec.ARRIVAL_DATAGRAM][0] == places[spec.PLACE_DELIVERED][0] == count
     asked = await bench.get("pause_sent")
@@ -84,7 +84,7 @@ async def all_is_counted(dut) -> None:
     bench.rx.send_nowait(end)
     offered, size = offered + 1, size + len(end)
     await Timer(5, "us")
-    arrivals, places = await bench.tally("arrivals"), await bench.tally("places")
+    arrivals, places = await bench.statistics("arrivals"), await bench.statistics("places")
     wanted = {
         spec.ARRIVAL_DATAGRAM,
         spec.ARRIVAL_ALIEN,
@@ -120,7 +120,7 @@ async def answers(dut) -> None:
     assert told[0][ARP].hwsrc == OUR_MAC and told[1][IP].answers(asked[1][IP])
     data = [bytes(packet.payload.payload.payload)[32:] for packet in found if packet not in told]
     assert b"".join(data) == content
-    assert (await bench.tally("arrivals")).keys() == {spec.ARRIVAL_REQUEST}
+    assert (await bench.statistics("arrivals")).keys() == {spec.ARRIVAL_REQUEST}
     assert await bench.get("unanswered") == 0
 
 
@@ -138,7 +138,7 @@ async def parameters(dut) -> None:
 @cocotb.test()
 @cocotb.parametrize(taken=[1, 3, 31])
 async def several_streams(dut, taken: int) -> None:
-    """So many streams as the register says, from that of the filter on; the others are counted."""
+    """The register says how many streams are taken, from the filter's on; others are counted."""
     bench = Bench(dut)
     await bench.start(streams=taken)
     ours = min(taken, 4)
@@ -169,7 +169,7 @@ async def several_streams(dut, taken: int) -> None:
 async def rings_are_counted(dut) -> None:
     """What waits for its stream's turn is counted, so that software sees when all is through."""
     bench = Bench(dut)
-    await bench.start(streams=2, gather=2**32 - 1)
+    await bench.start(streams=2, **{"gather": 2**32 - 1})
     first, second = (Sender(stream=STREAM + n).datagrams(n, bytes(3000), PAYLOAD) for n in (0, 1))
     bench.hand(wire(udp(first[0])))
     bench.hand(wire(udp(second[0])))

@@ -350,7 +350,7 @@ async def reset_in_mid_frame(dut) -> None:
         await bench.settle()
         assert await bench.object() == (content, True)
         assert bench.objects.empty()
-        arrivals, places = await bench.tally("arrivals"), await bench.tally("places")
+        arrivals, places = await bench.statistics("arrivals"), await bench.statistics("places")
         good = (len(frames_sent), sum(map(len, frames_sent)))
         assert arrivals.pop(spec.ARRIVAL_DATAGRAM) == good
         assert places == {spec.PLACE_DELIVERED: good}
@@ -386,7 +386,7 @@ async def least_frames_at_line_rate(dut) -> None:
     assert [await bench.object() for _ in sent] == sent
 
 
-def garbage(sender: Sender) -> bytes:
+def malformed(sender: Sender) -> bytes:
     """Return a frame of noise, or a good one that noise came over."""
     kind = random.randrange(6)
     if kind == 0:
@@ -422,7 +422,7 @@ async def whatever_comes_is_counted(dut) -> None:
     bench.rx.set_pause_generator(harness.stalls(0.05))
     sender = Sender()
     for _ in range(600):
-        bench.hand(garbage(sender), damaged=random.random() < 0.05)
+        bench.hand(malformed(sender), damaged=random.random() < 0.05)
     await bench.settle()
     for sink in (bench.objects, bench.heads):
         sink.set_pause_generator(None)

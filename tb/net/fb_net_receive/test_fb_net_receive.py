@@ -233,7 +233,7 @@ async def end_packets(bench: Bench) -> list[pcapng.Packet]:
 
 
 def any_frame() -> bytes:
-    """Return a frame for us or for anybody, of a kind that is recorded."""
+    """Return a frame for us or for any other address, of a kind that is recorded."""
     size = random.choice([0, 1, 14, 18, 100, 1000, random.randrange(1500)])
     pack = random.choice([udp, raw, lambda data: udp(data, dport=9)])
     frame = bytearray(wire(pack(random.randbytes(size))))
@@ -320,7 +320,7 @@ async def stays_ended(dut) -> None:
 
 
 class Mixture:
-    """Frames of two streams' objects and of somebody else, no two of them alike."""
+    """Frames of two streams' objects and of other senders, no two of them alike."""
 
     def __init__(self) -> None:
         self.senders = [Sender(stream=STREAM + n, session=n) for n in range(2)]

@@ -65,7 +65,7 @@ async def start(dut) -> Array:
 
 @cocotb.test()
 async def settings(dut) -> None:
-    """Each drive has its own, byte by byte, and whoever needs them finds them."""
+    """Each drive has its own, byte by byte, and every module that needs them finds them."""
     array = await start(dut)
     expected = {}
     for drive in range(8):
@@ -97,7 +97,7 @@ async def settings(dut) -> None:
 
 
 @cocotb.test()
-async def tallies(dut) -> None:
+async def statistics(dut) -> None:
     """Commands are counted at their drive, also while registers are read."""
     array = await start(dut)
     drives = int(dut.Drives.value)
@@ -105,17 +105,17 @@ async def tallies(dut) -> None:
     for _ in range(100):
         drive, failed = random.randrange(drives), int(random.random() < 0.3)
         latency, sectors = random.getrandbits(32), random.randrange(2049)
-        tally = found[drive]
-        tally[0] += 1
-        tally[1] += 0 if failed else sectors
-        tally[2] += failed
-        tally[3] = max(tally[3], latency)
+        counts = found[drive]
+        counts[0] += 1
+        counts[1] += 0 if failed else sectors
+        counts[2] += failed
+        counts[3] = max(counts[3], latency)
         telling = cocotb.start_soon(array.over(drive, failed, latency, sectors))
         if random.random() < 0.3:
             await array.ask(random.randrange(LAYOUT))
         await telling
-    for drive, tally in enumerate(found):
-        for word, value in zip((COMMANDS, SECTORS, FAILED, LONGEST), tally, strict=True):
+    for drive, counts in enumerate(found):
+        for word, value in zip((COMMANDS, SECTORS, FAILED, LONGEST), counts, strict=True):
             assert await array.ask(8 * drive + word) == value
 
 
@@ -153,6 +153,6 @@ async def degraded(dut) -> None:
 
 @pytest.mark.parametrize(("drives", "pages"), [(2, 0), (8, 16)])
 def test_array(drives: int, pages: int) -> None:
-    """Run all coroutines for so many drives, without parity and with it."""
+    """Run all coroutines for N drives, without parity and with it."""
     parameters = {"Drives": drives, "ParityPages": pages}
     simulate(__file__, "fb_nvme_array", parameters, filelist="rtl/top/onchip.f")

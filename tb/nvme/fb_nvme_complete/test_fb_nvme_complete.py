@@ -302,6 +302,6 @@ async def reset_between(dut) -> None:
 
 @pytest.mark.parametrize(("depth", "drives"), [(64, 1), (64, 3)])
 def test_complete(depth: int, drives: int) -> None:
-    """Run all coroutines at this depth, for so many drives."""
+    """Run all coroutines at this depth, for this number of drives."""
     parameters = {"QueueDepth": depth, "Drives": drives}
     simulate(__file__, "fb_nvme_complete", parameters, filelist="rtl/top/onchip.f")

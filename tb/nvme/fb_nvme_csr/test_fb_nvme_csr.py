@@ -88,7 +88,7 @@ async def ignores_what_is_not_there(dut) -> None:
 
 
 async def answer(dut, bit: int) -> None:
-    """Answer for the trace, whose answers are the lowest bits, though nobody asked."""
+    """Answer for the trace, with the lowest bits as answers, though nothing was requested."""
     await start(dut)
     dut.hwif_in.value = 1 << bit
     await ClockCycles(dut.clk, 3)

@@ -110,7 +110,7 @@ class Delivery:
         dut.delivery_valid.value = 0
 
     def data(self, page: int, length: int) -> bytes:
-        """Return what a delivery of so many bytes must send."""
+        """Return what a delivery of N bytes must send."""
         first = page * 64 << int(self.dut.UnitBits.value)
         beats = range(first, first + -(-length // 64))
         return b"".join(self.word(beat) for beat in beats)[:length]

@@ -279,7 +279,7 @@ async def early_answer(dut) -> None:
 
 @harness.provocation
 async def read_answer(dut) -> None:
-    """An answer to a read that nobody sent must be noticed."""
+    """An answer to a read that was not sent must be noticed."""
     harness.clear(dut, *INPUTS)
     await harness.start(dut)
     dut.m_axil_db_rvalid.value = 1
@@ -318,7 +318,7 @@ def run(drives: int = 1, **options: object) -> None:
 
 @pytest.mark.parametrize("drives", [1, 5])
 def test_doorbell(drives: int) -> None:
-    """Run all coroutines for so many drives."""
+    """Run all coroutines for this number of drives."""
     run(drives)
 
 

@@ -232,7 +232,7 @@ async def issue_latency(dut) -> None:
 
 @cocotb.test()
 async def rejects_and_halt(dut) -> None:
-    """Rejected commands go to the ledger alone; a halted queue turns every command away."""
+    """Rejected commands go to the command table alone; a halted queue rejects every command."""
     await start(dut)
     for halted, reject, flush in ((0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 0), (0, 1, 1), (1, 1, 1)):
         await harness.step(dut.clk)
@@ -335,6 +335,6 @@ async def reset_in_work(dut) -> None:
 
 @pytest.mark.parametrize(("depth", "drives", "unit"), [(4, 1, 0), (64, 1, 0), (8, 3, 2)])
 def test_issue(depth: int, drives: int, unit: int) -> None:
-    """Run all coroutines at this depth, for so many drives."""
+    """Run all coroutines at this depth, for this number of drives."""
     parameters = {"QueueDepth": depth, "Drives": drives, "UnitBits": unit}
     simulate(__file__, "fb_nvme_issue", parameters, filelist="rtl/top/onchip.f")

@@ -58,7 +58,7 @@ class Users:
         self.asked: deque[int] = deque()  # units of the beats that are not answered
 
     def free(self, unit: int) -> bool:
-        """Say whether nobody uses the unit."""
+        """Say whether the unit is unused."""
         return unit not in self.asked and self.quiet(unit)
 
     def quiet(self, unit: int) -> bool:
@@ -116,7 +116,7 @@ async def silent_when_right(dut) -> None:
         await Users(dut).run(random.randrange(20, 300))
         for name in (*EVENTS, "wr_offer_valid", "rd_offer_valid"):
             getattr(dut, name).value = 0
-        # Answers to what was asked for before the reset are nobody's.
+        # Answers to requests before the reset belong to no request.
         dut.rst.value, dut.got_valid.value = 1, 1
         await harness.step(dut.clk, random.randrange(1, 9))
         dut.got_valid.value = 0

@@ -11,22 +11,22 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 import harness
 import structs
 from forebay import spec
-from rows import Rows
 from runner import simulate
+from stripes import Stripes
 
 PAGE = 4096
 PAGES = 2  # of the longest chunk
-ROWS = 4  # of the array
+STRIPES = 4  # of the array
 
 
 class Array:
-    """The device under test between its user and a stripe over all drives."""
+    """The device under test between its user and the content of all drives."""
 
-    def __init__(self, dut, rows: Rows) -> None:
-        self.dut, self.rows = dut, rows
+    def __init__(self, dut, stripes: Stripes) -> None:
+        self.dut, self.stripes = dut, stripes
         self.hole: int | None = None
         self.offline = 0
-        self.stripe = bytearray(random.randbytes(ROWS * rows.drives * rows.chunk))
+        self.content = bytearray(random.randbytes(STRIPES * stripes.drives * stripes.chunk))
         clock = (dut.clk, dut.rst)
         bus = AxiStreamBus.from_prefix
         self.write = AxiStreamSource(bus(dut, "s_axis_wr"), *clock)
@@ -43,12 +43,12 @@ class Array:
 
     def configure(self, offline: int = 0) -> None:
         """Set the array up with these drives offline."""
-        rows = self.rows
+        stripes = self.stripes
         self.offline = offline
         self.dut.cfg.value = structs.pack(
             "cfg_t",
-            drives_m1=rows.drives - 1,
-            strip_m1=rows.chunk // PAGE - 1,
+            drives_m1=stripes.drives - 1,
+            strip_m1=stripes.chunk // PAGE - 1,
             parity=1,
             degraded=offline.bit_count() == 1,
             offline=offline,
@@ -60,10 +60,10 @@ class Array:
         while True:
             frame = await self.written.recv(compact=False)
             address = int.from_bytes(bytes(frame.tdata[:8]), "little")
-            data, chunk = bytes(frame.tdata[64:]), self.rows.chunk
+            data, chunk = bytes(frame.tdata[64:]), self.stripes.chunk
             for at in range(0, len(data), chunk):
-                if not self.offline >> ((address + at) // chunk % self.rows.drives) & 1:
-                    self.stripe[address + at : address + at + chunk] = data[at : at + chunk]
+                if not self.offline >> ((address + at) // chunk % self.stripes.drives) & 1:
+                    self.content[address + at : address + at + chunk] = data[at : at + chunk]
 
     async def _load(self) -> None:
         """Answer reads, those of drives that are offline with an error."""
@@ -71,11 +71,11 @@ class Array:
             frame = await self.asked.recv()
             address = int.from_bytes(bytes(frame.tdata[:8]), "little")
             length = int.from_bytes(bytes(frame.tdata[8:16]), "little")
-            if self.offline >> (address // self.rows.chunk % self.rows.drives) & 1:
+            if self.offline >> (address // self.stripes.chunk % self.stripes.drives) & 1:
                 frame = AxiStreamFrame(bytes([spec.ERR_OFFLINE]) + bytes(63))
                 frame.tkeep, frame.tuser = [0] * 64, 1
             else:
-                frame = AxiStreamFrame(bytes(self.stripe[address : address + length]), tuser=0)
+                frame = AxiStreamFrame(bytes(self.content[address : address + length]), tuser=0)
             await self.read.send(frame)
 
     async def put(self, address: int, data: bytes) -> None:
@@ -101,7 +101,7 @@ async def start(dut, drives: int, pages: int) -> Array:
     """Begin with an array that is whole."""
     harness.clear(dut, "s_axis_rd_*")
     dut.restart.value = 1
-    array = Array(dut, Rows(drives, pages * PAGE))
+    array = Array(dut, Stripes(drives, pages * PAGE))
     array.configure()
     await harness.start(dut)
     dut.restart.value = 0
@@ -117,19 +117,19 @@ async def any_drive_may_go(dut, drives: int, pages: int, idle: float) -> None:
     array = await start(dut, drives, pages)
     for end in array.ends:
         end.set_pause_generator(harness.stalls(idle))
-    row = array.rows.row
+    payload = array.stripes.payload
     for hole in random.sample(range(drives), 2):
         array.configure()
         shadow = bytearray()
-        for n in range(ROWS):
+        for n in range(STRIPES):
             # The drive goes between two writes.
-            array.configure(1 << hole if n >= ROWS // 2 else 0)
-            data = random.randbytes(random.randrange(1, row + 1))
-            await array.put(n * row, data)
-            shadow += data + bytes(row - len(data))
+            array.configure(1 << hole if n >= STRIPES // 2 else 0)
+            data = random.randbytes(random.randrange(1, payload + 1))
+            await array.put(n * payload, data)
+            shadow += data + bytes(payload - len(data))
         for _ in range(5):
-            length = random.choice([1, 512, PAGE, random.randrange(1, 2 * row)])
-            address = random.randrange(ROWS * row - length) // 512 * 512
+            length = random.choice([1, 512, PAGE, random.randrange(1, 2 * payload)])
+            address = random.randrange(STRIPES * payload - length) // 512 * 512
             frame = await array.get(address, length)
             assert bytes(frame.tdata[:length]) == shadow[address : address + length]
             assert sum(frame.tkeep) == length
@@ -139,7 +139,7 @@ async def any_drive_may_go(dut, drives: int, pages: int, idle: float) -> None:
 async def two_are_too_many(dut) -> None:
     """Where two drives are missing, what lies on one of them fails, and nothing else."""
     array = await start(dut, 4, 1)
-    await array.put(0, bytes(array.rows.row))
+    await array.put(0, bytes(array.stripes.payload))
     array.configure(0b0101)
     for chunk in range(3):
         frame = await array.get(chunk * PAGE, PAGE)

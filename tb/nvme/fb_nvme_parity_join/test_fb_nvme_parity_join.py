@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_nvme_parity_join: the packets of its pieces become the one that the user has asked for."""
+"""fb_nvme_parity_join: the packets of a read's parts become one packet for the user."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 import harness
 import structs
 from forebay import spec
-from rows import parity
 from runner import simulate
+from stripes import parity
 
 BEATS = 64
 FAULT = 0xD1
 
 
 class Joiner:
-    """The device under test between a source of pieces and the user."""
+    """The device under test between a source of parts and the user."""
 
     def __init__(self, dut) -> None:
         self.dut = dut
@@ -31,25 +31,25 @@ class Joiner:
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_rd"), dut.clk, dut.rst)
         for end in (self.source, self.sink):
             end.log.setLevel("WARNING")
-        self.pieces: list[int] = []
+        self.parts: list[int] = []
         cocotb.start_soon(self._tell())
 
     async def _tell(self) -> None:
-        """Offer the oldest piece until it is taken."""
+        """Offer the oldest part until it is taken."""
         dut = self.dut
         while True:
-            dut.piece_valid.value = bool(self.pieces)
-            if self.pieces:
-                dut.piece.value = self.pieces[0]
+            dut.piece_valid.value = bool(self.parts)
+            if self.parts:
+                dut.piece.value = self.parts[0]
             await FallingEdge(dut.clk)
             popped = dut.piece_ready.value == 1 and dut.piece_valid.value == 1
             await harness.step(dut.clk)
-            if popped and self.pieces:
-                self.pieces.pop(0)
+            if popped and self.parts:
+                self.parts.pop(0)
 
     async def send(self, data: bytes, code: int = 0, **fields: int) -> None:
-        """Queue one piece: its data or, with a code, its error."""
-        self.pieces.append(structs.pack("piece_t", **fields))
+        """Queue one part: its data or, with a code, its error."""
+        self.parts.append(structs.pack("piece_t", **fields))
         if not code:
             await self.source.send(AxiStreamFrame(data))
             return
@@ -62,7 +62,7 @@ class Joiner:
         await self.source.send(frame)
 
     async def read(self, chunks: list[int], width: int, fail: int | None) -> tuple[bytes, int]:
-        """Queue a read of chunks, each the sum of so many pieces (1: itself), one of them bad.
+        """Queue a read of chunks, each itself or the sum of `width` parts; part `fail` is bad.
 
         Returns the bytes that the user must see at least, and the error that must follow.
         """
@@ -111,7 +111,7 @@ async def start(dut, parity: int = 1) -> Joiner:
 @cocotb.test()
 @cocotb.parametrize(width=[2, 4], idle=[0.0, 0.4])
 async def reads_are_whole(dut, width: int, idle: float) -> None:
-    """Whatever the pieces, the user has his bytes; the first error ends them."""
+    """Whatever the parts, the user has his bytes; the first error ends them."""
     joiner = await start(dut)
     joiner.source.set_pause_generator(harness.stalls(idle))
     joiner.sink.set_pause_generator(harness.stalls(idle))
@@ -123,12 +123,12 @@ async def reads_are_whole(dut, width: int, idle: float) -> None:
         wanted, code = await joiner.read(chunks, width, fail)
         failures += code != 0
         await joiner.check(wanted, code)
-    assert failures > 5 and not joiner.pieces
+    assert failures > 5 and not joiner.parts
 
 
 @cocotb.test()
 async def rate(dut) -> None:
-    """Pieces pass at a beat a cycle, those that are added up as well."""
+    """Parts pass at a beat a cycle, those that are added up as well."""
     joiner = await start(dut)
     moved: list[int] = []
     cocotb.start_soon(harness.record(dut.clk, dut.s_axis_rd_tvalid, dut.s_axis_rd_tready, moved))
@@ -153,10 +153,10 @@ async def without_parity(dut) -> None:
 
 
 async def restart(dut, joiner: Joiner, late: bool) -> None:
-    """Begin a new life; what is below sends the end of its piece, if it was inside one."""
+    """Begin a new life; what is below sends the end of its part, if it was inside one."""
     dut.restart.value = 1
     joiner.source.clear()
-    joiner.pieces.clear()
+    joiner.parts.clear()
     await harness.step(dut.clk, 4)
     dut.restart.value = 0
     if late:
@@ -167,8 +167,8 @@ async def restart(dut, joiner: Joiner, late: bool) -> None:
 
 @cocotb.test()
 async def restart_in_read(dut) -> None:
-    """A read that was half sent ends with an error, once, wherever its pieces stood."""
-    # Pieces that are through, beats of the next; what the user had of it.
+    """A read that was half sent ends with an error, once, wherever its parts stood."""
+    # Parts that are through, beats of the next; what the user had of it.
     for through, inside, begun in ((0, 0, 0), (1, 0, 1), (1, 1, 1), (0, 1, 1)):
         joiner = await start(dut)
         for n in range(through + inside):
@@ -177,7 +177,7 @@ async def restart_in_read(dut) -> None:
             if n < through:
                 await joiner.send(data, **fields)
             else:
-                joiner.pieces.append(structs.pack("piece_t", **fields))
+                joiner.parts.append(structs.pack("piece_t", **fields))
                 await joiner.source.send(AxiStreamFrame(bytes(64 * 60)))
         await harness.step(dut.clk, 30)
         await restart(dut, joiner, bool(inside))
@@ -191,9 +191,9 @@ async def restart_in_read(dut) -> None:
 
 @cocotb.test()
 async def restart_in_sum(dut) -> None:
-    """Pieces of which the user has seen nothing leave nothing behind."""
+    """Parts of which the user has seen nothing leave nothing behind."""
     joiner = await start(dut)
-    joiner.pieces.append(structs.pack("piece_t", sum=1, first=1))
+    joiner.parts.append(structs.pack("piece_t", sum=1, first=1))
     await joiner.source.send(AxiStreamFrame(bytes(64 * 60)))
     await harness.step(dut.clk, 30)
     await restart(dut, joiner, True)
@@ -204,7 +204,7 @@ async def restart_in_sum(dut) -> None:
 
 @harness.provocation
 async def unknown_piece(dut) -> None:
-    """A beat that belongs to no piece must be noticed."""
+    """A beat that belongs to no part must be noticed."""
     joiner = await start(dut)
     await joiner.source.send(AxiStreamFrame(bytes(64)))
     await harness.step(dut.clk, 10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_nvme_parity_split: the pieces of a read make up its bytes, whichever drive is missing."""
+"""fb_nvme_parity_split: the parts of a read make up its bytes, whichever drive is missing."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSource
 
 import harness
 import structs
-from rows import Rows
 from runner import simulate
+from stripes import Stripes
 
 PAGE = 4096
-ROWS = 1 << 20  # of the array
+STRIPES = 1 << 20  # of the array
 
 
 class Splitter:
-    """The device under test with a command source and somebody who takes the pieces."""
+    """The device under test with a command source and a sink of the parts."""
 
-    def __init__(self, dut, rows: Rows) -> None:
-        self.dut, self.rows = dut, rows
+    def __init__(self, dut, stripes: Stripes) -> None:
+        self.dut, self.stripes = dut, stripes
         bus = AxiStreamBus.from_prefix(dut, "s_axis_rdcmd")
         self.source = AxiStreamSource(bus, dut.clk, dut.rst, byte_lanes=32)
         self.source.log.setLevel("WARNING")
@@ -57,8 +57,8 @@ class Splitter:
         beat = address | length << 64 | loose
         await self.source.send(AxiStreamFrame(beat.to_bytes(32, "little")))
 
-    async def pieces(self) -> list[dict[str, int]]:
-        """Return the pieces of the next command."""
+    async def parts(self) -> list[dict[str, int]]:
+        """Return the parts of the next command."""
         while not any(one["last"] for one in self.found):
             await harness.step(self.dut.clk)
         end = next(n for n, one in enumerate(self.found) if one["last"]) + 1
@@ -66,46 +66,46 @@ class Splitter:
         return taken
 
     def wanted(self, address: int, length: int, hole: int | None) -> list[tuple[int, ...]]:
-        """Return what pieces a read must have: address, bytes, sum, first, shown, last."""
-        rows, found = self.rows, []
+        """Return the parts that a read must have: address, bytes, sum, first, shown, last."""
+        stripes, found = self.stripes, []
         end = address + length
         while address < end:
-            part = min(end, (address // rows.chunk + 1) * rows.chunk) - address
-            last = address + part == end
-            at = rows.moved(address)
-            row, drive = at // (rows.chunk * rows.drives), at // rows.chunk % rows.drives
+            size = min(end, (address // stripes.chunk + 1) * stripes.chunk) - address
+            last = address + size == end
+            at = stripes.moved(address)
+            stripe, drive = divmod(at // stripes.chunk, stripes.drives)
             if drive == hole:
-                others = [(hole + n) % rows.drives for n in range(1, rows.drives)]
+                others = [(hole + n) % stripes.drives for n in range(1, stripes.drives)]
                 for n, other in enumerate(others):
-                    place = (row * rows.drives + other) * rows.chunk + at % rows.chunk
-                    shown = n == rows.drives - 2
-                    found.append((place, part, 1, n == 0, shown, last and shown))
+                    place = (stripe * stripes.drives + other) * stripes.chunk + at % stripes.chunk
+                    shown = n == stripes.drives - 2
+                    found.append((place, size, 1, n == 0, shown, last and shown))
             else:
-                found.append((at, part, 0, 0, 1, last))
-            address += part
+                found.append((at, size, 0, 0, 1, last))
+            address += size
         return found
 
 
-def config(rows: Rows, hole: int | None = None, parity: int = 1, block: int = 512) -> int:
+def config(stripes: Stripes, hole: int | None = None, parity: int = 1, block: int = 512) -> int:
     """Return the settings of an array, of which a drive is missing."""
     return structs.pack(
         "cfg_t",
-        drives_m1=rows.drives - 1,
-        strip_m1=rows.chunk // PAGE - 1,
+        drives_m1=stripes.drives - 1,
+        strip_m1=stripes.chunk // PAGE - 1,
         parity=parity,
         block_4k=block == PAGE,
         degraded=hole is not None,
         offline=0 if hole is None else 1 << hole,
-        namespace_sectors=ROWS * rows.drives * rows.chunk // 512,
+        namespace_sectors=STRIPES * stripes.drives * stripes.chunk // 512,
     )
 
 
 async def start(dut, drives: int = 4, pages: int = 2, **settings: int | None) -> Splitter:
     """Reset with an array."""
     harness.clear(dut, "m_axis_rdcmd_tready", "piece_ready")
-    rows = Rows(drives, pages * PAGE)
-    dut.cfg.value = config(rows, **settings)
-    splitter = Splitter(dut, rows)
+    stripes = Stripes(drives, pages * PAGE)
+    dut.cfg.value = config(stripes, **settings)
+    splitter = Splitter(dut, stripes)
     splitter.parity = bool(settings.get("parity", 1))
     await harness.start(dut)
     return splitter
@@ -113,35 +113,36 @@ async def start(dut, drives: int = 4, pages: int = 2, **settings: int | None) ->
 
 @cocotb.test()
 @cocotb.parametrize(drives=[2, 3, 5, 8], pages=[1, 2, 16], idle=[0.0, 0.4])
-async def pieces_make_the_read(dut, drives: int, pages: int, idle: float) -> None:
+async def parts_make_the_read(dut, drives: int, pages: int, idle: float) -> None:
     """Whichever drive is missing, its chunks are asked of the others, and no byte twice."""
     splitter = await start(dut, drives, pages)
     splitter.idle = idle
     splitter.source.set_pause_generator(harness.stalls(idle))
-    rows = splitter.rows
+    stripes = splitter.stripes
     for hole in (None, *range(drives)):
-        dut.cfg.value = config(rows, hole)
+        dut.cfg.value = config(stripes, hole)
         for _ in range(5):
-            length = random.choice([1, 512, PAGE, rows.row, random.randrange(1, 3 * rows.row)])
-            address = random.randrange(ROWS * rows.row - length) // 512 * 512
+            some = random.randrange(1, 3 * stripes.payload)
+            length = random.choice([1, 512, PAGE, stripes.payload, some])
+            address = random.randrange(STRIPES * stripes.payload - length) // 512 * 512
             tag = random.getrandbits(8) if length <= PAGE and random.random() < 0.5 else None
             await splitter.ask(address, length, tag)
-            pieces = await splitter.pieces()
+            parts = await splitter.parts()
             names = ("address", "length", "sum", "first", "shown", "last")
-            found = [tuple(one[name] for name in names) for one in pieces]
+            found = [tuple(one[name] for name in names) for one in parts]
             # What is `first` matters only where something is added up.
             found = [(*one[:3], one[2] and one[3], *one[4:]) for one in found]
             assert found == splitter.wanted(address, length, hole)
-            assert all(one["tag"] == (tag or 0) and not one["loose"] for one in pieces)
+            assert all(one["tag"] == (tag or 0) and not one["loose"] for one in parts)
 
 
 @cocotb.test()
 async def the_last_byte_and_no_further(dut) -> None:
     """A read up to the end of the array is good, one byte more is refused as a whole."""
     splitter = await start(dut, 4, 2)
-    end = ROWS * splitter.rows.row
-    await splitter.ask(end - 2 * splitter.rows.row, 2 * splitter.rows.row)
-    assert len(await splitter.pieces()) == 6
+    end = STRIPES * splitter.stripes.payload
+    await splitter.ask(end - 2 * splitter.stripes.payload, 2 * splitter.stripes.payload)
+    assert len(await splitter.parts()) == 6
     for address, length in (
         (end - 512, 513),
         (end, 1),
@@ -152,8 +153,8 @@ async def the_last_byte_and_no_further(dut) -> None:
         (1 << 63, 512),
     ):
         await splitter.ask(address, length)
-        (piece,) = await splitter.pieces()
-        assert piece["address"] >> 63 and piece["length"] and not piece["sum"], hex(address)
+        (part,) = await splitter.parts()
+        assert part["address"] >> 63 and part["length"] and not part["sum"], hex(address)
 
 
 @cocotb.test()
@@ -162,19 +163,19 @@ async def broken_rules(dut) -> None:
     for block in (512, PAGE):
         splitter = await start(dut, 3, 1, block=block)
         await splitter.ask(block, 0)
-        (piece,) = await splitter.pieces()
-        assert piece["length"] == 0
+        (part,) = await splitter.parts()
+        assert part["length"] == 0
         for address in (1, 511, block - 1, block // 2):
             await splitter.ask(address, 100)
-            (piece,) = await splitter.pieces()
-            assert piece["address"] == address and piece["length"]
+            (part,) = await splitter.parts()
+            assert part["address"] == address and part["length"]
         await splitter.ask(0, PAGE + 1, 0x5A)
-        (piece,) = await splitter.pieces()
-        assert piece["loose"] and piece["length"] > PAGE and piece["tag"] == 0x5A
+        (part,) = await splitter.parts()
+        assert part["loose"] and part["length"] > PAGE and part["tag"] == 0x5A
         # An unordered read that crosses a chunk is read in order, and so is not too long.
         await splitter.ask(PAGE - block, block, 0x5B)
-        (piece,) = await splitter.pieces()
-        assert not piece["loose"] and piece["tag"] == 0x5B
+        (part,) = await splitter.parts()
+        assert not part["loose"] and part["tag"] == 0x5B
 
 
 @cocotb.test()
@@ -186,22 +187,22 @@ async def without_parity(dut) -> None:
         await splitter.ask(address, length, tag)
         while not splitter.found:
             await harness.step(dut.clk)
-        piece = splitter.found.pop()
-        assert (piece["address"], piece["length"]) == (address, length) and piece["loose"]
+        part = splitter.found.pop()
+        assert (part["address"], part["length"]) == (address, length) and part["loose"]
 
 
 @cocotb.test()
 async def latency(dut) -> None:
-    """The first piece comes after 22 cycles, each further one two later."""
+    """The first part comes after 22 cycles, each further one two later."""
     splitter = await start(dut, 4, 1)
     taken: list[int] = []
     signals = (dut.s_axis_rdcmd_tvalid, dut.s_axis_rdcmd_tready)
     cocotb.start_soon(harness.record(dut.clk, *signals, taken))
     await splitter.ask(0, 3 * PAGE)
     await splitter.ask(0, 1)
-    cycles = [one["cycle"] - taken[0] for one in await splitter.pieces()]
-    await splitter.pieces()
-    dut._log.info("pieces after %s cycles, the next command after %d", cycles, taken[1] - taken[0])
+    cycles = [one["cycle"] - taken[0] for one in await splitter.parts()]
+    await splitter.parts()
+    dut._log.info("parts after %s cycles, the next command after %d", cycles, taken[1] - taken[0])
     assert cycles == [22, 24, 26]
 
 
@@ -218,8 +219,8 @@ async def reset_inside(dut) -> None:
         assert dut.busy.value == 0
         splitter.found.clear()
     await splitter.ask(PAGE, 1)
-    (piece,) = await splitter.pieces()
-    assert piece["address"] == PAGE
+    (part,) = await splitter.parts()
+    assert part["address"] == PAGE
 
 
 @cocotb.test()
@@ -233,7 +234,7 @@ async def nothing_is_taken_in_reset(dut) -> None:
     dut.rst.value = 0
     await harness.step(dut.clk)
     await splitter.ask(PAGE, 1)
-    await splitter.pieces()
+    await splitter.parts()
 
 
 @harness.provocation

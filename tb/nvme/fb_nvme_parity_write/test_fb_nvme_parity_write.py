@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_nvme_parity_write: rows leave with their parity, at the place that is theirs."""
+"""fb_nvme_parity_write: stripes leave with their parity, at the place that is theirs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 import harness
 import structs
-from rows import Rows
 from runner import simulate
+from stripes import Stripes
 
 PAGE = 4096
 PAGES = 2  # of the longest chunk
@@ -22,8 +22,8 @@ PAGES = 2  # of the longest chunk
 class Writer:
     """The device under test between a source and a sink."""
 
-    def __init__(self, dut, rows: Rows) -> None:
-        self.dut, self.rows = dut, rows
+    def __init__(self, dut, stripes: Stripes) -> None:
+        self.dut, self.stripes = dut, stripes
         clock = (dut.clk, dut.rst)
         self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis_wr"), *clock)
         self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_wr"), *clock)
@@ -47,8 +47,8 @@ class Writer:
     async def check(self, address: int, data: bytes) -> None:
         """Compare the next packet with what must come of a good transaction."""
         found, frame = await self.take()
-        assert found == self.rows.moved(address)
-        assert bytes(frame.tdata[64:]) == self.rows.laid_out(data)
+        assert found == self.stripes.moved(address)
+        assert bytes(frame.tdata[64:]) == self.stripes.laid_out(data)
         assert all(frame.tkeep)
 
 
@@ -56,7 +56,7 @@ async def start(dut, drives: int = 4, pages: int = 1, parity: int = 1) -> Writer
     """Reset with an array."""
     harness.clear(dut, "restart", "m_axis_wr_tready")
     dut.cfg.value = structs.pack("cfg_t", drives_m1=drives - 1, strip_m1=pages - 1, parity=parity)
-    writer = Writer(dut, Rows(drives, pages * PAGE))
+    writer = Writer(dut, Stripes(drives, pages * PAGE))
     await harness.start(dut)
     return writer
 
@@ -68,15 +68,16 @@ async def start(dut, drives: int = 4, pages: int = 1, parity: int = 1) -> Writer
         [(2, 1, 0.3), (2, PAGES, 0.0), (3, PAGES, 0.3), (5, 1, 0.0), (8, 1, 0.3)],
     )
 )
-async def rows_have_parity(dut, drives: int, pages: int, idle: float) -> None:
-    """Transactions of any length become whole rows, each followed by the sum of its chunks."""
+async def stripes_have_parity(dut, drives: int, pages: int, idle: float) -> None:
+    """Transactions of any length become whole stripes, each followed by the sum of its chunks."""
     writer = await start(dut, drives, pages)
     writer.source.set_pause_generator(harness.stalls(idle))
     writer.sink.set_pause_generator(harness.stalls(idle))
-    row = writer.rows.row
+    payload = writer.stripes.payload
     sent = []
-    for length in (1, row - 64, row - 1, row, row + 1, 2 * row, random.randrange(1, 2 * row)):
-        address = random.randrange((1 << 56) // row) * row
+    some = random.randrange(1, 2 * payload)
+    for length in (1, payload - 64, payload - 1, payload, payload + 1, 2 * payload, some):
+        address = random.randrange((1 << 56) // payload) * payload
         sent.append((address, random.randbytes(length)))
         await writer.send(*sent[-1])
     for one in sent:
@@ -90,9 +91,9 @@ async def rate(dut) -> None:
     moved: list[int] = []
     cocotb.start_soon(harness.record(dut.clk, dut.m_axis_wr_tvalid, dut.m_axis_wr_tready, moved))
     for _ in range(3):
-        await writer.send(0, bytes(2 * writer.rows.row))
+        await writer.send(0, bytes(2 * writer.stripes.payload))
     for _ in range(3):
-        await writer.check(0, bytes(2 * writer.rows.row))
+        await writer.check(0, bytes(2 * writer.stripes.payload))
     beats = 3 * (1 + 2 * 4 * PAGES * 64)
     dut._log.info("%d beats in %d cycles", len(moved), moved[-1] - moved[0] + 1)
     assert len(moved) == beats
@@ -100,10 +101,10 @@ async def rate(dut) -> None:
 
 
 @cocotb.test()
-async def inside_a_row(dut) -> None:
-    """What begins inside a row leaves at an odd address, without parity, to be refused."""
+async def inside_a_stripe(dut) -> None:
+    """What begins inside a stripe leaves at an odd address, without parity, to be refused."""
     writer = await start(dut, 4, PAGES)
-    for address in (1, 512, PAGE, PAGES * PAGE, writer.rows.row + 64):
+    for address in (1, 512, PAGE, PAGES * PAGE, writer.stripes.payload + 64):
         data = random.randbytes(300)
         await writer.send(address, data)
         found, frame = await writer.take()
@@ -114,7 +115,7 @@ async def inside_a_row(dut) -> None:
 @cocotb.test()
 @cocotb.parametrize(("drives", [2, 4]))
 async def beyond_all_addresses(dut, drives: int) -> None:
-    """An address that cannot be stays one, and is out of range before it is inside a row."""
+    """An address that cannot be stays one, and is out of range before it is inside a stripe."""
     writer = await start(dut, drives, 1)
     for address in ((1 << 57) - PAGE, 1 << 57, (1 << 57) + PAGE, 1 << 63):
         await writer.send(address, b"x")
@@ -127,28 +128,28 @@ async def beyond_all_addresses(dut, drives: int) -> None:
 async def broken_rules(dut) -> None:
     """What breaks a rule of the stream leaves as it is, and spoils nothing behind it."""
     writer = await start(dut, 3, 1)
-    row = writer.rows.row
+    payload = writer.stripes.payload
     await writer.send(0, b"")
     _, frame = await writer.take()
     assert len(frame.tdata) == 64
-    for before in (0, 64, row, row + 128):
+    for before in (0, 64, payload, payload + 128):
         for keep in ([0] * 64, [1] * 10 + [0] * 3 + [1] * 51, [0] + [1] * 63):
             data = random.randbytes(before + 64)
             await writer.send(0, data, [1] * before + keep)
             found, frame = await writer.take()
             assert found == 0
-            if any(keep) or before % row == 0:
-                # The rows before are whole; the beat itself ends the packet as it came.
-                whole = before // row * row
-                wanted = writer.rows.laid_out(data[:whole]) if whole else b""
+            if any(keep) or before % payload == 0:
+                # The stripes before are whole; the beat itself ends the packet as it came.
+                whole = before // payload * payload
+                wanted = writer.stripes.laid_out(data[:whole]) if whole else b""
                 wanted += data[whole:before]
                 assert bytes(frame.tdata[64:-64]) == wanted
                 assert list(frame.tkeep[-64:]) == keep
             else:
-                assert bytes(frame.tdata[64:]) == writer.rows.laid_out(data[:before])
+                assert bytes(frame.tdata[64:]) == writer.stripes.laid_out(data[:before])
                 assert all(frame.tkeep)
-            await writer.send(row, b"good")
-            await writer.check(row, b"good")
+            await writer.send(payload, b"good")
+            await writer.check(payload, b"good")
 
 
 @cocotb.test()
@@ -166,9 +167,9 @@ async def without_parity(dut) -> None:
 async def restart_in_packet(dut) -> None:
     """A packet that was half taken is taken to its end; one not begun begins anew."""
     writer = await start(dut, 3, 1)
-    row = writer.rows.row
-    for cycles in (4, 30, 9 + row // 64 + 20):
-        await writer.send(row, bytes(2 * row))
+    payload = writer.stripes.payload
+    for cycles in (4, 30, 9 + payload // 64 + 20):
+        await writer.send(payload, bytes(2 * payload))
         writer.sink.pause = False
         await harness.step(dut.clk, cycles)
         # What follows takes nothing meanwhile.
@@ -179,12 +180,12 @@ async def restart_in_packet(dut) -> None:
         dut.restart.value = 0
         writer.sink.pause = False
         found, _ = await writer.take()
-        assert found == writer.rows.moved(row)
+        assert found == writer.stripes.moved(payload)
         await writer.send(0, b"good")
         await writer.check(0, b"good")
         await FallingEdge(dut.clk)
         assert dut.busy.value == 0
-    await writer.send(row, bytes(row))
+    await writer.send(payload, bytes(payload))
     await harness.step(dut.clk, 40)
     writer.source.clear()
     await harness.reset(dut, 3)

@@ -112,7 +112,7 @@ async def start(dut) -> Queue:
 @cocotb.test()
 @cocotb.parametrize(request=[0.0, 0.6], answer=[0.0, 0.6])
 async def fetches(dut, request: float, answer: float) -> None:
-    """Entries arrive whole in bursts, and in pieces of 1 to 64 bytes; the rest reads as zero."""
+    """Entries arrive whole in bursts, and in parts of 1 to 64 bytes; the rest reads as zero."""
     queue = await start(dut)
     harness.stall_master(queue.master, request, answer)
     window = bytearray(queue.window)
@@ -171,14 +171,14 @@ async def completions(dut, request: float, ready_share: float) -> None:
         drive = random.randrange(queue.drives)
         wanted = [random_completion(first + n, drive) for n in range(count)]
         data = b"".join(one.encode() for one in wanted)
-        piece = random.choice([4, 8, 16, 64])
+        part = random.choice([4, 8, 16, 64])
         at = queue.place(first, drive)
         if random.random() < 0.5:
-            size = {4: 2, 8: 3, 16: 4, 64: 6}[piece]
+            size = {4: 2, 8: 3, 16: 4, 64: 6}[part]
             await queue.master.write(at, data, size=size)
         else:
-            for offset in range(0, len(data), piece):
-                await queue.master.write(at + offset, data[offset : offset + piece])
+            for offset in range(0, len(data), part):
+                await queue.master.write(at + offset, data[offset : offset + part])
         await queue.expect(wanted)
 
 
@@ -342,7 +342,7 @@ def run(depth: int, latency: int, drives: int = 1, **options: object) -> None:
     ("depth", "latency", "drives"), [(2, 2, 1), (64, 2, 1), (1024, 1, 1), (16, 2, 3), (128, 2, 8)]
 )
 def test_queue(depth: int, latency: int, drives: int) -> None:
-    """Run all coroutines at this depth and latency, for so many drives."""
+    """Run all coroutines at this depth and latency, for this number of drives."""
     run(depth, latency, drives)
 
 

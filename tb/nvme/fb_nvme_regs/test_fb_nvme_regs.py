@@ -17,7 +17,7 @@ from forebay import streamer_regs as regs
 from runner import simulate
 
 VALID = 1 << regs.FIELDS["error_cause"]["valid"][0]
-# Settings and errors are there within so many cycles; how many exactly is nobody's business.
+# Settings and errors are there within this number of cycles; the exact number is not promised.
 SOON = 8
 PATIENCE_US = 2
 
@@ -350,8 +350,8 @@ async def memory_errors(dut) -> None:
 
 
 @cocotb.test()
-async def pieces(dut) -> None:
-    """Pieces of host memory are handed on and read back, byte by byte too; elsewhere they are 0."""
+async def buffer_segments(dut) -> None:
+    """Segments of host memory are passed on and read back, by bytes too; elsewhere they are 0."""
     block = await start(dut)
     told: dict[int, int] = {}
 

@@ -22,7 +22,7 @@ FAULT = 0xB2
 
 @dataclass
 class Command:
-    """A command between the ledger and its retirement."""
+    """A command between the command table and its retirement."""
 
     page: int
     pages: int
@@ -40,7 +40,7 @@ class Command:
     delivered: bool = False
 
     def entry(self) -> int:
-        """Return what the ledger keeps."""
+        """Return what the command table keeps."""
         size = self.size
         if self.reject or self.empty:
             size = (self.pages - 1) << 12 | self.reject
@@ -422,7 +422,7 @@ async def withdraw(dut) -> None:
 
 
 def run(drives: int, **options: object) -> None:
-    """Build the module for so many drives and simulate it."""
+    """Build the module for this number of drives and simulate it."""
     parameters = {"Pages": 1024, "LooseDepth": 64, "Drives": drives}
     simulate(__file__, "fb_nvme_retire", parameters, filelist="rtl/top/onchip.f", **options)
 

@@ -25,7 +25,7 @@ def place(sector: int, drives: int, pages: int) -> tuple[int, int]:
 
 
 async def start(dut, drives: int, pages: int, region: int = 0) -> None:
-    """Reset with so many drives, and chunks of so many pages, or regions of so many sectors."""
+    """Reset with these numbers of drives, of pages in a chunk, or of sectors in a region."""
     harness.clear(dut, "s_valid", "s_command", "m_ready")
     dut.cfg.value = structs.pack(
         "cfg_t", drives_m1=drives - 1, strip_m1=pages - 1, region_sectors=region
@@ -48,7 +48,7 @@ async def feed(dut, sectors: list[int], idle: float) -> None:
 
 
 async def take(dut, count: int, idle: float) -> tuple[list[dict[str, int]], list[int]]:
-    """Take so many commands, with pauses; return them, and the cycles in which they came."""
+    """Take `count` commands, with pauses; return them, and the cycles in which they came."""
     found, cycles = [], []
     while len(found) < count:
         await harness.step(dut.clk)

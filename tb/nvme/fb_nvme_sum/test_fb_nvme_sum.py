@@ -22,7 +22,7 @@ async def start(dut) -> None:
 
 
 async def rounds(dut, length: int, count: int, idle: float) -> tuple[list[int], int]:
-    """Add up so many rounds, and return the last sums and the cycles that it took."""
+    """Add up N rounds, and return the last sums and the cycles that it took."""
     sums = [0] * length
     begun = harness.cycle()
     for number in range(count):

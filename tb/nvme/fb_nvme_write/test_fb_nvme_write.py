@@ -45,9 +45,9 @@ class Writer:
             await FallingEdge(dut.clk)
             ended += dut.mem_end.value == 1
             # The data of a command land at once or later, in order.
-            landed = ended > 0 and random.random() >= self.late
-            dut.landed.value = landed or self.rogue
-            ended -= landed
+            committed = ended > 0 and random.random() >= self.late
+            dut.landed.value = committed or self.rogue
+            ended -= committed
             if dut.restart.value == 1 or dut.rst.value == 1:
                 ended = 0
             if dut.mem_we.value == 1:

@@ -76,7 +76,7 @@ async def full_rate(dut) -> None:
 @cocotb.test()
 @cocotb.parametrize((("shade", "latency"), [(255, 27), (1, 34), (0, 3)]))
 async def result_latency(dut, shade: int, latency: int) -> None:
-    """So many cycles from the last beat to the result; the end of the next packet waits for it."""
+    """N cycles from the last beat to the result; the end of the next packet waits for it."""
     bench = elements.Bench(dut)
     await bench.start()
     ends: list[int] = []
@@ -95,7 +95,7 @@ async def result_latency(dut, shade: int, latency: int) -> None:
 
 @cocotb.test()
 async def reset_in_mid_packet(dut) -> None:
-    """What was added up is forgotten, and a result that nobody took."""
+    """What was added up is forgotten, and so is a result that was not taken."""
     bench = elements.Bench(dut)
     await bench.start(128)
     for _ in range(20):

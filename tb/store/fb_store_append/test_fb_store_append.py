@@ -28,7 +28,7 @@ from runner import simulate
 
 DEPTH = 64
 LONGEST = 64 * PAGE  # of an extent
-SECONDS = 1 << 33  # the second clock is so much ahead: nobody takes one for the other
+SECONDS = 1 << 33  # how far the second clock is ahead: the two cannot be confused
 
 
 class Bench:
@@ -45,7 +45,7 @@ class Bench:
         self.times = [0]
 
     async def start(self, pages: int, ring: bool = False, base: int = 7, **layout: int) -> None:
-        """Reset with a region of so many pages; taking extents is enabled.
+        """Reset with a region of `pages` pages; taking extents is enabled.
 
         `layout` is `page`, or `stride` or `room` in bytes.
         """
@@ -306,7 +306,7 @@ async def page_and_stride(dut) -> None:
 
 @harness.provocation
 async def stray_answer(dut) -> None:
-    """An answer that nobody waits for must be noticed."""
+    """An answer that is not waited for must be noticed."""
     bench = Bench(dut)
     await bench.start(4)
     bench.streamer.unanswered = 1

@@ -26,7 +26,7 @@ BEATS, INSIDE, DEPTH = 128, 8, 16  # of the memory, in it, without an answer
 MOST = BEATS * BEAT - BLOCK  # bytes of an extent
 BATCH = 4 * PAGE
 CYCLES = 167  # of an extent
-SECONDS = 1 << 33  # the second clock is so much ahead: nobody takes one for the other
+SECONDS = 1 << 33  # how far the second clock is ahead: the two cannot be confused
 FATES = (0, spec.ROW_SKIPPED, *(spec.ROW_FAILED | code << spec.ROW_CODE_LSB for code in (1, 255)))
 
 
@@ -286,9 +286,9 @@ async def rate(dut) -> None:
     for _ in range(30):
         bench.send(extent(PAGE))
     await bench.drain()
-    apart = (ends[-1] - ends[0]) / (len(ends) - 1)
-    dut._log.info("an extent in %s cycles", apart)
-    assert apart <= CYCLES
+    interval = (ends[-1] - ends[0]) / (len(ends) - 1)
+    dut._log.info("an extent in %s cycles", interval)
+    assert interval <= CYCLES
 
 
 @cocotb.test()
@@ -311,7 +311,7 @@ async def reset_in_mid_packet(dut) -> None:
 
 @harness.provocation
 async def stray_row(dut) -> None:
-    """A row of a batch that nobody has sent must be noticed."""
+    """A row of a batch that was not sent must be noticed."""
     bench = Bench(dut)
     await bench.start()
     bench.fates.send_nowait(AxiStreamFrame([Row.any().pack()]))

@@ -150,7 +150,7 @@ async def holes(dut) -> None:
 
 
 def run(group: int = 1, **options: object) -> None:
-    """Build the module for groups of so many rows and simulate it."""
+    """Build the module for groups of N rows and simulate it."""
     simulate(__file__, "fb_store_crc32c", {"Group": group}, **options)
 
 

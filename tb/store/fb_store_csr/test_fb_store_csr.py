@@ -67,7 +67,7 @@ BELOW = 2 + 3 * 32
 
 
 async def answer(dut, bit: int) -> None:
-    """Answer for the elements, though nobody asked."""
+    """Answer for the elements, though nothing was requested."""
     await start(dut)
     dut.hwif_in.value = 1 << BELOW + bit
     await harness.step(dut.clk, 3)

@@ -97,7 +97,7 @@ async def any_objects(dut, idle: float, stall: float) -> None:
 
 @cocotb.test()
 async def orders_wait(dut) -> None:
-    """So many orders wait for a streamer that takes no command, and the next one finds no room."""
+    """The table fills up while the streamer takes no command; the next request finds no room."""
     bench = Bench(dut)
     await bench.start()
     bench.reader.sink.pause = True
@@ -129,7 +129,7 @@ async def ahead(dut) -> None:
 
 @cocotb.test()
 async def nobody_takes_words(dut) -> None:
-    """A word that nobody takes holds up commands, not data, and nothing is lost."""
+    """A word that is not taken holds up commands, not data, and nothing is lost."""
     bench = Bench(dut)
     await bench.start()
     bench.heads.pause = True
@@ -180,7 +180,7 @@ async def reset_in_mid_object(dut) -> None:
 
 @harness.provocation
 async def stray_data(dut) -> None:
-    """Data that nobody ordered must be noticed."""
+    """Data that were not requested must be noticed."""
     bench = Bench(dut)
     await bench.start()
     bench.reader.send(b"stray", 0)

@@ -31,7 +31,7 @@ class Bench:
         self.sent: list[Row] = []
 
     async def start(self, pages: int = 100, wait: int = 0, **flags: int) -> None:
-        """Reset with a region of so many pages; `flags` are settings of one bit."""
+        """Reset with a region of `pages` pages; `flags` are settings of one bit."""
         dut = self.dut
         harness.clear(dut, "cfg_*", "restart", "sync")
         dut.cfg_base.value = BASE
@@ -63,7 +63,7 @@ class Bench:
         await harness.step(self.dut.clk, 4)
 
     async def settle(self, rows: int = 0) -> None:
-        """Wait until all that was sent is inside, and so many rows and nothing else are left."""
+        """Wait until all that was sent is inside, and only `rows` rows are left."""
         await self.taken()
         await harness.until(self.dut.clk, self.dut.rows, rows)
         await harness.until(self.dut.clk, self.dut.busy, 0)
@@ -181,7 +181,7 @@ async def sync_ends_though_rows_come(dut) -> None:
 
 @cocotb.test()
 async def time_out(dut) -> None:
-    """A block leaves so many cycles after its oldest row came, with all rows that there are."""
+    """A block leaves N cycles after its oldest row came, with all rows that there are."""
     bench = Bench(dut)
     wait = 1000
     await bench.start(wait=wait)
@@ -189,7 +189,7 @@ async def time_out(dut) -> None:
         bench.send(count)
         began = await harness.until(dut.clk, dut.rows)
         left = await harness.until(dut.clk, dut.m_axis_wr_tvalid)
-        # What fills it up takes 11 cycles each, the check sum some 70.
+        # What fills it up takes 11 cycles each, the checksum some 70.
         due = wait + 11 * (ROWS - count)
         assert due <= left - began <= due + 100
         await bench.settle()
@@ -328,7 +328,7 @@ async def restart_with_rows(dut) -> None:
 
 @harness.provocation
 async def stray_answer(dut) -> None:
-    """An answer that nobody waits for must be noticed."""
+    """An answer that is not waited for must be noticed."""
     bench = Bench(dut)
     await bench.start()
     bench.streamer.unanswered = 1

@@ -235,7 +235,7 @@ def first_difference(found: bytes, wanted: bytes) -> str:
 @cocotb.test()
 @cocotb.parametrize((("idle", "stall"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.5), (0.5, 0.9)]))
 async def random_pages(dut, idle: float, stall: float) -> None:
-    """Pages of any facts are those of forebay-spec, whoever waits for whom."""
+    """Pages of any facts are those of forebay-spec, whichever side waits for the other."""
     bench = Bench(dut)
     await bench.start(random.choice(["b", "tif", "jpeg", "a-~."]))
     bench.sink.set_pause_generator(harness.stalls(stall))
@@ -271,10 +271,10 @@ async def rate(dut) -> None:
     begun = harness.cycle()
     full = (1 << 64) - 1
     await bench.check([random_facts(object=full, time=full, result=(1, 0x2000_0000))] * 20)
-    apart = [later - earlier for earlier, later in itertools.pairwise(beats[last :: last + 1])]
+    intervals = [later - earlier for earlier, later in itertools.pairwise(beats[last :: last + 1])]
     delays = [beats[0] - begun, beats[last] - begun]
-    dut._log.info("first page after %s cycles, then one in %s", delays, apart)
-    assert max(apart) <= (MOST_SMALL if bench.small else MOST[int(dut.DigitBits.value)])
+    dut._log.info("first page after %s cycles, then one in %s", delays, intervals)
+    assert max(intervals) <= (MOST_SMALL if bench.small else MOST[int(dut.DigitBits.value)])
 
 
 @cocotb.test()
@@ -322,7 +322,7 @@ async def withdraw_facts(dut) -> None:
 
 
 def run(bits: int, small: int = 0, **options: object) -> None:
-    """Build the module for so many bits of a number in a cycle and simulate it."""
+    """Build the module for this number of bits a cycle and simulate it."""
     simulate(__file__, "fb_store_page", {"DigitBits": bits, "Small": small}, **options)
 
 

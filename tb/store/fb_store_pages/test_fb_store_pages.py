@@ -129,7 +129,7 @@ async def reset_in_mid_page(dut) -> None:
 
 @harness.provocation
 async def stray_answer(dut) -> None:
-    """An answer that nobody waits for must be noticed."""
+    """An answer that is not waited for must be noticed."""
     bench = Bench(dut)
     await bench.start()
     bench.streamer.unanswered = 1

@@ -112,7 +112,7 @@ async def so_many_under_way(dut) -> None:
 
 @harness.provocation
 async def unasked(dut) -> None:
-    """Data that nobody asked for."""
+    """Data that were not requested."""
     bench = Bench(dut)
     await bench.start()
     await FallingEdge(dut.clk)

@@ -86,7 +86,7 @@ class Bench:
     async def begin(
         self, pages: int, index_pages: int = 100, control: int = 0, stride: int = 0
     ) -> None:
-        """Begin a recording into regions of so many pages."""
+        """Begin a recording into regions of `pages` pages."""
         self.session = uuid.UUID(bytes=random.randbytes(16), version=4)
         base = random.getrandbits(20) * PAGE
         ring, page = bool(control & DATA_RING), bool(control & PAGES)
@@ -344,7 +344,7 @@ async def batches(dut, stall: float) -> None:
 @cocotb.test()
 @cocotb.parametrize(ring=[0, DATA_RING], pages=[16, 50])
 async def batches_at_the_end(dut, ring: int, pages: int) -> None:
-    """No batch is cut by the region's end: it lies in one piece, or is skipped."""
+    """No batch is cut by the region's end: it is contiguous, or is skipped."""
     bench = Bench(dut)
     await harness.start(dut)
     await bench.begin(pages, control=BATCHES | ring)

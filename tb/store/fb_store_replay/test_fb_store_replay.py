@@ -153,7 +153,7 @@ class Bench:
         return tuple(int(getattr(self.dut, name).value) for name in ("ordered", "passed", "blocks"))
 
     async def replays(self, index: Index, first: int, last: int, count: int, blocks: int) -> None:
-        """Ask, and compare with a search in so many blocks."""
+        """Ask, and compare with a search in `blocks` blocks."""
         self.orders.clear()
         await self.go(index, first, last, count)
         orders, passed = index.found(first, last, blocks)
@@ -271,7 +271,7 @@ async def ahead(dut) -> None:
 
 @cocotb.test()
 async def rate(dut) -> None:
-    """So many cycles to the first row, and for a block."""
+    """N cycles to the first row, and for a block."""
     bench = Bench(dut)
     index = Index(pages=70, blocks=20)
     await bench.start(index)

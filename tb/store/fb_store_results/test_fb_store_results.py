@@ -77,7 +77,7 @@ def joined(row: Row, result: dict[str, int] | None) -> Row:
 @cocotb.test()
 @cocotb.parametrize(idle=[0.0, 0.5], stall=[0.0, 0.5])
 async def any_results(dut, idle: float, stall: float) -> None:
-    """Each row has its own result; missing ones and those without a row are told apart, counted."""
+    """Each row has its own result; missing ones and those without a row have a counter each."""
     bench = Bench(dut)
     await bench.start(wait=4000)
     for each in (bench.rows, bench.results):
@@ -170,7 +170,7 @@ async def two_streams(dut) -> None:
 
 @cocotb.test()
 async def another_stream_before(dut) -> None:
-    """What belongs to a row of another stream that has gone holds up nobody."""
+    """What belongs to a row of another stream that has gone holds up no other result."""
     bench = Bench(dut)
     await bench.start(wait=4000)
     bench.row(1, whole=0, stream=1)

@@ -99,7 +99,7 @@ async def priority(dut) -> None:
 
 @cocotb.test()
 async def nobody_answers(dut) -> None:
-    """So many writes go ahead of their answers, and the next one waits."""
+    """N writes go ahead of their answers, and the next one waits."""
     bench = Bench(dut)
     await harness.start(dut)
     bench.streamer.silent = True
@@ -164,7 +164,7 @@ async def reset_in_mid_packet(dut) -> None:
 
 @harness.provocation
 async def stray_answer(dut) -> None:
-    """An answer that nobody waits for must be noticed."""
+    """An answer that is not waited for must be noticed."""
     bench = Bench(dut)
     await harness.start(dut)
     bench.streamer.unanswered = 1

@@ -148,7 +148,7 @@ async def store_and_check(system: System, first: int, count: int) -> None:
 
 
 async def read_and_check(system: System, first: int, span: int, count: int) -> None:
-    """Read at random from a stretch that nobody writes."""
+    """Read at random from a region that is never written."""
     expected = []
     for _ in range(count):
         length = random_length(system.block)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pieces of host memory that are the payload buffer of fb_top_hostdram."""
+"""The segments of host memory that are the payload buffer of fb_top_hostdram."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import random
 
 import harness
 
-PIECE = 4 << 20
+SEGMENT = 4 << 20  # bytes
 COUNT = 32  # for writes, then for reads
 
 
-class Pieces:
-    """Pieces in any order in a stretch of host memory, and the device that is told of them."""
+class BufferSegments:
+    """Segments in any order in a region of host memory, and the device that is told of them."""
 
-    span = 2 * COUNT * PIECE
+    span = 2 * COUNT * SEGMENT
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        places = random.sample(range(self.span // PIECE), COUNT)
-        self.addresses = [place * PIECE for place in places]
+        places = random.sample(range(self.span // SEGMENT), COUNT)
+        self.addresses = [place * SEGMENT for place in places]
 
     async def set(self) -> None:
         """Tell the device under test through its ports."""
@@ -33,4 +33,4 @@ class Pieces:
 
     def place(self, at: int) -> int:
         """Return the address of a byte of the buffer."""
-        return self.addresses[at // PIECE] + at % PIECE
+        return self.addresses[at // SEGMENT] + at % SEGMENT
