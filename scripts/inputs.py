@@ -178,6 +178,13 @@ def version(program: str) -> str:
     return next(iter(done.stdout.splitlines()), program)
 
 
+def tracked(root: Path) -> list[str]:
+    """List the files of a checkout: tracked, or new and not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=root, text=True, capture_output=True, check=True)
+    return [name for name in done.stdout.splitlines() if (root / name).is_file()]
+
+
 def digest(root: Path, paths: Iterable[Path], facts: Iterable[str]) -> str:
     """Return a hash of the contents of these files and of these facts.
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 import assertions
 import words
 from forebay.filelist import ROOT, read_filelist
-from inputs import PROGRAM, Inputs
+from inputs import PROGRAM, Inputs, tracked
 from passed import REMEMBER, UNCHANGED, Case, Stamps
 
 BIN = Path(sys.executable).parent
@@ -75,13 +75,6 @@ def call(command: list[str], **extra: str) -> str:
     return done.stdout.strip() or f"{command[0]} failed" if done.returncode else ""
 
 
-def tracked() -> list[str]:
-    """List the files of the repository: tracked, or new and not ignored."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True)
-    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
-
-
 def licence_line(path: str, text: str) -> str:
     """Say what is wrong with a source's licence line, or nothing.
 
@@ -110,7 +103,7 @@ def licence_line(path: str, text: str) -> str:
 def check_licences() -> str:
     """Check the licence line of every source."""
     found = []
-    for name in tracked():
+    for name in tracked(ROOT):
         try:
             found.append(licence_line(name, (ROOT / name).read_text()))
         except UnicodeDecodeError:
@@ -121,7 +114,7 @@ def check_licences() -> str:
 def hand_written_rtl() -> list[str]:
     """List SystemVerilog sources that people write."""
     names = [
-        name for name in tracked() if name.startswith(("rtl/", "tb/")) and name.endswith(".sv")
+        name for name in tracked(ROOT) if name.startswith(("rtl/", "tb/")) and name.endswith(".sv")
     ]
     return [name for name in names if "do not edit" not in (ROOT / name).read_text()[:400]]
 
