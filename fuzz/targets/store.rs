@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A recording in which anybody has written: it is refused, or read without a lie; a repair comes
-//! to its end, and a second one has nothing to do.
+//! A recording with any bytes overwritten: it is refused, or read without a wrong byte; a repair
+//! comes to its end, and a second one has nothing to do.
 #![no_main]
 
 use std::sync::OnceLock;
@@ -31,7 +31,7 @@ fn pages(data: &[u8]) {
         assert_eq!(facts.to_page(), page);
     }
     let _ = page.first_chunk().map(tar::parse);
-    // Any check sum is right here: what lies behind it must be checked, too.
+    // Any checksum is right here: what lies behind it must be checked, too.
     let (superblock, block) = (
         sealed(page, superblock::CRC_AT),
         sealed(page, index::CRC_AT),
@@ -98,7 +98,7 @@ fn place(selector: u8) -> usize {
     page * PAGE_BYTES
 }
 
-/// Patches of some bytes each; where the page has a check sum, it is made right when asked for.
+/// Patches of some bytes each; where the page has a checksum, it is made right when asked for.
 fn patched(data: &[u8]) -> Memory {
     let options = data.first().copied().unwrap_or(0);
     let mut bytes = base(options & 1 != 0, options & 2 != 0).to_vec();
