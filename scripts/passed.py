@@ -75,9 +75,14 @@ class Stamps:
             if not self._is_mine():
                 return
             # Whole or not at all: another run may look at the same time.
-            with tempfile.NamedTemporaryFile("w", dir=self.folder, delete=False) as new:
-                new.write(f"{key}\n")
-            Path(new.name).replace(self.folder / key)
+            handle, name = tempfile.mkstemp(dir=self.folder)
+            try:
+                with open(handle, "w") as new:
+                    new.write(f"{key}\n")
+                Path(name).replace(self.folder / key)
+            except OSError:
+                Path(name).unlink()
+                raise
         except OSError as error:
             self._complain(error)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -203,31 +204,58 @@ def test_a_folder_that_cannot_be_used(
     assert str(folder) in said
 
 
-@pytest.mark.parametrize("error", [PermissionError(13, "read-only"), OSError(28, "full")])
-def test_a_folder_that_takes_nothing(
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "not permitted"), OSError(30, "read-only"), OSError(28, "full")]
+)
+def test_a_folder_that_takes_no_file(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: OSError,
 ) -> None:
-    """A read-only one, a full disk: no stamp, and it is said."""
+    """A read-only one, a full file system: no stamp, and it is said."""
 
     def refuse(*_args: object, **_options: object) -> None:
         raise error
 
     stamps = Stamps(tmp_path)
-    monkeypatch.setattr(passed.tempfile, "NamedTemporaryFile", refuse)
+    monkeypatch.setattr(passed.tempfile, "mkstemp", refuse)
     stamps.keep("a" * 64)
     assert not stamps.has("a" * 64)
     assert str(error) in capsys.readouterr().err
 
 
-def test_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stamps that another user may have left count for nothing."""
-    stamps = Stamps(tmp_path)
-    stamps.keep("a" * 64)
+FULL = """
+import pathlib, resource, sys
+from passed import Stamps
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+Stamps(pathlib.Path(sys.argv[1])).keep("a" * 64)
+"""
+
+
+def test_a_folder_in_which_no_byte_has_room(tmp_path: Path) -> None:
+    """A file can be made and not written: no half of a stamp is left."""
+    folder = tmp_path / "passed"
+    env = os.environ | {"PYTHONPATH": f"{ROOT / 'scripts'}:{ROOT / 'python'}"}
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, folder], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "File too large" in done.stderr and "with room in it" in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stamps that another user may have left count for nothing, and none is left there."""
+    Stamps(tmp_path).keep("a" * 64)
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert not Stamps(tmp_path).has("a" * 64)
+    stamps = Stamps(tmp_path)
+    assert not stamps.has("a" * 64)
+    stamps.keep("b" * 64)
+    assert [path.name for path in tmp_path.iterdir()] == ["a" * 64]
+    assert "others can write there" in capsys.readouterr().err
 
 
 def test_old_stamps_go(tmp_path: Path) -> None:
@@ -289,3 +317,10 @@ def test_pytest_leaves_out_what_has_passed(tmp_path: Path) -> None:
     assert log.read_text() == "good end end " + 2 * "good end "
     both = [start("1"), start("1")]
     assert all("1 unchanged since they passed" in one.communicate()[0] for one in both)
+    # Both leave the stamp in a folder that is not there yet.
+    shutil.rmtree(tmp_path / "cache")
+    both = [start("1"), start("1")]
+    assert all("1 passed" in one.communicate()[0] for one in both)
+    (stamp,) = (tmp_path / "cache" / "passed").iterdir()
+    assert stamp.read_text() == f"{stamp.name}\n"
+    assert "1 unchanged since they passed" in run("1")
