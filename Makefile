@@ -31,6 +31,7 @@ nightly: setup-test build/forebay build/clusters ## all of `make test`, and the 
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soak_seeds.py
 	@$(PYTHON) scripts/mutants.py
+	@$(PYTHON) scripts/cases.py
 	@$(MAKE) --no-print-directory site
 
 bench: setup-test build/forebay ## every figure of docs/VALIDATION.md, into build/bench; ONLY=name

@@ -108,6 +108,7 @@ BENCHES = {
     "soak-97": [FOREBAY, "bench", "soak", "--drives", "3", "--seed", "97"],
     "soak-seeds": [sys.executable, "scripts/soak_seeds.py"],
     "swarm": [FOREBAY, "swarm", "--seeds", "0..20000", "--keep-going"],
+    "cases": [sys.executable, "scripts/cases.py"],
     "mutants": [sys.executable, "scripts/mutants.py"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
     "store-verify": STORE_VERIFY,

@@ -408,6 +408,19 @@ FIGURES = [
         "{:g}",
         at_least(26),
     ),
+    Figure(
+        "cases of revision 4a85a08, and tests of today, that `make nightly` does not run",
+        "0",
+        "–",
+        "scripts/cases.py",
+        "cases",
+        lambda report: (
+            len(report["unreached"])
+            + sum(sum(kind["missing"].values()) for kind in report["kinds"])
+        ),
+        "{:g}",
+        at_most(0),
+    ),
 ]
 
 
