@@ -62,9 +62,9 @@ pub mod filter {
     pub const RESET: u64 = 0xfb0100000000;
     /// IP: Our IPv4 address.
     pub const IP: Field = Field::new(0, 32);
-    /// Port: The UDP port that is ours; what we send comes from it.
+    /// Port: Our UDP port: destination of frames received, source of frames sent.
     pub const PORT: Field = Field::new(32, 16);
-    /// Stream: The first stream that is taken; what we send is of it, too.
+    /// Stream: The first stream that is received; frames that are sent carry it, too.
     pub const STREAM: Field = Field::new(48, 16);
 }
 
@@ -80,7 +80,7 @@ pub mod limit {
     pub const FRAME: Field = Field::new(0, 14);
 }
 
-/// Pause: Asking the peer for silence. A quantum is 512 bit times.
+/// Pause: Requests that the link partner pauses. A quantum is 512 bit times.
 pub mod pause {
     use super::Field;
 
@@ -88,13 +88,13 @@ pub mod pause {
     pub const OFFSET: u64 = 0x028;
     /// Value after reset.
     pub const RESET: u64 = 0x1000ffff00000000;
-    /// XOFF: Beats in the memory at which it is asked for; taken as 1 to 7/8 of the memory.
+    /// XOFF: Beats in the memory from which on pause is requested; limited to 1 to 7/8 of the memory.
     pub const XOFF: Field = Field::new(0, 16);
-    /// XON: Beats at which it is taken back; taken as less than XOFF.
+    /// XON: Beats at which pause is released; limited to less than XOFF.
     pub const XON: Field = Field::new(16, 16);
-    /// Quanta: How long a frame asks for; 0: nothing is asked for.
+    /// Quanta: Duration that a pause frame requests; 0: no pause is requested.
     pub const QUANTA: Field = Field::new(32, 16);
-    /// Refresh: What is left of it when the next frame is sent; taken as at most half.
+    /// Refresh: Rest of the duration at which the next pause frame is sent; limited to half of it.
     pub const REFRESH: Field = Field::new(48, 16);
 }
 
@@ -106,17 +106,17 @@ pub mod pause_control {
     pub const OFFSET: u64 = 0x030;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Ask: Ask for silence at all.
+    /// Ask: 1: request pause.
     pub const ASK: Field = Field::new(0, 1);
     /// Priority: Priority pause (802.1Qbb) in both directions, in place of pause.
     pub const BY_CLASS: Field = Field::new(1, 1);
     /// Class: The class of priority pause.
     pub const WHICH: Field = Field::new(4, 3);
-    /// Watchdog: Quanta of silence on end after which the peer is disobeyed; 0: none.
+    /// Watchdog: Quanta of uninterrupted pause after which the link partner is no longer obeyed; 0: never.
     pub const WATCHDOG: Field = Field::new(32, 24);
 }
 
-/// Peer: Where what we send goes.
+/// Peer: Destination of frames that are sent.
 pub mod peer {
     use super::Field;
 
@@ -138,11 +138,11 @@ pub mod send {
     pub const OFFSET: u64 = 0x040;
     /// Value after reset.
     pub const RESET: u64 = 0x1600000000;
-    /// IP: The peer's IPv4 address.
+    /// IP: The destination's IPv4 address.
     pub const IP: Field = Field::new(0, 32);
     /// Payload: Units of 64 bytes of payload in a frame, 1 to 139.
     pub const PAYLOAD: Field = Field::new(32, 8);
-    /// Session: Session of what we send.
+    /// Session: Epoch of the datagrams that are sent.
     pub const SESSION: Field = Field::new(40, 8);
     /// Rate: Bytes on the wire in a cycle of the MAC's clock, in 1/256; 0: as they come.
     pub const RATE: Field = Field::new(48, 16);
@@ -166,9 +166,9 @@ pub mod pause_sent {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x050;
-    /// XOFF: Frames that asked for silence, modulo 2^32.
+    /// XOFF: Frames that requested pause, modulo 2^32.
     pub const XOFF: Field = Field::new(0, 32);
-    /// XON: Frames that took it back, modulo 2^32.
+    /// XON: Frames that released it, modulo 2^32.
     pub const XON: Field = Field::new(32, 32);
 }
 
@@ -178,9 +178,9 @@ pub mod pause_obeyed {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x058;
-    /// Quanta: Quanta of silence kept, modulo 2^32.
+    /// Quanta: Quanta of pause obeyed, modulo 2^32.
     pub const QUANTA: Field = Field::new(0, 32);
-    /// Storms: Times that the watchdog gave up obeying, modulo 2^32.
+    /// Storms: Times that the watchdog ended obeying, modulo 2^32.
     pub const STORMS: Field = Field::new(32, 32);
 }
 
@@ -200,7 +200,7 @@ pub mod cycles {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x068;
-    /// Cycles: Cycles of the core's clock since reset: the time of the tallies.
+    /// Cycles: Cycles of the core's clock since reset: the time base of the statistics.
     pub const CYCLES: Field = Field::new(0, 64);
 }
 
@@ -216,7 +216,7 @@ pub mod idle {
     pub const CYCLES: Field = Field::new(0, 32);
 }
 
-/// Packets: Whole frames as a capture: all that the MAC hands over but damaged, too short, too long and pause frames. ARP and ping are answered all the same.
+/// Packets: Capture of whole frames: all that the MAC delivers except damaged, too short, too long and pause frames. ARP and ping are still answered.
 pub mod packets {
     use super::Field;
 
@@ -224,11 +224,11 @@ pub mod packets {
     pub const OFFSET: u64 = 0x080;
     /// Enable: Take whole frames, in place of datagrams with our header. May be written at any time: each frame is the one or the other from its first byte on. After 0 whole frames that have come are still taken, then what is open ends.
     pub const ENABLE: Field = Field::new(0, 1);
-    /// Open: A chunk has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.
+    /// Open: A segment has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.
     pub const OPEN: Field = Field::new(1, 1);
-    /// Pages: Pages of 4 KiB of a chunk, 1 to 255: it ends before the frame that finds no room in it any more.
+    /// Pages: Size of a segment in pages of 4 KiB, 1 to 255: it ends before the frame that would not fit.
     pub const PAGES: Field = Field::new(8, 8);
-    /// Wait: Cycles of the core's clock after which a chunk ends at the latest; 0: it waits until it is full.
+    /// Wait: Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is full.
     pub const WAIT_CYCLES: Field = Field::new(32, 32);
 }
 
@@ -240,23 +240,23 @@ pub mod streams {
     pub const OFFSET: u64 = 0x090;
     /// Value after reset.
     pub const RESET: u64 = 0x1;
-    /// Count: Streams that are taken, from that of the filter on; 0: none. More than can be are taken as so many.
+    /// Count: Number of streams that are received, from `filter.stream` on; 0: none. A value above `parameters.streams` means `parameters.streams`.
     pub const COUNT: Field = Field::new(0, 5);
 }
 
-/// Gather: Frames of several streams, each stream's together.
+/// Coalescing: One stream at a time is let through, so that frames which senders interleave become long extents.
 pub mod gather {
     use super::Field;
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x098;
-    /// Cycles: Cycles of the core's clock after which a stream that waits for another one's object to end is let through between two frames of it; at most twice as many.
+    /// Cycles: Cycles of the core's clock, up to twice this number, after which a stream that waits for the end of another stream's object is let through between two of its frames.
     pub const CYCLES: Field = Field::new(0, 32);
     /// Held: Beats that wait for their stream's turn.
     pub const HELD: Field = Field::new(32, 32);
 }
 
-/// Arrivals: What the frame filter made of the frames that the MAC handed over. Four words for each cause: frames, bytes, the time of the last one, 0. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow.
+/// Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow.
 pub mod arrivals {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x200;
@@ -264,7 +264,7 @@ pub mod arrivals {
     pub const ENTRIES: usize = 64;
 }
 
-/// Places: What the sequence check made of the datagrams, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old.
+/// Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old.
 pub mod places {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x400;

@@ -32,21 +32,21 @@ pub mod control {
     pub const OFFSET: u64 = 0x008;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Enable: Extents are taken. While 0 the next one waits, and what comes behind it; one that has begun is taken to its end. When all have their answer and their rows are written, the recording has ended: the next 1 begins a new one, with both regions, the blocks' numbers, and the counters from `stored_extents` to `rows_lost`.
+    /// Enable: Extents are taken. While 0 the next one waits, and what comes behind it; one that has begun is taken to its end. When all are answered and their index records are written, the recording has ended: the next 1 begins a new one, with both regions, the blocks' numbers, and the counters from `stored_extents` to `rows_lost`.
     pub const ENABLE: Field = Field::new(0, 1);
-    /// Data ring: At the region's end the data go on at its beginning; else what finds no room is skipped, and counted.
+    /// Data ring: At the region's end data continue at its beginning; else extents without room are skipped, and counted.
     pub const DATA_RING: Field = Field::new(1, 1);
-    /// Index ring: The same for the index; else rows without room are lost, and counted.
+    /// Index ring: The same for the index; else index records without room are lost, and counted.
     pub const INDEX_RING: Field = Field::new(2, 1);
     /// Flush: The SSD is flushed before each block of the index is written, and after it.
     pub const FLUSH: Field = Field::new(3, 1);
-    /// Pages: Each extent has a page in front of it: objects. Else payload lies alone: samples.
+    /// Pages: Objects: each extent has an object header block in front of it. Else samples: payload alone.
     pub const PAGES: Field = Field::new(4, 1);
-    /// Results: Whole objects have a result, for which their rows wait.
+    /// Results: Whole objects have a result, for which their index records wait.
     pub const RESULTS: Field = Field::new(5, 1);
-    /// Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and many lie behind each other in a batch. `pages` is 0 then.
+    /// Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and a batch holds many. `pages` is 0 then.
     pub const BATCHES: Field = Field::new(6, 1);
-    /// Wait: Cycles after which a block of the index is written with the rows that there are, counted from the oldest of them; 0: only full ones, and by `sync`.
+    /// Wait: Cycles after which a block of the index is written with the index records that there are, counted from the oldest of them; 0: only full ones, and by `sync`.
     pub const WAIT_CYCLES: Field = Field::new(32, 32);
 }
 
@@ -58,9 +58,9 @@ pub mod stride {
     pub const OFFSET: u64 = 0x010;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Pages: Without pages in front: bytes from the beginning of an extent to that of the next, in 4 KiB; what is longer is cut there. 0: as they come.
+    /// Pages: Without object header blocks: bytes from the beginning of an extent to that of the next, in 4 KiB; what is longer is cut there. 0: as they come.
     pub const PAGES: Field = Field::new(12, 20);
-    /// Result wait: Cycles that a row waits for its result.
+    /// Result wait: Cycles that an index record waits for its result.
     pub const RESULT_WAIT: Field = Field::new(32, 32);
 }
 
@@ -112,7 +112,7 @@ pub mod index_bytes {
     pub const PAGES: Field = Field::new(12, 52);
 }
 
-/// Sync: Writing 1 has the rows written that wait.
+/// Sync: Writing 1 writes the index records that wait.
 pub mod sync {
     use super::Field;
 
@@ -120,7 +120,7 @@ pub mod sync {
     pub const OFFSET: u64 = 0x038;
     /// Go: Reads 0.
     pub const GO: Field = Field::new(0, 1);
-    /// Busy: Rows or blocks are on their way.
+    /// Busy: Index records or blocks are on their way.
     pub const BUSY: Field = Field::new(1, 1);
 }
 
@@ -136,9 +136,9 @@ pub mod status {
     pub const FETCHING: Field = Field::new(1, 1);
     /// Waiting: Extents that are on their way to the index.
     pub const WAITING: Field = Field::new(16, 16);
-    /// Rows: Rows that are not in a block yet.
+    /// Rows: Index records that are not in a block yet.
     pub const ROWS: Field = Field::new(32, 16);
-    /// Fetches: Orders of `fetch` that have not begun.
+    /// Fetches: Requests of `fetch` that have not begun.
     pub const FETCHES: Field = Field::new(48, 8);
 }
 
@@ -158,7 +158,7 @@ pub mod stored_extents {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x050;
-    /// Extents: Extents that the SSD has, as far as the streamer answered.
+    /// Extents: Extents that are committed: the streamer answered without an error.
     pub const EXTENTS: Field = Field::new(0, 64);
 }
 
@@ -230,7 +230,7 @@ pub mod rows_lost {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x088;
-    /// Rows: Rows without room in the index, or of a block that failed.
+    /// Rows: Index records without room in the index, or of a block that failed.
     pub const ROWS: Field = Field::new(0, 64);
 }
 
@@ -270,7 +270,7 @@ pub mod fetch_object {
     pub const OBJECT: Field = Field::new(0, 64);
 }
 
-/// Fetch: Writing 1 orders the object above; up to 16 may wait.
+/// Fetch: Writing 1 requests the object above; up to 16 may wait.
 pub mod fetch {
     use super::Field;
 
@@ -280,7 +280,7 @@ pub mod fetch {
     pub const RESET: u64 = 0x0;
     /// Go: Reads 0.
     pub const GO: Field = Field::new(0, 1);
-    /// Refused: It was ordered while 16 waited, or without bytes. Write 1 to clear.
+    /// Refused: It was requested while 16 waited, or without bytes. Write 1 to clear.
     pub const REFUSED: Field = Field::new(1, 1);
 }
 
@@ -372,7 +372,7 @@ pub mod results {
     pub const STRAY: Field = Field::new(32, 32);
 }
 
-/// Batch: Where small objects share pages.
+/// Batch: Batches of small objects that share pages.
 pub mod batch {
     use super::Field;
 
@@ -386,7 +386,7 @@ pub mod batch {
     pub const WAIT_CYCLES: Field = Field::new(32, 32);
 }
 
-/// Elements: Settings of the processing elements: the word for the first one of the chain, and so on. Its page says what an element makes of it. 0 after reset.
+/// Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset.
 pub mod elements {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x100;
@@ -432,7 +432,7 @@ pub mod replay_from {
     pub const PAGE: Field = Field::new(32, 32);
 }
 
-/// Replay: Writing `go` looks for objects in the index, and orders them as `fetch` does.
+/// Replay: Writing `go` looks for objects in the index, and requests them as `fetch` does.
 pub mod replay {
     use super::Field;
 
@@ -440,15 +440,15 @@ pub mod replay {
     pub const OFFSET: u64 = 0x158;
     /// Go: Reads 0.
     pub const GO: Field = Field::new(0, 1);
-    /// Busy: Blocks are read, or their rows gone through.
+    /// Busy: Blocks are read, or their index records are searched.
     pub const BUSY: Field = Field::new(1, 1);
     /// Refused: It was asked for while it was busy. Write 1 to clear.
     pub const REFUSED: Field = Field::new(2, 1);
-    /// Stop: Nothing more is ordered; what was ordered is sent. Reads 0.
+    /// Stop: No more objects are requested; those requested are sent. Reads 0.
     pub const STOP: Field = Field::new(3, 1);
-    /// Stream: The stream whose objects are meant.
+    /// Stream: The stream whose objects are looked for.
     pub const STREAM: Field = Field::new(16, 16);
-    /// Blocks: How many blocks are looked at. It ends earlier with one that is not the one that is due.
+    /// Blocks: Number of blocks that are read. It ends earlier with a block that is not the one expected.
     pub const BLOCKS: Field = Field::new(32, 32);
 }
 
@@ -458,9 +458,9 @@ pub mod replayed {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x160;
-    /// Objects: Objects that were ordered.
+    /// Objects: Objects that were requested.
     pub const OBJECTS: Field = Field::new(0, 32);
-    /// Passed: Rows with such a number that are no whole object on the SSD.
+    /// Passed: Index records with such a number that are no whole object on the SSD.
     pub const PASSED: Field = Field::new(32, 32);
 }
 
@@ -470,7 +470,7 @@ pub mod replayed_blocks {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x168;
-    /// Blocks: Blocks that were the ones that were due, since the last `go`.
+    /// Blocks: Blocks that were the ones expected, since the last `go`.
     pub const BLOCKS: Field = Field::new(0, 32);
 }
 

@@ -112,7 +112,7 @@ pub mod dram_write {
     pub const ADDRESS: Field = Field::new(26, 38);
 }
 
-/// Host buffer for reads: Bus addresses of the sixteen pieces of host memory, 4 MiB each, that are the buffer for reads; multiples of their size, bits 21:0 read as zero. Used where the buffer is in host DRAM; otherwise all read as zero.
+/// Host buffer for reads: Bus addresses of the sixteen segments of host memory, 4 MiB each, that are the buffer for reads; multiples of their size, bits 21:0 read as zero. Used where the buffer is in host DRAM; otherwise all read as zero.
 pub mod host_read {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x080;
@@ -304,7 +304,7 @@ pub mod error_sector {
     pub const SECTOR: Field = Field::new(0, 48);
 }
 
-/// Memory errors: What the memory of the payload answered otherwise than OKAY, zero again when `enable` rises. The transactions concerned fail.
+/// Memory errors: Transfers that the payload memory answered with other than OKAY, zero again when `enable` rises. The transactions concerned fail.
 pub mod memory_errors {
     use super::Field;
 
@@ -608,7 +608,7 @@ pub mod drive_longest {
     pub const CYCLES: Field = Field::new(0, 32);
 }
 
-/// Layout of the array: How drives make one address space; write it while the streamer is disabled.
+/// Layout of the array: How the drives form one address space; write it while the streamer is disabled.
 pub mod layout {
     use super::Field;
 
@@ -616,11 +616,11 @@ pub mod layout {
     pub const OFFSET: u64 = 0xe00;
     /// Drives: How many are used - 1. Above `parameters.drives_most` - 1: undefined.
     pub const DRIVES_M1: Field = Field::new(0, 3);
-    /// Chunk: 4 KiB pages - 1 that follow each other on one drive, a power of two - 1.
+    /// Chunk: 4 KiB pages - 1 of a stripe unit, a power of two - 1.
     pub const CHUNK_M1: Field = Field::new(8, 8);
-    /// Parity: The last drive holds the parity of the others: a write is whole rows, a chunk of each of them, and what one drive lacks is rebuilt while it is read. Always 0 where `parity_pages` is.
+    /// Parity: The last drive holds the parity of the others: a write is whole stripes, one stripe unit of each of them, and what a missing drive held is rebuilt while it is read. Always 0 where `parity_pages` is.
     pub const PARITY: Field = Field::new(16, 1);
-    /// Parity pages: 4 KiB pages of the longest chunk with parity; 0: the RTL was built without.
+    /// Parity pages: 4 KiB pages of the longest stripe unit with parity; 0: the RTL was built without.
     pub const PARITY_PAGES: Field = Field::new(24, 9);
 }
 
@@ -630,7 +630,7 @@ pub mod region {
 
     /// Offset in bytes.
     pub const OFFSET: u64 = 0xe08;
-    /// Sectors: Sectors of the array that each drive has to itself, whole chunks: drive n has those from n times so many on. 0: chunks go round the drives. Must be 0 with parity.
+    /// Sectors: Linear array: sectors of each drive's region, a multiple of the stripe unit; drive n has those from n times this number on. 0: stripes. Must be 0 with parity.
     pub const SECTORS: Field = Field::new(0, 48);
 }
 
