@@ -73,6 +73,7 @@ def stages(jobs: int) -> list[Stage]:
             "generated files are current",
             [python, "scripts/generate", "--check"],
             cores=1,
+            after="build",
         ),
         Stage(
             "docs",
