@@ -5,7 +5,7 @@
 
 use forebay_model::Time;
 use forebay_model::net::{
-    Beat, Disorder, Flow, Frame, Frames, Garbage, Link, Network, Next, Peer, Settings, Source,
+    Beat, Flow, Frame, Frames, Impaired, Link, Malformed, Network, Next, Peer, Settings, Source,
     Switch, Thresholds, mac_edge,
 };
 use libfuzzer_sys::fuzz_target;
@@ -76,9 +76,9 @@ fn source(head: &[u8; 8], script: &[u8]) -> Box<dyn Source> {
     if head[0] & 8 == 0 {
         return Box::new(script);
     }
-    let mishaps = Disorder::by_chance(script, seed, u32::from(head[6]) * 4000);
-    match Garbage::new(mishaps, seed, u32::from(head[7]) * 4, 1518) {
-        Ok(garbage) => Box::new(garbage),
+    let impaired = Impaired::by_chance(script, seed, u32::from(head[6]) * 4000);
+    match Malformed::new(impaired, seed, u32::from(head[7]) * 4, 1518) {
+        Ok(malformed) => Box::new(malformed),
         Err(_) => Box::new(Frames::new([])),
     }
 }
