@@ -132,9 +132,9 @@ fn host_places(
     prp_lists: u64,
     segments: &mut Vec<DmaBuffer>,
 ) -> Result<HostPlaces, Error> {
-    let bytes = window::HOST_PIECE_BYTES as usize;
-    let mut direction = || -> Result<[u64; window::HOST_PIECES], Error> {
-        let mut addresses = [0; window::HOST_PIECES];
+    let bytes = window::HOST_SEGMENT_BYTES as usize;
+    let mut direction = || -> Result<[u64; window::HOST_SEGMENTS], Error> {
+        let mut addresses = [0; window::HOST_SEGMENTS];
         for address in &mut addresses {
             let segment = bus.dma_alloc(bytes, bytes);
             let segment = segment.map_err(|error| short(error, segments.len()))?;

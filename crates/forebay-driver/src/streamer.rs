@@ -44,9 +44,9 @@ pub struct HostPlaces {
     /// Bus address of the PRP lists, a multiple of 4 MiB.
     pub prp_lists: u64,
     /// Bus addresses of the segments of the buffer for reads, multiples of 4 MiB.
-    pub read: [u64; window::HOST_PIECES],
+    pub read: [u64; window::HOST_SEGMENTS],
     /// Bus addresses of the segments of the buffer for writes, multiples of 4 MiB.
-    pub write: [u64; window::HOST_PIECES],
+    pub write: [u64; window::HOST_SEGMENTS],
 }
 
 /// What the RTL was built with.
@@ -430,7 +430,7 @@ impl Streamer {
         let segments = config.host.iter().flat_map(|host| {
             let segments = host.read.iter().chain(&host.write);
             segments.map(|segment| {
-                let good = segment.is_multiple_of(window::HOST_PIECE_BYTES);
+                let good = segment.is_multiple_of(window::HOST_SEGMENT_BYTES);
                 let limit = "a multiple of 4 MiB, the size of a segment";
                 ("host buffer", *segment, good, limit)
             })

@@ -82,7 +82,7 @@ fn too_little_host_memory_is_said_and_given_back() {
             .expect_err("32 segments do not fit");
         let text = error.to_string();
         assert!(
-            text.contains("host memory for the payload is 25 pieces"),
+            text.contains("host memory for the payload is 25 segments"),
             "{text}"
         );
         assert!(text.contains("32 segments, 128 MiB"), "{text}");

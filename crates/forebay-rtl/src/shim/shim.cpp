@@ -146,7 +146,7 @@ FB_API void fb_free(Shim* shim) {
         shim->trace.reset();
 #endif
         if (shim->model && !shim->broken) shim->model->final();
-        // The allocator gets back what it gave, pages of nobody else, or else nothing.
+        // Each memory becomes private again; the allocator may use its pages for anything.
         for (const fb_memory& it : shim->shared) {
             void* placed = mmap(it.data, it.bytes, PROT_READ | PROT_WRITE,
                                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

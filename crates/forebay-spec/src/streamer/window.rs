@@ -25,9 +25,9 @@ pub const DRAM_BUFFER_BYTES: u64 = 64 << 20;
 /// aligned to this.
 pub const DRAM_WINDOW_BYTES: u64 = 2 * DRAM_BUFFER_BYTES;
 /// Buffer segments of host memory for one direction, where the payload is there.
-pub const HOST_PIECES: usize = 16;
+pub const HOST_SEGMENTS: usize = 16;
 /// Bytes of such a segment, and the alignment of its bus address.
-pub const HOST_PIECE_BYTES: u64 = DRAM_BUFFER_BYTES / HOST_PIECES as u64;
+pub const HOST_SEGMENT_BYTES: u64 = DRAM_BUFFER_BYTES / HOST_SEGMENTS as u64;
 /// Bytes of the PRP lists of a buffer in DRAM: one page for each unit.
 pub const PRP_LISTS_BYTES: u64 = (DRAM_WINDOW_BYTES >> (DRAM_UNIT_SHIFT + PAGE_SHIFT)) * PAGE_BYTES;
 /// Least offset of the completion queue in the queue window.
