@@ -364,7 +364,7 @@ def test_a_page_that_lies_is_found_out(forebay: Run, packed: tuple) -> None:
     first, second = (listed[n]["address"] - PAGE for n in (3, 4))
     patch(image, first, image.read_bytes()[second : second + PAGE])
     report = forebay("store", "verify", image, "-o", "json", code=DAMAGED).report
-    assert "object is 4 in the page" in report["problems"][0]
+    assert "object is 4 in the header block" in report["problems"][0]
     # The payload is what its row says, and so it is extracted.
     folder = image.parent / "out"
     forebay("store", "extract", image, folder, code=DAMAGED)
