@@ -52,7 +52,7 @@ class Array:
             parity=1,
             degraded=offline.bit_count() == 1,
             offline=offline,
-            namespace_sectors=len(self.stripe) // 512,
+            namespace_sectors=len(self.content) // 512,
         )
 
     async def _store(self) -> None:
