@@ -110,6 +110,7 @@ BENCHES = {
     "swarm": [FOREBAY, "swarm", "--seeds", "0..20000", "--keep-going"],
     "cases": [sys.executable, "scripts/cases.py"],
     "mutants": [sys.executable, "scripts/mutants.py"],
+    "fresh": [sys.executable, "scripts/fresh.py"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
     "store-verify": STORE_VERIFY,
     "store-verify-4kib": [*STORE_VERIFY, "--object", "4096", "--bytes", str(128 << 20)],
