@@ -13,7 +13,7 @@ SECONDS ?= 10
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test nightly bench fuzz lint format waves resources generate docs site setup \
-        setup-run setup-test clean distclean build/forebay
+        setup-rust setup-test clean distclean build/forebay
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -70,8 +70,8 @@ build/site-env/ready: requirements-site.txt
 
 setup: setup-test ## install whatever is missing
 
-setup-run:
-	@scripts/setup run
+setup-rust:
+	@scripts/setup rust
 
 setup-test:
 	@scripts/setup test
@@ -82,9 +82,9 @@ build/clusters: requirements-clusters.txt
 	@-$@/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-# Cargo knows best what is out of date.
-build/forebay: setup-run
-	@cargo build --quiet --release --locked -p forebay
+# Cargo knows best what is out of date; meanwhile Verilator is fetched.
+build/forebay: setup-rust
+	@scripts/setup run & cargo build --quiet --release --locked -p forebay && wait $$!
 	@mkdir -p build && ln -sfn "$(abspath $(CARGO_OUT))/release/forebay" $@
 
 clean: ## remove what was built
