@@ -20,7 +20,7 @@ import pyarrow.parquet
 import pytest
 import recordings
 import webdataset
-from driving import ROOT, Run
+from driving import PROGRAM, ROOT, Run
 from scapy.utils import RawPcapReader
 from test_packets import make_frames
 
@@ -205,7 +205,7 @@ def test_a_tool_opens_the_raw_image(
     """The line of the page, as it stands there, on an image that had another recording before."""
     line = lines()[tool]
     if re.match(r"(sfdisk|head|tail|forebay) ", line):
-        line = re.sub(r"^forebay ", f"{ROOT}/build/forebay ", line)
+        line = re.sub(r"^forebay ", f"{PROGRAM} ", line)
         done = subprocess.run(
             ["bash", "-ec", prepared("sh") + line],
             cwd=place,
