@@ -31,7 +31,7 @@ fn pages(data: &[u8]) {
         assert_eq!(facts.to_page(), page);
     }
     let _ = page.first_chunk().map(tar::parse);
-    // Any checksum is right here: what lies behind it must be checked, too.
+    // Every checksum passes here: the code behind it must check the fields, too.
     let (superblock, block) = (
         sealed(page, superblock::CRC_AT),
         sealed(page, index::CRC_AT),

@@ -479,7 +479,11 @@ def test_mounted_objects_are_files(forebay: Run, packed: tuple, tmp_path: Path) 
             subprocess.run(["cp", "-r", folder / "00000", copy], check=True)
             found = {int(path.stem): path.read_bytes() for path in copy.glob("*.bin")}
             assert found == objects
-            assert json.loads((copy / f"{7:020}.json").read_text())["length"] == len(objects[7])
+            extracted = tmp_path / "extracted"
+            forebay("store", "extract", image, extracted)
+            beside = {path.name: path.read_text() for path in extracted.rglob("*.json")}
+            assert {path.name: path.read_text() for path in copy.glob("*.json")} == beside
+            assert len({json.loads(text)["name"] for text in beside.values()}) == len(objects)
             with pytest.raises(OSError, match="Read-only"):
                 (folder / "00000" / "new").write_bytes(b"")
             with pytest.raises(FileNotFoundError):

@@ -427,7 +427,7 @@ mod tests {
                 continue;
             };
             drawn += 1;
-            draw(&flight, &mut Page::new("damaged"), 99);
+            draw(&flight, &mut Page::simulated("damaged"), 99);
             let record = flight.drive.record.clone().unwrap_or_default();
             let flight = flight.with_record(record);
             assert!(!flight.diagnosis.text.is_empty());

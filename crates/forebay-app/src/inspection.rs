@@ -64,7 +64,7 @@ impl Report {
 
     /// As text; of the events the last `events`.
     pub fn page(&self, events: usize) -> Page {
-        let mut page = Page::new("Forebay inspect");
+        let mut page = Page::simulated("Forebay inspect");
         page.line(format_args!(
             "  after: {}",
             self.header.command_line.join(" ")
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn nothing_is_too_strange_to_draw() {
         let mut inspection = Inspection::default();
-        draw(&inspection, &mut Page::new("nothing"), 10);
+        draw(&inspection, &mut Page::simulated("nothing"), 10);
         inspection.registers.push(InspectedRegister {
             name: "status".into(),
             offset: 0x248,
@@ -192,7 +192,7 @@ mod tests {
             cid: None,
             text: "unknown".into(),
         });
-        draw(&inspection, &mut Page::new("much"), 0);
-        draw(&inspection, &mut Page::new("much"), 99);
+        draw(&inspection, &mut Page::simulated("much"), 0);
+        draw(&inspection, &mut Page::simulated("much"), 99);
     }
 }

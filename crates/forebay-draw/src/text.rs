@@ -32,14 +32,14 @@ pub enum Item {
 
 impl Page {
     /// A page on a simulation.
-    pub fn new(title: &str) -> Self {
+    pub fn simulated(title: &str) -> Self {
         Self {
             simulated: true,
             ..Self::of_hardware(title)
         }
     }
 
-    /// A page on what is real.
+    /// A page on devices or files of this machine.
     pub fn of_hardware(title: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -128,7 +128,7 @@ pub const fn mark(good: bool) -> &'static str {
 pub fn bar(share: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
-    // What is there at all is seen.
+    // Anything above zero is seen.
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }

@@ -64,7 +64,7 @@ pub struct NetSettings {
     pub pause: Option<Thresholds>,
     /// Priority pause of this class in place of pause, in both directions.
     pub class: Option<u8>,
-    /// Quanta on end after which a link partner that keeps us silent is disobeyed; 0: never.
+    /// Quanta of uninterrupted pause after which the link partner is no longer obeyed; 0: never.
     pub watchdog: u32,
     /// Cycles of the core's clock without a frame after which an unfinished extent ends; 0: never.
     pub idle_cycles: u32,
@@ -273,7 +273,7 @@ impl NetPort {
         let memory = self.receive_beats / 8 * 7;
         at_most("XOFF in beats of 64 bytes", xoff, memory)?;
         if xoff == 0 {
-            let limit = "an empty memory must not ask for silence";
+            let limit = "an empty memory must not request pause";
             return Err(Error::parameter("XOFF in beats of 64 bytes", xoff, limit));
         }
         at_most("XON in beats of 64 bytes", xon, u64::from(xoff - 1))?;

@@ -69,7 +69,7 @@ impl Demo {
     /// As text.
     #[must_use]
     pub fn page(&self) -> Page {
-        let mut page = Page::new("Forebay demo");
+        let mut page = Page::simulated("Forebay demo");
         page.line("A real file through the streamer's RTL onto an SSD, and back.\n");
         let size = bytes(self.file_bytes);
         page.field("file", format_args!("{}, {size}", self.file));

@@ -20,7 +20,7 @@ pub trait Disk: Sync {
         self.len() == 0
     }
 
-    /// Fills `into` with what lies from `at` on; past the end is an error, here and in `write_at`.
+    /// Fills `into` with the bytes from `at` on; past the end is an error, here and in `write_at`.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
     /// Writes `bytes` at `at`. They are durable only after [`Self::flush`].

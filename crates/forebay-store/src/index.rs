@@ -286,7 +286,7 @@ impl Index {
         doubtful.into_iter().chain(unsure)
     }
 
-    /// From the newest index record to the oldest: what lies under a newer one is void.
+    /// From the newest index record to the oldest: one whose payload a newer one overlaps is void.
     fn find_voids(&self, disk: &dyn Disk, superblock: &Superblock) -> (Vec<u64>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
         let mut voids = vec![0; (self.head - self.first) as usize];

@@ -42,7 +42,7 @@ pub fn run(args: &ProfilesArgs, name: &str) -> Result<Exit> {
     };
     let report = Report::new("forebay.measure/1", found);
     report::show(&report, || {
-        let mut page = Page::new(&format!("Profile {}, measured", profile.name));
+        let mut page = Page::simulated(&format!("Profile {}, measured", profile.name));
         page.line(format!("  {}\n", profile.description));
         page.grid(grid(&report.found.rows));
         if let Some(within) = args.within {

@@ -69,7 +69,7 @@ fn load(name: &str) -> Result<Listed> {
 }
 
 fn list(profiles: &[Listed]) -> Page {
-    let mut page = Page::new("Profiles");
+    let mut page = Page::simulated("Profiles");
     let mut grid = Grid::new("name | description | >parameters");
     for profile in profiles {
         let count = profile.parameters.len().to_string();
@@ -83,7 +83,7 @@ fn list(profiles: &[Listed]) -> Page {
 }
 
 fn parameters(profile: &Listed) -> Page {
-    let mut page = Page::new(&format!("Profile {}", profile.name));
+    let mut page = Page::simulated(&format!("Profile {}", profile.name));
     page.line(format!("  {}\n", profile.description));
     let mut grid = Grid::new("parameter | >value | is | source").wrap(3, 64);
     for parameter in &profile.parameters {

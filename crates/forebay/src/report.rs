@@ -70,7 +70,11 @@ pub fn check(path: Option<&Path>) -> Result<()> {
 
 /// Reports: as JSON, as the page that `draw` makes, or both.
 pub fn show(report: &impl Serialize, draw: impl FnOnce() -> Page) -> Result<()> {
-    if !emit(report)? {
+    let destination = Destination::of_all();
+    if destination.form == Output::Json {
+        write_json(report, destination.file.as_deref())?;
+    }
+    if destination.shows_text() || destination.form == Output::Text {
         print_page(&draw());
     }
     Ok(())
@@ -81,18 +85,17 @@ pub fn print_page(page: &Page) {
     say(&render::text(page));
 }
 
-/// Writes a report as JSON where that is wanted; true where text is not.
-fn emit(report: &impl Serialize) -> Result<bool> {
-    let destination = Destination::of_all();
-    if destination.form == Output::Json {
-        let mut text = serde_json::to_string_pretty(report)?;
-        text.push('\n');
-        match &destination.file {
-            Some(path) => write(path, &text)?,
-            None => print(&text),
+/// Writes a report as JSON to a file, or to standard output.
+fn write_json(report: &impl Serialize, file: Option<&Path>) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(report)?;
+    text.push('\n');
+    match file {
+        Some(path) => write(path, &text),
+        None => {
+            print(&text);
+            Ok(())
         }
     }
-    Ok(!destination.shows_text() && destination.form == Output::Json)
 }
 
 /// Adds text to the report, where text is wanted.

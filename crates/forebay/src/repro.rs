@@ -39,7 +39,7 @@ pub fn run(args: &ReproArgs) -> Result<Exit> {
     let report = Report::new("forebay.repro/1", found);
     let figures = &report.found.figures;
     report::show(&report, || {
-        let mut page = Page::new("Forebay repro");
+        let mut page = Page::simulated("Forebay repro");
         for figure in figures {
             figure.draw(&mut page);
         }

@@ -66,7 +66,7 @@ fn ssd(args: &ServeSsdArgs) -> Result<Exit> {
         }
     };
     let stats = device.stats();
-    let mut page = Page::new("SSD model");
+    let mut page = Page::simulated("SSD model");
     page.field("profile", &profile.name);
     page.field("commands", count(stats.commands));
     page.field("read", bytes(stats.bytes_read));
@@ -99,7 +99,7 @@ fn streamer(args: &ServeStreamerArgs) -> Result<Exit> {
     let (exit, refused) = serve(&mut device, &args.socket)?;
     let outcomes = device.outcomes();
     let good = outcomes.iter().filter(|outcome| outcome.is_good()).count();
-    let mut page = Page::new("Streamer");
+    let mut page = Page::simulated("Streamer");
     of_card(&mut page, &device, mapped, refused);
     for outcome in outcomes {
         let way = match outcome.direction {
@@ -187,7 +187,7 @@ fn network(args: &ServeStreamerArgs, pipeline: &Path) -> Result<Exit> {
     let network = device.card().network();
     let counters = network.map(Network::counters).unwrap_or_default();
     let handed = counters.delivered.total();
-    let mut page = Page::new("Streamer with a network side");
+    let mut page = Page::simulated("Streamer with a network side");
     of_card(&mut page, &device, mapped, refused);
     page.field(
         "frames",

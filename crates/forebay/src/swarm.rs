@@ -72,7 +72,7 @@ fn page(swarmed: &Swarmed<'_>) -> Page {
         failures,
         ..
     } = swarmed;
-    let mut page = Page::new("Forebay swarm");
+    let mut page = Page::simulated("Forebay swarm");
     page.grid(found.grid());
     if let (Some(command), true) = (command, failures.is_empty()) {
         page.line(format_args!("\n  {command}"));
@@ -118,7 +118,7 @@ fn list(shapes: &[&Shape]) -> Result<Exit> {
     }
     let schema = "forebay.swarm-shapes/1";
     report::show(&Listed { schema, shapes }, || {
-        let mut page = Page::new("Forebay swarm: shapes of the RTL");
+        let mut page = Page::simulated("Forebay swarm: shapes of the RTL");
         page.grid(shapes::grid(shapes));
         page
     })?;

@@ -107,7 +107,7 @@ impl Report {
     pub fn page(&self) -> Page {
         let header = &self.header;
         let mut page = match header.simulated {
-            true => Page::new("Forebay io"),
+            true => Page::simulated("Forebay io"),
             false => Page::of_hardware("Forebay io"),
         };
         page.field("drive", &header.profile.description);

@@ -18,7 +18,7 @@ impl Report {
         let summary = &self.summary;
         let title = "Forebay record: from the network to flash";
         let mut page = match self.header.simulated {
-            true => Page::new(title),
+            true => Page::simulated(title),
             false => Page::of_hardware(title),
         };
         page.field("drives", drives(self));
@@ -329,7 +329,7 @@ impl ReplayReport {
     pub fn page(&self) -> Page {
         let replayed = &self.replayed;
         let sent = &replayed.sent;
-        let mut page = Page::new("Forebay replay: from flash to the network");
+        let mut page = Page::simulated("Forebay replay: from flash to the network");
         page.field("recording", replayed.session.clone());
         page.field(
             "asked for",

@@ -2,7 +2,7 @@
 //! A recording as one page of HTML.
 
 use forebay_draw::text::{Grid, or_dash, seconds};
-use forebay_draw::{Page, Tile, date};
+use forebay_draw::{HtmlPage, Tile, date};
 use forebay_pipeline::units::{bytes, count};
 
 use super::{Report, chart};
@@ -17,7 +17,7 @@ impl Report {
     /// # Errors
     /// Where a chart cannot be drawn.
     pub fn html(&self, name: &str) -> Result<String> {
-        let mut page = Page::new(&format!("Recording {name}"));
+        let mut page = HtmlPage::new(&format!("Recording {name}"));
         page.remark(&format!(
             "session {}, {}; Forebay {}",
             self.session,
@@ -63,7 +63,7 @@ fn tiles(report: &Report) -> Vec<Tile> {
         .collect()
 }
 
-fn charts(page: &mut Page, report: &Report) -> Result<()> {
+fn charts(page: &mut HtmlPage, report: &Report) -> Result<()> {
     let all = &report.statistics;
     page.heading(2, "Over time")
         .remark(&format!("The first began {}.", date(all.first_ns)))
@@ -87,7 +87,7 @@ fn charts(page: &mut Page, report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn tables(page: &mut Page, report: &Report) {
+fn tables(page: &mut HtmlPage, report: &Report) {
     let all = &report.statistics;
     let mut grid = Grid::new(
         ">stream | >extents | >stored | >missing frames | >without room | >not taken | \
@@ -131,7 +131,7 @@ fn tables(page: &mut Page, report: &Report) {
     }
 }
 
-fn left_out(page: &mut Page, there: usize) {
+fn left_out(page: &mut HtmlPage, there: usize) {
     if there > ROWS {
         page.remark(&format!("and {} more", there - ROWS));
     }

@@ -101,7 +101,7 @@ impl<F: Found> Ran<F> {
             bench,
             found,
         } = &self.report;
-        let mut page = Page::new(&format!("Forebay bench {bench}"));
+        let mut page = Page::simulated(&format!("Forebay bench {bench}"));
         page.field("drive", &header.profile.description)
             .field("streamer", header.streamer())
             .line("");

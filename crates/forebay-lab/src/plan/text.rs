@@ -21,7 +21,7 @@ pub fn page(plans: &[Found]) -> Page {
 
 fn one(found: &Found) -> Page {
     let plan = &found.plan;
-    let mut page = Page::new("Forebay plan");
+    let mut page = Page::simulated("Forebay plan");
     source(&found.source, &mut page);
     page.field("profile", &found.profile);
     page.heading("What each part carries");
@@ -179,7 +179,7 @@ fn verification(found: &Verification, page: &mut Page) {
 
 /// Several profiles side by side.
 fn compare(plans: &[Found]) -> Page {
-    let mut page = Page::new("Forebay plan");
+    let mut page = Page::simulated("Forebay plan");
     if let [first, ..] = plans {
         source(&first.source, &mut page);
     }

@@ -3,7 +3,7 @@
 
 use forebay_app::Result;
 use forebay_draw::text::{Grid, or_dash};
-use forebay_draw::{BLUE, Bars, GREEN, GREY, ORANGE, Page, Series};
+use forebay_draw::{BLUE, Bars, GREEN, GREY, HtmlPage, ORANGE, Series};
 
 use super::{Figure, Row};
 
@@ -17,7 +17,7 @@ const BESIDE: u32 = 160;
 /// # Errors
 /// Where a chart cannot be drawn.
 pub fn page(figures: &[Figure], version: &str, command_line: &str) -> Result<String> {
-    let mut page = Page::new("Published figures, reproduced");
+    let mut page = HtmlPage::new("Published figures, reproduced");
     page.warning(
         "Everything of ours is simulated: RTL cycle by cycle, models of drive and PCIe. What others \
          published was measured on hardware.",
@@ -29,7 +29,7 @@ pub fn page(figures: &[Figure], version: &str, command_line: &str) -> Result<Str
     Ok(page.finish())
 }
 
-fn section(page: &mut Page, figure: &Figure) -> Result<()> {
+fn section(page: &mut HtmlPage, figure: &Figure) -> Result<()> {
     // As text: a page that opens offline has no links to elsewhere.
     let link = figure.link.trim_start_matches("https://");
     let published = format!("{}, {} ({link})", figure.paper, figure.place);

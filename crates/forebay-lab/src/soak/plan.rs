@@ -159,7 +159,7 @@ impl Planner {
                 planned.address = far;
                 UserError::OutOfRange
             }
-            // Over the end; what lies before it may be written to, but is compared with nothing.
+            // Crosses the end of the array: bytes before it may be written, but are not compared.
             2 if area.end + row <= self.capacity => {
                 planned.address = self.capacity - row;
                 planned.length = row + 1 + below(&mut self.random, row);

@@ -108,7 +108,7 @@ pub struct PortCounters {
     pub passed: FrameCounts,
     /// Most bytes held at a time of what came in here.
     pub most: u64,
-    /// Frames sent here that ask for silence.
+    /// Frames sent here that request pause.
     pub xoff: u64,
     /// Frames sent here that take it back.
     pub xon: u64,

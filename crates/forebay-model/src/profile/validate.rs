@@ -242,7 +242,7 @@ fn cache(check: &Check, write: &WriteTiming) -> Result<(), ModelError> {
         }
         Some(MediumTiming { program_rate, .. }) if rate > program_rate => {
             let limit = format!("at most program_bytes_per_second = {program_rate}");
-            let remedy = "What lies behind the cache is slower than the cache";
+            let remedy = "Give the flash behind the cache at most the rate of the cache";
             check.fail(field, rate, limit, remedy)
         }
         _ => Ok(()),

@@ -277,8 +277,8 @@ fn a_switch_that_cannot_be_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever comes in, from any link partner, through a switch of any size: each frame is
-    /// accounted for once, wires add up, and the same again gives the same.
+    /// For any input, link partner and size of the switch: each frame is accounted for once, the
+    /// counts of both cables agree, and a second run gives the same.
     #[test]
     fn every_frame_has_an_end(
         seed: u64,

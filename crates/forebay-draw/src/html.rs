@@ -28,9 +28,9 @@ pub struct Tile {
 
 /// A page, written from its top to its end. All text is escaped.
 #[derive(Debug)]
-pub struct Page(String);
+pub struct HtmlPage(String);
 
-impl Page {
+impl HtmlPage {
     /// One with this title, which is its heading, too.
     #[must_use]
     pub fn new(title: &str) -> Self {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn text_stays_text() {
-        let mut page = Page::new("a < b & \"c\"");
+        let mut page = HtmlPage::new("a < b & \"c\"");
         let mut grid = Grid::new("<x>");
         grid.row(["NO"]);
         grid.row(["&"]);
