@@ -555,9 +555,12 @@ mod tests {
             prop_assert_eq!(read.result.map(|(class, _)| class), result.map(|(class, _)| class));
             prop_assert_eq!(read.to_page(), page);
             let at = usize::from(noise.0) % PAGE_BYTES;
-            if page[at] != noise.1 {
-                page[at] = noise.1;
-                prop_assert_eq!(Facts::parse(&page), None, "byte {} is wrong", at);
+            let right = core::mem::replace(&mut page[at], noise.1);
+            if right != noise.1 && Facts::parse(&page).is_some() {
+                // No checksum is over the JSON: a number there may have become another one.
+                let of_number = |byte| b" -0123456789abcdef".contains(&byte);
+                prop_assert!((JSON_AT..PAYLOAD_AT).contains(&at), "byte {} is wrong", at);
+                prop_assert!(of_number(right) && of_number(noise.1), "byte {} is wrong", at);
             }
         }
     }
