@@ -3,7 +3,8 @@
 // fb_net_tally: frames, bytes and the time of the last one, by cause.
 //
 // What:        sixteen causes in LUT RAM, three words each; a cause that was not seen since reset
-//              reads as zero.
+//              reads as zero. Reading the frames holds what belongs to them: the bytes and the time
+//              read next are those of the same frames.
 // Handshake:   an event in any cycle, no ready. `req` asks for a word, `ack` answers with it for one
 //              cycle, once no event wants the memory; the next `req` comes after `ack`.
 // Latency:     an event counts in the next cycle; 2 cycles from `req` to `ack`, and one more for
@@ -39,6 +40,7 @@ module fb_net_tally (
   logic asked_q;
   logic [5:0] addr_q;
   logic [3:0] cause;
+  logic [63:0] held_bytes_q, held_last_q;
   row_t stored, row;
 
   assign cause = s_valid ? s_cause : addr_q[5:2];
@@ -61,10 +63,12 @@ module fb_net_tally (
     if (req) addr_q <= addr;
     asked_q <= req || (asked_q && s_valid);
     ack <= asked_q && !s_valid;
+    if (asked_q && !s_valid && addr_q[1:0] == 2'd0)
+      {held_bytes_q, held_last_q} <= {row.bytes, row.last};
     unique case (addr_q[1:0])
       2'd0: data <= row.frames;
-      2'd1: data <= row.bytes;
-      2'd2: data <= row.last;
+      2'd1: data <= held_bytes_q;
+      2'd2: data <= held_last_q;
       default: data <= '0;
     endcase
     if (rst) begin

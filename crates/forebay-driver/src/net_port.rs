@@ -110,7 +110,8 @@ pub struct Destination {
 pub struct FrameCount {
     /// How many.
     pub frames: u64,
-    /// Their bytes, without check sequences.
+    /// Their bytes, without check sequences. The card holds them, and the time, from the moment that
+    /// the frames are read: while frames keep coming, the three belong together.
     pub bytes: u64,
     /// When the last one came, in cycles of the core's clock since reset.
     pub last: u64,

@@ -18,6 +18,8 @@ class Bench:
     def __init__(self, dut) -> None:
         self.dut = dut
         self.rows = [[0, 0, 0, 0] for _ in range(16)]
+        # All that the rows have been.
+        self.history = [[row] for row in self.rows]
         self.share = 0.0
 
     async def start(self) -> None:
@@ -37,6 +39,7 @@ class Bench:
             if valid:
                 row = self.rows[cause]
                 self.rows[cause] = [row[0] + 1, row[1] + count, now, 0]
+                self.history[cause].append(self.rows[cause])
 
     async def read(self, addr: int) -> int:
         """Read a word."""
@@ -73,15 +76,19 @@ async def counts(dut) -> None:
 
 @cocotb.test()
 async def reads_between_events(dut) -> None:
-    """A word is answered once, while events go on, and never goes back."""
+    """While events go on, bytes and time are those of the frames read; nothing goes back."""
     bench = Bench(dut)
     await bench.start()
     bench.share = 0.6
     before = 0
-    for _ in range(100):
-        found = await bench.read(4 * 3)
-        assert before <= found <= bench.rows[3][0]
-        before = found
+    for _ in range(300):
+        cause = random.choice((3, 11))
+        frames, count, last = [await bench.read(4 * cause + word) for word in range(3)]
+        assert frames <= bench.rows[cause][0]
+        assert [frames, count, last, 0] in bench.history[cause]
+        if cause == 3:
+            assert before <= frames
+            before = frames
         await FallingEdge(dut.clk)
         assert dut.ack.value == 0
     assert before
