@@ -160,9 +160,21 @@ class Running:
                 env=env,
             )
 
+        self.exit: int | None = None
+        self.processors = 0.0
+
+    def has_ended(self) -> bool:
+        """Return whether it has; `exit` and `processors`, in seconds, are known from then on."""
+        ended, status, used = os.wait4(self.process.pid, os.WNOHANG)
+        if ended:
+            # What `subprocess` would wait for is gone.
+            self.exit = self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.processors = used.ru_utime + used.ru_stime
+        return bool(ended)
+
     def end(self, stamps: Stamps) -> bool:
         """Say how it ended, and remember what has passed; returns whether it has."""
-        passed = self.process.returncode == 0
+        passed = self.exit == 0
         lines = self.log.read_text(errors="replace").splitlines()
         if passed:
             for case in self.cases:
@@ -174,7 +186,7 @@ class Running:
         unchanged = sum(map(int, left_out))
         print(
             f"[{self.stage.name}] {'ok' if passed else 'FAILED'}, "
-            f"{time.monotonic() - self.started:.0f} s"
+            f"{time.monotonic() - self.started:.0f} s, {self.processors:.0f} s of processors"
             f"{f', {unchanged} {UNCHANGED}' if unchanged else ''}",
             flush=True,
         )
@@ -213,7 +225,7 @@ def run(chosen: list[Stage], jobs: int, stamps: Stamps, env: dict[str, str]) -> 
                 running.append(Running(stage, cases, env))
             break
         else:
-            ended = [one for one in running if one.process.poll() is not None]
+            ended = [one for one in running if one.has_ended()]
             running = [one for one in running if one not in ended]
             passed |= {one.stage.name: one.end(stamps) for one in ended}
             if not ended:
