@@ -35,7 +35,7 @@ DEVICES = ["model", "card", "card, trapped", "DRAM card", "DRAM card, trapped", 
 @pytest.mark.usefixtures("forebay")
 def test_all_steps_go_through(tmp_path: Path) -> None:
     """RTL, driver and models beside Linux's and QEMU's own; the raw images hold what was sent."""
-    report = suite.run(tmp_path, timeout=540)
+    report = suite.run(tmp_path, timeout=1200)
     wrong = [f"{step['name']}: {step['seen']}" for step in report["steps"] if not step["good"]]
     assert not wrong, "\n".join(wrong)
     assert not report["complaint"]

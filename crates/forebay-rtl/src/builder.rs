@@ -27,6 +27,9 @@ const TRIES: u32 = 3;
 const SHIM: &str = include_str!("shim/shim.cpp");
 const PRINT: &str = include_str!("shim/print.h");
 
+/// Includes the headers of the run-time part.
+const COMMON: &str = "fb_common.h";
+
 /// Our own stand-ins for vendor primitives that third-party RTL instantiates.
 const VENDOR: [(&str, &str); 1] = [(
     "xpm_memory_tdpram.sv",
@@ -271,13 +274,15 @@ impl Builder {
             self.check_trace_headers(dir)?;
         }
         let runtime = self.runtime(source.trace)?;
-        let objects = self.compile(&units, dir, source.trace, progress)?;
+        let common = runtime.join(COMMON);
+        let objects = self.compile(&units, dir, source.trace, &common, progress)?;
 
         progress(Progress::Linking);
         let mut link = Command::new(&self.tools.compiler);
         link.args(["-shared", "-Wl,-Bsymbolic", "-o"])
             .arg(work.join("model.so"));
-        link.args(&objects).args(runtime);
+        link.args(&objects);
+        link.args(runtime_units(source.trace).map(|unit| runtime.join(unit).with_extension("o")));
         if source.trace {
             link.args(["-llz4", "-lz"]);
         }
@@ -342,35 +347,47 @@ impl Builder {
         )
     }
 
-    /// The part that every design shares, compiled once: a list of object files.
-    fn runtime(&self, trace: bool) -> Result<Vec<PathBuf>> {
-        let mut names = vec!["verilated.cpp", "verilated_threads.cpp"];
-        if trace {
-            names.push("verilated_fst_c.cpp");
-        }
+    /// The part that every design shares, compiled once: a folder with its object files, and with
+    /// the headers that every unit of a model begins with, which take longer than most units do.
+    fn runtime(&self, trace: bool) -> Result<PathBuf> {
         let mut key = Key::new("runtime");
         self.key_of_tools(&mut key, trace);
         let include = self.tools.include();
-        for name in &names {
-            key.file(&include.join(name))?;
+        let units: Vec<_> = runtime_units(trace)
+            .map(|unit| include.join(unit))
+            .collect();
+        for file in units
+            .iter()
+            .map(|unit| unit.with_extension("h"))
+            .chain(units.clone())
+        {
+            key.file(&file)?;
         }
         let (entry, _) = self.cache.entry(&key.finish(), |work| {
             let print = work.join("fb_print.h");
             write(&print, PRINT)?;
-            let units: Vec<_> = names.iter().map(|name| include.join(name)).collect();
-            self.compile_with(
-                &units,
-                work,
-                trace,
-                &["-include", path_text(&print)?],
-                &|_| {},
-            )?;
+            let extra = ["-include", path_text(&print)?];
+            self.compile_with(&units, work, trace, &extra, &|_| {})?;
+            let common = work.join(COMMON);
+            let headers = runtime_units(trace).map(|unit| unit.replace(".cpp", ".h"));
+            let text: String = headers
+                .map(|header| format!("#include \"{header}\"\n"))
+                .collect();
+            write(&common, &text)?;
+            // Clang's would name the folder that is renamed in the end.
+            if !self.tools.is_clang() {
+                let mut command = self.compiler_for(trace);
+                command.args(["-x", "c++-header"]).arg(&common).arg("-o");
+                command.arg(work.join(format!("{COMMON}.gch")));
+                run(
+                    &mut command,
+                    "C++ compiler",
+                    "compiling Verilator's headers",
+                )?;
+            }
             Ok(())
         })?;
-        Ok(names
-            .iter()
-            .map(|name| entry.join(name).with_extension("o"))
-            .collect())
+        Ok(entry)
     }
 
     fn compile(
@@ -378,12 +395,14 @@ impl Builder {
         units: &[PathBuf],
         dir: &Path,
         trace: bool,
+        common: &Path,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Vec<PathBuf>> {
         let of = units.len();
         progress(Progress::Compiling { done: 0, of });
         let progress = Mutex::new(progress);
-        self.compile_with(units, dir, trace, &[], &|done| {
+        let extra = ["-include", path_text(common)?];
+        self.compile_with(units, dir, trace, &extra, &|done| {
             let mut progress = progress.lock().unwrap_or_else(|e| e.into_inner());
             (*progress)(Progress::Compiling { done, of });
         })
@@ -481,10 +500,18 @@ fn compile_flags(tools: &Toolchain) -> Vec<&'static str> {
     if cfg!(target_arch = "x86_64") {
         flags.push("-march=native");
     }
-    if !tools.compiler_version.contains("clang") {
+    if !tools.is_clang() {
         flags.push("-fno-gnu-unique");
     }
     flags
+}
+
+/// The units of Verilator's run-time part, each with a header of its name.
+fn runtime_units(trace: bool) -> impl Iterator<Item = &'static str> {
+    let traced = trace.then_some("verilated_fst_c.cpp");
+    ["verilated.cpp", "verilated_threads.cpp"]
+        .into_iter()
+        .chain(traced)
 }
 
 /// What `-march=native` depends on.

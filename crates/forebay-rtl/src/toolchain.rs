@@ -55,6 +55,12 @@ impl Toolchain {
     pub fn include(&self) -> PathBuf {
         self.verilator_root.join("include")
     }
+
+    /// Whether the C++ compiler is Clang.
+    #[must_use]
+    pub fn is_clang(&self) -> bool {
+        self.compiler_version.contains("clang")
+    }
 }
 
 fn find_verilator() -> Result<(PathBuf, PathBuf)> {
