@@ -64,7 +64,7 @@ def stages(jobs: int) -> list[Stage]:
     tree = Inputs(ROOT)
     cargo = ["cargo", "test", "--quiet", "--no-fail-fast", "--locked", f"--jobs={jobs}"]
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    spread = [*pytest, f"--numprocesses={jobs}", "--dist=loadfile"]
+    spread = [*pytest, f"--numprocesses={jobs}", "--dist=loadfile", "--no-loadscope-reorder"]
     swarm = [PROGRAM, "swarm", "--seeds", "0..200"]
     return [
         Stage(

@@ -165,6 +165,11 @@ def _stamps() -> Stamps:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Leave a test out that has passed as it is."""
     if not os.environ.get(REMEMBER):

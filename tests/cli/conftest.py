@@ -12,6 +12,7 @@ import pytest
 from driving import PROGRAM, ROOT, Run, call
 
 from passed import (  # noqa: F401
+    pytest_collection_modifyitems,
     pytest_runtest_makereport,
     pytest_runtest_setup,
     pytest_terminal_summary,

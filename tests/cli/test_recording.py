@@ -13,9 +13,12 @@ from pathlib import Path
 import google_crc32c
 import numpy as np
 import pyarrow as pa
+import pytest
 from driving import BAD_INPUT, BAD_RESULT, Run
 from scapy.utils import wrpcap
 from test_record import frames, make_objects
+
+pytestmark = pytest.mark.long
 
 SMALL = '[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n'
 

@@ -70,7 +70,7 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
         [ ! -e x.toml ]
         measure write.json /dev/ssd0n1 --write --yes
         """,
-        *("--share", share, "--timeout", "540s"),
+        *("--share", share, "--timeout", "1200s"),
         "--ssd",
         f"{first}+{second}:size=64MiB",
         *("--ssd", f"{tmp_path / 'third.img'}:size=64MiB"),
@@ -85,6 +85,7 @@ def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
         assert report["fio"].startswith("fio-")
         rows = {(row["load"], row["quantity"]): row for row in report["rows"]}
         alone = rows["random 4 KiB read, depth 1", "p50_ns"]
-        assert abs(alone["difference_percent"]) < 25, alone
+        # The clock is that of a guest which shares its cores with other tests.
+        assert abs(alone["difference_percent"]) < 50, alone
         assert 'source = "fio-' in profile.read_text()
         forebay("profiles", profile)

@@ -16,6 +16,8 @@ from forebay import host_port_regs as regs
 from forebay import spec
 from runner import simulate
 
+pytestmark = pytest.mark.long
+
 BEAT = 64
 PATIENCE_US = 400
 VALID = 1 << regs.FIELDS["read"]["valid"][0]
@@ -226,7 +228,7 @@ async def random_packets(dut, share: float) -> None:
     """Packets of all sizes cross in both directions under stalls."""
     port = await start(dut)
     port.stall(share)
-    await work(port, 10)
+    await work(port, harness.repeat(10, 4))
 
 
 @cocotb.test()

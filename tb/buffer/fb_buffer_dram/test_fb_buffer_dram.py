@@ -15,6 +15,8 @@ from forebay import spec
 from runner import simulate
 from streamside import StreamSide
 
+pytestmark = pytest.mark.long
+
 PAGE = 4096
 HALF = spec.DRAM_WINDOW_BYTES // 2
 BASE = 0x40_1000_0000

@@ -26,6 +26,8 @@ from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM, Sender, ether, ud
 from netport import CORE_PS, LINE, MAC_PS, PATIENCE_US, PAYLOAD, Bench
 from runner import simulate
 
+pytestmark = pytest.mark.long
+
 BEATS = 1024
 STREAM_BEATS = 256
 

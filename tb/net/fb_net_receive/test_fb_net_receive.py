@@ -25,6 +25,8 @@ from forebay import spec
 from frames import STREAM, Sender, raw, udp, wire
 from runner import simulate
 
+pytestmark = pytest.mark.long
+
 MAC_PS = 3104  # 322.265625 MHz, to the simulator's even picoseconds
 LINE = 100e9
 GAP = 12 + 4  # the gap between frames, and the check sequence, which the MAC model does not see
@@ -374,7 +376,7 @@ async def packets_on_a_live_link(dut, stall: float, pauses: tuple[int, ...], cor
     bench.heads.set_pause_generator(harness.stalls(stall / 2))
     cocotb.start_soon(stays_ended(dut))
     switching = cocotb.start_soon(
-        switch(dut, pauses, harness.repeat(300, 30) if pauses[0] == 1 else 8)
+        switch(dut, pauses, harness.repeat(300, 16) if pauses[0] == 1 else 8)
     )
     while not switching.done():
         for _ in range(20):

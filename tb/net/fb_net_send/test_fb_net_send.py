@@ -109,7 +109,9 @@ async def any_objects(dut, payload: int, stall: float) -> None:
             stream.set_pause_generator(harness.stalls(stall))
     sizes = [1, 53, 54, 55, 63, 64, 65, payload - 1, payload, payload + 1, 2 * payload]
     sent = [random.randbytes(size) for size in sizes]
-    sent += [random.randbytes(random.randrange(1, 3 * payload)) for _ in range(20)]
+    sent += [
+        random.randbytes(random.randrange(1, 3 * payload)) for _ in range(harness.repeat(20, 6))
+    ]
     sent += [bytes(500), b"\xff" * 500]
     random.shuffle(sent)
     base = random.getrandbits(63)

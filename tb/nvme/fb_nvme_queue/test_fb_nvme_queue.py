@@ -15,6 +15,8 @@ from cocotbext.axi import AxiBurstType, AxiMaster, AxiResp
 import harness
 from runner import simulate
 
+pytestmark = pytest.mark.long
+
 
 @dataclass
 class Completion:

@@ -110,7 +110,7 @@ async def random_transactions(dut, block: int, idle: float, hold: float) -> None
     writer.source.set_pause_generator(harness.stalls(idle))
     for grow in (0, 1, 0):
         dut.grow.value = grow
-        for _ in range(12):
+        for _ in range(harness.repeat(12, 6)):
             address = random.randrange(1 << 20) * block
             length = random.choice([1, 63, 64, 65, block, block + 1, PAGE, 3 * PAGE, 9 * PAGE + 7])
             data, fua, flush = random.randbytes(length), random.getrandbits(1), 0

@@ -26,6 +26,8 @@ from extents import (
 from forebay import spec
 from runner import simulate
 
+pytestmark = pytest.mark.long
+
 DEPTH = 64
 LONGEST = 64 * PAGE  # of an extent
 SECONDS = 1 << 33  # how far the second clock is ahead: the two cannot be confused

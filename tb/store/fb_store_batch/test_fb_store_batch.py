@@ -22,6 +22,8 @@ from forebay import spec
 from forebay.filelist import ROOT
 from runner import simulate
 
+pytestmark = pytest.mark.long
+
 BEATS, INSIDE, DEPTH = 128, 8, 16  # of the memory, in it, without an answer
 MOST = BEATS * BEAT - BLOCK  # bytes of an extent
 BATCH = 4 * PAGE

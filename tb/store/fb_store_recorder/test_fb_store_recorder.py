@@ -12,6 +12,7 @@ import uuid
 
 import cocotb
 import google_crc32c
+import pytest
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
@@ -35,6 +36,8 @@ from extents import (
 from forebay import recorder_regs as regs
 from forebay import spec
 from runner import simulate
+
+pytestmark = pytest.mark.long
 
 ENABLE, DATA_RING, INDEX_RING, FLUSH, PAGES, RESULTS, BATCHES = (1 << bit for bit in range(7))
 BATCH = 17 * PAGE

@@ -21,6 +21,8 @@ from payload import Payload
 from runner import simulate
 from ssd import CQ_DOORBELL, NSID, PAGE, SQ_DOORBELL, Ssd
 
+pytestmark = pytest.mark.long
+
 SECTORS = 1 << 20  # 512 MiB
 DNR = 1 << spec.STATUS_DNR_BIT
 PATIENCE_US = 400
@@ -448,7 +450,7 @@ async def reset_in_transaction(dut) -> None:
 async def least_queue(dut) -> None:
     """Queues of two entries hold one command at a time, and all still works."""
     system = await start(dut, entries=2, delay=10)
-    await work(system, 15)
+    await work(system, harness.repeat(15, 6))
 
 
 def run(depth: int, pages: int, unit: int = 0, **options: object) -> None:
