@@ -133,7 +133,7 @@ def test_a_drive_is_pulled_out(guest: Guest, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answers", [False, True])
 def test_a_device_that_does_not_speak(guest: Guest, tmp_path: Path, answers: bool) -> None:
-    """A server that closes ends the guest with QEMU's own words; one that is mute, with time."""
+    """A server that closes ends QEMU, and the guest with it; one that is mute, with time."""
     path = tmp_path / "device.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
@@ -143,8 +143,8 @@ def test_a_device_that_does_not_speak(guest: Guest, tmp_path: Path, answers: boo
         options = ("--timeout", "60s" if answers else "3s", "--device", path)
         complaint = guest("true", *options, code=IMPOSSIBLE).complaint
     if answers:
-        assert "QEMU ended" in complaint
-        assert "Broken pipe" in complaint or "closed" in complaint
+        # What QEMU says itself depends on what it was doing; once in a while it fails an assertion.
+        assert "QEMU ended" in complaint and "look at its own messages" in complaint
     else:
         assert "the start of the guest did not happen within 3s" in complaint
 
