@@ -14,7 +14,6 @@ from booting import Guest, Serve
 from driving import GOOD, PROGRAM, ROOT, Answer, Run, call
 
 from passed import (  # noqa: F401
-    pytest_collection_modifyitems,
     pytest_runtest_makereport,
     pytest_runtest_setup,
     pytest_terminal_summary,

@@ -143,8 +143,9 @@ def test_a_device_that_does_not_speak(guest: Guest, tmp_path: Path, answers: boo
         options = ("--timeout", "60s" if answers else "3s", "--device", path)
         complaint = guest("true", *options, code=IMPOSSIBLE).complaint
     if answers:
-        # What QEMU says itself depends on what it was doing; once in a while it fails an assertion.
         assert "QEMU ended" in complaint and "look at its own messages" in complaint
+        # Its own words differ: once in a while an assertion in its error_setv fails.
+        assert any(words in complaint for words in ("Broken pipe", "closed", "error_setv"))
     else:
         assert "the start of the guest did not happen within 3s" in complaint
 
