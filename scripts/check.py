@@ -243,6 +243,8 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     env = os.environ | {
         "PYTHONUNBUFFERED": "1",
+        # Each simulation would translate its bench again.
+        "PYTHONDONTWRITEBYTECODE": "",
         "FOREBAY": PROGRAM,
         "FOREBAY_REQUIRE_QEMU": "1",
         # Of the RTL's models: a test seldom runs as long as the compiler takes to do better.

@@ -100,7 +100,7 @@ class Row(NamedTuple):
 
 def word_stream(kind: type, dut, prefix: str) -> AxiStreamSource | AxiStreamSink:
     """Return a source or sink whose words are numbers: a row has no whole number of bytes."""
-    return harness.axi_stream(kind, dut, prefix, clock=dut.clk, reset=dut.rst, byte_lanes=1)
+    return harness.axi_stream(kind, dut, prefix, byte_lanes=1)
 
 
 class Write(NamedTuple):

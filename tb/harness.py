@@ -168,13 +168,37 @@ def axi_master(dut, prefix: str, **clock: object) -> AxiMaster:
     return master
 
 
-def axi_stream(kind: type, dut, prefix: str, **clock: object) -> AxiStreamSource | AxiStreamSink:
+class Held:
+    """A signal as a number, read once at an instant: a sink reads a beat again for each byte."""
+
+    def __init__(self, signal: LogicObject) -> None:
+        self._signal = signal
+        self._read: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        """Return its width."""
+        return len(self._signal)
+
+    @property
+    def value(self) -> int:
+        """What it was when it was first read at this instant."""
+        now = get_sim_time("step")
+        if self._read is None or self._read[0] != now:
+            self._read = now, int(self._signal.value)
+        return self._read[1]
+
+
+def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSource | AxiStreamSink:
     """Return a cocotbext-axi source or sink on an AXI4-Stream port, without its messages.
 
-    `clock` is as in :func:`axi_master`.
+    `options` are what cocotbext-axi takes; without `clock`, clock and reset are `clk` and `rst`.
     """
-    clock = clock or {"clock": dut.clk, "reset": dut.rst}
-    found = kind(AxiStreamBus.from_prefix(dut, prefix), **clock)
+    clock = {} if "clock" in options else {"clock": dut.clk, "reset": dut.rst}
+    bus = AxiStreamBus.from_prefix(dut, prefix)
+    if kind is AxiStreamSink:
+        for name in {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(bus).keys():
+            setattr(bus, name, Held(getattr(bus, name)))
+    found = kind(bus, **clock, **options)
     found.log.setLevel(logging.WARNING)
     return found
 

@@ -11,6 +11,7 @@ Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `TESTCASE=name` picks one cor
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sys
@@ -143,15 +144,18 @@ def simulate(
     try:
         # Verilator would write the model anew each time, and the compiler look at all of it.
         if _built.get(model) != sources:
-            runner.build(
-                sources=sources,
-                hdl_toplevel=toplevel,
-                parameters=values,
-                build_args=BUILD_ARGS + (["--trace-fst"] if waves else []),
-                build_dir=model,
-                timescale=("1ns", "1ps"),
-                log_file=build_log,
-            )
+            # Another file of tests may be about the same module, and run beside this one.
+            with (build / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                runner.build(
+                    sources=sources,
+                    hdl_toplevel=toplevel,
+                    parameters=values,
+                    build_args=BUILD_ARGS + (["--trace-fst"] if waves else []),
+                    build_dir=model,
+                    timescale=("1ns", "1ps"),
+                    log_file=build_log,
+                )
             _built[model] = sources
     except RuntimeError as error:
         raise AssertionError(

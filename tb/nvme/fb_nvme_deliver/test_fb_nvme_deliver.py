@@ -9,7 +9,7 @@ from collections import deque
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, Timer
-from cocotbext.axi import AxiStreamBus, AxiStreamSink
+from cocotbext.axi import AxiStreamSink
 
 import harness
 import structs
@@ -34,8 +34,7 @@ class Delivery:
         self.answers = 0  # beats that the memory has answered
         self.held: deque[int] = deque()  # of each unit not free: the answers to wait for
         self.requested = 0  # beats of all that was handed over
-        self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_rd"), dut.clk, dut.rst)
-        self.sink.log.setLevel("WARNING")
+        self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
         cocotb.start_soon(self._memory())
         cocotb.start_soon(self._free())
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import cocotb
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
 import structs
@@ -27,17 +27,13 @@ class Array:
         self.hole: int | None = None
         self.offline = 0
         self.content = bytearray(random.randbytes(STRIPES * stripes.drives * stripes.chunk))
-        clock = (dut.clk, dut.rst)
-        bus = AxiStreamBus.from_prefix
-        self.write = AxiStreamSource(bus(dut, "s_axis_wr"), *clock)
-        self.ask = AxiStreamSource(bus(dut, "s_axis_rdcmd"), *clock, byte_lanes=32)
-        self.answer = AxiStreamSink(bus(dut, "m_axis_rd"), *clock)
-        self.written = AxiStreamSink(bus(dut, "m_axis_wr"), *clock)
-        self.asked = AxiStreamSink(bus(dut, "m_axis_rdcmd"), *clock, byte_lanes=32)
-        self.read = AxiStreamSource(bus(dut, "s_axis_rd"), *clock)
+        self.write = harness.axi_stream(AxiStreamSource, dut, "s_axis_wr")
+        self.ask = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd", byte_lanes=32)
+        self.answer = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
+        self.written = harness.axi_stream(AxiStreamSink, dut, "m_axis_wr")
+        self.asked = harness.axi_stream(AxiStreamSink, dut, "m_axis_rdcmd", byte_lanes=32)
+        self.read = harness.axi_stream(AxiStreamSource, dut, "s_axis_rd")
         self.ends = (self.write, self.ask, self.answer, self.written, self.asked, self.read)
-        for end in self.ends:
-            end.log.setLevel("WARNING")
         cocotb.start_soon(self._store())
         cocotb.start_soon(self._load())
 

@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
 import structs
@@ -26,11 +26,9 @@ class Joiner:
     def __init__(self, dut) -> None:
         self.dut = dut
         # What is below forgets its beats in a restart.
-        bus = AxiStreamBus.from_prefix(dut, "s_axis_rd")
-        self.source = AxiStreamSource(bus, dut.clk, dut.restart)
-        self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_rd"), dut.clk, dut.rst)
-        for end in (self.source, self.sink):
-            end.log.setLevel("WARNING")
+        restart = {"clock": dut.clk, "reset": dut.restart}
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rd", **restart)
+        self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
         self.parts: list[int] = []
         cocotb.start_soon(self._tell())
 

@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import harness
 import structs
@@ -24,9 +24,7 @@ class Splitter:
 
     def __init__(self, dut, stripes: Stripes) -> None:
         self.dut, self.stripes = dut, stripes
-        bus = AxiStreamBus.from_prefix(dut, "s_axis_rdcmd")
-        self.source = AxiStreamSource(bus, dut.clk, dut.rst, byte_lanes=32)
-        self.source.log.setLevel("WARNING")
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd", byte_lanes=32)
         self.idle = 0.0
         self.parity = True
         self.found: list[dict[str, int]] = []

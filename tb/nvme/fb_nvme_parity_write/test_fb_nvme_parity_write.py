@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
 import structs
@@ -24,11 +24,8 @@ class Writer:
 
     def __init__(self, dut, stripes: Stripes) -> None:
         self.dut, self.stripes = dut, stripes
-        clock = (dut.clk, dut.rst)
-        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis_wr"), *clock)
-        self.sink = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis_wr"), *clock)
-        for end in (self.source, self.sink):
-            end.log.setLevel("WARNING")
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_wr")
+        self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_wr")
 
     async def send(self, address: int, data: bytes, keep: list[int] | None = None) -> None:
         """Queue one transaction, the flags in its beat 0 set."""

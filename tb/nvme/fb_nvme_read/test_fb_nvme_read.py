@@ -7,7 +7,7 @@ import random
 
 import cocotb
 import pytest
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import harness
 import structs
@@ -25,9 +25,7 @@ class Reader:
     def __init__(self, dut, transfer: int, chunk: int) -> None:
         self.most = min(transfer, chunk)
         self.array = bool(dut.Array.value)
-        bus = AxiStreamBus.from_prefix(dut, "s_axis_rdcmd")
-        self.source = AxiStreamSource(bus, dut.clk, dut.rst, byte_lanes=32)
-        self.source.log.setLevel("WARNING")
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd", byte_lanes=32)
         self.pages = Pages(dut)
 
     async def ask(self, address: int, length: int, tag: int | None = None) -> None:

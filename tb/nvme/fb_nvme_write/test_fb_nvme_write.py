@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge
-from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import harness
 import structs
@@ -32,8 +32,7 @@ class Writer:
         self.hold = 0.0
         self.late = 0.0
         self.rogue = False
-        self.source = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis_wr"), dut.clk, dut.rst)
-        self.source.log.setLevel("WARNING")
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_wr")
         self.pages = Pages(dut)
         cocotb.start_soon(self._memory())
 
