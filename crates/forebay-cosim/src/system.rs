@@ -552,6 +552,21 @@ impl System {
         Ok(())
     }
 
+    /// Lets time leap to where something happens, if the streamer is disabled: its clock does not
+    /// matter then, and a drive takes simulated seconds to become ready. True if it did.
+    fn leap(&mut self) -> bool {
+        if !self.core.at_rest() {
+            return false;
+        }
+        let limit = self.machine.now + REST;
+        let next = self.machine.next_event().unwrap_or(limit).min(limit);
+        self.machine.now = self.machine.now.max(next);
+        if let Some(mac) = &mut self.core.mac {
+            mac.leap(self.machine.now);
+        }
+        true
+    }
+
     /// Nothing but a clock: the RTL without any model around it. What a simulation costs at least,
     /// to compare its speed with.
     ///
@@ -594,25 +609,13 @@ impl Host for System {
     }
 
     fn await_answer(&mut self) -> BusResult<()> {
+        self.leap();
         self.pass()
     }
 
-    /// While the streamer is disabled its clock does not matter, and time may leap to where
-    /// something happens: a drive takes simulated seconds to become ready.
     fn rest(&mut self) -> BusResult<()> {
-        if self.core.at_rest() {
-            let limit = self.machine.now + REST;
-            let next = self.machine.next_event().unwrap_or(limit).min(limit);
-            self.machine.now = self.machine.now.max(next);
-            if let Some(mac) = &mut self.core.mac {
-                mac.leap(self.machine.now);
-            }
-            return self.pass();
-        }
-        for _ in 0..RELAX_CYCLES {
-            self.pass()?;
-        }
-        Ok(())
+        let cycles = if self.leap() { 1 } else { RELAX_CYCLES };
+        (0..cycles).try_for_each(|_| self.pass())
     }
 }
 

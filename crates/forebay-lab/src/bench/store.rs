@@ -66,7 +66,7 @@ struct RateRow {
 /// What is recorded.
 #[derive(Clone, Debug)]
 pub struct StoreSpec {
-    /// Bytes for a rate.
+    /// Bytes for a rate; no object is larger.
     pub bytes: u64,
     /// Losses of power: at each instant that there is, if that is enough; 0: none.
     pub cuts: u32,
@@ -82,9 +82,11 @@ pub struct StoreSpec {
 /// # Errors
 /// Where the RTL, a profile or the bring-up fails, or an image cannot be written.
 pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
+    let runs = Recordings::new(spec.seed);
     let mut bench = Bench {
         bytes: spec.bytes,
-        runs: Recordings::new(spec.seed),
+        bare: runs.bare(1, None, spec.bytes)?,
+        runs,
         found: Store::default(),
     };
     let extension = || "bin".to_owned();
@@ -116,6 +118,8 @@ pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
 
 struct Bench {
     bytes: u64,
+    /// Gigabytes per second of the bare streamer.
+    bare: f64,
     runs: Recordings,
     found: Store,
 }
@@ -138,6 +142,7 @@ impl Bench {
         } else {
             u64::MAX
         };
+        let object = object.min(self.bytes.max(SMALL));
         let round = object * u64::from(streams);
         let bytes = self.bytes.min(most).div_ceil(round) * round;
         let seed = self.runs.seed;
@@ -147,7 +152,6 @@ impl Bench {
             return Ok(());
         };
         let summary = Summary::new(&recorded);
-        let bare = self.runs.bare(1, None, self.bytes)?;
         let extents = recorded.rows.len() as u64;
         let lengths = recorded.rows.iter().map(|row| u64::from(row.length));
         let written = lengths.map(each).sum::<u64>() + summary.index_blocks * PAGE;
@@ -159,8 +163,8 @@ impl Bench {
             bytes,
             extents,
             stored_gigabytes_per_second: summary.gigabytes_per_second,
-            bare_gigabytes_per_second: bare,
-            ratio: summary.gigabytes_per_second / bare,
+            bare_gigabytes_per_second: self.bare,
+            ratio: summary.gigabytes_per_second / self.bare,
             payload_share: bytes as f64 / written as f64,
             objects: summary.whole_objects,
             index_blocks: summary.index_blocks,

@@ -284,7 +284,7 @@ pub struct NetArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreBenchArgs {
-    /// Bytes to record for a rate
+    /// Bytes to record for a rate; no object is larger
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
     pub bytes: u64,
     /// Lose power so often; at each instant that there is, if that is enough; 0: not at all
