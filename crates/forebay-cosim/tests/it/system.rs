@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use crate::common::{bring_up, onchip, shaken, system};
+use crate::common::{bring_up, onchip, profile, shaken, system};
 use forebay_cosim::{
     Config, Damage, Direction, Error, Read, Sink, Stall, Stalls, System, Waves, Write,
 };
@@ -259,6 +259,15 @@ fn waves_are_recorded_from_a_cycle_on() {
     system.run().expect("runs");
     system.run_cycles(2_000).expect("runs");
     assert!(std::fs::metadata(&path).expect("recorded").len() > 1000);
+}
+
+/// A streamer that is disabled needs no clock, whatever a drive takes to answer.
+#[test]
+fn bringing_up_takes_few_cycles() {
+    let mut config = onchip();
+    config.profile = profile("990pro-2tb");
+    let cycles = system(config).cycle();
+    assert!(cycles < 20_000, "{cycles}");
 }
 
 #[test]
