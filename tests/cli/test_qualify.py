@@ -33,6 +33,7 @@ def test_a_report_becomes_a_profile(forebay: Run, tmp_path: Path) -> None:
     rows = {(row["load"], row["quantity"]): row for row in told["rows"]}
     for load in ["sequential 128 KiB read, depth 16", "sequential 128 KiB write, depth 16"]:
         assert abs(rows[load, "bytes_per_second"]["difference_percent"]) < 5
+    assert abs(rows["random 4 KiB read, depth 1", "p50_ns"]["difference_percent"]) < 8
     (profile,) = forebay("profiles", out, "-o", "json").report["profiles"]
     numbers = {row["field"]: row for row in profile["parameters"]}
     assert numbers["ssd.namespaces.0.bytes"]["value"] == 64 << 30

@@ -12,7 +12,7 @@ DATA = "data.bin"
 # Bytes of each small step.
 PART = 256 * KIB
 # Bytes written while the drive is reset or removed: seconds of work, so that it comes in between.
-LOAD = 16 * MIB
+LOAD = 8 * MIB
 # Bytes of a transaction under errors and resets.
 TRANSACTION = 4096
 # Entries of the cards' queues.
