@@ -107,7 +107,7 @@ def simulate(
     toplevel : str
         Module under test.
     parameters : mapping, optional
-        Its parameters; each set of values has a build of its own.
+        Its parameters; each set of values and of extra sources has a build of its own.
     filelist : str, optional
         Filelist relative to the repository; `rtl/<area>/<area>.f` by default.
     extra_sources : sequence of Path, optional
@@ -128,7 +128,8 @@ def simulate(
     area = test_path.parent.parent.name
     sources = read_filelist(ROOT / (filelist or f"rtl/{area}/{area}.f")) + list(extra_sources)
     values = dict(parameters or {})
-    name = "-".join([toplevel, *(f"{key}{value}" for key, value in values.items())])
+    settings = [f"{key}{value}" for key, value in values.items()]
+    name = "-".join([toplevel, *settings, *(path.stem for path in extra_sources)])
     # What is not ours is built beside its test bench.
     ours = test_path.is_relative_to(ROOT / "tb")
     build = (BUILD / area if ours else test_path.parent / "build") / name
