@@ -133,7 +133,6 @@
 #define FB_TRACE_REJECT         0xau
 #define FB_TRACE_ROGUE_PHASE    0x1u
 #define FB_TRACE_ROGUE_CID      0x2u
-#define FB_TRACE_ROGUE_HEAD     0x3u
 #define FB_TRACE_ENTRIES        0x40u
 #define FB_TRACE_KIND_LSB       0x20u
 #define FB_TRACE_CID_LSB        0x24u

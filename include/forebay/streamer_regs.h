@@ -261,10 +261,10 @@ typedef struct __attribute__ ((__packed__)) {
 #define COUNTER_R_DESC_A5B0AFE0_NAME_4B03B8AD__COUNT_bp 0
 #define COUNTER_R_DESC_A5B0AFE0_NAME_4B03B8AD__COUNT_bw 32
 
-// reg - counter_r_desc_bfee101c_name_5f5886b0
-#define COUNTER_R_DESC_BFEE101C_NAME_5F5886B0__COUNT_bm 0xffffffff
-#define COUNTER_R_DESC_BFEE101C_NAME_5F5886B0__COUNT_bp 0
-#define COUNTER_R_DESC_BFEE101C_NAME_5F5886B0__COUNT_bw 32
+// reg - counter_r_desc_8cc672dc_name_5f5886b0
+#define COUNTER_R_DESC_8CC672DC_NAME_5F5886B0__COUNT_bm 0xffffffff
+#define COUNTER_R_DESC_8CC672DC_NAME_5F5886B0__COUNT_bp 0
+#define COUNTER_R_DESC_8CC672DC_NAME_5F5886B0__COUNT_bw 32
 
 // reg - counter_r_desc_6e57d18d_name_d37b1f6c
 #define COUNTER_R_DESC_6E57D18D_NAME_D37B1F6C__COUNT_bm 0xffffffff

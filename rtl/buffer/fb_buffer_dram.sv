@@ -433,22 +433,29 @@ module fb_buffer_dram #(
     end
   end
 
-  // Units of which something that the SSD wrote was not stored, until they are got.
-  logic spoils, get_begins, unit_bad, get_bad, get_bad_q;
+  // Units of which something that the SSD wrote was not stored, until they are got, or a restart has
+  // forgotten them all.
+  logic spoils, get_begins, unit_bad, get_bad, get_bad_q, forgets, forgotten;
+  logic [  SideBits:0] forget_q;  // its top bit: all of them
   logic [SideBits-1:0] ask_unit;
   assign spoils = stored_ssd && stored_error;
   assign ask_unit = ask.addr[6+UnitBits+:SideBits];
   assign get_begins = ask.addr[6+:UnitBits] == '0;  // what is got begins with a unit
   assign get_bad = unit_bad || (get_bad_q && !get_begins);
-  always_ff @(posedge clk) if (ask_take) get_bad_q <= get_bad;
+  assign forgotten = forget_q[SideBits];
+  assign forgets = restart && !forgotten && !ask_take;
+  always_ff @(posedge clk) begin
+    if (ask_take) get_bad_q <= get_bad;
+    forget_q <= (rst || !restart) ? '0 : forget_q + (SideBits + 1)'(forgets && !spoils);
+  end
 
   fb_common_ram #(
       .Width(1),
       .Depth(1 << SideBits)
   ) u_spoilt (
       .clk,
-      .we(spoils || ask_take),
-      .waddr(spoils ? written.page[UnitBits+:SideBits] : ask_unit),
+      .we(spoils || ask_take || forgets),
+      .waddr(spoils ? written.page[UnitBits+:SideBits] : ask_take ? ask_unit : forget_q[SideBits-1:0]),
       .wdata(spoils),
       .raddr(ask_unit),
       .rdata(unit_bad)
@@ -505,7 +512,7 @@ module fb_buffer_dram #(
   end
 
   always_ff @(posedge clk)
-    quiet <= puts_rest && puts_under_q == '0 && !ask_valid && !get_push && gets_asked_q == '0;
+    quiet <= (forgotten || !restart) && puts_rest && puts_under_q == '0 && !ask_valid && !get_push && gets_asked_q == '0;
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.

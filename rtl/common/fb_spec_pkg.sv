@@ -136,7 +136,6 @@ package fb_spec_pkg;
   localparam logic [3:0] TRACE_REJECT = 4'ha;
   localparam logic [15:0] TRACE_ROGUE_PHASE = 16'h1;
   localparam logic [15:0] TRACE_ROGUE_CID = 16'h2;
-  localparam logic [15:0] TRACE_ROGUE_HEAD = 16'h3;
   localparam int unsigned TRACE_ENTRIES = 64;
   localparam int unsigned TRACE_KIND_LSB = 32;
   localparam int unsigned TRACE_CID_LSB = 36;

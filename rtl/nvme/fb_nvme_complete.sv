@@ -3,10 +3,14 @@
 // Completion: what the SSD posts is checked before it changes anything.
 //
 // An entry must lie at the head of its drive's completion queue and carry the phase of this lap; its
-// identifier must be in use there; its queue head must lie between the last one and our tail. An entry
-// that fails is counted by its cause and otherwise ignored. An error whose status allows it (DNR
-// clear) sends the command once more, up to the limit, while its data is still in the buffer;
-// any other outcome is noted at the command's first page, for retirement to find.
+// identifier must be in use there. An entry that fails is counted by its cause and otherwise ignored.
+// An error whose status allows it (DNR clear) sends the command once more, up to the limit, while its
+// data is still in the buffer; any other outcome is noted at the command's first page, for retirement
+// to find.
+//
+// The submission queue head of an entry decides nothing: commands in flight are counted, so there is
+// always room for one more, and an SSD of several cores may post an older head after a newer one.
+// One that is no place of the queue is counted.
 //
 // Handshake: `cqe_valid`/`cqe_ready`. Latency: three cycles to the noted outcome.
 // Throughput: an entry every three cycles.
@@ -45,7 +49,6 @@ module fb_nvme_complete
     output logic                              finish_retry,
     input  wire              [STAMP_BITS-1:0] now,
 
-    input  wire  [Drives-1:0][SLOT_BITS-1:0] sq_tail,
     output logic [Drives-1:0][SLOT_BITS-1:0] cq_head,
 
     // The outcome, noted at the command's first page.
@@ -74,7 +77,7 @@ module fb_nvme_complete
 
   localparam int unsigned IndexBits = (Drives > 1) ? $clog2(Drives) : 1;
 
-  logic [Drives-1:0][SLOT_BITS-1:0] head_q, sq_head_q;
+  logic [Drives-1:0][SLOT_BITS-1:0] head_q;
   logic [Drives-1:0] phase_q;
 
   // Stage 1: the entry is held until it is dealt with.
@@ -89,28 +92,22 @@ module fb_nvme_complete
   assign lookup_tag = cqe_q.cid[TAG_BITS-1:0];
 
   // What stage 2 leaves for stage 3.
-  logic at_head_q, known_q, plausible_q;
+  logic at_head_q, known_q, head_known_q;
   logic good_q, over_q, retry_q, error_q;  // good: over or to be retried
   descriptor_t descriptor_q;
   logic [STAMP_BITS-1:0] now_q, stamp_q;
 
   // Stage 2: compare and look up. The identifier stays looked up while stage 3 acts on it.
-  logic at_head, head_plausible, known, good, error, retry;
-  logic [SLOT_BITS-1:0] sq_head;
-  logic [SLOT_BITS-1:0] head, last_sq_head, tail;
+  logic at_head, known, good, error, retry;
+  logic [SLOT_BITS-1:0] head;
   logic [IndexBits-1:0] drive;
   assign drive = IndexBits'(cqe_q.drive);
   assign head = head_q[drive];
-  assign last_sq_head = sq_head_q[drive];
-  assign tail = sq_tail[drive];
   assign at_head = (SLOT_BITS'(cqe_q.slot) == head) && (cqe_q.phase == phase_q[drive]);
   assign known = lookup_in_use && cqe_q.cid < 16'(Tags) &&
       (Drives == 1 || lookup_descriptor.drive == cqe_q.drive);
-  assign sq_head = cqe_q.sq_head[SLOT_BITS-1:0];
-  assign head_plausible = (cqe_q.sq_head < 16'(cfg.queue_entries)) && ((last_sq_head <= tail) ?
-      (sq_head >= last_sq_head && sq_head <= tail) : (sq_head >= last_sq_head || sq_head <= tail));
 
-  assign good = held_q && !rst && at_head && known && head_plausible;
+  assign good = held_q && !rst && at_head && known;
   assign error = (cqe_q.status[10:0] != '0);
   assign retry = error && !cqe_q.status[STATUS_BITS-1] && lookup_retries < cfg.retry_limit;
 
@@ -118,7 +115,7 @@ module fb_nvme_complete
     valid_q <= held_q && !rst;
     at_head_q <= at_head;
     known_q <= known;
-    plausible_q <= head_plausible;
+    head_known_q <= cqe_q.sq_head < 16'(cfg.queue_entries);
     good_q <= good;
     over_q <= good && !retry;
     retry_q <= retry;
@@ -141,13 +138,11 @@ module fb_nvme_complete
             head_q[i] <= head_q[i] + 1'b1;
           end
         end
-        if (good_q) sq_head_q[i] <= cqe_q.sq_head[SLOT_BITS-1:0];
       end
     end
     if (rst) begin
-      head_q <= '0;
+      head_q  <= '0;
       phase_q <= '1;
-      sq_head_q <= '0;
     end
   end
   assign cq_head = head_q;
@@ -165,7 +160,7 @@ module fb_nvme_complete
   assign failed = over_q && error_q;
   assign rogue_phase = valid_q && !at_head_q;
   assign rogue_cid = valid_q && at_head_q && !known_q;
-  assign rogue_head = valid_q && at_head_q && known_q && !plausible_q;
+  assign rogue_head = good_q && !head_known_q;
   assign seen_drive = cqe_q.drive;
   assign seen_cid = cqe_q.cid;
   assign seen_head = cqe_q.sq_head[12:0];

@@ -9,17 +9,18 @@
 //
 // Beats are requested one by one, and their answers come in order, however late: each has a place in
 // a FIFO. With the first beat of a page the memory is told how many of it will follow; with
-// WholePages, all of these have a place then.
+// WholePages, all of these have a place then. Of a read that failed one beat of each unit is requested,
+// and discarded: so the memory forgets whatever it holds against these units.
 //
 // A unit is freed when the answer to its last beat is here, not when that beat is requested: until
 // then the memory may still have to read it, and a freed unit is soon overwritten. What the requests
-// sent so far will free waits in a queue, each entry for its number of answers.
+// sent so far will free waits in a queue, a unit an entry, each for its number of answers.
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out.
 // Latency: that of the memory + 2 cycles from a delivery to its first beat.
 // Throughput: 64 bytes a cycle, none lost between deliveries.
 // 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
 // has under way.
-// Limits: answers of at most FifoDepth, and 64, units and muted deliveries are awaited.
+// Limits: answers of at most FifoDepth, and 64, units are awaited.
 //
 // Does not implement: any choice of what comes next.
 
@@ -43,8 +44,7 @@ module fb_nvme_deliver
     output logic           delivery_ready,
     input  wire delivery_t delivery,
 
-    output logic       free_step,
-    output logic [8:0] free_count,
+    output logic free_step,  // the oldest unit is free
 
     output logic                 get_valid,
     input  wire                  get_ready,
@@ -76,6 +76,7 @@ module fb_nvme_deliver
   end
 
   localparam int unsigned CreditBits = $clog2(FifoDepth) + 1;
+  localparam int unsigned BeatsBits = SIZE_BITS - 6;  // index of a beat in a command
   localparam int unsigned UnitBeatBits = UnitBits + BEAT_BITS;
   localparam int unsigned FreeDepth = (FifoDepth < PageBeats) ? FifoDepth : PageBeats;
 
@@ -83,6 +84,7 @@ module fb_nvme_deliver
   typedef struct packed {
     logic                     last;
     logic                     fail;
+    logic                     mute;  // goes no further
     logic [5:0]               top;   // index of the last valid byte
     logic [READ_TAG_BITS-1:0] tag;
     logic [CODE_BITS-1:0]     code;
@@ -106,40 +108,38 @@ module fb_nvme_deliver
       .level()
   );
 
-  logic [ SIZE_BITS-7:0] beat_q;
+  logic [ BeatsBits-1:0] beat_q;
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
-  logic sends, send, final_beat, final_page, give, pop, room, mend, free_ready;
+  logic sends, send, skims, final_beat, final_page, give, pop, room, mend, free_ready;
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
-  assign sends = job_valid && !job.mute && room && free_ready;
+  assign sends = job_valid && !job.sent && room && free_ready;
   assign send = sends && get_ready;
-  assign final_beat = job.fail || beat_q == job.size[SIZE_BITS-1:6];
-  assign job_done = job_valid && (job.mute ? free_ready : send && final_beat);
+  assign skims = job.fail || job.mute;  // the first beat of each unit
+  assign final_beat = skims ? beat_q[BeatsBits-1:UnitBeatBits] == job.size[SIZE_BITS-1:UnitBits+12] :
+      beat_q == job.size[SIZE_BITS-1:6];
+  assign job_done = job_valid && (job.sent ? free_ready : send && final_beat);
 
-  // A beat without data has a word as well: what the memory says there is not looked at.
   assign get_valid = sends;
   assign get_addr = {
     job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6] >> UnitBits), UnitBeatBits'(beat_q)
   };
   assign final_page = beat_q[SIZE_BITS-7:6] == job.size[SIZE_BITS-1:12];
   assign get_first = beat_q[BEAT_BITS-1:0] == '0;
-  assign get_count = job.fail ? (BEAT_BITS + 1)'(1) :
+  assign get_count = skims ? (BEAT_BITS + 1)'(1) :
       final_page ? {1'b0, job.size[11:6]} + 1'b1 : (BEAT_BITS + 1)'(PageBeats);
 
-  // What is to be freed, and after how many more answers: each unit by itself as its last beat is
-  // requested, all units at once where nothing of them is sent.
+  // After how many more answers a unit is free; it is put here as its last beat is requested.
   typedef struct packed {
+    logic                  keep;
     logic [UnitBeatBits:0] answers;
-    logic [8:0]            units;
   } free_t;
 
   logic unit_ends, free_valid, free_due;
   free_t free, oldest;
-  logic [8:0] job_units;
-  assign unit_ends = send && (final_beat || beat_q[UnitBeatBits-1:0] == '1);
-  assign job_units = {1'b0, job.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
-  assign free.answers = job.mute ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
-  assign free.units = job.keep ? 9'd0 : (job.mute || job.fail) ? job_units : 9'd1;
+  assign unit_ends = send && (skims || final_beat || beat_q[UnitBeatBits-1:0] == '1);
+  assign free.keep = job.keep;
+  assign free.answers = job.sent ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
 
   fb_common_fifo #(
       .Width($bits(free_t)),
@@ -147,7 +147,7 @@ module fb_nvme_deliver
   ) u_frees (
       .clk,
       .rst(restart),
-      .s_valid(unit_ends || (job_done && job.mute)),
+      .s_valid(unit_ends || (job_done && job.sent)),
       .s_ready(free_ready),
       .s_data(free),
       .m_valid(free_valid),
@@ -165,8 +165,7 @@ module fb_nvme_deliver
     else
       answers_q <= answers_q + (UnitBeatBits + 2)'(got_valid) -
           (free_due ? {1'b0, oldest.answers} : '0);
-    free_step  <= free_due && oldest.units != '0 && !restart;
-    free_count <= oldest.units;
+    free_step <= free_due && !oldest.keep && !restart;
   end
 
   // A read that was cut in two by a restart gets an end, before anything else is sent: a beat that the
@@ -184,7 +183,7 @@ module fb_nvme_deliver
       beat_q <= '0;
       credits_q <= CreditBits'(FifoDepth);
     end else begin
-      if (send) beat_q <= final_beat ? '0 : beat_q + 1'b1;
+      if (send) beat_q <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
       credits_q <= credits_q - CreditBits'(send || mend) + CreditBits'(pop);
     end
   end
@@ -194,6 +193,7 @@ module fb_nvme_deliver
   assign side = '{
           last: mend || job.fail || (job.last && final_beat),
           fail: mend || job.fail,
+          mute: !mend && (job.mute || (job.fail && beat_q != '0)),
           top: (job.last && final_beat) ? job.size[5:0] : 6'h3f,
           tag: job.tag,
           code: mend ? ERR_HALTED : job.code
@@ -261,13 +261,13 @@ module fb_nvme_deliver
         .level()
     );
   end
-  assign m_axis_rd_tvalid = beat_valid && !ended_q;
+  assign m_axis_rd_tvalid = beat_valid && !ended_q && !out_side.mute;
   assign give = m_axis_rd_tvalid && m_axis_rd_tready;
-  assign pop = give || (beat_valid && ended_q);
+  assign pop = give || (beat_valid && (ended_q || out_side.mute));
 
   assign fail = out_side.fail || out_lost;
   always_ff @(posedge clk) begin
-    if (pop) ended_q <= !out_side.last && (ended_q || out_lost);
+    if (pop && !out_side.mute) ended_q <= !out_side.last && (ended_q || out_lost);
     if (restart) ended_q <= 1'b0;
   end
   // Only the low byte ever carries a code.
@@ -283,8 +283,7 @@ module fb_nvme_deliver
   assign m_axis_rd_tlast = out_side.last || out_lost;
   assign m_axis_rd_tuser = fail;
   assign m_axis_rd_tid = out_side.tag;
-  assign empty = !job_valid && !free_valid && !free_step &&
-      credits_q == CreditBits'(FifoDepth);
+  assign empty = !job_valid && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
 
   fb_axis_check #(
       .Width(DATA_BITS + $bits(side_t) + 1),

@@ -167,20 +167,21 @@ module fb_nvme_issue
   always_ff @(posedge clk) halted_q <= halted && !rst;
 
   // With one drive, room is asked of nobody in particular.
-  logic wr_open, rd_open, flush_open, wr_here, rd_here, tag_free;
+  logic wr_open, rd_open, flush_open, wr_here, rd_here, flush_here, tag_free;
   assign wr_open = open_q[IndexBits'(wr_command.drive)];
   assign rd_open = open_q[IndexBits'(rd_command.drive)];
   assign flush_open = open_q[IndexBits'(flush_drive)];
   assign wr_here = wr_valid && (Drives == 1 || wr_open || halted_q);
   assign rd_here = rd_valid && (Drives == 1 || rd_open || halted_q);
+  assign flush_here = flush_valid && (Drives == 1 || flush_open || halted_q);
   assign tag_free = tag_valid && !retry_valid;
 
   logic pick_rd, retry_go, flush_go, wr_go, rd_go, go;
   assign pick_rd = rd_here && (turn_q || !wr_here);
   assign retry_go = retry_valid && !halted_q;
-  assign flush_go = flush_valid && ((flush_open && tag_free) || halted_q);
-  assign wr_go = !flush_valid && wr_here && !pick_rd && ((wr_open && tag_free) || halted_q);
-  assign rd_go = !flush_valid && pick_rd && ((rd_open && tag_free) || halted_q);
+  assign flush_go = flush_here && ((flush_open && tag_free) || halted_q);
+  assign wr_go = !flush_here && wr_here && !pick_rd && ((wr_open && tag_free) || halted_q);
+  assign rd_go = !flush_here && pick_rd && ((rd_open && tag_free) || halted_q);
   assign wr_ready = wr_go;
   assign rd_ready = rd_go;
   assign flush_ready = flush_go;
@@ -193,12 +194,12 @@ module fb_nvme_issue
   // Nothing goes to a drive that is offline; an identifier to be used once more is then forgotten.
   logic sent_away;
   assign sent_away = Drives > 1 && cfg.offline[drive];
-  assign tag_take = tag_free && !sent_away && (flush_valid ? flush_open :
+  assign tag_take = tag_free && !sent_away && (flush_here ? flush_open :
       pick_rd ? rd_open && !rd_command.reject : wr_here && wr_open && !wr_command.reject);
   assign goes_out = tag_take || (retry_go && !sent_away);
   // While there is a retry no other identifier is used.
   assign tag = retry_valid ? retry_tag : free_tag;
-  assign drive = (Drives == 1) ? '0 : retry_valid ? retry_drive : flush_valid ? flush_drive : command.drive;
+  assign drive = (Drives == 1) ? '0 : retry_valid ? retry_drive : flush_here ? flush_drive : command.drive;
   assign go = wr_go || rd_go;
 
   logic give_back;  // a place in the count of its drive is free
@@ -271,13 +272,13 @@ module fb_nvme_issue
   // Descriptors. A flush has no data: its page only says what waits for it.
   descriptor_t descriptor;
   assign descriptor = '{
-          drive: flush_valid ? flush_drive : command.drive,
-          op: flush_valid ? OP_FLUSH : pick_rd ? OP_READ : OP_WRITE,
+          drive: flush_here ? flush_drive : command.drive,
+          op: flush_here ? OP_FLUSH : pick_rd ? OP_READ : OP_WRITE,
           fua: command.fua && !pick_rd,
-          loose: command.loose && pick_rd && !flush_valid,
-          page: flush_valid ? flush_page : command.page,
+          loose: command.loose && pick_rd && !flush_here,
+          page: flush_here ? flush_page : command.page,
           size: {extra_pages, command.size[11:9]},
-          sector: flush_valid ? '0 : command.sector
+          sector: flush_here ? '0 : command.sector
       };
 
   logic describe_q;

@@ -175,13 +175,13 @@ module fb_nvme_monitor
   logic [5:0] trace_head_q, trace_addr_q;
   logic trace_ack_q;
 
-  assign rogue = rogue_phase || rogue_cid || rogue_head;
+  assign rogue = rogue_phase || rogue_cid;
   always_comb begin
     new_event[0] = completed || rogue;
     latest[0].cid = 12'(seen_cid);
     latest[0].kind = rogue ? TRACE_ROGUE :
         (seen_status[10:0] != '0) ? TRACE_COMPLETE_ERROR : TRACE_COMPLETE;
-    latest[0].detail = rogue ? 16'({rogue_head || rogue_cid, rogue_head || rogue_phase}) :
+    latest[0].detail = rogue ? 16'({rogue_cid, rogue_phase}) :
         (seen_status[10:0] != '0) ? 16'(seen_status) : {seen_drive, seen_head};
 
     new_event[1] = issued;

@@ -114,14 +114,15 @@ package fb_nvme_pkg;
     logic [fb_spec_pkg::STATUS_BITS-1:0] status;
   } completion_t;
 
-  // A stretch of the buffer to be sent to the reader, or only to be freed.
+  // A command's place in the buffer, to be sent to the reader and freed.
   typedef struct packed {
     logic [PAGE_BITS-1:0]     page;
     logic [SIZE_BITS-1:0]     size;  // bytes - 1
     logic                     last;  // TLAST goes with the last beat
     logic                     fail;  // one error beat instead of data
-    logic                     mute;  // nothing: an earlier beat already ended the transaction
-    logic                     keep;  // do not free the pages: the command is not the oldest
+    logic                     mute;  // no beat: an earlier one already ended the transaction
+    logic                     sent;  // no beat: they went out of turn, and one unit is left to free
+    logic                     keep;  // do not free the unit: the command is not the oldest
     logic [CODE_BITS-1:0]     code;
     logic [READ_TAG_BITS-1:0] tag;
   } delivery_t;

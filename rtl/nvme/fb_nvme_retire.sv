@@ -234,7 +234,8 @@ module fb_nvme_retire
           size: entry_q.unordered ? {8'd0, entry_q.size[11:0]} : entry_q.size,
           last: entry_q.last,
           fail: code != ERR_OK && !rd_broken_q,
-          mute: delivered || rd_broken_q,
+          mute: rd_broken_q,
+          sent: delivered,
           keep: look_loose_q,
           code: code,
           tag: entry_q.unordered ? entry_q.size[12+:READ_TAG_BITS] : '0

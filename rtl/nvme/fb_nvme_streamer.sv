@@ -196,7 +196,7 @@ module fb_nvme_streamer
   logic wr_offer_valid, wr_offer_take, wr_open, rd_offer_valid, rd_offer_take, rd_open;
   logic [PAGE_BITS-1:0] wr_offer_page, rd_offer_page, wr_look_page, rd_look_page;
   logic wr_look_valid, rd_look_valid, wr_retire, rd_retire, rd_free;
-  logic [8:0] retire_count, rd_free_count;
+  logic [8:0] retire_count;
   logic [PAGE_BITS:0] wr_held, rd_held;
 
   fb_buffer_rings #(
@@ -225,7 +225,7 @@ module fb_nvme_streamer
       .rd_look_step(rd_retire),
       .rd_look_count(retire_count),
       .rd_free_step(rd_free),
-      .rd_free_count,
+      .rd_free_count(9'd1),
       .rd_held
   );
 
@@ -582,7 +582,6 @@ module fb_nvme_streamer
       .finish,
       .finish_retry,
       .now(now_q),
-      .sq_tail,
       .cq_head,
       .note_valid,
       .note_page,
@@ -666,7 +665,6 @@ module fb_nvme_streamer
       .delivery_ready,
       .delivery,
       .free_step(rd_free),
-      .free_count(rd_free_count),
       .get_valid(mem_get_valid),
       .get_ready(mem_get_ready),
       .get_addr(mem_get_addr),

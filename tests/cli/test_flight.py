@@ -48,7 +48,6 @@ def test_a_healthy_run_stores_both_sides(forebay: Run, data: Data, tmp_path: Pat
 # Fault, where the queue hangs, and words of the line that says so.
 FAULTS = [
     ("drop@nth=3", "not-completed", ["1 command outstanding", "command 2 (write of 16 blocks"]),
-    ("wrong-head=999@nth=4", "completion-ignored", ["completion for command 3", "ignored"]),
     ("duplicate@nth=4", "completion-duplicate", ["nothing hangs", "command 3 twice"]),
     ("unknown-cid@nth=4", "completion-unknown", ["command 65534", "never been sent"]),
     ("wrong-phase@nth=4", "completion-odd", ["command 3", "wrong phase"]),

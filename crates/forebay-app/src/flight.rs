@@ -344,7 +344,7 @@ mod tests {
                 event: what,
             })
         });
-        let cause = Cause::Head;
+        let cause = Cause::Cid;
         let host = HostSide {
             queue,
             entries: 64,

@@ -43,7 +43,7 @@ pub struct Rogues {
     pub cid: u64,
     /// The submission queue was not this one.
     pub queue: u64,
-    /// The submission queue head was outside the queue's entries.
+    /// The submission queue head was outside the queue's entries; the completion was taken.
     pub head: u64,
 }
 
@@ -420,12 +420,11 @@ impl QueuePair {
         if entry.sq_id != self.id {
             self.rogues.queue += 1;
             Some(Cause::Queue)
-        } else if entry.sq_head >= self.entries {
-            self.rogues.head += 1;
-            Some(Cause::Head)
         } else if let Some(in_use @ true) = self.in_use.get_mut(usize::from(entry.cid)) {
             *in_use = false;
             self.free.push(entry.cid);
+            // Room is known from the commands in flight, so the head decides nothing.
+            self.rogues.head += u64::from(entry.sq_head >= self.entries);
             None
         } else {
             self.rogues.cid += 1;

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use forebay_spec::nvme::Status;
-use forebay_spec::streamer::trace::{ROGUE_CID, ROGUE_HEAD, ROGUE_PHASE};
+use forebay_spec::streamer::trace::{ROGUE_CID, ROGUE_PHASE};
 use forebay_spec::streamer::{TraceEvent, TraceKind, UserError};
 use serde::Serialize;
 
@@ -124,7 +124,6 @@ fn rogue_cause(detail: u16) -> String {
     match detail {
         ROGUE_PHASE => "its phase is not the one expected".into(),
         ROGUE_CID => "its command identifier is not in use".into(),
-        ROGUE_HEAD => "its submission queue head is not plausible".into(),
         other => format!("unknown cause {other}"),
     }
 }

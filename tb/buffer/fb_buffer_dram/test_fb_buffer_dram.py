@@ -194,6 +194,26 @@ async def what_is_refused(dut) -> None:
 
 
 @cocotb.test()
+async def restart_forgets(dut) -> None:
+    """What was lost of a unit before a restart fails no read after it."""
+    buffer = await start(dut)
+    refused = {HALF}
+    harness.refuse(buffer.ram, refused)
+    await buffer.ssd.write(HALF, bytes(64))
+    await harness.step(dut.clk, 100)
+    refused.clear()
+    dut.restart.value = 1
+    await harness.step(dut.clk, 3)
+    await harness.until(dut.clk, dut.quiet)
+    dut.restart.value = 0
+    data = random.randbytes(PAGE)
+    await buffer.ssd.write(HALF, data)
+    buffer.lost.clear()
+    assert await buffer.get(HALF, 64) == data
+    assert not any(buffer.lost)
+
+
+@cocotb.test()
 async def restart_with_puts(dut) -> None:
     """A restart closes what is open; all comes to rest, and what follows is whole."""
     buffer = await start(dut)

@@ -34,6 +34,7 @@ class Delivery:
         self.answers = 0  # beats that the memory has answered
         self.held: deque[int] = deque()  # of each unit not free: the answers to wait for
         self.requested = 0  # beats of all that was handed over
+        self.asked: set[int] = set()  # beats that the memory was asked for
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_rd")
         cocotb.start_soon(self._memory())
         cocotb.start_soon(self._free())
@@ -65,6 +66,7 @@ class Delivery:
                 assert 1 <= left <= 64
                 left -= 1
                 late = random.choice([0, 40, 400]) if self.late else 0
+                self.asked.add(int(dut.get_addr.value))
                 coming.append((now + self.latency - 1 + late, int(dut.get_addr.value)))
             if dut.restart.value == 1:
                 left = self.answers = self.requested = 0
@@ -85,18 +87,18 @@ class Delivery:
             # After the writer's choice of this cycle, made at the falling edge.
             await Timer(1, "ns")
             if dut.free_step.value == 1 and dut.restart.value == 0:
-                for _ in range(int(dut.free_count.value)):
-                    assert self.held, "a unit is freed that is not held"
-                    assert self.answers >= self.held.popleft(), "a unit is freed before its data"
+                assert self.held, "a unit is freed that is not held"
+                assert self.answers >= self.held.popleft(), "a unit is freed before its data"
 
     async def hand_over(self, **fields: int) -> None:
         """Offer one delivery and wait until it is taken."""
         dut = self.dut
         units = fields["size"] // (PAGE << int(dut.UnitBits.value)) + 1
-        beats = 0 if fields.get("mute") else 1 if fields.get("fail") else fields["size"] // 64 + 1
+        skims = fields.get("mute") or fields.get("fail")  # a beat of each unit
+        beats = 0 if fields.get("sent") else units if skims else fields["size"] // 64 + 1
+        step = 1 if skims else 64 << int(dut.UnitBits.value)
         for n in range(0 if fields.get("keep") else units):
-            ends = min((n + 1) * (64 << int(dut.UnitBits.value)), beats)
-            self.held.append(self.requested + (beats if fields.get("fail") else ends))
+            self.held.append(self.requested + min((n + 1) * step, beats))
         self.requested += beats
         dut.delivery.value = structs.pack("delivery_t", **fields)
         dut.delivery_valid.value = 1
@@ -148,7 +150,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
     for _ in range(60):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)  # page: index of a unit
         length = random.choice([1, 63, 64, 65, PAGE, PAGE + 1, random.randrange(1, 5 * PAGE)])
-        kind = random.choice(["data", "data", "data", "fail", "mute", "keep"])
+        kind = random.choice(["data", "data", "data", "fail", "mute", "keep", "sent"])
         last = int(random.random() < 0.7)
         if not last:
             length = -(-length // PAGE) * PAGE
@@ -157,6 +159,9 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
             fields["keep"] = 1
         if kind == "mute":
             await delivery.hand_over(**fields, mute=1)
+            continue
+        if kind == "sent":
+            await delivery.hand_over(page=page, size=length % PAGE, tag=tag, last=1, sent=1)
             continue
         if kind == "fail":
             expected.append((packet, 0xA5, tag))
@@ -200,6 +205,26 @@ async def lost_beats(dut) -> None:
             packet, ended = b"", False
     for want in expected:
         assert await receive(delivery) == want
+    await harness.until(dut.clk, dut.empty)
+    assert delivery.sink.empty() and not delivery.held
+
+
+@cocotb.test()
+async def each_unit_is_asked_for(dut) -> None:
+    """Of a failed read the memory is asked for a beat of each unit, to forget its losses."""
+    delivery = await start(dut)
+    delivery.lossy = delivery.late = True
+    beats = 64 << int(dut.UnitBits.value)
+    for kind in ("fail", "mute"):
+        delivery.asked.clear()
+        fields = {kind: 1, "code": 0xA5, "tag": 9}
+        await delivery.hand_over(page=40, size=7 * 64 * beats - 1, last=1, **fields)
+        await harness.until(dut.clk, dut.empty)
+        await harness.step(dut.clk)
+        assert delivery.asked == {(40 + n) * beats for n in range(7)}, kind
+    await delivery.hand_over(page=3, size=99, tag=1, last=1)
+    assert await receive(delivery) == (b"", 0xA5, 9)
+    assert await receive(delivery) == (delivery.data(3, 100), None, 1)
     await harness.until(dut.clk, dut.empty)
     assert delivery.sink.empty() and not delivery.held
 

@@ -149,6 +149,10 @@ class Issue:
         core.slots[drive, tail] = tag
         core.tails[drive] = (tail + 1) % core.entries
 
+    def outstanding(self, drive: int) -> int:
+        """Return how many commands this drive has not completed."""
+        return int(self.dut.drive_outstanding.value) >> 11 * drive & 0x7FF
+
     async def fetch(self, slot: int, drive: int = 0) -> bytes:
         """Read the entry at a place, two cycles after asking."""
         dut = self.dut
@@ -314,6 +318,25 @@ async def flushes(dut) -> None:
     await FallingEdge(dut.clk)
     found = structs.unpack("descriptor_t", int(dut.lookup_descriptor.value))
     assert found["page"] == 77 and not found["loose"] and dut.lookup_in_use.value == 1
+
+
+@cocotb.test()
+async def flush_of_a_full_drive(dut) -> None:
+    """A flush that finds no room at its drive stops no command for another."""
+    if int(dut.Drives.value) == 1:
+        return
+    issue = await start(dut, 4)
+    dut.wr_command.value = structs.pack("command_t", **random_command(), drive=1)
+    dut.wr_valid.value = 1
+    await harness.step(dut.clk, 20)
+    dut.wr_valid.value = 0
+    assert issue.outstanding(1) == 3, "drive 1 is full"
+    dut.flush_valid.value, dut.flush_drive.value = 1, 1
+    dut.rd_command.value = structs.pack("command_t", **random_command(), drive=0)
+    dut.rd_valid.value = 1
+    await harness.step(dut.clk, 20)
+    assert issue.outstanding(0) == 3 and issue.outstanding(1) == 3
+    assert dut.flush_ready.value == 0
 
 
 @cocotb.test()

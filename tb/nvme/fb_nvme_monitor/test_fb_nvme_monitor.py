@@ -80,14 +80,16 @@ class Monitor:
         """Completions come every second cycle at most."""
         dut = self.dut
         before = any(
-            getattr(dut, name).value == 1
-            for name in ("completed", "rogue_phase", "rogue_cid", "rogue_head")
+            getattr(dut, name).value == 1 for name in ("completed", "rogue_phase", "rogue_cid")
         )
         kind = None
         if not before and random.random() < share:
-            kind = random.choice(["completed"] * 3 + ["rogue_phase", "rogue_cid", "rogue_head"])
-        for name in ("completed", "rogue_phase", "rogue_cid", "rogue_head"):
+            kind = random.choice(["completed"] * 3 + ["rogue_phase", "rogue_cid"])
+        for name in ("completed", "rogue_phase", "rogue_cid"):
             getattr(dut, name).value = kind == name
+        head = kind == "completed" and random.random() < 0.2
+        dut.rogue_head.value = head
+        self.counts["rogue_head"] += head
         failed = kind == "completed" and random.random() < 0.3
         dut.failed.value = failed
         self.counts["failed"] += failed
@@ -185,7 +187,6 @@ async def trace_words(dut) -> None:
         ("completed", spec.TRACE_COMPLETE, 0x123, 0x45),
         ("rogue_phase", spec.TRACE_ROGUE, 0x123, 1),
         ("rogue_cid", spec.TRACE_ROGUE, 0x123, 2),
-        ("rogue_head", spec.TRACE_ROGUE, 0x123, 3),
         ("cq_rung", spec.TRACE_CQ_DOORBELL, 0, 0x67),
         ("timed_out", spec.TRACE_TIMEOUT, 0, 0),
         ("rejected", spec.TRACE_REJECT, 0, 0xB),

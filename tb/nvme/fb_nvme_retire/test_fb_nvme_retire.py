@@ -217,7 +217,8 @@ class Retire:
         if found["keep"]:
             read = next(one for one in self.queues["rd"] if one.page == found["page"])
             assert read.loose and read.code == 0
-            assert not read.delivered and not found["fail"] and not found["mute"]
+            assert not read.delivered
+            assert not found["fail"] and not found["mute"] and not found["sent"]
             assert (found["tag"], found["size"]) == (read.tag, read.size)
             read.delivered = True
             self.count["loose"] += 1
@@ -228,8 +229,8 @@ class Retire:
         assert found["page"] == read.page
         code = self.verdict(read, False)
         assert code is not None, "delivered while open"
-        assert found["mute"] == (read.delivered or self.read_broken)
-        if not found["mute"]:
+        assert found["mute"] == self.read_broken and found["sent"] == read.delivered
+        if not found["mute"] and not found["sent"]:
             assert found["fail"] == (code != 0)
             assert found["last"] == read.last
             assert found["code"] == code if code else found["size"] == read.size

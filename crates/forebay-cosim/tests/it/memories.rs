@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use forebay_cosim::{Config, DramFault, Read, Sink, Stall, Stalls, System, Write, rtl};
-use forebay_model::{DramProfile, Node, Refresh};
+use forebay_model::{DramProfile, FaultAction, FaultPlan, Node, Refresh, Trigger};
 use forebay_rtl::Source;
+use forebay_spec::nvme::{IoOpcode, Status};
 use forebay_spec::streamer::{UserError, regs, window};
 
 fn with(rtl: impl FnOnce(&Path, u32) -> Source) -> Config {
@@ -256,6 +257,39 @@ fn refused_by_the_memory() {
         );
         assert!(memory_errors(&mut system) > 0);
     }
+}
+
+/// What the memory has lost of a read that failed anyway fails no later read.
+#[test]
+fn a_failed_read_leaves_nothing_behind() {
+    let unit = window::DRAM_BUFFER_BYTES + (128 << 10);
+    let mut config = dram();
+    config.driver.retry_limit = 0;
+    // The second of two commands loses its last page, the first one fails.
+    config.dram_faults = vec![DramFault {
+        write: true,
+        range: unit + (15 << 12)..unit + (16 << 12),
+    }];
+    config.faults = FaultPlan::none().once(
+        Trigger::Opcode(IoOpcode::Read),
+        FaultAction::Fail(Status::UNRECOVERED_READ_ERROR),
+    );
+    let mut system = crate::common::system(config);
+    system.submit_write(Write::pattern(0, 128 << 10, 1));
+    system.submit_read(Read::new(0, 128 << 10, Sink::Discard));
+    system.run().expect("one read fails");
+    // Every unit is used once more, and of that one nothing that is lost.
+    for n in 0..512 {
+        system.submit_read(Read::new(n << 12, 4096, Sink::Discard));
+    }
+    system.run().expect("reads");
+    let failed: Vec<_> = system
+        .take_outcomes()
+        .into_iter()
+        .filter(|outcome| !outcome.is_good())
+        .collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(memory_errors(&mut system) > 0);
 }
 
 /// How many transactions the memory let fail; no other does.

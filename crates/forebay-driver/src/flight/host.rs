@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use forebay_spec::streamer::trace::{ROGUE_CID, ROGUE_HEAD, ROGUE_PHASE};
+use forebay_spec::streamer::trace::{ROGUE_CID, ROGUE_PHASE};
 use forebay_spec::streamer::{TraceEvent, TraceKind};
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,6 @@ pub enum Cause {
     Phase,
     /// Its command identifier is not in use.
     Cid,
-    /// Its submission queue head cannot be.
-    Head,
     /// It is of another submission queue.
     Queue,
     /// Something that this version does not know.
@@ -147,7 +145,7 @@ impl HostSide {
             "retries",
         ];
         // Each of these has used up a place of the completion queue.
-        let taken = ["completions", "rogue_cid", "rogue_head"];
+        let taken = ["completions", "rogue_cid"];
         let mut side = Self {
             holder: Holder::Streamer,
             queue,
@@ -196,7 +194,6 @@ impl HostSide {
                 cause: match event.detail {
                     ROGUE_PHASE => Cause::Phase,
                     ROGUE_CID => Cause::Cid,
-                    ROGUE_HEAD => Cause::Head,
                     _ => Cause::Other,
                 },
             }),
@@ -257,7 +254,6 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Self::Phase => "wrong phase or place",
             Self::Cid => "identifier not in use",
-            Self::Head => "impossible submission queue head",
             Self::Queue => "another submission queue",
             Self::Other => "unknown cause",
         })

@@ -166,7 +166,7 @@ pub const GROUPS: &[Group] = &[
                 COMPLETE_ERROR=CompleteError RETRY=Retry ROGUE=Rogue CQ_DOORBELL=CqDoorbell
                 TIMEOUT=Timeout REJECT=Reject
             ),
-            list!(16, "TRACE_", trace: ROGUE_PHASE ROGUE_CID ROGUE_HEAD),
+            list!(16, "TRACE_", trace: ROGUE_PHASE ROGUE_CID),
             list!(0, "TRACE_", trace: ENTRIES KIND_LSB CID_LSB DETAIL_LSB),
         ],
     },

@@ -406,7 +406,7 @@ pub mod rogue_cid {
     pub const COUNT: Field = Field::new(0, 32);
 }
 
-/// Rogue head: Completion queue entries whose submission queue head was implausible.
+/// Rogue head: Completion queue entries whose submission queue head was no place of the queue; they count all the same.
 pub mod rogue_head {
     use super::Field;
 
@@ -484,7 +484,7 @@ pub mod histogram {
     pub const ENTRIES: usize = 32;
 }
 
-/// Trace: Ring of the last 64 queue events: cycle 31:0, kind 35:32, command identifier 47:36, detail 63:48. Kinds: 1 submitted (detail: submission queue slot), 2 submission doorbell (tail), 3 entry fetched (slot), 4 completed (submission queue head), 5 completed with an error (status), 6 retried, 7 rogue (1 phase, 2 identifier, 3 head), 8 completion doorbell (head), 9 timed out, 10 rejected (error code). Slots, tails and heads have the drive in bits 15:13.
+/// Trace: Ring of the last 64 queue events: cycle 31:0, kind 35:32, command identifier 47:36, detail 63:48. Kinds: 1 submitted (detail: submission queue slot), 2 submission doorbell (tail), 3 entry fetched (slot), 4 completed (submission queue head), 5 completed with an error (status), 6 retried, 7 rogue (1 phase, 2 identifier), 8 completion doorbell (head), 9 timed out, 10 rejected (error code). Slots, tails and heads have the drive in bits 15:13.
 pub mod trace {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x800;
@@ -740,7 +740,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
     (
         "rogue_head",
         rogue_head::OFFSET,
-        "Completion queue entries whose submission queue head was implausible.",
+        "Completion queue entries whose submission queue head was no place of the queue; they count all the same.",
     ),
     (
         "rejected",

@@ -18,8 +18,6 @@ pub const DRIVE_LSB: u32 = 13;
 pub const ROGUE_PHASE: u16 = 1;
 /// Detail of [`TraceKind::Rogue`]: the command identifier was not in use.
 pub const ROGUE_CID: u16 = 2;
-/// Detail of [`TraceKind::Rogue`]: the queue head was not plausible.
-pub const ROGUE_HEAD: u16 = 3;
 
 numbered! {
     /// What happened; `detail` of the event is named in brackets.
@@ -36,7 +34,7 @@ numbered! {
         CompleteError = 5;
         /// A command is sent again.
         Retry = 6;
-        /// A completion was ignored \[cause: [`ROGUE_PHASE`], [`ROGUE_CID`], [`ROGUE_HEAD`]\].
+        /// A completion was ignored \[cause: [`ROGUE_PHASE`], [`ROGUE_CID`]\].
         Rogue = 7;
         /// The completion doorbell was rung \[head\].
         CqDoorbell = 8;

@@ -389,7 +389,7 @@ mod any {
             host.sq_doorbell = (places[0] % 3 > 0).then_some(places[0]);
             host.sq_fetched = (places[1] % 3 > 0).then_some(places[1]);
             for cid in &cids {
-                let causes = [Cause::Phase, Cause::Cid, Cause::Head, Cause::Other];
+                let causes = [Cause::Phase, Cause::Cid, Cause::Queue, Cause::Other];
                 let cause = causes[places[2] as usize % 4];
                 host.ignored.push(Ignored { cid: *cid, cause });
             }
