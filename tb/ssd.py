@@ -188,12 +188,11 @@ class Ssd:
             return
         if number in self.faults.unknown_cid:
             await self._post(0xFFF, 0, life)
-        if number in self.faults.wrong_head:
-            await self._post(command.cid, 0, life, head=self.entries + 5)
         if number in self.faults.wrong_phase:
             await self._post(command.cid, 0, life, wrong_phase=True)
         for _ in range(2 if number in self.faults.twice else 1):
-            await self._post(command.cid, status, life)
+            bad = number in self.faults.wrong_head
+            await self._post(command.cid, status, life, head=self.entries + 5 if bad else None)
 
     async def _transfer(self, command: Command, life: int) -> None:
         """Move the command's data between window and medium, page by page at once."""
@@ -286,7 +285,9 @@ class Ssd:
             if life != self.life:
                 return
             phase = self.phase ^ wrong_phase
-            dword2 = (self.sq_head if head is None else head) | 1 << 16
+            # A drive of several cores may post an old head after a newer one.
+            old = random.randrange(self.entries)
+            dword2 = (random.choice([self.sq_head, old]) if head is None else head) | 1 << 16
             dword3 = cid | phase << 16 | status << 17
             words = (0, 0, dword2, dword3)
             data = b"".join(word.to_bytes(4, "little") for word in words)

@@ -180,7 +180,7 @@ module fb_axis_host_staged
   ) u_window (
       .clk,
       .rst,
-      .data_window_base('0),
+      .data_window('0),
       .s_axi_data_awid(s_axi_host_awid),
       .s_axi_data_awaddr({1'b0, s_axi_host_awaddr}),
       .s_axi_data_awlen(s_axi_host_awlen),

@@ -30,7 +30,7 @@ module fb_buffer_ahead #(
     input wire clk,
     input wire rst,
 
-    input wire [63:0] data_window_base,
+    input wire [63:0] data_window,
 
     input  wire  [ AxiIdBits-1:0] s_axi_data_arid,
     input  wire  [WindowBits-1:0] s_axi_data_araddr,
@@ -268,14 +268,14 @@ module fb_buffer_ahead #(
   assign s_axi_data_rresp = beat_q.error ? RESP_SLVERR : RESP_OKAY;
 
   fb_buffer_list u_list (
-      .group({data_window_base[63:PageBits+12], beat_q.row}),
-      .next_group({data_window_base[63:PageBits+12], row_after}),
+      .group({data_window[63:PageBits+12], beat_q.row}),
+      .next_group({data_window[63:PageBits+12], row_after}),
       .entries
   );
   assign s_axi_data_rdata = beat_q.list ? entries : word_q;
 
   logic unused;
-  assign unused = &{1'b0, read_next, read_addr[5:0], data_window_base[PageBits+11:0], 1'b0};
+  assign unused = &{1'b0, read_next, read_addr[5:0], data_window[PageBits+11:0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.

@@ -56,11 +56,11 @@ module fb_buffer_dram #(
     output logic                got_valid,
     output logic                got_error,
     output logic [       511:0] got_data,
-    output logic [         1:0] errors,        // pulses: a write, a read that the memory refused
+    output logic [         1:0] memory_errors, // pulses: a write, a read that the memory refused
 
     // Settings, stable while the streamer is enabled.
-    input wire [63:0] data_window_base,
-    input wire [63:0] dram_read,         // address of the read buffer, a multiple of its size
+    input wire [63:0] data_window,
+    input wire [63:0] dram_read,    // address of the read buffer, a multiple of its size
     input wire [63:0] dram_write,
 
     // Data window, PRP lists in its upper half.
@@ -253,7 +253,7 @@ module fb_buffer_dram #(
   ) u_ahead (
       .clk,
       .rst,
-      .data_window_base,
+      .data_window,
       .s_axi_data_arid,
       .s_axi_data_araddr,
       .s_axi_data_arlen,
@@ -506,8 +506,8 @@ module fb_buffer_dram #(
 
   always_ff @(posedge clk) begin : read_so_far
     if (read_goes) last_fetch_q <= pick_fetch;
-    gets_asked_q <= gets_asked_q + 5'(ask_take) - 5'(got_valid && loaded_last);
-    errors <= {stored && stored_error, loaded && loaded_error};
+    gets_asked_q  <= gets_asked_q + 5'(ask_take) - 5'(got_valid && loaded_last);
+    memory_errors <= {stored && stored_error, loaded && loaded_error};
     if (rst) gets_asked_q <= '0;
   end
 

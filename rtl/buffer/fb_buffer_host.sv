@@ -47,7 +47,7 @@ module fb_buffer_host #(
     output logic                got_valid,
     output logic                got_error,
     output logic [       511:0] got_data,
-    output logic [         1:0] errors,        // pulses: a write, a read that was refused
+    output logic [         1:0] memory_errors, // pulses: a write, a read that was refused
 
     input wire        piece_we,      // where a piece lies; index as fb_buffer_piece has it
     input wire [ 4:0] piece_index,
@@ -289,7 +289,7 @@ module fb_buffer_host #(
   always_ff @(posedge clk) begin : read_so_far
     landed <= loaded && read.mark && !rst;
     landed_error <= read.bad || loaded_error;
-    errors <= {stored && stored_error, loaded && loaded_error};
+    memory_errors <= {stored && stored_error, loaded && loaded_error};
     reads_under_q <= reads_under_q + 5'(mark_take || ask_take) - 5'(loaded && loaded_last);
     if (rst) reads_under_q <= '0;
   end

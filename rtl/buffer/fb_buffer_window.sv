@@ -4,7 +4,7 @@
 //
 // What:        AXI4 target in front of memory port B. The lower half of the addresses is the
 //              buffer. The upper half holds one PRP list a page, computed while it is read: eight
-//              bytes at {1, page p, 8 * n} are data_window_base + (p + n) * 4096, going round the window
+//              bytes at {1, page p, 8 * n} are data_window + (p + n) * 4096, going round the window
 //              (NVMe Base 2.0c 4.1.1), since a command's pages are neighbours in the ring.
 // Handshake:   AXI4, INCR bursts of any size; narrow beats get the whole 64 B word. Writes and
 //              reads are served independently, each in order, identifiers echoed.
@@ -34,7 +34,7 @@ module fb_buffer_window #(
     input wire clk,
     input wire rst,
 
-    input wire [63:0] data_window_base,  // bus address of this window, aligned to its size
+    input wire [63:0] data_window,  // bus address of this window, aligned to its size
 
     input  wire  [ AxiIdBits-1:0] s_axi_data_awid,
     input  wire  [WindowBits-1:0] s_axi_data_awaddr,
@@ -293,7 +293,7 @@ module fb_buffer_window #(
     if (read_beat.list) begin
       for (int i = 0; i < 8; i++) begin
         s_axi_data_rdata[64*i+:64] = '0;
-        s_axi_data_rdata[64*i+WindowBits+:64-WindowBits] = data_window_base[63:WindowBits];
+        s_axi_data_rdata[64*i+WindowBits+:64-WindowBits] = data_window[63:WindowBits];
         s_axi_data_rdata[64*i+15+:PageBits-3] = read_beat.rows[(4'(read_beat.column)+4'(i))>4'd7];
         s_axi_data_rdata[64*i+12+:3] = read_beat.column + 3'(i);
       end
@@ -305,7 +305,7 @@ module fb_buffer_window #(
   assign unused = &{1'b0, answer_ready, beats_ready, words_ready, beats_valid, beats_level,
                     words_level, beat_last_q, read_valid, write_valid,
                     write_addr[5:0], read_addr[5:0],
-                    data_window_base[WindowBits-1:0], 1'b0};
+                    data_window[WindowBits-1:0], 1'b0};
 
 `ifndef SYNTHESIS
   fifos_have_room :

@@ -14,7 +14,7 @@
 //                                            \-> deliver -> read data
 //
 // Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
-// retire and deliver. The memory itself is outside, behind `mem_*` (docs/reference/memories.md).
+// retire and deliver. The memory itself is outside, behind `put_*`, `get_*` and `got_*` (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready.
@@ -70,29 +70,29 @@ module fb_nvme_streamer
     output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
 
     // Payload memory, stream side.
-    output logic                   mem_put_valid,
-    output logic [MemAddrBits-1:0] mem_put_addr,
-    output logic [  DATA_BITS-1:0] mem_put_data,
-    output logic                   mem_put_end,
-    input  wire                    mem_put_hold,
-    input  wire                    mem_landed,
-    input  wire                    mem_landed_error,
-    output logic                   mem_get_valid,
-    input  wire                    mem_get_ready,
-    output logic [MemAddrBits-1:0] mem_get_addr,
-    output logic                   mem_get_first,
-    output logic [    BEAT_BITS:0] mem_get_count,
-    input  wire                    mem_got_valid,
-    input  wire                    mem_got_error,
-    input  wire  [  DATA_BITS-1:0] mem_got_data,
-    output logic                   mem_restart,
-    input  wire                    mem_quiet,
-    input  wire  [            1:0] mem_errors,
+    output logic                   put_valid,
+    output logic [MemAddrBits-1:0] put_addr,
+    output logic [  DATA_BITS-1:0] put_data,
+    output logic                   put_end,
+    input  wire                    put_hold,
+    input  wire                    landed,
+    input  wire                    landed_error,
+    output logic                   get_valid,
+    input  wire                    get_ready,
+    output logic [MemAddrBits-1:0] get_addr,
+    output logic                   get_first,
+    output logic [    BEAT_BITS:0] get_count,
+    input  wire                    got_valid,
+    input  wire                    got_error,
+    input  wire  [  DATA_BITS-1:0] got_data,
+    output logic                   restart,
+    input  wire                    quiet,
+    input  wire  [            1:0] memory_errors,
     output logic [           63:0] data_window,
     output logic [           63:0] prp_lists,
     output logic [           63:0] dram_read,
     output logic [           63:0] dram_write,
-    output logic                   piece_we,          // where a piece of host memory lies
+    output logic                   piece_we,       // where a piece of host memory lies
     output logic [            4:0] piece_index,
     output logic [           63:0] piece_address,
 
@@ -171,7 +171,7 @@ module fb_nvme_streamer
 );
 
   // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
-  logic enable, restart, sweep, sweep_q;
+  logic enable, sweep, sweep_q;
   logic [9:0] sweep_index_q;
   cfg_t cfg;
   logic restart_q;
@@ -179,7 +179,7 @@ module fb_nvme_streamer
   assign sweep   = sweep_q;
   always_ff @(posedge clk) begin
     // What the memory is still asked for must not be answered in the next life.
-    restart_q <= rst || !enable || (restart_q && !mem_quiet);
+    restart_q <= rst || !enable || (restart_q && !quiet);
     if (restart_q) begin
       sweep_index_q <= '0;
       sweep_q <= 1'b1;
@@ -295,7 +295,7 @@ module fb_nvme_streamer
       .cfg,
       .held(wr_held),
       .grow,
-      .hold(mem_put_hold),
+      .hold(put_hold),
       .s_axis_wr_tvalid(wr_tvalid),
       .s_axis_wr_tready(wr_tready),
       .s_axis_wr_tdata(wr_tdata),
@@ -305,12 +305,12 @@ module fb_nvme_streamer
       .offer_page(wr_offer_page),
       .offer_take(wr_offer_take),
       .open(wr_open),
-      .mem_we(mem_put_valid),
-      .mem_addr(mem_put_addr),
-      .mem_wdata(mem_put_data),
-      .mem_end(mem_put_end),
-      .landed(mem_landed),
-      .landed_error(mem_landed_error),
+      .mem_we(put_valid),
+      .mem_addr(put_addr),
+      .mem_wdata(put_data),
+      .mem_end(put_end),
+      .landed,
+      .landed_error,
       .command_valid(wr_built),
       .command_ready(wr_taken),
       .command(wr_array_command)
@@ -665,14 +665,14 @@ module fb_nvme_streamer
       .delivery_ready,
       .delivery,
       .free_step(rd_free),
-      .get_valid(mem_get_valid),
-      .get_ready(mem_get_ready),
-      .get_addr(mem_get_addr),
-      .get_first(mem_get_first),
-      .get_count(mem_get_count),
-      .got_valid(mem_got_valid),
-      .got_error(mem_got_error),
-      .got_data(mem_got_data),
+      .get_valid,
+      .get_ready,
+      .get_addr,
+      .get_first,
+      .get_count,
+      .got_valid,
+      .got_error,
+      .got_data,
       .m_axis_rd_tvalid(rd_tvalid),
       .m_axis_rd_tready(rd_tready),
       .m_axis_rd_tdata(rd_tdata),
@@ -703,14 +703,13 @@ module fb_nvme_streamer
       .wr_offer_unit(wr_offer_page),
       .rd_offer_valid,
       .rd_offer_unit(rd_offer_page),
-      .put_valid(mem_put_valid),
-      .put_unit(mem_put_addr[MemAddrBits-1-:PAGE_BITS]),
-      .get_valid(mem_get_valid && mem_get_ready),
-      .get_unit(mem_get_addr[MemAddrBits-1-:PAGE_BITS]),
-      .got_valid(mem_got_valid)
+      .put_valid(put_valid),
+      .put_unit(put_addr[MemAddrBits-1-:PAGE_BITS]),
+      .get_valid(get_valid && get_ready),
+      .get_unit(get_addr[MemAddrBits-1-:PAGE_BITS]),
+      .got_valid
   );
 
-  assign mem_restart = restart;
   assign data_window = cfg.data_window;
   assign prp_lists   = cfg.prp_lists;
 
@@ -888,7 +887,7 @@ module fb_nvme_streamer
       .piece_we,
       .piece_index,
       .piece_address,
-      .memory_errors(mem_errors),
+      .memory_errors,
       .clear(sweep && !restart),
       .ready(!sweep && !restart),
       .halted,

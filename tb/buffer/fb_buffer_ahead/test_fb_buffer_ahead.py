@@ -66,7 +66,7 @@ class Ahead:
 async def start(dut) -> Ahead:
     """Reset with everything idle."""
     harness.clear(dut, "fetch_ready", "fill_*", "landed_*")
-    dut.data_window_base.value = BASE
+    dut.data_window.value = BASE
     ahead = Ahead(dut)
     await harness.start(dut)
     await harness.step(dut.clk)

@@ -48,7 +48,7 @@ async def start(dut) -> Buffer:
     harness.clear(dut, "put_*", "get_*", "restart")
     for output in ("put_hold", "get_ready"):
         assert getattr(dut, output) is not None
-    dut.data_window_base.value = BASE
+    dut.data_window.value = BASE
     dut.dram_read.value = HALF
     dut.dram_write.value = 0
     buffer = Buffer(dut)

@@ -15,7 +15,7 @@ module fb_buffer_window_tb #(
     input wire clk,
     input wire rst,
 
-    input wire [63:0] data_window_base,
+    input wire [63:0] data_window,
 
     input  wire  [ AxiIdBits-1:0] s_axi_data_awid,
     input  wire  [WindowBits-1:0] s_axi_data_awaddr,

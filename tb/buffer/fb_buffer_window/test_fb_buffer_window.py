@@ -49,7 +49,7 @@ class Window:
 
 async def start(dut) -> Window:
     """Reset with everything idle."""
-    dut.data_window_base.value = BASE
+    dut.data_window.value = BASE
     for name in ("a_en", "a_we", "a_addr", "a_wdata"):
         getattr(dut, name).value = 0
     master = harness.axi_master(dut, "s_axi_data")

@@ -397,7 +397,10 @@ async def failing_commands(dut) -> None:
 
 @cocotb.test()
 async def rogue_completions(dut) -> None:
-    """Entries of a wrong phase, identifier or head, and doubles, are counted and change nothing."""
+    """Entries of a wrong phase or identifier, and doubles, are counted and change nothing.
+
+    A wrong head is counted, and its completion taken.
+    """
     system = await start(dut, delay=20)
     faults = system.ssd.faults
     faults.twice, faults.unknown_cid = {2, 30}, {5, 31}

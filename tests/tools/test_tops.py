@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/tops.py: a bus is written once, and becomes pins, nets and connections."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import tops  # noqa: E402
+
+TINY = """
+[parameter]
+Depth = ["64", "entries"]
+
+[width]
+
+[bus.mem]
+about = "The memory."
+axi = { id = "1", address = "AddrBits", data = 64 }
+initiator = "m_axi"
+
+[bus.one]
+stream = "tvalid tready tdata:8 tid:4"
+target = "s_axis"
+
+[bus.other]
+stream = "tvalid tready tdata:8"
+target = "IN"
+
+[memory]
+[user]
+
+[wrapper.fb_tiny]
+clocks = "clk rst"
+parameters = ["Depth = 32"]
+buses = ["mem", "other"]
+about = "A top."
+lacks = "nothing."
+body = '''
+  fb_core #(
+      @same Depth
+  ) u_core (
+      @bus c_axis = other - tdata
+      @pins one = other
+      @pins mem = mem - awid
+  );
+  @nets one
+'''
+"""
+
+
+@pytest.fixture
+def text() -> str:
+    """Return the one top of the description above."""
+    ((name, source),) = tops.Tops(TINY).all()
+    assert name == "fb_tiny"
+    return source
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    parameter int unsigned Depth = 32  // entries\n) (",
+        "    // The memory.\n",
+        "    output logic [AddrBits-1:0] m_axi_awaddr,",
+        "    output logic [0:0] m_axi_arid,",
+        "    output logic [63:0] m_axi_wdata,",
+        "    output logic [7:0] m_axi_wstrb,",
+        "    output logic m_axi_bready,",
+        "    output logic m_axi_rready,",
+        "    input wire m_axi_wready,",
+        "    input wire [0:0] m_axi_bid,",
+        "    input wire m_axi_rlast,",
+        "    output logic IN_tready,",
+        "    input wire [7:0] IN_tdata\n);",
+        "      .c_axis_tready(IN_tready),",
+        "      .s_axis_tdata(IN_tdata),",
+        "      .s_axis_tid('0),",
+        "      .m_axi_rready(m_axi_rready)\n  );",
+        "  logic [3:0] s_axis_tid;",
+    ],
+)
+def test_what_is_written(text: str, line: str) -> None:
+    """Directions follow from the role, and each directive does what the page says."""
+    assert line in text
+
+
+def test_what_is_left_out(text: str) -> None:
+    """A signal that is named behind the minus is not connected."""
+    assert ".c_axis_tdata" not in text and ".m_axi_awid" not in text
+
+
+def test_unknown_names_are_refused() -> None:
+    """A bus or a parameter that is not described is an error that names it."""
+    for there, wrong in (("@nets one", "@nets two"), ('"Depth = 32"', '"Width"')):
+        with pytest.raises(KeyError, match=r"two|Width"):
+            list(tops.Tops(TINY.replace(there, wrong)).all())
