@@ -37,14 +37,15 @@ class Payload:
         if self.segments:
             self.ram.spoil(page)
         else:
-            # Reads have the upper half of the data window and the lower one of the memory.
-            self.ram.spoil((page - DATA_WINDOW) ^ spec.DRAM_WINDOW_BYTES // 2)
+            # Reads have the upper half of the buffer and the lower one of the memory.
+            offset = page - DATA_WINDOW - spec.BAR0_DATA_DRAM
+            self.ram.spoil(offset ^ spec.DRAM_WINDOW_BYTES // 2)
 
     async def set_up(self, ctrl) -> None:
         """Write the registers that say where the payload is."""
         values = {
-            regs.DATA_WINDOW: DATA_WINDOW,
-            regs.PRP_LISTS: DATA_WINDOW + (0 if self.segments else spec.DRAM_WINDOW_BYTES),
+            regs.DATA_WINDOW: DATA_WINDOW + (0 if self.segments else spec.BAR0_DATA_DRAM),
+            regs.PRP_LISTS: DATA_WINDOW + (0 if self.segments else spec.BAR0_PRP_LISTS),
             # Not where they would be by chance.
             regs.DRAM_READ: 0,
             regs.DRAM_WRITE: spec.DRAM_WINDOW_BYTES // 2,

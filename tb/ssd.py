@@ -113,6 +113,7 @@ class Ssd:
         self.delay = delay
         self.cq_offset = 1 << len(getattr(dut, f"{pins.queue}_awaddr")) - 1
         self.window = 1 << len(getattr(dut, f"{pins.data}_awaddr"))
+        self.lists_below = hasattr(dut, "m_axi_dram_awvalid")
         self.queue: AxiMaster = harness.axi_master(dut, pins.queue, **clock)
         self.data: AxiMaster = harness.axi_master(dut, pins.data, **clock)
         bus = AxiLiteBus.from_prefix(dut, pins.doorbells)
@@ -252,7 +253,8 @@ class Ssd:
             await self._move_in_host(opcode, page, at, length, life)
             return
         offset = self._inside(page)
-        assert offset < self.window // 2, "data in the half of PRP lists"
+        above = offset >= self.window // 2
+        assert above == self.lists_below, "data in the half of PRP lists"
         if opcode == spec.OPCODE_WRITE:
             answer = await self.data.read(offset, length)
             if answer is not None and life == self.life:

@@ -5,7 +5,7 @@
 // What:        serves the SSD's reads of the data window from a few pages in block RAM. A page that
 //              is not there is fetched as a whole; the first beat that the SSD takes of a page has
 //              the pages after it fetched, in the order of the write ring: the rest of the command,
-//              as far as it has landed, then the beginning of the next unit that has. Reads above
+//              as far as it has landed, then the beginning of the next unit that has. Reads below
 //              the buffer get PRP lists, computed while they are read (NVMe Base 2.0c 4.1.1).
 // Handshake:   AXI4 reads, INCR bursts of any size, identifiers echoed; answers stay in order.
 //              Pages are asked for by `fetch_*`, and their beats come in that order by `fill_*`,
@@ -25,7 +25,7 @@ module fb_buffer_ahead #(
     parameter int unsigned AheadPages = 2,  // pages fetched ahead, 1 to Lines - 2
     parameter int unsigned AxiIdBits = 4,
     localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
-    localparam int unsigned WindowBits = PageBits + 13  // the lists have the upper half
+    localparam int unsigned WindowBits = PageBits + 13  // the buffer has the upper half
 ) (
     input wire clk,
     input wire rst,
@@ -99,7 +99,7 @@ module fb_buffer_ahead #(
       .m_error(read_error)
   );
   assign read_page = read_addr[PageBits+11:12];
-  assign is_list   = read_addr[WindowBits-1];
+  assign is_list   = !read_addr[WindowBits-1];
 
   // ------------------------------------------------------------------------------------- the pages
   logic [PageBits-1:0] tag_q[Lines];

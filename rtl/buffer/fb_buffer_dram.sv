@@ -63,7 +63,7 @@ module fb_buffer_dram #(
     input wire [63:0] dram_read,    // address of the read buffer, a multiple of its size
     input wire [63:0] dram_write,
 
-    // Data window, PRP lists in its upper half.
+    // Data window: PRP lists in its lower half, at the unit's index * 4096, payload in the upper one.
     input  wire  [ AxiIdBits-1:0] s_axi_data_awid,
     input  wire  [WindowBits-1:0] s_axi_data_awaddr,
     input  wire  [           7:0] s_axi_data_awlen,

@@ -100,7 +100,7 @@ module fb_buffer_inlet #(
     room_q <= level < LevelBits'(FifoBeats - 4) && bursts < BurstBits'(Bursts - 4);
   assign s_axi_data_wready = valid && room_q && answer_ready;
   assign take = s_axi_data_wvalid && s_axi_data_wready;
-  assign refused = error || addr[WindowBits-1];
+  assign refused = error || !addr[WindowBits-1];
   assign put = take && !refused;
 
   fb_buffer_gather #(

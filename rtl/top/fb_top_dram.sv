@@ -4,8 +4,8 @@
 // The streamer with its payload in on-board DRAM: 64 MiB for writes, 64 MiB for reads.
 //
 // As fb_top_onchip, with an AXI4 master for the memory controller beside it, and a data window of
-// 128 MiB: in its upper half, from bit 27 on, are the PRP lists, which may stand elsewhere on the
-// bus (docs/reference/memories.md). The memory's clock is that of the streamer.
+// 256 MiB, which the low bits of an offset in the BAR address: payload from 0x800_0000 on, PRP lists
+// below (docs/reference/memories.md). The memory's clock is that of the streamer.
 //
 // Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite.
 // No path leads from an input to an output without a register.

@@ -55,7 +55,9 @@ pub(crate) struct Bridge {
     queue_bytes: u64,
     data_offset: u64,
     data_bytes: u64,
-    /// Where the PRP lists are in the data window's port, if they have a place of their own in BAR 0.
+    /// Where payload begins at the data window's port.
+    data_at: u64,
+    /// Where PRP lists begin there, if they have a place of their own in BAR 0.
     lists_at: Option<u64>,
     /// The streamer was last told to run.
     pub enabled: bool,
@@ -92,9 +94,14 @@ impl Bridge {
         let queue_bytes = 1 << pins.queue.awaddr.width().min(32);
         let fits = queue_bytes <= bar0::CONTROL - bar0::QUEUES;
         let (bytes, data_offset, data_bytes, lists_at) = if pins.dram.is_some() {
-            // One port serves both: the lists are above the payload.
+            // One port serves both, by the low bits of the offset in the BAR.
             let bytes = window::DRAM_WINDOW_BYTES;
-            (bar0::BYTES_DRAM, bar0::DATA_DRAM, bytes, Some(bytes))
+            (
+                bar0::BYTES_DRAM,
+                bar0::DATA_DRAM,
+                bytes,
+                Some(bar0::PRP_LISTS),
+            )
         } else if pins.host_dram.is_some() {
             (bar0::BYTES, bar0::DATA, 0, Some(0))
         } else {
@@ -114,6 +121,7 @@ impl Bridge {
             bytes,
             data_offset,
             data_bytes,
+            data_at: if pins.dram.is_some() { data_offset } else { 0 },
             lists_at,
             queue_offset: if fits {
                 bar0::QUEUES
@@ -174,7 +182,8 @@ impl Bridge {
             return net.recorder.read(*at, len, ticket, 0, answer);
         }
         match (place, &mut self.host) {
-            (Some(Place::Data(at)), _) => self.data.read(at, len, ticket, 0),
+            (Some(Place::Data(at)), _) => self.data.read(self.data_at + at, len, ticket, 0),
+            (Some(Place::Lists(at)), _) => self.data.read(at, len, ticket, 0),
             (Some(Place::Queue(at)), _) => self.queue.read(at, len, ticket, 0),
             (Some(Place::Control(at)), _) => self.control.read(at, len, ticket, 0, answer),
             // What the host reads comes after what it wrote: PCI Express Base 5.0, 2.4.1.
@@ -206,7 +215,8 @@ impl Bridge {
             _ => {}
         }
         match (place, &mut self.host) {
-            (Some(Place::Data(at)), _) => self.data.write(at, data, 0),
+            (Some(Place::Data(at)), _) => self.data.write(self.data_at + at, data, 0),
+            (Some(Place::Lists(at)), _) => self.data.write(at, data, 0),
             // A completion entry must not overtake the data before it: it waits until these are
             // answered. Later data may go ahead meanwhile.
             (Some(Place::Queue(at)), _) => {
@@ -245,7 +255,7 @@ impl Bridge {
         } else if let Some(at) = inside(bar0::PRP_LISTS, window::PRP_LISTS_BYTES)
             && let Some(lists) = self.lists_at
         {
-            Some(Place::Data(lists + at))
+            Some(Place::Lists(lists + at))
         } else if let Some(at) = inside(self.queue_offset, self.queue_bytes) {
             Some(Place::Queue(at))
         } else if let Some(at) = inside(bar0::CONTROL, bar0::CONTROL_BYTES) {
@@ -264,7 +274,7 @@ impl Bridge {
     /// Where payload at a bus address lies in the data window.
     pub fn payload(&self, address: u64) -> Option<u64> {
         match self.place(address, 1) {
-            Some(Place::Data(at)) if at < self.data_bytes => Some(at),
+            Some(Place::Data(at)) => Some(at),
             _ => None,
         }
     }
@@ -420,7 +430,10 @@ fn displaced(at: u64, data: &[u8]) -> Option<Error> {
 }
 
 enum Place {
+    /// Payload, from its first byte on.
     Data(u64),
+    /// PRP lists, by the address at the data window's port.
+    Lists(u64),
     Queue(u64),
     Control(u64),
     Host(u64),

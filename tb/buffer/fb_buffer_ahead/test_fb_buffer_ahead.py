@@ -18,7 +18,8 @@ from runner import simulate
 
 PAGE = 4096
 UNIT = PAGE << spec.DRAM_UNIT_SHIFT
-LISTS = spec.DRAM_WINDOW_BYTES
+BYTES = spec.DRAM_WINDOW_BYTES
+PAYLOAD = spec.BAR0_DATA_DRAM  # the SSD's addresses are those in the BAR
 BASE = 0x40_1000_0000
 
 
@@ -88,7 +89,7 @@ async def reads_see_what_landed(dut, share: float) -> None:
             await harness.step(dut.clk, 3)
         page, at = random.randrange(24), random.randrange(PAGE)
         count = min(random.choice([1, 64, 512, PAGE]), PAGE - at)
-        answer = await ahead.ssd.read(page * PAGE + at, count)
+        answer = await ahead.ssd.read(PAYLOAD + page * PAGE + at, count)
         assert answer.resp == 0
         assert bytes(answer.data) == ahead.pages[page][at : at + count]
 
@@ -100,15 +101,15 @@ async def goes_ahead_as_far_as_landed(dut) -> None:
     pages = UNIT // PAGE
     for page in (0, 1, 2, pages, 3 * pages):
         await ahead.land(page, random.randbytes(PAGE))
-    await ahead.ssd.read(0, 64)
+    await ahead.ssd.read(PAYLOAD, 64)
     await harness.step(dut.clk, 400)
     # A unit not yet committed is not known to be empty: what is fetched of it is dropped later.
     assert ahead.fetched[:3] == [0, 1, 2]
-    await ahead.ssd.read(2 * PAGE, 64)
+    await ahead.ssd.read(PAYLOAD + 2 * PAGE, 64)
     await harness.step(dut.clk, 400)
     assert pages in ahead.fetched
     count = len(ahead.fetched)
-    await ahead.ssd.read(3 * pages * PAGE, 64)  # the newest: nothing comes after it
+    await ahead.ssd.read(PAYLOAD + 3 * pages * PAGE, 64)  # the newest: nothing comes after it
     await harness.step(dut.clk, 400)
     assert ahead.fetched[count:] == [3 * pages]
 
@@ -117,9 +118,9 @@ async def goes_ahead_as_far_as_landed(dut) -> None:
 async def reads_for_the_reader_are_not_followed(dut) -> None:
     """The half for reads is the SSD's to write: nothing is ahead there."""
     ahead = await start(dut)
-    half = LISTS // 2 // PAGE
+    half = BYTES // 2 // PAGE
     ahead.pages[half] = random.randbytes(PAGE)
-    answer = await ahead.ssd.read(half * PAGE, PAGE)
+    answer = await ahead.ssd.read(PAYLOAD + half * PAGE, PAGE)
     await harness.step(dut.clk, 200)
     assert bytes(answer.data) == ahead.pages[half] and ahead.fetched == [half]
 
@@ -130,11 +131,11 @@ async def the_memory_refuses(dut) -> None:
     ahead = await start(dut)
     await ahead.land(0, random.randbytes(PAGE))
     ahead.bad = {0}
-    assert (await ahead.ssd.read(0, PAGE)).resp != 0
-    assert (await ahead.ssd.read(64, 64)).resp != 0
+    assert (await ahead.ssd.read(PAYLOAD, PAGE)).resp != 0
+    assert (await ahead.ssd.read(PAYLOAD + 64, 64)).resp != 0
     ahead.bad = set()
     await ahead.land(0, random.randbytes(PAGE))
-    answer = await ahead.ssd.read(0, PAGE)
+    answer = await ahead.ssd.read(PAYLOAD, PAGE)
     assert answer.resp == 0 and bytes(answer.data) == ahead.pages[0]
 
 
@@ -143,10 +144,10 @@ async def lists_are_computed(dut) -> None:
     """Entry n of a unit's list is its page n + 1, carried on and around."""
     ahead = await start(dut)
     for unit in (0, 31, 1023):
-        answer = await ahead.ssd.read(LISTS + PAGE * unit, PAGE)
+        answer = await ahead.ssd.read(spec.BAR0_PRP_LISTS + PAGE * unit, PAGE)
         for n in range(PAGE // 8):
             entry = int.from_bytes(answer.data[8 * n : 8 * n + 8], "little")
-            assert entry == BASE + (unit * UNIT + (n + 1) * PAGE) % LISTS
+            assert entry == BASE + (unit * UNIT + (n + 1) * PAGE) % BYTES
     assert not ahead.fetched
 
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.long
 
 PAGE = 4096
 HALF = spec.DRAM_WINDOW_BYTES // 2
+PAYLOAD = spec.BAR0_DATA_DRAM  # the SSD's addresses are those in the BAR
 BASE = 0x40_1000_0000
 
 
@@ -70,7 +71,7 @@ async def puts_reach_the_ssd(dut, share: float) -> None:
         at = 0
         while at < len(data):
             count = min(random.choice([64, 512, PAGE]), len(data) - at, PAGE - at % PAGE)
-            answer = await buffer.ssd.read(unit + at, count)
+            answer = await buffer.ssd.read(PAYLOAD + unit + at, count)
             assert bytes(answer.data) == data[at : at + count]
             at += count
     assert dut.quiet.value == 1
@@ -86,7 +87,7 @@ async def writes_of_the_ssd_are_got(dut, share: float) -> None:
     for _ in range(40):
         at = random.randrange(8 * PAGE - 600)
         data = random.randbytes(random.choice([1, 64, 128, 512, 600]))
-        await buffer.ssd.write(HALF + at, data)
+        await buffer.ssd.write(PAYLOAD + HALF + at, data)
         image[at : at + len(data)] = data
         page, beats = at // PAGE * PAGE, random.randrange(1, 65)
         found = await buffer.get(HALF + page, beats)
@@ -101,12 +102,12 @@ async def gets_wait_while_the_ssd_writes(dut) -> None:
         return  # reads and writes take turns: the SSD's writes wait, too
     pages = [random.randbytes(64) for _ in range(12)]
     for n, data in enumerate(pages):
-        await buffer.ssd.write(HALF + n * PAGE, data)
+        await buffer.ssd.write(PAYLOAD + HALF + n * PAGE, data)
     buffer.ram.read_if.ar_channel.pause = True
     for n in range(len(pages)):
         await buffer.request(HALF + n * PAGE, 1)
     for n in range(200):  # more than half of what an 8-bit count holds
-        await buffer.ssd.write(HALF + 16 * PAGE + 128 * n, random.randbytes(64))
+        await buffer.ssd.write(PAYLOAD + HALF + 16 * PAGE + 128 * n, random.randbytes(64))
     assert not buffer.got
     buffer.ram.read_if.ar_channel.pause = False
     assert await buffer.answers(0, len(pages)) == b"".join(pages)
@@ -122,7 +123,7 @@ async def bursts_are_pages(dut) -> None:
     assert buffer.bursts == [64] * 8
     buffer.bursts.clear()
     for n in range(32):
-        buffer.ssd.init_write(HALF + 512 * n, bytes(512))
+        buffer.ssd.init_write(PAYLOAD + HALF + 512 * n, bytes(512))
     await harness.step(dut.clk, 600)
     dut._log.info("bursts %s", buffer.bursts)
     assert sum(buffer.bursts) == 256 and len(buffer.bursts) <= 6
@@ -133,15 +134,15 @@ async def lists_and_refusals(dut) -> None:
     """PRP lists name the pages after the unit's first; what may not be written is refused."""
     buffer = await start(dut)
     for unit in (0, 5, 1023):
-        answer = await buffer.ssd.read(2 * HALF + PAGE * unit, 8 * 255)
+        answer = await buffer.ssd.read(PAGE * unit, 8 * 255)
         for n in range(255):
             entry = int.from_bytes(answer.data[8 * n : 8 * n + 8], "little")
             page = (unit * 32 + n + 1) * PAGE % (2 * HALF)
             assert entry == BASE + page, f"unit {unit}, entry {n}"
-    answer = await buffer.ssd.write(2 * HALF, bytes(64))
+    answer = await buffer.ssd.write(0, bytes(64))
     assert answer.resp != 0
-    assert (await buffer.ssd.write(HALF, bytes(64), burst=0)).resp != 0
-    assert (await buffer.ssd.read(HALF, 64, burst=0)).resp != 0
+    assert (await buffer.ssd.write(PAYLOAD + HALF, bytes(64), burst=0)).resp != 0
+    assert (await buffer.ssd.read(PAYLOAD + HALF, 64, burst=0)).resp != 0
 
 
 @cocotb.test()
@@ -154,7 +155,7 @@ async def ahead_of_the_ssd(dut) -> None:
     times = []
     for n in range(6):
         begin = harness.cycle()
-        answer = await buffer.ssd.read(PAGE * n, 64)
+        answer = await buffer.ssd.read(PAYLOAD + PAGE * n, 64)
         times.append(harness.cycle() - begin)
         assert bytes(answer.data) == data[PAGE * n : PAGE * n + 64]
         await harness.step(dut.clk, 300)
@@ -177,7 +178,7 @@ async def what_is_refused(dut) -> None:
     # A write of the SSD spoils its unit until it has been got, also one whose burst still grows.
     for word, page in ((0, 0), (3 * PAGE + 64, 3)):
         refused.add(HALF + word)
-        await buffer.ssd.write(HALF + word, bytes(64))
+        await buffer.ssd.write(PAYLOAD + HALF + word, bytes(64))
         for _ in range(2):
             buffer.lost.clear()
             for at in range(4):
@@ -190,7 +191,7 @@ async def what_is_refused(dut) -> None:
     await buffer.get(HALF, 3)
     assert buffer.lost == [False, True, False]
     refused.add(0)
-    assert (await buffer.ssd.read(0, 64)).resp != 0
+    assert (await buffer.ssd.read(PAYLOAD, 64)).resp != 0
 
 
 @cocotb.test()
@@ -199,7 +200,7 @@ async def restart_forgets(dut) -> None:
     buffer = await start(dut)
     refused = {HALF}
     harness.refuse(buffer.ram, refused)
-    await buffer.ssd.write(HALF, bytes(64))
+    await buffer.ssd.write(PAYLOAD + HALF, bytes(64))
     await harness.step(dut.clk, 100)
     refused.clear()
     dut.restart.value = 1
@@ -207,7 +208,7 @@ async def restart_forgets(dut) -> None:
     await harness.until(dut.clk, dut.quiet)
     dut.restart.value = 0
     data = random.randbytes(PAGE)
-    await buffer.ssd.write(HALF, data)
+    await buffer.ssd.write(PAYLOAD + HALF, data)
     buffer.lost.clear()
     assert await buffer.get(HALF, 64) == data
     assert not any(buffer.lost)
@@ -234,7 +235,7 @@ async def restart_with_puts(dut) -> None:
         data = random.randbytes(PAGE)
         await buffer.put(0, data)
         await buffer.wait_committed(1)
-        assert bytes((await buffer.ssd.read(0, PAGE)).data) == data
+        assert bytes((await buffer.ssd.read(PAYLOAD, PAGE)).data) == data
 
 
 @harness.provocation
@@ -271,7 +272,7 @@ async def wlast_early(dut) -> None:
     """WLAST on a beat that is not the last."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.s_axi_data_awaddr.value = HALF
+    dut.s_axi_data_awaddr.value = PAYLOAD + HALF
     dut.s_axi_data_awlen.value = 3
     dut.s_axi_data_awsize.value = 6
     dut.s_axi_data_awburst.value = 1
@@ -298,7 +299,7 @@ async def count_is_old(dut) -> None:
     """A get is released long after its last burst was stored."""
     buffer = await start(dut)
     buffer.ram.write_if.aw_channel.pause = True
-    await buffer.ssd.write(HALF, bytes(64))
+    await buffer.ssd.write(PAYLOAD + HALF, bytes(64))
     await buffer.request(HALF, 1)
     await FallingEdge(dut.clk)
     dut.stored_q.value = 31
