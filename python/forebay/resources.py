@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from forebay.filelist import ROOT, read_filelist
-from forebay.paths import slowest_paths
+from forebay.paths import by_module, longest_paths
 from forebay.synthesis import (
     Design,
     Resources,
     SynthesisError,
     measure,
     measure_hierarchy,
+    work_folder,
 )
-from forebay.timing import HARNESS, Timing, measure_timing, synthesize
+from forebay.timing import Timing, measure_timing
 from forebay.validation import replaced
 
 # SNAcc's published on-chip streamer, through this same flow.
@@ -75,7 +76,12 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--each", nargs="+", help="count these modules instead, one by one")
     parser.add_argument("--into", type=Path, help="with --each: write the table into this document")
     parser.add_argument("--timing", action="store_true", help="also place and route on an ECP5-85")
-    parser.add_argument("--paths", type=int, default=0, help="estimate the N slowest paths")
+    parser.add_argument(
+        "--paths", type=int, default=0, help="list the N longest paths, in LUT levels"
+    )
+    parser.add_argument(
+        "--levels", action="store_true", help="report the longest path's LUT levels"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     parser.add_argument("--budget", type=parse_budget, help="fail above, e.g. lut=7257,ff=8152")
     parser.add_argument(
@@ -148,9 +154,12 @@ def report(options: argparse.Namespace) -> dict[str, Any]:
             {"module": name, "instances": number, **as_json(own)}
             for name, number, own in measure_hierarchy(design)
         ]
-    if options.paths:
-        netlist = json.loads((synthesize(design) / "ecp5.json").read_text())["modules"][HARNESS]
-        result["paths"] = [asdict(path) for path in slowest_paths(netlist, options.paths)]
+    if options.paths or options.levels:
+        netlist = json.loads((work_folder(design) / "netlist.json").read_text())
+        paths = longest_paths(netlist["modules"][design.top])
+        result["levels"] = paths[0].levels
+        result["levels_by_module"] = by_module(paths)
+        result["paths"] = [asdict(path) for path in paths[: options.paths]]
     if options.timing:
         timing = measure_timing(design, options.seeds)
         result["ecp5"] = {
@@ -193,17 +202,18 @@ def table(result: dict[str, Any]) -> str:
         )
         path = rates["slowest_path"]
         lines.append(f"  slowest path, {path['levels']} levels: {' > '.join(path['nets'])}")
+    if "levels" in result:
+        lines.append(f"  {'longest path, LUT levels':24}{result['levels']:>8}")
     if "modules" in result:
         lines.append(f"\n  {'module alone':72}{'count':>6}{'LUT':>7}{'FF':>7}")
         lines += [
             f"  {place(row['module']):72}{row['instances']:>6}{row['lut']:>7}{row['ff']:>7}"
             for row in result["modules"]
         ]
-    if "paths" in result:
-        lines.append("\n  slowest paths, estimated without place and route")
+    if result.get("paths"):
+        lines.append("\n  longest paths, in levels of LUTs")
         lines += [
-            f"  {path['ns']:6.1f} ns {path['levels']:3} levels  {path['end']}"
-            f" < {' < '.join(path['nets'])}"
+            f"  {path['levels']:3}  {path['end']} < {' < '.join(path['nets'])}"
             for path in result["paths"]
         ]
     if "budget" in result:

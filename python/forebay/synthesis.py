@@ -225,11 +225,15 @@ def parse_stat(text: str) -> dict[str, tuple[dict[str, int], int]]:
 
 
 def measure(design: Design) -> Resources:
-    """Count LUT and FF of the flattened design; see the module's text for the method."""
+    """Count LUT and FF of the flattened design; see the module's text for the method.
+
+    The netlist is left in `netlist.json` of the design's folder.
+    """
     folder = work_folder(design)
     commands = [
         *load(design, folder),
         f"synth_xilinx -family xcup -noiopad -flatten -top {design.top}",
+        "write_json netlist.json",
         "tee -q -o stat.json stat -json -tech xilinx",
     ]
     run_yosys(commands, folder, "synth_xilinx")
