@@ -10,7 +10,7 @@
 // Handshake:   AXI4 reads, INCR bursts of any size, identifiers echoed; answers stay in order.
 //              Pages are asked for by `fetch_*`, and their beats come in that order by `fill_*`,
 //              always taken. `landed_*` says that a page was written: its copy is dropped.
-// Latency:     2 cycles from the AR to the first R handshake where the page is there, or a list.
+// Latency:     2 cycles from the AR to the first R handshake of a list, 3 where the page is there.
 // Throughput:  64 B a cycle, without gaps between bursts.
 // Limits:      FIXED, WRAP and sizes above 64 B get SLVERR, and so does what is read of a page after
 //              the memory has refused a beat of it. Reads of a page while it is written get old or
@@ -72,8 +72,9 @@ module fb_buffer_ahead #(
   // ------------------------------------------------------------------------- the SSD's next beat
   logic read_valid, read_last, read_error, read_next, go, room;
   logic [AxiIdBits-1:0] read_id;
-  logic [WindowBits-1:0] read_addr;
-  logic [PageBits-1:0] read_page;
+  logic [WindowBits-1:0] read_addr, wait_addr;
+  logic [PageBits-1:0] read_page, wait_page;
+  logic wait_valid, stays;  // another burst waits; this one goes on
   logic is_list;
 
   fb_common_burst #(
@@ -96,10 +97,14 @@ module fb_buffer_ahead #(
       .m_id(read_id),
       .m_addr(read_addr),
       .m_last(read_last),
-      .m_error(read_error)
+      .m_error(read_error),
+      .wait_valid(wait_valid),
+      .wait_addr(wait_addr)
   );
   assign read_page = read_addr[PageBits+11:12];
-  assign is_list   = !read_addr[WindowBits-1];
+  assign wait_page = wait_addr[PageBits+11:12];
+  assign stays = read_valid && !(go && read_last);
+  assign is_list = !read_addr[WindowBits-1];
 
   // ------------------------------------------------------------------------------------- the pages
   logic [PageBits-1:0] tag_q[Lines];
@@ -107,32 +112,54 @@ module fb_buffer_ahead #(
   logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
   logic [LineBits:0] filling_q;  // given away and not full
   logic [6:0] beats_q;  // of the one that is being filled
-  logic want_q, want_there;
+  logic want_q, touched_q, resolved;
   logic [PageBits-1:0] want_page_q;
-  logic [Lines-1:0] read_match, want_match, landed_match;
+  logic [Lines-1:0] match_q, match_d, read_match, want_match, landed_match;
+  logic looked_q;  // match_q is that of the page that is read
+  logic filled_q;  // the line that is being filled has the beat that is read
+  logic want_looked_q, want_there_q;  // the page that is wanted was looked up, and found
   logic [LineBits-1:0] read_line;
-  logic hit, available, miss, give, give_miss, give_want, last_fill;
+  logic hit, available, miss, miss_q, give, give_miss, give_want, last_fill;
 
   always_comb begin : look_up
     read_line = '0;
     for (int unsigned i = 0; i < Lines; i++) begin
-      read_match[i]   = valid_q[i] && tag_q[i] == read_page;
+      // The page that is read next is looked up a cycle before. What is given away now counts.
+      match_d[i] = stays ? tag_q[i] == read_page : tag_q[i] == wait_page;
+      if (give_miss && alloc_q == LineBits'(i)) match_d[i] = 1'b1;  // what is missed stays
+      if (give_want && alloc_q == LineBits'(i))
+        match_d[i] = stays ? want_page_q == read_page : want_page_q == wait_page;
+      read_match[i]   = valid_q[i] && match_q[i];
       want_match[i]   = valid_q[i] && tag_q[i] == want_page_q;
       landed_match[i] = landed_valid && tag_q[i] == landed_page;
       if (read_match[i]) read_line = LineBits'(i);
     end
   end
+  always_ff @(posedge clk) begin
+    match_q <= match_d;
+    looked_q <= stays || wait_valid;
+    // For the beat after this one, too.
+    filled_q <= !last_fill && (stays ? {1'b0, read_addr[11:6]} + 1'b1 < beats_q :
+                                       {1'b0, wait_addr[11:6]} < beats_q);
+    want_there_q <= want_match != '0;
+    want_looked_q <= want_q && !touched_q && !give_miss && !give_want && !resolved;
+  end
   assign hit = read_match != '0;
-  assign want_there = want_match != '0;
-  assign available = hit && (full_q[read_line] ||
-      (read_line == fill_q && {1'b0, read_addr[11:6]} < beats_q));
+  // A line has the beat when it is full, or filled so far.
+  logic [Lines-1:0] has_beat;
+  always_comb
+    for (int unsigned i = 0; i < Lines; i++)
+      has_beat[i] = full_q[i] || (fill_q == LineBits'(i) && filled_q);
+  assign available = looked_q && (read_match & has_beat) != '0;
   assign go = read_valid && room && (is_list || read_error || available);
 
   // A place is given to what the SSD waits for, or else to what it will ask for next.
-  assign miss = read_valid && !is_list && !read_error && !hit;
-  assign give = (!fetch_valid || fetch_ready) && filling_q < (LineBits + 1)'(Lines / 2);
-  assign give_miss = give && miss;
-  assign give_want = give && !miss && want_q && !want_there;
+  assign miss = read_valid && looked_q && !is_list && !read_error && !hit;
+  assign give = !fetch_valid && filling_q < (LineBits + 1)'(Lines / 2);
+  // A cycle late: what is given meanwhile may be what is missed.
+  always_ff @(posedge clk) miss_q <= miss && !give_miss && !give_want && !rst;
+  assign give_miss = give && miss_q;
+  assign give_want = give && !miss_q && want_q && want_looked_q && !want_there_q;
   assign last_fill = fill_valid && beats_q == 7'd63;
 
   always_ff @(posedge clk) begin : lines
@@ -175,17 +202,16 @@ module fb_buffer_ahead #(
 
   // ------------------------------------------------------------------------------ what comes after
   // How far each unit of the write ring has landed, and which one landed last.
-  logic touched_q;
   logic [PageBits-1:0] touched_page_q;
   logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
   logic [UnitBits-1:0] landed_last;
   logic [SideBits-1:0] newest_q, touched_unit;
-  logic touch, goes_on, resolved;
+  logic touch, goes_on;
 
   assign touched_unit = touched_page_q[PageBits-2:UnitBits];
   assign goes_on = touched_page_q[UnitBits-1:0] < landed_last;
   assign touch = go && !is_list && !read_error && read_addr[11:6] == '0;
-  assign resolved = want_q && (want_there || give_want);
+  assign resolved = want_q && want_looked_q && (want_there_q || give_want);
 
   fb_common_ram #(
       .Width(UnitBits),
@@ -275,7 +301,7 @@ module fb_buffer_ahead #(
   assign s_axi_data_rdata = beat_q.list ? entries : word_q;
 
   logic unused;
-  assign unused = &{1'b0, read_next, read_addr[5:0], data_window[PageBits+11:0], 1'b0};
+  assign unused = &{1'b0, read_next, read_addr[5:0], wait_addr[WindowBits-1], wait_addr[5:0], data_window[PageBits+11:0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.

@@ -289,12 +289,20 @@ module fb_buffer_dram #(
   logic [SeenBits-1:0] get_after, after, passed;
   logic get_push, get_same, ask_valid, ask_take, ask_may, get_fifo_ready, after_valid, released;
   logic [4:0] ask_level;
-  logic [4:0] released_q;  // gets that wait for their turn alone
+  logic [4:0] released_q, released_d;  // gets that wait for their turn alone
+  logic ask_any_q;  // there are some
   get_t ask;
 
-  assign get_ready = get_fifo_ready;
-  assign get_push  = get_valid && get_ready && get_first;
-  assign get_same  = ssd_open_addr[WordBits-1:6] == get_addr[WordBits-1:6];
+  // A get is looked at in the cycle after it was taken; one more may be taken then.
+  logic get_ready_q;
+  get_t get;
+  always_ff @(posedge clk) begin
+    get_ready_q <= ask_level < 5'(Gets - 2);
+    get_push <= get_valid && get_ready && get_first && !rst;
+    get <= '{addr: get_addr, count_m1: 6'(get_count - 7'd1)};
+  end
+  assign get_ready = get_ready_q;
+  assign get_same  = ssd_open_addr[WordBits-1:6] == get.addr[WordBits-1:6];
   assign get_after = seen_q - SeenBits'(ssd_open && !get_same);
   assign ssd_flush = get_push && ssd_open && get_same;
 
@@ -306,7 +314,7 @@ module fb_buffer_dram #(
       .rst,
       .s_valid(get_push),
       .s_ready(get_fifo_ready),
-      .s_data ({get_addr, 6'(get_count - 7'd1)}),
+      .s_data (get),
       .m_valid(ask_valid),
       .m_ready(ask_take),
       .m_data (ask),
@@ -330,15 +338,23 @@ module fb_buffer_dram #(
   );
 
   // A cycle late, which a burst that is stored can be.
-  assign passed   = stored_q - after;
+  assign passed = stored_q - after;
   assign released = after_valid && !passed[SeenBits-1];
-  always_ff @(posedge clk) released_q <= rst ? '0 : released_q + 5'(released) - 5'(ask_take);
+  assign released_d = released_q + 5'(released) - 5'(ask_take);
+  always_ff @(posedge clk) begin
+    released_q <= rst ? '0 : released_d;
+    ask_any_q  <= released_d != '0 && !rst;
+  end
 
   // ------------------------------------------------------------------------------------------ turns
   logic may_read, may_write, read_goes, write_goes, read_waits, write_waits;
   logic [6:0] waiting;
-  assign waiting = 7'(puts_wait) + 7'(ssd_waits);
-  assign read_waits = fetch_valid || ask_may;
+  logic [4:0] writes_q;  // that wait, two cycles ago
+  always_ff @(posedge clk) begin
+    waiting  <= 7'(puts_wait) + 7'(ssd_waits);
+    writes_q <= (waiting > 7'd16) ? 5'd16 : 5'(waiting);
+  end
+  assign read_waits  = fetch_valid || ask_may;
   assign write_waits = putb_valid || ssdb_valid;
 
   if (Channels == 1) begin : gen_turns
@@ -349,7 +365,7 @@ module fb_buffer_dram #(
         .rst,
         .read_waits,
         .write_waits,
-        .writes((waiting > 7'd16) ? 5'd16 : 5'(waiting)),
+        .writes(writes_q),
         .read_goes,
         .write_goes,
         .may_read,
@@ -359,7 +375,7 @@ module fb_buffer_dram #(
     assign may_read  = 1'b1;
     assign may_write = 1'b1;
     logic unused_waiting;
-    assign unused_waiting = &{1'b0, waiting, 1'b0};
+    assign unused_waiting = &{1'b0, writes_q, 1'b0};
   end
 
   // --------------------------------------------------------------------------- what is written
@@ -438,7 +454,12 @@ module fb_buffer_dram #(
   logic spoils, get_begins, unit_bad, get_bad, get_bad_q, forgets, forgotten;
   logic [  SideBits:0] forget_q;  // its top bit: all of them
   logic [SideBits-1:0] ask_unit;
-  assign spoils = stored_ssd && stored_error;
+  // A cycle late, which is before the next get that waited for it.
+  logic [SideBits-1:0] spoilt_q;
+  always_ff @(posedge clk) begin
+    spoils   <= stored_ssd && stored_error && !rst;
+    spoilt_q <= written.page[UnitBits+:SideBits];
+  end
   assign ask_unit = ask.addr[6+UnitBits+:SideBits];
   assign get_begins = ask.addr[6+:UnitBits] == '0;  // what is got begins with a unit
   assign get_bad = unit_bad || (get_bad_q && !get_begins);
@@ -455,7 +476,7 @@ module fb_buffer_dram #(
   ) u_spoilt (
       .clk,
       .we(spoils || ask_take || forgets),
-      .waddr(spoils ? written.page[UnitBits+:SideBits] : ask_take ? ask_unit : forget_q[SideBits-1:0]),
+      .waddr(spoils ? spoilt_q : ask_take ? ask_unit : forget_q[SideBits-1:0]),
       .wdata(spoils),
       .raddr(ask_unit),
       .rdata(unit_bad)
@@ -465,7 +486,7 @@ module fb_buffer_dram #(
   logic pick_fetch, last_fetch_q, read_ready;
   logic [4:0] gets_asked_q;
 
-  assign ask_may = (released || released_q != '0) && !spoils;
+  assign ask_may = ask_any_q && !spoils;
   assign pick_fetch = fetch_valid && (!ask_may || !last_fetch_q);
   assign read_goes = may_read && read_waits && read_ready;
   assign fetch_take = read_goes && pick_fetch;
@@ -512,7 +533,8 @@ module fb_buffer_dram #(
   end
 
   always_ff @(posedge clk)
-    quiet <= (forgotten || !restart) && puts_rest && puts_under_q == '0 && !ask_valid && !get_push && gets_asked_q == '0;
+    quiet <= (forgotten || !restart) && puts_rest && puts_under_q == '0 && !ask_valid && !get_push &&
+        !(get_valid && get_ready) && gets_asked_q == '0;
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
@@ -529,7 +551,7 @@ module fb_buffer_dram #(
 `endif
 
   logic unused;
-  assign unused = &{1'b0, ask_level, ssd_open_addr[5:0], word_side.mark, word_side.page, 1'b0};
+  assign unused = &{1'b0, get_fifo_ready, ssd_open_addr[5:0], word_side.mark, word_side.page, 1'b0};
 
 endmodule
 

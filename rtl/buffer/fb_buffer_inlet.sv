@@ -93,7 +93,9 @@ module fb_buffer_inlet #(
       .m_id(id),
       .m_addr(addr),
       .m_last(last),
-      .m_error(error)
+      .m_error(error),
+      .wait_valid(),
+      .wait_addr()
   );
 
   always_ff @(posedge clk)

@@ -85,7 +85,9 @@ module fb_buffer_lists #(
       .m_id(read_id),
       .m_addr(read_addr),
       .m_last(read_last),
-      .m_error(read_error)
+      .m_error(read_error),
+      .wait_valid(),
+      .wait_addr()
   );
 
   logic valid_q, last_q, error_q;

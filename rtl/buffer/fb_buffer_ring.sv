@@ -54,7 +54,8 @@ module fb_buffer_ring #(
   logic look_behind_q, tail_behind_q;  // the head is one lap ahead of that hand
   logic offer_valid_q;
   logic [PageBits-1:0] offer_page_q;
-  logic [PtrBits-1:0] held_q;
+  logic [PtrBits-1:0] held_q, held_d;
+  logic none_q;  // held_q is 0
   logic unfit_q;  // the offer is not where an idle ring would begin
 
   // The stretch on which the head is now or, when it turns, will be.
@@ -65,9 +66,10 @@ module fb_buffer_ring #(
   logic room, turn, idle, withdraw, refill, look_turns, tail_turns;
   assign room = (head_q < top) && (!tail_behind_q || head_q < tail_q);
   assign turn = (head_q >= top) && !tail_behind_q && !look_behind_q;
-  assign idle = (held_q == '0) && !open;  // who takes a page is open
+  assign idle = none_q && !open;  // who takes a page is open
   assign withdraw = idle && (unfit_q || !offer_valid_q);
   assign refill = !offer_valid_q || offer_take;
+  assign held_d = held_q + PtrBits'(offer_take) - (free_step ? PtrBits'(free_count) : '0);
   assign look_turns = look_behind_q && look_q == lap_end_q;
   assign tail_turns = tail_behind_q && tail_q == lap_end_q;
 
@@ -80,10 +82,12 @@ module fb_buffer_ring #(
       look_q <= restart;
       tail_q <= restart;
       held_q <= '0;
+      none_q <= 1'b1;
       unfit_q <= 1'b0;
     end else begin
       unfit_q <= PtrBits'(offer_page_q) != restart;  // a cycle late does no harm
-      held_q  <= held_q + PtrBits'(offer_take) - (free_step ? PtrBits'(free_count) : '0);
+      held_q  <= held_d;
+      none_q  <= held_d == '0;
 
       // A hand at the end of its lap goes to where the next one began, and may step from there.
       look_q  <= (look_turns ? lap_start_q : look_q) + (look_step ? PtrBits'(look_count) : '0);

@@ -132,7 +132,9 @@ module fb_buffer_window #(
       .m_id(read_id),
       .m_addr(read_addr),
       .m_last(read_last),
-      .m_error(read_error)
+      .m_error(read_error),
+      .wait_valid(),
+      .wait_addr()
   );
 
   fb_common_burst #(
@@ -155,7 +157,9 @@ module fb_buffer_window #(
       .m_id(write_id),
       .m_addr(write_addr),
       .m_last(write_last),
-      .m_error(write_error)
+      .m_error(write_error),
+      .wait_valid(),
+      .wait_addr()
   );
 
   // ------------------------------------------------------------------------------------- W and B

@@ -39,7 +39,9 @@ module fb_common_burst #(
     output logic [  IdBits-1:0] m_id,
     output logic [AddrBits-1:0] m_addr,        // byte address of this beat
     output logic                m_last,        // last beat of its burst
-    output logic                m_error        // answer with SLVERR, without effect
+    output logic                m_error,       // answer with SLVERR, without effect
+    output logic                wait_valid,    // there is a burst behind this one,
+    output logic [AddrBits-1:0] wait_addr      // which begins here
 );
 
   if (IdBits < 1) begin : gen_bad_id
@@ -97,6 +99,8 @@ module fb_common_burst #(
   assign m_addr = now_q.addr;
   assign m_last = now_q.left == '0;
   assign m_error = now_q.error;
+  assign wait_valid = wait_valid_q;
+  assign wait_addr = wait_q.addr;
 
   always_ff @(posedge clk) begin : hold
     if (free) now_q <= wait_valid_q ? wait_q : arriving;

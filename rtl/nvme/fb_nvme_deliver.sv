@@ -92,8 +92,14 @@ module fb_nvme_deliver
 
   logic job_valid, job_done;
   delivery_t job;
+  logic [BeatsBits-1:0] beats_m1, job_beats_m1;  // beats to be requested - 1
+  logic single, pair, job_single, job_pair;  // one, two beats
+  assign beats_m1 = (delivery.fail || delivery.mute) ?
+      BeatsBits'(delivery.size[SIZE_BITS-1:UnitBits+12]) : delivery.size[SIZE_BITS-1:6];
+  assign single = beats_m1 == '0;
+  assign pair = beats_m1 == BeatsBits'(1);
   fb_common_fifo #(
-      .Width($bits(delivery_t)),
+      .Width($bits(delivery_t) + 2),
       .Depth(4),
       .OutputRegister(1'b1)
   ) u_jobs (
@@ -101,24 +107,28 @@ module fb_nvme_deliver
       .rst(restart),
       .s_valid(delivery_valid),
       .s_ready(delivery_ready),
-      .s_data(delivery),
+      .s_data({single, pair, delivery}),
       .m_valid(job_valid),
       .m_ready(job_done),
-      .m_data(job),
+      .m_data({job_single, job_pair, job}),
       .level()
   );
 
-  logic [ BeatsBits-1:0] beat_q;
+  logic [BeatsBits-1:0] beat_q;
+  logic [BeatsBits-1:0] left_q;  // beats after this one, if it is not the first
+  logic first_q, final_q;  // of the command: this beat is the first, one after it is the last
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
-  logic sends, send, skims, final_beat, final_page, give, pop, room, mend, free_ready;
+  logic sends, send, skims, final_beat, final_page, give, pop, room, mend;
+  logic free_ready_q;  // a unit that ends may be noted
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
-  assign sends = job_valid && !job.sent && room && free_ready;
+  assign sends = job_valid && !job.sent && room && free_ready_q;
   assign send = sends && get_ready;
   assign skims = job.fail || job.mute;  // the first beat of each unit
-  assign final_beat = skims ? beat_q[BeatsBits-1:UnitBeatBits] == job.size[SIZE_BITS-1:UnitBits+12] :
-      beat_q == job.size[SIZE_BITS-1:6];
-  assign job_done = job_valid && (job.sent ? free_ready : send && final_beat);
+  assign job_beats_m1 = skims ? BeatsBits'(job.size[SIZE_BITS-1:UnitBits+12]) :
+      job.size[SIZE_BITS-1:6];
+  assign final_beat = first_q ? job_single : final_q;
+  assign job_done = job_valid && (job.sent ? free_ready_q : send && final_beat);
 
   assign get_valid = sends;
   assign get_addr = {
@@ -135,10 +145,17 @@ module fb_nvme_deliver
     logic [UnitBeatBits:0] answers;
   } free_t;
 
-  logic unit_ends, free_valid, free_due;
-  free_t free, oldest;
+  logic unit_ends, free_valid, free_due, free_push_q;
+  logic [$clog2(FreeDepth):0] free_level;
+  free_t free, free_q, oldest;
   assign unit_ends = send && (skims || final_beat || beat_q[UnitBeatBits-1:0] == '1);
   assign free.keep = job.keep;
+  // One may be on its way into the queue, and one be pushed before the level shows it.
+  always_ff @(posedge clk) begin
+    free_push_q <= (unit_ends || (job_done && job.sent)) && !restart;
+    free_q <= free;
+    free_ready_q <= int'(free_level) < FreeDepth - 2;
+  end
   assign free.answers = job.sent ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
 
   fb_common_fifo #(
@@ -147,13 +164,13 @@ module fb_nvme_deliver
   ) u_frees (
       .clk,
       .rst(restart),
-      .s_valid(unit_ends || (job_done && job.sent)),
-      .s_ready(free_ready),
-      .s_data(free),
+      .s_valid(free_push_q),
+      .s_ready(),
+      .s_data(free_q),
       .m_valid(free_valid),
       .m_ready(free_due),
       .m_data(oldest),
-      .level()
+      .level(free_level)
   );
 
   // Answers that no entry has used yet. The oldest entry leaves in the cycle after its last answer,
@@ -181,9 +198,15 @@ module fb_nvme_deliver
   always_ff @(posedge clk) begin
     if (restart) begin
       beat_q <= '0;
+      first_q <= 1'b1;
       credits_q <= CreditBits'(FifoDepth);
     end else begin
-      if (send) beat_q <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
+      if (send) begin
+        beat_q  <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
+        left_q  <= (first_q ? job_beats_m1 : left_q) - 1'b1;
+        first_q <= final_beat;
+        final_q <= first_q ? job_pair : left_q == BeatsBits'(1);
+      end
       credits_q <= credits_q - CreditBits'(send || mend) + CreditBits'(pop);
     end
   end
@@ -283,7 +306,7 @@ module fb_nvme_deliver
   assign m_axis_rd_tlast = out_side.last || out_lost;
   assign m_axis_rd_tuser = fail;
   assign m_axis_rd_tid = out_side.tag;
-  assign empty = !job_valid && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
+  assign empty = !job_valid && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
 
   fb_axis_check #(
       .Width(DATA_BITS + $bits(side_t) + 1),

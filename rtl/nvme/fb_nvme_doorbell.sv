@@ -10,8 +10,9 @@
 // Handshake:   AXI4-Lite; the address and data channels may be accepted in any order. sq_tail and
 //              cq_head are levels, expected from registers. The addresses are those of the drive
 //              that ring_drive names in the same cycle.
-// Latency:     1 cycle from a change of sq_tail or cq_head to awvalid and wvalid.
-// Throughput:  one doorbell per round trip of the write, at best one in 2 cycles.
+// Latency:     3 cycles from a change of sq_tail or cq_head to awvalid and wvalid: to compare, to
+//              choose, to ring.
+// Throughput:  one doorbell per round trip of the write, at best one in 4 cycles.
 // Limits:      a doorbell answered with an error is counted by `error`, not repeated: its value may
 //              have arrived, and the next one replaces it. While `enable` is low nothing is
 //              started and both values count as announced 0; a write under way is completed.
@@ -68,8 +69,10 @@ module fb_nvme_doorbell #(
   localparam int unsigned BellBits = $clog2(Bells);
 
   logic [Bells-1:0][10:0] now, sent_q;  // what is to be announced, what was last
-  logic [Bells-1:0] waits;
-  logic [BellBits-1:0] bell, last_q;  // to be rung, rung last
+  logic [Bells-1:0] waits_q;
+  logic [BellBits-1:0] first, bell_q, last_q;  // to be rung next, now; rung last
+  logic any_q;  // bell_q waits
+  logic [2:0] settles_q;  // a bell was rung, and waits_q and bell_q do not know it yet
   logic [10:0] value_q;
   logic [63:0] address_q;
   logic busy_q, aw_valid_q, w_valid_q, error_q;
@@ -81,24 +84,31 @@ module fb_nvme_doorbell #(
       now[2*i]   = sq_tail[i];
       now[2*i+1] = cq_head[i];
     end
-    for (int unsigned i = 0; i < Bells; i++) waits[i] = now[i] != sent_q[i];
     // The first that waits, and before it the first after the last one rung.
-    bell = '0;
-    for (int i = int'(Bells) - 1; i >= 0; i--) if (waits[i]) bell = BellBits'(i);
+    first = '0;
+    for (int i = int'(Bells) - 1; i >= 0; i--) if (waits_q[i]) first = BellBits'(i);
     for (int i = int'(Bells) - 1; i >= 0; i--)
-    if (waits[i] && BellBits'(i) > last_q) bell = BellBits'(i);
+    if (waits_q[i] && BellBits'(i) > last_q) first = BellBits'(i);
   end
-  assign pick_cq = bell[0];
-  assign ring_drive = 3'(bell >> 1);
+
+  // Compare, choose and ring are a cycle each.
+  always_ff @(posedge clk) begin : choose
+    for (int unsigned i = 0; i < Bells; i++) waits_q[i] <= now[i] != sent_q[i];
+    bell_q <= first;
+    any_q <= waits_q != '0 && enable && !rst;
+    settles_q <= (rst || !enable) ? '1 : {settles_q[1:0], start};
+  end
+  assign pick_cq = bell_q[0];
+  assign ring_drive = 3'(bell_q >> 1);
   assign answered = m_axil_db_bvalid && m_axil_db_bready;
-  assign start = enable && waits != '0 && (!busy_q || answered);
+  assign start = enable && any_q && settles_q == '0 && !busy_q;
 
   always_ff @(posedge clk) begin : payload
     // The address is kept: the registers behind sq_address may change once `enable` is low, while
     // a write is still under way.
     if (start) begin
       address_q  <= pick_cq ? cq_address : sq_address;
-      value_q    <= now[bell];
+      value_q    <= now[bell_q];
       rung_drive <= ring_drive;
     end
   end
@@ -114,8 +124,8 @@ module fb_nvme_doorbell #(
       busy_q <= 1'b1;
       aw_valid_q <= 1'b1;
       w_valid_q <= 1'b1;
-      last_q <= bell;
-      sent_q[bell] <= now[bell];
+      last_q <= bell_q;
+      sent_q[bell_q] <= now[bell_q];
     end
     if (!enable) begin
       sent_q <= '0;
@@ -165,8 +175,12 @@ module fb_nvme_doorbell #(
   assert property (@(posedge clk) disable iff (rst) !m_axil_db_rvalid)
   else $error("fb_nvme_doorbell (%m): rvalid although nothing was read");
 
+  // Compared, chosen, rung: after that many cycles a value is on its way.
+  logic [2:0] late_q;
+  always_ff @(posedge clk)
+    late_q <= (rst || !enable || busy_q || waits_q == '0) ? '0 : late_q + 3'(late_q != '1);
   last_value_announced :
-  assert property (@(posedge clk) disable iff (rst) (enable && !busy_q && waits != '0) |=> busy_q)
+  assert property (@(posedge clk) disable iff (rst) late_q < 3'd5)
   else $error("fb_nvme_doorbell (%m): idle with an unannounced value");
 `endif
 

@@ -168,6 +168,7 @@ module fb_nvme_issue
 
   // With one drive, room is asked of nobody in particular.
   logic wr_open, rd_open, flush_open, wr_here, rd_here, flush_here, tag_free;
+  logic wr_away, rd_away, flush_away, retry_away;  // to a drive that is offline nothing goes
   assign wr_open = open_q[IndexBits'(wr_command.drive)];
   assign rd_open = open_q[IndexBits'(rd_command.drive)];
   assign flush_open = open_q[IndexBits'(flush_drive)];
@@ -175,6 +176,10 @@ module fb_nvme_issue
   assign rd_here = rd_valid && (Drives == 1 || rd_open || halted_q);
   assign flush_here = flush_valid && (Drives == 1 || flush_open || halted_q);
   assign tag_free = tag_valid && !retry_valid;
+  assign wr_away = Drives > 1 && cfg.offline[wr_command.drive];
+  assign rd_away = Drives > 1 && cfg.offline[rd_command.drive];
+  assign flush_away = Drives > 1 && cfg.offline[flush_drive];
+  assign retry_away = Drives > 1 && cfg.offline[retry_drive];
 
   logic pick_rd, retry_go, flush_go, wr_go, rd_go, go;
   assign pick_rd = rd_here && (turn_q || !wr_here);
@@ -190,13 +195,26 @@ module fb_nvme_issue
   command_t command;
   assign command = pick_rd ? rd_command : wr_command;
 
-  logic goes_out;  // a place in a queue is used
-  // Nothing goes to a drive that is offline; an identifier to be used once more is then forgotten.
-  logic sent_away;
-  assign sent_away = Drives > 1 && cfg.offline[drive];
-  assign tag_take = tag_free && !sent_away && (flush_here ? flush_open :
-      pick_rd ? rd_open && !rd_command.reject : wr_here && wr_open && !wr_command.reject);
-  assign goes_out = tag_take || (retry_go && !sent_away);
+  // A place in a queue is used, and at which drive. What each of the four would do is known before it
+  // is known who is served. An identifier to be used once more at a drive that is offline is forgotten.
+  logic goes_out;
+  logic [Drives-1:0] wr_takes, rd_takes, flush_takes, takes, goes;
+  logic wr_take, rd_take, flush_take, retry_goes;
+  assign wr_take = tag_free && !wr_away && wr_here && wr_open && !wr_command.reject;
+  assign rd_take = tag_free && !rd_away && rd_open && !rd_command.reject;
+  assign flush_take = tag_free && !flush_away && flush_open;
+  assign retry_goes = retry_go && !retry_away;
+  always_comb begin
+    for (int unsigned i = 0; i < Drives; i++) begin
+      wr_takes[i] = wr_take && (Drives == 1 || wr_command.drive == DRIVE_BITS'(i));
+      rd_takes[i] = rd_take && (Drives == 1 || rd_command.drive == DRIVE_BITS'(i));
+      flush_takes[i] = flush_take && (Drives == 1 || flush_drive == DRIVE_BITS'(i));
+      goes[i] = takes[i] || (retry_goes && (Drives == 1 || retry_drive == DRIVE_BITS'(i)));
+    end
+  end
+  assign takes = flush_here ? flush_takes : pick_rd ? rd_takes : wr_takes;
+  assign tag_take = flush_here ? flush_take : pick_rd ? rd_take : wr_take;
+  assign goes_out = tag_take || retry_goes;
   // While there is a retry no other identifier is used.
   assign tag = retry_valid ? retry_tag : free_tag;
   assign drive = (Drives == 1) ? '0 : retry_valid ? retry_drive : flush_here ? flush_drive : command.drive;
@@ -207,16 +225,14 @@ module fb_nvme_issue
 
   always_ff @(posedge clk) begin
     for (int unsigned i = 0; i < Drives; i++) begin
-      automatic logic takes = Drives == 1 || drive == DRIVE_BITS'(i);
       automatic logic ends = Drives == 1 || lookup_descriptor.drive == DRIVE_BITS'(i);
-      if (goes_out && takes)
-        tail_q[i] <= (tail_q[i] + 1'b1 == cfg.queue_entries) ? '0 : tail_q[i] + 1'b1;
-      outstanding_q[i] <= outstanding_q[i] + SLOT_BITS'(tag_take && takes) -
-          SLOT_BITS'(give_back && ends);
+      if (goes[i]) tail_q[i] <= (tail_q[i] + 1'b1 == cfg.queue_entries) ? '0 : tail_q[i] + 1'b1;
+      outstanding_q[i] <= outstanding_q[i] + SLOT_BITS'(takes[i]) - SLOT_BITS'(give_back && ends);
       // Whether there is room for one more command, and for one after that.
       // A drive that is offline takes everything, and nothing comes of it.
-      open_q[i] <= !sweep && !halted && outstanding_q[i] +
-          ((tag_take && takes) ? SLOT_BITS'(2) : SLOT_BITS'(1)) < cfg.queue_entries;
+      open_q[i] <= !sweep && !halted && (takes[i] ?
+          outstanding_q[i] + SLOT_BITS'(2) < cfg.queue_entries :
+          outstanding_q[i] + SLOT_BITS'(1) < cfg.queue_entries);
       if (Drives > 1 && cfg.offline[i]) open_q[i] <= !sweep && !halted;
     end
     if (wr_go) turn_q <= 1'b1;

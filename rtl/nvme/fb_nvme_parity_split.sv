@@ -10,8 +10,8 @@
 //              fb_nvme_read refuses for the same reason. Unordered reads are read in order.
 //              While the array has no parity commands go through as they are.
 // Handshake:   AXI4-Stream, one beat a command; valid/ready for `piece`, which moves with its command.
-// Latency:     22 cycles to the first piece, two more for each further one, and one for each row.
-// Throughput:  so a read in 23 cycles: where reads are shorter than 23 beats, that is the limit.
+// Latency:     56 cycles to the first piece, two more for each further one, and one for each row.
+// Throughput:  so a read in 57 cycles: where reads are shorter than 57 beats, that is the limit.
 //
 // Does not implement: reading again what was under way when its drive went.
 

@@ -11,7 +11,7 @@
 //              it is, for the same reason, and gets no parity from there on.
 // Handshake:   AXI4-Stream; TREADY is the other side's, and does not depend on TVALID. Beat 0 waits
 //              until its address is known.
-// Latency:     9 cycles for beat 0, none for the data. Throughput: 64 bytes a cycle, parity included.
+// Latency:     26 cycles for beat 0, none for the data. Throughput: 64 bytes a cycle, parity included.
 // 512-bit registers: none but the output of the memory of the parity.
 //
 // Does not implement: writes of a part of a row.

@@ -146,7 +146,9 @@ module fb_nvme_queue #(
       .m_id(read_id),
       .m_addr(read_addr),
       .m_last(read_last),
-      .m_error(read_error)
+      .m_error(read_error),
+      .wait_valid(),
+      .wait_addr()
   );
 
   assign read_go = read_valid && in_flight_q < ReadLevelBits'(ReadDepth);
@@ -248,7 +250,9 @@ module fb_nvme_queue #(
       .m_id(write_id),
       .m_addr(write_addr),
       .m_last(write_last),
-      .m_error(write_error)
+      .m_error(write_error),
+      .wait_valid(),
+      .wait_addr()
   );
 
   assign s_axi_queue_wready = !beat_valid_q;

@@ -176,7 +176,8 @@ module fb_nvme_retire
     wr_moves_q <= rst ? '0 : {wr_moves_q[0], act && look_side_q};
     rd_moves_q <= rst ? '0 : {rd_moves_q[0], act && !look_side_q};
     look_q <= there_q && (side_q ? wr_any && wr_moves_q == '0 : rd_any && rd_moves_q == '0) &&
-        !(act && look_side_q == side_q) && !rst;
+        !(act && look_side_q == side_q);
+    if (rst) look_q <= 1'b0;
     look_side_q <= side_q;
     look_loose_q <= loose_q;
     flushing_q <= side_q && flush_q != NO_FLUSH;
@@ -216,7 +217,9 @@ module fb_nvme_retire
   assign act_loose = look_q && look_loose_q && !note_valid && delivery_ready;
   assign act_read = look_q && !look_side_q && !look_loose_q && over && !note_valid &&
       delivery_ready;
-  assign act = act_write || act_flush || act_read || act_loose;
+  // Any of these, without asking which.
+  assign act = look_q && !note_valid && (look_loose_q || over) &&
+      (look_side_q ? wants_flush || token_ready || !entry_q.last : delivery_ready);
   assign loose_pop = act_loose;
 
   // The hands move one cycle later.
@@ -290,6 +293,7 @@ module fb_nvme_retire
 
   // Time-out of the oldest command of each ring.
   logic [31:0] wr_timer_q, rd_timer_q;
+  logic wr_over_q, rd_over_q, timed_q;
   logic wr_expired, rd_expired, halt;
   logic wr_waits_q, rd_waits_q;  // what was last seen at the look hand was open
   logic [DRIVE_BITS-1:0] wr_drive_q, rd_drive_q;  // and it was this drive's
@@ -311,9 +315,13 @@ module fb_nvme_retire
     else rd_timer_q <= rd_timer_q - 1'b1;
     if (look_q && look_side_q) wr_drive_q <= drive;
     if (look_q && !look_side_q) rd_drive_q <= drive;
+    // A cycle late: what was waited for may just have come.
+    wr_over_q <= wr_timer_q == '0 && timed_q;
+    rd_over_q <= rd_timer_q == '0 && timed_q;
+    timed_q   <= cfg.timeout != '0;
   end
-  assign wr_expired = wr_waits_q && wr_timer_q == '0 && cfg.timeout != '0 && !halted_q;
-  assign rd_expired = rd_waits_q && rd_timer_q == '0 && cfg.timeout != '0 && !halted_q;
+  assign wr_expired = wr_waits_q && wr_over_q && !halted_q;
+  assign rd_expired = rd_waits_q && rd_over_q && !halted_q;
   assign timed_out = wr_expired || rd_expired;
   assign timed_out_write = wr_expired;
   assign timed_out_drive = wr_expired ? wr_drive_q : rd_drive_q;

@@ -10,8 +10,8 @@
 //              array to itself, a region is taken off in each of these cycles while there is one.
 // Handshake:   valid/ready; a command moves in a cycle in which both are high. It must not cross the
 //              end of a chunk.
-// Latency:     8 cycles.
-// Throughput:  a command in 8 cycles, the time that the shortest one takes on its stream.
+// Latency:     26 cycles.
+// Throughput:  a command in 25 cycles: 12 million a second at 300 MHz.
 // Does not implement: commands that lie on several drives (fb_nvme_write and fb_nvme_read cut them).
 
 `default_nettype none
@@ -34,8 +34,8 @@ module fb_nvme_stripe
     output logic busy  // there is a command
 );
 
-  command_t command_q;
-  logic busy_q, load, dividing;
+  command_t command_q, found;
+  logic busy_q, load, dividing, leaves, m_valid_q;
   logic [SECTOR_BITS-4:0] page;
   logic [ DRIVE_BITS-1:0] drive;
 
@@ -46,9 +46,11 @@ module fb_nvme_stripe
   logic [  SECTOR_BITS:0] less;
   assign less = {1'b0, left_q} - {1'b0, cfg.region_sectors};
 
-  assign busy = busy_q;
-  assign m_valid = busy_q && !dividing;
-  assign s_ready = !busy_q || (m_valid && m_ready);
+  assign busy = busy_q || m_valid_q;
+  assign m_valid = m_valid_q;
+  // A command that waits for its drive's queue holds up the next one.
+  assign leaves = busy_q && !dividing && !m_valid_q;
+  assign s_ready = !busy_q || leaves;
   assign load = s_valid && s_ready;
 
   fb_nvme_divide u_divide (
@@ -73,18 +75,24 @@ module fb_nvme_stripe
       regions_q <= regions_q + 1'b1;
     end
     if (load) busy_q <= 1'b1;
-    else if (m_ready && m_valid) busy_q <= 1'b0;
-    if (rst) busy_q <= 1'b0;
+    else if (leaves) busy_q <= 1'b0;
+    // What waits for its turn at its drive's queue is in a register.
+    if (leaves) m_command <= found;
+    m_valid_q <= leaves || (m_valid_q && !m_ready);
+    if (rst) begin
+      busy_q <= 1'b0;
+      m_valid_q <= 1'b0;
+    end
   end
 
   always_comb begin
-    m_command = command_q;
+    found = command_q;
     if (cfg.region_sectors == '0) begin
-      m_command.drive  = drive;
-      m_command.sector = {page, command_q.sector[2:0]};
+      found.drive  = drive;
+      found.sector = {page, command_q.sector[2:0]};
     end else begin
-      m_command.drive  = regions_q;
-      m_command.sector = left_q;
+      found.drive  = regions_q;
+      found.sector = left_q;
     end
   end
 

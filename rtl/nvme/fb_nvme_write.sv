@@ -68,14 +68,17 @@ module fb_nvme_write
 
   localparam logic [7:0] UnitMask = 8'((1 << UnitBits) - 1);
 
-  typedef enum logic [1:0] {
-    ADDRESS,  // beat 0 is next
-    DATA,
-    PAD,      // zeros up to the end of the logical block
-    CLOSE     // a transaction that ends without data of its own still needs an answer
+  // A bit each, so that what waits for nothing but a state asks one register.
+  typedef enum logic [3:0] {
+    ADDRESS = 4'b0001,  // beat 0 is next
+    DATA    = 4'b0010,
+    PAD     = 4'b0100,  // zeros up to the end of the logical block
+    CLOSE   = 4'b1000   // a transaction that ends without data of its own still needs an answer
   } state_e;
 
   state_e state_q;
+  logic address, data, pad, closing;  // the state
+  assign {closing, pad, data, address} = state_q;
   logic [BEAT_BITS-1:0] beat_q;  // next beat in the page
   logic [7:0] pages_q;  // full pages in the command
   logic page_begins_q, command_begins_q;  // beat_q is 0; so is pages_q
@@ -93,20 +96,19 @@ module fb_nvme_write
   // Verdicts on where the command stands, one cycle old. A page takes 64 cycles and a sector eight,
   // and what is asked of them is asked at the end of one, so that they are never out of date; between
   // two pages they may come a cycle late.
-  logic full_q, enough_q, more_q, alone_q;
+  logic full_q, more_q, alone_q;  // full: the command ends with this page
   logic neighbour, spare;  // the page on offer is the next one; the SSD has become idle
   logic stay_q, leave_q;  // between two pages: take the one on offer, or leave without it
   logic past_q, before_past_q;  // this sector, the one before, lies beyond the namespace
   logic edge_q;  // this sector is the last of its chunk
   always_ff @(posedge clk) begin
-    full_q <= (pages_q == cfg.transfer_m1);
-    enough_q <= (pages_q >= cfg.chunk_m1);
-    more_q <= (pages_q > cfg.chunk_m1);
+    full_q  <= pages_q == cfg.transfer_m1 || (pages_q >= cfg.chunk_m1 && !grow);
+    more_q  <= (pages_q > cfg.chunk_m1);
     alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
-    stay_q <= offer_valid && neighbour && !spare;
+    stay_q  <= offer_valid && neighbour && !spare;
     leave_q <= (offer_valid ? !neighbour : alone_q) || spare;
-    edge_q <= Array && ((sector_q[10:0] + {pages_q, beat_q[5:3]}) | ~{cfg.strip_m1, 3'b111}) == '1;
-    past_q <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
+    edge_q  <= Array && ((sector_q[10:0] + {pages_q, beat_q[5:3]}) | ~{cfg.strip_m1, 3'b111}) == '1;
+    past_q  <= above_q || (!room_big_q && {pages_q, beat_q[5:3]} >= room_q[10:0]);
   end
 
   // Between two units of a command: whether it goes on into the page on offer. It leaves without
@@ -115,26 +117,18 @@ module fb_nvme_write
   logic leave;
   assign neighbour = (offer_page == next_page_q);
   assign spare = more_q && !grow;
-  assign leave = (state_q == DATA) && unit_begins_q && !command_begins_q && room_for_command_q &&
-      leave_q;
+  assign leave = data && unit_begins_q && !command_begins_q && room_for_command_q && leave_q;
 
   // What happens in this cycle.
-  logic take_address, take_data, take_empty, put, page_here;
+  logic take_address, take_data, take_empty, pads, put, page_here, data_ready;
   assign page_here = !unit_begins_q || (command_begins_q ? offer_valid : stay_q);
-  always_comb begin
-    unique case (state_q)
-      ADDRESS: s_axis_wr_tready = !restart;
-      DATA:    s_axis_wr_tready = !restart && page_here && room_for_command_q && !hold;
-      default: s_axis_wr_tready = 1'b0;
-    endcase
-  end
-  assign take_address = (state_q == ADDRESS) && s_axis_wr_tvalid && s_axis_wr_tready;
+  assign data_ready = data && !restart && page_here && room_for_command_q && !hold;
+  assign s_axis_wr_tready = (address && !restart) || data_ready;
+  assign take_address = address && !restart && s_axis_wr_tvalid;
   assign take_empty = s_axis_wr_tlast && !s_axis_wr_tkeep[0];
-  assign take_data = (state_q == DATA) && s_axis_wr_tvalid && s_axis_wr_tready;
-  assign put = (take_data && !take_empty) || (state_q == PAD && !hold);
-
-  logic holed;
-  assign holed = keep_bad(s_axis_wr_tlast, s_axis_wr_tkeep);
+  assign take_data = data_ready && s_axis_wr_tvalid;
+  assign pads = pad && !hold;
+  assign put = (take_data && !take_empty) || pads;
 
   // The last beat of a logical block, and of a page.
   logic block_end, page_end;
@@ -143,16 +137,25 @@ module fb_nvme_write
 
   // A transaction ends with this beat or, where the last beat turns out to be empty, with the one
   // before; either way not before its logical block is full.
-  logic ends, ends_before, block_begin, cut;
+  logic ends, ends_before, data_ends, block_begin, cut, after_block;
   assign block_begin = cfg.block_4k ? page_begins_q : beat_q[2:0] == '0;
-  assign ends = put && block_end && (state_q == PAD || s_axis_wr_tlast);
-  assign ends_before = take_data && take_empty && block_begin &&
-      !(command_begins_q && page_begins_q);
-  assign cut = put && ((page_end && (full_q || (enough_q && !grow))) ||
-                       (edge_q && beat_q[2:0] == '1));
+  assign after_block = block_begin && !(command_begins_q && page_begins_q);
+  assign ends = pads ? block_end : take_data && block_end && s_axis_wr_tlast && !take_empty;
+  assign ends_before = take_data && take_empty && after_block;
+  assign data_ends = take_empty ? after_block : block_end && s_axis_wr_tlast;  // if it is taken
+  assign cut = (page_end && full_q) || (edge_q && beat_q[2:0] == '1);
+
+  // What a beat gives cause for is known a cycle later, when a command is built, too.
+  logic holed_q, hollow_q, misaligned_q, lone_q;
+  always_ff @(posedge clk) begin
+    holed_q <= take_data && keep_bad(s_axis_wr_tlast, s_axis_wr_tkeep);
+    hollow_q <= take_data && take_empty && block_begin && empty_q;
+    misaligned_q <= s_axis_wr_tdata[8:0] != '0 || (cfg.block_4k && s_axis_wr_tdata[11:9] != '0);
+    lone_q <= s_axis_wr_tlast;  // an address alone
+  end
 
   logic close;
-  assign close = (state_q == CLOSE) && offer_valid && room_for_command_q;
+  assign close = closing && offer_valid && room_for_command_q;
   logic take_page;
   assign take_page = (put && unit_begins_q) || close;
   // The ring hears of it a cycle later: a command has eight beats, so there is time.
@@ -165,9 +168,12 @@ module fb_nvme_write
   logic push, push_q, fifo_ready, last_q, close_q, past_end_q;
   logic [13:0] length_q;  // beats - 1
   logic [PAGE_BITS-1:0] command_page_q;
-  assign push = ends || ends_before || cut || leave || close;
+  // What decides is the handshake; all else is known before it.
+  assign push = (take_data && (data_ends || (cut && !take_empty))) || (pads && (cut || block_end)) ||
+      leave || close;
   always_ff @(posedge clk) begin
-    push_q <= push && !rst && !restart;
+    push_q <= push;
+    if (rst || restart) push_q <= 1'b0;
     last_q <= ends || ends_before || close;
     close_q <= close;
     length_q <= (ends_before || leave) ? before_q : {pages_q, beat_q};
@@ -179,6 +185,7 @@ module fb_nvme_write
   command_t built;
   always_comb begin
     if (code_q != ERR_OK) code = code_q;
+    else if (holed_q) code = ERR_BAD_KEEP;
     else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;
     else code = ERR_OK;
 
@@ -235,34 +242,31 @@ module fb_nvme_write
       unit_begins_q <= 1'b1;
       command_begins_q <= 1'b1;
       // A packet that was cut in two by a restart is taken to its end and answered with an error.
-      if (rst || state_q != DATA) begin
+      if (rst || !data) begin
         state_q <= ADDRESS;
         code_q  <= ERR_OK;
       end else begin
         code_q <= ERR_HALTED;
       end
     end else begin
+      if (fresh_q)
+        code_q <= lone_q ? (flush_q ? ERR_OK : ERR_ZERO_LENGTH) :
+            misaligned_q ? ERR_MISALIGNED : ERR_OK;
+      else if (code_q == ERR_OK && holed_q) code_q <= ERR_BAD_KEEP;
+      else if (code_q == ERR_OK && hollow_q) code_q <= ERR_ZERO_LENGTH;
       unique case (state_q)
-        ADDRESS:
-        if (take_address) begin
-          state_q <= s_axis_wr_tlast ? CLOSE : DATA;
-          code_q <= s_axis_wr_tlast ? (s_axis_wr_tdata[65] ? ERR_OK : ERR_ZERO_LENGTH) :
-              (s_axis_wr_tdata[8:0] != '0 ||
-               (cfg.block_4k && s_axis_wr_tdata[11:9] != '0)) ? ERR_MISALIGNED : ERR_OK;
-        end
+        ADDRESS: if (take_address) state_q <= s_axis_wr_tlast ? CLOSE : DATA;
         DATA:
         if (take_data) begin
-          if (code_q == ERR_OK && holed) code_q <= ERR_BAD_KEEP;
-          if (ends || ends_before) begin
+          if (data_ends) begin
             state_q <= ADDRESS;
           end else if (take_empty && block_begin) begin
             state_q <= CLOSE;
-            if (empty_q && code_q == ERR_OK && !holed) code_q <= ERR_ZERO_LENGTH;
           end else if (s_axis_wr_tlast) begin
             state_q <= PAD;
           end
         end
-        PAD:   if (ends) state_q <= ADDRESS;
+        PAD: if (pads && block_end) state_q <= ADDRESS;
         CLOSE: if (close) state_q <= ADDRESS;
       endcase
       if (push) begin
@@ -291,7 +295,7 @@ module fb_nvme_write
     mem_we_q   <= put && !rst;
     mem_addr_q <= {page_now, (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
     for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
-      mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && state_q == DATA}};
+      mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && data}};
     end
   end
   assign mem_we = mem_we_q;
@@ -305,7 +309,7 @@ module fb_nvme_write
   command_t oldest;
   assign command_valid = queued && landed_any;
   assign leaves = command_valid && command_ready;
-  assign open = (state_q != ADDRESS) || push_q || queued;
+  assign open = !address || push_q || queued;
   always_comb begin
     command = oldest;
     if (lost && !oldest.reject) begin

@@ -301,6 +301,7 @@ async def count_is_old(dut) -> None:
     buffer.ram.write_if.aw_channel.pause = True
     await buffer.ssd.write(PAYLOAD + HALF, bytes(64))
     await buffer.request(HALF, 1)
+    await harness.step(dut.clk)
     await FallingEdge(dut.clk)
     dut.stored_q.value = 31
     dut.seen_q.value = 31

@@ -119,7 +119,7 @@ async def announces_the_last(dut, share: float) -> None:
 
 @cocotb.test()
 async def latency_and_rate(dut) -> None:
-    """The write is offered the cycle after the tail changes; none that changes later is lost."""
+    """The write is offered three cycles after the tail changes; no later change is lost."""
     doorbells, _ = await start(dut)
     dut.enable.value = 1
     await harness.step(dut.clk, 5)
@@ -128,7 +128,7 @@ async def latency_and_rate(dut) -> None:
     await FallingEdge(dut.clk)
     assert dut.m_axil_db_awvalid.value == 0
     offered = await harness.until(dut.clk, dut.m_axil_db_awvalid)
-    assert offered - changed == 1 and dut.m_axil_db_wvalid.value == 1
+    assert offered - changed == 3 and dut.m_axil_db_wvalid.value == 1
     for tail in range(2, 60):
         await harness.step(dut.clk)
         dut.sq_tail.value = tail
@@ -243,7 +243,7 @@ async def refused(dut) -> None:
         await harness.step(dut.clk)
         dut.sq_tail.value = tail
         dut.m_axil_db_awready.value, dut.m_axil_db_wready.value = 1, 1
-        await harness.step(dut.clk, 3)
+        await harness.step(dut.clk, 5)
         dut.m_axil_db_bvalid.value, dut.m_axil_db_bresp.value = 1, tail % 4
         await harness.step(dut.clk)
         dut.m_axil_db_bvalid.value = 0
@@ -293,7 +293,7 @@ async def forgotten_value(dut) -> None:
     await harness.start(dut)
     dut.enable.value = 1
     dut.sq_tail.value = 1
-    for _ in range(4):
+    for _ in range(9):
         await FallingEdge(dut.clk)
         dut.busy_q.value = 0
         dut.sent_q.value = 0

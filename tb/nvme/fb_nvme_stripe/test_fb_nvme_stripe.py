@@ -105,8 +105,8 @@ async def latency_and_rate(dut) -> None:
     cocotb.start_soon(feed(dut, sectors, 0.0))
     _, cycles = await take(dut, len(sectors), 0.0)
     dut._log.info("%d cycles, then one in %.2f", cycles[0] - taken[0], 1 / harness.rate(cycles))
-    assert cycles[0] - taken[0] == 8
-    assert cycles[-1] - cycles[0] == 8 * (len(cycles) - 1)
+    assert cycles[0] - taken[0] == 26
+    assert cycles[-1] - cycles[0] == 25 * (len(cycles) - 1)
 
 
 @cocotb.test()

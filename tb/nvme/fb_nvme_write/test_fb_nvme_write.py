@@ -260,7 +260,7 @@ async def beat_without_page(dut) -> None:
     await FallingEdge(dut.clk)
     dut.page_begins_q.value = 1
     dut.unit_begins_q.value = 1
-    dut.state_q.value = 2
+    dut.state_q.value = 4
     await harness.step(dut.clk, 2)
 
 
