@@ -119,6 +119,7 @@ module fb_buffer_ahead #(
   logic filled_q;  // the line that is being filled has the beat that is read
   logic want_looked_q, want_there_q;  // the page that is wanted was looked up, and found
   logic [LineBits-1:0] read_line;
+  logic fetch_room;  // one more may be asked for
   logic hit, available, miss, miss_q, give, give_miss, give_want, last_fill;
 
   always_comb begin : look_up
@@ -155,18 +156,33 @@ module fb_buffer_ahead #(
 
   // A place is given to what the SSD waits for, or else to what it will ask for next.
   assign miss = read_valid && looked_q && !is_list && !read_error && !hit;
-  assign give = !fetch_valid && filling_q < (LineBits + 1)'(Lines / 2);
+  assign give = fetch_room && filling_q < (LineBits + 1)'(Lines / 2);
   // A cycle late: what is given meanwhile may be what is missed.
   always_ff @(posedge clk) miss_q <= miss && !give_miss && !give_want && !rst;
   assign give_miss = give && miss_q;
   assign give_want = give && !miss_q && want_q && want_looked_q && !want_there_q;
   assign last_fill = fill_valid && beats_q == 7'd63;
 
+  // One page may wait behind the one that is asked for: a reader that pauses would lose its turn.
+  fb_common_fifo #(
+      .Width(PageBits),
+      .Depth(2)
+  ) u_fetches (
+      .clk,
+      .rst,
+      .s_valid(give_miss || give_want),
+      .s_ready(fetch_room),
+      .s_data (give_miss ? read_page : want_page_q),
+      .m_valid(fetch_valid),
+      .m_ready(fetch_ready),
+      .m_data (fetch_page),
+      .level  ()
+  );
+
   always_ff @(posedge clk) begin : lines
     if (give_miss || give_want) begin
       tag_q[alloc_q] <= give_miss ? read_page : want_page_q;
       alloc_q <= alloc_q + 1'b1;
-      fetch_page <= give_miss ? read_page : want_page_q;
     end
     for (int unsigned i = 0; i < Lines; i++) begin
       if (landed_match[i]) valid_q[i] <= 1'b0;
@@ -178,7 +194,6 @@ module fb_buffer_ahead #(
       if (fill_valid && fill_error && fill_q == LineBits'(i)) bad_q[i] <= 1'b1;
       if (last_fill && fill_q == LineBits'(i)) full_q[i] <= 1'b1;
     end
-    fetch_valid <= give_miss || give_want || (fetch_valid && !fetch_ready);
     if (fill_valid) beats_q <= last_fill ? '0 : beats_q + 1'b1;
     if (last_fill) fill_q <= fill_q + 1'b1;
     filling_q <= filling_q + (LineBits + 1)'(give_miss || give_want) - (LineBits + 1)'(last_fill);
@@ -188,7 +203,6 @@ module fb_buffer_ahead #(
       fill_q <= '0;
       filling_q <= '0;
       beats_q <= '0;
-      fetch_valid <= 1'b0;
     end
   end
 
