@@ -28,6 +28,22 @@ def resources(name: str) -> list[str]:
     return [*COUNT, "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
 
 
+def levels(name: str, *parameters: str) -> list[str]:
+    """Find the longest paths of a top."""
+    values = [word for one in parameters for word in ("--parameter", one)]
+    memory = ["--blackbox", "fb_buffer_onchip"] if "dram" not in name else []
+    return [*resources(name), *memory, *values, "--paths", "20"]
+
+
+LEVELS = {
+    "onchip": ("onchip",),
+    "dram": ("dram",),
+    "hostdram": ("hostdram",),
+    "drives4": ("onchip", "Drives=4"),
+    "host": ("host",),
+}
+
+
 def channels(dram: str, count: int) -> list[str]:
     """Measure the rate of N channels of memory, with a drive that never waits."""
     memory = ["--memory", "dram", "--dram", dram, "--channels", str(count)]
@@ -121,6 +137,7 @@ BENCHES = {
     "core-hbm": [*CORE, "--memory", "dram", "--dram", "hbm2-1800"],
     **{f"random-{name}": [*RANDOM, "--memory", name] for name in ("dram", "host")},
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
+    **{f"levels-{name}": levels(*of) for name, of in LEVELS.items()},
     "resources": RESOURCES,
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},

@@ -233,18 +233,18 @@ def resource(what: str, name: str, most: int, top: str = "") -> Figure:
 MEMORIES = {"onchip": "on-chip", "dram": "on-board DRAM", "host": "host DRAM"}
 
 FIGURES = [
-    core("sequential write, ideal SSD, 64 MiB", "sequential_write", 63.0, "62.9"),
-    core("sequential write, 8 MiB in one transaction, start included", "one_write", 61.0, "56.8"),
-    core("sequential read, ideal SSD, 64 MiB", "sequential_read", 62.5, "60.2"),
-    random("random 4 KiB read, ideal SSD, queue depth 64", "random_read_4k", 60, "54.6"),
-    random("random 4 KiB write, ideal SSD, queue depth 64", "random_write_4k", 62, "62.0"),
+    core("sequential write, ideal SSD, 64 MiB", "sequential_write", 63.7, "62.9"),
+    core("sequential write, 8 MiB in one transaction, start included", "one_write", 63.0, "56.8"),
+    core("sequential read, ideal SSD, 64 MiB", "sequential_read", 63.7, "60.2"),
+    random("random 4 KiB read, ideal SSD, queue depth 64", "random_read_4k", 62.5, "54.6"),
+    random("random 4 KiB write, ideal SSD, queue depth 64", "random_write_4k", 62.8, "62.0"),
     latency(
-        "one 4 KiB write, first beat to token, SSD that answers at once", "write_4k", 150, "155"
+        "one 4 KiB write, first beat to token, SSD that answers at once", "write_4k", 160, "155"
     ),
-    latency("one 4 KiB read, command to last beat, the same", "read_4k", 150, "159"),
-    latency("one 1 MiB write, the same", "write_1m", 20_000, "32,830"),
-    latency("one 1 MiB read, the same", "read_1m", 20_000, "about 33,000"),
-    random("random 512 B writes, ideal SSD", "random_write_512", 51, "51.1"),
+    latency("one 4 KiB read, command to last beat, the same", "read_4k", 160, "159"),
+    latency("one 1 MiB write, the same", "write_1m", 17_700, "32,830"),
+    latency("one 1 MiB read, the same", "read_1m", 17_700, "about 33,000"),
+    random("random 512 B writes, ideal SSD", "random_write_512", 56, "51.1"),
     drive(
         "random 4 KiB read, 990 PRO, in order, queue depth 64, window 1024, of the host reference",
         64,
@@ -313,6 +313,24 @@ FIGURES = [
             ("LUT", "lut", 11532),
             ("FF", "ff", 15545),
             ("RAM blocks", "bram", 23),
+        )
+    ),
+    *(
+        Figure(
+            f"longest path, LUT levels, {place}",
+            "≤ 8",
+            "–",
+            f"scripts/bench.py levels-{name}",
+            f"levels-{name}",
+            lambda report: report["levels"],
+            "{:g}",
+            at_most(8),
+        )
+        for name, place in (
+            ("onchip", "on chip"),
+            ("dram", "on-board DRAM"),
+            ("hostdram", "host DRAM"),
+            ("drives4", "on chip, four drives"),
         )
     ),
     Figure("payload memory", "4 MiB UltraRAM", "4 MiB", "forebay resources"),

@@ -82,6 +82,7 @@ module fb_nvme_write
   logic [BEAT_BITS-1:0] beat_q;  // next beat in the page
   logic [7:0] pages_q;  // full pages in the command
   logic page_begins_q, command_begins_q;  // beat_q is 0; so is pages_q
+  logic page_last_q, sector_last_q;  // the next beat is the last of its page, of 512 bytes
   logic unit_begins_q;  // the next beat needs a new unit
   logic [PAGE_BITS-1:0] page_q, next_page_q, first_page_q;
   logic [13:0] before_q;  // page and beat of the last put
@@ -132,8 +133,8 @@ module fb_nvme_write
 
   // The last beat of a logical block, and of a page.
   logic block_end, page_end;
-  assign page_end  = (beat_q == '1);
-  assign block_end = cfg.block_4k ? page_end : beat_q[2:0] == '1;
+  assign page_end  = page_last_q;
+  assign block_end = cfg.block_4k ? page_last_q : sector_last_q;
 
   // A transaction ends with this beat or, where the last beat turns out to be empty, with the one
   // before; either way not before its logical block is full.
@@ -143,7 +144,7 @@ module fb_nvme_write
   assign ends = pads ? block_end : take_data && block_end && s_axis_wr_tlast && !take_empty;
   assign ends_before = take_data && take_empty && after_block;
   assign data_ends = take_empty ? after_block : block_end && s_axis_wr_tlast;  // if it is taken
-  assign cut = (page_end && full_q) || (edge_q && beat_q[2:0] == '1);
+  assign cut = (page_end && full_q) || (edge_q && sector_last_q);
 
   // What a beat gives cause for is known a cycle later, when a command is built, too.
   logic holed_q, hollow_q, misaligned_q, lone_q;
@@ -239,6 +240,8 @@ module fb_nvme_write
       beat_q <= '0;
       pages_q <= '0;
       page_begins_q <= 1'b1;
+      page_last_q <= 1'b0;
+      sector_last_q <= 1'b0;
       unit_begins_q <= 1'b1;
       command_begins_q <= 1'b1;
       // A packet that was cut in two by a restart is taken to its end and answered with an error.
@@ -273,11 +276,15 @@ module fb_nvme_write
         beat_q <= '0;
         pages_q <= '0;
         page_begins_q <= 1'b1;
+        page_last_q <= 1'b0;
+        sector_last_q <= 1'b0;
         unit_begins_q <= 1'b1;
         command_begins_q <= 1'b1;
       end else if (put) begin
         beat_q <= beat_q + 1'b1;
         page_begins_q <= page_end;
+        page_last_q <= beat_q == BEAT_BITS'(62);
+        sector_last_q <= beat_q[2:0] == 3'd6;
         unit_begins_q <= page_end && (pages_q & UnitMask) == UnitMask;
         if (page_end) begin
           pages_q <= pages_q + 1'b1;
