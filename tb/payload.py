@@ -43,9 +43,10 @@ class Payload:
 
     async def set_up(self, ctrl) -> None:
         """Write the registers that say where the payload is."""
+        onboard = self.ram is not None and self.segments is None
         values = {
-            regs.DATA_WINDOW: DATA_WINDOW + (0 if self.segments else spec.BAR0_DATA_DRAM),
-            regs.PRP_LISTS: DATA_WINDOW + (0 if self.segments else spec.BAR0_PRP_LISTS),
+            regs.DATA_WINDOW: DATA_WINDOW + (spec.BAR0_DATA_DRAM if onboard else 0),
+            regs.PRP_LISTS: DATA_WINDOW + (spec.BAR0_PRP_LISTS if onboard else 0),
             # Not where they would be by chance.
             regs.DRAM_READ: 0,
             regs.DRAM_WRITE: spec.DRAM_WINDOW_BYTES // 2,
