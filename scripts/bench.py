@@ -31,8 +31,7 @@ def resources(name: str) -> list[str]:
 def levels(name: str, *parameters: str) -> list[str]:
     """Find the longest paths of a top."""
     values = [word for one in parameters for word in ("--parameter", one)]
-    memory = ["--blackbox", "fb_buffer_onchip"] if "dram" not in name else []
-    return [*resources(name), *memory, *values, "--paths", "20"]
+    return [*resources(name), "--blackbox", "fb_buffer_onchip", *values, "--paths", "20"]
 
 
 LEVELS = {
@@ -40,7 +39,6 @@ LEVELS = {
     "dram": ("dram",),
     "hostdram": ("hostdram",),
     "drives4": ("onchip", "Drives=4"),
-    "host": ("host",),
 }
 
 

@@ -31,6 +31,7 @@ TOPS = (
     ("fb_top_onchip", "Drives=4 ParityPages=16"),
     ("fb_top_snacc_onchip", ""),
     ("fb_top_host", ""),
+    ("fb_top_host", "Drives=2"),
     ("fb_top_dram", ""),
     ("fb_top_dram", "Channels=2"),
     ("fb_top_dram", "Drives=8"),

@@ -16,6 +16,7 @@ import tomllib
 
 DESCRIPTION = "rtl/top/tops.toml"
 COLUMNS = 100
+DIRECTIVES = ("nets", "same", "bus", "pins")
 # REUSE-IgnoreStart
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 # REUSE-IgnoreEnd
@@ -113,12 +114,21 @@ def bus(entry: dict[str, Any]) -> Bus:
     elif "lite" in entry:
         signals = lite(**entry["lite"])
     else:
-        signals = entry.get("stream", entry.get("signals", ""))
+        signals = entry["signals"]
     return Bus(
         prefix=f"{prefix}_" if prefix else "",
         initiator="initiator" in entry,
         signals=tuple(listed(signals)),
         about=entry.get("about", ""),
+    )
+
+
+def described(about: str, of: dict[str, Any]) -> str:
+    """Return the comment at the head of a top."""
+    return (
+        f"{about}\n\nHandshake: {of['handshake'].strip()}\n"
+        "No path leads from an input to an output without a register.\n\n"
+        f"Does not implement: {of['lacks']}"
     )
 
 
@@ -139,6 +149,8 @@ class Tops:
                 lines.append(line)
                 continue
             names, _, without = found[2].partition(" - ")
+            if found[1] not in DIRECTIVES:
+                raise ValueError(f"{DESCRIPTION}: `@{found[1]}` is none of {', '.join(DIRECTIVES)}")
             lines += getattr(self, f"_{found[1]}")(names, without.split())
         # The last connection of an instance has no comma.
         return re.sub(r",\s*\n(\s*\))", r"\n\1", "\n".join(lines))
@@ -209,21 +221,16 @@ class Tops:
         inner = self.of["memory"][memory]
         outer = self.of["user"][user] if user else {}
         own = [*inner["parameters"], "AxiIdBits"]
-        widths = {"DataAddrBits": inner["data_bits"], **self.of["width"]}
-        widths = {
-            name: bits
-            for name, bits in widths.items()
-            if name != "HostAddrBits" or name in outer.get("widths", [])
-        }
         mac, behind = outer.get("mac", []), outer.get("buses", [])
         streams = ["wr", "wrsp", "rdcmd", "rd"]
-        clocks = ["clk", "rst"]
-        pins = [f"    input wire {clock}," for clock in clocks]
+        pins = ["    input wire clk,", "    input wire rst,"]
         if mac:
             pins += ["", "    // Of the MAC.", "    input wire clk_mac,", "    input wire rst_mac,"]
         streamers = [*inner["window"], "queue", "db", "ctrl"]
         for name in [*mac, *([] if user else streams), *streamers, *behind]:
             pins += self.buses[name].pins()
+        widths = {"DataAddrBits": inner["data_bits"], **self.of["width"]}
+        widths = {name: bits for name, bits in widths.items() if any(name in pin for pin in pins)}
         top = f"fb_top_{memory}"
         body = inner["body"] + "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
         if user:
@@ -235,11 +242,7 @@ class Tops:
                 f"{outer['body']}"
             )
         about = outer.get("about", inner["about"]).format(place=inner["place"], streamer=top)
-        about += (
-            "\n\nHandshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), "
-            "AXI4-Lite.\nNo path leads from an input to an output without a register."
-            f"\n\nDoes not implement: {outer.get('lacks', inner['lacks'])}"
-        )
+        about = described(about, {**inner, **outer})
         suffix = "" if memory == "onchip" else f"_{memory}"
         name = f"fb_top_{user}{suffix}" if user else top
         parameters = own + outer.get("parameters", [])
@@ -251,8 +254,9 @@ class Tops:
         pins = [f"    input wire {clock}," for clock in of["clocks"].split()]
         for each in of["buses"]:
             pins += self.buses[each].pins()
-        about = f"{of['about']}\n\nDoes not implement: {of['lacks']}"
-        return name, self.module(name, about, of["parameters"], {}, pins, of["body"])
+        return name, self.module(
+            name, described(of["about"], of), of["parameters"], {}, pins, of["body"]
+        )
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Yield name and source of each top."""

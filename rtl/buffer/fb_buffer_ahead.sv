@@ -5,8 +5,9 @@
 // What:        serves the SSD's reads of the data window from a few pages in block RAM. A page that
 //              is not there is fetched as a whole; the first beat that the SSD takes of a page has
 //              the pages after it fetched, in the order of the write ring: the rest of the command,
-//              as far as it has landed, then the beginning of the next unit that has. Reads below
-//              the buffer get PRP lists, computed while they are read (NVMe Base 2.0c 4.1.1).
+//              as far as it is committed, then the first pages of the next committed unit. Reads of
+//              the window's lower half get PRP lists, computed while they are read (NVMe Base 2.0c
+//              4.1.1).
 // Handshake:   AXI4 reads, INCR bursts of any size, identifiers echoed; answers stay in order.
 //              Pages are asked for by `fetch_*`, and their beats come in that order by `fill_*`,
 //              always taken. `landed_*` says that a page was written: its copy is dropped.
@@ -315,7 +316,8 @@ module fb_buffer_ahead #(
   assign s_axi_data_rdata = beat_q.list ? entries : word_q;
 
   logic unused;
-  assign unused = &{1'b0, read_next, read_addr[5:0], wait_addr[WindowBits-1], wait_addr[5:0], data_window[PageBits+11:0], 1'b0};
+  assign unused = &{1'b0, read_next, read_addr[5:0], wait_addr[WindowBits-1], wait_addr[5:0],
+                    data_window[PageBits+11:0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.

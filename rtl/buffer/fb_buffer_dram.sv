@@ -63,7 +63,7 @@ module fb_buffer_dram #(
     input wire [63:0] dram_read,    // address of the read buffer, a multiple of its size
     input wire [63:0] dram_write,
 
-    // Data window: PRP lists in its lower half, at the unit's index * 4096, payload in the upper one.
+    // Data window: PRP lists below, that of unit u at 4096 * u, payload in the upper half.
     input  wire  [ AxiIdBits-1:0] s_axi_data_awid,
     input  wire  [WindowBits-1:0] s_axi_data_awaddr,
     input  wire  [           7:0] s_axi_data_awlen,
@@ -543,6 +543,9 @@ module fb_buffer_dram #(
       a_bursts_counted :
       assert (seen_q - stored_q <= SeenBits'(SsdBursts))
       else $error("fb_buffer_dram (%m): more of the SSD's bursts under way than are counted");
+      a_gets_have_room :
+      assert (!get_push || get_fifo_ready)
+      else $error("fb_buffer_dram (%m): a get without room for it");
       a_no_count_is_old :
       assert (!released || passed <= SeenBits'(Gets))
       else $error("fb_buffer_dram (%m): a get was not released when its last burst was stored");

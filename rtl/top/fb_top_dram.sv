@@ -7,7 +7,7 @@
 // 256 MiB, which the low bits of an offset in the BAR address: payload from 0x800_0000 on, PRP lists
 // below (docs/reference/memories.md). The memory's clock is that of the streamer.
 //
-// Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite.
+// Handshake: AXI4-Stream; AXI4 (identifiers are echoed, answers stay in order); AXI4-Lite; one clock.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: clock crossing.

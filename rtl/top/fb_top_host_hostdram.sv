@@ -9,7 +9,7 @@
 // Connect as fb_top_hostdram, and s_axi_host and s_axil_host to the bridge's memory-mapped master as
 // well (docs/reference/host-port.md). Latency, throughput: the header of fb_axis_host.
 //
-// Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite.
+// Handshake: AXI4 (identifiers are echoed, answers stay in order); AXI4-Lite; one clock.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: clock crossing; streams for a user beside the host.

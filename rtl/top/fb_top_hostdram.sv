@@ -6,7 +6,7 @@
 // As fb_top_onchip, with an AXI4 master to the PCIe bridge beside it. The SSD reaches the payload by
 // itself; its data window here has 4 MiB and is the PRP lists (docs/reference/memories.md).
 //
-// Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite.
+// Handshake: AXI4-Stream; AXI4 (identifiers are echoed, answers stay in order); AXI4-Lite; one clock.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: clock crossing.

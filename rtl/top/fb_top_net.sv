@@ -8,9 +8,9 @@
 // and s_axil_rec to the bridge's memory-mapped master as well. The chain, fb_pe_chain, is in no
 // filelist but rtl/pe/pe.f: a pipeline brings its own (docs/reference/pipelines.md).
 //
-// `rst` and `rst_mac` overlap for four cycles of the slower clock.
 //
-// Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite.
+// Handshake: AXI4-Stream, from the MAC without TREADY; AXI4 (identifiers are echoed, answers stay in
+// order); AXI4-Lite. `rst` and `rst_mac` overlap for four cycles of the slower clock.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: the MAC; streams for a user beside the network.

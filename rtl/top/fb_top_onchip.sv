@@ -9,7 +9,7 @@
 //
 // Latency and throughput: docs/reference/streamer.md.
 //
-// Handshake: AXI4-Stream, AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite.
+// Handshake: AXI4-Stream; AXI4 (identifiers are echoed, answers stay in order); AXI4-Lite; one clock.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: clock crossing; payload in DRAM.

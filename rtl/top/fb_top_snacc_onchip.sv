@@ -10,6 +10,9 @@
 // TID, which SNAcc's pins lack, nothing is lost but the mark of a failed read: its last beat is still
 // there, with TLAST and TKEEP zero.
 //
+// Handshake: as fb_top_onchip.
+// No path leads from an input to an output without a register.
+//
 // Does not implement: TDEST (zero on output).
 
 `default_nettype none

@@ -25,11 +25,11 @@ axi = { id = "1", address = "AddrBits", data = 64 }
 initiator = "m_axi"
 
 [bus.one]
-stream = "tvalid tready tdata:8 tid:4"
+signals = "tvalid tready tdata:8 tid:4"
 target = "s_axis"
 
 [bus.other]
-stream = "tvalid tready tdata:8"
+signals = "tvalid tready tdata:8"
 target = "IN"
 
 [memory]
@@ -40,6 +40,7 @@ clocks = "clk rst"
 parameters = ["Depth = 32"]
 buses = ["mem", "other"]
 about = "A top."
+handshake = "AXI4."
 lacks = "nothing."
 body = '''
   fb_core #(
@@ -100,3 +101,5 @@ def test_unknown_names_are_refused() -> None:
     for there, wrong in (("@nets one", "@nets two"), ('"Depth = 32"', '"Width"')):
         with pytest.raises(KeyError, match=r"two|Width"):
             list(tops.Tops(TINY.replace(there, wrong)).all())
+    with pytest.raises(ValueError, match=r"`@net` is none of nets, same, bus, pins"):
+        list(tops.Tops(TINY.replace("@nets one", "@net one")).all())

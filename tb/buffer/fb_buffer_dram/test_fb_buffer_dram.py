@@ -295,6 +295,17 @@ async def bursts_uncounted(dut) -> None:
 
 
 @harness.provocation
+async def get_without_room(dut) -> None:
+    """A get that is taken while the queue of gets is full."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_gets.level_q.value = 16
+    dut.get_addr.value, dut.get_count.value = 0, 1
+    dut.get_valid.value, dut.get_first.value = 1, 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
 async def count_is_old(dut) -> None:
     """A get is released long after its last burst was stored."""
     buffer = await start(dut)
@@ -374,6 +385,7 @@ def test_dram(channels: int) -> None:
         ("answer_unasked", "a_read_was_asked"),
         ("wlast_early", "a_wlast_matches_awlen"),
         ("bursts_uncounted", "a_bursts_counted"),
+        ("get_without_room", "a_gets_have_room"),
         ("count_is_old", "a_no_count_is_old"),
         ("withdraw_b", "s_axi_data B: valid fell"),
         ("withdraw_r", "s_axi_data R: valid fell"),
