@@ -16,7 +16,7 @@ import tomllib
 
 DESCRIPTION = "rtl/top/tops.toml"
 COLUMNS = 100
-DIRECTIVES = ("nets", "same", "bus", "pins")
+DIRECTIVES = ("nets", "same", "bus", "pair", "pins")
 # REUSE-IgnoreStart
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 # REUSE-IgnoreEnd
@@ -70,9 +70,11 @@ class Bus:
             kind = "output logic" if self.drives(signal) else "input wire"
             yield f"    {kind} {signal.range}{self.prefix}{signal.name},"
 
-    def nets(self) -> Iterator[str]:
+    def nets(self, without: list[str]) -> Iterator[str]:
         """Yield declarations of nets with the names of the pins."""
         for signal in self.signals:
+            if signal.name in without:
+                continue
             yield f"  logic {signal.range}{self.prefix}{signal.name};"
 
 
@@ -155,9 +157,9 @@ class Tops:
         # The last connection of an instance has no comma.
         return re.sub(r",\s*\n(\s*\))", r"\n\1", "\n".join(lines))
 
-    def _nets(self, names: str, _: list[str]) -> Iterator[str]:
+    def _nets(self, names: str, without: list[str]) -> Iterator[str]:
         for name in names.split():
-            yield from self.buses[name].nets()
+            yield from self.buses[name].nets(without)
 
     def _same(self, names: str, _: list[str]) -> Iterator[str]:
         return (f"      .{name}({name})," for name in names.split())
@@ -168,6 +170,14 @@ class Tops:
         for signal in of.signals:
             if signal.name not in without:
                 yield f"      .{ports}_{signal.name}({of.prefix}{signal.name}),"
+
+    def _pair(self, names: str, without: list[str]) -> Iterator[str]:
+        ports, _, nets = names.partition(" = ")
+        high, low = (self.buses[name] for name in nets.split())
+        for signal in high.signals:
+            if signal.name not in without:
+                both = ", ".join(f"{of.prefix}{signal.name}" for of in (high, low))
+                yield f"      .{ports}_{signal.name}({{{both}}}),"
 
     def _pins(self, names: str, without: list[str]) -> Iterator[str]:
         ports, nets = (self.buses[name] for name in names.split(" = "))
@@ -226,10 +236,10 @@ class Tops:
         pins = ["    input wire clk,", "    input wire rst,"]
         if mac:
             pins += ["", "    // Of the MAC.", "    input wire clk_mac,", "    input wire rst_mac,"]
-        streamers = [*inner["window"], "queue", "db", "ctrl"]
+        streamers = ["bar", *inner["buses"], "db", "ctrl"]
         for name in [*mac, *([] if user else streams), *streamers, *behind]:
             pins += self.buses[name].pins()
-        widths = {"DataAddrBits": inner["data_bits"], **self.of["width"]}
+        widths = {"BarAddrBits": inner["bar_bits"], **self.of["width"]}
         widths = {name: bits for name, bits in widths.items() if any(name in pin for pin in pins)}
         top = f"fb_top_{memory}"
         body = inner["body"] + "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"

@@ -10,7 +10,7 @@ from buffer_segments import BufferSegments
 from forebay import spec
 from forebay import streamer_regs as regs
 from memory import LateRam
-from ssd import DATA_WINDOW, Ssd
+from ssd import BAR, Ssd
 
 
 class Payload:
@@ -19,14 +19,19 @@ class Payload:
     def __init__(self, dut, ssd: Ssd) -> None:
         self.ram: LateRam | None = None
         self.segments: BufferSegments | None = None
+        size = spec.BUFFER_BYTES << (int(dut.UnitBits.value) if hasattr(dut, "UnitBits") else 0)
+        start = max(spec.BAR0_DATA, 2 * size)
         if hasattr(dut, "m_axi_dram_awvalid"):
             self._place(dut, "m_axi_dram", spec.DRAM_WINDOW_BYTES)
+            start, size = spec.BAR0_DATA_DRAM, spec.DRAM_WINDOW_BYTES
         elif hasattr(dut, "m_axi_host_awvalid"):
             self.segments = BufferSegments(dut)
             self._place(dut, "m_axi_host", self.segments.span)
             ssd.host = self.ram
         if self.ram:
             ssd.spoil = self.spoil
+        self.window = BAR + start
+        ssd.payload = range(start, start + size)
 
     def _place(self, dut, prefix: str, size: int) -> None:
         bus = AxiBus.from_prefix(dut, prefix)
@@ -38,15 +43,14 @@ class Payload:
             self.ram.spoil(page)
         else:
             # Reads have the upper half of the buffer and the lower one of the memory.
-            offset = page - DATA_WINDOW - spec.BAR0_DATA_DRAM
+            offset = page - self.window
             self.ram.spoil(offset ^ spec.DRAM_WINDOW_BYTES // 2)
 
     async def set_up(self, ctrl) -> None:
         """Write the registers that say where the payload is."""
-        onboard = self.ram is not None and self.segments is None
         values = {
-            regs.DATA_WINDOW: DATA_WINDOW + (spec.BAR0_DATA_DRAM if onboard else 0),
-            regs.PRP_LISTS: DATA_WINDOW + (spec.BAR0_PRP_LISTS if onboard else 0),
+            regs.DATA_WINDOW: self.window,
+            regs.PRP_LISTS: BAR + spec.BAR0_PRP_LISTS,
             # Not where they would be by chance.
             regs.DRAM_READ: 0,
             regs.DRAM_WRITE: spec.DRAM_WINDOW_BYTES // 2,

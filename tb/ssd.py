@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small NVMe drive for tests of whole streamers: cocotbext-axi masters and a Python medium.
 
-It knows one pair of I/O queues, which live in the device under test's queue window, and the
-commands Read, Write and Flush. It fetches entries, walks PRP lists and moves data as a drive does,
-each with delays of its own, completes out of order, and can be told to misbehave.
+It knows one pair of I/O queues, which live in the BAR of the device under test, and the commands
+Read, Write and Flush. It fetches entries, walks PRP lists and moves data as a drive does, each with
+delays of its own, completes out of order, and can be told to misbehave. Where the BAR is one target,
+a completion is posted right behind its data, whose answers nobody waits for: the order is the
+device's to keep.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import cocotb
 from cocotb.handle import LogicObject
 from cocotb.triggers import Event, Lock
 from cocotbext.axi import AxiLiteBus, AxiLiteSlave, AxiMaster
+from cocotbext.axi.axi_master import AxiReadResp
 
 import harness
 import memory
@@ -24,7 +27,7 @@ from forebay import spec
 PAGE = 4096
 SQ_DOORBELL = 0x9_0000_1008
 CQ_DOORBELL = 0x9_0000_100C
-DATA_WINDOW = 0x40_1000_0000
+BAR = 0x40_0000_0000  # bus address of BAR 0
 MEDIUM_BYTES = 1 << 57
 HOST_LATENCY = 60  # most cycles from a drive to host memory
 NSID = 7
@@ -82,13 +85,15 @@ class Faults:
 
 @dataclass(frozen=True)
 class Pins:
-    """Names of the pins around a drive: clock, reset and its active level, three ports."""
+    """Names of the pins around a drive: clock, reset and its active level, ports.
+
+    `windows` are the AXI4 targets and where in the BAR they begin.
+    """
 
     clk: str = "clk"
     rst: str = "rst"
     rst_level: bool = True
-    queue: str = "s_axi_queue"
-    data: str = "s_axi_data"
+    windows: tuple[tuple[str, int], ...] = (("s_axi_bar", 0),)
     doorbells: str = "m_axil_db"
 
     def clock(self, dut) -> dict[str, object]:
@@ -100,27 +105,70 @@ class Pins:
 OURS = Pins()
 
 
+class Bar:
+    """The BAR of the device under test, behind one AXI4 target or several."""
+
+    def __init__(self, dut, pins: Pins) -> None:
+        self.windows = [
+            (start, 1 << len(getattr(dut, f"{name}_awaddr")), harness.axi_master(dut, name, **clock))
+            for clock in [pins.clock(dut)]
+            for name, start in pins.windows
+        ]
+        self.ids = len(getattr(dut, f"{pins.windows[0][0]}_awid", ""))
+
+    @property
+    def masters(self) -> list[AxiMaster]:
+        """The bus models."""
+        return [master for _, _, master in self.windows]
+
+    def _at(self, offset: int) -> tuple[AxiMaster, int]:
+        for start, size, master in self.windows:
+            if 0 <= offset - start < size:
+                return master, offset - start
+        raise AssertionError(f"{offset:#x} is outside the BAR")
+
+    async def read(self, offset: int, length: int, **options: object) -> AxiReadResp | None:
+        """Read bytes; none if a reset came between."""
+        master, place = self._at(offset)
+        return await master.read(place, length, **options)
+
+    async def write(self, offset: int, data: bytes) -> None:
+        """Write bytes and wait for the answer."""
+        master, place = self._at(offset)
+        await master.write(place, data)
+
+    async def post(self, offset: int, data: bytes) -> None:
+        """Write bytes; what is written next comes behind them.
+
+        One target keeps that order by itself, whatever the identifiers. With two it has to be waited
+        for the answer.
+        """
+        if len(self.windows) > 1:
+            await self.write(offset, data)
+            return
+        master, place = self._at(offset)
+        master.init_write(place, data, awid=random.randrange(1 << self.ids))
+
+
 class Ssd:
     """The drive; what was never written on its medium is poison."""
 
     def __init__(
         self, dut, *, block: int = 512, entries: int = 64, delay: int = 0, pins: Pins = OURS
     ) -> None:
-        clock = pins.clock(dut)
         self.clk: LogicObject = getattr(dut, pins.clk)
         self.block = block
         self.entries = entries
         self.delay = delay
-        self.cq_offset = 1 << len(getattr(dut, f"{pins.queue}_awaddr")) - 1
-        self.window = 1 << len(getattr(dut, f"{pins.data}_awaddr"))
-        self.lists_below = hasattr(dut, "m_axi_dram_awvalid")
-        self.queue: AxiMaster = harness.axi_master(dut, pins.queue, **clock)
-        self.data: AxiMaster = harness.axi_master(dut, pins.data, **clock)
+        depth = int(dut.QueueDepth.value) if hasattr(dut, "QueueDepth") else 64
+        self.cq_offset = max(PAGE, 64 * depth)
+        self.bar = Bar(dut, pins)
         bus = AxiLiteBus.from_prefix(dut, pins.doorbells)
-        self.doorbells = AxiLiteSlave(bus, **clock, target=self)
+        self.doorbells = AxiLiteSlave(bus, **pins.clock(dut), target=self)
         self.doorbells.write_if.log.setLevel("WARNING")
         self.doorbells.read_if.log.setLevel("WARNING")
-        # Host memory, where the payload is there; the data window then has PRP lists only.
+        # Where the payload lies in the BAR; else it is in host memory.
+        self.payload = range(spec.BAR0_DATA, spec.BAR0_DATA + spec.BUFFER_BYTES)
         self.host: memory.LateRam | None = None
         # Overwrites a page of the payload, where that is not in the device under test.
         self.spoil: Callable[[int], None] = lambda page: None
@@ -167,7 +215,7 @@ class Ssd:
             head, life = self.sq_head, self.life
             end = self.sq_tail if self.sq_tail > head else self.entries
             count = min(end - head, random.choice([1, 2, 8, 64]))
-            answer = await self.queue.read(64 * head, 64 * count)
+            answer = await self.bar.read(spec.BAR0_QUEUES + 64 * head, 64 * count)
             if answer is None or life != self.life:
                 await harness.step(self.clk)
                 continue
@@ -234,7 +282,7 @@ class Ssd:
             assert words <= room, "list beyond its page"
             asked = random.choice([words, min(room, -(-words // 8) * 8)])
             size = random.choice([None, 3]) if asked < 10 else None
-            answer = await self.data.read(self._inside(command.prp2), 8 * asked, size=size)
+            answer = await self.bar.read(command.prp2 - BAR, 8 * asked, size=size)
             if life != self.life:
                 return []
             entries = (answer.data[8 * n : 8 * n + 8] for n in range(words))
@@ -242,26 +290,19 @@ class Ssd:
         assert all(page % PAGE == 0 for page in pages)
         return pages
 
-    def _inside(self, address: int) -> int:
-        """Turn a bus address into one of the data window."""
-        offset = address - DATA_WINDOW
-        assert 0 <= offset < self.window, f"{address:#x} is outside the data window"
-        return offset
-
     async def _move(self, opcode: int, page: int, at: int, length: int, life: int) -> None:
         if self.host:
             await self._move_in_host(opcode, page, at, length, life)
             return
-        offset = self._inside(page)
-        above = offset >= self.window // 2
-        assert above == self.lists_below, "data in the half of PRP lists"
+        offset = page - BAR
+        assert offset in self.payload, f"{page:#x} is not payload"
         if opcode == spec.OPCODE_WRITE:
-            answer = await self.data.read(offset, length)
+            answer = await self.bar.read(offset, length)
             if answer is not None and life == self.life:
                 self.store(at, answer.data)
         else:
             assert opcode == spec.OPCODE_READ, f"opcode {opcode}"
-            await self.data.write(offset, self.load(at, length))
+            await self.bar.post(offset, self.load(at, length))
 
     async def _move_in_host(self, opcode: int, page: int, at: int, length: int, life: int) -> None:
         """Move a page between host memory and medium, each part of it in a time of its own."""
@@ -293,13 +334,13 @@ class Ssd:
             dword3 = cid | phase << 16 | status << 17
             words = (0, 0, dword2, dword3)
             data = b"".join(word.to_bytes(4, "little") for word in words)
-            place = self.cq_offset + 16 * self.cq_tail
+            place = spec.BAR0_QUEUES + self.cq_offset + 16 * self.cq_tail
             if not wrong_phase:
                 # Whatever else is wrong with an entry, its place is used up.
                 self._advance()
             part = random.choice([4, 8, 16])
             for first in range(0, 16, part):
-                await self.queue.write(place + first, data[first : first + part])
+                await self.bar.post(place + first, data[first : first + part])
 
     def _advance(self) -> None:
         self.cq_tail += 1

@@ -172,50 +172,96 @@ module fb_axis_host_staged
       .b_rdata
   );
 
-  // Of the two views that this window has, the lower one; nobody asks for PRP lists.
-  fb_buffer_window #(
-      .Pages(Pages),
+  localparam fb_bar_pkg::aperture_t Staging = '{
+      base: '0,
+      bits: 6'($clog2(Pages) + 12),
+      writable: 1'b1
+  };
+  localparam fb_bar_pkg::map_t Map = '{fb_bar_pkg::PAYLOAD: Staging, default: fb_bar_pkg::NOWHERE};
+
+  logic [fb_bar_pkg::REGIONS-1:0] writes, reads;
+  logic [HostAddrBits-1:0] write_addr, read_addr;
+  logic [511:0] write_data, read_word;
+  logic [63:0] write_strb;
+  logic write_ready, read_ready;
+
+  fb_bar_target #(
+      .AddrBits(HostAddrBits),
       .AxiIdBits(AxiIdBits),
-      .ReadLatency(ReadLatency)
+      .Latency(ReadLatency),
+      .Map(Map)
   ) u_window (
       .clk,
       .rst,
-      .data_window('0),
-      .s_axi_data_awid(s_axi_host_awid),
-      .s_axi_data_awaddr({1'b0, s_axi_host_awaddr}),
-      .s_axi_data_awlen(s_axi_host_awlen),
-      .s_axi_data_awsize(s_axi_host_awsize),
-      .s_axi_data_awburst(s_axi_host_awburst),
-      .s_axi_data_awvalid(s_axi_host_awvalid),
-      .s_axi_data_awready(s_axi_host_awready),
-      .s_axi_data_wdata(s_axi_host_wdata),
-      .s_axi_data_wstrb(s_axi_host_wstrb),
-      .s_axi_data_wlast(s_axi_host_wlast),
-      .s_axi_data_wvalid(s_axi_host_wvalid),
-      .s_axi_data_wready(s_axi_host_wready),
-      .s_axi_data_bid(s_axi_host_bid),
-      .s_axi_data_bresp(s_axi_host_bresp),
-      .s_axi_data_bvalid(s_axi_host_bvalid),
-      .s_axi_data_bready(s_axi_host_bready),
-      .s_axi_data_arid(s_axi_host_arid),
-      .s_axi_data_araddr({1'b0, s_axi_host_araddr}),
-      .s_axi_data_arlen(s_axi_host_arlen),
-      .s_axi_data_arsize(s_axi_host_arsize),
-      .s_axi_data_arburst(s_axi_host_arburst),
-      .s_axi_data_arvalid(s_axi_host_arvalid),
-      .s_axi_data_arready(s_axi_host_arready),
-      .s_axi_data_rid(s_axi_host_rid),
-      .s_axi_data_rdata(s_axi_host_rdata),
-      .s_axi_data_rresp(s_axi_host_rresp),
-      .s_axi_data_rlast(s_axi_host_rlast),
-      .s_axi_data_rvalid(s_axi_host_rvalid),
-      .s_axi_data_rready(s_axi_host_rready),
+      .s_axi_bar_awid(s_axi_host_awid),
+      .s_axi_bar_awaddr(s_axi_host_awaddr),
+      .s_axi_bar_awlen(s_axi_host_awlen),
+      .s_axi_bar_awsize(s_axi_host_awsize),
+      .s_axi_bar_awburst(s_axi_host_awburst),
+      .s_axi_bar_awvalid(s_axi_host_awvalid),
+      .s_axi_bar_awready(s_axi_host_awready),
+      .s_axi_bar_wdata(s_axi_host_wdata),
+      .s_axi_bar_wstrb(s_axi_host_wstrb),
+      .s_axi_bar_wlast(s_axi_host_wlast),
+      .s_axi_bar_wvalid(s_axi_host_wvalid),
+      .s_axi_bar_wready(s_axi_host_wready),
+      .s_axi_bar_bid(s_axi_host_bid),
+      .s_axi_bar_bresp(s_axi_host_bresp),
+      .s_axi_bar_bvalid(s_axi_host_bvalid),
+      .s_axi_bar_bready(s_axi_host_bready),
+      .s_axi_bar_arid(s_axi_host_arid),
+      .s_axi_bar_araddr(s_axi_host_araddr),
+      .s_axi_bar_arlen(s_axi_host_arlen),
+      .s_axi_bar_arsize(s_axi_host_arsize),
+      .s_axi_bar_arburst(s_axi_host_arburst),
+      .s_axi_bar_arvalid(s_axi_host_arvalid),
+      .s_axi_bar_arready(s_axi_host_arready),
+      .s_axi_bar_rid(s_axi_host_rid),
+      .s_axi_bar_rdata(s_axi_host_rdata),
+      .s_axi_bar_rresp(s_axi_host_rresp),
+      .s_axi_bar_rlast(s_axi_host_rlast),
+      .s_axi_bar_rvalid(s_axi_host_rvalid),
+      .s_axi_bar_rready(s_axi_host_rready),
+      .write_valid(writes),
+      .write_ready({fb_bar_pkg::REGIONS{write_ready}}),
+      .write_refused('0),
+      .write_addr,
+      .write_data,
+      .write_strb,
+      .write_dwords(),
+      .read_valid(reads),
+      .read_ready({fb_bar_pkg::REGIONS{read_ready}}),
+      .read_addr,
+      .read_word({fb_bar_pkg::REGIONS{read_word}}),
+      .read_error('0),
+      .read_stays(),
+      .next_valid(),
+      .next_addr()
+  );
+
+  fb_buffer_bar #(
+      .AddrBits(WordBits)
+  ) u_side (
+      .clk,
+      .rst,
+      .bar_write_valid(writes[fb_bar_pkg::PAYLOAD]),
+      .bar_write_ready(write_ready),
+      .bar_write_addr (write_addr[6+:WordBits]),
+      .bar_write_data (write_data),
+      .bar_write_strb (write_strb),
+      .bar_read_valid (reads[fb_bar_pkg::PAYLOAD]),
+      .bar_read_ready (read_ready),
+      .bar_read_addr  (read_addr[6+:WordBits]),
+      .bar_read_word  (read_word),
       .b_en,
       .b_we,
       .b_addr,
       .b_wdata,
       .b_rdata
   );
+
+  logic unused;
+  assign unused = &{1'b0, writes, reads, write_addr, read_addr, 1'b0};
 
 endmodule
 

@@ -1,10 +1,9 @@
 rtl/buffer/fb_buffer_onchip.sv
 rtl/buffer/fb_buffer_port.sv
-rtl/buffer/fb_buffer_window.sv
+rtl/buffer/fb_buffer_bar.sv
 rtl/buffer/fb_buffer_ring.sv
 rtl/buffer/fb_buffer_rings.sv
 rtl/buffer/fb_buffer_gather.sv
-rtl/buffer/fb_buffer_list.sv
 rtl/buffer/fb_buffer_ahead.sv
 rtl/buffer/fb_buffer_turns.sv
 rtl/buffer/fb_buffer_puts.sv
@@ -13,5 +12,4 @@ rtl/buffer/fb_buffer_writer.sv
 rtl/buffer/fb_buffer_reader.sv
 rtl/buffer/fb_buffer_dram.sv
 rtl/buffer/fb_buffer_piece.sv
-rtl/buffer/fb_buffer_lists.sv
 rtl/buffer/fb_buffer_host.sv

@@ -2,20 +2,17 @@
 //
 // fb_buffer_ahead: pages of the buffer in DRAM, at hand before the SSD asks for them.
 //
-// What:        serves the SSD's reads of the data window from a few pages in block RAM. A page that
+// What:        serves the SSD's reads of the buffer from a few pages in block RAM. A page that
 //              is not there is fetched as a whole; the first beat that the SSD takes of a page has
 //              the pages after it fetched, in the order of the write ring: the rest of the command,
-//              as far as it is committed, then the first pages of the next committed unit. Reads of
-//              the window's lower half get PRP lists, computed while they are read (NVMe Base 2.0c
-//              4.1.1).
-// Handshake:   AXI4 reads, INCR bursts of any size, identifiers echoed; answers stay in order.
-//              Pages are asked for by `fetch_*`, and their beats come in that order by `fill_*`,
-//              always taken. `landed_*` says that a page was written: its copy is dropped.
-// Latency:     2 cycles from the AR to the first R handshake of a list, 3 where the page is there.
+//              as far as it is committed, then the first pages of the next committed unit.
+// Handshake:   reads as fb_bar_target asks for them, which also tells what will be read next. Pages
+//              are asked for by `fetch_*`, and their beats come in that order by `fill_*`, always
+//              taken. `landed_*` says that a page was written: its copy is dropped.
+// Latency:     2 cycles from a read that is taken to its word.
 // Throughput:  64 B a cycle, without gaps between bursts.
-// Limits:      FIXED, WRAP and sizes above 64 B get SLVERR, and so does what is read of a page after
-//              the memory has refused a beat of it. Reads of a page while it is written get old or
-//              new data.
+// Limits:      what is read of a page after the memory has refused a beat of it is an error. Reads
+//              of a page while it is written get old or new data.
 // Does not implement: writes.
 
 `default_nettype none
@@ -24,28 +21,20 @@ module fb_buffer_ahead #(
     parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
     parameter int unsigned Lines = 8,  // pages at hand, a power of two, 4 to 16
     parameter int unsigned AheadPages = 2,  // pages fetched ahead, 1 to Lines - 2
-    parameter int unsigned AxiIdBits = 4,
     localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
-    localparam int unsigned WindowBits = PageBits + 13  // the buffer has the upper half
+    localparam int unsigned WordBits = PageBits + 6
 ) (
     input wire clk,
     input wire rst,
 
-    input wire [63:0] data_window,
-
-    input  wire  [ AxiIdBits-1:0] s_axi_data_arid,
-    input  wire  [WindowBits-1:0] s_axi_data_araddr,
-    input  wire  [           7:0] s_axi_data_arlen,
-    input  wire  [           2:0] s_axi_data_arsize,
-    input  wire  [           1:0] s_axi_data_arburst,
-    input  wire                   s_axi_data_arvalid,
-    output logic                  s_axi_data_arready,
-    output logic [ AxiIdBits-1:0] s_axi_data_rid,
-    output logic [         511:0] s_axi_data_rdata,
-    output logic [           1:0] s_axi_data_rresp,
-    output logic                  s_axi_data_rlast,
-    output logic                  s_axi_data_rvalid,
-    input  wire                   s_axi_data_rready,
+    input  wire                 bar_read_valid,
+    output logic                bar_read_ready,
+    input  wire  [WordBits-1:0] bar_read_addr,
+    output logic [       511:0] bar_read_word,
+    output logic                bar_read_error,
+    input  wire                 bar_read_stays,  // what is read next goes on in this page,
+    input  wire                 bar_next_valid,  // or else, if there is anything,
+    input  wire  [WordBits-1:0] bar_next_addr,   // begins here
 
     output logic                fetch_valid,
     input  wire                 fetch_ready,
@@ -67,45 +56,11 @@ module fb_buffer_ahead #(
 
   localparam int unsigned LineBits = $clog2(Lines);
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
-  localparam logic [1:0] RESP_OKAY = 2'b00;
-  localparam logic [1:0] RESP_SLVERR = 2'b10;
 
-  // ------------------------------------------------------------------------- the SSD's next beat
-  logic read_valid, read_last, read_error, read_next, go, room;
-  logic [AxiIdBits-1:0] read_id;
-  logic [WindowBits-1:0] read_addr, wait_addr;
-  logic [PageBits-1:0] read_page, wait_page;
-  logic wait_valid, stays;  // another burst waits; this one goes on
-  logic is_list;
-
-  fb_common_burst #(
-      .IdBits  (AxiIdBits),
-      .AddrBits(WindowBits),
-      .MaxSize (6)
-  ) u_burst (
-      .clk,
-      .rst,
-      .s_valid(s_axi_data_arvalid),
-      .s_ready(s_axi_data_arready),
-      .s_id(s_axi_data_arid),
-      .s_addr(s_axi_data_araddr),
-      .s_len(s_axi_data_arlen),
-      .s_size(s_axi_data_arsize),
-      .s_burst(s_axi_data_arburst),
-      .m_valid(read_valid),
-      .m_valid_next(read_next),
-      .m_step(go),
-      .m_id(read_id),
-      .m_addr(read_addr),
-      .m_last(read_last),
-      .m_error(read_error),
-      .wait_valid(wait_valid),
-      .wait_addr(wait_addr)
-  );
-  assign read_page = read_addr[PageBits+11:12];
-  assign wait_page = wait_addr[PageBits+11:12];
-  assign stays = read_valid && !(go && read_last);
-  assign is_list = !read_addr[WindowBits-1];
+  logic [PageBits-1:0] read_page, next_page;
+  logic go;
+  assign read_page = bar_read_addr[WordBits-1:6];
+  assign next_page = bar_next_addr[WordBits-1:6];
 
   // ------------------------------------------------------------------------------------- the pages
   logic [PageBits-1:0] tag_q[Lines];
@@ -127,10 +82,10 @@ module fb_buffer_ahead #(
     read_line = '0;
     for (int unsigned i = 0; i < Lines; i++) begin
       // The page that is read next is looked up a cycle before. What is given away now counts.
-      match_d[i] = stays ? tag_q[i] == read_page : tag_q[i] == wait_page;
+      match_d[i] = bar_read_stays ? tag_q[i] == read_page : tag_q[i] == next_page;
       if (give_miss && alloc_q == LineBits'(i)) match_d[i] = 1'b1;  // what is missed stays
       if (give_want && alloc_q == LineBits'(i))
-        match_d[i] = stays ? want_page_q == read_page : want_page_q == wait_page;
+        match_d[i] = bar_read_stays ? want_page_q == read_page : want_page_q == next_page;
       read_match[i]   = valid_q[i] && match_q[i];
       want_match[i]   = valid_q[i] && tag_q[i] == want_page_q;
       landed_match[i] = landed_valid && tag_q[i] == landed_page;
@@ -139,10 +94,10 @@ module fb_buffer_ahead #(
   end
   always_ff @(posedge clk) begin
     match_q <= match_d;
-    looked_q <= stays || wait_valid;
+    looked_q <= bar_read_stays || bar_next_valid;
     // For the beat after this one, too.
-    filled_q <= !last_fill && (stays ? {1'b0, read_addr[11:6]} + 1'b1 < beats_q :
-                                       {1'b0, wait_addr[11:6]} < beats_q);
+    filled_q <= !last_fill && (bar_read_stays ? {1'b0, bar_read_addr[5:0]} + 1'b1 < beats_q :
+                                                {1'b0, bar_next_addr[5:0]} < beats_q);
     want_there_q <= want_match != '0;
     want_looked_q <= want_q && !touched_q && !give_miss && !give_want && !resolved;
   end
@@ -153,10 +108,11 @@ module fb_buffer_ahead #(
     for (int unsigned i = 0; i < Lines; i++)
       has_beat[i] = full_q[i] || (fill_q == LineBits'(i) && filled_q);
   assign available = looked_q && (read_match & has_beat) != '0;
-  assign go = read_valid && room && (is_list || read_error || available);
+  assign bar_read_ready = available;
+  assign go = bar_read_valid && available;
 
   // A place is given to what the SSD waits for, or else to what it will ask for next.
-  assign miss = read_valid && looked_q && !is_list && !read_error && !hit;
+  assign miss = bar_read_valid && looked_q && !hit;
   assign give = fetch_room && filling_q < (LineBits + 1)'(Lines / 2);
   // A cycle late: what is given meanwhile may be what is missed.
   always_ff @(posedge clk) miss_q <= miss && !give_miss && !give_want && !rst;
@@ -208,12 +164,16 @@ module fb_buffer_ahead #(
   end
 
   (* ram_style = "block" *)
-  logic [511:0] store  [Lines*64];
+  logic [511:0] store[Lines*64];
   logic [511:0] word_q;
+  logic [1:0] error_q;
   always_ff @(posedge clk) begin : memory
     if (fill_valid) store[{fill_q, beats_q[5:0]}] <= fill_data;
-    if (go) word_q <= store[{read_line, read_addr[11:6]}];
+    word_q <= store[{read_line, bar_read_addr[5:0]}];
+    bar_read_word <= word_q;  // the output register of the block RAM
+    error_q <= {error_q[0], bad_q[read_line]};
   end
+  assign bar_read_error = error_q[1];
 
   // ------------------------------------------------------------------------------ what comes after
   // How far each unit of the write ring has landed, and which one landed last.
@@ -225,7 +185,7 @@ module fb_buffer_ahead #(
 
   assign touched_unit = touched_page_q[PageBits-2:UnitBits];
   assign goes_on = touched_page_q[UnitBits-1:0] < landed_last;
-  assign touch = go && !is_list && !read_error && read_addr[11:6] == '0;
+  assign touch = go && bar_read_addr[5:0] == '0;
   assign resolved = want_q && want_looked_q && (want_there_q || give_want);
 
   fb_common_ram #(
@@ -266,59 +226,6 @@ module fb_buffer_ahead #(
     end
   end
 
-  // --------------------------------------------------------------------------------------------- R
-  typedef struct packed {
-    logic [AxiIdBits-1:0] id;
-    logic last;
-    logic error;
-    logic list;
-    logic [PageBits-4:0] row;  // page of the list's first entry, without its low three bits
-  } beat_t;
-  beat_t beat_q;
-  logic beat_valid_q;
-  logic [PageBits-4:0] row_after;
-  logic [511:0] entries;
-
-  assign room = !beat_valid_q || s_axi_data_rready;
-  always_ff @(posedge clk) begin : answer
-    if (room) beat_valid_q <= go;
-    if (go) begin
-      beat_q <= '{
-          id: read_id,
-          last: read_last,
-          error: read_error || (!is_list && bad_q[read_line]),
-          list: is_list,
-          row: {
-          read_addr[12+:PageBits-UnitBits]
-          ,
-          (UnitBits - 3)'(0)
-          } + (
-          PageBits - 3
-          )'(
-          read_addr[11:6]
-          )
-      };
-    end
-    if (rst) beat_valid_q <= 1'b0;
-  end
-
-  assign row_after = beat_q.row + 1'b1;
-  assign s_axi_data_rvalid = beat_valid_q;
-  assign s_axi_data_rid = beat_q.id;
-  assign s_axi_data_rlast = beat_q.last;
-  assign s_axi_data_rresp = beat_q.error ? RESP_SLVERR : RESP_OKAY;
-
-  fb_buffer_list u_list (
-      .group({data_window[63:PageBits+12], beat_q.row}),
-      .next_group({data_window[63:PageBits+12], row_after}),
-      .entries
-  );
-  assign s_axi_data_rdata = beat_q.list ? entries : word_q;
-
-  logic unused;
-  assign unused = &{1'b0, read_next, read_addr[5:0], wait_addr[WindowBits-1], wait_addr[5:0],
-                    data_window[PageBits+11:0], 1'b0};
-
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
   always_ff @(posedge clk) begin : watch
@@ -332,17 +239,6 @@ module fb_buffer_ahead #(
     end
   end
 `endif
-
-  fb_axis_check #(
-      .Width(AxiIdBits + 515),
-      .Name ("s_axi_data R")
-  ) u_check_r (
-      .clk,
-      .rst,
-      .valid(s_axi_data_rvalid),
-      .ready(s_axi_data_rready),
-      .data ({s_axi_data_rid, s_axi_data_rdata, s_axi_data_rresp, s_axi_data_rlast})
-  );
 
 endmodule
 

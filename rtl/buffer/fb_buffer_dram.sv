@@ -3,20 +3,19 @@
 // fb_buffer_dram: the payload buffer in on-board DRAM, 64 MiB for each direction.
 //
 // What:        four parties share one AXI4 master: puts and gets of the streams, the SSD's writes
-//              and reads by the data window. Puts and the SSD's writes are gathered into bursts
+//              and reads by the BAR. Puts and the SSD's writes are gathered into bursts
 //              (fb_buffer_gather), the SSD's reads are served from pages fetched ahead
 //              (fb_buffer_ahead). With one channel fb_buffer_turns decides when the bus turns around;
 //              with several, reads and writes go at once.
-// Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; AXI4
-//              at the data window, INCR, identifiers echoed; AXI4 at the memory, INCR of 64-byte
-//              beats, one identifier, so that answers come in order.
+// Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; the
+//              SSD's as fb_bar_target has it, words after 2 cycles; AXI4 at the memory, INCR of
+//              64-byte beats, one identifier, so that answers come in order.
 // Order:       a put has landed when the memory has answered it. A write of the SSD is answered
 //              when it is accepted; a get waits until all of the SSD's writes that were accepted
 //              before it are in memory, but for a burst to another page that still grows.
 // Throughput:  64 B a cycle each way at the memory's side, and at each other side.
-// Limits:      writes to the window that are refused (FIXED, WRAP, too wide, PRP lists) get SLVERR.
 // Errors:      what the memory refuses is told to whom it concerns: a put lands with an error, a
-//              read of the SSD gets SLVERR, a get an error with its beats. A write of the SSD, which
+//              read of the SSD an error, a get an error with its beats. A write of the SSD, which
 //              is answered before the memory has it, spoils its unit: the next get of that fails.
 // Does not implement: ECC, more than one identifier.
 
@@ -24,7 +23,6 @@
 
 module fb_buffer_dram #(
     parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
-    parameter int unsigned AxiIdBits = 4,  // of the data window
     parameter int unsigned Channels = 1,  // of the memory behind the one master, 1 to 32
     parameter int unsigned FifoBeats = 512,  // beats that wait to be written, of either side
     parameter int unsigned Lines = 8,  // pages at hand for the SSD
@@ -32,8 +30,7 @@ module fb_buffer_dram #(
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row
     parameter int unsigned WritesUnder = 3,  // bursts that the memory has not answered, 1 to 16
     localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
-    localparam int unsigned WordBits = PageBits + 6,
-    localparam int unsigned WindowBits = PageBits + 13
+    localparam int unsigned WordBits = PageBits + 6
 ) (
     input wire clk,
     input wire rst,
@@ -59,40 +56,23 @@ module fb_buffer_dram #(
     output logic [         1:0] memory_errors, // pulses: a write, a read that the memory refused
 
     // Settings, stable while the streamer is enabled.
-    input wire [63:0] data_window,
-    input wire [63:0] dram_read,    // address of the read buffer, a multiple of its size
+    input wire [63:0] dram_read,  // address of the read buffer, a multiple of its size
     input wire [63:0] dram_write,
 
-    // Data window: PRP lists below, that of unit u at 4096 * u, payload in the upper half.
-    input  wire  [ AxiIdBits-1:0] s_axi_data_awid,
-    input  wire  [WindowBits-1:0] s_axi_data_awaddr,
-    input  wire  [           7:0] s_axi_data_awlen,
-    input  wire  [           2:0] s_axi_data_awsize,
-    input  wire  [           1:0] s_axi_data_awburst,
-    input  wire                   s_axi_data_awvalid,
-    output logic                  s_axi_data_awready,
-    input  wire  [         511:0] s_axi_data_wdata,
-    input  wire  [          63:0] s_axi_data_wstrb,
-    input  wire                   s_axi_data_wlast,
-    input  wire                   s_axi_data_wvalid,
-    output logic                  s_axi_data_wready,
-    output logic [ AxiIdBits-1:0] s_axi_data_bid,
-    output logic [           1:0] s_axi_data_bresp,
-    output logic                  s_axi_data_bvalid,
-    input  wire                   s_axi_data_bready,
-    input  wire  [ AxiIdBits-1:0] s_axi_data_arid,
-    input  wire  [WindowBits-1:0] s_axi_data_araddr,
-    input  wire  [           7:0] s_axi_data_arlen,
-    input  wire  [           2:0] s_axi_data_arsize,
-    input  wire  [           1:0] s_axi_data_arburst,
-    input  wire                   s_axi_data_arvalid,
-    output logic                  s_axi_data_arready,
-    output logic [ AxiIdBits-1:0] s_axi_data_rid,
-    output logic [         511:0] s_axi_data_rdata,
-    output logic [           1:0] s_axi_data_rresp,
-    output logic                  s_axi_data_rlast,
-    output logic                  s_axi_data_rvalid,
-    input  wire                   s_axi_data_rready,
+    // The SSD's side.
+    input  wire                 bar_write_valid,
+    output logic                bar_write_ready,
+    input  wire  [WordBits-1:0] bar_write_addr,
+    input  wire  [       511:0] bar_write_data,
+    input  wire  [        63:0] bar_write_strb,
+    input  wire                 bar_read_valid,
+    output logic                bar_read_ready,
+    input  wire  [WordBits-1:0] bar_read_addr,
+    output logic [       511:0] bar_read_word,
+    output logic                bar_read_error,
+    input  wire                 bar_read_stays,
+    input  wire                 bar_next_valid,
+    input  wire  [WordBits-1:0] bar_next_addr,
 
     // The memory.
     output logic [  0:0] m_axi_dram_awid,
@@ -205,27 +185,15 @@ module fb_buffer_dram #(
   fb_buffer_inlet #(
       .WordBits (WordBits),
       .FifoBeats(FifoBeats),
-      .Bursts   (Bursts),
-      .AxiIdBits(AxiIdBits)
+      .Bursts   (Bursts)
   ) u_inlet (
       .clk,
       .rst,
-      .s_axi_data_awid,
-      .s_axi_data_awaddr,
-      .s_axi_data_awlen,
-      .s_axi_data_awsize,
-      .s_axi_data_awburst,
-      .s_axi_data_awvalid,
-      .s_axi_data_awready,
-      .s_axi_data_wdata,
-      .s_axi_data_wstrb,
-      .s_axi_data_wlast,
-      .s_axi_data_wvalid,
-      .s_axi_data_wready,
-      .s_axi_data_bid,
-      .s_axi_data_bresp,
-      .s_axi_data_bvalid,
-      .s_axi_data_bready,
+      .bar_write_valid,
+      .bar_write_ready,
+      .bar_write_addr,
+      .bar_write_data,
+      .bar_write_strb,
       .open(ssd_open),
       .open_addr(ssd_open_addr),
       .begins(ssd_begins),
@@ -248,25 +216,18 @@ module fb_buffer_dram #(
   fb_buffer_ahead #(
       .UnitBits(UnitBits),
       .Lines(Lines),
-      .AheadPages(AheadPages),
-      .AxiIdBits(AxiIdBits)
+      .AheadPages(AheadPages)
   ) u_ahead (
       .clk,
       .rst,
-      .data_window,
-      .s_axi_data_arid,
-      .s_axi_data_araddr,
-      .s_axi_data_arlen,
-      .s_axi_data_arsize,
-      .s_axi_data_arburst,
-      .s_axi_data_arvalid,
-      .s_axi_data_arready,
-      .s_axi_data_rid,
-      .s_axi_data_rdata,
-      .s_axi_data_rresp,
-      .s_axi_data_rlast,
-      .s_axi_data_rvalid,
-      .s_axi_data_rready,
+      .bar_read_valid,
+      .bar_read_ready,
+      .bar_read_addr,
+      .bar_read_word,
+      .bar_read_error,
+      .bar_read_stays,
+      .bar_next_valid,
+      .bar_next_addr,
       .fetch_valid,
       .fetch_ready(fetch_take),
       .fetch_page,

@@ -20,6 +20,7 @@
 module fb_common_burst #(
     parameter int unsigned IdBits   = 4,   // bits of the transaction identifier, 1 or more
     parameter int unsigned AddrBits = 23,  // bits of the address, 13 or more
+    parameter int unsigned SideBits = 1,   // bits that go with a burst
     parameter int unsigned MaxSize  = 6    // log2 of the bus width in bytes, 1 to 6
 ) (
     input wire clk,
@@ -32,12 +33,14 @@ module fb_common_burst #(
     input  wire  [         7:0] s_len,
     input  wire  [         2:0] s_size,
     input  wire  [         1:0] s_burst,
+    input  wire  [SideBits-1:0] s_side,
 
     output logic                m_valid,
     output logic                m_valid_next,
     input  wire                 m_step,
     output logic [  IdBits-1:0] m_id,
     output logic [AddrBits-1:0] m_addr,        // byte address of this beat
+    output logic [SideBits-1:0] m_side,
     output logic                m_last,        // last beat of its burst
     output logic                m_error,       // answer with SLVERR, without effect
     output logic                wait_valid,    // there is a burst behind this one,
@@ -62,6 +65,7 @@ module fb_common_burst #(
     logic [7:0] left;  // beats after this one
     logic [2:0] size;
     logic error;
+    logic [SideBits-1:0] side;
   } burst_t;
 
   burst_t now_q, wait_q, arriving, stepped;
@@ -73,6 +77,7 @@ module fb_common_burst #(
     arriving.addr = s_addr;
     arriving.left = s_len;
     arriving.size = s_size;
+    arriving.side = s_side;
     arriving.error = s_burst != INCR || s_size > 3'(MaxSize);
   end
 
@@ -97,6 +102,7 @@ module fb_common_burst #(
   assign m_valid_next = now_valid_d;
   assign m_id = now_q.id;
   assign m_addr = now_q.addr;
+  assign m_side = now_q.side;
   assign m_last = now_q.left == '0;
   assign m_error = now_q.error;
   assign wait_valid = wait_valid_q;

@@ -2,7 +2,6 @@ rtl/nvme/fb_nvme_pkg.sv
 rtl/nvme/fb_nvme_csr_pkg.sv
 rtl/nvme/fb_nvme_csr.sv
 rtl/nvme/fb_nvme_doorbell.sv
-rtl/nvme/fb_nvme_queue.sv
 rtl/nvme/fb_nvme_write.sv
 rtl/nvme/fb_nvme_read.sv
 rtl/nvme/fb_nvme_divide.sv

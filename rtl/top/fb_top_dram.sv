@@ -3,9 +3,8 @@
 //
 // The streamer with its payload in on-board DRAM: 64 MiB for writes, 64 MiB for reads.
 //
-// As fb_top_onchip, with an AXI4 master for the memory controller beside it, and a data window of
-// 256 MiB, which the low bits of an offset in the BAR address: payload from 0x800_0000 on, PRP lists
-// below (docs/reference/memories.md). The memory's clock is that of the streamer.
+// As fb_top_onchip, with an AXI4 initiator for the memory controller beside it, and a BAR of 256 MiB
+// (docs/reference/memories.md). The memory's clock is that of the streamer.
 //
 // Handshake: AXI4-Stream; AXI4 (identifiers are echoed, answers stay in order); AXI4-Lite; one clock.
 // No path leads from an input to an output without a register.
@@ -25,13 +24,8 @@ module fb_top_dram #(
     parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
     // beats on their way to the reader, 64 to 1024
     parameter int unsigned ReadBeats = (Channels > 1) ? 1024 : 128,
-    parameter int unsigned AxiIdBits = 4,  // of the windows
-    localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) + 1,
-    localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
-        QueueDepth
-    ) + 6 : 12) + 1 + $clog2(
-        Drives
-    )
+    parameter int unsigned AxiIdBits = 4,  // of the BAR
+    localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES_DRAM)
 ) (
     input wire clk,
     input wire rst,
@@ -61,36 +55,36 @@ module fb_top_dram #(
     output logic [0:0] m_axis_rd_tuser,
     output logic [7:0] m_axis_rd_tid,
 
-    // Data window: the SSD reads and writes payload, and reads PRP lists.
-    input wire [AxiIdBits-1:0] s_axi_data_awid,
-    input wire [DataAddrBits-1:0] s_axi_data_awaddr,
-    input wire [7:0] s_axi_data_awlen,
-    input wire [2:0] s_axi_data_awsize,
-    input wire [1:0] s_axi_data_awburst,
-    input wire s_axi_data_awvalid,
-    output logic s_axi_data_awready,
-    input wire [511:0] s_axi_data_wdata,
-    input wire [63:0] s_axi_data_wstrb,
-    input wire s_axi_data_wlast,
-    input wire s_axi_data_wvalid,
-    output logic s_axi_data_wready,
-    output logic [AxiIdBits-1:0] s_axi_data_bid,
-    output logic [1:0] s_axi_data_bresp,
-    output logic s_axi_data_bvalid,
-    input wire s_axi_data_bready,
-    input wire [AxiIdBits-1:0] s_axi_data_arid,
-    input wire [DataAddrBits-1:0] s_axi_data_araddr,
-    input wire [7:0] s_axi_data_arlen,
-    input wire [2:0] s_axi_data_arsize,
-    input wire [1:0] s_axi_data_arburst,
-    input wire s_axi_data_arvalid,
-    output logic s_axi_data_arready,
-    output logic [AxiIdBits-1:0] s_axi_data_rid,
-    output logic [511:0] s_axi_data_rdata,
-    output logic [1:0] s_axi_data_rresp,
-    output logic s_axi_data_rlast,
-    output logic s_axi_data_rvalid,
-    input wire s_axi_data_rready,
+    // The BAR: the SSD's queues, payload, PRP lists; the control registers.
+    input wire [AxiIdBits-1:0] s_axi_bar_awid,
+    input wire [BarAddrBits-1:0] s_axi_bar_awaddr,
+    input wire [7:0] s_axi_bar_awlen,
+    input wire [2:0] s_axi_bar_awsize,
+    input wire [1:0] s_axi_bar_awburst,
+    input wire s_axi_bar_awvalid,
+    output logic s_axi_bar_awready,
+    input wire [511:0] s_axi_bar_wdata,
+    input wire [63:0] s_axi_bar_wstrb,
+    input wire s_axi_bar_wlast,
+    input wire s_axi_bar_wvalid,
+    output logic s_axi_bar_wready,
+    output logic [AxiIdBits-1:0] s_axi_bar_bid,
+    output logic [1:0] s_axi_bar_bresp,
+    output logic s_axi_bar_bvalid,
+    input wire s_axi_bar_bready,
+    input wire [AxiIdBits-1:0] s_axi_bar_arid,
+    input wire [BarAddrBits-1:0] s_axi_bar_araddr,
+    input wire [7:0] s_axi_bar_arlen,
+    input wire [2:0] s_axi_bar_arsize,
+    input wire [1:0] s_axi_bar_arburst,
+    input wire s_axi_bar_arvalid,
+    output logic s_axi_bar_arready,
+    output logic [AxiIdBits-1:0] s_axi_bar_rid,
+    output logic [511:0] s_axi_bar_rdata,
+    output logic [1:0] s_axi_bar_rresp,
+    output logic s_axi_bar_rlast,
+    output logic s_axi_bar_rvalid,
+    input wire s_axi_bar_rready,
 
     // The memory.
     output logic [0:0] m_axi_dram_awid,
@@ -123,37 +117,6 @@ module fb_top_dram #(
     input wire m_axi_dram_rvalid,
     output logic m_axi_dram_rready,
 
-    // Queue window: the SSD reads submission and writes completion queue entries.
-    input wire [AxiIdBits-1:0] s_axi_queue_awid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_awaddr,
-    input wire [7:0] s_axi_queue_awlen,
-    input wire [2:0] s_axi_queue_awsize,
-    input wire [1:0] s_axi_queue_awburst,
-    input wire s_axi_queue_awvalid,
-    output logic s_axi_queue_awready,
-    input wire [511:0] s_axi_queue_wdata,
-    input wire [63:0] s_axi_queue_wstrb,
-    input wire s_axi_queue_wlast,
-    input wire s_axi_queue_wvalid,
-    output logic s_axi_queue_wready,
-    output logic [AxiIdBits-1:0] s_axi_queue_bid,
-    output logic [1:0] s_axi_queue_bresp,
-    output logic s_axi_queue_bvalid,
-    input wire s_axi_queue_bready,
-    input wire [AxiIdBits-1:0] s_axi_queue_arid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_araddr,
-    input wire [7:0] s_axi_queue_arlen,
-    input wire [2:0] s_axi_queue_arsize,
-    input wire [1:0] s_axi_queue_arburst,
-    input wire s_axi_queue_arvalid,
-    output logic s_axi_queue_arready,
-    output logic [AxiIdBits-1:0] s_axi_queue_rid,
-    output logic [511:0] s_axi_queue_rdata,
-    output logic [1:0] s_axi_queue_rresp,
-    output logic s_axi_queue_rlast,
-    output logic s_axi_queue_rvalid,
-    input wire s_axi_queue_rready,
-
     // Doorbells of the SSD.
     output logic [63:0] m_axil_db_awaddr,
     output logic [2:0] m_axil_db_awprot,
@@ -175,7 +138,7 @@ module fb_top_dram #(
     input wire m_axil_db_rvalid,
     output logic m_axil_db_rready,
 
-    // Control registers.
+    // Control registers, beside the BAR.
     input wire [11:0] s_axil_ctrl_awaddr,
     input wire [2:0] s_axil_ctrl_awprot,
     input wire s_axil_ctrl_awvalid,
@@ -217,7 +180,20 @@ module fb_top_dram #(
   logic restart;
   logic quiet;
   logic [1:0] memory_errors;
-  logic [63:0] data_window, dram_read, dram_write;
+  logic bar_write_valid;
+  logic bar_write_ready;
+  logic [WordBits-1:0] bar_write_addr;
+  logic [511:0] bar_write_data;
+  logic [63:0] bar_write_strb;
+  logic bar_read_valid;
+  logic bar_read_ready;
+  logic [WordBits-1:0] bar_read_addr;
+  logic [511:0] bar_read_word;
+  logic bar_read_error;
+  logic bar_read_stays;
+  logic bar_next_valid;
+  logic [WordBits-1:0] bar_next_addr;
+  logic [63:0] dram_read, dram_write;
 
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
@@ -232,7 +208,6 @@ module fb_top_dram #(
       .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
-      .prp_lists(),
       .piece_we(),
       .piece_index(),
       .piece_address(),
@@ -241,7 +216,6 @@ module fb_top_dram #(
 
   fb_buffer_dram #(
       .UnitBits(UnitBits),
-      .AxiIdBits(AxiIdBits),
       .AheadPages(AheadPages),
       .Channels(Channels),
       .WriteBatch(WriteBatch),

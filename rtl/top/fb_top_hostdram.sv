@@ -3,8 +3,8 @@
 //
 // The streamer with its payload in host memory: sixteen pieces of 4 MiB for each direction.
 //
-// As fb_top_onchip, with an AXI4 master to the PCIe bridge beside it. The SSD reaches the payload by
-// itself; its data window here has 4 MiB and is the PRP lists (docs/reference/memories.md).
+// As fb_top_onchip, with an AXI4 initiator to the PCIe bridge beside it. The SSD reaches the payload
+// by itself; of the payload the BAR has the PRP lists alone (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream; AXI4 (identifiers are echoed, answers stay in order); AXI4-Lite; one clock.
 // No path leads from an input to an output without a register.
@@ -18,13 +18,8 @@ module fb_top_hostdram #(
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
-    parameter int unsigned AxiIdBits = 4,  // of the windows
-    localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::PRP_LISTS_BYTES),
-    localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
-        QueueDepth
-    ) + 6 : 12) + 1 + $clog2(
-        Drives
-    )
+    parameter int unsigned AxiIdBits = 4,  // of the BAR
+    localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
     input wire clk,
     input wire rst,
@@ -54,36 +49,36 @@ module fb_top_hostdram #(
     output logic [0:0] m_axis_rd_tuser,
     output logic [7:0] m_axis_rd_tid,
 
-    // Data window: the SSD reads PRP lists.
-    input wire [AxiIdBits-1:0] s_axi_data_awid,
-    input wire [DataAddrBits-1:0] s_axi_data_awaddr,
-    input wire [7:0] s_axi_data_awlen,
-    input wire [2:0] s_axi_data_awsize,
-    input wire [1:0] s_axi_data_awburst,
-    input wire s_axi_data_awvalid,
-    output logic s_axi_data_awready,
-    input wire [511:0] s_axi_data_wdata,
-    input wire [63:0] s_axi_data_wstrb,
-    input wire s_axi_data_wlast,
-    input wire s_axi_data_wvalid,
-    output logic s_axi_data_wready,
-    output logic [AxiIdBits-1:0] s_axi_data_bid,
-    output logic [1:0] s_axi_data_bresp,
-    output logic s_axi_data_bvalid,
-    input wire s_axi_data_bready,
-    input wire [AxiIdBits-1:0] s_axi_data_arid,
-    input wire [DataAddrBits-1:0] s_axi_data_araddr,
-    input wire [7:0] s_axi_data_arlen,
-    input wire [2:0] s_axi_data_arsize,
-    input wire [1:0] s_axi_data_arburst,
-    input wire s_axi_data_arvalid,
-    output logic s_axi_data_arready,
-    output logic [AxiIdBits-1:0] s_axi_data_rid,
-    output logic [511:0] s_axi_data_rdata,
-    output logic [1:0] s_axi_data_rresp,
-    output logic s_axi_data_rlast,
-    output logic s_axi_data_rvalid,
-    input wire s_axi_data_rready,
+    // The BAR: the SSD's queues, payload, PRP lists; the control registers.
+    input wire [AxiIdBits-1:0] s_axi_bar_awid,
+    input wire [BarAddrBits-1:0] s_axi_bar_awaddr,
+    input wire [7:0] s_axi_bar_awlen,
+    input wire [2:0] s_axi_bar_awsize,
+    input wire [1:0] s_axi_bar_awburst,
+    input wire s_axi_bar_awvalid,
+    output logic s_axi_bar_awready,
+    input wire [511:0] s_axi_bar_wdata,
+    input wire [63:0] s_axi_bar_wstrb,
+    input wire s_axi_bar_wlast,
+    input wire s_axi_bar_wvalid,
+    output logic s_axi_bar_wready,
+    output logic [AxiIdBits-1:0] s_axi_bar_bid,
+    output logic [1:0] s_axi_bar_bresp,
+    output logic s_axi_bar_bvalid,
+    input wire s_axi_bar_bready,
+    input wire [AxiIdBits-1:0] s_axi_bar_arid,
+    input wire [BarAddrBits-1:0] s_axi_bar_araddr,
+    input wire [7:0] s_axi_bar_arlen,
+    input wire [2:0] s_axi_bar_arsize,
+    input wire [1:0] s_axi_bar_arburst,
+    input wire s_axi_bar_arvalid,
+    output logic s_axi_bar_arready,
+    output logic [AxiIdBits-1:0] s_axi_bar_rid,
+    output logic [511:0] s_axi_bar_rdata,
+    output logic [1:0] s_axi_bar_rresp,
+    output logic s_axi_bar_rlast,
+    output logic s_axi_bar_rvalid,
+    input wire s_axi_bar_rready,
 
     // The bridge to the host.
     output logic [0:0] m_axi_host_awid,
@@ -116,37 +111,6 @@ module fb_top_hostdram #(
     input wire m_axi_host_rvalid,
     output logic m_axi_host_rready,
 
-    // Queue window: the SSD reads submission and writes completion queue entries.
-    input wire [AxiIdBits-1:0] s_axi_queue_awid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_awaddr,
-    input wire [7:0] s_axi_queue_awlen,
-    input wire [2:0] s_axi_queue_awsize,
-    input wire [1:0] s_axi_queue_awburst,
-    input wire s_axi_queue_awvalid,
-    output logic s_axi_queue_awready,
-    input wire [511:0] s_axi_queue_wdata,
-    input wire [63:0] s_axi_queue_wstrb,
-    input wire s_axi_queue_wlast,
-    input wire s_axi_queue_wvalid,
-    output logic s_axi_queue_wready,
-    output logic [AxiIdBits-1:0] s_axi_queue_bid,
-    output logic [1:0] s_axi_queue_bresp,
-    output logic s_axi_queue_bvalid,
-    input wire s_axi_queue_bready,
-    input wire [AxiIdBits-1:0] s_axi_queue_arid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_araddr,
-    input wire [7:0] s_axi_queue_arlen,
-    input wire [2:0] s_axi_queue_arsize,
-    input wire [1:0] s_axi_queue_arburst,
-    input wire s_axi_queue_arvalid,
-    output logic s_axi_queue_arready,
-    output logic [AxiIdBits-1:0] s_axi_queue_rid,
-    output logic [511:0] s_axi_queue_rdata,
-    output logic [1:0] s_axi_queue_rresp,
-    output logic s_axi_queue_rlast,
-    output logic s_axi_queue_rvalid,
-    input wire s_axi_queue_rready,
-
     // Doorbells of the SSD.
     output logic [63:0] m_axil_db_awaddr,
     output logic [2:0] m_axil_db_awprot,
@@ -168,7 +132,7 @@ module fb_top_hostdram #(
     input wire m_axil_db_rvalid,
     output logic m_axil_db_rready,
 
-    // Control registers.
+    // Control registers, beside the BAR.
     input wire [11:0] s_axil_ctrl_awaddr,
     input wire [2:0] s_axil_ctrl_awprot,
     input wire s_axil_ctrl_awvalid,
@@ -229,21 +193,25 @@ module fb_top_hostdram #(
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
-      .data_window(),
-      .prp_lists(),
+      .bar_write_valid(),
+      .bar_write_ready(1'b1),
+      .bar_write_addr(),
+      .bar_write_data(),
+      .bar_write_strb(),
+      .bar_read_valid(),
+      .bar_read_ready(1'b1),
+      .bar_read_addr(),
+      .bar_read_word('0),
+      .bar_read_error(1'b0),
+      .bar_read_stays(),
+      .bar_next_valid(),
+      .bar_next_addr(),
       .dram_read(),
       .dram_write(),
       .*
   );
 
   fb_buffer_host #(.UnitBits(UnitBits)) u_buffer (.*);
-
-  fb_buffer_lists #(
-      .UnitBits (UnitBits),
-      .AxiIdBits(AxiIdBits)
-  ) u_lists (
-      .*
-  );
 
   assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet
 

@@ -28,15 +28,10 @@ module fb_top_net_dram #(
     parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
     // beats on their way to the reader, 64 to 1024
     parameter int unsigned ReadBeats = (Channels > 1) ? 1024 : 128,
-    parameter int unsigned AxiIdBits = 4,  // of the windows
+    parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
-    localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) + 1,
-    localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
-        QueueDepth
-    ) + 6 : 12) + 1 + $clog2(
-        Drives
-    )
+    localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES_DRAM)
 ) (
     input wire clk,
     input wire rst,
@@ -58,36 +53,36 @@ module fb_top_net_dram #(
     output logic m_axis_mac_tlast,
     output logic m_axis_mac_tuser,
 
-    // Data window: the SSD reads and writes payload, and reads PRP lists.
-    input wire [AxiIdBits-1:0] s_axi_data_awid,
-    input wire [DataAddrBits-1:0] s_axi_data_awaddr,
-    input wire [7:0] s_axi_data_awlen,
-    input wire [2:0] s_axi_data_awsize,
-    input wire [1:0] s_axi_data_awburst,
-    input wire s_axi_data_awvalid,
-    output logic s_axi_data_awready,
-    input wire [511:0] s_axi_data_wdata,
-    input wire [63:0] s_axi_data_wstrb,
-    input wire s_axi_data_wlast,
-    input wire s_axi_data_wvalid,
-    output logic s_axi_data_wready,
-    output logic [AxiIdBits-1:0] s_axi_data_bid,
-    output logic [1:0] s_axi_data_bresp,
-    output logic s_axi_data_bvalid,
-    input wire s_axi_data_bready,
-    input wire [AxiIdBits-1:0] s_axi_data_arid,
-    input wire [DataAddrBits-1:0] s_axi_data_araddr,
-    input wire [7:0] s_axi_data_arlen,
-    input wire [2:0] s_axi_data_arsize,
-    input wire [1:0] s_axi_data_arburst,
-    input wire s_axi_data_arvalid,
-    output logic s_axi_data_arready,
-    output logic [AxiIdBits-1:0] s_axi_data_rid,
-    output logic [511:0] s_axi_data_rdata,
-    output logic [1:0] s_axi_data_rresp,
-    output logic s_axi_data_rlast,
-    output logic s_axi_data_rvalid,
-    input wire s_axi_data_rready,
+    // The BAR: the SSD's queues, payload, PRP lists; the control registers.
+    input wire [AxiIdBits-1:0] s_axi_bar_awid,
+    input wire [BarAddrBits-1:0] s_axi_bar_awaddr,
+    input wire [7:0] s_axi_bar_awlen,
+    input wire [2:0] s_axi_bar_awsize,
+    input wire [1:0] s_axi_bar_awburst,
+    input wire s_axi_bar_awvalid,
+    output logic s_axi_bar_awready,
+    input wire [511:0] s_axi_bar_wdata,
+    input wire [63:0] s_axi_bar_wstrb,
+    input wire s_axi_bar_wlast,
+    input wire s_axi_bar_wvalid,
+    output logic s_axi_bar_wready,
+    output logic [AxiIdBits-1:0] s_axi_bar_bid,
+    output logic [1:0] s_axi_bar_bresp,
+    output logic s_axi_bar_bvalid,
+    input wire s_axi_bar_bready,
+    input wire [AxiIdBits-1:0] s_axi_bar_arid,
+    input wire [BarAddrBits-1:0] s_axi_bar_araddr,
+    input wire [7:0] s_axi_bar_arlen,
+    input wire [2:0] s_axi_bar_arsize,
+    input wire [1:0] s_axi_bar_arburst,
+    input wire s_axi_bar_arvalid,
+    output logic s_axi_bar_arready,
+    output logic [AxiIdBits-1:0] s_axi_bar_rid,
+    output logic [511:0] s_axi_bar_rdata,
+    output logic [1:0] s_axi_bar_rresp,
+    output logic s_axi_bar_rlast,
+    output logic s_axi_bar_rvalid,
+    input wire s_axi_bar_rready,
 
     // The memory.
     output logic [0:0] m_axi_dram_awid,
@@ -120,37 +115,6 @@ module fb_top_net_dram #(
     input wire m_axi_dram_rvalid,
     output logic m_axi_dram_rready,
 
-    // Queue window: the SSD reads submission and writes completion queue entries.
-    input wire [AxiIdBits-1:0] s_axi_queue_awid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_awaddr,
-    input wire [7:0] s_axi_queue_awlen,
-    input wire [2:0] s_axi_queue_awsize,
-    input wire [1:0] s_axi_queue_awburst,
-    input wire s_axi_queue_awvalid,
-    output logic s_axi_queue_awready,
-    input wire [511:0] s_axi_queue_wdata,
-    input wire [63:0] s_axi_queue_wstrb,
-    input wire s_axi_queue_wlast,
-    input wire s_axi_queue_wvalid,
-    output logic s_axi_queue_wready,
-    output logic [AxiIdBits-1:0] s_axi_queue_bid,
-    output logic [1:0] s_axi_queue_bresp,
-    output logic s_axi_queue_bvalid,
-    input wire s_axi_queue_bready,
-    input wire [AxiIdBits-1:0] s_axi_queue_arid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_araddr,
-    input wire [7:0] s_axi_queue_arlen,
-    input wire [2:0] s_axi_queue_arsize,
-    input wire [1:0] s_axi_queue_arburst,
-    input wire s_axi_queue_arvalid,
-    output logic s_axi_queue_arready,
-    output logic [AxiIdBits-1:0] s_axi_queue_rid,
-    output logic [511:0] s_axi_queue_rdata,
-    output logic [1:0] s_axi_queue_rresp,
-    output logic s_axi_queue_rlast,
-    output logic s_axi_queue_rvalid,
-    input wire s_axi_queue_rready,
-
     // Doorbells of the SSD.
     output logic [63:0] m_axil_db_awaddr,
     output logic [2:0] m_axil_db_awprot,
@@ -172,7 +136,7 @@ module fb_top_net_dram #(
     input wire m_axil_db_rvalid,
     output logic m_axil_db_rready,
 
-    // Control registers.
+    // Control registers, beside the BAR.
     input wire [11:0] s_axil_ctrl_awaddr,
     input wire [2:0] s_axil_ctrl_awprot,
     input wire s_axil_ctrl_awvalid,

@@ -3,9 +3,9 @@
 //
 // The on-chip streamer: payload in UltraRAM, nothing outside the chip but the PCIe bridge.
 //
-// Connect the two AXI4 targets and the control registers to the bridge's memory-mapped master, and
-// the doorbell initiator to its slave; give the SSD the bridge's addresses of the two windows
-// (docs/how-to/integrate.md). The four streams are the user's.
+// Connect the AXI4 target, which is the whole BAR, to the PCIe bridge's memory-mapped initiator, and
+// the doorbell initiator to its target (docs/how-to/integrate.md). The control registers are in the BAR;
+// their own port is for who is not behind the bridge. The four streams are the user's.
 //
 // Latency and throughput: docs/reference/streamer.md.
 //
@@ -24,13 +24,8 @@ module fb_top_onchip #(
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
-    parameter int unsigned AxiIdBits = 4,  // of the windows
-    localparam int unsigned DataAddrBits = $clog2(fb_spec_pkg::DATA_WINDOW_BYTES) + UnitBits,
-    localparam int unsigned QueueAddrBits = ((QueueDepth > 64) ? $clog2(
-        QueueDepth
-    ) + 6 : 12) + 1 + $clog2(
-        Drives
-    )
+    parameter int unsigned AxiIdBits = 4,  // of the BAR
+    localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
     input wire clk,
     input wire rst,
@@ -60,67 +55,36 @@ module fb_top_onchip #(
     output logic [0:0] m_axis_rd_tuser,
     output logic [7:0] m_axis_rd_tid,
 
-    // Data window: the SSD reads and writes payload, and reads PRP lists.
-    input wire [AxiIdBits-1:0] s_axi_data_awid,
-    input wire [DataAddrBits-1:0] s_axi_data_awaddr,
-    input wire [7:0] s_axi_data_awlen,
-    input wire [2:0] s_axi_data_awsize,
-    input wire [1:0] s_axi_data_awburst,
-    input wire s_axi_data_awvalid,
-    output logic s_axi_data_awready,
-    input wire [511:0] s_axi_data_wdata,
-    input wire [63:0] s_axi_data_wstrb,
-    input wire s_axi_data_wlast,
-    input wire s_axi_data_wvalid,
-    output logic s_axi_data_wready,
-    output logic [AxiIdBits-1:0] s_axi_data_bid,
-    output logic [1:0] s_axi_data_bresp,
-    output logic s_axi_data_bvalid,
-    input wire s_axi_data_bready,
-    input wire [AxiIdBits-1:0] s_axi_data_arid,
-    input wire [DataAddrBits-1:0] s_axi_data_araddr,
-    input wire [7:0] s_axi_data_arlen,
-    input wire [2:0] s_axi_data_arsize,
-    input wire [1:0] s_axi_data_arburst,
-    input wire s_axi_data_arvalid,
-    output logic s_axi_data_arready,
-    output logic [AxiIdBits-1:0] s_axi_data_rid,
-    output logic [511:0] s_axi_data_rdata,
-    output logic [1:0] s_axi_data_rresp,
-    output logic s_axi_data_rlast,
-    output logic s_axi_data_rvalid,
-    input wire s_axi_data_rready,
-
-    // Queue window: the SSD reads submission and writes completion queue entries.
-    input wire [AxiIdBits-1:0] s_axi_queue_awid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_awaddr,
-    input wire [7:0] s_axi_queue_awlen,
-    input wire [2:0] s_axi_queue_awsize,
-    input wire [1:0] s_axi_queue_awburst,
-    input wire s_axi_queue_awvalid,
-    output logic s_axi_queue_awready,
-    input wire [511:0] s_axi_queue_wdata,
-    input wire [63:0] s_axi_queue_wstrb,
-    input wire s_axi_queue_wlast,
-    input wire s_axi_queue_wvalid,
-    output logic s_axi_queue_wready,
-    output logic [AxiIdBits-1:0] s_axi_queue_bid,
-    output logic [1:0] s_axi_queue_bresp,
-    output logic s_axi_queue_bvalid,
-    input wire s_axi_queue_bready,
-    input wire [AxiIdBits-1:0] s_axi_queue_arid,
-    input wire [QueueAddrBits-1:0] s_axi_queue_araddr,
-    input wire [7:0] s_axi_queue_arlen,
-    input wire [2:0] s_axi_queue_arsize,
-    input wire [1:0] s_axi_queue_arburst,
-    input wire s_axi_queue_arvalid,
-    output logic s_axi_queue_arready,
-    output logic [AxiIdBits-1:0] s_axi_queue_rid,
-    output logic [511:0] s_axi_queue_rdata,
-    output logic [1:0] s_axi_queue_rresp,
-    output logic s_axi_queue_rlast,
-    output logic s_axi_queue_rvalid,
-    input wire s_axi_queue_rready,
+    // The BAR: the SSD's queues, payload, PRP lists; the control registers.
+    input wire [AxiIdBits-1:0] s_axi_bar_awid,
+    input wire [BarAddrBits-1:0] s_axi_bar_awaddr,
+    input wire [7:0] s_axi_bar_awlen,
+    input wire [2:0] s_axi_bar_awsize,
+    input wire [1:0] s_axi_bar_awburst,
+    input wire s_axi_bar_awvalid,
+    output logic s_axi_bar_awready,
+    input wire [511:0] s_axi_bar_wdata,
+    input wire [63:0] s_axi_bar_wstrb,
+    input wire s_axi_bar_wlast,
+    input wire s_axi_bar_wvalid,
+    output logic s_axi_bar_wready,
+    output logic [AxiIdBits-1:0] s_axi_bar_bid,
+    output logic [1:0] s_axi_bar_bresp,
+    output logic s_axi_bar_bvalid,
+    input wire s_axi_bar_bready,
+    input wire [AxiIdBits-1:0] s_axi_bar_arid,
+    input wire [BarAddrBits-1:0] s_axi_bar_araddr,
+    input wire [7:0] s_axi_bar_arlen,
+    input wire [2:0] s_axi_bar_arsize,
+    input wire [1:0] s_axi_bar_arburst,
+    input wire s_axi_bar_arvalid,
+    output logic s_axi_bar_arready,
+    output logic [AxiIdBits-1:0] s_axi_bar_rid,
+    output logic [511:0] s_axi_bar_rdata,
+    output logic [1:0] s_axi_bar_rresp,
+    output logic s_axi_bar_rlast,
+    output logic s_axi_bar_rvalid,
+    input wire s_axi_bar_rready,
 
     // Doorbells of the SSD.
     output logic [63:0] m_axil_db_awaddr,
@@ -143,7 +107,7 @@ module fb_top_onchip #(
     input wire m_axil_db_rvalid,
     output logic m_axil_db_rready,
 
-    // Control registers.
+    // Control registers, beside the BAR.
     input wire [11:0] s_axil_ctrl_awaddr,
     input wire [2:0] s_axil_ctrl_awprot,
     input wire s_axil_ctrl_awvalid,
@@ -165,14 +129,35 @@ module fb_top_onchip #(
     input wire s_axil_ctrl_rready
 );
 
-  localparam int unsigned WordBits = $clog2(Pages) + UnitBits + 6;
+  localparam int unsigned PlaceBits = $clog2(Pages) + UnitBits + 6;
+  localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
 
   logic a_en, a_we, b_en;
-  logic [15+UnitBits:0] a_addr, put_addr, get_addr;
-  logic [WordBits-1:0] b_addr;
-  logic [63:0] b_we, data_window;
-  logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata, put_data, got_data;
-  logic put_valid, put_end, put_hold, landed, get_valid, get_ready, got_valid, restart;
+  logic [PlaceBits-1:0] b_addr;
+  logic [63:0] b_we;
+  logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata;
+  logic [WordBits-1:0] a_addr;
+  logic put_valid;
+  logic [WordBits-1:0] put_addr;
+  logic [511:0] put_data;
+  logic put_end;
+  logic put_hold;
+  logic landed;
+  logic get_valid;
+  logic get_ready;
+  logic [WordBits-1:0] get_addr;
+  logic got_valid;
+  logic [511:0] got_data;
+  logic restart;
+  logic bar_write_valid;
+  logic bar_write_ready;
+  logic [WordBits-1:0] bar_write_addr;
+  logic [511:0] bar_write_data;
+  logic [63:0] bar_write_strb;
+  logic bar_read_valid;
+  logic bar_read_ready;
+  logic [WordBits-1:0] bar_read_addr;
+  logic [511:0] bar_read_word;
 
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
@@ -181,7 +166,8 @@ module fb_top_onchip #(
       .Pages(Pages),
       .UnitBits(UnitBits),
       .ReservePages(ReservePages),
-      .AxiIdBits(AxiIdBits)
+      .AxiIdBits(AxiIdBits),
+      .BarLatency(ReadLatency)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
       .landed_error(1'b0),
@@ -190,7 +176,10 @@ module fb_top_onchip #(
       .got_error(1'b0),
       .quiet(1'b1),
       .memory_errors(2'b00),
-      .prp_lists(),
+      .bar_read_error(1'b0),
+      .bar_read_stays(),
+      .bar_next_valid(),
+      .bar_next_addr(),
       .dram_read(),
       .dram_write(),
       .piece_we(),
@@ -206,20 +195,19 @@ module fb_top_onchip #(
       .*
   );
 
+  fb_buffer_bar #(
+      .AddrBits(PlaceBits)
+  ) u_side (
+      .bar_write_addr(PlaceBits'(bar_write_addr)),
+      .bar_read_addr (PlaceBits'(bar_read_addr)),
+      .*
+  );
+
   fb_buffer_onchip #(
       .Pages(Pages << UnitBits),
       .ReadLatency(ReadLatency)
   ) u_buffer (
-      .a_addr(WordBits'(a_addr)),
-      .*
-  );
-
-  fb_buffer_window #(
-      .Pages(Pages),
-      .UnitBits(UnitBits),
-      .AxiIdBits(AxiIdBits),
-      .ReadLatency(ReadLatency)
-  ) u_window (
+      .a_addr(PlaceBits'(a_addr)),
       .*
   );
 

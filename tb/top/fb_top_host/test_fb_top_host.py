@@ -60,7 +60,7 @@ class Card:
 
     def stall(self, share: float) -> None:
         """Pause every channel of every port at random."""
-        for master in (self.ssd.queue, self.ssd.data, self.ctrl, self.port, self.window):
+        for master in (*self.ssd.bar.masters, self.ctrl, self.port, self.window):
             harness.stall_master(master, share, share)
         self.payload.stall(share)
 

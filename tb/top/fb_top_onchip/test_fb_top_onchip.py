@@ -66,8 +66,7 @@ class System:
 
     def stall(self, share: float) -> None:
         """Pause every channel of every port at random."""
-        halves = (self.ssd.queue, self.ssd.data, self.ctrl)
-        for master in halves:
+        for master in (*self.ssd.bar.masters, self.ctrl):
             harness.stall_master(master, share, share)
         doorbells = self.ssd.doorbells.write_if
         for channel in (doorbells.aw_channel, doorbells.w_channel, doorbells.b_channel):

@@ -19,18 +19,18 @@ import harness
 from forebay import spec
 from forebay import streamer_regs as regs
 from runner import simulate
-from ssd import CQ_DOORBELL, DATA_WINDOW, NSID, PAGE, SQ_DOORBELL, Pins, Ssd
+from ssd import BAR, CQ_DOORBELL, NSID, PAGE, SQ_DOORBELL, Pins, Ssd
 
 PINS = Pins(
     clk="aclk",
     rst="aresetn",
     rst_level=False,
-    queue="S_AXI_Queues",
-    data="S_AXI_URAM_PRP",
+    windows=(("S_AXI_Queues", spec.BAR0_QUEUES), ("S_AXI_URAM_PRP", spec.BAR0_DATA)),
     doorbells="M_AXI_Doorbells",
 )
 # Inputs that no bus model drives: SNAcc's interconnect does, the streamer looks at none of them.
 LOOSE = ("S_*_awlock", "S_*_arlock", "S_*_aw[cpqr]*[!y]", "S_*_ar[cpqr]*[!y]", "S_AXIS_*_tDest")
+DATA_WINDOW = BAR + spec.BAR0_DATA
 BEAT = 64
 PATIENCE_US = 400
 
@@ -63,7 +63,7 @@ class System:
 
     def stall(self, share: float) -> None:
         """Pause every channel of every port at random."""
-        for master in (self.ssd.queue, self.ssd.data, self.ctrl):
+        for master in (*self.ssd.bar.masters, self.ctrl):
             harness.stall_master(master, share, share)
         doorbells = self.ssd.doorbells.write_if
         for channel in (doorbells.aw_channel, doorbells.w_channel, doorbells.b_channel):

@@ -1,0 +1,1 @@
+rtl/axi/fb_axi_join.sv

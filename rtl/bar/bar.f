@@ -1,0 +1,6 @@
+rtl/bar/fb_bar_pkg.sv
+rtl/bar/fb_bar_target.sv
+rtl/bar/fb_bar_submission.sv
+rtl/bar/fb_bar_completion.sv
+rtl/bar/fb_bar_lists.sv
+rtl/bar/fb_bar_registers.sv

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_bar_completion: where each SSD leaves its completion queue entries.
+//
+// What:        entry i of drive d stands at 2 * CqOffset * d + CqOffset + 16 * i. It leaves as a
+//              completion once its Dword 3 is written (NVMe Base 2.0c 3.3.3.2). It may come in one
+//              16 B write, in halves or in Dwords in ascending order, or up to four entries in one
+//              beat.
+// Handshake:   writes as fb_bar_target makes them; `cqe_valid` waits for `cqe_ready`.
+// Latency:     1 cycle from the write to cqe_valid.
+// Throughput:  a beat a cycle, or as many cycles as it has entries.
+// Limits:      the identifier of the submission queue in Dword 2 is not looked at: a drive has one
+//              queue. Dword 3 counts only when all of its bytes are written at once. What is written
+//              elsewhere is refused, and pulses `stray`.
+// Does not implement: judging a completion (fb_nvme_complete does).
+
+`default_nettype none
+
+module fb_bar_completion #(
+    parameter int unsigned QueueDepth = 64,  // entries of a queue, 2 to 1024
+    parameter int unsigned CqOffset = 4096,  // bytes, a power of two: max(4096, QueueDepth * 64)
+    parameter int unsigned Drives = 1,  // 1 to 8
+    localparam int unsigned PairBits = $clog2(CqOffset) + 1,  // of an address in a drive's queues
+    localparam int unsigned AddrBits = PairBits + $clog2(Drives)
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire                 write_valid,
+    output logic                write_ready,
+    output logic                write_refused,
+    input  wire  [AddrBits-1:0] write_addr,
+    input  wire  [       511:0] write_data,
+    input  wire  [        15:0] write_dwords,   // Dwords that are written whole
+    input  wire  [        63:0] write_strb,
+
+    output logic        cqe_valid,
+    input  wire         cqe_ready,
+    output logic [ 2:0] cqe_drive,
+    output logic [ 9:0] cqe_slot,
+    output logic [15:0] cqe_cid,
+    output logic [15:0] cqe_sqhd,
+    output logic        cqe_phase,
+    output logic [14:0] cqe_status,
+
+    output logic stray
+);
+
+  typedef struct packed {
+    logic [2:0]  drive;
+    logic [9:0]  slot;
+    logic [15:0] head;
+    logic [31:0] dword3;
+  } entry_t;
+
+  logic [3:0] open, done_q;  // lanes whose Dword 3 is written, and that have left
+  logic [1:0] lane;
+  logic [3:0][15:0] head_q, head;
+  logic is_open, is_last, place, fits, pass, push, fifo_ready;
+  logic [2:0] drive;
+  logic [PairBits-6:0] slot;
+  entry_t entry, left;
+
+  // The lanes leave one by one, the lowest first.
+  always_comb begin : next_open_lane
+    lane = 2'd3;
+    for (int i = 3; i >= 0; i--) begin
+      open[i] = write_dwords[4*i+3] && !done_q[i];
+      if (open[i]) lane = 2'(i);
+    end
+    is_open = open != '0;
+    is_last = (open & (open - 1'b1)) == '0;
+  end
+
+  // The SQ head of a lane stays until it is written again, so that Dword 3 may come in a later
+  // write.
+  always_comb
+    for (int i = 0; i < 4; i++)
+      head[i] = (&write_strb[16*i+8+:2]) ? write_data[128*i+64+:16] : head_q[i];
+
+  assign slot = {write_addr[PairBits-2:6], lane};
+  assign drive = 3'({3'd0, write_addr} >> PairBits);
+  // Completions have their places in the upper half of the pair, as many as the queue has.
+  assign place = write_addr[PairBits-1] && 32'(drive) < Drives;
+  assign fits = place && 32'(slot) < QueueDepth;
+  assign pass = fifo_ready || !fits;
+  assign push = write_valid && is_open && fits;
+
+  assign write_ready = is_last && (!is_open || pass);
+  assign write_refused = !place || (is_open && !fits);
+  assign stray = write_valid && (is_open ? pass && !fits : !place);
+
+  always_ff @(posedge clk) begin : lanes
+    if (write_valid && place) head_q <= head;
+    if (write_valid && is_open && pass) done_q[lane] <= 1'b1;
+    if (rst || (write_valid && write_ready)) done_q <= '0;
+  end
+
+  assign entry = '{
+          drive: drive,
+          slot: 10'(slot),
+          head: head[lane],
+          dword3: write_data[128*lane+96+:32]
+      };
+
+  fb_common_fifo #(
+      .Width($bits(entry_t)),
+      .Depth(16)
+  ) u_entries (
+      .clk,
+      .rst,
+      .s_valid(push),
+      .s_ready(fifo_ready),
+      .s_data (entry),
+      .m_valid(cqe_valid),
+      .m_ready(cqe_ready),
+      .m_data (left),
+      .level  ()
+  );
+  assign cqe_drive = left.drive;
+  assign cqe_slot = left.slot;
+  assign cqe_sqhd = left.head;
+  assign cqe_cid = left.dword3[15:0];
+  assign cqe_phase = left.dword3[16];
+  assign cqe_status = left.dword3[31:17];
+
+  logic unused;
+  assign unused = &{1'b0, write_addr[5:0], write_data, write_strb, write_dwords, 1'b0};
+
+  fb_axis_check #(
+      .Width($bits(entry_t)),
+      .Name ("completion")
+  ) u_check_cqe (
+      .clk,
+      .rst,
+      .valid(cqe_valid),
+      .ready(cqe_ready),
+      .data (left)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_bar_lists: where each SSD reads PRP lists, which are computed while they are read.
+//
+// What:        eight entries of a list are eight pages of the buffer that follow each other (NVMe
+//              Base 2.0c 4.1.1). With PerPage list p, at 4096 * p, begins with page p itself;
+//              without, list u belongs to unit u and begins with the second page of that. A list
+//              goes on round the buffer. Where the buffer is in host memory its pieces say where a
+//              page lies; else `data_window` does.
+// Handshake:   reads as fb_bar_target asks for them, always taken.
+// Latency:     Latency cycles from a read to its word.
+// Throughput:  64 B a cycle.
+// Does not implement: the end of a list; the SSD reads as many entries as it needs.
+
+`default_nettype none
+
+module fb_bar_lists #(
+    parameter int unsigned PageBits = 10,  // log2 of the pages of the buffer
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter bit PerPage = 1'b1,  // there is a list for each page
+    parameter bit InHost = 1'b0,  // the buffer is in host memory
+    parameter int unsigned Latency = 3,  // cycles, 2 or more
+    localparam int unsigned AddrBits = 12 + (PerPage ? PageBits : PageBits - UnitBits)
+) (
+    input wire clk,
+
+    input wire [63:0] data_window,  // a multiple of the buffer's size
+
+    input wire        piece_we,      // where a piece lies; index as fb_buffer_piece has it
+    input wire [ 4:0] piece_index,
+    input wire [63:0] piece_address,
+
+    input  wire  [AddrBits-1:0] read_addr,
+    output logic [       511:0] read_word
+);
+
+  if (Latency < 2) begin : gen_bad_latency
+    $fatal(1, "fb_bar_lists (%m): Latency=%0d must be 2 or more", Latency);
+  end
+
+  // A group is eight pages at a multiple of eight: entries come from one and the next of them.
+  localparam int unsigned GroupBits = PageBits - 3;
+  typedef struct packed {
+    logic [GroupBits-1:0] group;
+    logic [2:0] column;  // page of the first entry in its group
+  } place_t;
+
+  place_t asked, place_q[Latency], place;
+  logic [GroupBits-1:0] next_q, next;
+  logic [63:15] group_address, next_address;
+
+  if (PerPage) begin : gen_pages
+    assign asked.group  = read_addr[AddrBits-1:15] + GroupBits'(read_addr[11:6]);
+    assign asked.column = read_addr[14:12];
+  end else begin : gen_units
+    assign asked.group = {read_addr[AddrBits-1:12], (UnitBits - 3)'(0)} +
+        GroupBits'(read_addr[11:6]);
+    assign asked.column = 3'd1;
+  end
+
+  always_ff @(posedge clk) begin : wait_for_others
+    place_q[0] <= asked;
+    for (int unsigned i = 1; i < Latency; i++) place_q[i] <= place_q[i-1];
+    next_q <= place_q[Latency-2].group + 1'b1;
+  end
+  assign place = place_q[Latency-1];
+  assign next  = next_q;
+
+  if (InHost) begin : gen_pieces
+    logic [63:0] group_page, next_page;
+    fb_buffer_piece u_piece (
+        .clk,
+        .we(piece_we),
+        .index(piece_index),
+        .base(piece_address),
+        .page({place.group, 3'd0}),
+        .address(group_page)
+    );
+    fb_buffer_piece u_next_piece (
+        .clk,
+        .we(piece_we),
+        .index(piece_index),
+        .base(piece_address),
+        .page({next, 3'd0}),
+        .address(next_page)
+    );
+    assign group_address = group_page[63:15];
+    assign next_address  = next_page[63:15];
+    logic unused;
+    assign unused = &{1'b0, data_window, group_page[14:0], next_page[14:0], 1'b0};
+  end else begin : gen_window
+    assign group_address = {data_window[63:PageBits+12], place.group};
+    assign next_address  = {data_window[63:PageBits+12], next};
+    logic unused;
+    assign unused = &{1'b0, data_window[PageBits+11:0], piece_we, piece_index, piece_address, 1'b0};
+  end
+
+  always_comb
+    for (int i = 0; i < 8; i++)
+      read_word[64*i+:64] = {
+        (4'(place.column) + 4'(i) > 4'd7) ? next_address : group_address,
+        place.column + 3'(i),
+        12'd0
+      };
+
+  logic unused_addr;
+  assign unused_addr = &{1'b0, read_addr, 1'b0};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_bar_registers: the two doors to control registers: the BAR, and an AXI4-Lite port beside it.
+//
+// What:        accesses of both doors go one after the other to the registers behind `m_axil_*`. By
+//              the BAR a write changes the 8-byte register whose lane has strobes, in one beat one
+//              register; a read returns the register at its address in every lane, so that it stands
+//              where a bridge looks for it whatever size it asks for.
+// Handshake:   reads and writes as fb_bar_target makes them; AXI4-Lite. The doors take turns. An
+//              answer waits at its own door for who asked: it keeps nobody else waiting.
+// Latency:     4 cycles and what the registers take.
+// Throughput:  one access at a time; a read by the BAR not before Latency cycles after the last.
+// Limits:      a beat with strobes in more than one lane is refused; one with none has no effect.
+//              Outputs come from registers.
+// Does not implement: bursts into registers.
+
+`default_nettype none
+
+module fb_bar_registers #(
+    parameter int unsigned AddrBits = 12,
+    parameter int unsigned Latency  = 3    // cycles from a read to its word, 2 to 16
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire                 write_valid,
+    output logic                write_ready,
+    output logic                write_refused,
+    input  wire  [AddrBits-1:0] write_addr,
+    input  wire  [       511:0] write_data,
+    input  wire  [        63:0] write_strb,
+    input  wire                 read_valid,
+    output logic                read_ready,
+    input  wire  [AddrBits-1:0] read_addr,
+    output logic [       511:0] read_word,
+    output logic                read_error,
+
+    input  wire  [AddrBits-1:0] s_axil_ctrl_awaddr,
+    input  wire  [         2:0] s_axil_ctrl_awprot,
+    input  wire                 s_axil_ctrl_awvalid,
+    output logic                s_axil_ctrl_awready,
+    input  wire  [        63:0] s_axil_ctrl_wdata,
+    input  wire  [         7:0] s_axil_ctrl_wstrb,
+    input  wire                 s_axil_ctrl_wvalid,
+    output logic                s_axil_ctrl_wready,
+    output logic [         1:0] s_axil_ctrl_bresp,
+    output logic                s_axil_ctrl_bvalid,
+    input  wire                 s_axil_ctrl_bready,
+    input  wire  [AddrBits-1:0] s_axil_ctrl_araddr,
+    input  wire  [         2:0] s_axil_ctrl_arprot,
+    input  wire                 s_axil_ctrl_arvalid,
+    output logic                s_axil_ctrl_arready,
+    output logic [        63:0] s_axil_ctrl_rdata,
+    output logic [         1:0] s_axil_ctrl_rresp,
+    output logic                s_axil_ctrl_rvalid,
+    input  wire                 s_axil_ctrl_rready,
+
+    output logic [AddrBits-1:0] m_axil_awaddr,
+    output logic [         2:0] m_axil_awprot,
+    output logic                m_axil_awvalid,
+    input  wire                 m_axil_awready,
+    output logic [        63:0] m_axil_wdata,
+    output logic [         7:0] m_axil_wstrb,
+    output logic                m_axil_wvalid,
+    input  wire                 m_axil_wready,
+    input  wire  [         1:0] m_axil_bresp,
+    input  wire                 m_axil_bvalid,
+    output logic                m_axil_bready,
+    output logic [AddrBits-1:0] m_axil_araddr,
+    output logic [         2:0] m_axil_arprot,
+    output logic                m_axil_arvalid,
+    input  wire                 m_axil_arready,
+    input  wire  [        63:0] m_axil_rdata,
+    input  wire  [         1:0] m_axil_rresp,
+    input  wire                 m_axil_rvalid,
+    output logic                m_axil_rready
+);
+
+  if (Latency < 2 || Latency > 16) begin : gen_bad_latency
+    $fatal(1, "fb_bar_registers (%m): Latency=%0d must be from 2 to 16", Latency);
+  end
+
+  typedef enum logic [2:0] {
+    IDLE,
+    TAKE,
+    ASK,
+    ANSWER,
+    DONE  // tells the BAR
+  } state_e;
+
+  state_e state_q;
+  logic door_q, write_q;  // whose access it is, and its kind
+  logic bar_wants, door_wants, door_next;
+  logic [4:0] rest_q;  // cycles until the answer to the BAR may change
+  logic write_wants, read_wants, door_write_wants, door_read_wants;
+  logic last_door_q, last_write_q;
+
+  assign write_wants = write_valid;
+  assign read_wants = read_valid && rest_q == '0;
+  assign door_write_wants = s_axil_ctrl_awvalid && s_axil_ctrl_wvalid && !s_axil_ctrl_bvalid;
+  assign door_read_wants = s_axil_ctrl_arvalid && !s_axil_ctrl_rvalid;
+  assign bar_wants = write_wants || read_wants;
+  assign door_wants = door_write_wants || door_read_wants;
+  assign door_next = door_wants && !(bar_wants && last_door_q);
+
+  // The lane of the BAR that is written.
+  logic [7:0] lanes, lane_strb;
+  logic [63:0] lane_data;
+  logic [ 2:0] lane;
+  logic no_lane_q, lanes_q;  // none has strobes; more than one
+  always_comb begin : choose_lane
+    lane = '0;
+    lane_data = '0;
+    lane_strb = '0;
+    for (int i = 0; i < 8; i++) begin
+      lanes[i] = |write_strb[8*i+:8];
+      if (lanes[i]) begin
+        lane |= 3'(i);
+        lane_data |= write_data[64*i+:64];
+        lane_strb |= write_strb[8*i+:8];
+      end
+    end
+  end
+
+  logic ended, aw_left_q, w_left_q, ar_left_q;
+  assign ended = m_axil_bvalid || m_axil_rvalid;
+
+  always_ff @(posedge clk) begin : access
+    rest_q <= (state_q == DONE && !write_q) ? 5'(Latency) : rest_q - 5'(rest_q != '0);
+    case (state_q)
+      IDLE: begin
+        door_q <= door_next;
+        // Of one door, reads and writes take turns.
+        write_q <= door_next ? door_write_wants && !(door_read_wants && last_write_q) :
+                               write_wants && !(read_wants && last_write_q);
+        if (bar_wants || door_wants) state_q <= TAKE;
+      end
+      TAKE: begin
+        no_lane_q <= !door_q && write_q && lanes == '0;
+        lanes_q   <= !door_q && write_q && (lanes & (lanes - 1'b1)) != '0;
+        state_q   <= ASK;
+      end
+      ASK: begin
+        if (no_lane_q || lanes_q) state_q <= DONE;
+        else if (!(aw_left_q && !m_axil_awready) && !(w_left_q && !m_axil_wready) &&
+                 !(ar_left_q && !m_axil_arready))
+          state_q <= ANSWER;
+      end
+      ANSWER:  if (ended) state_q <= door_q ? IDLE : DONE;
+      default: state_q <= IDLE;
+    endcase
+    if (state_q == TAKE) begin
+      last_door_q  <= door_q;
+      last_write_q <= write_q;
+    end
+    if (rst) begin
+      state_q <= IDLE;
+      last_door_q <= 1'b0;
+      last_write_q <= 1'b0;
+      rest_q <= '0;
+    end
+  end
+
+  // What is asked stands in registers, so that nothing leads from a door to the registers.
+  logic [AddrBits-1:0] addr_q;
+  logic [63:0] data_q;
+  logic [7:0] strb_q;
+  always_ff @(posedge clk) begin : ask
+    if (state_q == TAKE) begin
+      if (write_q) addr_q <= door_q ? s_axil_ctrl_awaddr : {write_addr[AddrBits-1:6], lane, 3'd0};
+      else addr_q <= door_q ? s_axil_ctrl_araddr : {read_addr[AddrBits-1:3], 3'd0};
+      data_q <= door_q ? s_axil_ctrl_wdata : lane_data;
+      strb_q <= door_q ? s_axil_ctrl_wstrb : lane_strb;
+      aw_left_q <= write_q;
+      w_left_q <= write_q;
+      ar_left_q <= !write_q;
+    end else if (state_q == ASK) begin
+      if (m_axil_awready || no_lane_q || lanes_q) aw_left_q <= 1'b0;
+      if (m_axil_wready || no_lane_q || lanes_q) w_left_q <= 1'b0;
+      if (m_axil_arready) ar_left_q <= 1'b0;
+    end
+    if (rst) begin
+      aw_left_q <= 1'b0;
+      w_left_q  <= 1'b0;
+      ar_left_q <= 1'b0;
+    end
+  end
+
+  logic asks;
+  assign asks = state_q == ASK && !no_lane_q && !lanes_q;
+  assign m_axil_awvalid = asks && aw_left_q;
+  assign m_axil_wvalid = asks && w_left_q;
+  assign m_axil_arvalid = asks && ar_left_q;
+  assign m_axil_awaddr = addr_q;
+  assign m_axil_araddr = addr_q;
+  assign m_axil_awprot = '0;
+  assign m_axil_arprot = '0;
+  assign m_axil_wdata = data_q;
+  assign m_axil_wstrb = strb_q;
+  assign m_axil_bready = state_q == ANSWER;
+  assign m_axil_rready = state_q == ANSWER;
+
+  // Answers: one for each door and direction.
+  logic bar_error_q, bar_read_error_q;
+  logic [63:0] bar_data_q;
+  always_ff @(posedge clk) begin : answer
+    if (s_axil_ctrl_bready) s_axil_ctrl_bvalid <= 1'b0;
+    if (s_axil_ctrl_rready) s_axil_ctrl_rvalid <= 1'b0;
+    if (state_q == TAKE) bar_error_q <= 1'b0;
+    if (state_q == ANSWER && ended) begin
+      if (door_q && write_q) begin
+        s_axil_ctrl_bvalid <= 1'b1;
+        s_axil_ctrl_bresp  <= m_axil_bresp;
+      end else if (door_q) begin
+        s_axil_ctrl_rvalid <= 1'b1;
+        s_axil_ctrl_rresp  <= m_axil_rresp;
+        s_axil_ctrl_rdata  <= m_axil_rdata;
+      end else if (write_q) begin
+        bar_error_q <= m_axil_bresp[1];
+      end else begin
+        bar_data_q <= m_axil_rdata;
+        bar_read_error_q <= m_axil_rresp[1];
+      end
+    end
+    if (rst) begin
+      s_axil_ctrl_bvalid <= 1'b0;
+      s_axil_ctrl_rvalid <= 1'b0;
+    end
+  end
+
+  assign s_axil_ctrl_awready = state_q == TAKE && door_q && write_q;
+  assign s_axil_ctrl_wready = state_q == TAKE && door_q && write_q;
+  assign s_axil_ctrl_arready = state_q == TAKE && door_q && !write_q;
+  assign write_ready = state_q == DONE && write_q;
+  assign write_refused = lanes_q || bar_error_q;
+  assign read_ready = state_q == DONE && !write_q;
+  assign read_word = {8{bar_data_q}};
+  assign read_error = bar_read_error_q;
+
+  logic unused;
+  assign unused = &{1'b0, write_addr[5:0], read_addr[2:0], s_axil_ctrl_awprot, s_axil_ctrl_arprot,
+                    m_axil_bresp[0], m_axil_rresp[0], 1'b0};
+
+  fb_axis_check #(
+      .Width(2),
+      .Name ("s_axil_ctrl B")
+  ) u_check_b (
+      .clk,
+      .rst,
+      .valid(s_axil_ctrl_bvalid),
+      .ready(s_axil_ctrl_bready),
+      .data (s_axil_ctrl_bresp)
+  );
+
+  fb_axis_check #(
+      .Width(66),
+      .Name ("s_axil_ctrl R")
+  ) u_check_r (
+      .clk,
+      .rst,
+      .valid(s_axil_ctrl_rvalid),
+      .ready(s_axil_ctrl_rready),
+      .data ({s_axil_ctrl_rdata, s_axil_ctrl_rresp})
+  );
+
+endmodule
+
+`default_nettype wire

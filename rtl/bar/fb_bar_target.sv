@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_bar_target: the whole BAR as one AXI4 target, and with it the order of what arrives.
+//
+// What:        an access is led to the region that its address lies in (fb_bar_pkg). Behind it are
+//              request ports, one of each kind a region: a write is a beat with its strobes, a read
+//              is an address whose word comes Latency cycles later.
+// Order:       write data come in the order of their addresses (AMBA AXI A5.3.3: AXI4 has no WID),
+//              and leave here in that order, one beat at a time. So what a completion entry causes
+//              comes after every payload write whose address was accepted before that of the entry,
+//              whatever their identifiers. Reads are answered in the order of their addresses.
+// Handshake:   AXI4, INCR bursts of any size, identifiers echoed; narrow beats get the whole 64 B
+//              word. `*_valid` of a region waits for its `*_ready`; address and data are stable
+//              until then. `write_refused` counts with write_ready, `read_error` with read_word.
+// Latency:     AR to the first R handshake Latency + 2 cycles; a W beat is at its region in the
+//              cycle after its handshake, and B is offered one later.
+// Throughput:  64 B a cycle each way, bursts back to back without gaps.
+// Limits:      FIXED, WRAP and sizes above 64 B, and what lies in no region or may not be written,
+//              get SLVERR and have no effect. A burst never leaves its 4 KiB page. Outputs to the
+//              bus come from registers, or from LUT RAM read through registers; readies of regions
+//              lead to WREADY. One 512-bit register (the W beat). AWLEN ends a write burst; WLAST is
+//              only checked.
+// Does not implement: exclusive access, answers in another order than the requests.
+
+`default_nettype none
+
+module fb_bar_target
+  import fb_bar_pkg::*;
+#(
+    parameter int unsigned AddrBits = 26,  // log2 of the BAR's bytes
+    parameter int unsigned AxiIdBits = 4,  // 1 or more
+    parameter int unsigned Latency = 3,  // cycles from a read to its word, 2 to 16
+    parameter map_t Map = {REGIONS{NOWHERE}}
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire  [AxiIdBits-1:0] s_axi_bar_awid,
+    input  wire  [ AddrBits-1:0] s_axi_bar_awaddr,
+    input  wire  [          7:0] s_axi_bar_awlen,
+    input  wire  [          2:0] s_axi_bar_awsize,
+    input  wire  [          1:0] s_axi_bar_awburst,
+    input  wire                  s_axi_bar_awvalid,
+    output logic                 s_axi_bar_awready,
+    input  wire  [        511:0] s_axi_bar_wdata,
+    input  wire  [         63:0] s_axi_bar_wstrb,
+    input  wire                  s_axi_bar_wlast,
+    input  wire                  s_axi_bar_wvalid,
+    output logic                 s_axi_bar_wready,
+    output logic [AxiIdBits-1:0] s_axi_bar_bid,
+    output logic [          1:0] s_axi_bar_bresp,
+    output logic                 s_axi_bar_bvalid,
+    input  wire                  s_axi_bar_bready,
+    input  wire  [AxiIdBits-1:0] s_axi_bar_arid,
+    input  wire  [ AddrBits-1:0] s_axi_bar_araddr,
+    input  wire  [          7:0] s_axi_bar_arlen,
+    input  wire  [          2:0] s_axi_bar_arsize,
+    input  wire  [          1:0] s_axi_bar_arburst,
+    input  wire                  s_axi_bar_arvalid,
+    output logic                 s_axi_bar_arready,
+    output logic [AxiIdBits-1:0] s_axi_bar_rid,
+    output logic [        511:0] s_axi_bar_rdata,
+    output logic [          1:0] s_axi_bar_rresp,
+    output logic                 s_axi_bar_rlast,
+    output logic                 s_axi_bar_rvalid,
+    input  wire                  s_axi_bar_rready,
+
+    output logic [ REGIONS-1:0] write_valid,
+    input  wire  [ REGIONS-1:0] write_ready,
+    input  wire  [ REGIONS-1:0] write_refused,
+    output logic [AddrBits-1:0] write_addr,
+    output logic [       511:0] write_data,
+    output logic [        63:0] write_strb,
+    output logic [        15:0] write_dwords,   // Dwords that all strobes write
+
+    output logic [ REGIONS-1:0]        read_valid,
+    input  wire  [ REGIONS-1:0]        read_ready,
+    output logic [AddrBits-1:0]        read_addr,
+    input  wire  [ REGIONS-1:0][511:0] read_word,
+    input  wire  [ REGIONS-1:0]        read_error,
+
+    // What will be read next, for who looks ahead: the same burst, or else the one that waits.
+    output logic                read_stays,
+    output logic                next_valid,
+    output logic [AddrBits-1:0] next_addr
+);
+
+  if (Latency < 2 || Latency > 16) begin : gen_bad_latency
+    $fatal(1, "fb_bar_target (%m): Latency=%0d must be from 2 to 16", Latency);
+  end
+  for (genvar i = 0; i < REGIONS; i++) begin : gen_apertures
+    if (Map[i].bits < 6'd12 || (Map[i].base != '1 && (Map[i].base >> AddrBits) != '0)) begin : gen_bad
+      $fatal(1, "fb_bar_target (%m): region at %0h, 2^%0d bytes", Map[i].base, Map[i].bits);
+    end
+  end
+
+  // Deeper than the way of a read, and no dearer in LUT RAM than less.
+  localparam int unsigned ReadDepth = (Latency > 8) ? 32 : 16;
+  localparam int unsigned LevelBits = $clog2(ReadDepth) + 1;
+  localparam int unsigned AnswerDepth = 16;
+  localparam logic [1:0] RESP_OKAY = 2'b00;
+  localparam logic [1:0] RESP_SLVERR = 2'b10;
+
+  function automatic logic [REGIONS-1:0] region_of(input logic [AddrBits-1:0] addr);
+    for (int unsigned i = 0; i < REGIONS; i++)
+    region_of[i] = 32'(addr) >> Map[i].bits == Map[i].base >> Map[i].bits;
+  endfunction
+
+  function automatic logic [REGIONS-1:0] writable();
+    for (int unsigned i = 0; i < REGIONS; i++) writable[i] = Map[i].writable;
+  endfunction
+
+  // --------------------------------------------------------------------------------------- writes
+  logic burst_valid, write_last, write_error, write_none, write_go, bad, bad_q;
+  logic [AxiIdBits-1:0] write_id;
+  logic [  REGIONS-1:0] write_in;
+  logic beat_valid_q, beat_last_q, beat_take, answer_ready, answer_error;
+
+  fb_common_burst #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(AddrBits),
+      .SideBits(REGIONS),
+      .MaxSize (6)
+  ) u_write_burst (
+      .clk,
+      .rst,
+      .s_valid(s_axi_bar_awvalid),
+      .s_ready(s_axi_bar_awready),
+      .s_id(s_axi_bar_awid),
+      .s_addr(s_axi_bar_awaddr),
+      .s_len(s_axi_bar_awlen),
+      .s_size(s_axi_bar_awsize),
+      .s_burst(s_axi_bar_awburst),
+      .s_side(region_of(s_axi_bar_awaddr) & writable()),
+      .m_valid(burst_valid),
+      .m_valid_next(),
+      .m_step(write_go),
+      .m_id(write_id),
+      .m_addr(write_addr),
+      .m_side(write_in),
+      .m_last(write_last),
+      .m_error(write_error),
+      .wait_valid(),
+      .wait_addr()
+  );
+
+  assign s_axi_bar_wready = !beat_valid_q || write_go;
+  assign beat_take = s_axi_bar_wvalid && s_axi_bar_wready;
+
+  always_ff @(posedge clk) begin : hold_beat
+    if (beat_take) begin
+      write_data  <= s_axi_bar_wdata;
+      write_strb  <= s_axi_bar_wstrb;
+      beat_last_q <= s_axi_bar_wlast;
+      for (int i = 0; i < 16; i++) write_dwords[i] <= &s_axi_bar_wstrb[4*i+:4];
+    end
+    beat_valid_q <= beat_take || (beat_valid_q && !write_go);
+    if (rst) beat_valid_q <= 1'b0;
+  end
+
+  // A beat waits until its answer has a place: an initiator that takes none stops only itself.
+  assign write_none = write_error || write_in == '0;
+  assign write_valid = (beat_valid_q && burst_valid && answer_ready && !write_error) ? write_in : '0;
+  assign write_go = (write_valid & write_ready) != '0 ||
+      (beat_valid_q && burst_valid && answer_ready && write_none);
+  assign bad = write_none || (write_in & write_refused) != '0;
+  always_ff @(posedge clk) if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);
+
+  fb_common_fifo #(
+      .Width(AxiIdBits + 1),
+      .Depth(AnswerDepth)
+  ) u_answers (
+      .clk,
+      .rst,
+      .s_valid(write_go && write_last),
+      .s_ready(answer_ready),
+      .s_data ({write_id, bad || bad_q}),
+      .m_valid(s_axi_bar_bvalid),
+      .m_ready(s_axi_bar_bready),
+      .m_data ({s_axi_bar_bid, answer_error}),
+      .level  ()
+  );
+  assign s_axi_bar_bresp = answer_error ? RESP_SLVERR : RESP_OKAY;
+
+  // ---------------------------------------------------------------------------------------- reads
+  // What a beat needs besides its word.
+  typedef struct packed {
+    logic [AxiIdBits-1:0] id;
+    logic last;
+    logic error;
+    logic [REGIONS-1:0] region;
+  } beat_t;
+
+  logic read_begun, read_last, read_bad, read_go, read_none, read_may, done;
+  logic [AxiIdBits-1:0] read_id;
+  logic [  REGIONS-1:0] read_in;
+  logic [LevelBits-1:0] under_way_q;  // beats between the request and the R handshake
+  logic [  Latency-1:0] arriving_q;
+  beat_t beat, beat_q[Latency], arrived;
+  logic [511:0] word;
+  logic fifo_ready, word_error, answered_error;
+
+  fb_common_burst #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(AddrBits),
+      .SideBits(REGIONS),
+      .MaxSize (6)
+  ) u_read_burst (
+      .clk,
+      .rst,
+      .s_valid(s_axi_bar_arvalid),
+      .s_ready(s_axi_bar_arready),
+      .s_id(s_axi_bar_arid),
+      .s_addr(s_axi_bar_araddr),
+      .s_len(s_axi_bar_arlen),
+      .s_size(s_axi_bar_arsize),
+      .s_burst(s_axi_bar_arburst),
+      .s_side(region_of(s_axi_bar_araddr)),
+      .m_valid(read_begun),
+      .m_valid_next(),
+      .m_step(read_go),
+      .m_id(read_id),
+      .m_addr(read_addr),
+      .m_side(read_in),
+      .m_last(read_last),
+      .m_error(read_bad),
+      .wait_valid(next_valid),
+      .wait_addr(next_addr)
+  );
+
+  assign read_none = read_bad || read_in == '0;
+  assign read_may = read_begun && under_way_q < LevelBits'(ReadDepth - 1);
+  assign read_valid = (read_may && !read_bad) ? read_in : '0;
+  assign read_go = (read_valid & read_ready) != '0 || (read_may && read_none);
+  assign read_stays = read_begun && !(read_go && read_last);
+
+  assign beat = '{id: read_id, last: read_last, error: read_none, region: read_in};
+  assign done = s_axi_bar_rvalid && s_axi_bar_rready;
+  always_ff @(posedge clk) begin : follow
+    beat_q[0] <= beat;
+    for (int unsigned i = 1; i < Latency; i++) beat_q[i] <= beat_q[i-1];
+    arriving_q  <= Latency'({arriving_q, read_go});
+    under_way_q <= under_way_q + LevelBits'(read_go) - LevelBits'(done);
+    if (rst) begin
+      arriving_q  <= '0;
+      under_way_q <= '0;
+    end
+  end
+  assign arrived = beat_q[Latency-1];
+
+  always_comb begin : choose
+    word = '0;
+    word_error = arrived.error;
+    for (int unsigned i = 0; i < REGIONS; i++) begin
+      if (arrived.region[i]) begin
+        word |= read_word[i];
+        word_error |= read_error[i];
+      end
+    end
+  end
+
+  fb_common_fifo #(
+      .Width(AxiIdBits + 514),
+      .Depth(ReadDepth)
+  ) u_words (
+      .clk,
+      .rst,
+      .s_valid(arriving_q[Latency-1]),
+      .s_ready(fifo_ready),
+      .s_data ({arrived.id, arrived.last, word_error, word}),
+      .m_valid(s_axi_bar_rvalid),
+      .m_ready(s_axi_bar_rready),
+      .m_data ({s_axi_bar_rid, s_axi_bar_rlast, answered_error, s_axi_bar_rdata}),
+      .level  ()
+  );
+  assign s_axi_bar_rresp = answered_error ? RESP_SLVERR : RESP_OKAY;
+
+`ifndef SYNTHESIS
+  words_have_room :
+  assert property (@(posedge clk) disable iff (rst) arriving_q[Latency-1] |-> fifo_ready)
+  else $error("fb_bar_target (%m): a word without room for it");
+
+  wlast_matches_awlen :
+  assert property (@(posedge clk) disable iff (rst) write_go |-> beat_last_q == write_last)
+  else $error("fb_bar_target (%m): WLAST does not match AWLEN");
+
+  one_region :
+  assert property (@(posedge clk) disable iff (rst) $onehot0(write_valid) && $onehot0(read_valid))
+  else $error("fb_bar_target (%m): regions of the map overlap");
+`else
+  logic unused;
+  assign unused = &{1'b0, fifo_ready, beat_last_q, 1'b0};
+`endif
+
+  fb_axis_check #(
+      .Width(AxiIdBits + AddrBits + 13),
+      .Name ("s_axi_bar AW")
+  ) u_check_aw (
+      .clk,
+      .rst,
+      .valid(s_axi_bar_awvalid),
+      .ready(s_axi_bar_awready),
+      .data({
+        s_axi_bar_awid, s_axi_bar_awaddr, s_axi_bar_awlen, s_axi_bar_awsize, s_axi_bar_awburst
+      })
+  );
+
+  fb_axis_check #(
+      .Width(577),
+      .Name ("s_axi_bar W")
+  ) u_check_w (
+      .clk,
+      .rst,
+      .valid(s_axi_bar_wvalid),
+      .ready(s_axi_bar_wready),
+      .data ({s_axi_bar_wdata, s_axi_bar_wstrb, s_axi_bar_wlast})
+  );
+
+  fb_axis_check #(
+      .Width(AxiIdBits + 2),
+      .Name ("s_axi_bar B")
+  ) u_check_b (
+      .clk,
+      .rst,
+      .valid(s_axi_bar_bvalid),
+      .ready(s_axi_bar_bready),
+      .data ({s_axi_bar_bid, s_axi_bar_bresp})
+  );
+
+  fb_axis_check #(
+      .Width(AxiIdBits + AddrBits + 13),
+      .Name ("s_axi_bar AR")
+  ) u_check_ar (
+      .clk,
+      .rst,
+      .valid(s_axi_bar_arvalid),
+      .ready(s_axi_bar_arready),
+      .data({
+        s_axi_bar_arid, s_axi_bar_araddr, s_axi_bar_arlen, s_axi_bar_arsize, s_axi_bar_arburst
+      })
+  );
+
+  fb_axis_check #(
+      .Width(AxiIdBits + 515),
+      .Name ("s_axi_bar R")
+  ) u_check_r (
+      .clk,
+      .rst,
+      .valid(s_axi_bar_rvalid),
+      .ready(s_axi_bar_rready),
+      .data ({s_axi_bar_rid, s_axi_bar_rdata, s_axi_bar_rresp, s_axi_bar_rlast})
+  );
+
+endmodule
+
+`default_nettype wire

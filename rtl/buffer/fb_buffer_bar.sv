@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_buffer_bar: the BAR's side of a memory on the chip: reads and writes take turns at its one port.
+//
+// Handshake:   requests as fb_bar_target makes them. A write goes first; a read that waited has the
+//              next cycle. Port B as fb_buffer_onchip has it.
+// Latency:     none; a word comes ReadLatency cycles after its read was taken.
+// Throughput:  64 B a cycle for both together.
+// Does not implement: anything that keeps a word; the memory does.
+
+`default_nettype none
+
+module fb_buffer_bar #(
+    parameter int unsigned AddrBits = 16  // of a 64-byte word
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire                 bar_write_valid,
+    output logic                bar_write_ready,
+    input  wire  [AddrBits-1:0] bar_write_addr,
+    input  wire  [       511:0] bar_write_data,
+    input  wire  [        63:0] bar_write_strb,
+    input  wire                 bar_read_valid,
+    output logic                bar_read_ready,
+    input  wire  [AddrBits-1:0] bar_read_addr,
+    output logic [       511:0] bar_read_word,
+
+    output logic                b_en,
+    output logic [        63:0] b_we,
+    output logic [AddrBits-1:0] b_addr,
+    output logic [       511:0] b_wdata,
+    input  wire  [       511:0] b_rdata
+);
+
+  logic read_first_q, writes;
+  always_ff @(posedge clk) read_first_q <= bar_read_valid && !bar_read_ready && !rst;
+
+  assign writes = bar_write_valid && !read_first_q;
+  assign bar_write_ready = !read_first_q;
+  assign bar_read_ready = !writes;
+  assign bar_read_word = b_rdata;
+
+  assign b_en = writes || bar_read_valid;
+  assign b_we = writes ? bar_write_strb : '0;
+  assign b_addr = writes ? bar_write_addr : bar_read_addr;
+  assign b_wdata = bar_write_data;
+
+endmodule
+
+`default_nettype wire
