@@ -7,7 +7,7 @@
 //              16 B write, in halves or in Dwords in ascending order, or up to four entries in one
 //              beat.
 // Handshake:   writes as fb_bar_target makes them; `cqe_valid` waits for `cqe_ready`.
-// Latency:     1 cycle from the write to cqe_valid.
+// Latency:     2 cycles from the write to cqe_valid.
 // Throughput:  a beat a cycle, or as many cycles as it has entries.
 // Limits:      the identifier of the submission queue in Dword 2 is not looked at: a drive has one
 //              queue. Dword 3 counts only when all of its bytes are written at once. What is written
@@ -53,54 +53,74 @@ module fb_bar_completion #(
     logic [31:0] dword3;
   } entry_t;
 
-  logic [3:0] open, done_q;  // lanes whose Dword 3 is written, and that have left
-  logic [1:0] lane;
-  logic [3:0][15:0] head_q, head;
-  logic is_open, is_last, place, fits, pass, push, fifo_ready;
+  // ------------------------------------------------------------------------------- what is written
+  // Of a beat only Dwords 2 and 3 of its four lanes are kept. The SQ head of a lane stays until it
+  // is written again, so that Dword 3 may come in a later write.
+  logic [3:0] open, fits;  // lanes whose Dword 3 is written; whose entry exists
+  logic place, take;
   logic [2:0] drive;
-  logic [PairBits-6:0] slot;
-  entry_t entry, left;
+  logic [PairBits-8:0] row;
 
-  // The lanes leave one by one, the lowest first.
-  always_comb begin : next_open_lane
-    lane = 2'd3;
-    for (int i = 3; i >= 0; i--) begin
-      open[i] = write_dwords[4*i+3] && !done_q[i];
-      if (open[i]) lane = 2'(i);
-    end
-    is_open = open != '0;
-    is_last = (open & (open - 1'b1)) == '0;
-  end
-
-  // The SQ head of a lane stays until it is written again, so that Dword 3 may come in a later
-  // write.
-  always_comb
-    for (int i = 0; i < 4; i++)
-      head[i] = (&write_strb[16*i+8+:2]) ? write_data[128*i+64+:16] : head_q[i];
-
-  assign slot = {write_addr[PairBits-2:6], lane};
+  assign row   = write_addr[PairBits-2:6];
   assign drive = 3'({3'd0, write_addr} >> PairBits);
   // Completions have their places in the upper half of the pair, as many as the queue has.
   assign place = write_addr[PairBits-1] && 32'(drive) < Drives;
-  assign fits = place && 32'(slot) < QueueDepth;
-  assign pass = fifo_ready || !fits;
-  assign push = write_valid && is_open && fits;
+  always_comb
+    for (int unsigned i = 0; i < 4; i++) begin
+      open[i] = write_dwords[4*i+3];
+      fits[i] = place && 32'({row, 2'(i)}) < QueueDepth;
+    end
+  assign write_refused = !place || (open & ~fits) != '0;
+  assign take = write_valid && write_ready;
 
-  assign write_ready = is_last && (!is_open || pass);
-  assign write_refused = !place || (is_open && !fits);
-  assign stray = write_valid && (is_open ? pass && !fits : !place);
+  // ----------------------------------------------------------------------- lanes leave, lowest first
+  logic [3:0] open_q, open_d;
+  logic [1:0] lane_q, lane_d;
+  logic any_q, last_q;  // a lane is open; at most one is
+  logic [3:0][15:0] head_q;
+  logic [3:0][31:0] dword3_q;
+  logic [2:0] drive_q;
+  logic [PairBits-8:0] row_q;
+  logic fifo_ready;
+  entry_t entry, left;
+
+  assign write_ready = last_q && (!any_q || fifo_ready);
+
+  // The lane is chosen one cycle ahead.
+  always_comb begin : next_open_lane
+    open_d = open_q;
+    if (any_q && fifo_ready) open_d[lane_q] = 1'b0;
+    if (take) open_d = open & fits;
+    lane_d = 2'd3;
+    for (int i = 3; i >= 0; i--) if (open_d[i]) lane_d = 2'(i);
+  end
 
   always_ff @(posedge clk) begin : lanes
-    if (write_valid && place) head_q <= head;
-    if (write_valid && is_open && pass) done_q[lane] <= 1'b1;
-    if (rst || (write_valid && write_ready)) done_q <= '0;
+    if (take) begin
+      for (int i = 0; i < 4; i++) begin
+        if (place && (&write_strb[16*i+8+:2])) head_q[i] <= write_data[128*i+64+:16];
+        dword3_q[i] <= write_data[128*i+96+:32];
+      end
+      drive_q <= drive;
+      row_q   <= row;
+    end
+    open_q <= open_d;
+    lane_q <= lane_d;
+    any_q  <= open_d != '0;
+    last_q <= (open_d & (open_d - 1'b1)) == '0;
+    stray  <= take && write_refused && !rst;
+    if (rst) begin
+      open_q <= '0;
+      any_q  <= 1'b0;
+      last_q <= 1'b1;
+    end
   end
 
   assign entry = '{
-          drive: drive,
-          slot: 10'(slot),
-          head: head[lane],
-          dword3: write_data[128*lane+96+:32]
+          drive: drive_q,
+          slot: 10'({row_q, lane_q}),
+          head: head_q[lane_q],
+          dword3: dword3_q[lane_q]
       };
 
   fb_common_fifo #(
@@ -109,7 +129,7 @@ module fb_bar_completion #(
   ) u_entries (
       .clk,
       .rst,
-      .s_valid(push),
+      .s_valid(any_q),
       .s_ready(fifo_ready),
       .s_data (entry),
       .m_valid(cqe_valid),

@@ -110,16 +110,13 @@ module fb_bar_registers #(
   logic no_lane_q, lanes_q;  // none has strobes; more than one
   always_comb begin : choose_lane
     lane = '0;
-    lane_data = '0;
-    lane_strb = '0;
     for (int i = 0; i < 8; i++) begin
       lanes[i] = |write_strb[8*i+:8];
-      if (lanes[i]) begin
-        lane |= 3'(i);
-        lane_data |= write_data[64*i+:64];
-        lane_strb |= write_strb[8*i+:8];
-      end
+      if (lanes[i]) lane |= 3'(i);
     end
+    {lane_strb, lane_data} = '0;
+    for (int i = 0; i < 8; i++)
+    if (lane == 3'(i)) {lane_strb, lane_data} = {write_strb[8*i+:8], write_data[64*i+:64]};
   end
 
   logic ended, aw_left_q, w_left_q, ar_left_q;

@@ -98,6 +98,7 @@ module fb_bar_target
   localparam int unsigned ReadDepth = (Latency > 8) ? 32 : 16;
   localparam int unsigned LevelBits = $clog2(ReadDepth) + 1;
   localparam int unsigned AnswerDepth = 16;
+  localparam int unsigned RegionBits = $clog2(REGIONS);
   localparam logic [1:0] RESP_OKAY = 2'b00;
   localparam logic [1:0] RESP_SLVERR = 2'b10;
 
@@ -188,10 +189,10 @@ module fb_bar_target
     logic [AxiIdBits-1:0] id;
     logic last;
     logic error;
-    logic [REGIONS-1:0] region;
+    logic [RegionBits-1:0] region;
   } beat_t;
 
-  logic read_begun, read_last, read_bad, read_go, read_none, read_may, done;
+  logic read_begun, read_last, read_bad, read_go, read_none, read_may, room_q, done;
   logic [AxiIdBits-1:0] read_id;
   logic [  REGIONS-1:0] read_in;
   logic [LevelBits-1:0] under_way_q;  // beats between the request and the R handshake
@@ -229,18 +230,26 @@ module fb_bar_target
   );
 
   assign read_none = read_bad || read_in == '0;
-  assign read_may = read_begun && under_way_q < LevelBits'(ReadDepth - 1);
+  assign read_may = read_begun && room_q;
   assign read_valid = (read_may && !read_bad) ? read_in : '0;
   assign read_go = (read_valid & read_ready) != '0 || (read_may && read_none);
   assign read_stays = read_begun && !(read_go && read_last);
 
-  assign beat = '{id: read_id, last: read_last, error: read_none, region: read_in};
+  always_comb begin : describe
+    beat.id = read_id;
+    beat.last = read_last;
+    beat.error = read_none;
+    beat.region = '0;
+    for (int unsigned i = 0; i < REGIONS; i++) if (read_in[i]) beat.region |= RegionBits'(i);
+  end
   assign done = s_axi_bar_rvalid && s_axi_bar_rready;
   always_ff @(posedge clk) begin : follow
     beat_q[0] <= beat;
     for (int unsigned i = 1; i < Latency; i++) beat_q[i] <= beat_q[i-1];
-    arriving_q  <= Latency'({arriving_q, read_go});
+    arriving_q <= Latency'({arriving_q, read_go});
     under_way_q <= under_way_q + LevelBits'(read_go) - LevelBits'(done);
+    // One more may be on its way before this is known.
+    room_q <= under_way_q < LevelBits'(ReadDepth - 2);
     if (rst) begin
       arriving_q  <= '0;
       under_way_q <= '0;
@@ -248,16 +257,8 @@ module fb_bar_target
   end
   assign arrived = beat_q[Latency-1];
 
-  always_comb begin : choose
-    word = '0;
-    word_error = arrived.error;
-    for (int unsigned i = 0; i < REGIONS; i++) begin
-      if (arrived.region[i]) begin
-        word |= read_word[i];
-        word_error |= read_error[i];
-      end
-    end
-  end
+  assign word = read_word[arrived.region];
+  assign word_error = arrived.error || read_error[arrived.region];
 
   fb_common_fifo #(
       .Width(AxiIdBits + 514),

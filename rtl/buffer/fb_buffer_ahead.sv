@@ -70,9 +70,12 @@ module fb_buffer_ahead #(
   logic [6:0] beats_q;  // of the one that is being filled
   logic want_q, touched_q, resolved;
   logic [PageBits-1:0] want_page_q;
-  logic [Lines-1:0] match_q, match_d, read_match, want_match, landed_match;
-  logic looked_q;  // match_q is that of the page that is read
-  logic filled_q;  // the line that is being filled has the beat that is read
+  // Of the page that is read and of the one that is next, looked up a cycle before; the latter is read
+  // now if `moved_q`.
+  logic [Lines-1:0] same_q, same_d, next_q, next_d;
+  logic [Lines-1:0] read_match, want_match, landed_match;
+  logic moved_q, looked_q;  // the page that is read was looked up
+  logic same_filled_q, next_filled_q, filled;  // the line that is being filled has the beat
   logic want_looked_q, want_there_q;  // the page that is wanted was looked up, and found
   logic [LineBits-1:0] read_line;
   logic fetch_room;  // one more may be asked for
@@ -81,23 +84,28 @@ module fb_buffer_ahead #(
   always_comb begin : look_up
     read_line = '0;
     for (int unsigned i = 0; i < Lines; i++) begin
-      // The page that is read next is looked up a cycle before. What is given away now counts.
-      match_d[i] = bar_read_stays ? tag_q[i] == read_page : tag_q[i] == next_page;
-      if (give_miss && alloc_q == LineBits'(i)) match_d[i] = 1'b1;  // what is missed stays
-      if (give_want && alloc_q == LineBits'(i))
-        match_d[i] = bar_read_stays ? want_page_q == read_page : want_page_q == next_page;
-      read_match[i]   = valid_q[i] && match_q[i];
+      // What is given away now counts. What is missed is still read then.
+      same_d[i] = tag_q[i] == read_page;
+      next_d[i] = tag_q[i] == next_page;
+      if (give_miss && alloc_q == LineBits'(i)) same_d[i] = 1'b1;
+      if (give_want && alloc_q == LineBits'(i)) begin
+        same_d[i] = want_page_q == read_page;
+        next_d[i] = want_page_q == next_page;
+      end
+      read_match[i]   = valid_q[i] && (moved_q ? next_q[i] : same_q[i]);
       want_match[i]   = valid_q[i] && tag_q[i] == want_page_q;
       landed_match[i] = landed_valid && tag_q[i] == landed_page;
       if (read_match[i]) read_line = LineBits'(i);
     end
   end
   always_ff @(posedge clk) begin
-    match_q <= match_d;
+    same_q <= same_d;
+    next_q <= next_d;
+    moved_q <= !bar_read_stays;
     looked_q <= bar_read_stays || bar_next_valid;
-    // For the beat after this one, too.
-    filled_q <= !last_fill && (bar_read_stays ? {1'b0, bar_read_addr[5:0]} + 1'b1 < beats_q :
-                                                {1'b0, bar_next_addr[5:0]} < beats_q);
+    // The same page goes on with the beat after this one.
+    same_filled_q <= !last_fill && {1'b0, bar_read_addr[5:0]} + 1'b1 < beats_q;
+    next_filled_q <= !last_fill && {1'b0, bar_next_addr[5:0]} < beats_q;
     want_there_q <= want_match != '0;
     want_looked_q <= want_q && !touched_q && !give_miss && !give_want && !resolved;
   end
@@ -106,7 +114,8 @@ module fb_buffer_ahead #(
   logic [Lines-1:0] has_beat;
   always_comb
     for (int unsigned i = 0; i < Lines; i++)
-      has_beat[i] = full_q[i] || (fill_q == LineBits'(i) && filled_q);
+      has_beat[i] = full_q[i] || (fill_q == LineBits'(i) && filled);
+  assign filled = moved_q ? next_filled_q : same_filled_q;
   assign available = looked_q && (read_match & has_beat) != '0;
   assign bar_read_ready = available;
   assign go = bar_read_valid && available;
