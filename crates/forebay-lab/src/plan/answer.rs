@@ -39,6 +39,13 @@ impl Source {
             mean_bytes_per_second: mean,
         }
     }
+
+    /// Bytes of a burst that has an end. One longer than its spacing has none: the mean decides
+    /// whether that works at all.
+    pub fn ending(&self) -> Option<u64> {
+        self.burst_bytes
+            .filter(|_| self.mean_bytes_per_second < self.bytes_per_second)
+    }
 }
 
 /// The streamer's memory for payload.
@@ -79,10 +86,7 @@ pub fn sustained(serves: f64, pauses: Option<Pauses>) -> f64 {
 /// What waits at most of a source, where `serves` bytes a second are served.
 pub fn waiting(source: &Source, serves: f64, pauses: Option<Pauses>, buffer: &Buffer) -> Waiting {
     let rate = source.bytes_per_second;
-    // A burst longer than its spacing never ends: the mean decides whether that works at all.
-    let ending = source
-        .burst_bytes
-        .filter(|_| source.mean_bytes_per_second < rate);
+    let ending = source.ending();
     let burst = |share: f64| ending.map_or(0.0, |bytes| bytes as f64 * share.max(0.0));
     let pausing = pauses.map_or(0.0, |pauses| {
         let seconds = pauses.length as f64 / SECOND as f64;

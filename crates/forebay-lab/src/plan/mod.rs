@@ -35,6 +35,8 @@ const OFFCHIP: u64 = 64 << 20;
 const COMMAND: u64 = 1 << 20;
 /// The same with several drives: the stripe unit that is the default.
 const CHUNK: u64 = 64 << 10;
+/// Where a command is cut, on chip: between two pages.
+const PAGE: u64 = 4096;
 /// The on-board memory that a plan counts on.
 const DRAM: &str = "ddr4-2400";
 
@@ -331,8 +333,6 @@ fn planned(
     let fabric = &state.profile.fabric;
     let mut all: Vec<Stage> = stages::wire(spec.wire, spec.mtu).into_iter().collect();
     all.push(stages::datapath());
-    // A command's pages are free when all of it has been stored; of several drives it has a chunk.
-    let held = if drives == 1 { COMMAND } else { drives * CHUNK };
     let link = stages::card_link(fabric);
     let (bytes, takes) = match memory {
         Memory::Onchip => (ONCHIP, stages::datapath().bytes_per_second),
@@ -345,7 +345,7 @@ fn planned(
         Memory::Host => (OFFCHIP, link.bytes_per_second),
     };
     let buffer = Buffer {
-        bytes: bytes.saturating_sub(held),
+        bytes: bytes.saturating_sub(withheld(source, drives, memory)),
         takes,
         twice: memory == Memory::Dram,
     };
@@ -370,4 +370,72 @@ fn planned(
         state: state.says.clone(),
         stages: all,
     })
+}
+
+/// What of the streamer's memory a burst cannot have.
+fn withheld(source: &Source, drives: u64, memory: Memory) -> u64 {
+    let command = if drives == 1 { COMMAND } else { CHUNK };
+    // A command's pages are free when all of it has been stored, and each drive stores one.
+    let stored = drives * command;
+    // A command that the end of a burst leaves unfinished waits for the next burst: it can be cut
+    // only between two pages. Where each burst ends with a page, no more than a chunk waits. Off the
+    // chip it is cut between units, and where these begin depends on the commands before.
+    let unfinished = match (source.ending(), memory) {
+        (None, _) => 0,
+        (Some(bytes), Memory::Onchip) if bytes % PAGE == 0 => CHUNK,
+        (Some(_), _) => command,
+    };
+    stored + unfinished
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A burst of the 990 PRO that needs a FIFO behind the memory on chip.
+    fn bursts(bytes: u64) -> PlanSpec {
+        PlanSpec {
+            rate: 9_480_000_000,
+            burst: Some(bytes),
+            every: Some(3984 * (forebay_model::SECOND / 1_000_000)),
+            total: Some(1_000_000_000),
+            drives: None,
+            parity: false,
+            spares: 0,
+            per_day: None,
+            memory: Some(Memory::Onchip),
+            fifo: None,
+            wire: 12_500_000_000,
+            mtu: 9000,
+            profile: "990pro-2tb".into(),
+            no_verify: true,
+            verify_bytes: 0,
+            seed: 29,
+        }
+    }
+
+    #[test]
+    fn what_a_burst_leaves_unfinished_is_not_there_for_the_next() {
+        // On RTL 349,726 bytes waited before the streamer: of the first burst 99 pages were left,
+        // of a command that the burst's end had cut inside of a page.
+        let found = run(&bursts(7_152_660)).expect("a plan");
+        assert!(found.plan.waiting.before_streamer_bytes >= 349_726);
+        assert_eq!(found.plan.memory_bytes, ONCHIP - 2 * COMMAND);
+        // Bursts of whole pages leave less.
+        let found = run(&bursts(7_152_660 / PAGE * PAGE)).expect("a plan");
+        assert_eq!(found.plan.memory_bytes, ONCHIP - COMMAND - CHUNK);
+    }
+
+    #[test]
+    fn a_source_without_bursts_leaves_nothing_unfinished() {
+        let steady = Source::new(5_000_000_000, None);
+        for memory in Memory::ALL {
+            assert_eq!(withheld(&steady, 1, memory), COMMAND);
+            assert_eq!(withheld(&steady, 3, memory), 3 * CHUNK);
+        }
+        let bursts = Source::new(5_000_000_000, Some((8 << 20, forebay_model::SECOND)));
+        assert_eq!(withheld(&bursts, 1, Memory::Onchip), COMMAND + CHUNK);
+        assert_eq!(withheld(&bursts, 1, Memory::Dram), 2 * COMMAND);
+        assert_eq!(withheld(&bursts, 3, Memory::Host), 4 * CHUNK);
+    }
 }
