@@ -30,6 +30,8 @@ TOPS = (
     ("fb_top_onchip", "Drives=3"),
     ("fb_top_onchip", "Drives=4 ParityPages=16"),
     ("fb_top_snacc_onchip", ""),
+    ("fb_top_snacc_dram", ""),
+    ("fb_top_snacc_dram", "host_ddr=1"),
     ("fb_top_host", ""),
     ("fb_top_host", "Drives=2"),
     ("fb_top_dram", ""),

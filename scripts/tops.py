@@ -16,12 +16,14 @@ import tomllib
 
 DESCRIPTION = "rtl/top/tops.toml"
 COLUMNS = 100
-DIRECTIVES = ("nets", "same", "bus", "pair", "pins")
+DIRECTIVES = ("nets", "same", "bus", "each", "pins")
 # REUSE-IgnoreStart
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 # REUSE-IgnoreEnd
 ADDRESS = "len:8 size:3 burst:2"
 ATTRIBUTES = "lock cache:4 prot:3 qos:4 region:4"
+# Types of parameters, by the width of their default.
+KINDS = {"1'": "bit", "64'": "logic [63:0]"}
 # What a slave drives, whatever the channel of the others.
 ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](?!ready).*")
 
@@ -171,13 +173,14 @@ class Tops:
             if signal.name not in without:
                 yield f"      .{ports}_{signal.name}({of.prefix}{signal.name}),"
 
-    def _pair(self, names: str, without: list[str]) -> Iterator[str]:
+    def _each(self, names: str, without: list[str]) -> Iterator[str]:
         ports, _, nets = names.partition(" = ")
-        high, low = (self.buses[name] for name in nets.split())
-        for signal in high.signals:
+        buses = [self.buses[name] for name in nets.split()]
+        for signal in buses[0].signals:
             if signal.name not in without:
-                both = ", ".join(f"{of.prefix}{signal.name}" for of in (high, low))
-                yield f"      .{ports}_{signal.name}({{{both}}}),"
+                # The first is the rightmost of a packed dimension.
+                every = ", ".join(f"{of.prefix}{signal.name}" for of in reversed(buses))
+                yield f"      .{ports}_{signal.name}({{{every}}}),"
 
     def _pins(self, names: str, without: list[str]) -> Iterator[str]:
         ports, nets = (self.buses[name] for name in names.split(" = "))
@@ -195,7 +198,7 @@ class Tops:
         for entry in dict.fromkeys(entries):
             name, _, value = entry.partition(" = ")
             default, about = self.of["parameter"][name]
-            kind = "bit" if default.startswith("1'b") else "int unsigned"
+            kind = KINDS.get(default[: default.find("'") + 1], "int unsigned")
             line = f"    parameter {kind} {name} = {value or default},"
             if len(line) + len(about) > COLUMNS - 5:
                 yield f"    // {about}"

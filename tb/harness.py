@@ -150,6 +150,26 @@ class NoId:
         """Let it be."""
 
 
+class OfWidth:
+    """A signal of AXI3, with the width that AXI4 has and cocotbext-axi insists on."""
+
+    def __init__(self, signal: LogicObject, bits: int) -> None:
+        self._signal = signal
+        self._bits = bits
+
+    def __len__(self) -> int:
+        """Return that width."""
+        return self._bits
+
+    def __getattr__(self, name: str) -> object:
+        """Return what the signal has."""
+        return getattr(self._signal, name)
+
+    value = property(
+        lambda self: self._signal.value, lambda self, value: setattr(self._signal, "value", value)
+    )
+
+
 def axi_master(dut, prefix: str, **clock: object) -> AxiMaster:
     """Return a cocotbext-axi master on an AXI4 port, without its message for every burst.
 
@@ -157,12 +177,19 @@ def axi_master(dut, prefix: str, **clock: object) -> AxiMaster:
     """
     clock = clock or {"clock": dut.clk, "reset": dut.rst}
     bus = AxiBus.from_prefix(dut, prefix)
+    bits = len(bus.write.aw.awlen)
+    for channel, letter in ((bus.write.aw, "aw"), (bus.read.ar, "ar")):
+        for name, width in ((f"{letter}len", 8), (f"{letter}lock", 1)):
+            signal = channel._signals.get(name)
+            if signal is not None and len(signal) != width:
+                channel._signals[name] = OfWidth(signal, width)
+                setattr(channel, name, channel._signals[name])
     for channel in (bus.write.aw, bus.write.b, bus.read.ar, bus.read.r):
         for name in ("awid", "bid", "arid", "rid"):
             if name in channel._signals and channel._signals[name] is None:
                 channel._signals[name] = NoId()
                 setattr(channel, name, channel._signals[name])
-    master = AxiMaster(bus, **clock)
+    master = AxiMaster(bus, **clock, max_burst_len=1 << bits)
     for half in (master.write_if, master.read_if):
         half.log.setLevel(logging.WARNING)
     return master

@@ -136,8 +136,10 @@ class LateRam(AxiRam):
         *,
         latency: tuple[int, int] = LATENCY,
         posted: bool = False,
+        reset_active_level: bool = True,
     ) -> None:
-        super().__init__(bus, clock, reset, mem=poisoned(size, b"NEW "))
+        mem = poisoned(size, b"NEW ")
+        super().__init__(bus, clock, reset, reset_active_level=reset_active_level, mem=mem)
         for half in (self.write_if, self.read_if):
             half.log.setLevel("WARNING")
         late_reads(self.read_if, clock, latency)

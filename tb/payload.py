@@ -50,6 +50,9 @@ class Payload:
         """Write the registers that say where the payload is."""
         values = {
             regs.DATA_WINDOW: self.window,
+            # Of on-board DRAM; the upper half is that of reads.
+            regs.DATA_WRITE: self.window,
+            regs.DATA_READ: self.window + spec.DRAM_WINDOW_BYTES // 2,
             regs.PRP_LISTS: BAR + spec.BAR0_PRP_LISTS,
             # Not where they would be by chance.
             regs.DRAM_READ: 0,

@@ -163,6 +163,7 @@ class Ssd:
         depth = int(dut.QueueDepth.value) if hasattr(dut, "QueueDepth") else 64
         self.cq_offset = max(PAGE, 64 * depth)
         self.bar = Bar(dut, pins)
+        self.nsid = NSID
         bus = AxiLiteBus.from_prefix(dut, pins.doorbells)
         self.doorbells = AxiLiteSlave(bus, **pins.clock(dut), target=self)
         self.doorbells.write_if.log.setLevel("WARNING")
@@ -229,7 +230,7 @@ class Ssd:
     async def _execute(self, command: Command, number: int, life: int) -> None:
         if self.delay:
             await harness.step(self.clk, random.randrange(1, self.delay + 1))
-        assert command.nsid == NSID
+        assert command.nsid == self.nsid
         status = self.faults.status.get(number, 0)
         if status == 0 and command.opcode != spec.OPCODE_FLUSH:
             await self._transfer(command, life)

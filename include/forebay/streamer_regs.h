@@ -32,12 +32,12 @@ extern "C" {
 #define STREAMER__NSID__NSID_bm 0xffffffff
 #define STREAMER__NSID__NSID_bp 0
 #define STREAMER__NSID__NSID_bw 32
-#define STREAMER__NSID__NSID_reset 0x0
+#define STREAMER__NSID__NSID_reset 0x1
 
 // reg - streamer::prp_lists
-#define STREAMER__PRP_LISTS__ADDRESS_bm 0xffffffffffc00000
-#define STREAMER__PRP_LISTS__ADDRESS_bp 22
-#define STREAMER__PRP_LISTS__ADDRESS_bw 42
+#define STREAMER__PRP_LISTS__ADDRESS_bm 0xfffffffffffc0000
+#define STREAMER__PRP_LISTS__ADDRESS_bp 18
+#define STREAMER__PRP_LISTS__ADDRESS_bw 46
 #define STREAMER__PRP_LISTS__ADDRESS_reset 0x0
 
 // reg - streamer::enable
@@ -50,6 +50,18 @@ extern "C" {
 #define STREAMER__IDENTITY__IDENTITY_bm 0xffffffff
 #define STREAMER__IDENTITY__IDENTITY_bp 0
 #define STREAMER__IDENTITY__IDENTITY_bw 32
+
+// reg - streamer::data_read
+#define STREAMER__DATA_READ__ADDRESS_bm 0xfffffffffc000000
+#define STREAMER__DATA_READ__ADDRESS_bp 26
+#define STREAMER__DATA_READ__ADDRESS_bw 38
+#define STREAMER__DATA_READ__ADDRESS_reset 0x0
+
+// reg - streamer::data_write
+#define STREAMER__DATA_WRITE__ADDRESS_bm 0xfffffffffc000000
+#define STREAMER__DATA_WRITE__ADDRESS_bp 26
+#define STREAMER__DATA_WRITE__ADDRESS_bw 38
+#define STREAMER__DATA_WRITE__ADDRESS_reset 0x0
 
 // reg - streamer::dram_read
 #define STREAMER__DRAM_READ__ADDRESS_bm 0xfffffffffc000000
@@ -419,7 +431,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t prp_lists;
     uint64_t enable;
     uint64_t identity;
-    uint8_t RESERVED_38_4f[0x18];
+    uint8_t RESERVED_38_3f[0x8];
+    uint64_t data_read;
+    uint64_t data_write;
     uint64_t dram_read;
     uint64_t dram_write;
     uint8_t RESERVED_60_7f[0x20];

@@ -9,6 +9,8 @@ NSID = 0x018
 PRP_LISTS = 0x020
 ENABLE = 0x028
 IDENTITY = 0x030
+DATA_READ = 0x040
+DATA_WRITE = 0x048
 DRAM_READ = 0x050
 DRAM_WRITE = 0x058
 HOST_READ = 0x080
@@ -76,13 +78,19 @@ FIELDS = {
         "nsid": (31, 0),
     },
     "prp_lists": {
-        "address": (63, 22),
+        "address": (63, 18),
     },
     "enable": {
         "enable": (0, 0),
     },
     "identity": {
         "identity": (31, 0),
+    },
+    "data_read": {
+        "address": (63, 26),
+    },
+    "data_write": {
+        "address": (63, 26),
     },
     "dram_read": {
         "address": (63, 26),
@@ -240,9 +248,11 @@ RESETS = {
     "sq_doorbell": 0x0,
     "cq_doorbell": 0x0,
     "data_window": 0x0,
-    "nsid": 0x0,
+    "nsid": 0x1,
     "prp_lists": 0x0,
     "enable": 0x0,
+    "data_read": 0x0,
+    "data_write": 0x0,
     "dram_read": 0x0,
     "dram_write": 0x0,
     "version": 0x3159424600000100,

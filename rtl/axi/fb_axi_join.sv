@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_axi_join: two AXI4 ports without identifiers in front of one target.
+// fb_axi_join: several AXI4 ports without identifiers in front of one target.
 //
-// What:        addresses of the two ports pass one by one; which port an access came by goes with it
-//              as its identifier, and brings the answer back. Write data follow in the order of the
-//              addresses. While both ports have an address, that of port 0 passes first, up to
-//              `Most` times in a row.
-// Order:       what port 1 is to find after a write of port 0 has to be sent after the address of
-//              that write was accepted; more cannot be seen from here.
+// What:        addresses of the ports pass one by one; which port an access came by goes with it as
+//              its identifier, and brings the answer back. Write data follow in the order of the
+//              addresses. Port 0, that of the data, goes on for `Most` addresses while it has some;
+//              the others have one each in their turn.
+// Order:       what another port is to find after a write has to be sent when the address of that
+//              write was accepted; more cannot be seen from here.
 // Handshake:   AXI4; the target echoes identifiers. Addresses carry what it looks at: address,
 //              length, size, burst.
 // Latency:     none for answers; an address waits a cycle when the ports change, its data another.
@@ -18,39 +18,41 @@
 `default_nettype none
 
 module fb_axi_join #(
+    parameter int unsigned Ports = 2,  // 2 to 8
     parameter int unsigned AddrBits = 26,
-    parameter int unsigned Most = 15  // 1 to 15
+    parameter int unsigned Most = 15,  // 1 to 15
+    localparam int unsigned PortBits = $clog2(Ports)
 ) (
     input wire clk,
     input wire rst,
 
-    input  wire  [1:0][AddrBits-1:0] s_axi_awaddr,
-    input  wire  [1:0][         7:0] s_axi_awlen,
-    input  wire  [1:0][         2:0] s_axi_awsize,
-    input  wire  [1:0][         1:0] s_axi_awburst,
-    input  wire  [1:0]               s_axi_awvalid,
-    output logic [1:0]               s_axi_awready,
-    input  wire  [1:0][       511:0] s_axi_wdata,
-    input  wire  [1:0][        63:0] s_axi_wstrb,
-    input  wire  [1:0]               s_axi_wlast,
-    input  wire  [1:0]               s_axi_wvalid,
-    output logic [1:0]               s_axi_wready,
-    output logic [1:0][         1:0] s_axi_bresp,
-    output logic [1:0]               s_axi_bvalid,
-    input  wire  [1:0]               s_axi_bready,
-    input  wire  [1:0][AddrBits-1:0] s_axi_araddr,
-    input  wire  [1:0][         7:0] s_axi_arlen,
-    input  wire  [1:0][         2:0] s_axi_arsize,
-    input  wire  [1:0][         1:0] s_axi_arburst,
-    input  wire  [1:0]               s_axi_arvalid,
-    output logic [1:0]               s_axi_arready,
-    output logic [1:0][       511:0] s_axi_rdata,
-    output logic [1:0][         1:0] s_axi_rresp,
-    output logic [1:0]               s_axi_rlast,
-    output logic [1:0]               s_axi_rvalid,
-    input  wire  [1:0]               s_axi_rready,
+    input  wire  [Ports-1:0][AddrBits-1:0] s_axi_awaddr,
+    input  wire  [Ports-1:0][         7:0] s_axi_awlen,
+    input  wire  [Ports-1:0][         2:0] s_axi_awsize,
+    input  wire  [Ports-1:0][         1:0] s_axi_awburst,
+    input  wire  [Ports-1:0]               s_axi_awvalid,
+    output logic [Ports-1:0]               s_axi_awready,
+    input  wire  [Ports-1:0][       511:0] s_axi_wdata,
+    input  wire  [Ports-1:0][        63:0] s_axi_wstrb,
+    input  wire  [Ports-1:0]               s_axi_wlast,
+    input  wire  [Ports-1:0]               s_axi_wvalid,
+    output logic [Ports-1:0]               s_axi_wready,
+    output logic [Ports-1:0][         1:0] s_axi_bresp,
+    output logic [Ports-1:0]               s_axi_bvalid,
+    input  wire  [Ports-1:0]               s_axi_bready,
+    input  wire  [Ports-1:0][AddrBits-1:0] s_axi_araddr,
+    input  wire  [Ports-1:0][         7:0] s_axi_arlen,
+    input  wire  [Ports-1:0][         2:0] s_axi_arsize,
+    input  wire  [Ports-1:0][         1:0] s_axi_arburst,
+    input  wire  [Ports-1:0]               s_axi_arvalid,
+    output logic [Ports-1:0]               s_axi_arready,
+    output logic [Ports-1:0][       511:0] s_axi_rdata,
+    output logic [Ports-1:0][         1:0] s_axi_rresp,
+    output logic [Ports-1:0]               s_axi_rlast,
+    output logic [Ports-1:0]               s_axi_rvalid,
+    input  wire  [Ports-1:0]               s_axi_rready,
 
-    output logic [         0:0] m_axi_awid,
+    output logic [PortBits-1:0] m_axi_awid,
     output logic [AddrBits-1:0] m_axi_awaddr,
     output logic [         7:0] m_axi_awlen,
     output logic [         2:0] m_axi_awsize,
@@ -62,18 +64,18 @@ module fb_axi_join #(
     output logic                m_axi_wlast,
     output logic                m_axi_wvalid,
     input  wire                 m_axi_wready,
-    input  wire  [         0:0] m_axi_bid,
+    input  wire  [PortBits-1:0] m_axi_bid,
     input  wire  [         1:0] m_axi_bresp,
     input  wire                 m_axi_bvalid,
     output logic                m_axi_bready,
-    output logic [         0:0] m_axi_arid,
+    output logic [PortBits-1:0] m_axi_arid,
     output logic [AddrBits-1:0] m_axi_araddr,
     output logic [         7:0] m_axi_arlen,
     output logic [         2:0] m_axi_arsize,
     output logic [         1:0] m_axi_arburst,
     output logic                m_axi_arvalid,
     input  wire                 m_axi_arready,
-    input  wire  [         0:0] m_axi_rid,
+    input  wire  [PortBits-1:0] m_axi_rid,
     input  wire  [       511:0] m_axi_rdata,
     input  wire  [         1:0] m_axi_rresp,
     input  wire                 m_axi_rlast,
@@ -85,25 +87,38 @@ module fb_axi_join #(
     $fatal(1, "fb_axi_join (%m): Most=%0d must be from 1 to 15", Most);
   end
 
-  // Which port sends the next address: the same while that stands, else who waits; port 0 first.
-  function automatic logic next_port(input logic port, input logic [1:0] valid, input logic taken,
-                                     input logic [3:0] in_a_row);
-    if (!taken) return valid[port] ? port : port ^ valid[!port];
-    if (port) return !valid[0];
-    return valid[1] && in_a_row == 4'(Most);
+  if (Ports < 2 || Ports > 8) begin : gen_bad_ports
+    $fatal(1, "fb_axi_join (%m): Ports=%0d must be from 2 to 8", Ports);
+  end
+
+  typedef logic [PortBits-1:0] port_t;
+
+  // Which port sends the next address. One whose address stands keeps its turn; after it port 0 goes
+  // on, or else the turn goes round to whoever waits.
+  function automatic port_t next_port(input port_t port, input logic [Ports-1:0] valid,
+                                      input logic taken, input logic [3:0] in_a_row);
+    logic goes_on;
+    goes_on = taken ? port == '0 && in_a_row != 4'(Most) : valid[port];
+    next_port = port;
+    if (!goes_on) begin
+      for (int i = Ports - 1; i >= 0; i--) if (valid[i] && port_t'(i) < port) next_port = port_t'(i);
+      for (int i = Ports - 1; i >= 0; i--) if (valid[i] && port_t'(i) > port) next_port = port_t'(i);
+    end
   endfunction
 
-  logic write_port_q, read_port_q, write_taken, read_taken, order_ready, data_valid, data_port;
-  logic [3:0] writes_q, reads_q;  // addresses of port 0 in a row for which port 1 waited
+  port_t write_port_q, read_port_q, data_port;
+  logic write_taken, read_taken, order_ready, data_valid;
+  logic [3:0] writes_q, reads_q;  // which address of port 0 in a row comes next
 
   always_ff @(posedge clk) begin : ports
     write_port_q <= next_port(write_port_q, s_axi_awvalid, write_taken, writes_q);
     read_port_q  <= next_port(read_port_q, s_axi_arvalid, read_taken, reads_q);
-    if (write_taken) writes_q <= (write_port_q || !s_axi_awvalid[1]) ? 4'd1 : writes_q + 1'b1;
-    if (read_taken) reads_q <= (read_port_q || !s_axi_arvalid[1]) ? 4'd1 : reads_q + 1'b1;
+    if (write_taken)
+      writes_q <= (write_port_q != '0 || writes_q == 4'(Most)) ? 4'd1 : writes_q + 1'b1;
+    if (read_taken) reads_q <= (read_port_q != '0 || reads_q == 4'(Most)) ? 4'd1 : reads_q + 1'b1;
     if (rst) begin
-      write_port_q <= 1'b0;
-      read_port_q <= 1'b0;
+      write_port_q <= '0;
+      read_port_q <= '0;
       writes_q <= 4'd1;
       reads_q <= 4'd1;
     end
@@ -127,7 +142,7 @@ module fb_axi_join #(
 
   // Data come from the port whose address is the oldest one without them.
   fb_common_fifo #(
-      .Width(1),
+      .Width(PortBits),
       .Depth(16)
   ) u_order (
       .clk,
@@ -147,20 +162,20 @@ module fb_axi_join #(
   assign m_axi_bready = s_axi_bready[m_axi_bid];
   assign m_axi_rready = s_axi_rready[m_axi_rid];
 
-  for (genvar i = 0; i < 2; i++) begin : gen_ports
-    assign s_axi_awready[i] = write_port_q == 1'(i) && order_ready && m_axi_awready;
-    assign s_axi_wready[i]  = data_valid && data_port == 1'(i) && m_axi_wready;
-    assign s_axi_bvalid[i]  = m_axi_bvalid && m_axi_bid == 1'(i);
+  for (genvar i = 0; i < Ports; i++) begin : gen_ports
+    assign s_axi_awready[i] = write_port_q == port_t'(i) && order_ready && m_axi_awready;
+    assign s_axi_wready[i]  = data_valid && data_port == port_t'(i) && m_axi_wready;
+    assign s_axi_bvalid[i]  = m_axi_bvalid && m_axi_bid == port_t'(i);
     assign s_axi_bresp[i]   = m_axi_bresp;
-    assign s_axi_arready[i] = read_port_q == 1'(i) && m_axi_arready;
-    assign s_axi_rvalid[i]  = m_axi_rvalid && m_axi_rid == 1'(i);
+    assign s_axi_arready[i] = read_port_q == port_t'(i) && m_axi_arready;
+    assign s_axi_rvalid[i]  = m_axi_rvalid && m_axi_rid == port_t'(i);
     assign s_axi_rdata[i]   = m_axi_rdata;
     assign s_axi_rresp[i]   = m_axi_rresp;
     assign s_axi_rlast[i]   = m_axi_rlast;
   end
 
   fb_axis_check #(
-      .Width(AddrBits + 14),
+      .Width(PortBits + AddrBits + 13),
       .Name ("joined AW")
   ) u_check_aw (
       .clk,
@@ -171,7 +186,7 @@ module fb_axi_join #(
   );
 
   fb_axis_check #(
-      .Width(AddrBits + 14),
+      .Width(PortBits + AddrBits + 13),
       .Name ("joined AR")
   ) u_check_ar (
       .clk,

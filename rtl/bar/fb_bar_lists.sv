@@ -3,11 +3,14 @@
 // fb_bar_lists: where each SSD reads PRP lists, which are computed while they are read.
 //
 // What:        eight entries of a list are eight pages of the buffer that follow each other (NVMe
-//              Base 2.0c 4.1.1). With PerPage list p, at 4096 * p, begins with page p itself;
-//              without, list u belongs to unit u and begins with the second page of that. A list
-//              goes on round the buffer. Where the buffer is in host memory its pieces say where a
-//              page lies; else `data_window` does.
-// Handshake:   reads as fb_bar_target asks for them, always taken.
+//              Base 2.0c 4.1.1). On the chip (OnChip) list p, at 4096 * p, begins with page p itself.
+//              In DRAM there is a list for each unit, which begins with the unit's second page; or,
+//              with PerCommand, for each command identifier: the list of the unit that the entry
+//              named when it was last fetched.
+//              Where a page lies say, on the chip, `data_window`; in host memory the pieces; else
+//              `data_write` and `data_read` for the lower and the upper half of the buffer.
+// Handshake:   reads as fb_bar_target asks for them, always taken. `fetched` comes with the entry of
+//              a command, before its list can be read.
 // Latency:     Latency cycles from a read to its word.
 // Throughput:  64 B a cycle.
 // Does not implement: the end of a list; the SSD reads as many entries as it needs.
@@ -17,18 +20,26 @@
 module fb_bar_lists #(
     parameter int unsigned PageBits = 10,  // log2 of the pages of the buffer
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
-    parameter bit PerPage = 1'b1,  // there is a list for each page
+    parameter bit OnChip = 1'b1,
     parameter bit InHost = 1'b0,  // the buffer is in host memory
+    parameter bit PerCommand = 1'b0,  // there is a list for each of 64 identifiers
     parameter int unsigned Latency = 3,  // cycles, 2 or more
-    localparam int unsigned AddrBits = 12 + (PerPage ? PageBits : PageBits - UnitBits)
+    localparam int unsigned UnitIndexBits = PageBits - UnitBits,
+    localparam int unsigned AddrBits = 12 + (OnChip ? PageBits : PerCommand ? 6 : UnitIndexBits)
 ) (
     input wire clk,
 
     input wire [63:0] data_window,  // a multiple of the buffer's size
+    input wire [63:0] data_write,  // multiples of half of it
+    input wire [63:0] data_read,
 
     input wire        piece_we,      // where a piece lies; index as fb_buffer_piece has it
     input wire [ 4:0] piece_index,
     input wire [63:0] piece_address,
+
+    input wire                     fetched,
+    input wire [              9:0] fetched_tag,
+    input wire [UnitIndexBits-1:0] fetched_unit,
 
     input  wire  [AddrBits-1:0] read_addr,
     output logic [       511:0] read_word
@@ -49,12 +60,27 @@ module fb_bar_lists #(
   logic [GroupBits-1:0] next_q, next;
   logic [63:15] group_address, next_address;
 
-  if (PerPage) begin : gen_pages
+  if (OnChip) begin : gen_pages
     assign asked.group  = read_addr[AddrBits-1:15] + GroupBits'(read_addr[11:6]);
     assign asked.column = read_addr[14:12];
   end else begin : gen_units
-    assign asked.group = {read_addr[AddrBits-1:12], (UnitBits - 3)'(0)} +
-        GroupBits'(read_addr[11:6]);
+    logic [UnitIndexBits-1:0] unit;
+    if (PerCommand) begin : gen_commands
+      fb_common_ram #(
+          .Width(UnitIndexBits),
+          .Depth(64)
+      ) u_units (
+          .clk,
+          .we(fetched),
+          .waddr(fetched_tag[5:0]),
+          .wdata(fetched_unit),
+          .raddr(read_addr[AddrBits-1:12]),
+          .rdata(unit)
+      );
+    end else begin : gen_each
+      assign unit = read_addr[AddrBits-1:12];
+    end
+    assign asked.group  = {unit, (UnitBits - 3)'(0)} + GroupBits'(read_addr[11:6]);
     assign asked.column = 3'd1;
   end
 
@@ -87,12 +113,19 @@ module fb_bar_lists #(
     assign group_address = group_page[63:15];
     assign next_address  = next_page[63:15];
     logic unused;
-    assign unused = &{1'b0, data_window, group_page[14:0], next_page[14:0], 1'b0};
-  end else begin : gen_window
+    assign unused = &{1'b0, group_page[14:0], next_page[14:0], 1'b0};
+  end else if (OnChip) begin : gen_window
     assign group_address = {data_window[63:PageBits+12], place.group};
     assign next_address  = {data_window[63:PageBits+12], next};
-    logic unused;
-    assign unused = &{1'b0, data_window[PageBits+11:0], piece_we, piece_index, piece_address, 1'b0};
+  end else begin : gen_halves
+    function automatic logic [63:15] address_of(input logic [GroupBits-1:0] group);
+      address_of = {
+        group[GroupBits-1] ? data_read[63:PageBits+11] : data_write[63:PageBits+11],
+        group[GroupBits-2:0]
+      };
+    endfunction
+    assign group_address = address_of(place.group);
+    assign next_address  = address_of(next);
   end
 
   always_comb
@@ -103,8 +136,10 @@ module fb_bar_lists #(
         12'd0
       };
 
-  logic unused_addr;
-  assign unused_addr = &{1'b0, read_addr, 1'b0};
+  // Each kind of buffer looks at its own.
+  logic unused_kinds;
+  assign unused_kinds = &{1'b0, read_addr, data_window, data_write, data_read, piece_we, piece_index,
+                          piece_address, fetched, fetched_tag, fetched_unit, 1'b0};
 
 endmodule
 

@@ -158,6 +158,8 @@ module fb_nvme_csr (
         logic prp_lists;
         logic enable;
         logic identity;
+        logic data_read;
+        logic data_write;
         logic dram_read;
         logic dram_write;
         logic host_read;
@@ -204,6 +206,8 @@ module fb_nvme_csr (
         decoded_reg_strb.prp_lists = cpuif_req_masked & (cpuif_addr == 12'h20);
         decoded_reg_strb.enable = cpuif_req_masked & (cpuif_addr == 12'h28);
         decoded_reg_strb.identity = cpuif_req_masked & (cpuif_addr == 12'h30) & !cpuif_req_is_wr;
+        decoded_reg_strb.data_read = cpuif_req_masked & (cpuif_addr == 12'h40);
+        decoded_reg_strb.data_write = cpuif_req_masked & (cpuif_addr == 12'h48);
         decoded_reg_strb.dram_read = cpuif_req_masked & (cpuif_addr == 12'h50);
         decoded_reg_strb.dram_write = cpuif_req_masked & (cpuif_addr == 12'h58);
         decoded_reg_strb.host_read = cpuif_req_masked & (cpuif_addr >= 12'h80) & (cpuif_addr <= 12'h80 + 12'h7f);
@@ -290,7 +294,7 @@ module fb_nvme_csr (
         } nsid;
         struct packed {
             struct packed {
-                logic [41:0] next;
+                logic [45:0] next;
                 logic load_next;
             } address;
         } prp_lists;
@@ -300,6 +304,18 @@ module fb_nvme_csr (
                 logic load_next;
             } enable;
         } enable;
+        struct packed {
+            struct packed {
+                logic [37:0] next;
+                logic load_next;
+            } address;
+        } data_read;
+        struct packed {
+            struct packed {
+                logic [37:0] next;
+                logic load_next;
+            } address;
+        } data_write;
         struct packed {
             struct packed {
                 logic [37:0] next;
@@ -390,7 +406,7 @@ module fb_nvme_csr (
         } nsid;
         struct packed {
             struct packed {
-                logic [41:0] value;
+                logic [45:0] value;
             } address;
         } prp_lists;
         struct packed {
@@ -398,6 +414,16 @@ module fb_nvme_csr (
                 logic value;
             } enable;
         } enable;
+        struct packed {
+            struct packed {
+                logic [37:0] value;
+            } address;
+        } data_read;
+        struct packed {
+            struct packed {
+                logic [37:0] value;
+            } address;
+        } data_write;
         struct packed {
             struct packed {
                 logic [37:0] value;
@@ -470,6 +496,9 @@ module fb_nvme_csr (
             if(decoded_wr_biten[40]) next_c[45:38] = decoded_wr_data[47:40];
             if(decoded_wr_biten[48]) next_c[53:46] = decoded_wr_data[55:48];
             if(decoded_wr_biten[56]) next_c[61:54] = decoded_wr_data[63:56];
+        end else if(hwif_in.sq_doorbell.address.we) begin // HW Write - we
+            next_c = hwif_in.sq_doorbell.address.next;
+            load_next_c = '1;
         end
         field_combo.sq_doorbell.address.next = next_c;
         field_combo.sq_doorbell.address.load_next = load_next_c;
@@ -500,6 +529,9 @@ module fb_nvme_csr (
             if(decoded_wr_biten[40]) next_c[45:38] = decoded_wr_data[47:40];
             if(decoded_wr_biten[48]) next_c[53:46] = decoded_wr_data[55:48];
             if(decoded_wr_biten[56]) next_c[61:54] = decoded_wr_data[63:56];
+        end else if(hwif_in.cq_doorbell.address.we) begin // HW Write - we
+            next_c = hwif_in.cq_doorbell.address.next;
+            load_next_c = '1;
         end
         field_combo.cq_doorbell.address.next = next_c;
         field_combo.cq_doorbell.address.load_next = load_next_c;
@@ -560,7 +592,7 @@ module fb_nvme_csr (
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.nsid.nsid.value <= 32'h0;
+            field_storage.nsid.nsid.value <= 32'h1;
         end else begin
             if(field_combo.nsid.nsid.load_next) begin
                 field_storage.nsid.nsid.value <= field_combo.nsid.nsid.next;
@@ -570,25 +602,25 @@ module fb_nvme_csr (
     assign hwif_out.nsid.nsid.value = field_storage.nsid.nsid.value;
     // Field: streamer.prp_lists.address
     always_comb begin
-        automatic logic [41:0] next_c;
+        automatic logic [45:0] next_c;
         automatic logic load_next_c;
         next_c = field_storage.prp_lists.address.value;
         load_next_c = '0;
         if(decoded_reg_strb.prp_lists && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
-            if(decoded_wr_biten[22]) next_c[1:0] = decoded_wr_data[23:22];
-            if(decoded_wr_biten[24]) next_c[9:2] = decoded_wr_data[31:24];
-            if(decoded_wr_biten[32]) next_c[17:10] = decoded_wr_data[39:32];
-            if(decoded_wr_biten[40]) next_c[25:18] = decoded_wr_data[47:40];
-            if(decoded_wr_biten[48]) next_c[33:26] = decoded_wr_data[55:48];
-            if(decoded_wr_biten[56]) next_c[41:34] = decoded_wr_data[63:56];
+            if(decoded_wr_biten[18]) next_c[5:0] = decoded_wr_data[23:18];
+            if(decoded_wr_biten[24]) next_c[13:6] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[21:14] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[29:22] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[37:30] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[45:38] = decoded_wr_data[63:56];
         end
         field_combo.prp_lists.address.next = next_c;
         field_combo.prp_lists.address.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.prp_lists.address.value <= 42'h0;
+            field_storage.prp_lists.address.value <= 46'h0;
         end else begin
             if(field_combo.prp_lists.address.load_next) begin
                 field_storage.prp_lists.address.value <= field_combo.prp_lists.address.next;
@@ -619,6 +651,60 @@ module fb_nvme_csr (
         end
     end
     assign hwif_out.enable.enable.value = field_storage.enable.enable.value;
+    // Field: streamer.data_read.address
+    always_comb begin
+        automatic logic [37:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.data_read.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.data_read && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[26]) next_c[5:0] = decoded_wr_data[31:26];
+            if(decoded_wr_biten[32]) next_c[13:6] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[21:14] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[29:22] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[37:30] = decoded_wr_data[63:56];
+        end
+        field_combo.data_read.address.next = next_c;
+        field_combo.data_read.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.data_read.address.value <= 38'h0;
+        end else begin
+            if(field_combo.data_read.address.load_next) begin
+                field_storage.data_read.address.value <= field_combo.data_read.address.next;
+            end
+        end
+    end
+    assign hwif_out.data_read.address.value = field_storage.data_read.address.value;
+    // Field: streamer.data_write.address
+    always_comb begin
+        automatic logic [37:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.data_write.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.data_write && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[26]) next_c[5:0] = decoded_wr_data[31:26];
+            if(decoded_wr_biten[32]) next_c[13:6] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[21:14] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[29:22] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[37:30] = decoded_wr_data[63:56];
+        end
+        field_combo.data_write.address.next = next_c;
+        field_combo.data_write.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.data_write.address.value <= 38'h0;
+        end else begin
+            if(field_combo.data_write.address.load_next) begin
+                field_storage.data_write.address.value <= field_combo.data_write.address.next;
+            end
+        end
+    end
+    assign hwif_out.data_write.address.value = field_storage.data_write.address.value;
     // Field: streamer.dram_read.address
     always_comb begin
         automatic logic [37:0] next_c;
@@ -1014,13 +1100,19 @@ module fb_nvme_csr (
             readback_data_var[ad_hi(12'h18)][31:0] = field_storage.nsid.nsid.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h20)) begin
-            readback_data_var[ad_hi(12'h20)][63:22] = field_storage.prp_lists.address.value;
+            readback_data_var[ad_hi(12'h20)][63:18] = field_storage.prp_lists.address.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h28)) begin
             readback_data_var[ad_hi(12'h28)][0] = field_storage.enable.enable.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h30)) begin
             readback_data_var[ad_hi(12'h30)][31:0] = hwif_in.identity.identity.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h40)) begin
+            readback_data_var[ad_hi(12'h40)][63:26] = field_storage.data_read.address.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h48)) begin
+            readback_data_var[ad_hi(12'h48)][63:26] = field_storage.data_write.address.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h50)) begin
             readback_data_var[ad_hi(12'h50)][63:26] = field_storage.dram_read.address.value;

@@ -16,6 +16,24 @@ package fb_nvme_csr_pkg;
     localparam FB_NVME_CSR_SIZE = 'he10;
 
     typedef struct packed {
+        logic [61:0] next;
+        logic we;
+    } streamer__sq_doorbell__address__in_t;
+
+    typedef struct packed {
+        streamer__sq_doorbell__address__in_t address;
+    } streamer__sq_doorbell__in_t;
+
+    typedef struct packed {
+        logic [61:0] next;
+        logic we;
+    } streamer__cq_doorbell__address__in_t;
+
+    typedef struct packed {
+        streamer__cq_doorbell__address__in_t address;
+    } streamer__cq_doorbell__in_t;
+
+    typedef struct packed {
         logic [31:0] next;
     } streamer__identity__identity__in_t;
 
@@ -191,6 +209,8 @@ package fb_nvme_csr_pkg;
 
     typedef struct packed {
         logic [10:0] queue_depth_max;
+        streamer__sq_doorbell__in_t sq_doorbell;
+        streamer__cq_doorbell__in_t cq_doorbell;
         streamer__identity__in_t identity;
         streamer__host_read__in_t host_read;
         streamer__host_write__in_t host_write;
@@ -238,7 +258,7 @@ package fb_nvme_csr_pkg;
     } streamer__nsid__out_t;
 
     typedef struct packed {
-        logic [41:0] value;
+        logic [45:0] value;
     } streamer__prp_lists__address__out_t;
 
     typedef struct packed {
@@ -252,6 +272,22 @@ package fb_nvme_csr_pkg;
     typedef struct packed {
         streamer__enable__enable__out_t enable;
     } streamer__enable__out_t;
+
+    typedef struct packed {
+        logic [37:0] value;
+    } streamer__data_read__address__out_t;
+
+    typedef struct packed {
+        streamer__data_read__address__out_t address;
+    } streamer__data_read__out_t;
+
+    typedef struct packed {
+        logic [37:0] value;
+    } streamer__data_write__address__out_t;
+
+    typedef struct packed {
+        streamer__data_write__address__out_t address;
+    } streamer__data_write__out_t;
 
     typedef struct packed {
         logic [37:0] value;
@@ -393,6 +429,8 @@ package fb_nvme_csr_pkg;
         streamer__nsid__out_t nsid;
         streamer__prp_lists__out_t prp_lists;
         streamer__enable__out_t enable;
+        streamer__data_read__out_t data_read;
+        streamer__data_write__out_t data_write;
         streamer__dram_read__out_t dram_read;
         streamer__dram_write__out_t dram_write;
         streamer__host_read__out_t host_read;

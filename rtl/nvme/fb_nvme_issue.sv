@@ -30,6 +30,7 @@ module fb_nvme_issue
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter bit InHost = 1'b0,  // the buffer is in host memory, in pieces
     parameter bit ListsInside = 1'b1,  // the data window shows its pages as PRP lists, too
+    parameter bit ListPerCommand = 1'b0,  // else there is a PRP list for each unit
     localparam int unsigned Tags = Drives * QueueDepth,
     localparam int unsigned TagBits = $clog2(Tags)
 ) (
@@ -80,6 +81,8 @@ module fb_nvme_issue
     input wire [DRIVE_BITS-1:0] fetch_drive,
     input wire [9:0] fetch_slot,
     output logic [DATA_BITS-1:0] fetch_sqe,
+    output logic [TAG_BITS-1:0] fetched_tag,  // with fetch_sqe: whose it is, and its first unit
+    output logic [PAGE_BITS-1:0] fetched_page,
     output logic [DRIVE_BITS-1:0] nsid_drive,  // whose namespace the entry needs
     input wire [31:0] nsid,
 
@@ -433,7 +436,9 @@ module fb_nvme_issue
     assign prp2 = is_long ? cfg.data_window | 64'({has_list, second_page, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
-    assign prp2 = !is_long ? '0 : has_list ? cfg.prp_lists | (64'(sqe_q.page) << 12) :
+    logic [TAG_BITS-1:0] list;
+    assign list = ListPerCommand ? TAG_BITS'(sqe_tag_q) : TAG_BITS'(sqe_q.page);
+    assign prp2 = !is_long ? '0 : has_list ? cfg.prp_lists | (64'(list) << 12) :
         unit_address | 64'h1000;
     if (InHost) begin : gen_pieces
       fb_buffer_piece u_piece (
@@ -444,8 +449,9 @@ module fb_nvme_issue
           .page({sqe_q.page, {UnitBits{1'b0}}}),
           .address(unit_address)
       );
-    end else begin : gen_window
-      assign unit_address = cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits));
+    end else begin : gen_halves
+      assign unit_address = (sqe_q.page[PAGE_BITS-1] ? cfg.data_read : cfg.data_write) |
+          (64'(sqe_q.page[PAGE_BITS-2:0]) << (12 + UnitBits));
     end
   end
   assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
@@ -454,6 +460,9 @@ module fb_nvme_issue
     logic unused;
     assign unused = &{1'b0, piece_we, piece_index, piece_address, 1'b0};
   end
+
+  assign fetched_tag  = TAG_BITS'(sqe_tag_q);
+  assign fetched_page = sqe_q.page;
 
   always_comb begin
     fetch_sqe = '0;

@@ -43,7 +43,9 @@ package fb_nvme_pkg;
     logic [3:0] retry_limit;  // retries of one command
     logic [SLOT_BITS-1:0] queue_entries;  // size of both queues
     logic [31:0] nsid;  // namespace
-    logic [63:0] data_window;  // bus address of the payload buffer
+    logic [63:0] data_window;  // bus address of the payload buffer on the chip
+    logic [63:0] data_read;  // bus address of the buffer for reads in on-board DRAM
+    logic [63:0] data_write;  // and of that for writes
     logic [63:0] prp_lists;  // bus address of the PRP lists, where units have them
     logic [DRIVE_BITS-1:0] drives_m1;  // drives - 1 of the array
     logic [DRIVES_MOST-1:0] offline;  // drives that are asked for nothing, and not listened to

@@ -22,7 +22,9 @@ module fb_nvme_regs
     parameter int unsigned UnitBits = 0,
     parameter bit InHost = 1'b0,  // the buffer is in host memory
     parameter int unsigned Drives = 1,
-    parameter logic [63:0] Identity = IDENTITY_ONCHIP
+    parameter logic [63:0] Identity = IDENTITY_ONCHIP,
+    parameter logic [63:0] SqDoorbell = '0,  // after a reset
+    parameter logic [63:0] CqDoorbell = '0
 ) (
     input wire clk,
     input wire rst,
@@ -165,7 +167,9 @@ module fb_nvme_regs
     cfg.retry_limit = out.retry_limit.limit.value;
     cfg.nsid = out.nsid.nsid.value;
     cfg.data_window = {out.data_window.address.value, 23'd0};
-    cfg.prp_lists = {out.prp_lists.address.value, 22'd0};
+    cfg.data_read = {out.data_read.address.value, 26'd0};
+    cfg.data_write = {out.data_write.address.value, 26'd0};
+    cfg.prp_lists = {out.prp_lists.address.value, 18'd0};
     cfg.drives_m1 = '0;
     cfg.offline = '0;
     cfg.strip_m1 = '1;
@@ -250,8 +254,15 @@ module fb_nvme_regs
     end
   end
 
+  logic fresh_q;  // the cycle after a reset
+  always_ff @(posedge clk) fresh_q <= rst;
+
   always_comb begin
     in = '0;
+    in.sq_doorbell.address.we = fresh_q && SqDoorbell != '0;
+    in.sq_doorbell.address.next = SqDoorbell[63:2];
+    in.cq_doorbell.address.we = fresh_q && CqDoorbell != '0;
+    in.cq_doorbell.address.next = CqDoorbell[63:2];
     in.queue_depth_max = 11'(QueueDepth);
     in.parameters.queue_depth.next = 16'(QueueDepth);
     in.parameters.pages.next = 16'(Pages);

@@ -42,6 +42,9 @@ module fb_nvme_streamer
     parameter bit WholePages = 1'b0,  // ask for pages as a whole
     parameter bit InHost = 1'b0,  // the buffer is in host memory
     parameter logic [63:0] Identity = IDENTITY_ONCHIP,
+    parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
+    parameter logic [63:0] SqDoorbell = '0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = '0,
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam bit OnChip = Identity == IDENTITY_ONCHIP,
     localparam bit OnBoard = Identity == IDENTITY_ONBOARD,
@@ -187,6 +190,10 @@ module fb_nvme_streamer
     output logic        s_axil_ctrl_rvalid,
     input  wire         s_axil_ctrl_rready
 );
+
+  if (ListPerCommand && (OnChip || QueueDepth * Drives > 64)) begin : gen_bad_lists
+    $fatal(1, "fb_nvme_streamer (%m): ListPerCommand is for 64 commands and a buffer in DRAM");
+  end
 
   // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
   logic enable, sweep, sweep_q;
@@ -411,6 +418,9 @@ module fb_nvme_streamer
   logic fetch_valid;
   logic [9:0] fetch_slot;
   logic [DATA_BITS-1:0] fetch_sqe;
+  logic [TAG_BITS-1:0] fetched_tag;
+  logic [PAGE_BITS-1:0] fetched_page;
+  logic [1:0] fetched_q;
   op_e issued_op;
   logic [CODE_BITS-1:0] rejected_code;
 
@@ -419,7 +429,8 @@ module fb_nvme_streamer
       .Drives(Drives),
       .UnitBits(UnitBits),
       .InHost(InHost),
-      .ListsInside(OnChip)
+      .ListsInside(OnChip),
+      .ListPerCommand(ListPerCommand)
   ) u_issue (
       .clk,
       .rst(restart),
@@ -459,6 +470,8 @@ module fb_nvme_streamer
       .fetch_drive,
       .fetch_slot,
       .fetch_sqe,
+      .fetched_tag,
+      .fetched_page,
       .nsid_drive,
       .nsid,
       .issued,
@@ -476,7 +489,8 @@ module fb_nvme_streamer
   localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
   localparam int unsigned ChipBits = $clog2(BUFFER_BYTES) + UnitBits;  // of the largest on the chip
   localparam int unsigned ChipBase = (UnitBits > 1) ? 2 << ChipBits : BAR0_DATA;
-  localparam int unsigned ListBits = OnChip ? ChipBits : $clog2(PRP_LISTS_BYTES);
+  localparam int unsigned ListBits = OnChip ? ChipBits :
+      ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
   localparam map_t Map = '{
       PAYLOAD:
       InHost
@@ -577,18 +591,26 @@ module fb_nvme_streamer
   fb_bar_lists #(
       .PageBits(PAGE_BITS + UnitBits),
       .UnitBits(UnitBits),
-      .PerPage (OnChip),
+      .OnChip(OnChip),
+      .PerCommand(ListPerCommand),
       .InHost  (InHost),
       .Latency (BarLatency)
   ) u_lists (
       .clk,
       .data_window(cfg.data_window),
+      .data_write(cfg.data_write),
+      .data_read(cfg.data_read),
       .piece_we,
       .piece_index,
       .piece_address,
+      .fetched(fetched_q[1]),
+      .fetched_tag,
+      .fetched_unit(fetched_page),
       .read_addr  (read_at[ListBits-1:0]),
       .read_word  (bar_words[LISTS])
   );
+  // The entry that is asked for comes two cycles later.
+  always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};
   assign bar_written[LISTS] = 1'b1;
   assign bar_refused[LISTS] = 1'b1;
   assign bar_taken[LISTS]   = 1'b1;
@@ -1047,7 +1069,9 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .InHost(InHost),
       .Drives(Drives),
-      .Identity(Identity)
+      .Identity(Identity),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell)
   ) u_regs (
       .clk,
       .rst,

@@ -4,6 +4,7 @@ rtl/top/fb_top_host.sv
 rtl/top/fb_top_dram.sv
 rtl/top/fb_top_host_dram.sv
 rtl/top/fb_top_hostdram.sv
+rtl/top/fb_top_snacc_dram.sv
 rtl/top/fb_top_host_hostdram.sv
 -f rtl/pe/pe.f
 -f rtl/top/front.f

@@ -24,6 +24,9 @@ module fb_top_dram #(
     parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
     // beats on their way to the reader, 64 to 1024
     parameter int unsigned ReadBeats = (Channels > 1) ? 1024 : 128,
+    parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES_DRAM)
 ) (
@@ -202,6 +205,9 @@ module fb_top_dram #(
       .UnitBits(UnitBits),
       .ReadBeats(ReadBeats),
       .AxiIdBits(AxiIdBits),
+      .ListPerCommand(ListPerCommand),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .Pages(1024),
       .ReservePages(512),
       .WholePages(1'b1),

@@ -24,6 +24,8 @@ module fb_top_host #(
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES),
@@ -189,6 +191,8 @@ module fb_top_host #(
       .UnitBits(UnitBits),
       .ReservePages(ReservePages),
       .ReadLatency(ReadLatency),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

@@ -27,6 +27,9 @@ module fb_top_host_dram #(
     parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
     // beats on their way to the reader, 64 to 1024
     parameter int unsigned ReadBeats = (Channels > 1) ? 1024 : 128,
+    parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
@@ -225,6 +228,9 @@ module fb_top_host_dram #(
       .WritesUnder(WritesUnder),
       .AheadPages(AheadPages),
       .ReadBeats(ReadBeats),
+      .ListPerCommand(ListPerCommand),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

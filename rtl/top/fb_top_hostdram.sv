@@ -18,6 +18,9 @@ module fb_top_hostdram #(
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
+    parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
@@ -186,6 +189,9 @@ module fb_top_hostdram #(
       .UnitBits(UnitBits),
       .ReadBeats(ReadBeats),
       .AxiIdBits(AxiIdBits),
+      .ListPerCommand(ListPerCommand),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .Pages(1024),
       .ReservePages(512),
       .WholePages(1'b1),

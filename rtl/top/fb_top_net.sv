@@ -25,6 +25,8 @@ module fb_top_net #(
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
@@ -197,6 +199,8 @@ module fb_top_net #(
       .UnitBits(UnitBits),
       .ReservePages(ReservePages),
       .ReadLatency(ReadLatency),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

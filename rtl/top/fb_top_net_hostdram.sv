@@ -22,6 +22,9 @@ module fb_top_net_hostdram #(
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
+    parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
@@ -222,6 +225,9 @@ module fb_top_net_hostdram #(
       .Drives(Drives),
       .ParityPages(ParityPages),
       .ReadBeats(ReadBeats),
+      .ListPerCommand(ListPerCommand),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

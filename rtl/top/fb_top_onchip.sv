@@ -24,6 +24,8 @@ module fb_top_onchip #(
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
+    parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
@@ -167,6 +169,8 @@ module fb_top_onchip #(
       .UnitBits(UnitBits),
       .ReservePages(ReservePages),
       .AxiIdBits(AxiIdBits),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
       .BarLatency(ReadLatency)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),

@@ -10,6 +10,9 @@
 // TID, which SNAcc's pins lack, nothing is lost but the mark of a failed read: its last beat is still
 // there, with TLAST and TKEEP zero.
 //
+// A completion entry has to be sent when the addresses of the payload before it were accepted: of two
+// ports the order of more than that cannot be seen here.
+//
 // Handshake: as fb_top_onchip.
 // No path leads from an input to an output without a register.
 //
@@ -18,6 +21,8 @@
 `default_nettype none
 
 module fb_top_snacc_onchip #(
+    // of the SSD's BAR 0: doorbells after a reset
+    parameter logic [63:0] pcie_nvme_base_address = 64'd0,
     parameter int unsigned ControlAddrBits = 8,  // 8 as SNAcc's; 12 shows all registers
     parameter bit UseKeep = 1'b0  // 1: TKEEP of the write stream counts
 ) (
@@ -169,7 +174,7 @@ module fb_top_snacc_onchip #(
 
   localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES);
   localparam int unsigned AxiIdBits = 1;
-  logic [0:0] joined_awid;
+  logic [AxiIdBits-1:0] joined_awid;
   logic [BarAddrBits-1:0] joined_awaddr;
   logic [7:0] joined_awlen;
   logic [2:0] joined_awsize;
@@ -181,18 +186,18 @@ module fb_top_snacc_onchip #(
   logic joined_wlast;
   logic joined_wvalid;
   logic joined_wready;
-  logic [0:0] joined_bid;
+  logic [AxiIdBits-1:0] joined_bid;
   logic [1:0] joined_bresp;
   logic joined_bvalid;
   logic joined_bready;
-  logic [0:0] joined_arid;
+  logic [AxiIdBits-1:0] joined_arid;
   logic [BarAddrBits-1:0] joined_araddr;
   logic [7:0] joined_arlen;
   logic [2:0] joined_arsize;
   logic [1:0] joined_arburst;
   logic joined_arvalid;
   logic joined_arready;
-  logic [0:0] joined_rid;
+  logic [AxiIdBits-1:0] joined_rid;
   logic [511:0] joined_rdata;
   logic [1:0] joined_rresp;
   logic joined_rlast;
@@ -267,8 +272,10 @@ module fb_top_snacc_onchip #(
   );
 
   fb_top_onchip #(
-      .AxiIdBits(AxiIdBits)
-  ) u_onchip (
+      .AxiIdBits (AxiIdBits),
+      .SqDoorbell(pcie_nvme_base_address + 64'h1008),
+      .CqDoorbell(pcie_nvme_base_address + 64'h100c)
+  ) u_streamer (
       .clk(aclk),
       .rst(!aresetn),
       .s_axis_wr_tkeep(UseKeep ? S_AXIS_WRITE_tkeep : '1),

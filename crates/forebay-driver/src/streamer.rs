@@ -304,7 +304,15 @@ impl Streamer {
     /// Where a value does not fit, or does not stick.
     pub fn configure(&self, bus: &mut dyn Bus, config: &Config) -> Result<(), Error> {
         self.check(config)?;
-        let mut writes = vec![register!(data_window, config.data_window)];
+        // Of on-board DRAM each half has a register of its own: writes below, reads above.
+        let data = config.data_window;
+        let mut writes = match config.dram {
+            Some(_) => vec![
+                register!(data_write, data),
+                register!(data_read, data + window::DRAM_BUFFER_BYTES),
+            ],
+            None => vec![register!(data_window, data)],
+        };
         for (drive, number) in config.drives.iter().zip(0..) {
             let offsets = match number {
                 0 => [

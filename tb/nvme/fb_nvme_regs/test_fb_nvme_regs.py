@@ -166,6 +166,9 @@ async def bounds(dut) -> None:
         await block.write(regs.BLOCK_SHIFT, shift)
         assert (await block.settings())["block_4k"] == (shift == 12)
 
+# Addresses that are settings, and how many low bits of them are not kept.
+PLACES = {"data_window": 23, "data_read": 26, "data_write": 26, "prp_lists": 18}
+
 
 @cocotb.test()
 async def settings_pass(dut) -> None:
@@ -179,7 +182,7 @@ async def settings_pass(dut) -> None:
             "timeout_cycles": random.getrandbits(32),
             "retry_limit": random.getrandbits(4),
             "nsid": random.getrandbits(32),
-            "data_window": random.getrandbits(64),
+            **{name: random.getrandbits(64) for name in PLACES},
             "sq_doorbell": random.getrandbits(64),
             "cq_doorbell": random.getrandbits(64),
             "enable": random.getrandbits(1),
@@ -190,7 +193,8 @@ async def settings_pass(dut) -> None:
         for name in ("namespace_sectors", "retry_limit", "nsid"):
             assert cfg[name] == values[name], name
         assert cfg["timeout"] == values["timeout_cycles"]
-        assert cfg["data_window"] == values["data_window"] >> 23 << 23
+        for name, low in PLACES.items():
+            assert cfg[name] == values[name] >> low << low, name
         for name in ("sq_doorbell", "cq_doorbell"):
             assert int(getattr(dut, name).value) == values[name] & ~3, name
         assert int(dut.enable.value) == values["enable"]
@@ -327,7 +331,10 @@ async def stalls_and_reset(dut) -> None:
         await harness.step(dut.clk, random.randrange(1, 8))
         await harness.reset(dut, SOON)
         await harness.step(dut.clk, SOON)
-        assert await block.read(regs.NSID) == 0
+        assert await block.read(regs.NSID) == 1
+        for name in ("sq_doorbell", "cq_doorbell"):
+            parameter = getattr(dut, name.title().replace("_", ""))
+            assert await block.read(getattr(regs, name.upper())) == int(parameter.value)
         assert await block.read(regs.CYCLES) == block.memories["counter"].content(14)
 
 
@@ -385,6 +392,8 @@ def run(depth: int, pages: int, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"QueueDepth": depth, "Pages": pages, "CqOffset": max(4096, 64 * depth)}
     parameters["InHost"] = int(depth == 64)
+    if depth == 64:
+        parameters |= {"SqDoorbell": 0xABC_1008, "CqDoorbell": 0xABC_100C}
     simulate(__file__, "fb_nvme_regs", parameters, filelist="rtl/top/onchip.f", **options)
 
 

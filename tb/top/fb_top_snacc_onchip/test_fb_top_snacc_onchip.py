@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrapper with SNAcc's pins, used as a design made for SNAcc's streamer uses it."""
+"""The wrappers with SNAcc's pins, used as designs made for SNAcc's streamers use them.
+
+Also run by ../fb_top_snacc_dram, whose payload is in on-board DRAM or in host memory.
+"""
 
 from __future__ import annotations
 
@@ -10,60 +13,134 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import with_timeout
 from cocotbext.axi import (
+    AxiBus,
     AxiStreamFrame,
     AxiStreamSink,
     AxiStreamSource,
 )
 
 import harness
+from buffer_segments import BufferSegments
 from forebay import spec
 from forebay import streamer_regs as regs
+from memory import LateRam
 from runner import simulate
-from ssd import BAR, CQ_DOORBELL, NSID, PAGE, SQ_DOORBELL, Pins, Ssd
+from ssd import BAR, CQ_DOORBELL, PAGE, SQ_DOORBELL, Pins, Ssd
 
-PINS = Pins(
-    clk="aclk",
-    rst="aresetn",
-    rst_level=False,
-    windows=(("S_AXI_Queues", spec.BAR0_QUEUES), ("S_AXI_URAM_PRP", spec.BAR0_DATA)),
-    doorbells="M_AXI_Doorbells",
+# Where SNAcc's designs put what, in the BAR and behind its pins.
+CONTROL = 0x10_0000
+LISTS = CONTROL + 0x4_0000
+PAYLOAD = 0x800_0000
+HALF = 64 << 20
+DRAM = 0x2_8000_0000  # of a buffer in the memory
+RESETS = {"clk": "aclk", "rst": "aresetn", "rst_level": False, "doorbells": "M_AXI_Doorbells"}
+ONCHIP = Pins(
+    windows=(("S_AXI_Queues", spec.BAR0_QUEUES), ("S_AXI_URAM_PRP", spec.BAR0_DATA)), **RESETS
+)
+BOARD = Pins(
+    windows=(
+        ("S_AXI_Queues", spec.BAR0_QUEUES),
+        ("S_CTRL", CONTROL),
+        ("S_AXI_PCIe", PAYLOAD),
+    ),
+    **RESETS,
 )
 # Inputs that no bus model drives: SNAcc's interconnect does, the streamer looks at none of them.
 LOOSE = ("S_*_awlock", "S_*_arlock", "S_*_aw[cpqr]*[!y]", "S_*_ar[cpqr]*[!y]", "S_AXIS_*_tDest")
 DATA_WINDOW = BAR + spec.BAR0_DATA
+NSID = 1
 BEAT = 64
 PATIENCE_US = 400
 
 
+class Control:
+    """SNAcc's control port of 512 bits, as software behind a bridge sees it: 8 bytes at a time."""
+
+    def __init__(self, ssd: Ssd) -> None:
+        self.bar = ssd.bar
+
+    async def write_qword(self, register: int, value: int) -> None:
+        """Write a register."""
+        await self.bar.write(CONTROL + register, value.to_bytes(8, "little"))
+
+    async def read_qword(self, register: int) -> int:
+        """Read a register."""
+        answer = await self.bar.read(CONTROL + register, 8, size=3)
+        return int.from_bytes(answer.data, "little")
+
+
 class System:
-    """The streamer, its user's four streams, its control port and its drive."""
+    """The streamer, its user's four streams, its control port, its drive, and its memory."""
 
     def __init__(self, dut, delay: int) -> None:
         self.dut = dut
-        self.ssd = Ssd(dut, delay=delay, pins=PINS)
-        clock = PINS.clock(dut)
+        self.onchip = hasattr(dut, "S_AXI_URAM_PRP_awvalid")
+        pins = ONCHIP if self.onchip else BOARD
+        self.ssd = Ssd(dut, delay=delay, pins=pins)
+        self.ssd.nsid = NSID
+        clock = pins.clock(dut)
         self.write_data = harness.axi_stream(AxiStreamSource, dut, "S_AXIS_WRITE", **clock)
         self.write_done = harness.axi_stream(AxiStreamSink, dut, "M_AXIS_WRITE", **clock)
         self.read_command = harness.axi_stream(AxiStreamSource, dut, "S_AXIS_READ", **clock)
         self.read_data = harness.axi_stream(AxiStreamSink, dut, "M_AXIS_READ", **clock)
-        self.ctrl = harness.axil_master(dut, "S_CTRL", **clock)
+        self.identity = spec.IDENTITY_ONCHIP
+        if self.onchip:
+            self.ctrl = harness.axil_master(dut, "S_CTRL", **clock)
+            return
+        self.ctrl = Control(self.ssd)
+        self.identity = spec.IDENTITY_ONBOARD
+        self.segments = None
+        size = DRAM + 2 * HALF
+        if int(dut.host_ddr.value):
+            self.identity = spec.IDENTITY_HOST
+            self.segments = BufferSegments(dut)
+            size = self.segments.span
+        bus = AxiBus.from_prefix(dut, "M_AXI_DDR_NVMe")
+        posted = self.segments is not None
+        self.ram = LateRam(bus, **clock, size=size, posted=posted)
+        if self.segments:
+            self.ssd.host = self.ram
+        self.ssd.payload = range(PAYLOAD, PAYLOAD + 2 * HALF)
 
-    async def set_up(self) -> None:
-        """Write SNAcc's registers as its runtime does, which knows of no others."""
-        self.ssd.forget()
-        for register, value in (
+    def sequence(self) -> list[tuple[int, int]]:
+        """Return what SNAcc's runtime writes, in its order; it knows of no other registers."""
+        if self.onchip:
+            places = [(regs.DATA_WINDOW, DATA_WINDOW)]
+        elif self.segments:
+            tables = (regs.HOST_WRITE, regs.HOST_READ)
+            places = [
+                (tables[n // 16] + 8 * (n % 16), address)
+                for n, address in enumerate(self.segments.addresses)
+            ]
+        else:
+            places = [
+                (regs.DATA_READ, BAR + PAYLOAD),
+                (regs.DATA_WRITE, BAR + PAYLOAD + HALF),
+                (regs.DRAM_READ, DRAM),
+                (regs.DRAM_WRITE, DRAM + HALF),
+            ]
+        lists = [] if self.onchip else [(regs.PRP_LISTS, BAR + LISTS)]
+        return [
             (regs.ENABLE, 0),
+            *lists,
+            *places,
+            (regs.NSID, NSID),
             (regs.SQ_DOORBELL, SQ_DOORBELL),
             (regs.CQ_DOORBELL, CQ_DOORBELL),
-            (regs.DATA_WINDOW, DATA_WINDOW),
-            (regs.NSID, NSID),
             (regs.ENABLE, 1),
-        ):
+        ]
+
+    async def set_up(self) -> None:
+        """Read the identity, and write SNAcc's registers as its runtime does."""
+        self.ssd.forget()
+        assert await self.ctrl.read_qword(regs.IDENTITY) == self.identity
+        for register, value in self.sequence():
             await self.ctrl.write_qword(register, value)
 
     def stall(self, share: float) -> None:
         """Pause every channel of every port at random."""
-        for master in (*self.ssd.bar.masters, self.ctrl):
+        doors = [self.ctrl] if self.onchip else []
+        for master in (*self.ssd.bar.masters, *doors):
             harness.stall_master(master, share, share)
         doorbells = self.ssd.doorbells.write_if
         for channel in (doorbells.aw_channel, doorbells.w_channel, doorbells.b_channel):
@@ -138,13 +215,20 @@ async def work(system: System, count: int) -> None:
 
 @cocotb.test()
 async def registers(dut) -> None:
-    """SNAcc's registers are where its runtime looks for them."""
+    """SNAcc's registers are where its runtime looks for them, and begin as its designs expect."""
     system = await start(dut)
-    assert await system.ctrl.read_qword(regs.IDENTITY) == spec.IDENTITY_ONCHIP
-    assert await system.ctrl.read_qword(regs.DATA_WINDOW) == DATA_WINDOW
-    assert await system.ctrl.read_qword(regs.NSID) == NSID
-    assert await system.ctrl.read_qword(regs.ENABLE) == 1
-    if len(dut.S_CTRL_araddr) == 12:
+    for register, value in system.sequence()[1:]:
+        assert await system.ctrl.read_qword(register) == value, hex(register)
+    await reset(dut)
+    base = int(dut.pcie_nvme_base_address.value)
+    for register, value in (
+        (regs.SQ_DOORBELL, base + 0x1008),
+        (regs.CQ_DOORBELL, base + 0x100C),
+        (regs.NSID, 1),
+        (regs.ENABLE, 0),
+    ):
+        assert await system.ctrl.read_qword(register) == value, hex(register)
+    if len(dut.S_CTRL_araddr) >= 12:
         version = await system.ctrl.read_qword(regs.VERSION)
         assert version >> 32 == int.from_bytes(b"FBY1", "little")
         parameters = await system.ctrl.read_qword(regs.PARAMETERS)
@@ -218,6 +302,23 @@ async def reset_in_transaction(dut) -> None:
         await harness.step(dut.aclk, 8)
         await system.set_up()
         await work(system, 3)
+
+
+@cocotb.test()
+async def lists_of_commands(dut) -> None:
+    """The list of a command is found by its identifier, also when it was sent again."""
+    system = await start(dut, delay=200)
+    if system.onchip:
+        return
+    busy = spec.STATUS_NAMESPACE_NOT_READY
+    system.ssd.faults.status = {1: busy, 4: busy, 5: busy}
+    parts = [random.randbytes(64 * PAGE) for _ in range(6)]
+    for n, part in enumerate(parts):
+        assert await system.write(n << 20, part) == spec.ERR_OK
+    for n in range(len(parts)):
+        await system.ask(n << 20, 64 * PAGE)
+    for part in parts:
+        assert await system.data() == (part, False)
 
 
 @pytest.mark.parametrize(("address_bits", "use_keep"), [(8, 0), (12, 1)])

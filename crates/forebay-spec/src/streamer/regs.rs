@@ -6,7 +6,7 @@
 
 pub use crate::field::Field;
 
-/// Submission doorbell address: Bus address of the SSD's submission queue tail doorbell (NVMe Base 2.0c 3.1.4; any doorbell stride). A multiple of 4.
+/// Submission doorbell address: Bus address of the SSD's submission queue tail doorbell (NVMe Base 2.0c 3.1.4; any doorbell stride). A multiple of 4. Behind SNAcc's pins it is what the parameter of that design says after a reset.
 pub mod sq_doorbell {
     use super::Field;
 
@@ -18,7 +18,7 @@ pub mod sq_doorbell {
     pub const ADDRESS: Field = Field::new(2, 62);
 }
 
-/// Completion doorbell address: Bus address of the SSD's completion queue head doorbell. A multiple of 4.
+/// Completion doorbell address: Bus address of the SSD's completion queue head doorbell. A multiple of 4. After a reset as `sq_doorbell`.
 pub mod cq_doorbell {
     use super::Field;
 
@@ -30,7 +30,7 @@ pub mod cq_doorbell {
     pub const ADDRESS: Field = Field::new(2, 62);
 }
 
-/// Data window address: Bus address under which the SSD reaches the data window. With the on-chip buffer a multiple of 8 MiB, so that bit 22 selects the PRP list view; with DRAM a multiple of 128 MiB.
+/// Data window address: Bus address under which the SSD reaches the buffer on the chip. A multiple of 8 MiB, or of as much as the window has, so that bit 22 selects the PRP list view. With DRAM `data_read` and `data_write` say it.
 pub mod data_window {
     use super::Field;
 
@@ -49,12 +49,12 @@ pub mod nsid {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x018;
     /// Value after reset.
-    pub const RESET: u64 = 0x0;
+    pub const RESET: u64 = 0x1;
     /// Identifier: NSID, 1 upwards.
     pub const NSID: Field = Field::new(0, 32);
 }
 
-/// PRP lists address: Bus address under which the SSD reaches the window of PRP lists. Used where the buffer is in DRAM.
+/// PRP lists address: Bus address under which the SSD reaches the PRP lists. Used where the buffer is in DRAM. A multiple of 4 MiB; with a list for each command, as behind SNAcc's pins, of 256 KiB.
 pub mod prp_lists {
     use super::Field;
 
@@ -62,8 +62,8 @@ pub mod prp_lists {
     pub const OFFSET: u64 = 0x020;
     /// Value after reset.
     pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:22 of the address.
-    pub const ADDRESS: Field = Field::new(22, 42);
+    /// Address: Bits 63:18 of the address.
+    pub const ADDRESS: Field = Field::new(18, 46);
 }
 
 /// Enable: Runs the streamer. A rising edge resets queue state (tags, phases, pointers, pages) and counters: set it after the queues were created and all other registers written.
@@ -86,6 +86,30 @@ pub mod identity {
     pub const OFFSET: u64 = 0x030;
     /// Identity: 0xa4d210bb: on-chip buffer, 0x72bedb1a: on-board DRAM, 0xfb235ea7: host DRAM.
     pub const IDENTITY: Field = Field::new(0, 32);
+}
+
+/// Read buffer, for the SSD: Bus address under which the SSD reaches the buffer for reads, 64 MiB, in on-board DRAM. A multiple of its size.
+pub mod data_read {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x040;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Address: Bits 63:26 of the address.
+    pub const ADDRESS: Field = Field::new(26, 38);
+}
+
+/// Write buffer, for the SSD: The same of the buffer for writes.
+pub mod data_write {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x048;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Address: Bits 63:26 of the address.
+    pub const ADDRESS: Field = Field::new(26, 38);
 }
 
 /// Read buffer: Address of the buffer for reads, 64 MiB, in on-board DRAM. A multiple of its size.
@@ -635,7 +659,7 @@ pub mod region {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 52] = [
+pub const ALL: [(&str, u64); 54] = [
     ("sq_doorbell", sq_doorbell::OFFSET),
     ("cq_doorbell", cq_doorbell::OFFSET),
     ("data_window", data_window::OFFSET),
@@ -643,6 +667,8 @@ pub const ALL: [(&str, u64); 52] = [
     ("prp_lists", prp_lists::OFFSET),
     ("enable", enable::OFFSET),
     ("identity", identity::OFFSET),
+    ("data_read", data_read::OFFSET),
+    ("data_write", data_write::OFFSET),
     ("dram_read", dram_read::OFFSET),
     ("dram_write", dram_write::OFFSET),
     ("host_read", host_read::OFFSET),
@@ -775,7 +801,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 75] = [
+pub const FIELDS: [(&str, &str, Field); 77] = [
     ("sq_doorbell", "address", sq_doorbell::ADDRESS),
     ("cq_doorbell", "address", cq_doorbell::ADDRESS),
     ("data_window", "address", data_window::ADDRESS),
@@ -783,6 +809,8 @@ pub const FIELDS: [(&str, &str, Field); 75] = [
     ("prp_lists", "address", prp_lists::ADDRESS),
     ("enable", "enable", enable::ENABLE),
     ("identity", "identity", identity::IDENTITY),
+    ("data_read", "address", data_read::ADDRESS),
+    ("data_write", "address", data_write::ADDRESS),
     ("dram_read", "address", dram_read::ADDRESS),
     ("dram_write", "address", dram_write::ADDRESS),
     ("version", "patch", version::PATCH),
