@@ -3,9 +3,9 @@
 
 It knows one pair of I/O queues, which live in the BAR of the device under test, and the commands
 Read, Write and Flush. It fetches entries, walks PRP lists and moves data as a drive does, each with
-delays of its own, completes out of order, and can be told to misbehave. Where the BAR is one target,
-a completion is posted right behind its data, whose answers nobody waits for: the order is the
-device's to keep.
+delays of its own, completes out of order, and can be told to misbehave. Where the BAR is one
+target, a completion is posted right behind its data, whose answers nobody waits for: the order is
+the device's to keep.
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ class Bar:
     """The BAR of the device under test, behind one AXI4 target or several."""
 
     def __init__(self, dut, pins: Pins) -> None:
-        self.windows = [
-            (start, 1 << len(getattr(dut, f"{name}_awaddr")), harness.axi_master(dut, name, **clock))
-            for clock in [pins.clock(dut)]
-            for name, start in pins.windows
-        ]
+        clock = pins.clock(dut)
+        self.windows = []
+        for name, start in pins.windows:
+            size = 1 << len(getattr(dut, f"{name}_awaddr"))
+            self.windows.append((start, size, harness.axi_master(dut, name, **clock)))
         self.ids = len(getattr(dut, f"{pins.windows[0][0]}_awid", ""))
 
     @property
@@ -140,8 +140,8 @@ class Bar:
     async def post(self, offset: int, data: bytes) -> None:
         """Write bytes; what is written next comes behind them.
 
-        One target keeps that order by itself, whatever the identifiers. With two it has to be waited
-        for the answer.
+        One target keeps that order by itself, whatever the identifiers. With two targets the answer
+        has to be waited for.
         """
         if len(self.windows) > 1:
             await self.write(offset, data)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -101,5 +103,30 @@ def test_unknown_names_are_refused() -> None:
     for there, wrong in (("@nets one", "@nets two"), ('"Depth = 32"', '"Width"')):
         with pytest.raises(KeyError, match=r"two|Width"):
             list(tops.Tops(TINY.replace(there, wrong)).all())
-    with pytest.raises(ValueError, match=r"`@net` is none of nets, same, bus, pins"):
+    with pytest.raises(ValueError, match=r"`@net` is none of nets, same, bus, each, pins"):
         list(tops.Tops(TINY.replace("@nets one", "@net one")).all())
+
+
+PORT = re.compile(r"^\s*(input|output) (?:wire|logic) (?:\[(\w+)(?:-1)?:0\] )?(\w+),?$", re.M)
+
+
+@pytest.mark.parametrize(
+    ("top", "count"), [("fb_top_snacc_onchip", 134), ("fb_top_snacc_dram", 185)]
+)
+def test_snacc_pins(top: str, count: int) -> None:
+    """The wrappers have the pins of the published components: names, directions, widths."""
+    wanted = set()
+    listed = tomllib.loads((ROOT / "tests/tools/snacc_pins.toml").read_text())[top]
+    for prefix, signals in listed.items():
+        for signal in signals.split():
+            name, _, width = signal.lstrip(">").partition(":")
+            name = name if prefix == "clocks" else f"{prefix}_{name}"
+            wanted.add((name, "output" if signal[0] == ">" else "input", int(width or 1)))
+    source = (ROOT / f"rtl/top/{top}.sv").read_text()
+    source = source.replace("[ControlAddrBits-1:0]", "[7:0]")
+    found = {
+        (name, direction, int(high) + 1 if high else 1)
+        for direction, high, name in PORT.findall(source)
+    }
+    assert len(wanted) == count
+    assert found == wanted

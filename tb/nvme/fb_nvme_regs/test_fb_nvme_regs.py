@@ -166,6 +166,7 @@ async def bounds(dut) -> None:
         await block.write(regs.BLOCK_SHIFT, shift)
         assert (await block.settings())["block_4k"] == (shift == 12)
 
+
 # Addresses that are settings, and how many low bits of them are not kept.
 PLACES = {"data_window": 23, "data_read": 26, "data_write": 26, "prp_lists": 18}
 

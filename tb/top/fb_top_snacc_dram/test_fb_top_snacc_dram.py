@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SNAcc's pins for a payload in DRAM: what the on-chip wrapper is asked, with a memory beside it."""
+"""SNAcc's pins for a payload in DRAM: what the on-chip wrapper is asked, beside a memory."""
 
 from __future__ import annotations
 
