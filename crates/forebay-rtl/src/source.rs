@@ -88,6 +88,14 @@ impl Source {
         self
     }
 
+    /// What a top-level parameter is set to; none: its default.
+    #[must_use]
+    pub fn parameter_value(&self, name: &str) -> Option<&str> {
+        let mut all = self.parameters.iter();
+        all.find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
     /// Sets whether to build with FST tracing.
     #[must_use]
     pub fn trace(mut self, on: bool) -> Self {
