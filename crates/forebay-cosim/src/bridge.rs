@@ -2,6 +2,7 @@
 //! The PCIe side of the FPGA card: what arrives at BAR 0 goes to the port it addresses.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
@@ -9,11 +10,12 @@ use forebay_spec::nvme::Cqe;
 use forebay_spec::recorder::regs as recorder;
 use forebay_spec::streamer::{bar0, regs, window};
 
+use crate::aperture::{Apertures, Place};
 use crate::config::Stalls;
 use crate::error::{Error, Result};
 use crate::lite::{ControlPort, DoorbellPort};
-use crate::pins::{self, Pins};
-use crate::window::{Answer, WindowPort};
+use crate::pins::{Lite, Pins};
+use crate::window::{Answer, Count, Moved, WindowPort};
 
 /// What the registers say of the places of on-board DRAM while others reach it by the data window
 /// that stands for it: writes below, reads above.
@@ -26,39 +28,59 @@ const MAPPED: [(&str, u64, u64); 2] = [
     ),
 ];
 
-/// Staging window and registers of a host port.
-pub(crate) struct HostPort {
-    pub window: WindowPort,
-    pub control: ControlPort,
+/// A port of the RTL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    /// An AXI4 target.
+    Window(usize),
+    /// Registers at AXI4-Lite.
+    Registers(usize),
 }
 
-/// Registers of the network side and of the recorder.
-pub(crate) struct NetPort {
-    pub control: ControlPort,
-    pub recorder: ControlPort,
+/// A part of BAR 0, and where its accesses go.
+#[derive(Debug, Clone)]
+struct Route {
+    place: Place,
+    range: Range<u64>,
+    door: Door,
+    /// Address of its first byte there.
+    at: u64,
 }
 
-/// Queue window, data window, control registers, doorbells, and host port or network side where there
-/// is one.
+/// Where an access goes.
+struct Aim {
+    place: Place,
+    /// Offset in its aperture.
+    offset: u64,
+    door: Door,
+    /// Address there.
+    at: u64,
+}
+
+/// A completion entry on its way to the RTL.
+struct Posted {
+    window: usize,
+    /// Its place among all writes.
+    number: u64,
+    drive: usize,
+    cqe: Cqe,
+}
+
+/// The ports that requests of others arrive at, and the doorbells.
 pub(crate) struct Bridge {
-    pub data: WindowPort,
-    pub queue: WindowPort,
-    pub control: ControlPort,
+    /// All that is written and read in bursts. Payload is behind the first.
+    windows: Vec<WindowPort>,
+    registers: Vec<ControlPort>,
+    /// The second door to the registers, which is not used.
+    spare: Option<Lite>,
     pub doorbell: DoorbellPort,
-    pub host: Option<HostPort>,
-    pub net: Option<NetPort>,
+    /// The first one that holds a whole access has it.
+    routes: Vec<Route>,
     /// Bus address of BAR 0.
     pub base: u64,
-    /// Bytes of BAR 0.
-    pub bytes: u64,
-    queue_offset: u64,
-    queue_bytes: u64,
-    data_offset: u64,
-    data_bytes: u64,
-    /// Where payload begins at the data window's port.
-    data_at: u64,
-    /// Where PRP lists begin there, if they have a place of their own in BAR 0.
-    lists_at: Option<u64>,
+    pub apertures: Apertures,
+    /// Number of the last write.
+    written: u64,
     /// The streamer was last told to run.
     pub enabled: bool,
     /// The recorder was told to take extents.
@@ -69,66 +91,26 @@ pub(crate) struct Bridge {
     displaced: Option<Error>,
     /// Completions of the card's own reads, for their requesters.
     pub answers: Vec<Completion>,
-    /// Accesses to BAR 0 that hit none of the ports.
+    /// Accesses to BAR 0 that hit none of the apertures.
     pub stray: u64,
-    /// Completion entries on their way into the queue window: the number of their burst, drive, entry.
-    posted: VecDeque<(u64, usize, Cqe)>,
+    posted: VecDeque<Posted>,
     /// Completion entries that the RTL got in the last cycle, and from which drive.
     pub completed: Vec<(usize, Cqe)>,
     /// Registers were accessed in the last cycle, which brings no transaction nearer to its end.
     pub polled: bool,
 }
 
-/// Bytes of an on-chip data window, by the width of its address; other RTL may have more bits than
-/// it looks at.
-fn onchip_window(address_bits: u32) -> u64 {
-    let mut sizes = (0..=window::ONCHIP_UNIT_SHIFT_MOST).map(window::data_window_bytes);
-    sizes
-        .find(|bytes| bytes.trailing_zeros() == address_bits)
-        .unwrap_or(window::DATA_WINDOW_BYTES)
-}
-
 impl Bridge {
-    pub fn new(pins: &Pins, stalls: &Stalls, seed: u64) -> Self {
-        // The width of its address is the size of the window, and with it the depth of the queue.
-        let queue_bytes = 1 << pins.queue.awaddr.width().min(32);
-        let fits = queue_bytes <= bar0::CONTROL - bar0::QUEUES;
-        let (bytes, data_offset, data_bytes, lists_at) = if pins.dram.is_some() {
-            // One port serves both, by the low bits of the offset in the BAR.
-            let bytes = window::DRAM_WINDOW_BYTES;
-            (
-                bar0::BYTES_DRAM,
-                bar0::DATA_DRAM,
-                bytes,
-                Some(bar0::PRP_LISTS),
-            )
-        } else if pins.host_dram.is_some() {
-            (bar0::BYTES, bar0::DATA, 0, Some(0))
-        } else {
-            let bytes = onchip_window(pins.data.awaddr.width());
-            (bar0::BYTES, bar0::data(bytes), bytes, None)
-        };
-        let data_names = ["data window writes", "data window reads"];
-        let queue_names = ["queue window writes", "queue window reads"];
-        Self {
-            data: WindowPort::new(pins.data, data_names, stalls, seed, 0),
-            queue: WindowPort::new(pins.queue, queue_names, stalls, seed, 1),
-            control: ControlPort::new(pins.control, "control registers"),
+    pub fn new(pins: &Pins, apertures: Apertures, stalls: &Stalls, seed: u64) -> Self {
+        let mut bridge = Self {
+            windows: Vec::new(),
+            registers: Vec::new(),
+            spare: None,
             doorbell: DoorbellPort::new(pins, stalls, seed),
-            host: pins.host.map(|pins| HostPort::new(&pins, stalls, seed)),
-            net: pins.net.map(|pins| NetPort::new(&pins)),
+            routes: Vec::new(),
             base: 0,
-            bytes,
-            data_offset,
-            data_bytes,
-            data_at: if pins.dram.is_some() { data_offset } else { 0 },
-            lists_at,
-            queue_offset: if fits {
-                bar0::QUEUES
-            } else {
-                bar0::QUEUES_DEEP
-            },
-            queue_bytes,
+            apertures,
+            written: 0,
             enabled: false,
             recording: false,
             mapped: false,
@@ -138,14 +120,97 @@ impl Bridge {
             posted: VecDeque::new(),
             completed: Vec::new(),
             polled: false,
+        };
+        bridge.connect(pins, stalls, seed);
+        bridge
+    }
+
+    /// Decides which part of BAR 0 is served by which port.
+    fn connect(&mut self, pins: &Pins, stalls: &Stalls, seed: u64) {
+        let Apertures {
+            bytes,
+            payload,
+            lists,
+            queues,
+        } = self.apertures.clone();
+        let control = bar0::CONTROL..bar0::CONTROL + bar0::CONTROL_BYTES;
+        let window = |pins, names, port| WindowPort::new(pins, names, stalls, seed, port);
+        let mut rest = None;
+        if let Some(queue) = pins.queue {
+            let names = ["data window writes", "data window reads"];
+            let data = self.add_window(window(pins.bar, names, 0));
+            let names = ["queue window writes", "queue window reads"];
+            let queue = self.add_window(window(queue, names, 1));
+            self.route(Place::Payload, payload, data, 0);
+            self.route(Place::Queues, queues, queue, 0);
+            if let Some(pins) = pins.control {
+                let door = self.add_registers(pins, "control registers");
+                self.route(Place::Control, control, door, 0);
+            }
+        } else {
+            let bar = self.add_window(window(pins.bar, ["BAR writes", "BAR reads"], 0));
+            for (place, range) in [
+                (Place::Payload, payload),
+                (Place::Lists, lists),
+                (Place::Queues, queues),
+                (Place::Control, control),
+            ] {
+                let at = range.start;
+                self.route(place, range, bar, at);
+            }
+            self.spare = pins.control;
+            rest = Some(bar);
+        }
+        if let Some(host) = pins.host {
+            let names = ["host window writes", "host window reads"];
+            let door = self.add_window(window(host.window, names, 2));
+            let staging = bar0::HOST..bar0::HOST + bar0::HOST_BYTES;
+            self.route(Place::Staging, staging, door, 0);
+            let range = bar0::HOST_CONTROL..bar0::HOST_CONTROL + bar0::HOST_CONTROL_BYTES;
+            let door = self.add_registers(host.control, "host port registers");
+            self.route(Place::HostControl, range, door, 0);
+        }
+        if let Some(net) = pins.net {
+            let range = bar0::NET_CONTROL..bar0::NET_CONTROL + bar0::NET_CONTROL_BYTES;
+            let door = self.add_registers(net.control, "network registers");
+            self.route(Place::Net, range, door, 0);
+            let range = bar0::RECORDER_CONTROL..bar0::RECORDER_CONTROL + bar0::NET_CONTROL_BYTES;
+            let door = self.add_registers(net.recorder, "recorder registers");
+            self.route(Place::Recorder, range, door, 0);
+        }
+        // The one target of our own answers for everything else.
+        if let Some(bar) = rest {
+            self.route(Place::Nothing, 0..bytes, bar, 0);
         }
     }
 
+    fn add_window(&mut self, port: WindowPort) -> Door {
+        self.windows.push(port);
+        Door::Window(self.windows.len() - 1)
+    }
+
+    fn add_registers(&mut self, pins: Lite, name: &'static str) -> Door {
+        self.registers.push(ControlPort::new(pins, name));
+        Door::Registers(self.registers.len() - 1)
+    }
+
+    fn route(&mut self, place: Place, range: Range<u64>, door: Door, at: u64) {
+        self.routes.push(Route {
+            place,
+            range,
+            door,
+            at,
+        });
+    }
+
+    /// Sets the pins that never change.
     pub fn init(&self, model: &mut Model) {
-        self.data.init(model);
-        self.queue.init(model);
-        if let Some(host) = &self.host {
-            host.window.init(model);
+        for window in &self.windows {
+            window.init(model);
+        }
+        if let Some(spare) = self.spare {
+            model.set(spare.bready, 1);
+            model.set(spare.rready, 1);
         }
     }
 
@@ -167,153 +232,147 @@ impl Bridge {
                 Request::Write { addr, data } => self.write(addr, data, from),
                 Request::Read { addr, len, .. } => {
                     let answer = &mut |(ticket, result)| fabric.complete(now, ticket, result);
-                    self.read(addr, len, ticket, answer);
+                    self.read(addr, len, from, ticket, answer);
                 }
             }
         }
     }
 
-    fn read(&mut self, address: u64, len: u32, ticket: Ticket, answer: &mut impl FnMut(Answer)) {
-        let place = self.place(address, u64::from(len));
-        if let (Some(Place::Net(at)), Some(net)) = (&place, &mut self.net) {
-            return net.control.read(*at, len, ticket, 0, answer);
-        }
-        if let (Some(Place::Recorder(at)), Some(net)) = (&place, &mut self.net) {
-            return net.recorder.read(*at, len, ticket, 0, answer);
-        }
-        match (place, &mut self.host) {
-            (Some(Place::Data(at)), _) => self.data.read(self.data_at + at, len, ticket, 0),
-            (Some(Place::Lists(at)), _) => self.data.read(at, len, ticket, 0),
-            (Some(Place::Queue(at)), _) => self.queue.read(at, len, ticket, 0),
-            (Some(Place::Control(at)), _) => self.control.read(at, len, ticket, 0, answer),
-            // What the host reads comes after what it wrote: PCI Express Base 5.0, 2.4.1.
-            (Some(Place::Host(at)), Some(host)) => {
-                host.window.read(at, len, ticket, host.window.asked);
-            }
-            (Some(Place::HostControl(at)), Some(host)) => {
-                let after = host.window.asked;
-                host.control.read(at, len, ticket, after, answer);
-            }
-            _ => {
-                self.stray += 1;
-                answer((ticket, Err(FabricError::Refused)));
-            }
+    fn read(
+        &mut self,
+        address: u64,
+        len: u32,
+        from: Node,
+        ticket: Ticket,
+        answer: &mut impl FnMut(Answer),
+    ) {
+        let Some(aim) = self.find(address, len.into()) else {
+            self.stray += 1;
+            return answer((ticket, Err(FabricError::Refused)));
+        };
+        self.stray += u64::from(aim.place == Place::Nothing);
+        // What the host reads comes after what it wrote: PCI Express Base 5.0, 2.4.1.
+        let after = if from == Node::Host { self.written } else { 0 };
+        match aim.door {
+            Door::Window(n) => self.windows[n].read(aim.place, aim.at, len, ticket, after),
+            Door::Registers(n) => self.registers[n].read(aim.at, len, ticket, after, answer),
         }
     }
 
     fn write(&mut self, address: u64, data: Box<[u8]>, from: Node) {
-        let place = self.place(address, data.len() as u64);
-        match (&place, &mut self.net) {
-            (Some(Place::Net(at)), Some(net)) => return net.control.write(*at, data, 0),
-            (Some(Place::Recorder(at)), Some(net)) => {
-                if *at == recorder::control::OFFSET {
-                    let enable = recorder::control::ENABLE.mask() as u8;
-                    self.recording = data.first().is_some_and(|byte| byte & enable != 0);
+        let Some(aim) = self.find(address, data.len() as u64) else {
+            self.stray += 1;
+            return;
+        };
+        self.stray += u64::from(aim.place == Place::Nothing);
+        self.observe(&aim, &data);
+        self.written += 1;
+        let number = self.written;
+        let window = match aim.door {
+            Door::Registers(n) => return self.registers[n].write(number, aim.at, data),
+            Door::Window(window) => window,
+        };
+        let mut after = 0;
+        if aim.place == Place::Queues {
+            if let (Node::Ssd(drive), Ok(entry)) = (from, (&data[..]).try_into()) {
+                self.posted.push_back(Posted {
+                    window,
+                    number,
+                    drive: drive.into(),
+                    cqe: Cqe::from_bytes(entry),
+                });
+            }
+            // RTL with a target of their own for queues does not see the order of entries and data. Then
+            // an entry waits here for the answers to the data before it; later data may go ahead.
+            if window > 0 {
+                after = self.windows[0].asked;
+            }
+        }
+        self.windows[window].write(number, aim.place, aim.at, data, after);
+    }
+
+    /// Sees in a write what the RTL is told to do.
+    fn observe(&mut self, aim: &Aim, data: &[u8]) {
+        let is_set = |bit: u8| data.first().is_some_and(|byte| byte & bit != 0);
+        match aim.place {
+            Place::Recorder if aim.offset == recorder::control::OFFSET => {
+                self.recording = is_set(recorder::control::ENABLE.mask() as u8);
+            }
+            Place::Control => {
+                if aim.offset == regs::enable::OFFSET {
+                    self.enabled = is_set(1);
                 }
-                return net.recorder.write(*at, data, 0);
+                if self.mapped {
+                    let displaced = || displaced(aim.offset, data);
+                    self.displaced = self.displaced.take().or_else(displaced);
+                }
             }
             _ => {}
         }
-        match (place, &mut self.host) {
-            (Some(Place::Data(at)), _) => self.data.write(self.data_at + at, data, 0),
-            (Some(Place::Lists(at)), _) => self.data.write(at, data, 0),
-            // A completion entry must not overtake the data before it: it waits until these are
-            // answered. Later data may go ahead meanwhile.
-            (Some(Place::Queue(at)), _) => {
-                let entry = (&data[..]).try_into().map(Cqe::from_bytes);
-                self.queue.write(at, data, self.data.asked);
-                if let (Node::Ssd(drive), Ok(cqe)) = (from, entry) {
-                    let number = self.queue.asked;
-                    self.posted.push_back((number, drive.into(), cqe));
-                }
-            }
-            (Some(Place::Control(at)), _) => {
-                if at == regs::enable::OFFSET {
-                    self.enabled = data.first().is_some_and(|byte| byte & 1 != 0);
-                }
-                if self.mapped {
-                    self.displaced = self.displaced.take().or_else(|| displaced(at, &data));
-                }
-                self.control.write(at, data, 0);
-            }
-            (Some(Place::Host(at)), Some(host)) => host.window.write(at, data, 0),
-            (Some(Place::HostControl(at)), Some(host)) => {
-                host.control.write(at, data, host.window.asked);
-            }
-            _ => self.stray += 1,
-        }
     }
 
-    fn place(&self, address: u64, bytes: u64) -> Option<Place> {
-        let offset = address.checked_sub(self.base)?;
-        let inside = |start: u64, size: u64| {
-            let at = offset.checked_sub(start)?;
-            (at.checked_add(bytes)? <= size).then_some(at)
-        };
-        if let Some(at) = inside(self.data_offset, self.data_bytes) {
-            Some(Place::Data(at))
-        } else if let Some(at) = inside(bar0::PRP_LISTS, window::PRP_LISTS_BYTES)
-            && let Some(lists) = self.lists_at
-        {
-            Some(Place::Lists(lists + at))
-        } else if let Some(at) = inside(self.queue_offset, self.queue_bytes) {
-            Some(Place::Queue(at))
-        } else if let Some(at) = inside(bar0::CONTROL, bar0::CONTROL_BYTES) {
-            Some(Place::Control(at))
-        } else if let Some(at) = inside(bar0::HOST, bar0::HOST_BYTES) {
-            Some(Place::Host(at))
-        } else if let Some(at) = inside(bar0::NET_CONTROL, bar0::NET_CONTROL_BYTES) {
-            Some(Place::Net(at))
-        } else if let Some(at) = inside(bar0::RECORDER_CONTROL, bar0::NET_CONTROL_BYTES) {
-            Some(Place::Recorder(at))
-        } else {
-            inside(bar0::HOST_CONTROL, bar0::HOST_CONTROL_BYTES).map(Place::HostControl)
-        }
+    fn find(&self, address: u64, bytes: u64) -> Option<Aim> {
+        let in_bar = address.checked_sub(self.base)?;
+        self.routes.iter().find_map(|route| {
+            let offset = in_bar.checked_sub(route.range.start)?;
+            let size = route.range.end - route.range.start;
+            (offset.checked_add(bytes)? <= size).then_some(Aim {
+                place: route.place,
+                offset,
+                door: route.door,
+                at: route.at + offset,
+            })
+        })
     }
 
-    /// Where payload at a bus address lies in the data window.
+    /// Where payload at a bus address lies in its aperture.
     pub fn payload(&self, address: u64) -> Option<u64> {
-        match self.place(address, 1) {
-            Some(Place::Data(at)) => Some(at),
-            _ => None,
+        let aim = self.find(address, 1)?;
+        (aim.place == Place::Payload).then_some(aim.offset)
+    }
+
+    /// What has crossed all ports to and from a place.
+    pub fn count(&self, place: Place) -> Count {
+        let mut all = Count::default();
+        for window in &self.windows {
+            let count = window.count(place);
+            all.read += count.read;
+            all.written += count.written;
+            all.errors += count.errors;
         }
+        all
+    }
+
+    /// Answers of apertures and registers other than OKAY.
+    pub fn refused(&self) -> u64 {
+        let windows = self.windows.iter().map(WindowPort::errors);
+        let registers = self.registers.iter().map(|port| port.errors);
+        windows.chain(registers).sum()
     }
 
     pub fn is_idle(&self) -> bool {
-        let (host, net) = (self.host.as_ref(), self.net.as_ref());
-        self.data.is_idle()
-            && self.queue.is_idle()
-            && self.control.is_idle()
-            && host.is_none_or(|host| host.window.is_idle() && host.control.is_idle())
-            && net.is_none_or(|net| net.control.is_idle() && net.recorder.is_idle())
+        self.windows.iter().all(WindowPort::is_idle)
+            && self.registers.iter().all(ControlPort::is_idle)
     }
 
     pub fn drive(&mut self, model: &mut Model) {
-        let answered = self.data.answered;
-        self.data.drive(model, 0);
-        self.queue.drive(model, answered);
-        self.control.drive(model, 0);
+        let payload = self.windows.first().map_or(u64::MAX, WindowPort::settled);
+        let windows = self.windows.iter().map(WindowPort::settled);
+        let settled = windows.chain(self.registers.iter().map(ControlPort::settled));
+        let settled = settled.min().unwrap_or(u64::MAX);
+        for window in &mut self.windows {
+            window.drive(model, payload, settled);
+        }
+        for port in &mut self.registers {
+            port.drive(model, settled);
+        }
         self.doorbell.drive(model);
-        if let Some(host) = &mut self.host {
-            let answered = host.window.answered;
-            host.window.drive(model, 0);
-            host.control.drive(model, answered);
-        }
-        if let Some(net) = &mut self.net {
-            net.control.drive(model, 0);
-            net.recorder.drive(model, 0);
-        }
     }
 
     /// Takes back what was accepted; to be called after the rising edge.
     pub fn settle(&mut self, model: &mut Model) {
-        self.control.settle(model);
-        if let Some(host) = &mut self.host {
-            host.control.settle(model);
-        }
-        if let Some(net) = &mut self.net {
-            net.control.settle(model);
-            net.recorder.settle(model);
+        for port in &mut self.registers {
+            port.settle(model);
         }
     }
 
@@ -330,83 +389,49 @@ impl Bridge {
             return Err(error);
         }
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
-        let mut moved = self.data.sample(model, cycle, &mut answer)?;
-        moved |= self.queue.sample(model, cycle, &mut answer)?;
+        let mut moved = Moved::default();
+        for window in &mut self.windows {
+            let there = window.sample(model, cycle, &mut answer)?;
+            moved.work |= there.work;
+            moved.polls |= there.polls;
+        }
+        for port in &mut self.registers {
+            moved.polls |= port.sample(model, cycle, &mut answer)?;
+        }
         self.completed.clear();
-        let sent = self.queue.sent;
-        while let Some((_, drive, cqe)) = self.posted.pop_front_if(|(number, ..)| *number <= sent) {
-            self.completed.push((drive, cqe));
+        while let Some(posted) = self.posted.pop_front_if(|posted| {
+            let window = self.windows.get(posted.window);
+            window.is_some_and(|window| posted.number <= window.sent)
+        }) {
+            self.completed.push((posted.drive, posted.cqe));
         }
-        self.polled = self.control.sample(model, cycle, &mut answer)?;
-        if let Some(host) = &mut self.host {
-            moved |= host.window.sample(model, cycle, &mut answer)?;
-            self.polled |= host.control.sample(model, cycle, &mut answer)?;
-        }
-        if let Some(net) = &mut self.net {
-            self.polled |= net.control.sample(model, cycle, &mut answer)?;
-            self.polled |= net.recorder.sample(model, cycle, &mut answer)?;
-        }
-        moved |= self
-            .doorbell
-            .sample(model, cycle, &mut |addr, value: u32| {
-                let data = value.to_le_bytes().into();
-                fabric.request(now, Node::Fpga, Request::Write { addr, data });
-            })?;
-        Ok(moved)
+        self.polled = moved.polls;
+        let mut ring = |addr, value: u32| {
+            let data = value.to_le_bytes().into();
+            fabric.request(now, Node::Fpga, Request::Write { addr, data });
+        };
+        Ok(self.doorbell.sample(model, cycle, &mut ring)? || moved.work)
     }
 
     pub fn reset(&mut self, model: &mut Model, now: Time, fabric: &mut Fabric) {
         self.enabled = false;
         self.recording = false;
-        let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
-        self.data.reset(model, &mut answer);
-        self.queue.reset(model, &mut answer);
         self.posted.clear();
-        self.control.reset(model, &mut answer);
-        if let Some(host) = &mut self.host {
-            host.window.reset(model, &mut answer);
-            host.control.reset(model, &mut answer);
+        let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
+        for window in &mut self.windows {
+            window.reset(model, &mut answer);
         }
-        if let Some(net) = &mut self.net {
-            net.control.reset(model, &mut answer);
-            net.recorder.reset(model, &mut answer);
+        for port in &mut self.registers {
+            port.reset(model, &mut answer);
         }
         self.doorbell.reset(model);
     }
 
     /// What is being waited for, for the message of the watchdog.
     pub fn waiting(&self, model: &Model) -> Vec<String> {
-        let parts = [
-            self.data.waiting(model),
-            self.queue.waiting(model),
-            self.control.waiting(),
-        ];
-        let host = self.host.as_ref();
-        let more = host.map(|host| [host.window.waiting(model), host.control.waiting()]);
-        let net = self.net.as_ref();
-        let net = net.map(|net| [net.control.waiting(), net.recorder.waiting()]);
-        let all = parts.into_iter().chain(more.into_iter().flatten());
-        let all = all.chain(net.into_iter().flatten());
-        all.flatten().collect()
-    }
-}
-
-impl HostPort {
-    fn new(pins: &pins::Host, stalls: &Stalls, seed: u64) -> Self {
-        let names = ["host window writes", "host window reads"];
-        Self {
-            window: WindowPort::new(pins.window, names, stalls, seed, 2),
-            control: ControlPort::new(pins.control, "host port registers"),
-        }
-    }
-}
-
-impl NetPort {
-    fn new(pins: &pins::Net) -> Self {
-        Self {
-            control: ControlPort::new(pins.control, "network registers"),
-            recorder: ControlPort::new(pins.recorder, "recorder registers"),
-        }
+        let windows = self.windows.iter().map(|window| window.waiting(model));
+        let registers = self.registers.iter().map(ControlPort::waiting);
+        windows.chain(registers).flatten().collect()
     }
 }
 
@@ -427,17 +452,4 @@ fn displaced(at: u64, data: &[u8]) -> Option<Error> {
             place: *place,
         })
     })
-}
-
-enum Place {
-    /// Payload, from its first byte on.
-    Data(u64),
-    /// PRP lists, by the address at the data window's port.
-    Lists(u64),
-    Queue(u64),
-    Control(u64),
-    Host(u64),
-    HostControl(u64),
-    Net(u64),
-    Recorder(u64),
 }

@@ -21,8 +21,8 @@ use crate::transaction::{Read, Write};
 /// Where BAR 0 stands in the card's own fabric: above all addresses of machines.
 const BAR: u64 = 1 << 63;
 
-/// Memories in the RTL that are plain memory in BAR 0, by the end of their names.
-const MEMORIES: [(&str, u64); 2] = [(STORE, bar0::DATA), (".u_staging.store", bar0::HOST)];
+/// The staging memory of the host port in the RTL, by the end of its name.
+const STAGING: &str = ".u_staging.store";
 
 /// Something that the card sends.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,9 +71,9 @@ impl Card {
         let core = Core::new(&mut config, progress)?;
         // The host is whatever is not the card.
         fabric.map(Node::Host, 0..BAR);
-        fabric.map(Node::Fpga, BAR..BAR + core.bridge.bytes);
+        fabric.map(Node::Fpga, BAR..BAR + core.bridge.apertures.bytes);
         let mut card = Self {
-            config: config_space(core.bridge.bytes),
+            config: config_space(core.bridge.apertures.bytes),
             core,
             fabric,
             now: 0,
@@ -86,7 +86,7 @@ impl Card {
     /// Bytes of BAR 0, a power of two.
     #[must_use]
     pub const fn bar_bytes(&self) -> u64 {
-        self.core.bridge.bytes
+        self.core.bridge.apertures.bytes
     }
 
     /// Reads the dword at an offset of configuration space.
@@ -183,9 +183,12 @@ impl Card {
     /// When the file cannot be written or mapped.
     pub fn share_memories(&mut self, file: BorrowedFd<'_>) -> Result<Vec<Range<u64>>> {
         let mut places = Vec::new();
+        // They are plain memory in BAR 0.
+        let payload = self.core.bridge.apertures.payload.start;
+        let memories = [(STORE, payload), (STAGING, bar0::HOST)];
         let model = &mut self.core.dut.model;
         for memory in model.memories() {
-            let place = MEMORIES.iter().find(|(end, _)| memory.name.ends_with(end));
+            let place = memories.iter().find(|(end, _)| memory.name.ends_with(end));
             if let Some((_, start)) = place {
                 model.share(&memory.name, file, *start)?;
                 places.push(*start..*start + memory.bytes);

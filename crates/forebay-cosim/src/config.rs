@@ -73,11 +73,11 @@ stalls! {
     command,
     /// Sink of read data.
     read,
-    /// Write address and write data on the data and queue windows.
+    /// Write address and write data at the AXI4 targets.
     window_write,
-    /// Read address on the data and queue windows.
+    /// Read address there.
     window_read,
-    /// Acceptance of read data and write responses of the windows.
+    /// Acceptance of read data and write responses of them.
     window_answer,
     /// Acceptance of doorbell writes.
     doorbell,

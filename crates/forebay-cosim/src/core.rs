@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use forebay_model::{DramProfile, Fabric, Poison, Time};
 use forebay_rtl::{Builder, Model, Progress};
 
+use crate::aperture::Apertures;
 use crate::bridge::Bridge;
 use crate::config::Config;
 use crate::dma::Dma;
@@ -94,6 +95,8 @@ impl Core {
         };
         let mut model = Model::load_seeded(&library, seed)?;
         let pins = Pins::find(&model)?;
+        let apertures = Apertures::new(&config.rtl, pins.memory())?;
+        pins.check_bar(&model, apertures.bytes)?;
         let store = model.memories().into_iter().map(|memory| memory.name);
         let store = store.into_iter().find(|name| name.ends_with(STORE));
         if poison
@@ -118,7 +121,7 @@ impl Core {
         };
         let memory = memory.map(|(port, behind)| Target::new(port, behind, &stalls, seed));
         let mut core = Self {
-            bridge: Bridge::new(&pins, &stalls, seed),
+            bridge: Bridge::new(&pins, apertures, &stalls, seed),
             user: pins.streams.as_ref().map(|streams| User {
                 writes: Writes::new(streams, &stalls, seed),
                 reads: Reads::new(streams, &stalls, seed),
@@ -196,7 +199,7 @@ impl Core {
         Ok(moved || heard)
     }
 
-    /// Poisons payload in the data window, on the card: in on-board DRAM, or on chip where the
+    /// Poisons payload, by its offset in its aperture, on the card: in on-board DRAM, or on chip where the
     /// buffer is one that can be reached.
     pub fn poison(&mut self, address: u64, bytes: u32) -> Result<()> {
         let mut data = vec![0; bytes as usize];

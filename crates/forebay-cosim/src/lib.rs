@@ -28,6 +28,7 @@
 //! Any RTL with the same pins can be loaded in place of ours, see [`rtl::third_party`].
 #![forbid(unsafe_code)]
 
+mod aperture;
 mod bridge;
 mod card;
 mod config;

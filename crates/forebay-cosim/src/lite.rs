@@ -17,23 +17,26 @@ use crate::window::{Answer, answer_of};
 /// Something to be done at the control port.
 enum Access {
     Write {
+        /// Its place among all writes.
+        number: u64,
         offset: u64,
         data: Box<[u8]>,
-        /// Answers to writes of a window that must have come before.
-        after: u64,
     },
     Read {
         offset: u64,
         length: u32,
         ticket: Ticket,
+        /// All writes up to this number must have been answered before.
         after: u64,
     },
 }
 
 impl Access {
+    /// All writes up to this number must have been answered before.
     const fn after(&self) -> u64 {
         match self {
-            Self::Write { after, .. } | Self::Read { after, .. } => *after,
+            Self::Write { number, .. } => *number - 1,
+            Self::Read { after, .. } => *after,
         }
     }
 }
@@ -84,14 +87,13 @@ impl ControlPort {
         }
     }
 
-    /// Asks for a write of up to 8 bytes that does not cross a multiple of 8; `after`: see
-    /// [`ControlPort::drive`].
-    pub fn write(&mut self, offset: u64, data: Box<[u8]>, after: u64) {
+    /// Asks for a write of up to 8 bytes that does not cross a multiple of 8.
+    pub fn write(&mut self, number: u64, offset: u64, data: Box<[u8]>) {
         if self.reaches(offset) && offset % 8 + data.len() as u64 <= 8 {
             self.queue.push_back(Access::Write {
+                number,
                 offset,
                 data,
-                after,
             });
         } else {
             self.errors += 1;
@@ -131,10 +133,19 @@ impl ControlPort {
         self.queue.is_empty()
     }
 
-    /// `answered`: answers that have come to writes of the window behind which accesses may have to
-    /// wait, as PCIe has it: what the host wrote before arrives before.
-    pub fn drive(&mut self, model: &mut Model, answered: u64) {
-        let waits = |access: &Access| access.after() > answered;
+    /// All of its writes up to this number have been answered.
+    pub fn settled(&self) -> u64 {
+        let oldest = self.queue.iter().find_map(|access| match access {
+            Access::Write { number, .. } => Some(*number),
+            Access::Read { .. } => None,
+        });
+        oldest.map_or(u64::MAX, |number| number - 1)
+    }
+
+    /// `settled`: all writes up to this number have been answered, at all ports. Accesses wait for
+    /// those before them, as PCIe has it: what the host wrote before arrives before.
+    pub fn drive(&mut self, model: &mut Model, settled: u64) {
+        let waits = |access: &Access| access.after() > settled;
         if self.phase == Phase::Idle && self.queue.front().is_some_and(|front| !waits(front)) {
             self.begin(model);
         }

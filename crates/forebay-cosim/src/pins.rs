@@ -4,6 +4,7 @@
 
 use forebay_rtl::{Direction, Model, PortHandle};
 
+use crate::aperture::Memory;
 use crate::error::{Error, Result};
 
 /// Which set of names the RTL has.
@@ -22,8 +23,9 @@ const WRITE: Group = ("s_axis_wr_", "S_AXIS_WRITE_");
 const RESPONSE: Group = ("m_axis_wrsp_", "M_AXIS_WRITE_");
 const COMMAND: Group = ("s_axis_rdcmd_", "S_AXIS_READ_");
 const READ: Group = ("m_axis_rd_", "M_AXIS_READ_");
-const DATA: Group = ("s_axi_data_", "S_AXI_URAM_PRP_");
-const QUEUE: Group = ("s_axi_queue_", "S_AXI_Queues_");
+// One target is all of ours; SNAcc's streamer has two, and its registers apart.
+const BAR: Group = ("s_axi_bar_", "S_AXI_URAM_PRP_");
+const QUEUE: Group = ("s_axi_bar_", "S_AXI_Queues_");
 const DOORBELL: Group = ("m_axil_db_", "M_AXI_Doorbells_");
 const CONTROL: Group = ("s_axil_ctrl_", "S_CTRL_");
 // SNAcc's streamer has no host port.
@@ -113,6 +115,7 @@ groups! {
     Window [to, back, width], "" {
         awvalid: need(to, 1);
         awready: need(back, 1);
+        awid: may(to, ANY);
         awaddr: need(to, ANY);
         awlen: need(to, 8);
         awsize: may(to, 3);
@@ -124,15 +127,18 @@ groups! {
         wlast: need(to, 1);
         bvalid: need(back, 1);
         bready: need(to, 1);
+        bid: may(back, ANY);
         bresp: may(back, 2);
         arvalid: need(to, 1);
         arready: need(back, 1);
+        arid: may(to, ANY);
         araddr: need(to, ANY);
         arlen: need(to, 8);
         arsize: may(to, 3);
         arburst: may(to, 2);
         rvalid: need(back, 1);
         rready: need(to, 1);
+        rid: may(back, ANY);
         rdata: need(back, width);
         rresp: may(back, 2);
         rlast: need(back, 1);
@@ -200,10 +206,13 @@ pub(crate) struct Pins {
     pub reset_on: u64,
     /// None where a host port or the network takes their place.
     pub streams: Option<Streams>,
-    pub data: Window,
-    pub queue: Window,
+    /// Ours: all of the streamer's part of BAR 0, by the offset in it. SNAcc's: payload and PRP lists.
+    pub bar: Window,
+    /// SNAcc's: the queues.
+    pub queue: Option<Window>,
+    /// SNAcc's: the registers. Ours: a second door to them.
+    pub control: Option<Lite>,
     pub doorbell: Lite,
-    pub control: Lite,
     pub host: Option<Host>,
     pub net: Option<Net>,
     /// The master for on-board DRAM, where the payload is there.
@@ -260,21 +269,54 @@ impl Pins {
                 .then(|| Window::find(&f, group, Output, 512))
                 .transpose()
         };
+        let apart = set == PinSet::Snacc;
+        let control = || Lite::find(&f, CONTROL, Input, 64);
+        let queue = || Window::find(&f, QUEUE, Input, 512);
         Ok(Self {
             set,
             clk: f.plain(clk)?,
             reset: f.plain(reset)?,
             reset_on,
             streams: (user || !(host || net)).then(streams).transpose()?,
-            data: Window::find(&f, DATA, Input, 512)?,
-            queue: Window::find(&f, QUEUE, Input, 512)?,
+            bar: Window::find(&f, BAR, Input, 512)?,
+            queue: apart.then(queue).transpose()?,
+            control: (apart || there("s_axil_ctrl_awvalid"))
+                .then(control)
+                .transpose()?,
             doorbell: Lite::find(&f, DOORBELL, Output, 32)?,
-            control: Lite::find(&f, CONTROL, Input, 64)?,
             host: host.then(host_port).transpose()?,
             net: net.then(network).transpose()?,
             dram: master(DRAM)?,
             host_dram: master(HOST_DRAM)?,
         })
+    }
+}
+
+impl Pins {
+    /// Where the payload is.
+    pub const fn memory(&self) -> Memory {
+        match (self.dram, self.host_dram) {
+            (Some(_), _) => Memory::Board,
+            (None, Some(_)) => Memory::Host,
+            (None, None) => Memory::Chip,
+        }
+    }
+
+    /// Refuses a target whose address is too narrow for a BAR of so many bytes.
+    pub fn check_bar(&self, model: &Model, bytes: u64) -> Result<()> {
+        let addresses = [("awaddr", self.bar.awaddr), ("araddr", self.bar.araddr)];
+        for (pin, handle) in addresses {
+            let (found, needed) = (handle.width(), bytes.ilog2());
+            if found < needed && self.queue.is_none() {
+                return Err(Error::WrongPin {
+                    top: model.top().to_owned(),
+                    pin: format!("{}{pin}", BAR.0),
+                    found: format!("an input of {found} bits"),
+                    expected: format!("an input of {needed} bits or more"),
+                });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random pauses of a port, from a seed.
+//! Random pauses and identifiers of a port, from a seed.
 
 use crate::config::Stall;
+
+/// Numbers from a seed.
+#[derive(Debug, Clone)]
+pub(crate) struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// `port` identifies what takes them within its system.
+    pub fn new(seed: u64, port: u64) -> Self {
+        Self {
+            state: seed ^ port.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        }
+    }
+
+    /// SplitMix64.
+    pub fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
 
 /// Decides cycle by cycle whether a port pauses.
 #[derive(Debug, Clone)]
@@ -10,7 +34,7 @@ pub(crate) struct Pauser {
     threshold: u64,
     longest: u64,
     left: u64,
-    state: u64,
+    random: Random,
 }
 
 impl Pauser {
@@ -25,7 +49,7 @@ impl Pauser {
             threshold: (chance * f64::from(u32::MAX)) as u64,
             longest: u64::from(stall.longest),
             left: 0,
-            state: seed ^ port.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            random: Random::new(seed, port),
         }
     }
 
@@ -49,21 +73,12 @@ impl Pauser {
             self.left -= 1;
             return true;
         }
-        let number = self.next();
+        let number = self.random.next();
         if number & 0xffff_ffff >= self.threshold {
             return false;
         }
         self.left = (number >> 32) % self.longest;
         true
-    }
-
-    /// SplitMix64.
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

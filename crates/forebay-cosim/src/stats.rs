@@ -141,25 +141,25 @@ pub struct Stats {
     pub writes: Flow,
     /// Reads.
     pub reads: Flow,
-    /// Beats that crossed each AXI channel on the SSD's side.
+    /// Beats that others read and wrote in BAR 0.
     pub beats: Beats,
     /// Doorbells rung by the RTL.
     pub doorbells: u64,
-    /// Accesses to windows and registers that the RTL answered with an error.
+    /// Accesses to apertures and registers that the RTL answered with an error.
     pub refused: u64,
-    /// Writes to unmapped addresses.
+    /// Writes to unmapped addresses, and accesses to places in BAR 0 where nothing is.
     pub stray_writes: u64,
 }
 
-/// Beats on the SSD's side.
+/// Beats that others read and wrote in BAR 0, by where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beats {
-    /// Read out of the data window by the SSD.
+    /// Payload and PRP lists read.
     pub data_read: u64,
-    /// Written into the data window by the SSD.
+    /// Payload written.
     pub data_written: u64,
-    /// Read out of the queue window by the SSD.
+    /// Submission entries read.
     pub queue_read: u64,
-    /// Written into the queue window by the SSD.
+    /// Completion entries written.
     pub queue_written: u64,
 }

@@ -13,7 +13,7 @@ use forebay_model::{DramCounters, Fabric, HostMemory, Medium, PageEvent, Poison,
 use forebay_rtl::Progress;
 use forebay_spec::streamer::window;
 
-use crate::bridge::Bridge;
+use crate::aperture::Place;
 use crate::config::{Config, Drive};
 use crate::core::{Core, RESET_CYCLES};
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ impl System {
             drives,
             seed,
             config.host_memory,
-            Some(core.bridge.bytes),
+            Some(core.bridge.apertures.bytes),
         )?;
         machine.poison = config.poison;
         machine.ssds.iter_mut().for_each(Ssd::watch_pages);
@@ -517,26 +517,18 @@ impl System {
     }
 
     fn counters(&self) -> StatsBase {
-        let Bridge {
-            data,
-            queue,
-            control,
-            doorbell,
-            host,
-            stray,
-            ..
-        } = &self.core.bridge;
-        let host = host.as_ref();
-        let host_errors = host.map_or(0, |host| host.window.errors + host.control.errors);
+        let bridge = &self.core.bridge;
+        let [payload, lists, queues] =
+            [Place::Payload, Place::Lists, Place::Queues].map(|place| bridge.count(place));
         StatsBase {
             cycle: self.core.cycle,
-            data_read: data.beats_read,
-            data_written: data.beats_written,
-            queue_read: queue.beats_read,
-            queue_written: queue.beats_written,
-            doorbells: doorbell.count,
-            refused: data.errors + queue.errors + control.errors + host_errors,
-            stray: stray + self.machine.fabric.unmapped().0,
+            data_read: payload.read + lists.read,
+            data_written: payload.written + lists.written,
+            queue_read: queues.read,
+            queue_written: queues.written,
+            doorbells: bridge.doorbell.count,
+            refused: bridge.refused(),
+            stray: bridge.stray + self.machine.fabric.unmapped().0,
         }
     }
 
