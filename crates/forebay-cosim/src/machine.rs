@@ -484,8 +484,12 @@ pub(crate) fn host_read(system: &mut impl Host, address: u64, bytes: u32) -> Bus
     Ok(u64::from_le_bytes(word))
 }
 
-/// Reads by a request on the fabric; none where the address is not mapped.
-fn host_request(system: &mut impl Host, address: u64, bytes: u32) -> BusResult<Option<Box<[u8]>>> {
+/// Reads by a request on the fabric; none where nothing answers, or refuses.
+pub(crate) fn host_request(
+    system: &mut impl Host,
+    address: u64,
+    bytes: u32,
+) -> BusResult<Option<Box<[u8]>>> {
     let tag = system.machine_mut().host_read(address, bytes);
     let start = system.machine().now;
     loop {

@@ -532,6 +532,27 @@ impl System {
         }
     }
 
+    /// The host writes BAR 0 of the card, posted: any number of bytes at any place, as software that
+    /// is not the driver could.
+    ///
+    /// # Errors
+    /// When this is outside the BAR, or the RTL misbehaves.
+    pub fn write_bar(&mut self, offset: u64, data: &[u8]) -> BusResult<()> {
+        let bytes = data.len() as u64;
+        let place = self.machine.bar_place(FPGA, 0, offset, bytes)?;
+        self.machine.host_write(place, data.into());
+        self.pass()
+    }
+
+    /// The host reads there, and waits for the answer; none where the card refuses.
+    ///
+    /// # Errors
+    /// As [`System::write_bar`].
+    pub fn read_bar(&mut self, offset: u64, bytes: u32) -> BusResult<Option<Box<[u8]>>> {
+        let place = self.machine.bar_place(FPGA, 0, offset, bytes.into())?;
+        machine::host_request(self, place, bytes)
+    }
+
     /// Resets the RTL, also in the middle of transactions: these end as aborted.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! Integration tests of the co-simulation, in one executable: linking takes longer than most tests.
 
 mod array;
+mod bar;
 mod common;
 mod drives;
 mod flight;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{onchip, profile, shaken, system};
+use crate::common::{onchip, poisoned, profile, soak, system};
 use forebay_cosim::{Config, Drive, Payload, Read, Sink, Stall, Stalls, System, Write, rtl};
 use forebay_driver::ArrayOptions;
 use forebay_model::Poison;
@@ -14,49 +14,11 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-fn poisoned(memory: fn(&Path, u32) -> forebay_rtl::Source) -> Config {
-    let mut config = onchip();
-    config.rtl = memory(root(), 64);
-    config.poison = true;
-    config
-}
-
-/// Writes and reads of a small area, none of which overlap while they are under way, against a copy of
-/// what should be there.
-fn soak(system: &mut System, rounds: u64, seed: u64) {
-    const STRETCH: u64 = 8 << 10;
-    const STRETCHES: u64 = 8;
-    let mut number = shaken(seed);
-    let mut shadow = system.unwritten(0, (STRETCH * STRETCHES) as usize);
-    for round in 0..rounds {
-        for stretch in 0..STRETCHES {
-            let length = 1 + number() % 4096;
-            let at = stretch * STRETCH + number() % 9 * 512;
-            let range = at as usize..(at + length) as usize;
-            if (stretch + round) % 2 == 0 {
-                let data: Vec<u8> = (0..length).map(|_| number() as u8).collect();
-                shadow[range.clone()].copy_from_slice(&data);
-                // The tail of the last block is filled with zeros.
-                let end = (at + length).next_multiple_of(512) as usize;
-                shadow[range.end..end].fill(0);
-                system.submit_write(Write::new(at, Payload::from(data)));
-            } else {
-                let data: Arc<[u8]> = shadow[range].into();
-                system.submit_read(Read::new(at, length, Sink::Compare(data)));
-            }
-        }
-        system.run().unwrap_or_else(|error| panic!("{error}"));
-    }
-    for outcome in system.take_outcomes() {
-        assert!(outcome.is_good(), "{outcome:?}");
-    }
-    let stored = system.stored(0, shadow.len()).expect("inside");
-    assert!(stored == shadow, "the media differ");
-}
-
 #[test]
 fn what_was_never_written_reads_as_such() {
-    let mut system = system(poisoned(|root, depth| rtl::onchip(root, depth, 1024)));
+    let mut config = onchip();
+    config.poison = true;
+    let mut system = system(config);
     let mut pattern = vec![0; 10_000];
     Poison::Medium(0..1).fill(512, &mut pattern);
     assert_eq!(system.unwritten(512, 10_000), pattern);
@@ -68,15 +30,9 @@ fn what_was_never_written_reads_as_such() {
 
 #[test]
 fn a_small_area_in_every_memory() {
-    let memories: [fn(&Path, u32) -> forebay_rtl::Source; 3] = [
-        |root, depth| rtl::onchip(root, depth, 1024),
-        rtl::dram,
-        rtl::hostdram,
-    ];
-    for memory in memories {
-        let mut config = poisoned(memory);
+    for mut config in poisoned() {
         config.stalls = Stalls::everywhere(Stall::new(0.1, 6));
-        soak(&mut system(config), 40, 1);
+        soak(&mut system(config), 40, 1, &mut |_| {});
     }
 }
 
