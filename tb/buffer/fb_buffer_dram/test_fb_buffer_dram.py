@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_buffer_dram between the streams' side, an AXI master for the SSD, and AxiRam as memory."""
+"""fb_buffer_dram between the streams' side, the BAR's, and AxiRam as memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiBus, AxiRam
 
 import harness
+from barside import BarSide
 from forebay import spec
 from runner import simulate
 from streamside import StreamSide
@@ -19,8 +20,7 @@ pytestmark = pytest.mark.long
 
 PAGE = 4096
 HALF = spec.DRAM_WINDOW_BYTES // 2
-PAYLOAD = spec.BAR0_DATA_DRAM  # the SSD's addresses are those in the BAR
-BASE = 0x40_1000_0000
+LATENCY = 2
 
 
 class Buffer(StreamSide):
@@ -28,7 +28,7 @@ class Buffer(StreamSide):
 
     def __init__(self, dut) -> None:
         super().__init__(dut, "m_axi_dram")
-        self.ssd = harness.axi_master(dut, "s_axi_data")
+        self.ssd = BarSide(dut, LATENCY)
         bus = AxiBus.from_prefix(dut, "m_axi_dram")
         self.ram = AxiRam(bus, dut.clk, dut.rst, size=spec.DRAM_WINDOW_BYTES)
         for half in (self.ram.write_if, self.ram.read_if):
@@ -36,7 +36,7 @@ class Buffer(StreamSide):
 
     def stall(self, share: float) -> None:
         """Pause every channel at random."""
-        harness.stall_master(self.ssd, share, share)
+        self.ssd.stall(share)
         write, read = self.ram.write_if, self.ram.read_if
         for channel in (write.aw_channel, write.w_channel, write.b_channel):
             channel.set_pause_generator(harness.stalls(share))
@@ -46,10 +46,9 @@ class Buffer(StreamSide):
 
 async def start(dut) -> Buffer:
     """Reset with everything idle."""
-    harness.clear(dut, "put_*", "get_*", "restart")
+    harness.clear(dut, "put_*", "get_*", "restart", "bar_*[!ydr]")
     for output in ("put_hold", "get_ready"):
         assert getattr(dut, output) is not None
-    dut.data_window.value = BASE
     dut.dram_read.value = HALF
     dut.dram_write.value = 0
     buffer = Buffer(dut)
@@ -71,7 +70,7 @@ async def puts_reach_the_ssd(dut, share: float) -> None:
         at = 0
         while at < len(data):
             count = min(random.choice([64, 512, PAGE]), len(data) - at, PAGE - at % PAGE)
-            answer = await buffer.ssd.read(PAYLOAD + unit + at, count)
+            answer = await buffer.ssd.read(unit + at, count)
             assert bytes(answer.data) == data[at : at + count]
             at += count
     assert dut.quiet.value == 1
@@ -87,7 +86,7 @@ async def writes_of_the_ssd_are_got(dut, share: float) -> None:
     for _ in range(40):
         at = random.randrange(8 * PAGE - 600)
         data = random.randbytes(random.choice([1, 64, 128, 512, 600]))
-        await buffer.ssd.write(PAYLOAD + HALF + at, data)
+        await buffer.ssd.write(HALF + at, data)
         image[at : at + len(data)] = data
         page, beats = at // PAGE * PAGE, random.randrange(1, 65)
         found = await buffer.get(HALF + page, beats)
@@ -102,12 +101,12 @@ async def gets_wait_while_the_ssd_writes(dut) -> None:
         return  # reads and writes take turns: the SSD's writes wait, too
     pages = [random.randbytes(64) for _ in range(12)]
     for n, data in enumerate(pages):
-        await buffer.ssd.write(PAYLOAD + HALF + n * PAGE, data)
+        await buffer.ssd.write(HALF + n * PAGE, data)
     buffer.ram.read_if.ar_channel.pause = True
     for n in range(len(pages)):
         await buffer.request(HALF + n * PAGE, 1)
     for n in range(200):  # more than half of what an 8-bit count holds
-        await buffer.ssd.write(PAYLOAD + HALF + 16 * PAGE + 128 * n, random.randbytes(64))
+        await buffer.ssd.write(HALF + 16 * PAGE + 128 * n, random.randbytes(64))
     assert not buffer.got
     buffer.ram.read_if.ar_channel.pause = False
     assert await buffer.answers(0, len(pages)) == b"".join(pages)
@@ -123,26 +122,10 @@ async def bursts_are_pages(dut) -> None:
     assert buffer.bursts == [64] * 8
     buffer.bursts.clear()
     for n in range(32):
-        buffer.ssd.init_write(PAYLOAD + HALF + 512 * n, bytes(512))
+        buffer.ssd.post(HALF + 512 * n, bytes(512))
     await harness.step(dut.clk, 600)
     dut._log.info("bursts %s", buffer.bursts)
     assert sum(buffer.bursts) == 256 and len(buffer.bursts) <= 6
-
-
-@cocotb.test()
-async def lists_and_refusals(dut) -> None:
-    """PRP lists name the pages after the unit's first; what may not be written is refused."""
-    buffer = await start(dut)
-    for unit in (0, 5, 1023):
-        answer = await buffer.ssd.read(PAGE * unit, 8 * 255)
-        for n in range(255):
-            entry = int.from_bytes(answer.data[8 * n : 8 * n + 8], "little")
-            page = (unit * 32 + n + 1) * PAGE % (2 * HALF)
-            assert entry == BASE + page, f"unit {unit}, entry {n}"
-    answer = await buffer.ssd.write(0, bytes(64))
-    assert answer.resp != 0
-    assert (await buffer.ssd.write(PAYLOAD + HALF, bytes(64), burst=0)).resp != 0
-    assert (await buffer.ssd.read(PAYLOAD + HALF, 64, burst=0)).resp != 0
 
 
 @cocotb.test()
@@ -155,7 +138,7 @@ async def ahead_of_the_ssd(dut) -> None:
     times = []
     for n in range(6):
         begin = harness.cycle()
-        answer = await buffer.ssd.read(PAYLOAD + PAGE * n, 64)
+        answer = await buffer.ssd.read(PAGE * n, 64)
         times.append(harness.cycle() - begin)
         assert bytes(answer.data) == data[PAGE * n : PAGE * n + 64]
         await harness.step(dut.clk, 300)
@@ -178,7 +161,7 @@ async def what_is_refused(dut) -> None:
     # A write of the SSD spoils its unit until it has been got, also one whose burst still grows.
     for word, page in ((0, 0), (3 * PAGE + 64, 3)):
         refused.add(HALF + word)
-        await buffer.ssd.write(PAYLOAD + HALF + word, bytes(64))
+        await buffer.ssd.write(HALF + word, bytes(64))
         for _ in range(2):
             buffer.lost.clear()
             for at in range(4):
@@ -191,7 +174,7 @@ async def what_is_refused(dut) -> None:
     await buffer.get(HALF, 3)
     assert buffer.lost == [False, True, False]
     refused.add(0)
-    assert (await buffer.ssd.read(PAYLOAD, 64)).resp != 0
+    assert (await buffer.ssd.read(0, 64)).resp != 0
 
 
 @cocotb.test()
@@ -200,7 +183,7 @@ async def restart_forgets(dut) -> None:
     buffer = await start(dut)
     refused = {HALF}
     harness.refuse(buffer.ram, refused)
-    await buffer.ssd.write(PAYLOAD + HALF, bytes(64))
+    await buffer.ssd.write(HALF, bytes(64))
     await harness.step(dut.clk, 100)
     refused.clear()
     dut.restart.value = 1
@@ -208,7 +191,7 @@ async def restart_forgets(dut) -> None:
     await harness.until(dut.clk, dut.quiet)
     dut.restart.value = 0
     data = random.randbytes(PAGE)
-    await buffer.ssd.write(PAYLOAD + HALF, data)
+    await buffer.ssd.write(HALF, data)
     buffer.lost.clear()
     assert await buffer.get(HALF, 64) == data
     assert not any(buffer.lost)
@@ -235,7 +218,7 @@ async def restart_with_puts(dut) -> None:
         data = random.randbytes(PAGE)
         await buffer.put(0, data)
         await buffer.wait_committed(1)
-        assert bytes((await buffer.ssd.read(PAYLOAD, PAGE)).data) == data
+        assert bytes((await buffer.ssd.read(0, PAGE)).data) == data
 
 
 @harness.provocation
@@ -268,24 +251,6 @@ async def answer_unasked(dut) -> None:
 
 
 @harness.provocation
-async def wlast_early(dut) -> None:
-    """WLAST on a beat that is not the last."""
-    await start(dut)
-    await FallingEdge(dut.clk)
-    dut.s_axi_data_awaddr.value = PAYLOAD + HALF
-    dut.s_axi_data_awlen.value = 3
-    dut.s_axi_data_awsize.value = 6
-    dut.s_axi_data_awburst.value = 1
-    dut.s_axi_data_awvalid.value = 1
-    await harness.step(dut.clk, 1)
-    await FallingEdge(dut.clk)
-    dut.s_axi_data_awvalid.value = 0
-    dut.s_axi_data_wvalid.value = 1
-    dut.s_axi_data_wlast.value = 1
-    await harness.step(dut.clk, 4)
-
-
-@harness.provocation
 async def bursts_uncounted(dut) -> None:
     """More bursts are stored than the SSD has begun."""
     await start(dut)
@@ -310,7 +275,7 @@ async def count_is_old(dut) -> None:
     """A get is released long after its last burst was stored."""
     buffer = await start(dut)
     buffer.ram.write_if.aw_channel.pause = True
-    await buffer.ssd.write(PAYLOAD + HALF, bytes(64))
+    await buffer.ssd.write(HALF, bytes(64))
     await buffer.request(HALF, 1)
     await harness.step(dut.clk)
     await FallingEdge(dut.clk)
@@ -320,8 +285,6 @@ async def count_is_old(dut) -> None:
 
 
 CHECKERS = {
-    "s_axi_data B": "u_inlet.u_check_b",
-    "s_axi_data R": "u_ahead.u_check_r",
     "m_axi AW": "u_writer.u_check_aw",
     "m_axi W": "u_writer.u_check_w",
     "m_axi AR": "u_reader.u_check_ar",
@@ -334,18 +297,6 @@ async def _withdraw(dut, port: str) -> None:
     for name in CHECKERS[port].split("."):
         checker = getattr(checker, name)
     await harness.withdraw(dut.clk, checker)
-
-
-@harness.provocation
-async def withdraw_b(dut) -> None:
-    """The checker of the data window's write answers is connected."""
-    await _withdraw(dut, "s_axi_data B")
-
-
-@harness.provocation
-async def withdraw_r(dut) -> None:
-    """The checker of the data window's read data is connected."""
-    await _withdraw(dut, "s_axi_data R")
 
 
 @harness.provocation
@@ -383,12 +334,9 @@ def test_dram(channels: int) -> None:
         ("word_without_room", "a_word_has_room"),
         ("answer_ungiven", "a_write_was_given"),
         ("answer_unasked", "a_read_was_asked"),
-        ("wlast_early", "a_wlast_matches_awlen"),
         ("bursts_uncounted", "a_bursts_counted"),
         ("get_without_room", "a_gets_have_room"),
         ("count_is_old", "a_no_count_is_old"),
-        ("withdraw_b", "s_axi_data B: valid fell"),
-        ("withdraw_r", "s_axi_data R: valid fell"),
         ("withdraw_aw", "m_axi AW: valid fell"),
         ("withdraw_w", "m_axi W: valid fell"),
         ("withdraw_ar", "m_axi AR: valid fell"),
