@@ -122,6 +122,7 @@ BENCHES = {
     "soak-97": [FOREBAY, "bench", "soak", "--drives", "3", "--seed", "97"],
     "soak-seeds": [sys.executable, "scripts/soak_seeds.py"],
     "swarm": [FOREBAY, "swarm", "--seeds", "0..20000", "--keep-going"],
+    "snacc-pins": [sys.executable, "scripts/snacc_pins.py"],
     "cases": [sys.executable, "scripts/cases.py"],
     "mutants": [sys.executable, "scripts/mutants.py"],
     "fresh": [sys.executable, "scripts/fresh.py"],

@@ -4,8 +4,8 @@
 It knows one pair of I/O queues, which live in the BAR of the device under test, and the commands
 Read, Write and Flush. It fetches entries, walks PRP lists and moves data as a drive does, each with
 delays of its own, completes out of order, and can be told to misbehave. Where the BAR is one
-target, a completion is posted right behind its data, whose answers nobody waits for: the order is
-the device's to keep.
+target, a completion is posted right behind its data, without waiting for the data's answers: the
+order is the device's to keep.
 """
 
 from __future__ import annotations

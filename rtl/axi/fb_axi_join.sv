@@ -98,11 +98,13 @@ module fb_axi_join #(
   function automatic port_t next_port(input port_t port, input logic [Ports-1:0] valid,
                                       input logic taken, input logic [3:0] in_a_row);
     logic goes_on;
-    goes_on = taken ? port == '0 && in_a_row != 4'(Most) : valid[port];
+    goes_on   = taken ? port == '0 && in_a_row != 4'(Most) : valid[port];
     next_port = port;
     if (!goes_on) begin
-      for (int i = Ports - 1; i >= 0; i--) if (valid[i] && port_t'(i) < port) next_port = port_t'(i);
-      for (int i = Ports - 1; i >= 0; i--) if (valid[i] && port_t'(i) > port) next_port = port_t'(i);
+      for (int i = Ports - 1; i >= 0; i--)
+      if (valid[i] && port_t'(i) < port) next_port = port_t'(i);
+      for (int i = Ports - 1; i >= 0; i--)
+      if (valid[i] && port_t'(i) > port) next_port = port_t'(i);
     end
   endfunction
 

@@ -30,7 +30,7 @@ module fb_bar_lists #(
     input wire clk,
 
     input wire [63:0] data_window,  // a multiple of the buffer's size
-    input wire [63:0] data_write,  // multiples of half of it
+    input wire [63:0] data_write,   // multiples of half of it
     input wire [63:0] data_read,
 
     input wire        piece_we,      // where a piece lies; index as fb_buffer_piece has it

@@ -489,8 +489,8 @@ module fb_nvme_streamer
   localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
   localparam int unsigned ChipBits = $clog2(BUFFER_BYTES) + UnitBits;  // of the largest on the chip
   localparam int unsigned ChipBase = (UnitBits > 1) ? 2 << ChipBits : BAR0_DATA;
-  localparam int unsigned ListBits = OnChip ? ChipBits :
-      ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
+  localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
+  localparam int unsigned ListBits = OnChip ? ChipBits : DramListBits;
   localparam map_t Map = '{
       PAYLOAD:
       InHost
@@ -593,8 +593,8 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .OnChip(OnChip),
       .PerCommand(ListPerCommand),
-      .InHost  (InHost),
-      .Latency (BarLatency)
+      .InHost(InHost),
+      .Latency(BarLatency)
   ) u_lists (
       .clk,
       .data_window(cfg.data_window),
@@ -606,8 +606,8 @@ module fb_nvme_streamer
       .fetched(fetched_q[1]),
       .fetched_tag,
       .fetched_unit(fetched_page),
-      .read_addr  (read_at[ListBits-1:0]),
-      .read_word  (bar_words[LISTS])
+      .read_addr(read_at[ListBits-1:0]),
+      .read_word(bar_words[LISTS])
   );
   // The entry that is asked for comes two cycles later.
   always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};

@@ -8,7 +8,7 @@ use forebay_spec::streamer::{bar0, window};
 
 use crate::error::{Error, Result};
 
-/// What an access is to. Statistics and the watchdog tell these apart where they share a port.
+/// What an access is to. Statistics and the watchdog count these separately where they share a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Payload; on chip, the PRP lists behind it too.

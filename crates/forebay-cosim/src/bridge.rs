@@ -28,6 +28,11 @@ const MAPPED: [(&str, u64, u64); 2] = [
     ),
 ];
 
+/// Where SNAcc's streamer with its payload in DRAM has its PRP lists, behind the registers' port: one
+/// for each of 64 commands.
+const SNACC_LISTS: u64 = 0x4_0000;
+const SNACC_LISTS_BYTES: u64 = 64 * 4096;
+
 /// A port of the RTL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Door {
@@ -45,6 +50,8 @@ struct Route {
     door: Door,
     /// Address of its first byte there.
     at: u64,
+    /// Offset of its first byte in the aperture, of which it may be a part.
+    first: u64,
 }
 
 /// Where an access goes.
@@ -134,21 +141,39 @@ impl Bridge {
             queues,
         } = self.apertures.clone();
         let control = bar0::CONTROL..bar0::CONTROL + bar0::CONTROL_BYTES;
-        let window = |pins, names, port| WindowPort::new(pins, names, stalls, seed, port);
+        let port = |pins, names, port| WindowPort::new(pins, names, stalls, seed, port);
         let mut rest = None;
         if let Some(queue) = pins.queue {
             let names = ["data window writes", "data window reads"];
-            let data = self.add_window(window(pins.bar, names, 0));
+            let data = self.add_window(port(pins.bar, names, 0));
             let names = ["queue window writes", "queue window reads"];
-            let queue = self.add_window(window(queue, names, 1));
-            self.route(Place::Payload, payload, data, 0);
+            let queue = self.add_window(port(queue, names, 1));
             self.route(Place::Queues, queues, queue, 0);
+            if let Some(pins) = pins.lists {
+                let names = ["control window writes", "control window reads"];
+                let door = self.add_window(port(pins, names, 3));
+                self.route(Place::Control, control.clone(), door, 0);
+                let end = lists.start + SNACC_LISTS_BYTES;
+                self.route(Place::Lists, lists.start..end, door, SNACC_LISTS);
+            }
+            if pins.lists.is_some() && !payload.is_empty() {
+                // SNAcc has reads below, and we have writes there.
+                let half = payload.start + window::DRAM_BUFFER_BYTES;
+                let (writes, reads) = (payload.start..half, half..payload.end);
+                self.route(Place::Payload, writes, data, window::DRAM_BUFFER_BYTES);
+                self.route(Place::Payload, reads, data, 0);
+                if let Some(reads) = self.routes.last_mut() {
+                    reads.first = window::DRAM_BUFFER_BYTES;
+                }
+            } else {
+                self.route(Place::Payload, payload, data, 0);
+            }
             if let Some(pins) = pins.control {
                 let door = self.add_registers(pins, "control registers");
                 self.route(Place::Control, control, door, 0);
             }
         } else {
-            let bar = self.add_window(window(pins.bar, ["BAR writes", "BAR reads"], 0));
+            let bar = self.add_window(port(pins.bar, ["BAR writes", "BAR reads"], 0));
             for (place, range) in [
                 (Place::Payload, payload),
                 (Place::Lists, lists),
@@ -163,7 +188,7 @@ impl Bridge {
         }
         if let Some(host) = pins.host {
             let names = ["host window writes", "host window reads"];
-            let door = self.add_window(window(host.window, names, 2));
+            let door = self.add_window(port(host.window, names, 2));
             let staging = bar0::HOST..bar0::HOST + bar0::HOST_BYTES;
             self.route(Place::Staging, staging, door, 0);
             let range = bar0::HOST_CONTROL..bar0::HOST_CONTROL + bar0::HOST_CONTROL_BYTES;
@@ -200,6 +225,7 @@ impl Bridge {
             range,
             door,
             at,
+            first: 0,
         });
     }
 
@@ -318,7 +344,7 @@ impl Bridge {
             let size = route.range.end - route.range.start;
             (offset.checked_add(bytes)? <= size).then_some(Aim {
                 place: route.place,
-                offset,
+                offset: route.first + offset,
                 door: route.door,
                 at: route.at + offset,
             })

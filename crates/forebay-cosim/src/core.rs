@@ -94,7 +94,8 @@ impl Core {
             None => Builder::from_environment()?.build(&config.rtl, progress)?,
         };
         let mut model = Model::load_seeded(&library, seed)?;
-        let pins = Pins::find(&model)?;
+        let in_host = config.rtl.parameter_value("host_ddr") == Some("1");
+        let pins = Pins::find(&model, in_host)?;
         let apertures = Apertures::new(&config.rtl, pins.memory())?;
         pins.check_bar(&model, apertures.bytes)?;
         let store = model.memories().into_iter().map(|memory| memory.name);

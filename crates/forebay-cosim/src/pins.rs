@@ -23,15 +23,17 @@ const WRITE: Group = ("s_axis_wr_", "S_AXIS_WRITE_");
 const RESPONSE: Group = ("m_axis_wrsp_", "M_AXIS_WRITE_");
 const COMMAND: Group = ("s_axis_rdcmd_", "S_AXIS_READ_");
 const READ: Group = ("m_axis_rd_", "M_AXIS_READ_");
-// One target is all of ours; SNAcc's streamer has two, and its registers apart.
+// One target is all of ours; SNAcc's streamer has three.
 const BAR: Group = ("s_axi_bar_", "S_AXI_URAM_PRP_");
+// With its payload in DRAM.
+const SNACC_PAYLOAD: Group = ("s_axi_bar_", "S_AXI_PCIe_");
 const QUEUE: Group = ("s_axi_bar_", "S_AXI_Queues_");
 const DOORBELL: Group = ("m_axil_db_", "M_AXI_Doorbells_");
 const CONTROL: Group = ("s_axil_ctrl_", "S_CTRL_");
 // SNAcc's streamer has no host port.
 const HOST: Group = ("s_axi_host_", "s_axi_host_");
-const DRAM: Group = ("m_axi_dram_", "m_axi_dram_");
-const HOST_DRAM: Group = ("m_axi_host_", "m_axi_host_");
+const DRAM: Group = ("m_axi_dram_", "M_AXI_DDR_NVMe_");
+const HOST_DRAM: Group = ("m_axi_host_", "M_AXI_DDR_NVMe_");
 const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
 // Nor has it a network side.
 const MAC_IN: Group = ("s_axis_mac_", "s_axis_mac_");
@@ -117,7 +119,7 @@ groups! {
         awready: need(back, 1);
         awid: may(to, ANY);
         awaddr: need(to, ANY);
-        awlen: need(to, 8);
+        awlen: need(to, ANY);
         awsize: may(to, 3);
         awburst: may(to, 2);
         wvalid: need(to, 1);
@@ -133,7 +135,7 @@ groups! {
         arready: need(back, 1);
         arid: may(to, ANY);
         araddr: need(to, ANY);
-        arlen: need(to, 8);
+        arlen: need(to, ANY);
         arsize: may(to, 3);
         arburst: may(to, 2);
         rvalid: need(back, 1);
@@ -212,6 +214,8 @@ pub(crate) struct Pins {
     pub queue: Option<Window>,
     /// SNAcc's: the registers. Ours: a second door to them.
     pub control: Option<Lite>,
+    /// SNAcc's with the payload in DRAM: registers and PRP lists.
+    pub lists: Option<Window>,
     pub doorbell: Lite,
     pub host: Option<Host>,
     pub net: Option<Net>,
@@ -222,8 +226,8 @@ pub(crate) struct Pins {
 }
 
 impl Pins {
-    /// Finds and checks all pins.
-    pub fn find(model: &Model) -> Result<Self> {
+    /// Finds and checks all pins; `in_host`: the memory of SNAcc's streamer is that of the host.
+    pub fn find(model: &Model, in_host: bool) -> Result<Self> {
         use Direction::{Input, Output};
         let there = |pin: &str| model.find_port(pin).is_some();
         let (user, host) = (there("s_axis_wr_tvalid"), there("s_axil_host_awvalid"));
@@ -263,14 +267,17 @@ impl Pins {
                 recorder: Lite::find(&f, RECORDER_CONTROL, Input, 64)?,
             })
         };
-        let master = |group: Group| -> Result<Option<Window>> {
-            let there = there(&format!("{}awvalid", group.0));
+        let master = |group: Group, wanted: bool| -> Result<Option<Window>> {
+            let there = there(&f.name(group, "awvalid")) && wanted;
             there
                 .then(|| Window::find(&f, group, Output, 512))
                 .transpose()
         };
-        let apart = set == PinSet::Snacc;
+        let snacc = set == PinSet::Snacc;
+        let in_dram = snacc && there("S_AXI_PCIe_awvalid");
+        let bar = if in_dram { SNACC_PAYLOAD } else { BAR };
         let control = || Lite::find(&f, CONTROL, Input, 64);
+        let lists = || Window::find(&f, CONTROL, Input, 512);
         let queue = || Window::find(&f, QUEUE, Input, 512);
         Ok(Self {
             set,
@@ -278,16 +285,17 @@ impl Pins {
             reset: f.plain(reset)?,
             reset_on,
             streams: (user || !(host || net)).then(streams).transpose()?,
-            bar: Window::find(&f, BAR, Input, 512)?,
-            queue: apart.then(queue).transpose()?,
-            control: (apart || there("s_axil_ctrl_awvalid"))
+            bar: Window::find(&f, bar, Input, 512)?,
+            queue: snacc.then(queue).transpose()?,
+            control: (snacc && !in_dram || there("s_axil_ctrl_awvalid"))
                 .then(control)
                 .transpose()?,
+            lists: in_dram.then(lists).transpose()?,
             doorbell: Lite::find(&f, DOORBELL, Output, 32)?,
             host: host.then(host_port).transpose()?,
             net: net.then(network).transpose()?,
-            dram: master(DRAM)?,
-            host_dram: master(HOST_DRAM)?,
+            dram: master(DRAM, !snacc || !in_host)?,
+            host_dram: master(HOST_DRAM, !snacc || in_host)?,
         })
     }
 }
@@ -302,7 +310,7 @@ impl Pins {
         }
     }
 
-    /// Refuses a target whose address is too narrow for a BAR of so many bytes.
+    /// Refuses a target whose address is too narrow for a BAR of `bytes`.
     pub fn check_bar(&self, model: &Model, bytes: u64) -> Result<()> {
         let addresses = [("awaddr", self.bar.awaddr), ("araddr", self.bar.araddr)];
         for (pin, handle) in addresses {

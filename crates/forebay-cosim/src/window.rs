@@ -58,6 +58,8 @@ struct ReadRequest {
     id: u64,
     /// Beats of all bursts, those that were asked for, and those that have come.
     beats: u32,
+    /// No burst crosses a multiple of this.
+    boundary: u64,
     asked: u32,
     come: u32,
     data: Vec<u8>,
@@ -73,14 +75,14 @@ impl ReadRequest {
     /// Address of the next burst, and its beats.
     fn next_burst(&self) -> (u64, u32) {
         let at = self.beat_at(self.asked);
-        let room = (BOUNDARY - at % BOUNDARY) / BEAT;
+        let room = (self.boundary - at % self.boundary) / BEAT;
         let beats = room.min(u64::from(self.beats - self.asked)) as u32;
         (at.max(self.address), beats)
     }
 
     /// Whether a beat is the last one of its burst.
     const fn ends_burst(&self, beat: u32) -> bool {
-        beat + 1 == self.beats || self.beat_at(beat + 1).is_multiple_of(BOUNDARY)
+        beat + 1 == self.beats || self.beat_at(beat + 1).is_multiple_of(self.boundary)
     }
 
     /// Takes its bytes out of the next beat.
@@ -143,6 +145,8 @@ pub(crate) struct WindowPort {
     read_pause: Pauser,
     answer_pause: Pauser,
     ids: Random,
+    /// No burst crosses a multiple of this: a page, or what a burst of AXI3 can have.
+    boundary: u64,
 
     writes: VecDeque<WriteBurst>,
     /// Bursts at the front of `writes` whose address was accepted.
@@ -185,6 +189,7 @@ impl WindowPort {
         Self {
             pins,
             names,
+            boundary: BOUNDARY.min(BEAT << pins.awlen.width().min(8)),
             write_pause: Pauser::new(stalls.window_write, seed, 16 + port),
             read_pause: Pauser::new(stalls.window_read, seed, 32 + port),
             answer_pause: Pauser::new(answer, seed, 48 + port),
@@ -236,12 +241,12 @@ impl WindowPort {
                 after,
             });
         };
-        if address % BOUNDARY + data.len() as u64 <= BOUNDARY {
+        if address % self.boundary + data.len() as u64 <= self.boundary {
             return burst(address, data);
         }
         let (mut address, mut rest) = (address, &data[..]);
         while !rest.is_empty() {
-            let count = (BOUNDARY - address % BOUNDARY).min(rest.len() as u64) as usize;
+            let count = (self.boundary - address % self.boundary).min(rest.len() as u64) as usize;
             burst(address, rest[..count].into());
             rest = &rest[count..];
             address += count as u64;
@@ -258,6 +263,7 @@ impl WindowPort {
             after,
             id: 0,
             beats: beats(address, length),
+            boundary: self.boundary,
             asked: 0,
             come: 0,
             data: Vec::new(),

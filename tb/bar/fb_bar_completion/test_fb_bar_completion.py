@@ -149,7 +149,7 @@ async def latency_and_rate(dut) -> None:
 
 @cocotb.test()
 async def full(dut) -> None:
-    """Completions that nobody takes hold up what comes after them, and nothing is lost."""
+    """Completions that are not taken hold up what comes after them, and nothing is lost."""
     queues = await start(dut)
     queues.ready_share = 0.0
     wanted = [random_completion(n % queues.depth) for n in range(40)]
@@ -168,7 +168,7 @@ async def full(dut) -> None:
 
 @cocotb.test()
 async def strays(dut) -> None:
-    """What is written where no completion belongs is refused, counted by beats, and does nothing."""
+    """What is written where no completion belongs is refused and counted by beats."""
     queues = await start(dut)
     places = [0, 8]
     if queues.drives & queues.drives - 1:

@@ -164,7 +164,7 @@ async def errors(dut) -> None:
 
 @cocotb.test()
 async def answers_not_taken(dut) -> None:
-    """A door whose answers nobody takes does not keep the BAR waiting."""
+    """A door whose answers are not taken does not keep the BAR waiting."""
     doors = await start(dut)
     doors.door.write_if.b_channel.pause = True
     doors.door.read_if.r_channel.pause = True

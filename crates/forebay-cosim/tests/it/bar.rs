@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All of BAR 0 through one target: what arrives in order counts in order, and accesses that nobody
-//! should make disturb nobody.
+//! All of BAR 0 through one target: what arrives in order counts in order, and stray accesses
+//! disturb no transfer.
 
 use std::ops::Range;
 
@@ -99,7 +99,7 @@ fn listed(system: &mut System, memory: usize, what: What, offset: u64) -> Option
 
 /// Accesses of 1 to 64 bytes at odd places beside transfers, which notice nothing of them.
 #[test]
-fn accesses_that_nobody_should_make_disturb_nobody() {
+fn stray_accesses_disturb_no_transfer() {
     for (memory, mut config) in poisoned().into_iter().enumerate() {
         config.stalls = Stalls::everywhere(Stall::new(0.1, 6));
         let mut system = system(config);

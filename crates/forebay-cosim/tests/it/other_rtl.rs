@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::common::{bring_up, profile, shaken};
+use crate::common::{bring_up, poisoned, profile, shaken, soak, system};
 use forebay_cosim::{
     Card, Config, Error, FPGA, PinSet, Read, Sent, Sink, Stall, Stalls, System, Write, rtl,
 };
@@ -348,6 +348,33 @@ fn a_stream_that_is_never_ready_is_named() {
     system.submit_write(Write::pattern(0, 4096, 1));
     let error = system.run().expect_err("never ready").to_string();
     assert!(error.contains("the write stream is not ready"), "{error}");
+}
+
+/// All three variants of SNAcc's pins. Payload and completions come through ports of their own, in an
+/// order that only the drive keeps: it waits for the answers to its data.
+#[test]
+fn snaccs_pins_serve_all_three_memories() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rtl/top");
+    let dram = ("snacc_dram.f", "fb_top_snacc_dram");
+    let variants = [("onchip.f", "fb_top_snacc_onchip"), dram, dram];
+    for seed in 1..4 {
+        for (memory, ((list, top), mut config)) in variants.into_iter().zip(poisoned()).enumerate()
+        {
+            let source = rtl::third_party(&root.join(list), Some(top)).expect("a streamer");
+            config.rtl = if memory == 2 {
+                source.parameter("host_ddr", 1)
+            } else {
+                source
+            };
+            config.seed = seed;
+            config.stalls = Stalls::everywhere(Stall::new(0.2, 10));
+            let mut system = system(config);
+            assert_eq!(system.pin_set(), PinSet::Snacc);
+            soak(&mut system, 16, seed, &mut |_| {});
+            let stats = system.stats();
+            assert_eq!((stats.stray_writes, stats.refused), (0, 0), "{top}");
+        }
+    }
 }
 
 /// SNAcc's published streamer is not part of this repository. Point FOREBAY_SNACC_RTL at a folder
