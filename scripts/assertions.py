@@ -2,7 +2,7 @@
 """Checks that every assertion of the RTL has been seen to fire: one that cannot is worth nothing.
 
 A test shows it by `expect_failure="label"`, of a stream checker by the name it reports:
-`expect_failure="s_axi_data AR: valid fell"`.
+`expect_failure="s_axi_bar AR: valid fell"`.
 """
 
 from __future__ import annotations

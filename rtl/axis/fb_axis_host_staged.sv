@@ -4,7 +4,7 @@
 // takes the user's place at a streamer (docs/reference/host-port.md).
 //
 // Handshake: AXI4 (identifiers are echoed, answers stay in order), AXI4-Lite, AXI4-Stream, all in one
-// clock domain. Latency, throughput and limits: the headers of fb_axis_host and fb_buffer_window.
+// clock domain. Latency, throughput and limits: the headers of fb_axis_host and fb_bar_target.
 //
 // Does not implement: clock crossing; streams for a user beside the host.
 

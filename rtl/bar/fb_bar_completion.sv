@@ -10,7 +10,9 @@
 // Latency:     2 cycles from the write to cqe_valid.
 // Throughput:  a beat a cycle, or as many cycles as it has entries.
 // Limits:      the identifier of the submission queue in Dword 2 is not looked at: a drive has one
-//              queue. Dword 3 counts only when all of its bytes are written at once. What is written
+//              queue. Dword 3 counts only when all of its bytes are written at once. The queue head of
+//              an entry in halves may be that of another drive, which has written to the same lane
+//              meanwhile: fb_nvme_complete only counts heads that are no place. What is written
 //              elsewhere is refused, and pulses `stray`.
 // Does not implement: judging a completion (fb_nvme_complete does).
 

@@ -17,7 +17,7 @@
 // Latency: one cycle from the command to `sq_tail`, two from `fetch_slot` to `fetch_sqe`.
 // Throughput: one command a cycle.
 //
-// Does not implement: queues in memory; the queue window (fb_nvme_queue) serves the entries.
+// Does not implement: queues in memory; fb_bar_submission serves the entries.
 
 `default_nettype none
 
