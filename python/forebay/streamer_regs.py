@@ -261,5 +261,5 @@ RESETS = {
     "namespace_sectors": 0xFFFFFFFFFFFF,
     "timeout_cycles": 0x0,
     "retry_limit": 0x3,
-    "chunk": 0x40010,
+    "chunk": 0x40008,
 }

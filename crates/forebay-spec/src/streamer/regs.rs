@@ -267,8 +267,8 @@ pub mod chunk {
     /// Offset in bytes.
     pub const OFFSET: u64 = 0x240;
     /// Value after reset.
-    pub const RESET: u64 = 0x40010;
-    /// Pages: Buffered pages that are worth a command while the SSD is busy.
+    pub const RESET: u64 = 0x40008;
+    /// Pages: Buffered pages that are worth a command while the SSD has little to do.
     pub const PAGES: Field = Field::new(0, 9);
     /// Busy: Outstanding commands from which on the SSD counts as busy.
     pub const BUSY_COMMANDS: Field = Field::new(16, 8);
