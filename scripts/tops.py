@@ -7,7 +7,6 @@ A bus is written once there; here it becomes pins, nets, or connections of an in
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,7 +202,6 @@ class Tops:
 
     def _connected(self, interface: str, of: Bus, without: list[str]) -> Iterator[str]:
         """Yield what connects the pins of a bus with an interface."""
-        unused = []
         names = [signal.name for signal in of.signals]
         for signal in of.signals:
             pin, inside = f"{of.prefix}{signal.name}", f"{interface}.{signal.name}"
@@ -214,15 +212,8 @@ class Tops:
                 yield f"  assign {pin} = {inside};" if carried else f"  assign {pin} = '0;"
             elif carried:
                 yield f"  assign {inside} = {pin};"
-            else:
-                unused.append(pin)
         if "awlen" in names and "awid" not in names:
             yield from (f"  assign {interface}.{name} = '0;" for name in ("awid", "arid"))
-        if unused:
-            name = f"unused_{of.name}"
-            yield f"  logic {name};"
-            every = f"  assign {name} = &{{1'b0, {', '.join(unused)}, 1'b0}};"
-            yield from textwrap.wrap(every, COLUMNS, initial_indent="  ", subsequent_indent=" " * 6)
 
     def _pins(self, names: str, without: list[str]) -> Iterator[str]:
         ports, nets = (self.buses[name] for name in names.split(" = "))

@@ -116,10 +116,8 @@ module fb_axis_host_staged
   localparam fb_bar_pkg::map_t Map = '{fb_bar_pkg::PAYLOAD: Staging, default: fb_bar_pkg::NOWHERE};
 
   logic [fb_bar_pkg::REGIONS-1:0] writes, reads;
-  logic [HostAddrBits-1:0] write_addr, read_addr;
-  logic [511:0] write_data, read_word;
-  logic [63:0] write_strb;
-  logic write_ready, read_ready;
+  logic [HostAddrBits-1:0] write_addr, read_addr, next_addr;
+  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
 
   fb_bar_target #(
       .AddrBits(HostAddrBits),
@@ -131,36 +129,34 @@ module fb_axis_host_staged
       .rst,
       .s_axi_bar(s_axi_host),
       .write_valid(writes),
-      .write_ready({fb_bar_pkg::REGIONS{write_ready}}),
+      .write_ready({fb_bar_pkg::REGIONS{bar_memory.write_ready}}),
       .write_refused('0),
       .write_addr,
-      .write_data,
-      .write_strb,
+      .write_data(bar_memory.write_data),
+      .write_strb(bar_memory.write_strb),
       .write_dwords(),
       .read_valid(reads),
-      .read_ready({fb_bar_pkg::REGIONS{read_ready}}),
+      .read_ready({fb_bar_pkg::REGIONS{bar_memory.read_ready}}),
       .read_addr,
-      .read_word({fb_bar_pkg::REGIONS{read_word}}),
-      .read_error('0),
-      .read_stays(),
-      .next_valid(),
-      .next_addr()
+      .read_word({fb_bar_pkg::REGIONS{bar_memory.read_word}}),
+      .read_error({fb_bar_pkg::REGIONS{bar_memory.read_error}}),
+      .read_stays(bar_memory.read_stays),
+      .next_valid(bar_memory.next_valid),
+      .next_addr
   );
+
+  assign bar_memory.write_valid = writes[fb_bar_pkg::PAYLOAD];
+  assign bar_memory.write_addr  = write_addr[6+:WordBits];
+  assign bar_memory.read_valid  = reads[fb_bar_pkg::PAYLOAD];
+  assign bar_memory.read_addr   = read_addr[6+:WordBits];
+  assign bar_memory.next_addr   = next_addr[6+:WordBits];
 
   fb_buffer_bar #(
       .AddrBits(WordBits)
   ) u_side (
       .clk,
       .rst,
-      .bar_write_valid(writes[fb_bar_pkg::PAYLOAD]),
-      .bar_write_ready(write_ready),
-      .bar_write_addr (write_addr[6+:WordBits]),
-      .bar_write_data (write_data),
-      .bar_write_strb (write_strb),
-      .bar_read_valid (reads[fb_bar_pkg::PAYLOAD]),
-      .bar_read_ready (read_ready),
-      .bar_read_addr  (read_addr[6+:WordBits]),
-      .bar_read_word  (read_word),
+      .bar_memory,
       .b_en,
       .b_we,
       .b_addr,
@@ -169,7 +165,7 @@ module fb_axis_host_staged
   );
 
   logic unused;
-  assign unused = &{1'b0, writes, reads, write_addr, read_addr, 1'b0};
+  assign unused = &{1'b0, writes, reads, write_addr, read_addr, next_addr, 1'b0};
 
 endmodule
 

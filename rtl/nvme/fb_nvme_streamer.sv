@@ -40,15 +40,13 @@ module fb_nvme_streamer
     parameter int unsigned ReadBeats = 16,  // beats on their way from the memory to the reader
     parameter int unsigned BarLatency = 2,  // cycles from a read of the BAR to its word, 2 to 16
     parameter bit WholePages = 1'b0,  // ask for pages as a whole
-    parameter bit InHost = 1'b0,  // the buffer is in host memory
-    parameter logic [63:0] Identity = IDENTITY_ONCHIP,
+    parameter logic [63:0] Identity = IDENTITY_ONCHIP,  // says where the buffer is
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = '0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = '0,
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam bit OnChip = Identity == IDENTITY_ONCHIP,
-    localparam bit OnBoard = Identity == IDENTITY_ONBOARD,
-    localparam int unsigned BarAddrBits = $clog2(OnBoard ? BAR0_BYTES_DRAM : BAR0_BYTES),
+    localparam bit InHost = Identity == IDENTITY_HOST,
     localparam int unsigned MemAddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
@@ -102,20 +100,8 @@ module fb_nvme_streamer
     output logic [            4:0] piece_index,
     output logic [           63:0] piece_address,
 
-    // Payload memory, SSDs' side: as fb_bar_target has it, words after BarLatency cycles.
-    output logic                   bar_write_valid,
-    input  wire                    bar_write_ready,
-    output logic [MemAddrBits-1:0] bar_write_addr,
-    output logic [  DATA_BITS-1:0] bar_write_data,
-    output logic [DATA_BITS/8-1:0] bar_write_strb,
-    output logic                   bar_read_valid,
-    input  wire                    bar_read_ready,
-    output logic [MemAddrBits-1:0] bar_read_addr,
-    input  wire  [  DATA_BITS-1:0] bar_read_word,
-    input  wire                    bar_read_error,
-    output logic                   bar_read_stays,
-    output logic                   bar_next_valid,
-    output logic [MemAddrBits-1:0] bar_next_addr,
+    // Payload memory, SSDs' side: words after BarLatency cycles.
+    fb_bar_memory_if.bar bar_memory,
 
     // The BAR.
     fb_axi_if.target s_axi_bar,
@@ -356,7 +342,6 @@ module fb_nvme_streamer
   logic [DATA_BITS-1:0] fetch_sqe;
   logic [TAG_BITS-1:0] fetched_tag;
   logic [PAGE_BITS-1:0] fetched_page;
-  logic [1:0] fetched_q;
   op_e issued_op;
   logic [CODE_BITS-1:0] rejected_code;
 
@@ -420,175 +405,41 @@ module fb_nvme_streamer
       .rejected_code
   );
 
-  // The BAR: its map, and what is behind each region.
-  localparam int unsigned CqOffset = (QueueDepth > 64) ? QueueDepth * 64 : 4096;
-  localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
-  localparam int unsigned ChipBits = $clog2(BUFFER_BYTES) + UnitBits;  // of the largest on the chip
-  localparam int unsigned ChipBase = (UnitBits > 1) ? 2 << ChipBits : BAR0_DATA;
-  localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
-  localparam int unsigned ListBits = OnChip ? ChipBits : DramListBits;
-  localparam map_t Map = '{
-      PAYLOAD:
-      InHost
-      ?
-      NOWHERE
-      : '{
-          base: 32'(OnChip ? ChipBase : BAR0_DATA_DRAM),
-          bits: 6'($clog2(Pages) + UnitBits + 12),
-          writable: 1'b1
-      },
-      LISTS: '{
-          base: 32'(OnChip ? ChipBase + (1 << ChipBits) : BAR0_PRP_LISTS),
-          bits: 6'(ListBits),
-          writable: 1'b0
-      },
-      QUEUES: '{
-          base: 32'((QueueBits > 16) ? BAR0_QUEUES_DEEP : BAR0_QUEUES),
-          bits: 6'(QueueBits),
-          writable: 1'b1
-      },
-      REGISTERS: '{base: 32'(BAR0_CONTROL), bits: 6'd12, writable: 1'b1}
-  };
-
-  logic [REGIONS-1:0] bar_writes, bar_written, bar_refused, bar_reads, bar_taken, bar_errors;
-  logic [REGIONS-1:0][DATA_BITS-1:0] bar_words;
-  logic [BarAddrBits-1:0] write_at, read_at, next_at;
-  logic [15:0] write_dwords;
-
-  fb_bar_target #(
-      .AddrBits(BarAddrBits),
+  fb_axil_if axil ();
+  completion_t cqe;
+  logic cqe_valid, cqe_ready, stray_write;
+  fb_bar #(
+      .QueueDepth(QueueDepth),
+      .Drives(Drives),
+      .Pages(Pages),
+      .UnitBits(UnitBits),
+      .Identity(Identity),
+      .ListPerCommand(ListPerCommand),
       .AxiIdBits(AxiIdBits),
-      .Latency(BarLatency),
-      .Map(Map)
+      .Latency(BarLatency)
   ) u_bar (
       .clk,
       .rst,
       .s_axi_bar,
-      .write_valid(bar_writes),
-      .write_ready(bar_written),
-      .write_refused(bar_refused),
-      .write_addr(write_at),
-      .write_data(bar_write_data),
-      .write_strb(bar_write_strb),
-      .write_dwords,
-      .read_valid(bar_reads),
-      .read_ready(bar_taken),
-      .read_addr(read_at),
-      .read_word(bar_words),
-      .read_error(bar_errors),
-      .read_stays(bar_read_stays),
-      .next_valid(bar_next_valid),
-      .next_addr(next_at)
-  );
-
-  assign bar_write_valid = bar_writes[PAYLOAD];
-  assign bar_write_addr = MemAddrBits'(write_at >> BEAT_BITS);
-  assign bar_written[PAYLOAD] = bar_write_ready;
-  assign bar_refused[PAYLOAD] = 1'b0;
-  assign bar_read_valid = bar_reads[PAYLOAD];
-  assign bar_read_addr = MemAddrBits'(read_at >> BEAT_BITS);
-  assign bar_next_addr = MemAddrBits'(next_at >> BEAT_BITS);
-  assign bar_taken[PAYLOAD] = bar_read_ready;
-  assign bar_words[PAYLOAD] = bar_read_word;
-  assign bar_errors[PAYLOAD] = bar_read_error;
-
-  // A region looks at the low bits of an address.
-  logic unused_at;
-  assign unused_at = &{1'b0, write_at, read_at, next_at, 1'b0};
-
-  fb_bar_lists #(
-      .PageBits(PAGE_BITS + UnitBits),
-      .UnitBits(UnitBits),
-      .OnChip(OnChip),
-      .PerCommand(ListPerCommand),
-      .InHost(InHost),
-      .Latency(BarLatency)
-  ) u_lists (
-      .clk,
+      .s_axil_ctrl,
+      .m_axil(axil),
+      .payload(bar_memory),
       .data_window(cfg.data_window),
       .data_write(cfg.data_write),
       .data_read(cfg.data_read),
       .piece_we,
       .piece_index,
       .piece_address,
-      .fetched(fetched_q[1]),
-      .fetched_tag,
-      .fetched_unit(fetched_page),
-      .read_addr(read_at[ListBits-1:0]),
-      .read_word(bar_words[LISTS])
-  );
-  // The entry that is asked for comes two cycles later.
-  always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};
-  assign bar_written[LISTS] = 1'b1;
-  assign bar_refused[LISTS] = 1'b1;
-  assign bar_taken[LISTS]   = 1'b1;
-  assign bar_errors[LISTS]  = 1'b0;
-
-  fb_bar_submission #(
-      .QueueDepth(QueueDepth),
-      .CqOffset(CqOffset),
-      .Drives(Drives),
-      .Latency(BarLatency)
-  ) u_submission (
-      .clk,
-      .read_valid(bar_reads[QUEUES]),
-      .read_addr (read_at[QueueBits-1:0]),
-      .read_word (bar_words[QUEUES]),
-      .read_error(bar_errors[QUEUES]),
       .fetch_valid,
       .fetch_drive,
       .fetch_slot,
-      .fetch_sqe
-  );
-  assign bar_taken[QUEUES] = 1'b1;
-
-  completion_t cqe;
-  logic cqe_valid, cqe_ready, stray_write;
-  fb_bar_completion #(
-      .QueueDepth(QueueDepth),
-      .CqOffset(CqOffset),
-      .Drives(Drives)
-  ) u_completion (
-      .clk,
-      .rst,
-      .write_valid(bar_writes[QUEUES]),
-      .write_ready(bar_written[QUEUES]),
-      .write_refused(bar_refused[QUEUES]),
-      .write_addr(write_at[QueueBits-1:0]),
-      .write_data(bar_write_data),
-      .write_dwords,
-      .write_strb(bar_write_strb),
+      .fetch_sqe,
+      .fetched_tag,
+      .fetched_unit(fetched_page),
       .cqe_valid,
       .cqe_ready,
-      .cqe_drive(cqe.drive),
-      .cqe_slot(cqe.slot),
-      .cqe_cid(cqe.cid),
-      .cqe_sqhd(cqe.sq_head),
-      .cqe_phase(cqe.phase),
-      .cqe_status(cqe.status),
+      .cqe,
       .stray(stray_write)
-  );
-
-  fb_axil_if axil ();
-
-  fb_bar_registers #(
-      .Latency(BarLatency)
-  ) u_doors (
-      .clk,
-      .rst,
-      .write_valid(bar_writes[REGISTERS]),
-      .write_ready(bar_written[REGISTERS]),
-      .write_refused(bar_refused[REGISTERS]),
-      .write_addr(write_at[11:0]),
-      .write_data(bar_write_data),
-      .write_strb(bar_write_strb),
-      .read_valid(bar_reads[REGISTERS]),
-      .read_ready(bar_taken[REGISTERS]),
-      .read_addr(read_at[11:0]),
-      .read_word(bar_words[REGISTERS]),
-      .read_error(bar_errors[REGISTERS]),
-      .s_axil_ctrl,
-      .m_axil(axil)
   );
 
   logic sq_rung, cq_rung, doorbell_error;
@@ -913,7 +764,7 @@ module fb_nvme_streamer
       .QueueDepth(QueueDepth),
       .Pages(Pages),
       .ReservePages(ReservePages),
-      .CqOffset(CqOffset),
+      .CqOffset(cq_offset(QueueDepth)),
       .UnitBits(UnitBits),
       .InHost(InHost),
       .Drives(Drives),

@@ -242,8 +242,6 @@ module fb_top_dram #(
   assign s_axil_ctrl_rresp   = s_axil_ctrl.rresp;
   assign s_axil_ctrl_rvalid  = s_axil_ctrl.rvalid;
   assign s_axil_ctrl.rready  = s_axil_ctrl_rready;
-  logic unused_s_axil_ctrl;
-  assign unused_s_axil_ctrl = &{1'b0, s_axil_ctrl_awprot, s_axil_ctrl_arprot, 1'b0};
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
@@ -262,19 +260,7 @@ module fb_top_dram #(
   logic restart;
   logic quiet;
   logic [1:0] memory_errors;
-  logic bar_write_valid;
-  logic bar_write_ready;
-  logic [WordBits-1:0] bar_write_addr;
-  logic [511:0] bar_write_data;
-  logic [63:0] bar_write_strb;
-  logic bar_read_valid;
-  logic bar_read_ready;
-  logic [WordBits-1:0] bar_read_addr;
-  logic [511:0] bar_read_word;
-  logic bar_read_error;
-  logic bar_read_stays;
-  logic bar_next_valid;
-  logic [WordBits-1:0] bar_next_addr;
+  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
   logic [63:0] dram_read, dram_write;
 
   fb_nvme_streamer #(

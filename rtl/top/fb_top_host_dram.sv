@@ -289,8 +289,6 @@ module fb_top_host_dram #(
   assign s_axil_host_rresp   = s_axil_host.rresp;
   assign s_axil_host_rvalid  = s_axil_host.rvalid;
   assign s_axil_host.rready  = s_axil_host_rready;
-  logic unused_s_axil_host;
-  assign unused_s_axil_host = &{1'b0, s_axil_host_awprot, s_axil_host_arprot, 1'b0};
 
   fb_axis_host_staged #(
       .Pages(HostPages),

@@ -236,8 +236,6 @@ module fb_top_hostdram #(
   assign s_axil_ctrl_rresp   = s_axil_ctrl.rresp;
   assign s_axil_ctrl_rvalid  = s_axil_ctrl.rvalid;
   assign s_axil_ctrl.rready  = s_axil_ctrl_rready;
-  logic unused_s_axil_ctrl;
-  assign unused_s_axil_ctrl = &{1'b0, s_axil_ctrl_awprot, s_axil_ctrl_arprot, 1'b0};
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
@@ -260,7 +258,13 @@ module fb_top_hostdram #(
   logic [4:0] piece_index;
   logic [63:0] piece_address;
 
-  // The SSD finds the payload at the places of the pieces.
+  // The SSD finds the payload at the places of the pieces: the BAR has none.
+  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
+  assign bar_memory.write_ready = 1'b1;
+  assign bar_memory.read_ready  = 1'b1;
+  assign bar_memory.read_word   = '0;
+  assign bar_memory.read_error  = 1'b0;
+
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
@@ -274,23 +278,9 @@ module fb_top_hostdram #(
       .Pages(1024),
       .ReservePages(512),
       .WholePages(1'b1),
-      .InHost(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
-      .bar_write_valid(),
-      .bar_write_ready(1'b1),
-      .bar_write_addr(),
-      .bar_write_data(),
-      .bar_write_strb(),
-      .bar_read_valid(),
-      .bar_read_ready(1'b1),
-      .bar_read_addr(),
-      .bar_read_word('0),
-      .bar_read_error(1'b0),
-      .bar_read_stays(),
-      .bar_next_valid(),
-      .bar_next_addr(),
       .dram_read(),
       .dram_write(),
       .*

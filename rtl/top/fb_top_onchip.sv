@@ -216,8 +216,6 @@ module fb_top_onchip #(
   assign s_axil_ctrl_rresp   = s_axil_ctrl.rresp;
   assign s_axil_ctrl_rvalid  = s_axil_ctrl.rvalid;
   assign s_axil_ctrl.rready  = s_axil_ctrl_rready;
-  logic unused_s_axil_ctrl;
-  assign unused_s_axil_ctrl = &{1'b0, s_axil_ctrl_awprot, s_axil_ctrl_arprot, 1'b0};
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
@@ -230,15 +228,7 @@ module fb_top_onchip #(
   logic got_valid;
   logic [511:0] got_data;
   logic restart;
-  logic bar_write_valid;
-  logic bar_write_ready;
-  logic [WordBits-1:0] bar_write_addr;
-  logic [511:0] bar_write_data;
-  logic [63:0] bar_write_strb;
-  logic bar_read_valid;
-  logic bar_read_ready;
-  logic [WordBits-1:0] bar_read_addr;
-  logic [511:0] bar_read_word;
+  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
 
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
@@ -259,10 +249,6 @@ module fb_top_onchip #(
       .got_error(1'b0),
       .quiet(1'b1),
       .memory_errors(2'b00),
-      .bar_read_error(1'b0),
-      .bar_read_stays(),
-      .bar_next_valid(),
-      .bar_next_addr(),
       .dram_read(),
       .dram_write(),
       .piece_we(),
@@ -278,13 +264,7 @@ module fb_top_onchip #(
       .*
   );
 
-  fb_buffer_bar #(
-      .AddrBits(PlaceBits)
-  ) u_side (
-      .bar_write_addr(PlaceBits'(bar_write_addr)),
-      .bar_read_addr (PlaceBits'(bar_read_addr)),
-      .*
-  );
+  fb_buffer_bar #(.AddrBits(PlaceBits)) u_side (.*);
 
   fb_buffer_onchip #(
       .Pages(Pages << UnitBits),

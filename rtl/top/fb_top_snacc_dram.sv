@@ -272,10 +272,6 @@ module fb_top_snacc_dram #(
   assign targets[0].rready = S_AXI_PCIe_rready;
   assign targets[0].awid = '0;
   assign targets[0].arid = '0;
-  logic unused_S_AXI_PCIe;
-  assign unused_S_AXI_PCIe = &{1'b0, S_AXI_PCIe_awlock, S_AXI_PCIe_awcache, S_AXI_PCIe_awprot,
-      S_AXI_PCIe_awqos, S_AXI_PCIe_awregion, S_AXI_PCIe_arlock, S_AXI_PCIe_arcache,
-      S_AXI_PCIe_arprot, S_AXI_PCIe_arqos, S_AXI_PCIe_arregion, 1'b0};
   assign targets[1].awlen = S_AXI_Queues_awlen;
   assign targets[1].awsize = S_AXI_Queues_awsize;
   assign targets[1].awburst = S_AXI_Queues_awburst;
@@ -301,10 +297,6 @@ module fb_top_snacc_dram #(
   assign targets[1].rready = S_AXI_Queues_rready;
   assign targets[1].awid = '0;
   assign targets[1].arid = '0;
-  logic unused_S_AXI_Queues;
-  assign unused_S_AXI_Queues = &{1'b0, S_AXI_Queues_awlock, S_AXI_Queues_awcache,
-      S_AXI_Queues_awprot, S_AXI_Queues_awqos, S_AXI_Queues_awregion, S_AXI_Queues_arlock,
-      S_AXI_Queues_arcache, S_AXI_Queues_arprot, S_AXI_Queues_arqos, S_AXI_Queues_arregion, 1'b0};
   assign targets[2].awsize = S_CTRL_awsize;
   assign targets[2].awburst = S_CTRL_awburst;
   assign targets[2].awvalid = S_CTRL_awvalid;
@@ -328,9 +320,6 @@ module fb_top_snacc_dram #(
   assign targets[2].rready = S_CTRL_rready;
   assign targets[2].awid = '0;
   assign targets[2].arid = '0;
-  logic unused_S_CTRL;
-  assign unused_S_CTRL = &{1'b0, S_CTRL_awlock, S_CTRL_awcache, S_CTRL_awprot, S_CTRL_arlock,
-      S_CTRL_arcache, S_CTRL_arprot, 1'b0};
   assign targets[0].awaddr = payload(S_AXI_PCIe_awaddr);
   assign targets[0].araddr = payload(S_AXI_PCIe_araddr);
   assign targets[1].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr);

@@ -208,11 +208,6 @@ module fb_top_snacc_onchip #(
   assign targets[0].rready = S_AXI_URAM_PRP_rready;
   assign targets[0].awid = '0;
   assign targets[0].arid = '0;
-  logic unused_S_AXI_URAM_PRP;
-  assign unused_S_AXI_URAM_PRP = &{1'b0, S_AXI_URAM_PRP_awlock, S_AXI_URAM_PRP_awcache,
-      S_AXI_URAM_PRP_awprot, S_AXI_URAM_PRP_awqos, S_AXI_URAM_PRP_awregion, S_AXI_URAM_PRP_arlock,
-      S_AXI_URAM_PRP_arcache, S_AXI_URAM_PRP_arprot, S_AXI_URAM_PRP_arqos, S_AXI_URAM_PRP_arregion,
-      1'b0};
   assign targets[1].awlen = S_AXI_Queues_awlen;
   assign targets[1].awsize = S_AXI_Queues_awsize;
   assign targets[1].awburst = S_AXI_Queues_awburst;
@@ -238,10 +233,6 @@ module fb_top_snacc_onchip #(
   assign targets[1].rready = S_AXI_Queues_rready;
   assign targets[1].awid = '0;
   assign targets[1].arid = '0;
-  logic unused_S_AXI_Queues;
-  assign unused_S_AXI_Queues = &{1'b0, S_AXI_Queues_awlock, S_AXI_Queues_awcache,
-      S_AXI_Queues_awprot, S_AXI_Queues_awqos, S_AXI_Queues_awregion, S_AXI_Queues_arlock,
-      S_AXI_Queues_arcache, S_AXI_Queues_arprot, S_AXI_Queues_arqos, S_AXI_Queues_arregion, 1'b0};
   assign targets[0].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_DATA) | BarAddrBits'(S_AXI_URAM_PRP_awaddr);
   assign targets[0].araddr = BarAddrBits'(fb_spec_pkg::BAR0_DATA) | BarAddrBits'(S_AXI_URAM_PRP_araddr);
   assign targets[1].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr);
