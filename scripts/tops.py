@@ -16,7 +16,7 @@ import tomllib
 
 DESCRIPTION = "rtl/top/tops.toml"
 COLUMNS = 100
-DIRECTIVES = ("nets", "same", "bus", "each", "pins")
+DIRECTIVES = ("nets", "interface", "drive", "same", "bus", "pins")
 # REUSE-IgnoreStart
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 # REUSE-IgnoreEnd
@@ -24,6 +24,8 @@ ADDRESS = "len:8 size:3 burst:2"
 ATTRIBUTES = "lock cache:4 prot:3 qos:4 region:4"
 # Types of parameters, by the width of their default.
 KINDS = {"1'": "bit", "64'": "logic [63:0]"}
+# What an interface carries of a channel; the other pins are of no use inside.
+CARRIED = re.compile(r"(aw|ar|w|b|r)(addr|len|size|burst|id|data|strb|last|resp|valid|ready)")
 # What a slave drives, whatever the channel of the others.
 ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](?!ready).*")
 
@@ -53,12 +55,21 @@ class Signal:
 
 @dataclass(frozen=True)
 class Bus:
-    """Signals with a common prefix; `initiator`: they are those of a bus that the top drives."""
+    """Signals with a common prefix; `initiator`: they are those of a bus that the top drives.
+
+    `kind` is what the interface of an AXI bus is declared as, with its parameters.
+    """
 
     prefix: str
     initiator: bool
     signals: tuple[Signal, ...]
     about: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        """The interface's name."""
+        return self.prefix[:-1]
 
     def drives(self, signal: Signal) -> bool:
         """Say whether the module that has the pins drives this one."""
@@ -112,18 +123,24 @@ def lite(address: str, data: int) -> str:
 
 def bus(entry: dict[str, Any]) -> Bus:
     """Make a bus of its description."""
-    prefix = entry.get("target", entry.get("initiator", ""))
+    prefix, kind = entry.get("target", entry.get("initiator", "")), ""
     if "axi" in entry:
-        signals = axi(**entry["axi"])
+        of = entry["axi"]
+        signals = axi(**of)
+        kind = f"fb_axi_if #(.IdBits({of.get('id', 1)}), .AddrBits({of['address']}))"
     elif "lite" in entry:
-        signals = lite(**entry["lite"])
+        of = entry["lite"]
+        signals = lite(**of)
+        kind = f"fb_axil_if #(.AddrBits({of['address']}), .DataBits({of['data']}))"
     else:
         signals = entry["signals"]
+    prefix = f"{prefix}_" if prefix else ""
     return Bus(
-        prefix=f"{prefix}_" if prefix else "",
+        prefix=f"{entry['interface']}." if "interface" in entry else prefix,
         initiator="initiator" in entry,
         signals=tuple(listed(signals)),
         about=entry.get("about", ""),
+        kind=kind,
     )
 
 
@@ -173,14 +190,30 @@ class Tops:
             if signal.name not in without:
                 yield f"      .{ports}_{signal.name}({of.prefix}{signal.name}),"
 
-    def _each(self, names: str, without: list[str]) -> Iterator[str]:
-        ports, _, nets = names.partition(" = ")
-        buses = [self.buses[name] for name in nets.split()]
-        for signal in buses[0].signals:
-            if signal.name not in without:
-                # The first is the rightmost of a packed dimension.
-                every = ", ".join(f"{of.prefix}{signal.name}" for of in reversed(buses))
-                yield f"      .{ports}_{signal.name}({{{every}}}),"
+    def _interface(self, names: str, _: list[str]) -> Iterator[str]:
+        for of in (self.buses[name] for name in names.split()):
+            yield f"  {of.kind} {of.name} ();"
+            if not of.prefix.endswith("."):
+                yield from self._connected(of.name, of, [])
+
+    def _drive(self, names: str, without: list[str]) -> Iterator[str]:
+        interface, _, pins = names.partition(" = ")
+        return self._connected(interface, self.buses[pins], without)
+
+    def _connected(self, interface: str, of: Bus, without: list[str]) -> Iterator[str]:
+        """Yield what connects the pins of a bus with an interface."""
+        names = [signal.name for signal in of.signals]
+        for signal in of.signals:
+            pin, inside = f"{of.prefix}{signal.name}", f"{interface}.{signal.name}"
+            carried = CARRIED.fullmatch(signal.name)
+            if signal.name in without:
+                continue
+            if of.drives(signal):
+                yield f"  assign {pin} = {inside};" if carried else f"  assign {pin} = '0;"
+            elif carried:
+                yield f"  assign {inside} = {pin};"
+        if "awlen" in names and "awid" not in names:
+            yield from (f"  assign {interface}.{name} = '0;" for name in ("awid", "arid"))
 
     def _pins(self, names: str, without: list[str]) -> Iterator[str]:
         ports, nets = (self.buses[name] for name in names.split(" = "))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import cocotb
 from cocotb.triggers import Event, FallingEdge
@@ -36,18 +37,20 @@ class Burst:
 
 
 class BarSide:
-    """Reads and writes of a device under test by its ports `bar_*`."""
+    """Reads and writes of a device under test by ports `bar_*` or an interface `bar_memory`."""
 
     def __init__(self, dut, latency: int) -> None:
         self.dut = dut
+        pins = {handle._name[4:]: handle for handle in dut if handle._name.startswith("bar_")}
+        self.bar = pins["memory"] if "memory" in pins else SimpleNamespace(**pins)
         self.latency = latency
         self.share = 0.0
         self.bursts: deque[Burst] = deque()
         self.coming: deque[tuple[int, Burst, bool]] = deque()
         self.writes: deque[tuple[int, int, int, Event]] = deque()
-        self.ahead = hasattr(dut, "bar_next_valid")
+        self.ahead = hasattr(self.bar, "next_valid")
         cocotb.start_soon(self._serve_reads())
-        if hasattr(dut, "bar_write_valid"):
+        if hasattr(self.bar, "write_valid"):
             cocotb.start_soon(self._serve_writes())
 
     def stall(self, share: float) -> None:
@@ -55,22 +58,22 @@ class BarSide:
         self.share = share
 
     async def _serve_reads(self) -> None:
-        dut, held = self.dut, False
-        dut.bar_read_valid.value = 0
+        dut, bar, held = self.dut, self.bar, False
+        bar.read_valid.value = 0
         while True:
             await harness.step(dut.clk)
             held = bool(self.bursts) and (held or random.random() >= self.share)
-            dut.bar_read_valid.value = held
+            bar.read_valid.value = held
             if self.bursts:
-                dut.bar_read_addr.value = self.bursts[0].first
+                bar.read_addr.value = self.bursts[0].first
             if self.ahead:
-                dut.bar_next_valid.value = len(self.bursts) > 1
+                bar.next_valid.value = len(self.bursts) > 1
                 if len(self.bursts) > 1:
-                    dut.bar_next_addr.value = self.bursts[1].first
+                    bar.next_addr.value = self.bursts[1].first
             await FallingEdge(dut.clk)
             while self.coming and self.coming[0][0] == harness.cycle():
                 self._arrived()
-            taken = held and dut.bar_read_ready.value == 1
+            taken = held and bar.read_ready.value == 1
             ends = False
             if taken:
                 held, burst = False, self.bursts[0]
@@ -79,35 +82,35 @@ class BarSide:
                 ends = burst.left == 0
                 self.coming.append((harness.cycle() + self.latency, burst, ends))
             if self.ahead:
-                dut.bar_read_stays.value = bool(self.bursts) and not ends
+                bar.read_stays.value = bool(self.bursts) and not ends
             if ends:
                 self.bursts.popleft()
 
     def _arrived(self) -> None:
         _, burst, ends = self.coming.popleft()
-        burst.words.append(int(self.dut.bar_read_word.value).to_bytes(WORD, "little"))
+        burst.words.append(int(self.bar.read_word.value).to_bytes(WORD, "little"))
         if self.ahead:
-            burst.bad |= self.dut.bar_read_error.value == 1
+            burst.bad |= self.bar.read_error.value == 1
         if ends:
             burst.over.set()
 
     async def _serve_writes(self) -> None:
-        dut, taken = self.dut, None
+        dut, bar, taken = self.dut, self.bar, None
         while True:
             await harness.step(dut.clk)
             if taken:
                 taken.set()
             taken = None
-            dut.bar_write_valid.value = 0
+            bar.write_valid.value = 0
             if not self.writes or random.random() < self.share:
                 continue
             word, data, strobes, taken = self.writes.popleft()
-            dut.bar_write_valid.value = 1
-            dut.bar_write_addr.value = word
-            dut.bar_write_data.value = data
-            dut.bar_write_strb.value = strobes
+            bar.write_valid.value = 1
+            bar.write_addr.value = word
+            bar.write_data.value = data
+            bar.write_strb.value = strobes
             await FallingEdge(dut.clk)
-            while dut.bar_write_ready.value == 0:
+            while bar.write_ready.value == 0:
                 await FallingEdge(dut.clk)
 
     async def read(self, address: int, length: int) -> Answer:

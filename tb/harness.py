@@ -170,26 +170,35 @@ class OfWidth:
     )
 
 
-def axi_master(dut, prefix: str, **clock: object) -> AxiMaster:
+def bus(kind: type, dut, name: str) -> object:
+    """Return a bus of cocotbext-axi: the pins NAME_*, or the interface NAME of a bench."""
+    pins = {handle._name.lower() for handle in dut}
+    if f"{name}_awvalid".lower() in pins:
+        return kind.from_prefix(dut, name)
+    return kind.from_entity(getattr(dut, name))
+
+
+def axi_master(dut, prefix: str, ids: bool = True, **clock: object) -> AxiMaster:
     """Return a cocotbext-axi master on an AXI4 port, without its message for every burst.
 
-    `clock` is what cocotbext-axi is told of clock and reset, where they are not `clk` and `rst`.
+    `prefix` is as in :func:`bus`, `clock` what cocotbext-axi is told of clock and reset, where they
+    are not `clk` and `rst`. Without `ids` the port is one that has no identifiers.
     """
     clock = clock or {"clock": dut.clk, "reset": dut.rst}
-    bus = AxiBus.from_prefix(dut, prefix)
-    bits = len(bus.write.aw.awlen)
-    for channel, letter in ((bus.write.aw, "aw"), (bus.read.ar, "ar")):
+    port = bus(AxiBus, dut, prefix)
+    bits = len(port.write.aw.awlen)
+    for channel, letter in ((port.write.aw, "aw"), (port.read.ar, "ar")):
         for name, width in ((f"{letter}len", 8), (f"{letter}lock", 1)):
             signal = channel._signals.get(name)
             if signal is not None and len(signal) != width:
                 channel._signals[name] = OfWidth(signal, width)
                 setattr(channel, name, channel._signals[name])
-    for channel in (bus.write.aw, bus.write.b, bus.read.ar, bus.read.r):
-        for name in ("awid", "bid", "arid", "rid"):
-            if name in channel._signals and channel._signals[name] is None:
+    for channel in (port.write.aw, port.write.b, port.read.ar, port.read.r):
+        for name in {"awid", "bid", "arid", "rid"} & channel._signals.keys():
+            if not ids or channel._signals[name] is None:
                 channel._signals[name] = NoId()
                 setattr(channel, name, channel._signals[name])
-    master = AxiMaster(bus, **clock, max_burst_len=1 << bits)
+    master = AxiMaster(port, **clock, max_burst_len=1 << bits)
     for half in (master.write_if, master.read_if):
         half.log.setLevel(logging.WARNING)
     return master
@@ -233,10 +242,10 @@ def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSour
 def axil_master(dut, prefix: str, **clock: object) -> AxiLiteMaster:
     """Return a cocotbext-axi master on an AXI4-Lite port, without its messages.
 
-    `clock` is as in :func:`axi_master`.
+    `prefix` and `clock` are as in :func:`axi_master`.
     """
     clock = clock or {"clock": dut.clk, "reset": dut.rst}
-    master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, prefix), **clock)
+    master = AxiLiteMaster(bus(AxiLiteBus, dut, prefix), **clock)
     for half in (master.write_if, master.read_if):
         half.log.setLevel(logging.WARNING)
     return master

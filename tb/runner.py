@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -88,6 +89,32 @@ def _failures(results: Path) -> list[str]:
     ]
 
 
+def _bench(source: Path, interfaces: Mapping[str, str], folder: Path) -> Path:
+    """Write a module that has the ports of another but for interfaces, which are inside it.
+
+    Verilator has no interfaces as pins. A test finds them by their names, and the module in
+    `u_dut`.
+    """
+    name = source.stem
+    head = re.search(rf"^module {name}\b.*?^\);$", source.read_text(), re.M | re.S)[0]
+    parameters = re.findall(r"^ *parameter\b[^=]*?(\w+) *=", head, re.M)
+    head = re.sub(r"^ *fb_\w+_if\.\w+ \w+,?\n", "", head, flags=re.M)
+    head = re.sub(r",(\s*(?://[^\n]*\n)?\s*\);)$", r"\1", head)
+    values = ", ".join(f".{parameter}({parameter})" for parameter in parameters)
+    lines = [
+        head.replace(f"module {name}", f"module {name}_bench"),
+        *(f"  {kind} {port} ();" for port, kind in interfaces.items()),
+        f"  {name} #({values}) u_dut (.*);",
+        "endmodule",
+    ]
+    path = folder / f"{name}_bench.sv"
+    text = "\n".join(lines) + "\n"
+    # What is written anew is built anew.
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+    return path
+
+
 def simulate(
     test_file: str,
     toplevel: str,
@@ -95,6 +122,7 @@ def simulate(
     *,
     filelist: str | None = None,
     extra_sources: Sequence[Path] = (),
+    interfaces: Mapping[str, str] | None = None,
     testcase: str | Sequence[str] | None = None,
     expect_failure: str | None = None,
 ) -> None:
@@ -112,6 +140,9 @@ def simulate(
         Filelist relative to the repository; `rtl/<area>/<area>.f` by default.
     extra_sources : sequence of Path, optional
         Sources beside the filelist's, such as a wrapper in the test's folder.
+    interfaces : mapping, optional
+        Ports that are interfaces, with their types. The test sees them, and the module as `u_dut`,
+        inside a bench that has the other ports.
     testcase : str or sequence of str, optional
         Runs only these coroutines.
     expect_failure : str, optional
@@ -139,6 +170,10 @@ def simulate(
     seed = int(os.environ.get("COCOTB_RANDOM_SEED", 1))
     waves = os.environ.get("WAVES") == "1"
 
+    if interfaces:
+        (module,) = (source for source in sources if source.stem == toplevel)
+        sources.append(_bench(module, interfaces, results))
+        toplevel = f"{toplevel}_bench"
     runner = get_runner("verilator")
     build_log = results / "build.log"
     model = build / ("waves" if waves else "build")

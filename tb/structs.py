@@ -14,7 +14,7 @@ from pathlib import Path
 from forebay import spec
 
 RTL = Path(__file__).resolve().parent.parent / "rtl"
-PACKAGES = (RTL / "nvme" / "fb_nvme_pkg.sv", RTL / "store" / "fb_store_pkg.sv")
+PACKAGES = tuple(RTL / area / f"fb_{area}_pkg.sv" for area in ("bar", "nvme", "store"))
 
 
 @cache

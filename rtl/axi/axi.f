@@ -1,1 +1,3 @@
+rtl/axi/fb_axi_if.sv
+rtl/axi/fb_axil_if.sv
 rtl/axi/fb_axi_join.sv

@@ -20,67 +20,13 @@
 module fb_axi_join #(
     parameter int unsigned Ports = 2,  // 2 to 8
     parameter int unsigned AddrBits = 26,
-    parameter int unsigned Most = 15,  // 1 to 15
-    localparam int unsigned PortBits = $clog2(Ports)
+    parameter int unsigned Most = 15  // 1 to 15
 ) (
     input wire clk,
     input wire rst,
 
-    input  wire  [Ports-1:0][AddrBits-1:0] s_axi_awaddr,
-    input  wire  [Ports-1:0][         7:0] s_axi_awlen,
-    input  wire  [Ports-1:0][         2:0] s_axi_awsize,
-    input  wire  [Ports-1:0][         1:0] s_axi_awburst,
-    input  wire  [Ports-1:0]               s_axi_awvalid,
-    output logic [Ports-1:0]               s_axi_awready,
-    input  wire  [Ports-1:0][       511:0] s_axi_wdata,
-    input  wire  [Ports-1:0][        63:0] s_axi_wstrb,
-    input  wire  [Ports-1:0]               s_axi_wlast,
-    input  wire  [Ports-1:0]               s_axi_wvalid,
-    output logic [Ports-1:0]               s_axi_wready,
-    output logic [Ports-1:0][         1:0] s_axi_bresp,
-    output logic [Ports-1:0]               s_axi_bvalid,
-    input  wire  [Ports-1:0]               s_axi_bready,
-    input  wire  [Ports-1:0][AddrBits-1:0] s_axi_araddr,
-    input  wire  [Ports-1:0][         7:0] s_axi_arlen,
-    input  wire  [Ports-1:0][         2:0] s_axi_arsize,
-    input  wire  [Ports-1:0][         1:0] s_axi_arburst,
-    input  wire  [Ports-1:0]               s_axi_arvalid,
-    output logic [Ports-1:0]               s_axi_arready,
-    output logic [Ports-1:0][       511:0] s_axi_rdata,
-    output logic [Ports-1:0][         1:0] s_axi_rresp,
-    output logic [Ports-1:0]               s_axi_rlast,
-    output logic [Ports-1:0]               s_axi_rvalid,
-    input  wire  [Ports-1:0]               s_axi_rready,
-
-    output logic [PortBits-1:0] m_axi_awid,
-    output logic [AddrBits-1:0] m_axi_awaddr,
-    output logic [         7:0] m_axi_awlen,
-    output logic [         2:0] m_axi_awsize,
-    output logic [         1:0] m_axi_awburst,
-    output logic                m_axi_awvalid,
-    input  wire                 m_axi_awready,
-    output logic [       511:0] m_axi_wdata,
-    output logic [        63:0] m_axi_wstrb,
-    output logic                m_axi_wlast,
-    output logic                m_axi_wvalid,
-    input  wire                 m_axi_wready,
-    input  wire  [PortBits-1:0] m_axi_bid,
-    input  wire  [         1:0] m_axi_bresp,
-    input  wire                 m_axi_bvalid,
-    output logic                m_axi_bready,
-    output logic [PortBits-1:0] m_axi_arid,
-    output logic [AddrBits-1:0] m_axi_araddr,
-    output logic [         7:0] m_axi_arlen,
-    output logic [         2:0] m_axi_arsize,
-    output logic [         1:0] m_axi_arburst,
-    output logic                m_axi_arvalid,
-    input  wire                 m_axi_arready,
-    input  wire  [PortBits-1:0] m_axi_rid,
-    input  wire  [       511:0] m_axi_rdata,
-    input  wire  [         1:0] m_axi_rresp,
-    input  wire                 m_axi_rlast,
-    input  wire                 m_axi_rvalid,
-    output logic                m_axi_rready
+    fb_axi_if.target s_axi[Ports],
+    fb_axi_if.initiator m_axi
 );
 
   if (Most < 1 || Most > 15) begin : gen_bad_most
@@ -91,7 +37,24 @@ module fb_axi_join #(
     $fatal(1, "fb_axi_join (%m): Ports=%0d must be from 2 to 8", Ports);
   end
 
+  localparam int unsigned PortBits = $clog2(Ports);
   typedef logic [PortBits-1:0] port_t;
+  typedef struct packed {
+    logic [AddrBits-1:0] addr;
+    logic [7:0] len;
+    logic [2:0] size;
+    logic [1:0] burst;
+  } address_t;
+  typedef struct packed {
+    logic [511:0] data;
+    logic [63:0] strb;
+    logic last;
+  } beat_t;
+
+  // What the ports offer, and which of their answers they take.
+  address_t [Ports-1:0] writes, reads;
+  beat_t [Ports-1:0] beats;
+  logic [Ports-1:0] write_valid, read_valid, beat_valid, b_ready, r_ready;
 
   // Which port sends the next address. One whose address stands keeps its turn; after it port 0 goes
   // on, or else the turn goes round to whoever waits.
@@ -113,8 +76,8 @@ module fb_axi_join #(
   logic [3:0] writes_q, reads_q;  // which address of port 0 in a row comes next
 
   always_ff @(posedge clk) begin : ports
-    write_port_q <= next_port(write_port_q, s_axi_awvalid, write_taken, writes_q);
-    read_port_q  <= next_port(read_port_q, s_axi_arvalid, read_taken, reads_q);
+    write_port_q <= next_port(write_port_q, write_valid, write_taken, writes_q);
+    read_port_q  <= next_port(read_port_q, read_valid, read_taken, reads_q);
     if (write_taken)
       writes_q <= (write_port_q != '0 || writes_q == 4'(Most)) ? 4'd1 : writes_q + 1'b1;
     if (read_taken) reads_q <= (read_port_q != '0 || reads_q == 4'(Most)) ? 4'd1 : reads_q + 1'b1;
@@ -126,21 +89,15 @@ module fb_axi_join #(
     end
   end
 
-  assign m_axi_awid = write_port_q;
-  assign m_axi_awaddr = s_axi_awaddr[write_port_q];
-  assign m_axi_awlen = s_axi_awlen[write_port_q];
-  assign m_axi_awsize = s_axi_awsize[write_port_q];
-  assign m_axi_awburst = s_axi_awburst[write_port_q];
-  assign m_axi_awvalid = s_axi_awvalid[write_port_q] && order_ready;
-  assign write_taken = m_axi_awvalid && m_axi_awready;
+  assign m_axi.awid = write_port_q;
+  assign {m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst} = writes[write_port_q];
+  assign m_axi.awvalid = write_valid[write_port_q] && order_ready;
+  assign write_taken = m_axi.awvalid && m_axi.awready;
 
-  assign m_axi_arid = read_port_q;
-  assign m_axi_araddr = s_axi_araddr[read_port_q];
-  assign m_axi_arlen = s_axi_arlen[read_port_q];
-  assign m_axi_arsize = s_axi_arsize[read_port_q];
-  assign m_axi_arburst = s_axi_arburst[read_port_q];
-  assign m_axi_arvalid = s_axi_arvalid[read_port_q];
-  assign read_taken = m_axi_arvalid && m_axi_arready;
+  assign m_axi.arid = read_port_q;
+  assign {m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst} = reads[read_port_q];
+  assign m_axi.arvalid = read_valid[read_port_q];
+  assign read_taken = m_axi.arvalid && m_axi.arready;
 
   // Data come from the port whose address is the oldest one without them.
   fb_common_fifo #(
@@ -153,27 +110,35 @@ module fb_axi_join #(
       .s_ready(order_ready),
       .s_data (write_port_q),
       .m_valid(data_valid),
-      .m_ready(m_axi_wvalid && m_axi_wready && m_axi_wlast),
+      .m_ready(m_axi.wvalid && m_axi.wready && m_axi.wlast),
       .m_data (data_port),
       .level  ()
   );
-  assign m_axi_wdata  = s_axi_wdata[data_port];
-  assign m_axi_wstrb  = s_axi_wstrb[data_port];
-  assign m_axi_wlast  = s_axi_wlast[data_port];
-  assign m_axi_wvalid = data_valid && s_axi_wvalid[data_port];
-  assign m_axi_bready = s_axi_bready[m_axi_bid];
-  assign m_axi_rready = s_axi_rready[m_axi_rid];
+  assign {m_axi.wdata, m_axi.wstrb, m_axi.wlast} = beats[data_port];
+  assign m_axi.wvalid = data_valid && beat_valid[data_port];
+  assign m_axi.bready = b_ready[m_axi.bid];
+  assign m_axi.rready = r_ready[m_axi.rid];
 
   for (genvar i = 0; i < Ports; i++) begin : gen_ports
-    assign s_axi_awready[i] = write_port_q == port_t'(i) && order_ready && m_axi_awready;
-    assign s_axi_wready[i]  = data_valid && data_port == port_t'(i) && m_axi_wready;
-    assign s_axi_bvalid[i]  = m_axi_bvalid && m_axi_bid == port_t'(i);
-    assign s_axi_bresp[i]   = m_axi_bresp;
-    assign s_axi_arready[i] = read_port_q == port_t'(i) && m_axi_arready;
-    assign s_axi_rvalid[i]  = m_axi_rvalid && m_axi_rid == port_t'(i);
-    assign s_axi_rdata[i]   = m_axi_rdata;
-    assign s_axi_rresp[i]   = m_axi_rresp;
-    assign s_axi_rlast[i]   = m_axi_rlast;
+    assign writes[i] = {s_axi[i].awaddr, s_axi[i].awlen, s_axi[i].awsize, s_axi[i].awburst};
+    assign write_valid[i] = s_axi[i].awvalid;
+    assign s_axi[i].awready = write_port_q == port_t'(i) && order_ready && m_axi.awready;
+    assign beats[i] = {s_axi[i].wdata, s_axi[i].wstrb, s_axi[i].wlast};
+    assign beat_valid[i] = s_axi[i].wvalid;
+    assign s_axi[i].wready = data_valid && data_port == port_t'(i) && m_axi.wready;
+    assign s_axi[i].bvalid = m_axi.bvalid && m_axi.bid == port_t'(i);
+    assign s_axi[i].bid = '0;
+    assign s_axi[i].bresp = m_axi.bresp;
+    assign b_ready[i] = s_axi[i].bready;
+    assign reads[i] = {s_axi[i].araddr, s_axi[i].arlen, s_axi[i].arsize, s_axi[i].arburst};
+    assign read_valid[i] = s_axi[i].arvalid;
+    assign s_axi[i].arready = read_port_q == port_t'(i) && m_axi.arready;
+    assign s_axi[i].rvalid = m_axi.rvalid && m_axi.rid == port_t'(i);
+    assign s_axi[i].rid = '0;
+    assign s_axi[i].rdata = m_axi.rdata;
+    assign s_axi[i].rresp = m_axi.rresp;
+    assign s_axi[i].rlast = m_axi.rlast;
+    assign r_ready[i] = s_axi[i].rready;
   end
 
   fb_axis_check #(
@@ -182,9 +147,9 @@ module fb_axi_join #(
   ) u_check_aw (
       .clk,
       .rst,
-      .valid(m_axi_awvalid),
-      .ready(m_axi_awready),
-      .data ({m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst})
+      .valid(m_axi.awvalid),
+      .ready(m_axi.awready),
+      .data ({m_axi.awid, m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst})
   );
 
   fb_axis_check #(
@@ -193,9 +158,9 @@ module fb_axi_join #(
   ) u_check_ar (
       .clk,
       .rst,
-      .valid(m_axi_arvalid),
-      .ready(m_axi_arready),
-      .data ({m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst})
+      .valid(m_axi.arvalid),
+      .ready(m_axi.arready),
+      .data ({m_axi.arid, m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst})
   );
 
 endmodule

@@ -18,7 +18,9 @@
 
 `default_nettype none
 
-module fb_bar_completion #(
+module fb_bar_completion
+  import fb_bar_pkg::*;
+#(
     parameter int unsigned QueueDepth = 64,  // entries of a queue, 2 to 1024
     parameter int unsigned CqOffset = 4096,  // bytes, a power of two: max(4096, QueueDepth * 64)
     parameter int unsigned Drives = 1,  // 1 to 8
@@ -38,22 +40,10 @@ module fb_bar_completion #(
 
     output logic        cqe_valid,
     input  wire         cqe_ready,
-    output logic [ 2:0] cqe_drive,
-    output logic [ 9:0] cqe_slot,
-    output logic [15:0] cqe_cid,
-    output logic [15:0] cqe_sqhd,
-    output logic        cqe_phase,
-    output logic [14:0] cqe_status,
+    output completion_t cqe,
 
     output logic stray
 );
-
-  typedef struct packed {
-    logic [2:0]  drive;
-    logic [9:0]  slot;
-    logic [15:0] head;
-    logic [31:0] dword3;
-  } entry_t;
 
   // ------------------------------------------------------------------------------- what is written
   // Of a beat only Dwords 2 and 3 of its four lanes are kept. The SQ head of a lane stays until it
@@ -84,7 +74,7 @@ module fb_bar_completion #(
   logic [2:0] drive_q;
   logic [PairBits-8:0] row_q;
   logic fifo_ready;
-  entry_t entry, left;
+  completion_t entry;
 
   assign write_ready = last_q && (!any_q || fifo_ready);
 
@@ -118,15 +108,15 @@ module fb_bar_completion #(
     end
   end
 
-  assign entry = '{
-          drive: drive_q,
-          slot: 10'({row_q, lane_q}),
-          head: head_q[lane_q],
-          dword3: dword3_q[lane_q]
-      };
+  always_comb begin : describe
+    entry.drive = drive_q;
+    entry.slot = 10'({row_q, lane_q});
+    entry.sq_head = head_q[lane_q];
+    {entry.status, entry.phase, entry.cid} = dword3_q[lane_q];
+  end
 
   fb_common_fifo #(
-      .Width($bits(entry_t)),
+      .Width($bits(completion_t)),
       .Depth(16)
   ) u_entries (
       .clk,
@@ -136,28 +126,22 @@ module fb_bar_completion #(
       .s_data (entry),
       .m_valid(cqe_valid),
       .m_ready(cqe_ready),
-      .m_data (left),
+      .m_data (cqe),
       .level  ()
   );
-  assign cqe_drive = left.drive;
-  assign cqe_slot = left.slot;
-  assign cqe_sqhd = left.head;
-  assign cqe_cid = left.dword3[15:0];
-  assign cqe_phase = left.dword3[16];
-  assign cqe_status = left.dword3[31:17];
 
   logic unused;
   assign unused = &{1'b0, write_addr[5:0], write_data, write_strb, write_dwords, 1'b0};
 
   fb_axis_check #(
-      .Width($bits(entry_t)),
+      .Width($bits(completion_t)),
       .Name ("completion")
   ) u_check_cqe (
       .clk,
       .rst,
       .valid(cqe_valid),
       .ready(cqe_ready),
-      .data (left)
+      .data (cqe)
   );
 
 endmodule

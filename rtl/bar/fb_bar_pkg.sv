@@ -3,7 +3,7 @@
 // The map of the BAR: what an offset leads to.
 //
 // A region is an index into the map and into the request ports of fb_bar_target. A new one is an
-// entry here and in the streamer's map, not a new AXI target.
+// entry here and in the map of fb_bar, not a new AXI target.
 
 `default_nettype none
 
@@ -25,6 +25,21 @@ package fb_bar_pkg;
   typedef aperture_t [REGIONS-1:0] map_t;
 
   localparam aperture_t NOWHERE = '{base: '1, bits: 6'd12, writable: 1'b0};
+
+  // Bytes from a drive's submission queue to its completion queue, for the deepest queues.
+  function automatic int unsigned cq_offset(input int unsigned depth);
+    return (depth > 64) ? depth * 64 : 4096;
+  endfunction
+
+  // A completion queue entry as the SSD wrote it (NVMe Base 2.0c, 3.3.3.2).
+  typedef struct packed {
+    logic [2:0]                          drive;    // whose queue
+    logic [9:0]                          slot;     // where in it
+    logic [15:0]                         cid;
+    logic [15:0]                         sq_head;
+    logic                                phase;
+    logic [fb_spec_pkg::STATUS_BITS-1:0] status;
+  } completion_t;
 
 endpackage
 

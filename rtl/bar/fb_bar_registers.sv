@@ -35,45 +35,9 @@ module fb_bar_registers #(
     output logic [       511:0] read_word,
     output logic                read_error,
 
-    input  wire  [AddrBits-1:0] s_axil_ctrl_awaddr,
-    input  wire  [         2:0] s_axil_ctrl_awprot,
-    input  wire                 s_axil_ctrl_awvalid,
-    output logic                s_axil_ctrl_awready,
-    input  wire  [        63:0] s_axil_ctrl_wdata,
-    input  wire  [         7:0] s_axil_ctrl_wstrb,
-    input  wire                 s_axil_ctrl_wvalid,
-    output logic                s_axil_ctrl_wready,
-    output logic [         1:0] s_axil_ctrl_bresp,
-    output logic                s_axil_ctrl_bvalid,
-    input  wire                 s_axil_ctrl_bready,
-    input  wire  [AddrBits-1:0] s_axil_ctrl_araddr,
-    input  wire  [         2:0] s_axil_ctrl_arprot,
-    input  wire                 s_axil_ctrl_arvalid,
-    output logic                s_axil_ctrl_arready,
-    output logic [        63:0] s_axil_ctrl_rdata,
-    output logic [         1:0] s_axil_ctrl_rresp,
-    output logic                s_axil_ctrl_rvalid,
-    input  wire                 s_axil_ctrl_rready,
+    fb_axil_if.target s_axil_ctrl,
 
-    output logic [AddrBits-1:0] m_axil_awaddr,
-    output logic [         2:0] m_axil_awprot,
-    output logic                m_axil_awvalid,
-    input  wire                 m_axil_awready,
-    output logic [        63:0] m_axil_wdata,
-    output logic [         7:0] m_axil_wstrb,
-    output logic                m_axil_wvalid,
-    input  wire                 m_axil_wready,
-    input  wire  [         1:0] m_axil_bresp,
-    input  wire                 m_axil_bvalid,
-    output logic                m_axil_bready,
-    output logic [AddrBits-1:0] m_axil_araddr,
-    output logic [         2:0] m_axil_arprot,
-    output logic                m_axil_arvalid,
-    input  wire                 m_axil_arready,
-    input  wire  [        63:0] m_axil_rdata,
-    input  wire  [         1:0] m_axil_rresp,
-    input  wire                 m_axil_rvalid,
-    output logic                m_axil_rready
+    fb_axil_if.initiator m_axil
 );
 
   if (Latency < 2 || Latency > 16) begin : gen_bad_latency
@@ -97,8 +61,8 @@ module fb_bar_registers #(
 
   assign write_wants = write_valid;
   assign read_wants = read_valid && rest_q == '0;
-  assign door_write_wants = s_axil_ctrl_awvalid && s_axil_ctrl_wvalid && !s_axil_ctrl_bvalid;
-  assign door_read_wants = s_axil_ctrl_arvalid && !s_axil_ctrl_rvalid;
+  assign door_write_wants = s_axil_ctrl.awvalid && s_axil_ctrl.wvalid && !s_axil_ctrl.bvalid;
+  assign door_read_wants = s_axil_ctrl.arvalid && !s_axil_ctrl.rvalid;
   assign bar_wants = write_wants || read_wants;
   assign door_wants = door_write_wants || door_read_wants;
   assign door_next = door_wants && !(bar_wants && last_door_q);
@@ -120,7 +84,7 @@ module fb_bar_registers #(
   end
 
   logic ended, aw_left_q, w_left_q, ar_left_q;
-  assign ended = m_axil_bvalid || m_axil_rvalid;
+  assign ended = m_axil.bvalid || m_axil.rvalid;
 
   always_ff @(posedge clk) begin : access
     rest_q <= (state_q == DONE && !write_q) ? 5'(Latency) : rest_q - 5'(rest_q != '0);
@@ -139,8 +103,8 @@ module fb_bar_registers #(
       end
       ASK: begin
         if (no_lane_q || lanes_q) state_q <= DONE;
-        else if (!(aw_left_q && !m_axil_awready) && !(w_left_q && !m_axil_wready) &&
-                 !(ar_left_q && !m_axil_arready))
+        else if (!(aw_left_q && !m_axil.awready) && !(w_left_q && !m_axil.wready) &&
+                 !(ar_left_q && !m_axil.arready))
           state_q <= ANSWER;
       end
       ANSWER:  if (ended) state_q <= door_q ? IDLE : DONE;
@@ -164,17 +128,17 @@ module fb_bar_registers #(
   logic [7:0] strb_q;
   always_ff @(posedge clk) begin : ask
     if (state_q == TAKE) begin
-      if (write_q) addr_q <= door_q ? s_axil_ctrl_awaddr : {write_addr[AddrBits-1:6], lane, 3'd0};
-      else addr_q <= door_q ? s_axil_ctrl_araddr : {read_addr[AddrBits-1:3], 3'd0};
-      data_q <= door_q ? s_axil_ctrl_wdata : lane_data;
-      strb_q <= door_q ? s_axil_ctrl_wstrb : lane_strb;
+      if (write_q) addr_q <= door_q ? s_axil_ctrl.awaddr : {write_addr[AddrBits-1:6], lane, 3'd0};
+      else addr_q <= door_q ? s_axil_ctrl.araddr : {read_addr[AddrBits-1:3], 3'd0};
+      data_q <= door_q ? s_axil_ctrl.wdata : lane_data;
+      strb_q <= door_q ? s_axil_ctrl.wstrb : lane_strb;
       aw_left_q <= write_q;
       w_left_q <= write_q;
       ar_left_q <= !write_q;
     end else if (state_q == ASK) begin
-      if (m_axil_awready || no_lane_q || lanes_q) aw_left_q <= 1'b0;
-      if (m_axil_wready || no_lane_q || lanes_q) w_left_q <= 1'b0;
-      if (m_axil_arready) ar_left_q <= 1'b0;
+      if (m_axil.awready || no_lane_q || lanes_q) aw_left_q <= 1'b0;
+      if (m_axil.wready || no_lane_q || lanes_q) w_left_q <= 1'b0;
+      if (m_axil.arready) ar_left_q <= 1'b0;
     end
     if (rst) begin
       aw_left_q <= 1'b0;
@@ -185,49 +149,47 @@ module fb_bar_registers #(
 
   logic asks;
   assign asks = state_q == ASK && !no_lane_q && !lanes_q;
-  assign m_axil_awvalid = asks && aw_left_q;
-  assign m_axil_wvalid = asks && w_left_q;
-  assign m_axil_arvalid = asks && ar_left_q;
-  assign m_axil_awaddr = addr_q;
-  assign m_axil_araddr = addr_q;
-  assign m_axil_awprot = '0;
-  assign m_axil_arprot = '0;
-  assign m_axil_wdata = data_q;
-  assign m_axil_wstrb = strb_q;
-  assign m_axil_bready = state_q == ANSWER;
-  assign m_axil_rready = state_q == ANSWER;
+  assign m_axil.awvalid = asks && aw_left_q;
+  assign m_axil.wvalid = asks && w_left_q;
+  assign m_axil.arvalid = asks && ar_left_q;
+  assign m_axil.awaddr = addr_q;
+  assign m_axil.araddr = addr_q;
+  assign m_axil.wdata = data_q;
+  assign m_axil.wstrb = strb_q;
+  assign m_axil.bready = state_q == ANSWER;
+  assign m_axil.rready = state_q == ANSWER;
 
   // Answers: one for each door and direction.
   logic bar_error_q, bar_read_error_q;
   logic [63:0] bar_data_q;
   always_ff @(posedge clk) begin : answer
-    if (s_axil_ctrl_bready) s_axil_ctrl_bvalid <= 1'b0;
-    if (s_axil_ctrl_rready) s_axil_ctrl_rvalid <= 1'b0;
+    if (s_axil_ctrl.bready) s_axil_ctrl.bvalid <= 1'b0;
+    if (s_axil_ctrl.rready) s_axil_ctrl.rvalid <= 1'b0;
     if (state_q == TAKE) bar_error_q <= 1'b0;
     if (state_q == ANSWER && ended) begin
       if (door_q && write_q) begin
-        s_axil_ctrl_bvalid <= 1'b1;
-        s_axil_ctrl_bresp  <= m_axil_bresp;
+        s_axil_ctrl.bvalid <= 1'b1;
+        s_axil_ctrl.bresp  <= m_axil.bresp;
       end else if (door_q) begin
-        s_axil_ctrl_rvalid <= 1'b1;
-        s_axil_ctrl_rresp  <= m_axil_rresp;
-        s_axil_ctrl_rdata  <= m_axil_rdata;
+        s_axil_ctrl.rvalid <= 1'b1;
+        s_axil_ctrl.rresp  <= m_axil.rresp;
+        s_axil_ctrl.rdata  <= m_axil.rdata;
       end else if (write_q) begin
-        bar_error_q <= m_axil_bresp[1];
+        bar_error_q <= m_axil.bresp[1];
       end else begin
-        bar_data_q <= m_axil_rdata;
-        bar_read_error_q <= m_axil_rresp[1];
+        bar_data_q <= m_axil.rdata;
+        bar_read_error_q <= m_axil.rresp[1];
       end
     end
     if (rst) begin
-      s_axil_ctrl_bvalid <= 1'b0;
-      s_axil_ctrl_rvalid <= 1'b0;
+      s_axil_ctrl.bvalid <= 1'b0;
+      s_axil_ctrl.rvalid <= 1'b0;
     end
   end
 
-  assign s_axil_ctrl_awready = state_q == TAKE && door_q && write_q;
-  assign s_axil_ctrl_wready = state_q == TAKE && door_q && write_q;
-  assign s_axil_ctrl_arready = state_q == TAKE && door_q && !write_q;
+  assign s_axil_ctrl.awready = state_q == TAKE && door_q && write_q;
+  assign s_axil_ctrl.wready = state_q == TAKE && door_q && write_q;
+  assign s_axil_ctrl.arready = state_q == TAKE && door_q && !write_q;
   assign write_ready = state_q == DONE && write_q;
   assign write_refused = lanes_q || bar_error_q;
   assign read_ready = state_q == DONE && !write_q;
@@ -235,8 +197,7 @@ module fb_bar_registers #(
   assign read_error = bar_read_error_q;
 
   logic unused;
-  assign unused = &{1'b0, write_addr[5:0], read_addr[2:0], s_axil_ctrl_awprot, s_axil_ctrl_arprot,
-                    m_axil_bresp[0], m_axil_rresp[0], 1'b0};
+  assign unused = &{1'b0, write_addr[5:0], read_addr[2:0], m_axil.bresp[0], m_axil.rresp[0], 1'b0};
 
   fb_axis_check #(
       .Width(2),
@@ -244,9 +205,9 @@ module fb_bar_registers #(
   ) u_check_b (
       .clk,
       .rst,
-      .valid(s_axil_ctrl_bvalid),
-      .ready(s_axil_ctrl_bready),
-      .data (s_axil_ctrl_bresp)
+      .valid(s_axil_ctrl.bvalid),
+      .ready(s_axil_ctrl.bready),
+      .data (s_axil_ctrl.bresp)
   );
 
   fb_axis_check #(
@@ -255,9 +216,9 @@ module fb_bar_registers #(
   ) u_check_r (
       .clk,
       .rst,
-      .valid(s_axil_ctrl_rvalid),
-      .ready(s_axil_ctrl_rready),
-      .data ({s_axil_ctrl_rdata, s_axil_ctrl_rresp})
+      .valid(s_axil_ctrl.rvalid),
+      .ready(s_axil_ctrl.rready),
+      .data ({s_axil_ctrl.rdata, s_axil_ctrl.rresp})
   );
 
 endmodule

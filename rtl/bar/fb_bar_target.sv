@@ -35,35 +35,7 @@ module fb_bar_target
     input wire clk,
     input wire rst,
 
-    input  wire  [AxiIdBits-1:0] s_axi_bar_awid,
-    input  wire  [ AddrBits-1:0] s_axi_bar_awaddr,
-    input  wire  [          7:0] s_axi_bar_awlen,
-    input  wire  [          2:0] s_axi_bar_awsize,
-    input  wire  [          1:0] s_axi_bar_awburst,
-    input  wire                  s_axi_bar_awvalid,
-    output logic                 s_axi_bar_awready,
-    input  wire  [        511:0] s_axi_bar_wdata,
-    input  wire  [         63:0] s_axi_bar_wstrb,
-    input  wire                  s_axi_bar_wlast,
-    input  wire                  s_axi_bar_wvalid,
-    output logic                 s_axi_bar_wready,
-    output logic [AxiIdBits-1:0] s_axi_bar_bid,
-    output logic [          1:0] s_axi_bar_bresp,
-    output logic                 s_axi_bar_bvalid,
-    input  wire                  s_axi_bar_bready,
-    input  wire  [AxiIdBits-1:0] s_axi_bar_arid,
-    input  wire  [ AddrBits-1:0] s_axi_bar_araddr,
-    input  wire  [          7:0] s_axi_bar_arlen,
-    input  wire  [          2:0] s_axi_bar_arsize,
-    input  wire  [          1:0] s_axi_bar_arburst,
-    input  wire                  s_axi_bar_arvalid,
-    output logic                 s_axi_bar_arready,
-    output logic [AxiIdBits-1:0] s_axi_bar_rid,
-    output logic [        511:0] s_axi_bar_rdata,
-    output logic [          1:0] s_axi_bar_rresp,
-    output logic                 s_axi_bar_rlast,
-    output logic                 s_axi_bar_rvalid,
-    input  wire                  s_axi_bar_rready,
+    fb_axi_if.target s_axi_bar,
 
     output logic [ REGIONS-1:0] write_valid,
     input  wire  [ REGIONS-1:0] write_ready,
@@ -125,14 +97,14 @@ module fb_bar_target
   ) u_write_burst (
       .clk,
       .rst,
-      .s_valid(s_axi_bar_awvalid),
-      .s_ready(s_axi_bar_awready),
-      .s_id(s_axi_bar_awid),
-      .s_addr(s_axi_bar_awaddr),
-      .s_len(s_axi_bar_awlen),
-      .s_size(s_axi_bar_awsize),
-      .s_burst(s_axi_bar_awburst),
-      .s_side(region_of(s_axi_bar_awaddr) & writable()),
+      .s_valid(s_axi_bar.awvalid),
+      .s_ready(s_axi_bar.awready),
+      .s_id(s_axi_bar.awid),
+      .s_addr(s_axi_bar.awaddr),
+      .s_len(s_axi_bar.awlen),
+      .s_size(s_axi_bar.awsize),
+      .s_burst(s_axi_bar.awburst),
+      .s_side(region_of(s_axi_bar.awaddr) & writable()),
       .m_valid(burst_valid),
       .m_valid_next(),
       .m_step(write_go),
@@ -145,15 +117,15 @@ module fb_bar_target
       .wait_addr()
   );
 
-  assign s_axi_bar_wready = !beat_valid_q || write_go;
-  assign beat_take = s_axi_bar_wvalid && s_axi_bar_wready;
+  assign s_axi_bar.wready = !beat_valid_q || write_go;
+  assign beat_take = s_axi_bar.wvalid && s_axi_bar.wready;
 
   always_ff @(posedge clk) begin : hold_beat
     if (beat_take) begin
-      write_data  <= s_axi_bar_wdata;
-      write_strb  <= s_axi_bar_wstrb;
-      beat_last_q <= s_axi_bar_wlast;
-      for (int i = 0; i < 16; i++) write_dwords[i] <= &s_axi_bar_wstrb[4*i+:4];
+      write_data  <= s_axi_bar.wdata;
+      write_strb  <= s_axi_bar.wstrb;
+      beat_last_q <= s_axi_bar.wlast;
+      for (int i = 0; i < 16; i++) write_dwords[i] <= &s_axi_bar.wstrb[4*i+:4];
     end
     beat_valid_q <= beat_take || (beat_valid_q && !write_go);
     if (rst) beat_valid_q <= 1'b0;
@@ -176,12 +148,12 @@ module fb_bar_target
       .s_valid(write_go && write_last),
       .s_ready(answer_ready),
       .s_data ({write_id, bad || bad_q}),
-      .m_valid(s_axi_bar_bvalid),
-      .m_ready(s_axi_bar_bready),
-      .m_data ({s_axi_bar_bid, answer_error}),
+      .m_valid(s_axi_bar.bvalid),
+      .m_ready(s_axi_bar.bready),
+      .m_data ({s_axi_bar.bid, answer_error}),
       .level  ()
   );
-  assign s_axi_bar_bresp = answer_error ? RESP_SLVERR : RESP_OKAY;
+  assign s_axi_bar.bresp = answer_error ? RESP_SLVERR : RESP_OKAY;
 
   // ---------------------------------------------------------------------------------------- reads
   // What a beat needs besides its word.
@@ -209,14 +181,14 @@ module fb_bar_target
   ) u_read_burst (
       .clk,
       .rst,
-      .s_valid(s_axi_bar_arvalid),
-      .s_ready(s_axi_bar_arready),
-      .s_id(s_axi_bar_arid),
-      .s_addr(s_axi_bar_araddr),
-      .s_len(s_axi_bar_arlen),
-      .s_size(s_axi_bar_arsize),
-      .s_burst(s_axi_bar_arburst),
-      .s_side(region_of(s_axi_bar_araddr)),
+      .s_valid(s_axi_bar.arvalid),
+      .s_ready(s_axi_bar.arready),
+      .s_id(s_axi_bar.arid),
+      .s_addr(s_axi_bar.araddr),
+      .s_len(s_axi_bar.arlen),
+      .s_size(s_axi_bar.arsize),
+      .s_burst(s_axi_bar.arburst),
+      .s_side(region_of(s_axi_bar.araddr)),
       .m_valid(read_begun),
       .m_valid_next(),
       .m_step(read_go),
@@ -242,7 +214,7 @@ module fb_bar_target
     beat.region = '0;
     for (int unsigned i = 0; i < REGIONS; i++) if (read_in[i]) beat.region |= RegionBits'(i);
   end
-  assign done = s_axi_bar_rvalid && s_axi_bar_rready;
+  assign done = s_axi_bar.rvalid && s_axi_bar.rready;
   always_ff @(posedge clk) begin : follow
     beat_q[0] <= beat;
     for (int unsigned i = 1; i < Latency; i++) beat_q[i] <= beat_q[i-1];
@@ -269,12 +241,12 @@ module fb_bar_target
       .s_valid(arriving_q[Latency-1]),
       .s_ready(fifo_ready),
       .s_data ({arrived.id, arrived.last, word_error, word}),
-      .m_valid(s_axi_bar_rvalid),
-      .m_ready(s_axi_bar_rready),
-      .m_data ({s_axi_bar_rid, s_axi_bar_rlast, answered_error, s_axi_bar_rdata}),
+      .m_valid(s_axi_bar.rvalid),
+      .m_ready(s_axi_bar.rready),
+      .m_data ({s_axi_bar.rid, s_axi_bar.rlast, answered_error, s_axi_bar.rdata}),
       .level  ()
   );
-  assign s_axi_bar_rresp = answered_error ? RESP_SLVERR : RESP_OKAY;
+  assign s_axi_bar.rresp = answered_error ? RESP_SLVERR : RESP_OKAY;
 
 `ifndef SYNTHESIS
   words_have_room :
@@ -299,10 +271,10 @@ module fb_bar_target
   ) u_check_aw (
       .clk,
       .rst,
-      .valid(s_axi_bar_awvalid),
-      .ready(s_axi_bar_awready),
+      .valid(s_axi_bar.awvalid),
+      .ready(s_axi_bar.awready),
       .data({
-        s_axi_bar_awid, s_axi_bar_awaddr, s_axi_bar_awlen, s_axi_bar_awsize, s_axi_bar_awburst
+        s_axi_bar.awid, s_axi_bar.awaddr, s_axi_bar.awlen, s_axi_bar.awsize, s_axi_bar.awburst
       })
   );
 
@@ -312,9 +284,9 @@ module fb_bar_target
   ) u_check_w (
       .clk,
       .rst,
-      .valid(s_axi_bar_wvalid),
-      .ready(s_axi_bar_wready),
-      .data ({s_axi_bar_wdata, s_axi_bar_wstrb, s_axi_bar_wlast})
+      .valid(s_axi_bar.wvalid),
+      .ready(s_axi_bar.wready),
+      .data ({s_axi_bar.wdata, s_axi_bar.wstrb, s_axi_bar.wlast})
   );
 
   fb_axis_check #(
@@ -323,9 +295,9 @@ module fb_bar_target
   ) u_check_b (
       .clk,
       .rst,
-      .valid(s_axi_bar_bvalid),
-      .ready(s_axi_bar_bready),
-      .data ({s_axi_bar_bid, s_axi_bar_bresp})
+      .valid(s_axi_bar.bvalid),
+      .ready(s_axi_bar.bready),
+      .data ({s_axi_bar.bid, s_axi_bar.bresp})
   );
 
   fb_axis_check #(
@@ -334,10 +306,10 @@ module fb_bar_target
   ) u_check_ar (
       .clk,
       .rst,
-      .valid(s_axi_bar_arvalid),
-      .ready(s_axi_bar_arready),
+      .valid(s_axi_bar.arvalid),
+      .ready(s_axi_bar.arready),
       .data({
-        s_axi_bar_arid, s_axi_bar_araddr, s_axi_bar_arlen, s_axi_bar_arsize, s_axi_bar_arburst
+        s_axi_bar.arid, s_axi_bar.araddr, s_axi_bar.arlen, s_axi_bar.arsize, s_axi_bar.arburst
       })
   );
 
@@ -347,9 +319,9 @@ module fb_bar_target
   ) u_check_r (
       .clk,
       .rst,
-      .valid(s_axi_bar_rvalid),
-      .ready(s_axi_bar_rready),
-      .data ({s_axi_bar_rid, s_axi_bar_rdata, s_axi_bar_rresp, s_axi_bar_rlast})
+      .valid(s_axi_bar.rvalid),
+      .ready(s_axi_bar.rready),
+      .data ({s_axi_bar.rid, s_axi_bar.rdata, s_axi_bar.rresp, s_axi_bar.rlast})
   );
 
 endmodule

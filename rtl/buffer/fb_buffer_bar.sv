@@ -16,15 +16,7 @@ module fb_buffer_bar #(
     input wire clk,
     input wire rst,
 
-    input  wire                 bar_write_valid,
-    output logic                bar_write_ready,
-    input  wire  [AddrBits-1:0] bar_write_addr,
-    input  wire  [       511:0] bar_write_data,
-    input  wire  [        63:0] bar_write_strb,
-    input  wire                 bar_read_valid,
-    output logic                bar_read_ready,
-    input  wire  [AddrBits-1:0] bar_read_addr,
-    output logic [       511:0] bar_read_word,
+    fb_bar_memory_if.memory bar_memory,
 
     output logic                b_en,
     output logic [        63:0] b_we,
@@ -34,17 +26,18 @@ module fb_buffer_bar #(
 );
 
   logic read_first_q, writes;
-  always_ff @(posedge clk) read_first_q <= bar_read_valid && !bar_read_ready && !rst;
+  always_ff @(posedge clk) read_first_q <= bar_memory.read_valid && !bar_memory.read_ready && !rst;
 
-  assign writes = bar_write_valid && !read_first_q;
-  assign bar_write_ready = !read_first_q;
-  assign bar_read_ready = !writes;
-  assign bar_read_word = b_rdata;
+  assign writes = bar_memory.write_valid && !read_first_q;
+  assign bar_memory.write_ready = !read_first_q;
+  assign bar_memory.read_ready = !writes;
+  assign bar_memory.read_word = b_rdata;
+  assign bar_memory.read_error = 1'b0;
 
-  assign b_en = writes || bar_read_valid;
-  assign b_we = writes ? bar_write_strb : '0;
-  assign b_addr = writes ? bar_write_addr : bar_read_addr;
-  assign b_wdata = bar_write_data;
+  assign b_en = writes || bar_memory.read_valid;
+  assign b_we = writes ? bar_memory.write_strb : '0;
+  assign b_addr = AddrBits'(writes ? bar_memory.write_addr : bar_memory.read_addr);
+  assign b_wdata = bar_memory.write_data;
 
 endmodule
 

@@ -23,6 +23,7 @@
 
 module fb_nvme_complete
   import fb_spec_pkg::*;
+  import fb_bar_pkg::completion_t;
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned QueueDepth = 64,  // of each drive's queues

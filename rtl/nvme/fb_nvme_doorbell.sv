@@ -39,25 +39,7 @@ module fb_nvme_doorbell #(
     output logic [10:0] rung_value,
     output logic        error,       // pulse: a doorbell write was answered with an error
 
-    output logic [63:0] m_axil_db_awaddr,
-    output logic [ 2:0] m_axil_db_awprot,
-    output logic        m_axil_db_awvalid,
-    input  wire         m_axil_db_awready,
-    output logic [31:0] m_axil_db_wdata,
-    output logic [ 3:0] m_axil_db_wstrb,
-    output logic        m_axil_db_wvalid,
-    input  wire         m_axil_db_wready,
-    input  wire  [ 1:0] m_axil_db_bresp,
-    input  wire         m_axil_db_bvalid,
-    output logic        m_axil_db_bready,
-    output logic [63:0] m_axil_db_araddr,
-    output logic [ 2:0] m_axil_db_arprot,
-    output logic        m_axil_db_arvalid,
-    input  wire         m_axil_db_arready,
-    input  wire  [31:0] m_axil_db_rdata,
-    input  wire  [ 1:0] m_axil_db_rresp,
-    input  wire         m_axil_db_rvalid,
-    output logic        m_axil_db_rready
+    fb_axil_if.initiator m_axil_db
 );
 
   if (Drives < 1 || Drives > 8) begin : gen_bad_drives
@@ -100,7 +82,7 @@ module fb_nvme_doorbell #(
   end
   assign pick_cq = bell_q[0];
   assign ring_drive = 3'(bell_q >> 1);
-  assign answered = m_axil_db_bvalid && m_axil_db_bready;
+  assign answered = m_axil_db.bvalid && m_axil_db.bready;
   assign start = enable && any_q && settles_q == '0 && !busy_q;
 
   always_ff @(posedge clk) begin : payload
@@ -116,9 +98,9 @@ module fb_nvme_doorbell #(
   always_ff @(posedge clk) begin : control
     sq_rung_q <= start && !pick_cq;
     cq_rung_q <= start && pick_cq;
-    error_q   <= answered && m_axil_db_bresp != 2'b00;
-    if (m_axil_db_awready) aw_valid_q <= 1'b0;
-    if (m_axil_db_wready) w_valid_q <= 1'b0;
+    error_q   <= answered && m_axil_db.bresp != 2'b00;
+    if (m_axil_db.awready) aw_valid_q <= 1'b0;
+    if (m_axil_db.wready) w_valid_q <= 1'b0;
     if (answered) busy_q <= 1'b0;
     if (start) begin
       busy_q <= 1'b1;
@@ -148,31 +130,29 @@ module fb_nvme_doorbell #(
   assign rung_value = value_q;
   assign error = error_q;
 
-  assign m_axil_db_awaddr = address_q;
-  assign m_axil_db_awprot = 3'b000;
-  assign m_axil_db_awvalid = aw_valid_q;
-  assign m_axil_db_wdata = 32'(value_q);
-  assign m_axil_db_wstrb = 4'hF;
-  assign m_axil_db_wvalid = w_valid_q;
-  assign m_axil_db_bready = busy_q && !aw_valid_q && !w_valid_q;
+  assign m_axil_db.awaddr = address_q;
+  assign m_axil_db.awvalid = aw_valid_q;
+  assign m_axil_db.wdata = 32'(value_q);
+  assign m_axil_db.wstrb = 4'hF;
+  assign m_axil_db.wvalid = w_valid_q;
+  assign m_axil_db.bready = busy_q && !aw_valid_q && !w_valid_q;
 
-  assign m_axil_db_araddr = '0;
-  assign m_axil_db_arprot = 3'b000;
-  assign m_axil_db_arvalid = 1'b0;
-  assign m_axil_db_rready = 1'b0;
+  assign m_axil_db.araddr = '0;
+  assign m_axil_db.arvalid = 1'b0;
+  assign m_axil_db.rready = 1'b0;
 
   logic unused;
-  assign unused = &{1'b0, m_axil_db_arready, m_axil_db_rdata, m_axil_db_rresp, m_axil_db_rvalid};
+  assign unused = &{1'b0, m_axil_db.arready, m_axil_db.rdata, m_axil_db.rresp, m_axil_db.rvalid};
 
 `ifndef SYNTHESIS
   answer_after_write :
   assert property (@(posedge clk) disable iff (rst)
-                   m_axil_db_bvalid |-> busy_q && !(aw_valid_q && !m_axil_db_awready) &&
-                                        !(w_valid_q && !m_axil_db_wready))
+                   m_axil_db.bvalid |-> busy_q && !(aw_valid_q && !m_axil_db.awready) &&
+                                        !(w_valid_q && !m_axil_db.wready))
   else $error("fb_nvme_doorbell (%m): bvalid without a write that was accepted");
 
   never_reads :
-  assert property (@(posedge clk) disable iff (rst) !m_axil_db_rvalid)
+  assert property (@(posedge clk) disable iff (rst) !m_axil_db.rvalid)
   else $error("fb_nvme_doorbell (%m): rvalid although nothing was read");
 
   // Compared, chosen, rung: after that many cycles a value is on its way.
@@ -185,14 +165,14 @@ module fb_nvme_doorbell #(
 `endif
 
   fb_axis_check #(
-      .Width(67),
+      .Width(64),
       .Name ("m_axil_db AW")
   ) u_check_aw (
       .clk,
       .rst,
-      .valid(m_axil_db_awvalid),
-      .ready(m_axil_db_awready),
-      .data ({m_axil_db_awaddr, m_axil_db_awprot})
+      .valid(m_axil_db.awvalid),
+      .ready(m_axil_db.awready),
+      .data (m_axil_db.awaddr)
   );
 
   fb_axis_check #(
@@ -201,9 +181,9 @@ module fb_nvme_doorbell #(
   ) u_check_w (
       .clk,
       .rst,
-      .valid(m_axil_db_wvalid),
-      .ready(m_axil_db_wready),
-      .data ({m_axil_db_wdata, m_axil_db_wstrb})
+      .valid(m_axil_db.wvalid),
+      .ready(m_axil_db.wready),
+      .data ({m_axil_db.wdata, m_axil_db.wstrb})
   );
 
   fb_axis_check #(
@@ -212,9 +192,9 @@ module fb_nvme_doorbell #(
   ) u_check_b (
       .clk,
       .rst,
-      .valid(m_axil_db_bvalid),
-      .ready(m_axil_db_bready),
-      .data (m_axil_db_bresp)
+      .valid(m_axil_db.bvalid),
+      .ready(m_axil_db.bready),
+      .data (m_axil_db.bresp)
   );
 
 endmodule

@@ -106,16 +106,6 @@ package fb_nvme_pkg;
     logic [SECTOR_BITS-1:0] sector;
   } descriptor_t;
 
-  // A completion queue entry as the SSD wrote it (NVMe Base 2.0c, 3.3.3.2).
-  typedef struct packed {
-    logic [DRIVE_BITS-1:0]               drive;    // whose queue
-    logic [9:0]                          slot;     // where in it
-    logic [15:0]                         cid;
-    logic [15:0]                         sq_head;
-    logic                                phase;
-    logic [fb_spec_pkg::STATUS_BITS-1:0] status;
-  } completion_t;
-
   // A command's place in the buffer, to be sent to the reader and freed.
   typedef struct packed {
     logic [PAGE_BITS-1:0]     page;

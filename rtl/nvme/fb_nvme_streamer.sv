@@ -40,15 +40,13 @@ module fb_nvme_streamer
     parameter int unsigned ReadBeats = 16,  // beats on their way from the memory to the reader
     parameter int unsigned BarLatency = 2,  // cycles from a read of the BAR to its word, 2 to 16
     parameter bit WholePages = 1'b0,  // ask for pages as a whole
-    parameter bit InHost = 1'b0,  // the buffer is in host memory
-    parameter logic [63:0] Identity = IDENTITY_ONCHIP,
+    parameter logic [63:0] Identity = IDENTITY_ONCHIP,  // says where the buffer is
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = '0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = '0,
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam bit OnChip = Identity == IDENTITY_ONCHIP,
-    localparam bit OnBoard = Identity == IDENTITY_ONBOARD,
-    localparam int unsigned BarAddrBits = $clog2(OnBoard ? BAR0_BYTES_DRAM : BAR0_BYTES),
+    localparam bit InHost = Identity == IDENTITY_HOST,
     localparam int unsigned MemAddrBits = PAGE_BITS + UnitBits + BEAT_BITS
 ) (
     input wire clk,
@@ -102,93 +100,17 @@ module fb_nvme_streamer
     output logic [            4:0] piece_index,
     output logic [           63:0] piece_address,
 
-    // Payload memory, SSDs' side: as fb_bar_target has it, words after BarLatency cycles.
-    output logic                   bar_write_valid,
-    input  wire                    bar_write_ready,
-    output logic [MemAddrBits-1:0] bar_write_addr,
-    output logic [  DATA_BITS-1:0] bar_write_data,
-    output logic [DATA_BITS/8-1:0] bar_write_strb,
-    output logic                   bar_read_valid,
-    input  wire                    bar_read_ready,
-    output logic [MemAddrBits-1:0] bar_read_addr,
-    input  wire  [  DATA_BITS-1:0] bar_read_word,
-    input  wire                    bar_read_error,
-    output logic                   bar_read_stays,
-    output logic                   bar_next_valid,
-    output logic [MemAddrBits-1:0] bar_next_addr,
+    // Payload memory, SSDs' side: words after BarLatency cycles.
+    fb_bar_memory_if.bar bar_memory,
 
     // The BAR.
-    input  wire  [  AxiIdBits-1:0] s_axi_bar_awid,
-    input  wire  [BarAddrBits-1:0] s_axi_bar_awaddr,
-    input  wire  [            7:0] s_axi_bar_awlen,
-    input  wire  [            2:0] s_axi_bar_awsize,
-    input  wire  [            1:0] s_axi_bar_awburst,
-    input  wire                    s_axi_bar_awvalid,
-    output logic                   s_axi_bar_awready,
-    input  wire  [  DATA_BITS-1:0] s_axi_bar_wdata,
-    input  wire  [DATA_BITS/8-1:0] s_axi_bar_wstrb,
-    input  wire                    s_axi_bar_wlast,
-    input  wire                    s_axi_bar_wvalid,
-    output logic                   s_axi_bar_wready,
-    output logic [  AxiIdBits-1:0] s_axi_bar_bid,
-    output logic [            1:0] s_axi_bar_bresp,
-    output logic                   s_axi_bar_bvalid,
-    input  wire                    s_axi_bar_bready,
-    input  wire  [  AxiIdBits-1:0] s_axi_bar_arid,
-    input  wire  [BarAddrBits-1:0] s_axi_bar_araddr,
-    input  wire  [            7:0] s_axi_bar_arlen,
-    input  wire  [            2:0] s_axi_bar_arsize,
-    input  wire  [            1:0] s_axi_bar_arburst,
-    input  wire                    s_axi_bar_arvalid,
-    output logic                   s_axi_bar_arready,
-    output logic [  AxiIdBits-1:0] s_axi_bar_rid,
-    output logic [  DATA_BITS-1:0] s_axi_bar_rdata,
-    output logic [            1:0] s_axi_bar_rresp,
-    output logic                   s_axi_bar_rlast,
-    output logic                   s_axi_bar_rvalid,
-    input  wire                    s_axi_bar_rready,
+    fb_axi_if.target s_axi_bar,
 
     // Doorbells.
-    output logic [63:0] m_axil_db_awaddr,
-    output logic [ 2:0] m_axil_db_awprot,
-    output logic        m_axil_db_awvalid,
-    input  wire         m_axil_db_awready,
-    output logic [31:0] m_axil_db_wdata,
-    output logic [ 3:0] m_axil_db_wstrb,
-    output logic        m_axil_db_wvalid,
-    input  wire         m_axil_db_wready,
-    input  wire  [ 1:0] m_axil_db_bresp,
-    input  wire         m_axil_db_bvalid,
-    output logic        m_axil_db_bready,
-    output logic [63:0] m_axil_db_araddr,
-    output logic [ 2:0] m_axil_db_arprot,
-    output logic        m_axil_db_arvalid,
-    input  wire         m_axil_db_arready,
-    input  wire  [31:0] m_axil_db_rdata,
-    input  wire  [ 1:0] m_axil_db_rresp,
-    input  wire         m_axil_db_rvalid,
-    output logic        m_axil_db_rready,
+    fb_axil_if.initiator m_axil_db,
 
     // Control registers, beside the BAR.
-    input  wire  [11:0] s_axil_ctrl_awaddr,
-    input  wire  [ 2:0] s_axil_ctrl_awprot,
-    input  wire         s_axil_ctrl_awvalid,
-    output logic        s_axil_ctrl_awready,
-    input  wire  [63:0] s_axil_ctrl_wdata,
-    input  wire  [ 7:0] s_axil_ctrl_wstrb,
-    input  wire         s_axil_ctrl_wvalid,
-    output logic        s_axil_ctrl_wready,
-    output logic [ 1:0] s_axil_ctrl_bresp,
-    output logic        s_axil_ctrl_bvalid,
-    input  wire         s_axil_ctrl_bready,
-    input  wire  [11:0] s_axil_ctrl_araddr,
-    input  wire  [ 2:0] s_axil_ctrl_arprot,
-    input  wire         s_axil_ctrl_arvalid,
-    output logic        s_axil_ctrl_arready,
-    output logic [63:0] s_axil_ctrl_rdata,
-    output logic [ 1:0] s_axil_ctrl_rresp,
-    output logic        s_axil_ctrl_rvalid,
-    input  wire         s_axil_ctrl_rready
+    fb_axil_if.target s_axil_ctrl
 );
 
   if (ListPerCommand && (OnChip || QueueDepth * Drives > 64)) begin : gen_bad_lists
@@ -420,7 +342,6 @@ module fb_nvme_streamer
   logic [DATA_BITS-1:0] fetch_sqe;
   logic [TAG_BITS-1:0] fetched_tag;
   logic [PAGE_BITS-1:0] fetched_page;
-  logic [1:0] fetched_q;
   op_e issued_op;
   logic [CODE_BITS-1:0] rejected_code;
 
@@ -484,245 +405,41 @@ module fb_nvme_streamer
       .rejected_code
   );
 
-  // The BAR: its map, and what is behind each region.
-  localparam int unsigned CqOffset = (QueueDepth > 64) ? QueueDepth * 64 : 4096;
-  localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
-  localparam int unsigned ChipBits = $clog2(BUFFER_BYTES) + UnitBits;  // of the largest on the chip
-  localparam int unsigned ChipBase = (UnitBits > 1) ? 2 << ChipBits : BAR0_DATA;
-  localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
-  localparam int unsigned ListBits = OnChip ? ChipBits : DramListBits;
-  localparam map_t Map = '{
-      PAYLOAD:
-      InHost
-      ?
-      NOWHERE
-      : '{
-          base: 32'(OnChip ? ChipBase : BAR0_DATA_DRAM),
-          bits: 6'($clog2(Pages) + UnitBits + 12),
-          writable: 1'b1
-      },
-      LISTS: '{
-          base: 32'(OnChip ? ChipBase + (1 << ChipBits) : BAR0_PRP_LISTS),
-          bits: 6'(ListBits),
-          writable: 1'b0
-      },
-      QUEUES: '{
-          base: 32'((QueueBits > 16) ? BAR0_QUEUES_DEEP : BAR0_QUEUES),
-          bits: 6'(QueueBits),
-          writable: 1'b1
-      },
-      REGISTERS: '{base: 32'(BAR0_CONTROL), bits: 6'd12, writable: 1'b1}
-  };
-
-  logic [REGIONS-1:0] bar_writes, bar_written, bar_refused, bar_reads, bar_taken, bar_errors;
-  logic [REGIONS-1:0][DATA_BITS-1:0] bar_words;
-  logic [BarAddrBits-1:0] write_at, read_at, next_at;
-  logic [15:0] write_dwords;
-
-  fb_bar_target #(
-      .AddrBits(BarAddrBits),
+  fb_axil_if axil ();
+  completion_t cqe;
+  logic cqe_valid, cqe_ready, stray_write;
+  fb_bar #(
+      .QueueDepth(QueueDepth),
+      .Drives(Drives),
+      .Pages(Pages),
+      .UnitBits(UnitBits),
+      .Identity(Identity),
+      .ListPerCommand(ListPerCommand),
       .AxiIdBits(AxiIdBits),
-      .Latency(BarLatency),
-      .Map(Map)
+      .Latency(BarLatency)
   ) u_bar (
       .clk,
       .rst,
-      .s_axi_bar_awid,
-      .s_axi_bar_awaddr,
-      .s_axi_bar_awlen,
-      .s_axi_bar_awsize,
-      .s_axi_bar_awburst,
-      .s_axi_bar_awvalid,
-      .s_axi_bar_awready,
-      .s_axi_bar_wdata,
-      .s_axi_bar_wstrb,
-      .s_axi_bar_wlast,
-      .s_axi_bar_wvalid,
-      .s_axi_bar_wready,
-      .s_axi_bar_bid,
-      .s_axi_bar_bresp,
-      .s_axi_bar_bvalid,
-      .s_axi_bar_bready,
-      .s_axi_bar_arid,
-      .s_axi_bar_araddr,
-      .s_axi_bar_arlen,
-      .s_axi_bar_arsize,
-      .s_axi_bar_arburst,
-      .s_axi_bar_arvalid,
-      .s_axi_bar_arready,
-      .s_axi_bar_rid,
-      .s_axi_bar_rdata,
-      .s_axi_bar_rresp,
-      .s_axi_bar_rlast,
-      .s_axi_bar_rvalid,
-      .s_axi_bar_rready,
-      .write_valid(bar_writes),
-      .write_ready(bar_written),
-      .write_refused(bar_refused),
-      .write_addr(write_at),
-      .write_data(bar_write_data),
-      .write_strb(bar_write_strb),
-      .write_dwords,
-      .read_valid(bar_reads),
-      .read_ready(bar_taken),
-      .read_addr(read_at),
-      .read_word(bar_words),
-      .read_error(bar_errors),
-      .read_stays(bar_read_stays),
-      .next_valid(bar_next_valid),
-      .next_addr(next_at)
-  );
-
-  assign bar_write_valid = bar_writes[PAYLOAD];
-  assign bar_write_addr = MemAddrBits'(write_at >> BEAT_BITS);
-  assign bar_written[PAYLOAD] = bar_write_ready;
-  assign bar_refused[PAYLOAD] = 1'b0;
-  assign bar_read_valid = bar_reads[PAYLOAD];
-  assign bar_read_addr = MemAddrBits'(read_at >> BEAT_BITS);
-  assign bar_next_addr = MemAddrBits'(next_at >> BEAT_BITS);
-  assign bar_taken[PAYLOAD] = bar_read_ready;
-  assign bar_words[PAYLOAD] = bar_read_word;
-  assign bar_errors[PAYLOAD] = bar_read_error;
-
-  // A region looks at the low bits of an address.
-  logic unused_at;
-  assign unused_at = &{1'b0, write_at, read_at, next_at, 1'b0};
-
-  fb_bar_lists #(
-      .PageBits(PAGE_BITS + UnitBits),
-      .UnitBits(UnitBits),
-      .OnChip(OnChip),
-      .PerCommand(ListPerCommand),
-      .InHost(InHost),
-      .Latency(BarLatency)
-  ) u_lists (
-      .clk,
+      .s_axi_bar,
+      .s_axil_ctrl,
+      .m_axil(axil),
+      .payload(bar_memory),
       .data_window(cfg.data_window),
       .data_write(cfg.data_write),
       .data_read(cfg.data_read),
       .piece_we,
       .piece_index,
       .piece_address,
-      .fetched(fetched_q[1]),
-      .fetched_tag,
-      .fetched_unit(fetched_page),
-      .read_addr(read_at[ListBits-1:0]),
-      .read_word(bar_words[LISTS])
-  );
-  // The entry that is asked for comes two cycles later.
-  always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};
-  assign bar_written[LISTS] = 1'b1;
-  assign bar_refused[LISTS] = 1'b1;
-  assign bar_taken[LISTS]   = 1'b1;
-  assign bar_errors[LISTS]  = 1'b0;
-
-  fb_bar_submission #(
-      .QueueDepth(QueueDepth),
-      .CqOffset(CqOffset),
-      .Drives(Drives),
-      .Latency(BarLatency)
-  ) u_submission (
-      .clk,
-      .read_valid(bar_reads[QUEUES]),
-      .read_addr (read_at[QueueBits-1:0]),
-      .read_word (bar_words[QUEUES]),
-      .read_error(bar_errors[QUEUES]),
       .fetch_valid,
       .fetch_drive,
       .fetch_slot,
-      .fetch_sqe
-  );
-  assign bar_taken[QUEUES] = 1'b1;
-
-  completion_t cqe;
-  logic cqe_valid, cqe_ready, stray_write;
-  fb_bar_completion #(
-      .QueueDepth(QueueDepth),
-      .CqOffset(CqOffset),
-      .Drives(Drives)
-  ) u_completion (
-      .clk,
-      .rst,
-      .write_valid(bar_writes[QUEUES]),
-      .write_ready(bar_written[QUEUES]),
-      .write_refused(bar_refused[QUEUES]),
-      .write_addr(write_at[QueueBits-1:0]),
-      .write_data(bar_write_data),
-      .write_dwords,
-      .write_strb(bar_write_strb),
+      .fetch_sqe,
+      .fetched_tag,
+      .fetched_unit(fetched_page),
       .cqe_valid,
       .cqe_ready,
-      .cqe_drive(cqe.drive),
-      .cqe_slot(cqe.slot),
-      .cqe_cid(cqe.cid),
-      .cqe_sqhd(cqe.sq_head),
-      .cqe_phase(cqe.phase),
-      .cqe_status(cqe.status),
+      .cqe,
       .stray(stray_write)
-  );
-
-  logic [11:0] axil_awaddr, axil_araddr;
-  logic [2:0] axil_awprot, axil_arprot;
-  logic [63:0] axil_wdata, axil_rdata;
-  logic [7:0] axil_wstrb;
-  logic [1:0] axil_bresp, axil_rresp;
-  logic axil_awvalid, axil_awready, axil_wvalid, axil_wready, axil_bvalid, axil_bready;
-  logic axil_arvalid, axil_arready, axil_rvalid, axil_rready;
-
-  fb_bar_registers #(
-      .Latency(BarLatency)
-  ) u_doors (
-      .clk,
-      .rst,
-      .write_valid(bar_writes[REGISTERS]),
-      .write_ready(bar_written[REGISTERS]),
-      .write_refused(bar_refused[REGISTERS]),
-      .write_addr(write_at[11:0]),
-      .write_data(bar_write_data),
-      .write_strb(bar_write_strb),
-      .read_valid(bar_reads[REGISTERS]),
-      .read_ready(bar_taken[REGISTERS]),
-      .read_addr(read_at[11:0]),
-      .read_word(bar_words[REGISTERS]),
-      .read_error(bar_errors[REGISTERS]),
-      .s_axil_ctrl_awaddr,
-      .s_axil_ctrl_awprot,
-      .s_axil_ctrl_awvalid,
-      .s_axil_ctrl_awready,
-      .s_axil_ctrl_wdata,
-      .s_axil_ctrl_wstrb,
-      .s_axil_ctrl_wvalid,
-      .s_axil_ctrl_wready,
-      .s_axil_ctrl_bresp,
-      .s_axil_ctrl_bvalid,
-      .s_axil_ctrl_bready,
-      .s_axil_ctrl_araddr,
-      .s_axil_ctrl_arprot,
-      .s_axil_ctrl_arvalid,
-      .s_axil_ctrl_arready,
-      .s_axil_ctrl_rdata,
-      .s_axil_ctrl_rresp,
-      .s_axil_ctrl_rvalid,
-      .s_axil_ctrl_rready,
-      .m_axil_awaddr(axil_awaddr),
-      .m_axil_awprot(axil_awprot),
-      .m_axil_awvalid(axil_awvalid),
-      .m_axil_awready(axil_awready),
-      .m_axil_wdata(axil_wdata),
-      .m_axil_wstrb(axil_wstrb),
-      .m_axil_wvalid(axil_wvalid),
-      .m_axil_wready(axil_wready),
-      .m_axil_bresp(axil_bresp),
-      .m_axil_bvalid(axil_bvalid),
-      .m_axil_bready(axil_bready),
-      .m_axil_araddr(axil_araddr),
-      .m_axil_arprot(axil_arprot),
-      .m_axil_arvalid(axil_arvalid),
-      .m_axil_arready(axil_arready),
-      .m_axil_rdata(axil_rdata),
-      .m_axil_rresp(axil_rresp),
-      .m_axil_rvalid(axil_rvalid),
-      .m_axil_rready(axil_rready)
   );
 
   logic sq_rung, cq_rung, doorbell_error;
@@ -745,25 +462,7 @@ module fb_nvme_streamer
       .rung_drive,
       .rung_value,
       .error (doorbell_error),
-      .m_axil_db_awaddr,
-      .m_axil_db_awprot,
-      .m_axil_db_awvalid,
-      .m_axil_db_awready,
-      .m_axil_db_wdata,
-      .m_axil_db_wstrb,
-      .m_axil_db_wvalid,
-      .m_axil_db_wready,
-      .m_axil_db_bresp,
-      .m_axil_db_bvalid,
-      .m_axil_db_bready,
-      .m_axil_db_araddr,
-      .m_axil_db_arprot,
-      .m_axil_db_arvalid,
-      .m_axil_db_arready,
-      .m_axil_db_rdata,
-      .m_axil_db_rresp,
-      .m_axil_db_rvalid,
-      .m_axil_db_rready
+      .m_axil_db
   );
 
   // Completion and retirement.
@@ -1065,7 +764,7 @@ module fb_nvme_streamer
       .QueueDepth(QueueDepth),
       .Pages(Pages),
       .ReservePages(ReservePages),
-      .CqOffset(CqOffset),
+      .CqOffset(cq_offset(QueueDepth)),
       .UnitBits(UnitBits),
       .InHost(InHost),
       .Drives(Drives),
@@ -1075,25 +774,7 @@ module fb_nvme_streamer
   ) u_regs (
       .clk,
       .rst,
-      .s_axil_ctrl_awaddr(axil_awaddr),
-      .s_axil_ctrl_awprot(axil_awprot),
-      .s_axil_ctrl_awvalid(axil_awvalid),
-      .s_axil_ctrl_awready(axil_awready),
-      .s_axil_ctrl_wdata(axil_wdata),
-      .s_axil_ctrl_wstrb(axil_wstrb),
-      .s_axil_ctrl_wvalid(axil_wvalid),
-      .s_axil_ctrl_wready(axil_wready),
-      .s_axil_ctrl_bresp(axil_bresp),
-      .s_axil_ctrl_bvalid(axil_bvalid),
-      .s_axil_ctrl_bready(axil_bready),
-      .s_axil_ctrl_araddr(axil_araddr),
-      .s_axil_ctrl_arprot(axil_arprot),
-      .s_axil_ctrl_arvalid(axil_arvalid),
-      .s_axil_ctrl_arready(axil_arready),
-      .s_axil_ctrl_rdata(axil_rdata),
-      .s_axil_ctrl_rresp(axil_rresp),
-      .s_axil_ctrl_rvalid(axil_rvalid),
-      .s_axil_ctrl_rready(axil_rready),
+      .s_axil_ctrl(axil),
       .enable,
       .cfg(settings),
       .sq_doorbell,

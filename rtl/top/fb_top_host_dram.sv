@@ -235,6 +235,61 @@ module fb_top_host_dram #(
   ) u_streamer (
       .*
   );
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(HostAddrBits)
+  ) s_axi_host ();
+  assign s_axi_host.awid = s_axi_host_awid;
+  assign s_axi_host.awaddr = s_axi_host_awaddr;
+  assign s_axi_host.awlen = s_axi_host_awlen;
+  assign s_axi_host.awsize = s_axi_host_awsize;
+  assign s_axi_host.awburst = s_axi_host_awburst;
+  assign s_axi_host.awvalid = s_axi_host_awvalid;
+  assign s_axi_host_awready = s_axi_host.awready;
+  assign s_axi_host.wdata = s_axi_host_wdata;
+  assign s_axi_host.wstrb = s_axi_host_wstrb;
+  assign s_axi_host.wlast = s_axi_host_wlast;
+  assign s_axi_host.wvalid = s_axi_host_wvalid;
+  assign s_axi_host_wready = s_axi_host.wready;
+  assign s_axi_host_bid = s_axi_host.bid;
+  assign s_axi_host_bresp = s_axi_host.bresp;
+  assign s_axi_host_bvalid = s_axi_host.bvalid;
+  assign s_axi_host.bready = s_axi_host_bready;
+  assign s_axi_host.arid = s_axi_host_arid;
+  assign s_axi_host.araddr = s_axi_host_araddr;
+  assign s_axi_host.arlen = s_axi_host_arlen;
+  assign s_axi_host.arsize = s_axi_host_arsize;
+  assign s_axi_host.arburst = s_axi_host_arburst;
+  assign s_axi_host.arvalid = s_axi_host_arvalid;
+  assign s_axi_host_arready = s_axi_host.arready;
+  assign s_axi_host_rid = s_axi_host.rid;
+  assign s_axi_host_rdata = s_axi_host.rdata;
+  assign s_axi_host_rresp = s_axi_host.rresp;
+  assign s_axi_host_rlast = s_axi_host.rlast;
+  assign s_axi_host_rvalid = s_axi_host.rvalid;
+  assign s_axi_host.rready = s_axi_host_rready;
+  fb_axil_if #(
+      .AddrBits(12),
+      .DataBits(64)
+  ) s_axil_host ();
+  assign s_axil_host.awaddr  = s_axil_host_awaddr;
+  assign s_axil_host.awvalid = s_axil_host_awvalid;
+  assign s_axil_host_awready = s_axil_host.awready;
+  assign s_axil_host.wdata   = s_axil_host_wdata;
+  assign s_axil_host.wstrb   = s_axil_host_wstrb;
+  assign s_axil_host.wvalid  = s_axil_host_wvalid;
+  assign s_axil_host_wready  = s_axil_host.wready;
+  assign s_axil_host_bresp   = s_axil_host.bresp;
+  assign s_axil_host_bvalid  = s_axil_host.bvalid;
+  assign s_axil_host.bready  = s_axil_host_bready;
+  assign s_axil_host.araddr  = s_axil_host_araddr;
+  assign s_axil_host.arvalid = s_axil_host_arvalid;
+  assign s_axil_host_arready = s_axil_host.arready;
+  assign s_axil_host_rdata   = s_axil_host.rdata;
+  assign s_axil_host_rresp   = s_axil_host.rresp;
+  assign s_axil_host_rvalid  = s_axil_host.rvalid;
+  assign s_axil_host.rready  = s_axil_host_rready;
+
   fb_axis_host_staged #(
       .Pages(HostPages),
       .ReadLatency(ReadLatency),

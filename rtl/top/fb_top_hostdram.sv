@@ -159,6 +159,83 @@ module fb_top_hostdram #(
 
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) s_axi_bar ();
+  assign s_axi_bar.awid = s_axi_bar_awid;
+  assign s_axi_bar.awaddr = s_axi_bar_awaddr;
+  assign s_axi_bar.awlen = s_axi_bar_awlen;
+  assign s_axi_bar.awsize = s_axi_bar_awsize;
+  assign s_axi_bar.awburst = s_axi_bar_awburst;
+  assign s_axi_bar.awvalid = s_axi_bar_awvalid;
+  assign s_axi_bar_awready = s_axi_bar.awready;
+  assign s_axi_bar.wdata = s_axi_bar_wdata;
+  assign s_axi_bar.wstrb = s_axi_bar_wstrb;
+  assign s_axi_bar.wlast = s_axi_bar_wlast;
+  assign s_axi_bar.wvalid = s_axi_bar_wvalid;
+  assign s_axi_bar_wready = s_axi_bar.wready;
+  assign s_axi_bar_bid = s_axi_bar.bid;
+  assign s_axi_bar_bresp = s_axi_bar.bresp;
+  assign s_axi_bar_bvalid = s_axi_bar.bvalid;
+  assign s_axi_bar.bready = s_axi_bar_bready;
+  assign s_axi_bar.arid = s_axi_bar_arid;
+  assign s_axi_bar.araddr = s_axi_bar_araddr;
+  assign s_axi_bar.arlen = s_axi_bar_arlen;
+  assign s_axi_bar.arsize = s_axi_bar_arsize;
+  assign s_axi_bar.arburst = s_axi_bar_arburst;
+  assign s_axi_bar.arvalid = s_axi_bar_arvalid;
+  assign s_axi_bar_arready = s_axi_bar.arready;
+  assign s_axi_bar_rid = s_axi_bar.rid;
+  assign s_axi_bar_rdata = s_axi_bar.rdata;
+  assign s_axi_bar_rresp = s_axi_bar.rresp;
+  assign s_axi_bar_rlast = s_axi_bar.rlast;
+  assign s_axi_bar_rvalid = s_axi_bar.rvalid;
+  assign s_axi_bar.rready = s_axi_bar_rready;
+  fb_axil_if #(
+      .AddrBits(64),
+      .DataBits(32)
+  ) m_axil_db ();
+  assign m_axil_db_awaddr  = m_axil_db.awaddr;
+  assign m_axil_db_awprot  = '0;
+  assign m_axil_db_awvalid = m_axil_db.awvalid;
+  assign m_axil_db.awready = m_axil_db_awready;
+  assign m_axil_db_wdata   = m_axil_db.wdata;
+  assign m_axil_db_wstrb   = m_axil_db.wstrb;
+  assign m_axil_db_wvalid  = m_axil_db.wvalid;
+  assign m_axil_db.wready  = m_axil_db_wready;
+  assign m_axil_db.bresp   = m_axil_db_bresp;
+  assign m_axil_db.bvalid  = m_axil_db_bvalid;
+  assign m_axil_db_bready  = m_axil_db.bready;
+  assign m_axil_db_araddr  = m_axil_db.araddr;
+  assign m_axil_db_arprot  = '0;
+  assign m_axil_db_arvalid = m_axil_db.arvalid;
+  assign m_axil_db.arready = m_axil_db_arready;
+  assign m_axil_db.rdata   = m_axil_db_rdata;
+  assign m_axil_db.rresp   = m_axil_db_rresp;
+  assign m_axil_db.rvalid  = m_axil_db_rvalid;
+  assign m_axil_db_rready  = m_axil_db.rready;
+  fb_axil_if #(
+      .AddrBits(12),
+      .DataBits(64)
+  ) s_axil_ctrl ();
+  assign s_axil_ctrl.awaddr  = s_axil_ctrl_awaddr;
+  assign s_axil_ctrl.awvalid = s_axil_ctrl_awvalid;
+  assign s_axil_ctrl_awready = s_axil_ctrl.awready;
+  assign s_axil_ctrl.wdata   = s_axil_ctrl_wdata;
+  assign s_axil_ctrl.wstrb   = s_axil_ctrl_wstrb;
+  assign s_axil_ctrl.wvalid  = s_axil_ctrl_wvalid;
+  assign s_axil_ctrl_wready  = s_axil_ctrl.wready;
+  assign s_axil_ctrl_bresp   = s_axil_ctrl.bresp;
+  assign s_axil_ctrl_bvalid  = s_axil_ctrl.bvalid;
+  assign s_axil_ctrl.bready  = s_axil_ctrl_bready;
+  assign s_axil_ctrl.araddr  = s_axil_ctrl_araddr;
+  assign s_axil_ctrl.arvalid = s_axil_ctrl_arvalid;
+  assign s_axil_ctrl_arready = s_axil_ctrl.arready;
+  assign s_axil_ctrl_rdata   = s_axil_ctrl.rdata;
+  assign s_axil_ctrl_rresp   = s_axil_ctrl.rresp;
+  assign s_axil_ctrl_rvalid  = s_axil_ctrl.rvalid;
+  assign s_axil_ctrl.rready  = s_axil_ctrl_rready;
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
@@ -181,7 +258,13 @@ module fb_top_hostdram #(
   logic [4:0] piece_index;
   logic [63:0] piece_address;
 
-  // The SSD finds the payload at the places of the pieces.
+  // The SSD finds the payload at the places of the pieces: the BAR has none.
+  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
+  assign bar_memory.write_ready = 1'b1;
+  assign bar_memory.read_ready  = 1'b1;
+  assign bar_memory.read_word   = '0;
+  assign bar_memory.read_error  = 1'b0;
+
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
@@ -195,23 +278,9 @@ module fb_top_hostdram #(
       .Pages(1024),
       .ReservePages(512),
       .WholePages(1'b1),
-      .InHost(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
-      .bar_write_valid(),
-      .bar_write_ready(1'b1),
-      .bar_write_addr(),
-      .bar_write_data(),
-      .bar_write_strb(),
-      .bar_read_valid(),
-      .bar_read_ready(1'b1),
-      .bar_read_addr(),
-      .bar_read_word('0),
-      .bar_read_error(1'b0),
-      .bar_read_stays(),
-      .bar_next_valid(),
-      .bar_next_addr(),
       .dram_read(),
       .dram_write(),
       .*

@@ -238,104 +238,105 @@ module fb_top_snacc_dram #(
     return BarAddrBits'(fb_spec_pkg::BAR0_CONTROL) | BarAddrBits'(place);
   endfunction
 
-  logic [AxiIdBits-1:0] joined_awid;
-  logic [BarAddrBits-1:0] joined_awaddr;
-  logic [7:0] joined_awlen;
-  logic [2:0] joined_awsize;
-  logic [1:0] joined_awburst;
-  logic joined_awvalid;
-  logic joined_awready;
-  logic [511:0] joined_wdata;
-  logic [63:0] joined_wstrb;
-  logic joined_wlast;
-  logic joined_wvalid;
-  logic joined_wready;
-  logic [AxiIdBits-1:0] joined_bid;
-  logic [1:0] joined_bresp;
-  logic joined_bvalid;
-  logic joined_bready;
-  logic [AxiIdBits-1:0] joined_arid;
-  logic [BarAddrBits-1:0] joined_araddr;
-  logic [7:0] joined_arlen;
-  logic [2:0] joined_arsize;
-  logic [1:0] joined_arburst;
-  logic joined_arvalid;
-  logic joined_arready;
-  logic [AxiIdBits-1:0] joined_rid;
-  logic [511:0] joined_rdata;
-  logic [1:0] joined_rresp;
-  logic joined_rlast;
-  logic joined_rvalid;
-  logic joined_rready;
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) joined ();
+
+  fb_axi_if #(
+      .IdBits  (1),
+      .AddrBits(BarAddrBits)
+  ) targets[3] ();
+  assign targets[0].awlen = S_AXI_PCIe_awlen;
+  assign targets[0].awsize = S_AXI_PCIe_awsize;
+  assign targets[0].awburst = S_AXI_PCIe_awburst;
+  assign targets[0].awvalid = S_AXI_PCIe_awvalid;
+  assign S_AXI_PCIe_awready = targets[0].awready;
+  assign targets[0].wdata = S_AXI_PCIe_wdata;
+  assign targets[0].wstrb = S_AXI_PCIe_wstrb;
+  assign targets[0].wlast = S_AXI_PCIe_wlast;
+  assign targets[0].wvalid = S_AXI_PCIe_wvalid;
+  assign S_AXI_PCIe_wready = targets[0].wready;
+  assign S_AXI_PCIe_bresp = targets[0].bresp;
+  assign S_AXI_PCIe_bvalid = targets[0].bvalid;
+  assign targets[0].bready = S_AXI_PCIe_bready;
+  assign targets[0].arlen = S_AXI_PCIe_arlen;
+  assign targets[0].arsize = S_AXI_PCIe_arsize;
+  assign targets[0].arburst = S_AXI_PCIe_arburst;
+  assign targets[0].arvalid = S_AXI_PCIe_arvalid;
+  assign S_AXI_PCIe_arready = targets[0].arready;
+  assign S_AXI_PCIe_rdata = targets[0].rdata;
+  assign S_AXI_PCIe_rresp = targets[0].rresp;
+  assign S_AXI_PCIe_rlast = targets[0].rlast;
+  assign S_AXI_PCIe_rvalid = targets[0].rvalid;
+  assign targets[0].rready = S_AXI_PCIe_rready;
+  assign targets[0].awid = '0;
+  assign targets[0].arid = '0;
+  assign targets[1].awlen = S_AXI_Queues_awlen;
+  assign targets[1].awsize = S_AXI_Queues_awsize;
+  assign targets[1].awburst = S_AXI_Queues_awburst;
+  assign targets[1].awvalid = S_AXI_Queues_awvalid;
+  assign S_AXI_Queues_awready = targets[1].awready;
+  assign targets[1].wdata = S_AXI_Queues_wdata;
+  assign targets[1].wstrb = S_AXI_Queues_wstrb;
+  assign targets[1].wlast = S_AXI_Queues_wlast;
+  assign targets[1].wvalid = S_AXI_Queues_wvalid;
+  assign S_AXI_Queues_wready = targets[1].wready;
+  assign S_AXI_Queues_bresp = targets[1].bresp;
+  assign S_AXI_Queues_bvalid = targets[1].bvalid;
+  assign targets[1].bready = S_AXI_Queues_bready;
+  assign targets[1].arlen = S_AXI_Queues_arlen;
+  assign targets[1].arsize = S_AXI_Queues_arsize;
+  assign targets[1].arburst = S_AXI_Queues_arburst;
+  assign targets[1].arvalid = S_AXI_Queues_arvalid;
+  assign S_AXI_Queues_arready = targets[1].arready;
+  assign S_AXI_Queues_rdata = targets[1].rdata;
+  assign S_AXI_Queues_rresp = targets[1].rresp;
+  assign S_AXI_Queues_rlast = targets[1].rlast;
+  assign S_AXI_Queues_rvalid = targets[1].rvalid;
+  assign targets[1].rready = S_AXI_Queues_rready;
+  assign targets[1].awid = '0;
+  assign targets[1].arid = '0;
+  assign targets[2].awsize = S_CTRL_awsize;
+  assign targets[2].awburst = S_CTRL_awburst;
+  assign targets[2].awvalid = S_CTRL_awvalid;
+  assign S_CTRL_awready = targets[2].awready;
+  assign targets[2].wdata = S_CTRL_wdata;
+  assign targets[2].wstrb = S_CTRL_wstrb;
+  assign targets[2].wlast = S_CTRL_wlast;
+  assign targets[2].wvalid = S_CTRL_wvalid;
+  assign S_CTRL_wready = targets[2].wready;
+  assign S_CTRL_bresp = targets[2].bresp;
+  assign S_CTRL_bvalid = targets[2].bvalid;
+  assign targets[2].bready = S_CTRL_bready;
+  assign targets[2].arsize = S_CTRL_arsize;
+  assign targets[2].arburst = S_CTRL_arburst;
+  assign targets[2].arvalid = S_CTRL_arvalid;
+  assign S_CTRL_arready = targets[2].arready;
+  assign S_CTRL_rdata = targets[2].rdata;
+  assign S_CTRL_rresp = targets[2].rresp;
+  assign S_CTRL_rlast = targets[2].rlast;
+  assign S_CTRL_rvalid = targets[2].rvalid;
+  assign targets[2].rready = S_CTRL_rready;
+  assign targets[2].awid = '0;
+  assign targets[2].arid = '0;
+  assign targets[0].awaddr = payload(S_AXI_PCIe_awaddr);
+  assign targets[0].araddr = payload(S_AXI_PCIe_araddr);
+  assign targets[1].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr);
+  assign targets[1].araddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_araddr);
+  assign targets[2].awaddr = control(S_CTRL_awaddr);
+  assign targets[2].araddr = control(S_CTRL_araddr);
+  assign targets[2].awlen = 8'(S_CTRL_awlen);
+  assign targets[2].arlen = 8'(S_CTRL_arlen);
 
   fb_axi_join #(
       .Ports(3),
       .AddrBits(BarAddrBits)
   ) u_join (
-      .clk(aclk),
-      .rst(!aresetn),
-      .s_axi_awaddr({
-        control(S_CTRL_awaddr),
-        BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr),
-        payload(S_AXI_PCIe_awaddr)
-      }),
-      .s_axi_araddr({
-        control(S_CTRL_araddr),
-        BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_araddr),
-        payload(S_AXI_PCIe_araddr)
-      }),
-      .s_axi_awlen({8'(S_CTRL_awlen), S_AXI_Queues_awlen, S_AXI_PCIe_awlen}),
-      .s_axi_arlen({8'(S_CTRL_arlen), S_AXI_Queues_arlen, S_AXI_PCIe_arlen}),
-      .s_axi_awsize({S_CTRL_awsize, S_AXI_Queues_awsize, S_AXI_PCIe_awsize}),
-      .s_axi_awburst({S_CTRL_awburst, S_AXI_Queues_awburst, S_AXI_PCIe_awburst}),
-      .s_axi_awvalid({S_CTRL_awvalid, S_AXI_Queues_awvalid, S_AXI_PCIe_awvalid}),
-      .s_axi_awready({S_CTRL_awready, S_AXI_Queues_awready, S_AXI_PCIe_awready}),
-      .s_axi_wdata({S_CTRL_wdata, S_AXI_Queues_wdata, S_AXI_PCIe_wdata}),
-      .s_axi_wstrb({S_CTRL_wstrb, S_AXI_Queues_wstrb, S_AXI_PCIe_wstrb}),
-      .s_axi_wlast({S_CTRL_wlast, S_AXI_Queues_wlast, S_AXI_PCIe_wlast}),
-      .s_axi_wvalid({S_CTRL_wvalid, S_AXI_Queues_wvalid, S_AXI_PCIe_wvalid}),
-      .s_axi_wready({S_CTRL_wready, S_AXI_Queues_wready, S_AXI_PCIe_wready}),
-      .s_axi_bresp({S_CTRL_bresp, S_AXI_Queues_bresp, S_AXI_PCIe_bresp}),
-      .s_axi_bvalid({S_CTRL_bvalid, S_AXI_Queues_bvalid, S_AXI_PCIe_bvalid}),
-      .s_axi_bready({S_CTRL_bready, S_AXI_Queues_bready, S_AXI_PCIe_bready}),
-      .s_axi_arsize({S_CTRL_arsize, S_AXI_Queues_arsize, S_AXI_PCIe_arsize}),
-      .s_axi_arburst({S_CTRL_arburst, S_AXI_Queues_arburst, S_AXI_PCIe_arburst}),
-      .s_axi_arvalid({S_CTRL_arvalid, S_AXI_Queues_arvalid, S_AXI_PCIe_arvalid}),
-      .s_axi_arready({S_CTRL_arready, S_AXI_Queues_arready, S_AXI_PCIe_arready}),
-      .s_axi_rdata({S_CTRL_rdata, S_AXI_Queues_rdata, S_AXI_PCIe_rdata}),
-      .s_axi_rresp({S_CTRL_rresp, S_AXI_Queues_rresp, S_AXI_PCIe_rresp}),
-      .s_axi_rlast({S_CTRL_rlast, S_AXI_Queues_rlast, S_AXI_PCIe_rlast}),
-      .s_axi_rvalid({S_CTRL_rvalid, S_AXI_Queues_rvalid, S_AXI_PCIe_rvalid}),
-      .s_axi_rready({S_CTRL_rready, S_AXI_Queues_rready, S_AXI_PCIe_rready}),
-      .m_axi_awid(joined_awid),
-      .m_axi_awaddr(joined_awaddr),
-      .m_axi_awlen(joined_awlen),
-      .m_axi_awsize(joined_awsize),
-      .m_axi_awburst(joined_awburst),
-      .m_axi_awvalid(joined_awvalid),
-      .m_axi_awready(joined_awready),
-      .m_axi_wdata(joined_wdata),
-      .m_axi_wstrb(joined_wstrb),
-      .m_axi_wlast(joined_wlast),
-      .m_axi_wvalid(joined_wvalid),
-      .m_axi_wready(joined_wready),
-      .m_axi_bid(joined_bid),
-      .m_axi_bresp(joined_bresp),
-      .m_axi_bvalid(joined_bvalid),
-      .m_axi_bready(joined_bready),
-      .m_axi_arid(joined_arid),
-      .m_axi_araddr(joined_araddr),
-      .m_axi_arlen(joined_arlen),
-      .m_axi_arsize(joined_arsize),
-      .m_axi_arburst(joined_arburst),
-      .m_axi_arvalid(joined_arvalid),
-      .m_axi_arready(joined_arready),
-      .m_axi_rid(joined_rid),
-      .m_axi_rdata(joined_rdata),
-      .m_axi_rresp(joined_rresp),
-      .m_axi_rlast(joined_rlast),
-      .m_axi_rvalid(joined_rvalid),
-      .m_axi_rready(joined_rready)
+      .clk  (aclk),
+      .rst  (!aresetn),
+      .s_axi(targets),
+      .m_axi(joined)
   );
 
   if (host_ddr) begin : gen_host
@@ -368,35 +369,35 @@ module fb_top_snacc_dram #(
         .m_axis_rd_tlast(M_AXIS_READ_tlast),
         .m_axis_rd_tuser(),
         .m_axis_rd_tid(),
-        .s_axi_bar_awaddr(HostAddrBits'(joined_awaddr)),
-        .s_axi_bar_araddr(HostAddrBits'(joined_araddr)),
-        .s_axi_bar_awid(joined_awid),
-        .s_axi_bar_awlen(joined_awlen),
-        .s_axi_bar_awsize(joined_awsize),
-        .s_axi_bar_awburst(joined_awburst),
-        .s_axi_bar_awvalid(joined_awvalid),
-        .s_axi_bar_awready(joined_awready),
-        .s_axi_bar_wdata(joined_wdata),
-        .s_axi_bar_wstrb(joined_wstrb),
-        .s_axi_bar_wlast(joined_wlast),
-        .s_axi_bar_wvalid(joined_wvalid),
-        .s_axi_bar_wready(joined_wready),
-        .s_axi_bar_bid(joined_bid),
-        .s_axi_bar_bresp(joined_bresp),
-        .s_axi_bar_bvalid(joined_bvalid),
-        .s_axi_bar_bready(joined_bready),
-        .s_axi_bar_arid(joined_arid),
-        .s_axi_bar_arlen(joined_arlen),
-        .s_axi_bar_arsize(joined_arsize),
-        .s_axi_bar_arburst(joined_arburst),
-        .s_axi_bar_arvalid(joined_arvalid),
-        .s_axi_bar_arready(joined_arready),
-        .s_axi_bar_rid(joined_rid),
-        .s_axi_bar_rdata(joined_rdata),
-        .s_axi_bar_rresp(joined_rresp),
-        .s_axi_bar_rlast(joined_rlast),
-        .s_axi_bar_rvalid(joined_rvalid),
-        .s_axi_bar_rready(joined_rready),
+        .s_axi_bar_awaddr(HostAddrBits'(joined.awaddr)),
+        .s_axi_bar_araddr(HostAddrBits'(joined.araddr)),
+        .s_axi_bar_awid(joined.awid),
+        .s_axi_bar_awlen(joined.awlen),
+        .s_axi_bar_awsize(joined.awsize),
+        .s_axi_bar_awburst(joined.awburst),
+        .s_axi_bar_awvalid(joined.awvalid),
+        .s_axi_bar_awready(joined.awready),
+        .s_axi_bar_wdata(joined.wdata),
+        .s_axi_bar_wstrb(joined.wstrb),
+        .s_axi_bar_wlast(joined.wlast),
+        .s_axi_bar_wvalid(joined.wvalid),
+        .s_axi_bar_wready(joined.wready),
+        .s_axi_bar_bid(joined.bid),
+        .s_axi_bar_bresp(joined.bresp),
+        .s_axi_bar_bvalid(joined.bvalid),
+        .s_axi_bar_bready(joined.bready),
+        .s_axi_bar_arid(joined.arid),
+        .s_axi_bar_arlen(joined.arlen),
+        .s_axi_bar_arsize(joined.arsize),
+        .s_axi_bar_arburst(joined.arburst),
+        .s_axi_bar_arvalid(joined.arvalid),
+        .s_axi_bar_arready(joined.arready),
+        .s_axi_bar_rid(joined.rid),
+        .s_axi_bar_rdata(joined.rdata),
+        .s_axi_bar_rresp(joined.rresp),
+        .s_axi_bar_rlast(joined.rlast),
+        .s_axi_bar_rvalid(joined.rvalid),
+        .s_axi_bar_rready(joined.rready),
         .m_axi_host_awid(M_AXI_DDR_NVMe_awid),
         .m_axi_host_awaddr(M_AXI_DDR_NVMe_awaddr),
         .m_axi_host_awlen(M_AXI_DDR_NVMe_awlen),
@@ -495,35 +496,35 @@ module fb_top_snacc_dram #(
         .m_axis_rd_tlast(M_AXIS_READ_tlast),
         .m_axis_rd_tuser(),
         .m_axis_rd_tid(),
-        .s_axi_bar_awid(joined_awid),
-        .s_axi_bar_awaddr(joined_awaddr),
-        .s_axi_bar_awlen(joined_awlen),
-        .s_axi_bar_awsize(joined_awsize),
-        .s_axi_bar_awburst(joined_awburst),
-        .s_axi_bar_awvalid(joined_awvalid),
-        .s_axi_bar_awready(joined_awready),
-        .s_axi_bar_wdata(joined_wdata),
-        .s_axi_bar_wstrb(joined_wstrb),
-        .s_axi_bar_wlast(joined_wlast),
-        .s_axi_bar_wvalid(joined_wvalid),
-        .s_axi_bar_wready(joined_wready),
-        .s_axi_bar_bid(joined_bid),
-        .s_axi_bar_bresp(joined_bresp),
-        .s_axi_bar_bvalid(joined_bvalid),
-        .s_axi_bar_bready(joined_bready),
-        .s_axi_bar_arid(joined_arid),
-        .s_axi_bar_araddr(joined_araddr),
-        .s_axi_bar_arlen(joined_arlen),
-        .s_axi_bar_arsize(joined_arsize),
-        .s_axi_bar_arburst(joined_arburst),
-        .s_axi_bar_arvalid(joined_arvalid),
-        .s_axi_bar_arready(joined_arready),
-        .s_axi_bar_rid(joined_rid),
-        .s_axi_bar_rdata(joined_rdata),
-        .s_axi_bar_rresp(joined_rresp),
-        .s_axi_bar_rlast(joined_rlast),
-        .s_axi_bar_rvalid(joined_rvalid),
-        .s_axi_bar_rready(joined_rready),
+        .s_axi_bar_awid(joined.awid),
+        .s_axi_bar_awaddr(joined.awaddr),
+        .s_axi_bar_awlen(joined.awlen),
+        .s_axi_bar_awsize(joined.awsize),
+        .s_axi_bar_awburst(joined.awburst),
+        .s_axi_bar_awvalid(joined.awvalid),
+        .s_axi_bar_awready(joined.awready),
+        .s_axi_bar_wdata(joined.wdata),
+        .s_axi_bar_wstrb(joined.wstrb),
+        .s_axi_bar_wlast(joined.wlast),
+        .s_axi_bar_wvalid(joined.wvalid),
+        .s_axi_bar_wready(joined.wready),
+        .s_axi_bar_bid(joined.bid),
+        .s_axi_bar_bresp(joined.bresp),
+        .s_axi_bar_bvalid(joined.bvalid),
+        .s_axi_bar_bready(joined.bready),
+        .s_axi_bar_arid(joined.arid),
+        .s_axi_bar_araddr(joined.araddr),
+        .s_axi_bar_arlen(joined.arlen),
+        .s_axi_bar_arsize(joined.arsize),
+        .s_axi_bar_arburst(joined.arburst),
+        .s_axi_bar_arvalid(joined.arvalid),
+        .s_axi_bar_arready(joined.arready),
+        .s_axi_bar_rid(joined.rid),
+        .s_axi_bar_rdata(joined.rdata),
+        .s_axi_bar_rresp(joined.rresp),
+        .s_axi_bar_rlast(joined.rlast),
+        .s_axi_bar_rvalid(joined.rvalid),
+        .s_axi_bar_rready(joined.rready),
         .m_axi_dram_awid(M_AXI_DDR_NVMe_awid),
         .m_axi_dram_awaddr(M_AXI_DDR_NVMe_awaddr),
         .m_axi_dram_awlen(M_AXI_DDR_NVMe_awlen),

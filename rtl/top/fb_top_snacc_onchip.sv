@@ -174,101 +174,77 @@ module fb_top_snacc_onchip #(
 
   localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES);
   localparam int unsigned AxiIdBits = 1;
-  logic [AxiIdBits-1:0] joined_awid;
-  logic [BarAddrBits-1:0] joined_awaddr;
-  logic [7:0] joined_awlen;
-  logic [2:0] joined_awsize;
-  logic [1:0] joined_awburst;
-  logic joined_awvalid;
-  logic joined_awready;
-  logic [511:0] joined_wdata;
-  logic [63:0] joined_wstrb;
-  logic joined_wlast;
-  logic joined_wvalid;
-  logic joined_wready;
-  logic [AxiIdBits-1:0] joined_bid;
-  logic [1:0] joined_bresp;
-  logic joined_bvalid;
-  logic joined_bready;
-  logic [AxiIdBits-1:0] joined_arid;
-  logic [BarAddrBits-1:0] joined_araddr;
-  logic [7:0] joined_arlen;
-  logic [2:0] joined_arsize;
-  logic [1:0] joined_arburst;
-  logic joined_arvalid;
-  logic joined_arready;
-  logic [AxiIdBits-1:0] joined_rid;
-  logic [511:0] joined_rdata;
-  logic [1:0] joined_rresp;
-  logic joined_rlast;
-  logic joined_rvalid;
-  logic joined_rready;
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) joined ();
+
+  fb_axi_if #(
+      .IdBits  (1),
+      .AddrBits(BarAddrBits)
+  ) targets[2] ();
+  assign targets[0].awlen = S_AXI_URAM_PRP_awlen;
+  assign targets[0].awsize = S_AXI_URAM_PRP_awsize;
+  assign targets[0].awburst = S_AXI_URAM_PRP_awburst;
+  assign targets[0].awvalid = S_AXI_URAM_PRP_awvalid;
+  assign S_AXI_URAM_PRP_awready = targets[0].awready;
+  assign targets[0].wdata = S_AXI_URAM_PRP_wdata;
+  assign targets[0].wstrb = S_AXI_URAM_PRP_wstrb;
+  assign targets[0].wlast = S_AXI_URAM_PRP_wlast;
+  assign targets[0].wvalid = S_AXI_URAM_PRP_wvalid;
+  assign S_AXI_URAM_PRP_wready = targets[0].wready;
+  assign S_AXI_URAM_PRP_bresp = targets[0].bresp;
+  assign S_AXI_URAM_PRP_bvalid = targets[0].bvalid;
+  assign targets[0].bready = S_AXI_URAM_PRP_bready;
+  assign targets[0].arlen = S_AXI_URAM_PRP_arlen;
+  assign targets[0].arsize = S_AXI_URAM_PRP_arsize;
+  assign targets[0].arburst = S_AXI_URAM_PRP_arburst;
+  assign targets[0].arvalid = S_AXI_URAM_PRP_arvalid;
+  assign S_AXI_URAM_PRP_arready = targets[0].arready;
+  assign S_AXI_URAM_PRP_rdata = targets[0].rdata;
+  assign S_AXI_URAM_PRP_rresp = targets[0].rresp;
+  assign S_AXI_URAM_PRP_rlast = targets[0].rlast;
+  assign S_AXI_URAM_PRP_rvalid = targets[0].rvalid;
+  assign targets[0].rready = S_AXI_URAM_PRP_rready;
+  assign targets[0].awid = '0;
+  assign targets[0].arid = '0;
+  assign targets[1].awlen = S_AXI_Queues_awlen;
+  assign targets[1].awsize = S_AXI_Queues_awsize;
+  assign targets[1].awburst = S_AXI_Queues_awburst;
+  assign targets[1].awvalid = S_AXI_Queues_awvalid;
+  assign S_AXI_Queues_awready = targets[1].awready;
+  assign targets[1].wdata = S_AXI_Queues_wdata;
+  assign targets[1].wstrb = S_AXI_Queues_wstrb;
+  assign targets[1].wlast = S_AXI_Queues_wlast;
+  assign targets[1].wvalid = S_AXI_Queues_wvalid;
+  assign S_AXI_Queues_wready = targets[1].wready;
+  assign S_AXI_Queues_bresp = targets[1].bresp;
+  assign S_AXI_Queues_bvalid = targets[1].bvalid;
+  assign targets[1].bready = S_AXI_Queues_bready;
+  assign targets[1].arlen = S_AXI_Queues_arlen;
+  assign targets[1].arsize = S_AXI_Queues_arsize;
+  assign targets[1].arburst = S_AXI_Queues_arburst;
+  assign targets[1].arvalid = S_AXI_Queues_arvalid;
+  assign S_AXI_Queues_arready = targets[1].arready;
+  assign S_AXI_Queues_rdata = targets[1].rdata;
+  assign S_AXI_Queues_rresp = targets[1].rresp;
+  assign S_AXI_Queues_rlast = targets[1].rlast;
+  assign S_AXI_Queues_rvalid = targets[1].rvalid;
+  assign targets[1].rready = S_AXI_Queues_rready;
+  assign targets[1].awid = '0;
+  assign targets[1].arid = '0;
+  assign targets[0].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_DATA) | BarAddrBits'(S_AXI_URAM_PRP_awaddr);
+  assign targets[0].araddr = BarAddrBits'(fb_spec_pkg::BAR0_DATA) | BarAddrBits'(S_AXI_URAM_PRP_araddr);
+  assign targets[1].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr);
+  assign targets[1].araddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_araddr);
 
   fb_axi_join #(
       .AddrBits(BarAddrBits)
   ) u_join (
-      .clk(aclk),
-      .rst(!aresetn),
-      .s_axi_awaddr({
-        BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr),
-        BarAddrBits'(fb_spec_pkg::BAR0_DATA) | BarAddrBits'(S_AXI_URAM_PRP_awaddr)
-      }),
-      .s_axi_araddr({
-        BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_araddr),
-        BarAddrBits'(fb_spec_pkg::BAR0_DATA) | BarAddrBits'(S_AXI_URAM_PRP_araddr)
-      }),
-      .s_axi_awlen({S_AXI_Queues_awlen, S_AXI_URAM_PRP_awlen}),
-      .s_axi_awsize({S_AXI_Queues_awsize, S_AXI_URAM_PRP_awsize}),
-      .s_axi_awburst({S_AXI_Queues_awburst, S_AXI_URAM_PRP_awburst}),
-      .s_axi_awvalid({S_AXI_Queues_awvalid, S_AXI_URAM_PRP_awvalid}),
-      .s_axi_awready({S_AXI_Queues_awready, S_AXI_URAM_PRP_awready}),
-      .s_axi_wdata({S_AXI_Queues_wdata, S_AXI_URAM_PRP_wdata}),
-      .s_axi_wstrb({S_AXI_Queues_wstrb, S_AXI_URAM_PRP_wstrb}),
-      .s_axi_wlast({S_AXI_Queues_wlast, S_AXI_URAM_PRP_wlast}),
-      .s_axi_wvalid({S_AXI_Queues_wvalid, S_AXI_URAM_PRP_wvalid}),
-      .s_axi_wready({S_AXI_Queues_wready, S_AXI_URAM_PRP_wready}),
-      .s_axi_bresp({S_AXI_Queues_bresp, S_AXI_URAM_PRP_bresp}),
-      .s_axi_bvalid({S_AXI_Queues_bvalid, S_AXI_URAM_PRP_bvalid}),
-      .s_axi_bready({S_AXI_Queues_bready, S_AXI_URAM_PRP_bready}),
-      .s_axi_arlen({S_AXI_Queues_arlen, S_AXI_URAM_PRP_arlen}),
-      .s_axi_arsize({S_AXI_Queues_arsize, S_AXI_URAM_PRP_arsize}),
-      .s_axi_arburst({S_AXI_Queues_arburst, S_AXI_URAM_PRP_arburst}),
-      .s_axi_arvalid({S_AXI_Queues_arvalid, S_AXI_URAM_PRP_arvalid}),
-      .s_axi_arready({S_AXI_Queues_arready, S_AXI_URAM_PRP_arready}),
-      .s_axi_rdata({S_AXI_Queues_rdata, S_AXI_URAM_PRP_rdata}),
-      .s_axi_rresp({S_AXI_Queues_rresp, S_AXI_URAM_PRP_rresp}),
-      .s_axi_rlast({S_AXI_Queues_rlast, S_AXI_URAM_PRP_rlast}),
-      .s_axi_rvalid({S_AXI_Queues_rvalid, S_AXI_URAM_PRP_rvalid}),
-      .s_axi_rready({S_AXI_Queues_rready, S_AXI_URAM_PRP_rready}),
-      .m_axi_awid(joined_awid),
-      .m_axi_awaddr(joined_awaddr),
-      .m_axi_awlen(joined_awlen),
-      .m_axi_awsize(joined_awsize),
-      .m_axi_awburst(joined_awburst),
-      .m_axi_awvalid(joined_awvalid),
-      .m_axi_awready(joined_awready),
-      .m_axi_wdata(joined_wdata),
-      .m_axi_wstrb(joined_wstrb),
-      .m_axi_wlast(joined_wlast),
-      .m_axi_wvalid(joined_wvalid),
-      .m_axi_wready(joined_wready),
-      .m_axi_bid(joined_bid),
-      .m_axi_bresp(joined_bresp),
-      .m_axi_bvalid(joined_bvalid),
-      .m_axi_bready(joined_bready),
-      .m_axi_arid(joined_arid),
-      .m_axi_araddr(joined_araddr),
-      .m_axi_arlen(joined_arlen),
-      .m_axi_arsize(joined_arsize),
-      .m_axi_arburst(joined_arburst),
-      .m_axi_arvalid(joined_arvalid),
-      .m_axi_arready(joined_arready),
-      .m_axi_rid(joined_rid),
-      .m_axi_rdata(joined_rdata),
-      .m_axi_rresp(joined_rresp),
-      .m_axi_rlast(joined_rlast),
-      .m_axi_rvalid(joined_rvalid),
-      .m_axi_rready(joined_rready)
+      .clk  (aclk),
+      .rst  (!aresetn),
+      .s_axi(targets),
+      .m_axi(joined)
   );
 
   fb_top_onchip #(
@@ -299,35 +275,35 @@ module fb_top_snacc_onchip #(
       .m_axis_rd_tlast(M_AXIS_READ_tlast),
       .m_axis_rd_tuser(),
       .m_axis_rd_tid(),
-      .s_axi_bar_awid(joined_awid),
-      .s_axi_bar_awaddr(joined_awaddr),
-      .s_axi_bar_awlen(joined_awlen),
-      .s_axi_bar_awsize(joined_awsize),
-      .s_axi_bar_awburst(joined_awburst),
-      .s_axi_bar_awvalid(joined_awvalid),
-      .s_axi_bar_awready(joined_awready),
-      .s_axi_bar_wdata(joined_wdata),
-      .s_axi_bar_wstrb(joined_wstrb),
-      .s_axi_bar_wlast(joined_wlast),
-      .s_axi_bar_wvalid(joined_wvalid),
-      .s_axi_bar_wready(joined_wready),
-      .s_axi_bar_bid(joined_bid),
-      .s_axi_bar_bresp(joined_bresp),
-      .s_axi_bar_bvalid(joined_bvalid),
-      .s_axi_bar_bready(joined_bready),
-      .s_axi_bar_arid(joined_arid),
-      .s_axi_bar_araddr(joined_araddr),
-      .s_axi_bar_arlen(joined_arlen),
-      .s_axi_bar_arsize(joined_arsize),
-      .s_axi_bar_arburst(joined_arburst),
-      .s_axi_bar_arvalid(joined_arvalid),
-      .s_axi_bar_arready(joined_arready),
-      .s_axi_bar_rid(joined_rid),
-      .s_axi_bar_rdata(joined_rdata),
-      .s_axi_bar_rresp(joined_rresp),
-      .s_axi_bar_rlast(joined_rlast),
-      .s_axi_bar_rvalid(joined_rvalid),
-      .s_axi_bar_rready(joined_rready),
+      .s_axi_bar_awid(joined.awid),
+      .s_axi_bar_awaddr(joined.awaddr),
+      .s_axi_bar_awlen(joined.awlen),
+      .s_axi_bar_awsize(joined.awsize),
+      .s_axi_bar_awburst(joined.awburst),
+      .s_axi_bar_awvalid(joined.awvalid),
+      .s_axi_bar_awready(joined.awready),
+      .s_axi_bar_wdata(joined.wdata),
+      .s_axi_bar_wstrb(joined.wstrb),
+      .s_axi_bar_wlast(joined.wlast),
+      .s_axi_bar_wvalid(joined.wvalid),
+      .s_axi_bar_wready(joined.wready),
+      .s_axi_bar_bid(joined.bid),
+      .s_axi_bar_bresp(joined.bresp),
+      .s_axi_bar_bvalid(joined.bvalid),
+      .s_axi_bar_bready(joined.bready),
+      .s_axi_bar_arid(joined.arid),
+      .s_axi_bar_araddr(joined.araddr),
+      .s_axi_bar_arlen(joined.arlen),
+      .s_axi_bar_arsize(joined.arsize),
+      .s_axi_bar_arburst(joined.arburst),
+      .s_axi_bar_arvalid(joined.arvalid),
+      .s_axi_bar_arready(joined.arready),
+      .s_axi_bar_rid(joined.rid),
+      .s_axi_bar_rdata(joined.rdata),
+      .s_axi_bar_rresp(joined.rresp),
+      .s_axi_bar_rlast(joined.rlast),
+      .s_axi_bar_rvalid(joined.rvalid),
+      .s_axi_bar_rready(joined.rready),
       .m_axil_db_awaddr(M_AXI_Doorbells_awaddr),
       .m_axil_db_awprot(M_AXI_Doorbells_awprot),
       .m_axil_db_awvalid(M_AXI_Doorbells_awvalid),

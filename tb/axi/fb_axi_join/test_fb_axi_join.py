@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cocotb
 import pytest
+from cocotb.handle import HierarchyObject
 from cocotb.triggers import Combine, FallingEdge
 from cocotbext.axi import AxiBus, AxiMaster, AxiRam
 
@@ -24,8 +25,8 @@ class Joined:
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        self.masters = [harness.axi_master(dut, f"p{n}") for n in range(PORTS)]
-        bus = AxiBus.from_prefix(dut, "m_axi")
+        self.masters = [harness.axi_master(dut, f"p[{n}]", ids=False) for n in range(PORTS)]
+        bus = AxiBus.from_entity(dut.m_axi)
         self.ram = AxiRam(bus, dut.clk, dut.rst, size=PORTS * SPAN)
         for half in (self.ram.write_if, self.ram.read_if):
             half.log.setLevel("WARNING")
@@ -85,15 +86,14 @@ async def order_of_addresses(dut) -> None:
     joined.stall(0.4)
     order: list[tuple[str, int]] = []
 
-    async def watch(name: str, port: str) -> None:
+    async def watch(name: str, port: HierarchyObject) -> None:
         while True:
             await FallingEdge(dut.clk)
-            valid, ready = (getattr(dut, f"{port}_aw{half}") for half in ("valid", "ready"))
-            if valid.value == 1 and ready.value == 1:
-                order.append((name, int(getattr(dut, f"{port}_awaddr").value)))
+            if port.awvalid.value == 1 and port.awready.value == 1:
+                order.append((name, int(port.awaddr.value)))
 
-    cocotb.start_soon(watch("port", "p0"))
-    cocotb.start_soon(watch("target", "m_axi"))
+    cocotb.start_soon(watch("port", dut.p[0]))
+    cocotb.start_soon(watch("target", dut.m_axi))
     last = (PORTS - 1) * SPAN
     for n in range(40):
         at = PAGE * (n % 4) + 64 * n
@@ -118,7 +118,7 @@ async def nobody_starves(dut) -> None:
         begin = harness.cycle()
         await master.write(n * SPAN, bytes(64))
         await master.read(n * SPAN, 64)
-        assert harness.cycle() - begin < 6 * int(dut.Most.value) + 60
+        assert harness.cycle() - begin < 6 * int(dut.u_join.Most.value) + 60
     assert not all(operation.is_set() for operation in writes + reads)
     for operation in writes + reads:
         await operation.wait()
@@ -127,11 +127,11 @@ async def nobody_starves(dut) -> None:
 @cocotb.test()
 async def rates(dut) -> None:
     """A port alone has 64 B a cycle each way, with bursts of a page."""
-    joined = await start(dut)
+    joined, port = await start(dut), dut.p[0]
     written: list[int] = []
     read: list[int] = []
-    cocotb.start_soon(harness.record(dut.clk, dut.p0_wvalid, dut.p0_wready, written))
-    cocotb.start_soon(harness.record(dut.clk, dut.p0_rvalid, dut.p0_rready, read))
+    cocotb.start_soon(harness.record(dut.clk, port.wvalid, port.wready, written))
+    cocotb.start_soon(harness.record(dut.clk, port.rvalid, port.rready, read))
     writes = [joined.masters[0].init_write(n * PAGE, bytes(PAGE)) for n in range(4)]
     for operation in writes:
         await operation.wait()

@@ -402,7 +402,7 @@ async def overflow(dut) -> None:
     await port.put("write", port.half)
     for _ in range(40):
         await FallingEdge(dut.clk)
-        dut.pending_q.value = 0
+        dut.u_dut.pending_q.value = 0
 
 
 @harness.provocation
@@ -416,7 +416,7 @@ async def holes(dut) -> None:
 async def withdraw(dut, name: str) -> None:
     """A stream's checker is made to believe that its valid fell."""
     await start(dut)
-    await harness.withdraw(dut.clk, getattr(dut, f"u_check_{name}"))
+    await harness.withdraw(dut.clk, getattr(dut.u_dut, f"u_check_{name}"))
 
 
 @harness.provocation
@@ -446,7 +446,14 @@ async def withdraw_rd(dut) -> None:
 def run(pages: int, latency: int, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"Pages": pages, "ReadLatency": latency}
-    simulate(__file__, "fb_axis_host", parameters, filelist="rtl/top/host.f", **options)
+    simulate(
+        __file__,
+        "fb_axis_host",
+        parameters,
+        filelist="rtl/top/host.f",
+        interfaces={"s_axil_host": "fb_axil_if"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize(("pages", "latency"), [(2, 1), (4, 3), (8, 8)])

@@ -11,6 +11,7 @@ import pytest
 from cocotb.triggers import FallingEdge
 
 import harness
+import structs
 from runner import simulate
 
 WORD = 64
@@ -22,14 +23,14 @@ class Completion:
 
     slot: int
     cid: int
-    sqhd: int
+    sq_head: int
     phase: int
     status: int
     drive: int = 0
 
     def encode(self) -> bytes:
         """Return the 16 bytes that the SSD writes."""
-        dword2 = self.sqhd | 1 << 16
+        dword2 = self.sq_head | 1 << 16
         dword3 = self.cid | self.phase << 16 | self.status << 17
         words = (random.getrandbits(32), 0, dword2, dword3)
         return b"".join(word.to_bytes(4, "little") for word in words)
@@ -64,8 +65,8 @@ class Queues:
             await FallingEdge(dut.clk)
             self.strays += int(dut.stray.value)
             if dut.cqe_valid.value == 1 and dut.cqe_ready.value == 1:
-                fields = (getattr(dut, f"cqe_{name}") for name in Completion.__annotations__)
-                self.completions.append(Completion(*(int(field.value) for field in fields)))
+                fields = structs.unpack("completion_t", int(dut.cqe.value))
+                self.completions.append(Completion(**fields))
                 self.left.append(harness.cycle())
 
     def place(self, slot: int, drive: int = 0) -> int:

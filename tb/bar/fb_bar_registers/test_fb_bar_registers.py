@@ -24,7 +24,7 @@ class Doors:
         self.dut = dut
         self.latency = int(dut.Latency.value)
         self.door = harness.axil_master(dut, "s_axil_ctrl")
-        self.ram = AxiLiteRam(AxiLiteBus.from_prefix(dut, "m_axil"), dut.clk, dut.rst, size=BYTES)
+        self.ram = AxiLiteRam(AxiLiteBus.from_entity(dut.m_axil), dut.clk, dut.rst, size=BYTES)
         for half in (self.ram.write_if, self.ram.read_if):
             half.log.setLevel("WARNING")
 
@@ -199,13 +199,19 @@ async def reset_in_access(dut) -> None:
 async def withdraw(dut, channel: str) -> None:
     """Each of the door's checkers is connected."""
     await start(dut)
-    await harness.withdraw(dut.clk, getattr(dut, f"u_check_{channel}"))
+    await harness.withdraw(dut.clk, getattr(dut.u_dut, f"u_check_{channel}"))
 
 
 def run(latency: int, **options: object) -> None:
     """Build the module and simulate it."""
-    parameters = {"Latency": latency}
-    simulate(__file__, "fb_bar_registers", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_bar_registers",
+        {"Latency": latency},
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axil_ctrl": "fb_axil_if", "m_axil": "fb_axil_if"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize("latency", [2, 3, 16])

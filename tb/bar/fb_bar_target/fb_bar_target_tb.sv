@@ -15,36 +15,6 @@ module fb_bar_target_tb
     input wire clk,
     input wire rst,
 
-    input  wire  [AxiIdBits-1:0] s_axi_bar_awid,
-    input  wire  [ AddrBits-1:0] s_axi_bar_awaddr,
-    input  wire  [          7:0] s_axi_bar_awlen,
-    input  wire  [          2:0] s_axi_bar_awsize,
-    input  wire  [          1:0] s_axi_bar_awburst,
-    input  wire                  s_axi_bar_awvalid,
-    output logic                 s_axi_bar_awready,
-    input  wire  [        511:0] s_axi_bar_wdata,
-    input  wire  [         63:0] s_axi_bar_wstrb,
-    input  wire                  s_axi_bar_wlast,
-    input  wire                  s_axi_bar_wvalid,
-    output logic                 s_axi_bar_wready,
-    output logic [AxiIdBits-1:0] s_axi_bar_bid,
-    output logic [          1:0] s_axi_bar_bresp,
-    output logic                 s_axi_bar_bvalid,
-    input  wire                  s_axi_bar_bready,
-    input  wire  [AxiIdBits-1:0] s_axi_bar_arid,
-    input  wire  [ AddrBits-1:0] s_axi_bar_araddr,
-    input  wire  [          7:0] s_axi_bar_arlen,
-    input  wire  [          2:0] s_axi_bar_arsize,
-    input  wire  [          1:0] s_axi_bar_arburst,
-    input  wire                  s_axi_bar_arvalid,
-    output logic                 s_axi_bar_arready,
-    output logic [AxiIdBits-1:0] s_axi_bar_rid,
-    output logic [        511:0] s_axi_bar_rdata,
-    output logic [          1:0] s_axi_bar_rresp,
-    output logic                 s_axi_bar_rlast,
-    output logic                 s_axi_bar_rvalid,
-    input  wire                  s_axi_bar_rready,
-
     output logic [ REGIONS-1:0] write_valid,
     input  wire  [ REGIONS-1:0] write_ready,
     input  wire  [ REGIONS-1:0] write_refused,
@@ -71,6 +41,11 @@ module fb_bar_target_tb
       QUEUES: '{base: 32'h4000, bits: 6'd14, writable: 1'b1},
       REGISTERS: '{base: 32'h8000, bits: 6'd12, writable: 1'b1}
   };
+
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(AddrBits)
+  ) s_axi_bar ();
 
   fb_bar_target #(
       .AddrBits(AddrBits),

@@ -190,7 +190,7 @@ async def rates_and_latency(dut) -> None:
     master, regions = await start(dut)
     times: dict[str, list[int]] = {name: [] for name in ("ar", "r", "w", "b")}
     for name, found in times.items():
-        pair = (getattr(dut, f"s_axi_bar_{name}{half}") for half in ("valid", "ready"))
+        pair = (getattr(dut.s_axi_bar, f"{name}{half}") for half in ("valid", "ready"))
         cocotb.start_soon(harness.record(dut.clk, *pair, found))
     first, _ = PLACES[PAYLOAD]
     await master.read(first, WORD)
@@ -255,11 +255,8 @@ async def reset_in_burst(dut) -> None:
 
 async def start_bare(dut) -> None:
     """Reset without a bus model, for provocations that drive the port themselves."""
-    harness.clear(
-        dut,
-        *("write_ready", "write_refused", "read_ready", "read_word", "read_error"),
-        *("s_axi_bar_a[wr]*[!y]", "s_axi_bar_w*[!y]", "s_axi_bar_[br]ready"),
-    )
+    harness.clear(dut, "write_ready", "write_refused", "read_ready", "read_word", "read_error")
+    harness.clear(dut.s_axi_bar, "a[wr]*[!y]", "w*[!y]", "[br]ready")
     await harness.start(dut)
     await harness.step(dut.clk, 2)
 
@@ -269,12 +266,12 @@ async def early_wlast(dut) -> None:
     """WLAST that does not match AWLEN must be noticed."""
     await start_bare(dut)
     dut.write_ready.value = 15
-    dut.s_axi_bar_awaddr.value, dut.s_axi_bar_awburst.value = PLACES[PAYLOAD][0], 1
-    dut.s_axi_bar_awlen.value = 3
-    dut.s_axi_bar_awvalid.value, dut.s_axi_bar_wvalid.value = 1, 1
-    dut.s_axi_bar_wlast.value = 1
+    dut.s_axi_bar.awaddr.value, dut.s_axi_bar.awburst.value = PLACES[PAYLOAD][0], 1
+    dut.s_axi_bar.awlen.value = 3
+    dut.s_axi_bar.awvalid.value, dut.s_axi_bar.wvalid.value = 1, 1
+    dut.s_axi_bar.wlast.value = 1
     await harness.step(dut.clk, 1)
-    dut.s_axi_bar_awvalid.value = 0
+    dut.s_axi_bar.awvalid.value = 0
     await harness.step(dut.clk, 5)
 
 

@@ -47,7 +47,8 @@ class Memory:
 
 async def start(dut) -> tuple[BarSide, Memory]:
     """Reset with everything idle."""
-    harness.clear(dut, "bar_write_[vads]*[!y]", "bar_read_valid", "bar_read_addr", "b_rdata")
+    harness.clear(dut, "b_rdata")
+    harness.clear(dut.bar_memory, "write_[vads]*", "read_valid", "read_addr")
     side, memory = BarSide(dut, LATENCY), Memory(dut)
     await harness.start(dut)
     await harness.step(dut.clk)
@@ -99,4 +100,10 @@ async def turns(dut) -> None:
 
 def test_buffer_bar() -> None:
     """Run all coroutines."""
-    simulate(__file__, "fb_buffer_bar", {"AddrBits": 10}, filelist="rtl/top/onchip.f")
+    simulate(
+        __file__,
+        "fb_buffer_bar",
+        {"AddrBits": 10},
+        filelist="rtl/top/onchip.f",
+        interfaces={"bar_memory": "fb_bar_memory_if #(.AddrBits(AddrBits))"},
+    )

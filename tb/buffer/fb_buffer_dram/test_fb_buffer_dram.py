@@ -46,7 +46,10 @@ class Buffer(StreamSide):
 
 async def start(dut) -> Buffer:
     """Reset with everything idle."""
-    harness.clear(dut, "put_*", "get_*", "restart", "bar_*[!ydr]")
+    harness.clear(dut, "put_*", "get_*", "restart")
+    harness.clear(
+        dut.bar_memory, "write_[vads]*", "read_valid", "read_addr", "read_stays", "next_*"
+    )
     for output in ("put_hold", "get_ready"):
         assert getattr(dut, output) is not None
     dut.dram_read.value = HALF
@@ -226,8 +229,8 @@ async def word_without_room(dut) -> None:
     """A put into a full FIFO."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.u_puts.u_words.level_q.value = 512
-    dut.u_puts.u_words.write_q.value = 0
+    dut.u_dut.u_puts.u_words.level_q.value = 512
+    dut.u_dut.u_puts.u_words.write_q.value = 0
     dut.put_valid.value = 1
     await harness.step(dut.clk, 3)
 
@@ -255,7 +258,7 @@ async def bursts_uncounted(dut) -> None:
     """More bursts are stored than the SSD has begun."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.stored_q.value = 1
+    dut.u_dut.stored_q.value = 1
     await harness.step(dut.clk, 3)
 
 
@@ -264,7 +267,7 @@ async def get_without_room(dut) -> None:
     """A get that is taken while the queue of gets is full."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.u_gets.level_q.value = 16
+    dut.u_dut.u_gets.level_q.value = 16
     dut.get_addr.value, dut.get_count.value = 0, 1
     dut.get_valid.value, dut.get_first.value = 1, 1
     await harness.step(dut.clk, 3)
@@ -279,8 +282,8 @@ async def count_is_old(dut) -> None:
     await buffer.request(HALF, 1)
     await harness.step(dut.clk)
     await FallingEdge(dut.clk)
-    dut.stored_q.value = 31
-    dut.seen_q.value = 31
+    dut.u_dut.stored_q.value = 31
+    dut.u_dut.seen_q.value = 31
     await harness.step(dut.clk, 3)
 
 
@@ -293,7 +296,7 @@ CHECKERS = {
 
 async def _withdraw(dut, port: str) -> None:
     await start(dut)
-    checker = dut
+    checker = dut.u_dut
     for name in CHECKERS[port].split("."):
         checker = getattr(checker, name)
     await harness.withdraw(dut.clk, checker)
@@ -319,7 +322,13 @@ async def withdraw_ar(dut) -> None:
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_buffer_dram", filelist="rtl/top/dram.f", **options)
+    simulate(
+        __file__,
+        "fb_buffer_dram",
+        filelist="rtl/top/dram.f",
+        interfaces={"bar_memory": "fb_bar_memory_if #(.AddrBits(WordBits))"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize("channels", [1, 2])

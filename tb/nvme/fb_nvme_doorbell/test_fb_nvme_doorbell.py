@@ -16,19 +16,12 @@ from runner import simulate
 SQ_DOORBELL = 0x1008  # controller registers at stride 4, queue 1 (NVMe Base 2.0c 3.1.25)
 CQ_DOORBELL = 0x100C
 LIMIT = 1024
-INPUTS = (
-    "enable",
-    "sq_tail",
-    "cq_head",
-    "?q_address",
-    "m_axil_db_a?ready",
-    "m_axil_db_wready",
-    "m_axil_db_bvalid",
-    "m_axil_db_bresp",
-    "m_axil_db_rdata",
-    "m_axil_db_rvalid",
-    "m_axil_db_rresp",
-)
+
+
+def clear(dut) -> None:
+    """Set all inputs to zero."""
+    harness.clear(dut, "enable", "sq_tail", "cq_head", "?q_address")
+    harness.clear(dut.m_axil_db, "a?ready", "wready", "bvalid", "bresp", "rdata", "rvalid", "rresp")
 
 
 class Doorbells:
@@ -48,15 +41,15 @@ class Doorbells:
             await FallingEdge(dut.clk)
             if dut.rst.value == 1:
                 address = value = None
-            assert dut.m_axil_db_arvalid.value == 0
-            if dut.m_axil_db_awvalid.value == 1 and dut.m_axil_db_awready.value == 1:
+            assert dut.m_axil_db.arvalid.value == 0
+            if dut.m_axil_db.awvalid.value == 1 and dut.m_axil_db.awready.value == 1:
                 assert address is None, "a second address before the first was answered"
-                address = int(dut.m_axil_db_awaddr.value)
-            if dut.m_axil_db_wvalid.value == 1 and dut.m_axil_db_wready.value == 1:
+                address = int(dut.m_axil_db.awaddr.value)
+            if dut.m_axil_db.wvalid.value == 1 and dut.m_axil_db.wready.value == 1:
                 assert value is None, "second data before the first was answered"
-                assert dut.m_axil_db_wstrb.value == 0xF
-                value = int(dut.m_axil_db_wdata.value)
-            if dut.m_axil_db_bvalid.value == 1 and dut.m_axil_db_bready.value == 1:
+                assert dut.m_axil_db.wstrb.value == 0xF
+                value = int(dut.m_axil_db.wdata.value)
+            if dut.m_axil_db.bvalid.value == 1 and dut.m_axil_db.bready.value == 1:
                 self.writes.append((address, value))
                 address = value = None
 
@@ -76,10 +69,10 @@ class Doorbells:
 
 async def start(dut) -> tuple[Doorbells, AxiLiteRamWrite]:
     """Reset, with a memory behind the port."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     dut.sq_address.value = SQ_DOORBELL
     dut.cq_address.value = CQ_DOORBELL
-    bus = AxiLiteWriteBus.from_prefix(dut, "m_axil_db")
+    bus = AxiLiteWriteBus.from_entity(dut.m_axil_db)
     ram = AxiLiteRamWrite(bus, dut.clk, dut.rst, size=2**14)
     await harness.start(dut)
     return Doorbells(dut), ram
@@ -114,7 +107,7 @@ async def announces_the_last(dut, share: float) -> None:
         # Each is a value that was shown, in the order shown.
         shown = iter(moves[kind])
         assert all(value in shown for value in announced)
-    assert not (int(dut.m_axil_db_awvalid.value) or int(dut.m_axil_db_wvalid.value))
+    assert not (int(dut.m_axil_db.awvalid.value) or int(dut.m_axil_db.wvalid.value))
 
 
 @cocotb.test()
@@ -126,9 +119,9 @@ async def latency_and_rate(dut) -> None:
     dut.sq_tail.value = 1
     changed = harness.cycle()
     await FallingEdge(dut.clk)
-    assert dut.m_axil_db_awvalid.value == 0
-    offered = await harness.until(dut.clk, dut.m_axil_db_awvalid)
-    assert offered - changed == 3 and dut.m_axil_db_wvalid.value == 1
+    assert dut.m_axil_db.awvalid.value == 0
+    offered = await harness.until(dut.clk, dut.m_axil_db.awvalid)
+    assert offered - changed == 3 and dut.m_axil_db.wvalid.value == 1
     for tail in range(2, 60):
         await harness.step(dut.clk)
         dut.sq_tail.value = tail
@@ -214,9 +207,9 @@ async def disabling(dut) -> None:
 @cocotb.test()
 async def wide_addresses(dut) -> None:
     """All 64 bits of a doorbell's address are used, and any stride."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     dut.sq_address.value = 0xFEED_0000_0010_0000 + SQ_DOORBELL
-    bus = AxiLiteWriteBus.from_prefix(dut, "m_axil_db")
+    bus = AxiLiteWriteBus.from_entity(dut.m_axil_db)
     AxiLiteSlaveWrite(bus, dut.clk, dut.rst, target=SparseMemoryRegion(2**64))
     await harness.start(dut)
     doorbells = Doorbells(dut)
@@ -234,7 +227,7 @@ async def wide_addresses(dut) -> None:
 @cocotb.test()
 async def refused(dut) -> None:
     """A write that is answered with an error is reported once; the next one goes on."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     dut.sq_address.value = SQ_DOORBELL
     await harness.start(dut)
     dut.enable.value = 1
@@ -242,11 +235,11 @@ async def refused(dut) -> None:
     for tail in range(1, 9):
         await harness.step(dut.clk)
         dut.sq_tail.value = tail
-        dut.m_axil_db_awready.value, dut.m_axil_db_wready.value = 1, 1
+        dut.m_axil_db.awready.value, dut.m_axil_db.wready.value = 1, 1
         await harness.step(dut.clk, 5)
-        dut.m_axil_db_bvalid.value, dut.m_axil_db_bresp.value = 1, tail % 4
+        dut.m_axil_db.bvalid.value, dut.m_axil_db.bresp.value = 1, tail % 4
         await harness.step(dut.clk)
-        dut.m_axil_db_bvalid.value = 0
+        dut.m_axil_db.bvalid.value = 0
         await FallingEdge(dut.clk)
         assert dut.error.value == (tail % 4 != 0)
         errors += int(dut.error.value)
@@ -271,49 +264,57 @@ async def reset_in_write(dut) -> None:
 @harness.provocation
 async def early_answer(dut) -> None:
     """An answer before the write was accepted must be noticed."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     await harness.start(dut)
-    dut.m_axil_db_bvalid.value = 1
+    dut.m_axil_db.bvalid.value = 1
     await harness.step(dut.clk, 3)
 
 
 @harness.provocation
 async def read_answer(dut) -> None:
     """An answer to a read that was not sent must be noticed."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     await harness.start(dut)
-    dut.m_axil_db_rvalid.value = 1
+    dut.m_axil_db.rvalid.value = 1
     await harness.step(dut.clk, 3)
 
 
 @harness.provocation
 async def forgotten_value(dut) -> None:
     """A value left unannounced must be noticed: the register that starts writes is held down."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     await harness.start(dut)
     dut.enable.value = 1
     dut.sq_tail.value = 1
     for _ in range(9):
         await FallingEdge(dut.clk)
-        dut.busy_q.value = 0
-        dut.sent_q.value = 0
-        dut.aw_valid_q.value = 0
-        dut.w_valid_q.value = 0
+        dut.u_dut.busy_q.value = 0
+        dut.u_dut.sent_q.value = 0
+        dut.u_dut.aw_valid_q.value = 0
+        dut.u_dut.w_valid_q.value = 0
 
 
 @harness.provocation
 @cocotb.parametrize(channel=["aw", "w", "b"])
 async def withdraw(dut, channel: str) -> None:
     """Each of the port's stream checkers is connected."""
-    harness.clear(dut, *INPUTS)
+    clear(dut)
     await harness.start(dut)
-    await harness.withdraw(dut.clk, getattr(dut, f"u_check_{channel}"))
+    await harness.withdraw(dut.clk, getattr(dut.u_dut, f"u_check_{channel}"))
 
 
 def run(drives: int = 1, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"Drives": drives}
-    simulate(__file__, "fb_nvme_doorbell", parameters, filelist="rtl/top/onchip.f", **options)
+    interfaces = {"m_axil_db": "fb_axil_if #(.AddrBits(64), .DataBits(32))"}
+    simulate(
+        __file__,
+        "fb_nvme_doorbell",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces=interfaces,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("drives", [1, 5])

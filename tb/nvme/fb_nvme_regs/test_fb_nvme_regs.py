@@ -9,7 +9,6 @@ from collections.abc import Callable
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, with_timeout
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 import harness
 import structs
@@ -52,9 +51,7 @@ class Regs:
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil_ctrl"), dut.clk, dut.rst)
-        self.master.write_if.log.setLevel("WARNING")
-        self.master.read_if.log.setLevel("WARNING")
+        self.master = harness.axil_master(dut, "s_axil_ctrl")
         salt = random.getrandbits(24)
         self.memories = {
             name: Memory(dut, name, content)
@@ -395,7 +392,14 @@ def run(depth: int, pages: int, **options: object) -> None:
     parameters["InHost"] = int(depth == 64)
     if depth == 64:
         parameters |= {"SqDoorbell": 0xABC_1008, "CqDoorbell": 0xABC_100C}
-    simulate(__file__, "fb_nvme_regs", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_regs",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axil_ctrl": "fb_axil_if"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize(("depth", "pages"), [(2, 16), (64, 1024), (1024, 1024)])

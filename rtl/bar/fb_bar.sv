@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_bar: the whole BAR of the streamer. One AXI4 target, its map, and what is behind each region.
+//
+//   s_axi_bar -> target -> PAYLOAD:   `payload`, the memory
+//                       -> LISTS:     PRP lists, computed
+//                       -> QUEUES:    submission queues, read: `fetch_*`
+//                                     completion queues, written: `cqe_*`
+//                       -> REGISTERS: `m_axil`, also by the door `s_axil_ctrl`
+//
+// Handshake:   AXI4, AXI4-Lite; `fetch_valid` is a pulse, answered two cycles later; `cqe_valid` waits
+//              for `cqe_ready`.
+// Order, latency, throughput and limits: fb_bar_target, and the module behind each region.
+//
+// Does not implement: storing anything; payload, queues and registers are outside.
+
+`default_nettype none
+
+module fb_bar
+  import fb_spec_pkg::*;
+  import fb_bar_pkg::*;
+#(
+    parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
+    parameter int unsigned Drives = 1,  // 1 to 8
+    parameter int unsigned Pages = 1024,  // units of the payload, power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit
+    parameter logic [63:0] Identity = IDENTITY_ONCHIP,  // says where the payload is
+    parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
+    parameter int unsigned AxiIdBits = 4,
+    parameter int unsigned Latency = 2,  // cycles from a read to its word, 2 to 16
+    localparam int unsigned UnitIndexBits = $clog2(BUFFER_PAGES)
+) (
+    input wire clk,
+    input wire rst,
+
+    fb_axi_if.target s_axi_bar,
+    fb_axil_if.target s_axil_ctrl,
+    fb_axil_if.initiator m_axil,
+    fb_bar_memory_if.bar payload,
+
+    // Where the payload lies, as fb_bar_lists has it.
+    input wire [63:0] data_window,
+    input wire [63:0] data_write,
+    input wire [63:0] data_read,
+    input wire        piece_we,
+    input wire [ 4:0] piece_index,
+    input wire [63:0] piece_address,
+
+    // An entry of a submission queue; its command and unit.
+    output logic                     fetch_valid,
+    output logic [              2:0] fetch_drive,
+    output logic [              9:0] fetch_slot,
+    input  wire  [            511:0] fetch_sqe,
+    input  wire  [              9:0] fetched_tag,
+    input  wire  [UnitIndexBits-1:0] fetched_unit,
+
+    // An entry of a completion queue.
+    output logic        cqe_valid,
+    input  wire         cqe_ready,
+    output completion_t cqe,
+    output logic        stray       // pulse: something was written elsewhere in the queues
+);
+
+  localparam bit OnChip = Identity == IDENTITY_ONCHIP;
+  localparam bit OnBoard = Identity == IDENTITY_ONBOARD;
+  localparam bit InHost = Identity == IDENTITY_HOST;
+  localparam int unsigned AddrBits = $clog2(OnBoard ? BAR0_BYTES_DRAM : BAR0_BYTES);
+  localparam int unsigned WordBits = UnitIndexBits + UnitBits + 6;  // of the payload
+  localparam int unsigned CqOffset = cq_offset(QueueDepth);
+  localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
+  localparam int unsigned ChipBits = $clog2(BUFFER_BYTES) + UnitBits;  // of the largest on the chip
+  localparam int unsigned ChipBase = (UnitBits > 1) ? 2 << ChipBits : BAR0_DATA;
+  localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
+  localparam int unsigned ListBits = OnChip ? ChipBits : DramListBits;
+  localparam aperture_t Payload = '{
+      base: 32'(OnChip ? ChipBase : BAR0_DATA_DRAM),
+      bits: 6'($clog2(Pages) + UnitBits + 12),
+      writable: 1'b1
+  };
+  localparam map_t Map = '{
+      PAYLOAD: InHost ? NOWHERE : Payload,
+      LISTS: '{
+          base: 32'(OnChip ? ChipBase + (1 << ChipBits) : BAR0_PRP_LISTS),
+          bits: 6'(ListBits),
+          writable: 1'b0
+      },
+      QUEUES: '{
+          base: 32'((QueueBits > 16) ? BAR0_QUEUES_DEEP : BAR0_QUEUES),
+          bits: 6'(QueueBits),
+          writable: 1'b1
+      },
+      REGISTERS: '{base: 32'(BAR0_CONTROL), bits: 6'd12, writable: 1'b1}
+  };
+
+  logic [REGIONS-1:0] writes, written, refused, reads, taken, errors;
+  logic [REGIONS-1:0][511:0] words;
+  logic [AddrBits-1:0] write_addr, read_addr, next_addr;
+  logic [511:0] write_data;
+  logic [ 63:0] write_strb;
+  logic [ 15:0] write_dwords;
+
+  fb_bar_target #(
+      .AddrBits(AddrBits),
+      .AxiIdBits(AxiIdBits),
+      .Latency(Latency),
+      .Map(Map)
+  ) u_target (
+      .clk,
+      .rst,
+      .s_axi_bar,
+      .write_valid(writes),
+      .write_ready(written),
+      .write_refused(refused),
+      .write_addr,
+      .write_data,
+      .write_strb,
+      .write_dwords,
+      .read_valid(reads),
+      .read_ready(taken),
+      .read_addr,
+      .read_word(words),
+      .read_error(errors),
+      .read_stays(payload.read_stays),
+      .next_valid(payload.next_valid),
+      .next_addr
+  );
+
+  assign payload.write_valid = writes[PAYLOAD];
+  assign payload.write_addr = WordBits'(write_addr >> 6);
+  assign payload.write_data = write_data;
+  assign payload.write_strb = write_strb;
+  assign written[PAYLOAD] = payload.write_ready;
+  assign refused[PAYLOAD] = 1'b0;
+  assign payload.read_valid = reads[PAYLOAD];
+  assign payload.read_addr = WordBits'(read_addr >> 6);
+  assign payload.next_addr = WordBits'(next_addr >> 6);
+  assign taken[PAYLOAD] = payload.read_ready;
+  assign words[PAYLOAD] = payload.read_word;
+  assign errors[PAYLOAD] = payload.read_error;
+
+  // The entry that is asked for comes two cycles later.
+  logic [1:0] fetched_q;
+  always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};
+
+  fb_bar_lists #(
+      .PageBits(UnitIndexBits + UnitBits),
+      .UnitBits(UnitBits),
+      .OnChip(OnChip),
+      .PerCommand(ListPerCommand),
+      .InHost(InHost),
+      .Latency(Latency)
+  ) u_lists (
+      .clk,
+      .data_window,
+      .data_write,
+      .data_read,
+      .piece_we,
+      .piece_index,
+      .piece_address,
+      .fetched  (fetched_q[1]),
+      .fetched_tag,
+      .fetched_unit,
+      .read_addr(read_addr[ListBits-1:0]),
+      .read_word(words[LISTS])
+  );
+  assign written[LISTS] = 1'b1;
+  assign refused[LISTS] = 1'b1;
+  assign taken[LISTS]   = 1'b1;
+  assign errors[LISTS]  = 1'b0;
+
+  fb_bar_submission #(
+      .QueueDepth(QueueDepth),
+      .CqOffset(CqOffset),
+      .Drives(Drives),
+      .Latency(Latency)
+  ) u_submission (
+      .clk,
+      .read_valid(reads[QUEUES]),
+      .read_addr (read_addr[QueueBits-1:0]),
+      .read_word (words[QUEUES]),
+      .read_error(errors[QUEUES]),
+      .fetch_valid,
+      .fetch_drive,
+      .fetch_slot,
+      .fetch_sqe
+  );
+  assign taken[QUEUES] = 1'b1;
+
+  fb_bar_completion #(
+      .QueueDepth(QueueDepth),
+      .CqOffset(CqOffset),
+      .Drives(Drives)
+  ) u_completion (
+      .clk,
+      .rst,
+      .write_valid(writes[QUEUES]),
+      .write_ready(written[QUEUES]),
+      .write_refused(refused[QUEUES]),
+      .write_addr(write_addr[QueueBits-1:0]),
+      .write_data,
+      .write_dwords,
+      .write_strb,
+      .cqe_valid,
+      .cqe_ready,
+      .cqe,
+      .stray
+  );
+
+  fb_bar_registers #(
+      .Latency(Latency)
+  ) u_registers (
+      .clk,
+      .rst,
+      .write_valid(writes[REGISTERS]),
+      .write_ready(written[REGISTERS]),
+      .write_refused(refused[REGISTERS]),
+      .write_addr(write_addr[11:0]),
+      .write_data,
+      .write_strb,
+      .read_valid(reads[REGISTERS]),
+      .read_ready(taken[REGISTERS]),
+      .read_addr(read_addr[11:0]),
+      .read_word(words[REGISTERS]),
+      .read_error(errors[REGISTERS]),
+      .s_axil_ctrl,
+      .m_axil
+  );
+
+  // A region looks at the low bits of an address.
+  logic unused;
+  assign unused = &{1'b0, write_addr, read_addr, next_addr, 1'b0};
+
+endmodule
+
+`default_nettype wire
