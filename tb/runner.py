@@ -123,6 +123,7 @@ def simulate(
     filelist: str | None = None,
     extra_sources: Sequence[Path] = (),
     interfaces: Mapping[str, str] | None = None,
+    defines: Sequence[str] = (),
     testcase: str | Sequence[str] | None = None,
     expect_failure: str | None = None,
 ) -> None:
@@ -135,7 +136,7 @@ def simulate(
     toplevel : str
         Module under test.
     parameters : mapping, optional
-        Its parameters; each set of values and of extra sources has a build of its own.
+        Its parameters; each set of values, extra sources and macros has a build of its own.
     filelist : str, optional
         Filelist relative to the repository; `rtl/<area>/<area>.f` by default.
     extra_sources : sequence of Path, optional
@@ -143,6 +144,8 @@ def simulate(
     interfaces : mapping, optional
         Ports that are interfaces, with their types. The test sees them, and the module as `u_dut`,
         inside a bench that has the other ports.
+    defines : sequence of str, optional
+        Macros that are set, such as `SYNTHESIS`.
     testcase : str or sequence of str, optional
         Runs only these coroutines.
     expect_failure : str, optional
@@ -160,7 +163,7 @@ def simulate(
     sources = read_filelist(ROOT / (filelist or f"rtl/{area}/{area}.f")) + list(extra_sources)
     values = dict(parameters or {})
     settings = [f"{key}{value}" for key, value in values.items()]
-    name = "-".join([toplevel, *settings, *(path.stem for path in extra_sources)])
+    name = "-".join([toplevel, *settings, *(path.stem for path in extra_sources), *defines])
     # What is not ours is built beside its test bench.
     ours = test_path.is_relative_to(ROOT / "tb")
     build = (BUILD / area if ours else test_path.parent / "build") / name
@@ -187,6 +190,7 @@ def simulate(
                     sources=sources,
                     hdl_toplevel=toplevel,
                     parameters=values,
+                    defines=dict.fromkeys(defines, 1),
                     build_args=BUILD_ARGS + (["--trace-fst"] if waves else []),
                     build_dir=model,
                     timescale=("1ns", "1ps"),

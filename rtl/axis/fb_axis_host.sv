@@ -26,7 +26,7 @@ module fb_axis_host
   import fb_spec_pkg::*;
 #(
     parameter int unsigned Pages = 64,  // 4 KiB pages of both halves, a power of two, 2 to 1024
-    parameter int unsigned ReadLatency = 3,  // of the memory port, cycles, 1 to 8
+    parameter int unsigned ReadLatency = 3,  // of the memory port, cycles, 1 to 16
     localparam int unsigned WordBits = $clog2(Pages) + 6
 ) (
     input wire clk,
@@ -68,13 +68,15 @@ module fb_axis_host
   if (Pages < 2 || Pages > 1024 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
     $fatal(1, "fb_axis_host (%m): Pages=%0d must be a power of two from 2 to 1024", Pages);
   end
-  if (ReadLatency < 1 || ReadLatency > 8) begin : gen_bad_latency
-    $fatal(1, "fb_axis_host (%m): ReadLatency=%0d must be from 1 to 8", ReadLatency);
+  if (ReadLatency < 1 || ReadLatency > 16) begin : gen_bad_latency
+    $fatal(1, "fb_axis_host (%m): ReadLatency=%0d must be from 1 to 16", ReadLatency);
   end
 
   localparam int unsigned HalfBits = WordBits - 1;  // a half has 2 ** HalfBits words
-  localparam int unsigned Depth = 16;  // of the FIFOs; more than a word takes through the memory
+  localparam int unsigned Depth = 16;  // of the FIFOs
   localparam int unsigned LevelBits = $clog2(Depth) + 1;
+  localparam int unsigned WordsDepth = (ReadLatency > 13) ? 32 : 16;  // more than a word's way
+  localparam int unsigned WordsBits = $clog2(WordsDepth) + 1;
   localparam int unsigned ByteBits = 22;  // of the registers' fields
   // TKEEP of a beat that spoils its packet: without its first byte, but not empty.
   localparam logic [USER_BEAT_BYTES-1:0] HOLE = USER_BEAT_BYTES'(2);
@@ -125,7 +127,7 @@ module fb_axis_host
   // -------------------------------------------------------------------------------- write stream
   logic [HalfBits:0] fetch_left_q;  // words that are still to be fetched
   logic [HalfBits-1:0] fetch_word_q;
-  logic [LevelBits-1:0] pending_q;  // words between the memory and the stream's handshake
+  logic [WordsBits-1:0] pending_q;  // words between the memory and the stream's handshake
   logic [ReadLatency-1:0] arriving_q, final_q;  // words on their way; which is the last
   logic [5:0] tail_q;  // bytes of the last beat, 0 is 64
   logic last_q;  // the last beat ends the packet
@@ -142,14 +144,14 @@ module fb_axis_host
   assign start = start_q && !write_busy && !clear && !size_bad;
 
   assign fetching = fetch_left_q != '0;
-  assign fetch = fetching && !pending_q[LevelBits-1] && !clear && !store;
+  assign fetch = fetching && !pending_q[WordsBits-1] && !clear && !store;
 
   logic words_ready, words_valid, word_final;
-  logic [LevelBits-1:0] words_level;
+  logic [WordsBits-1:0] words_level;
 
   fb_common_fifo #(
       .Width(USER_DATA_BITS + 1),
-      .Depth(Depth)
+      .Depth(WordsDepth)
   ) u_words (
       .clk,
       .rst,
@@ -186,7 +188,7 @@ module fb_axis_host
     end
     arriving_q <= ReadLatency'({arriving_q, fetch});
     final_q <= ReadLatency'({final_q, fetch_left_q == (HalfBits + 1)'(1)});
-    pending_q <= pending_q + LevelBits'(fetch) - LevelBits'(sent && !closing_q);
+    pending_q <= pending_q + WordsBits'(fetch) - WordsBits'(sent && !closing_q);
     if (sent) open_q <= !m_axis_wr_tlast;
     // What was fetched still goes its way; only then it is known whether a packet is left open.
     abort_q <= (clear || abort_q) && (fetching || pending_q != '0 || open_q);

@@ -14,7 +14,7 @@ module fb_axis_host_staged
   import fb_spec_pkg::*;
 #(
     parameter int unsigned Pages = 64,  // of both staging halves, a power of two, 16 to 1024
-    parameter int unsigned ReadLatency = 3,  // of the staging memory, cycles, 1 to 8
+    parameter int unsigned ReadLatency = 3,  // of the staging memory, cycles, 2 to 16
     parameter int unsigned AxiIdBits = 4,  // of the window
     localparam int unsigned HostAddrBits = $clog2(BUFFER_BYTES)
 ) (

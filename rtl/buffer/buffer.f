@@ -7,7 +7,6 @@ rtl/buffer/fb_buffer_gather.sv
 rtl/buffer/fb_buffer_ahead.sv
 rtl/buffer/fb_buffer_turns.sv
 rtl/buffer/fb_buffer_puts.sv
-rtl/buffer/fb_buffer_inlet.sv
 rtl/buffer/fb_buffer_writer.sv
 rtl/buffer/fb_buffer_reader.sv
 rtl/buffer/fb_buffer_dram.sv

@@ -144,12 +144,15 @@ module fb_buffer_dram #(
   ) u_puts (
       .clk,
       .rst,
-      .restart,
+      .flush(restart),
       .put_valid,
       .put_addr,
       .put_data,
       .put_end,
       .put_hold,
+      .open(),
+      .open_addr(),
+      .begins(),
       .rests(puts_rest),
       .burst_valid(putb_valid),
       .burst_take(putb_take),
@@ -163,38 +166,46 @@ module fb_buffer_dram #(
       .word_data(putw_data)
   );
 
-  logic ssd_open, ssd_begins, ssd_flush, ssdb_valid, ssdb_take, ssdw_valid, ssdw_take;
+  logic ssd_hold, ssd_open, ssd_begins, ssd_flush;
+  logic ssdb_valid, ssdb_take, ssdw_valid, ssdw_take;
   logic [WordBits-1:0] ssd_open_addr, ssdb_addr;
   logic [5:0] ssdb_count_m1;
   logic [$clog2(Bursts):0] ssd_waits;
   logic [511:0] ssdw_data;
   logic [63:0] ssdw_strb;
 
-  fb_buffer_inlet #(
-      .WordBits (WordBits),
+  // The SSD marks no ends: a pause ends a burst.
+  assign bar_memory.write_ready = !ssd_hold;
+  fb_buffer_puts #(
+      .WordBits(WordBits),
+      .DataBits(576),
       .FifoBeats(FifoBeats),
-      .Bursts   (Bursts)
-  ) u_inlet (
+      .Bursts(Bursts),
+      .Spare(4),
+      .IdleCycles(16)
+  ) u_ssd_writes (
       .clk,
       .rst,
-      .bar_write_valid(bar_memory.write_valid),
-      .bar_write_ready(bar_memory.write_ready),
-      .bar_write_addr(bar_memory.write_addr),
-      .bar_write_data(bar_memory.write_data),
-      .bar_write_strb(bar_memory.write_strb),
+      .flush(ssd_flush),
+      .put_valid(bar_memory.write_valid && !ssd_hold),
+      .put_addr(bar_memory.write_addr),
+      .put_data({bar_memory.write_strb, bar_memory.write_data}),
+      .put_end(1'b0),
+      .put_hold(ssd_hold),
       .open(ssd_open),
       .open_addr(ssd_open_addr),
       .begins(ssd_begins),
-      .flush(ssd_flush),
+      .rests(),
       .burst_valid(ssdb_valid),
       .burst_take(ssdb_take),
       .burst_addr(ssdb_addr),
       .burst_count_m1(ssdb_count_m1),
+      .burst_end(),
+      .burst_empty(),
       .bursts(ssd_waits),
       .word_valid(ssdw_valid),
       .word_take(ssdw_take),
-      .word_data(ssdw_data),
-      .word_strb(ssdw_strb)
+      .word_data({ssdw_strb, ssdw_data})
   );
 
   // ----------------------------------------------------------------------------- reads of the SSD

@@ -14,7 +14,7 @@
 `default_nettype none
 
 module fb_buffer_port #(
-    parameter int unsigned ReadLatency = 3,  // of the memory, cycles, 1 to 8
+    parameter int unsigned ReadLatency = 3,  // of the memory, cycles, 1 to 16
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     localparam int unsigned AddrBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6
 ) (
@@ -42,8 +42,8 @@ module fb_buffer_port #(
     input  wire  [       511:0] a_rdata
 );
 
-  if (ReadLatency < 1 || ReadLatency > 8) begin : gen_bad_latency
-    $fatal(1, "fb_buffer_port (%m): ReadLatency=%0d must be from 1 to 8", ReadLatency);
+  if (ReadLatency < 1 || ReadLatency > 16) begin : gen_bad_latency
+    $fatal(1, "fb_buffer_port (%m): ReadLatency=%0d must be from 1 to 16", ReadLatency);
   end
 
   logic hold_q;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_buffer_puts: what the write stream puts, as bursts and their words.
+// fb_buffer_puts: write requests, of the write stream or of the SSD, as bursts and their words.
 //
 // What:        fb_buffer_gather for the addresses, a FIFO in block RAM for the data beside it.
-// Handshake:   puts as in docs/reference/memories.md, always taken: four beats that are under way
-//              when `put_hold` rises still find room. Bursts and words each have valid and take; the
-//              words of a burst are there when it is.
+// Handshake:   beats as in docs/reference/memories.md, always taken: four that are under way when
+//              `put_hold` rises still find room. Bursts and words each have valid and take; the words
+//              of a burst are there when it is.
 // Latency:     2 cycles from the last beat of a burst to `burst_valid`.
 // Throughput:  64 B a cycle.
 // Does not implement: anything about where bursts go.
@@ -13,20 +13,27 @@
 `default_nettype none
 
 module fb_buffer_puts #(
-    parameter int unsigned WordBits  = 21,   // address of a 64-byte word
+    parameter int unsigned WordBits = 21,  // address of a 64-byte word
+    parameter int unsigned DataBits = 512,  // of a beat, with its strobes where it has any
     parameter int unsigned FifoBeats = 512,  // beats that wait, 128 or more
-    parameter int unsigned Bursts    = 64    // bursts that wait, 64 or more; some are only marks
+    parameter int unsigned Bursts = 64,  // bursts that wait, 64 or more
+    parameter int unsigned Spare = 40,  // of these, for beats and for marks without data after a hold
+    parameter int unsigned IdleCycles = 0  // a pause that ends a burst; 0: none does
 ) (
     input wire clk,
     input wire rst,
-    input wire restart, // close what is open
+    input wire flush, // close the burst that grows
 
     input  wire                 put_valid,
     input  wire  [WordBits-1:0] put_addr,
-    input  wire  [       511:0] put_data,
+    input  wire  [DataBits-1:0] put_data,
     input  wire                 put_end,
     output logic                put_hold,
-    output logic                rests,      // no put is open or waits
+
+    output logic                open,       // a burst grows,
+    output logic [WordBits-1:0] open_addr,  // which begins here
+    output logic                begins,     // a new one began in this cycle
+    output logic                rests,      // nothing is open or waits
 
     output logic                    burst_valid,
     input  wire                     burst_take,
@@ -36,9 +43,9 @@ module fb_buffer_puts #(
     output logic                    burst_empty,
     output logic [$clog2(Bursts):0] bursts,
 
-    output logic         word_valid,
-    input  wire          word_take,
-    output logic [511:0] word_data
+    output logic                word_valid,
+    input  wire                 word_take,
+    output logic [DataBits-1:0] word_data
 );
 
   if (FifoBeats < 128) begin : gen_bad_beats
@@ -50,23 +57,21 @@ module fb_buffer_puts #(
 
   localparam int unsigned LevelBits = $clog2(FifoBeats) + 1;
   localparam int unsigned BurstBits = $clog2(Bursts) + 1;
-  localparam int unsigned Marks = 40;  // of the bursts, for marks without data that follow a hold
 
-  logic open, begins, fifo_ready;
-  logic [ WordBits-1:0] open_addr;
+  logic fifo_ready;
   logic [LevelBits-1:0] level;
 
   fb_buffer_gather #(
       .AddrBits(WordBits),
       .Depth(Bursts),
-      .IdleCycles(0)
+      .IdleCycles(IdleCycles)
   ) u_gather (
       .clk,
       .rst,
       .s_valid(put_valid),
       .s_addr(put_addr),
       .s_end(put_end),
-      .flush(restart),
+      .flush,
       .open,
       .open_addr,
       .begins,
@@ -80,7 +85,7 @@ module fb_buffer_puts #(
   );
 
   fb_common_deep #(
-      .Width(512),
+      .Width(DataBits),
       .Depth(FifoBeats)
   ) u_words (
       .clk,
@@ -95,11 +100,8 @@ module fb_buffer_puts #(
   );
 
   always_ff @(posedge clk)
-    put_hold <= level >= LevelBits'(FifoBeats - 8) || bursts >= BurstBits'(Bursts - Marks);
+    put_hold <= level >= LevelBits'(FifoBeats - 8) || bursts >= BurstBits'(Bursts - Spare);
   assign rests = !open && !put_valid && !put_end && !burst_valid;
-
-  logic unused;
-  assign unused = &{1'b0, begins, open_addr, 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.

@@ -25,7 +25,7 @@ module fb_top_host_hostdram #(
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
-    parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
+    parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES),
     localparam int unsigned HostAddrBits = $clog2(fb_spec_pkg::BUFFER_BYTES)

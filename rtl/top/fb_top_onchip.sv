@@ -23,7 +23,7 @@ module fb_top_onchip #(
     parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
     parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
-    parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
+    parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned AxiIdBits = 4,  // of the BAR
@@ -240,6 +240,7 @@ module fb_top_onchip #(
       .AxiIdBits(AxiIdBits),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .ReadBeats((ReadLatency > 13) ? 32 : 16),
       .BarLatency(ReadLatency)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),

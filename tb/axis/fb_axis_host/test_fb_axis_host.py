@@ -456,7 +456,7 @@ def run(pages: int, latency: int, **options: object) -> None:
     )
 
 
-@pytest.mark.parametrize(("pages", "latency"), [(2, 1), (4, 3), (8, 8)])
+@pytest.mark.parametrize(("pages", "latency"), [(2, 1), (4, 3), (8, 8), (8, 16)])
 def test_fb_axis_host(pages: int, latency: int) -> None:
     """Run all coroutines with these parameters."""
     run(pages, latency)

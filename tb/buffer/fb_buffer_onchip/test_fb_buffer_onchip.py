@@ -91,10 +91,19 @@ async def write_twice(dut) -> None:
     await harness.step(dut.clk, 2)
 
 
-@pytest.mark.parametrize(("pages", "latency"), [(2, 1), (16, 2), (1024, 3)])
+@pytest.mark.parametrize(
+    ("pages", "latency"), [(2, 1), (16, 2), (1024, 3), (16, 4), (16, 8), (1024, 16)]
+)
 def test_onchip(pages: int, latency: int) -> None:
     """Run all coroutines at this size and latency."""
     simulate(__file__, "fb_buffer_onchip", {"Pages": pages, "ReadLatency": latency})
+
+
+@pytest.mark.parametrize("latency", [3, 16])
+def test_synthesized(latency: int) -> None:
+    """The description that tools for FPGAs see does the same."""
+    parameters = {"Pages": 16, "ReadLatency": latency}
+    simulate(__file__, "fb_buffer_onchip", parameters, defines=["SYNTHESIS"])
 
 
 def test_no_double_write_fires() -> None:
