@@ -53,27 +53,14 @@ module fb_nvme_streamer
     input wire rst,
 
     // User side.
-    input  wire                    s_axis_wr_tvalid,
-    output logic                   s_axis_wr_tready,
-    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
-    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
-    input  wire                    s_axis_wr_tlast,
+    fb_axis_if.target s_axis_wr,
 
     output logic                 m_axis_wrsp_tvalid,
     input  wire                  m_axis_wrsp_tready,
     output logic [CODE_BITS-1:0] m_axis_wrsp_tdata,
 
-    input  wire          s_axis_rdcmd_tvalid,
-    output logic         s_axis_rdcmd_tready,
-    input  wire  [255:0] s_axis_rdcmd_tdata,
-
-    output logic                     m_axis_rd_tvalid,
-    input  wire                      m_axis_rd_tready,
-    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
-    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
-    output logic                     m_axis_rd_tlast,
-    output logic                     m_axis_rd_tuser,
-    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
+    fb_axis_if.target s_axis_rdcmd,
+    fb_axis_if.initiator m_axis_rd,
 
     // Payload memory, stream side.
     output logic                   put_valid,
@@ -177,12 +164,9 @@ module fb_nvme_streamer
   );
 
   // The array's side of the user's streams.
-  logic wr_tvalid, wr_tready, wr_tlast, rdcmd_tvalid, rdcmd_tready;
-  logic rd_tvalid, rd_tready, rd_tlast, rd_tuser, parity_busy;
-  logic [DATA_BITS-1:0] wr_tdata, rd_tdata;
-  logic [DATA_BITS/8-1:0] wr_tkeep, rd_tkeep;
-  logic [255:0] rdcmd_tdata;
-  logic [READ_TAG_BITS-1:0] rd_tid;
+  fb_axis_if wr (), rd ();
+  fb_axis_if #(.DataBits(256)) rdcmd ();
+  logic parity_busy;
 
   fb_nvme_parity #(
       .Pages((Drives > 1) ? ParityPages : 0)
@@ -191,36 +175,12 @@ module fb_nvme_streamer
       .rst,
       .restart,
       .cfg,
-      .s_axis_wr_tvalid,
-      .s_axis_wr_tready,
-      .s_axis_wr_tdata,
-      .s_axis_wr_tkeep,
-      .s_axis_wr_tlast,
-      .s_axis_rdcmd_tvalid,
-      .s_axis_rdcmd_tready,
-      .s_axis_rdcmd_tdata,
-      .m_axis_rd_tvalid,
-      .m_axis_rd_tready,
-      .m_axis_rd_tdata,
-      .m_axis_rd_tkeep,
-      .m_axis_rd_tlast,
-      .m_axis_rd_tuser,
-      .m_axis_rd_tid,
-      .m_axis_wr_tvalid(wr_tvalid),
-      .m_axis_wr_tready(wr_tready),
-      .m_axis_wr_tdata(wr_tdata),
-      .m_axis_wr_tkeep(wr_tkeep),
-      .m_axis_wr_tlast(wr_tlast),
-      .m_axis_rdcmd_tvalid(rdcmd_tvalid),
-      .m_axis_rdcmd_tready(rdcmd_tready),
-      .m_axis_rdcmd_tdata(rdcmd_tdata),
-      .s_axis_rd_tvalid(rd_tvalid),
-      .s_axis_rd_tready(rd_tready),
-      .s_axis_rd_tdata(rd_tdata),
-      .s_axis_rd_tkeep(rd_tkeep),
-      .s_axis_rd_tlast(rd_tlast),
-      .s_axis_rd_tuser(rd_tuser),
-      .s_axis_rd_tid(rd_tid),
+      .s_axis_wr,
+      .s_axis_rdcmd,
+      .m_axis_rd,
+      .m_axis_wr(wr),
+      .m_axis_rdcmd(rdcmd),
+      .s_axis_rd(rd),
       .busy(parity_busy)
   );
 
@@ -243,11 +203,11 @@ module fb_nvme_streamer
       .held(wr_held),
       .grow,
       .hold(put_hold),
-      .s_axis_wr_tvalid(wr_tvalid),
-      .s_axis_wr_tready(wr_tready),
-      .s_axis_wr_tdata(wr_tdata),
-      .s_axis_wr_tkeep(wr_tkeep),
-      .s_axis_wr_tlast(wr_tlast),
+      .s_axis_wr_tvalid(wr.tvalid),
+      .s_axis_wr_tready(wr.tready),
+      .s_axis_wr_tdata(wr.tdata),
+      .s_axis_wr_tkeep(wr.tkeep),
+      .s_axis_wr_tlast(wr.tlast),
       .offer_valid(wr_offer_valid),
       .offer_page(wr_offer_page),
       .offer_take(wr_offer_take),
@@ -271,9 +231,9 @@ module fb_nvme_streamer
       .rst(restart),
       .cfg,
       .held(rd_held),
-      .s_axis_rdcmd_tvalid(rdcmd_tvalid),
-      .s_axis_rdcmd_tready(rdcmd_tready),
-      .s_axis_rdcmd_tdata(rdcmd_tdata),
+      .s_axis_rdcmd_tvalid(rdcmd.tvalid),
+      .s_axis_rdcmd_tready(rdcmd.tready),
+      .s_axis_rdcmd_tdata(rdcmd.tdata),
       .offer_valid(rd_offer_valid),
       .offer_page(rd_offer_page),
       .offer_take(rd_offer_take),
@@ -589,13 +549,13 @@ module fb_nvme_streamer
       .got_valid,
       .got_error,
       .got_data,
-      .m_axis_rd_tvalid(rd_tvalid),
-      .m_axis_rd_tready(rd_tready),
-      .m_axis_rd_tdata(rd_tdata),
-      .m_axis_rd_tkeep(rd_tkeep),
-      .m_axis_rd_tlast(rd_tlast),
-      .m_axis_rd_tuser(rd_tuser),
-      .m_axis_rd_tid(rd_tid),
+      .m_axis_rd_tvalid(rd.tvalid),
+      .m_axis_rd_tready(rd.tready),
+      .m_axis_rd_tdata(rd.tdata),
+      .m_axis_rd_tkeep(rd.tkeep),
+      .m_axis_rd_tlast(rd.tlast),
+      .m_axis_rd_tuser(rd.tuser),
+      .m_axis_rd_tid(rd.tid),
       .empty(deliver_empty)
   );
 
