@@ -25,7 +25,10 @@ ATTRIBUTES = "lock cache:4 prot:3 qos:4 region:4"
 # Types of parameters, by the width of their default.
 KINDS = {"1'": "bit", "64'": "logic [63:0]"}
 # What an interface carries of a channel; the other pins are of no use inside.
-CARRIED = re.compile(r"(aw|ar|w|b|r)(addr|len|size|burst|id|data|strb|last|resp|valid|ready)")
+CARRIED = re.compile(
+    r"(aw|ar|w|b|r)(addr|len|size|burst|id|data|strb|last|resp|valid|ready)"
+    r"|t(data|keep|id|last|user|valid|ready)"
+)
 # What a slave drives, whatever the channel of the others.
 ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](?!ready).*")
 
@@ -57,7 +60,7 @@ class Signal:
 class Bus:
     """Signals with a common prefix; `initiator`: they are those of a bus that the top drives.
 
-    `kind` is what the interface of an AXI bus is declared as, with its parameters.
+    `kind` is what its interface is declared as, with parameters.
     """
 
     prefix: str
@@ -133,7 +136,7 @@ def bus(entry: dict[str, Any]) -> Bus:
         signals = lite(**of)
         kind = f"fb_axil_if #(.AddrBits({of['address']}), .DataBits({of['data']}))"
     else:
-        signals = entry["signals"]
+        signals, kind = entry["signals"], "fb_axis_if"
     prefix = f"{prefix}_" if prefix else ""
     return Bus(
         prefix=f"{entry['interface']}." if "interface" in entry else prefix,

@@ -173,7 +173,7 @@ class OfWidth:
 def bus(kind: type, dut, name: str) -> object:
     """Return a bus of cocotbext-axi: the pins NAME_*, or the interface NAME of a bench."""
     pins = {handle._name.lower() for handle in dut}
-    if f"{name}_awvalid".lower() in pins:
+    if pins & {f"{name}_{valid}".lower() for valid in ("awvalid", "tvalid")}:
         return kind.from_prefix(dut, name)
     return kind.from_entity(getattr(dut, name))
 
@@ -230,11 +230,11 @@ def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSour
     `options` are what cocotbext-axi takes; without `clock`, clock and reset are `clk` and `rst`.
     """
     clock = {} if "clock" in options else {"clock": dut.clk, "reset": dut.rst}
-    bus = AxiStreamBus.from_prefix(dut, prefix)
+    port = bus(AxiStreamBus, dut, prefix)
     if kind is AxiStreamSink:
-        for name in {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(bus).keys():
-            setattr(bus, name, Held(getattr(bus, name)))
-    found = kind(bus, **clock, **options)
+        for name in {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(port).keys():
+            setattr(port, name, Held(getattr(port, name)))
+    found = kind(port, **clock, **options)
     found.log.setLevel(logging.WARNING)
     return found
 

@@ -1,1 +1,2 @@
+rtl/axis/fb_axis_if.sv
 rtl/axis/fb_axis_check.sv

@@ -28,42 +28,14 @@ module fb_nvme_parity
     input wire cfg_t cfg,
 
     // The user's side.
-    input  wire                    s_axis_wr_tvalid,
-    output logic                   s_axis_wr_tready,
-    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
-    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
-    input  wire                    s_axis_wr_tlast,
-
-    input  wire          s_axis_rdcmd_tvalid,
-    output logic         s_axis_rdcmd_tready,
-    input  wire  [255:0] s_axis_rdcmd_tdata,
-
-    output logic                     m_axis_rd_tvalid,
-    input  wire                      m_axis_rd_tready,
-    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
-    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
-    output logic                     m_axis_rd_tlast,
-    output logic                     m_axis_rd_tuser,
-    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
+    fb_axis_if.target s_axis_wr,
+    fb_axis_if.target s_axis_rdcmd,
+    fb_axis_if.initiator m_axis_rd,
 
     // The array's side.
-    output logic                   m_axis_wr_tvalid,
-    input  wire                    m_axis_wr_tready,
-    output logic [  DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic [DATA_BITS/8-1:0] m_axis_wr_tkeep,
-    output logic                   m_axis_wr_tlast,
-
-    output logic         m_axis_rdcmd_tvalid,
-    input  wire          m_axis_rdcmd_tready,
-    output logic [255:0] m_axis_rdcmd_tdata,
-
-    input  wire                      s_axis_rd_tvalid,
-    output logic                     s_axis_rd_tready,
-    input  wire  [    DATA_BITS-1:0] s_axis_rd_tdata,
-    input  wire  [  DATA_BITS/8-1:0] s_axis_rd_tkeep,
-    input  wire                      s_axis_rd_tlast,
-    input  wire                      s_axis_rd_tuser,
-    input  wire  [READ_TAG_BITS-1:0] s_axis_rd_tid,
+    fb_axis_if.initiator m_axis_wr,
+    fb_axis_if.initiator m_axis_rdcmd,
+    fb_axis_if.target s_axis_rd,
 
     output logic busy  // something is under way here
 );
@@ -80,16 +52,8 @@ module fb_nvme_parity
         .rst,
         .restart,
         .cfg,
-        .s_axis_wr_tvalid,
-        .s_axis_wr_tready,
-        .s_axis_wr_tdata,
-        .s_axis_wr_tkeep,
-        .s_axis_wr_tlast,
-        .m_axis_wr_tvalid,
-        .m_axis_wr_tready,
-        .m_axis_wr_tdata,
-        .m_axis_wr_tkeep,
-        .m_axis_wr_tlast,
+        .s_axis_wr,
+        .m_axis_wr,
         .busy(write_busy)
     );
 
@@ -97,12 +61,8 @@ module fb_nvme_parity
         .clk,
         .rst(restart),
         .cfg,
-        .s_axis_rdcmd_tvalid,
-        .s_axis_rdcmd_tready,
-        .s_axis_rdcmd_tdata,
-        .m_axis_rdcmd_tvalid,
-        .m_axis_rdcmd_tready,
-        .m_axis_rdcmd_tdata,
+        .s_axis_rdcmd,
+        .m_axis_rdcmd,
         .piece_valid(cut_valid),
         .piece_ready(cut_ready),
         .piece(cut),
@@ -135,38 +95,28 @@ module fb_nvme_parity
         .piece_valid,
         .piece_ready,
         .piece,
-        .s_axis_rd_tvalid,
-        .s_axis_rd_tready,
-        .s_axis_rd_tdata,
-        .s_axis_rd_tkeep,
-        .s_axis_rd_tlast,
-        .s_axis_rd_tuser,
-        .s_axis_rd_tid,
-        .m_axis_rd_tvalid,
-        .m_axis_rd_tready,
-        .m_axis_rd_tdata,
-        .m_axis_rd_tkeep,
-        .m_axis_rd_tlast,
-        .m_axis_rd_tuser,
-        .m_axis_rd_tid
+        .s_axis_rd,
+        .m_axis_rd
     );
     assign busy = write_busy || split_busy || piece_valid;
   end else begin : gen_wires
-    assign m_axis_wr_tvalid = s_axis_wr_tvalid;
-    assign s_axis_wr_tready = m_axis_wr_tready;
-    assign m_axis_wr_tdata = s_axis_wr_tdata;
-    assign m_axis_wr_tkeep = s_axis_wr_tkeep;
-    assign m_axis_wr_tlast = s_axis_wr_tlast;
-    assign m_axis_rdcmd_tvalid = s_axis_rdcmd_tvalid;
-    assign s_axis_rdcmd_tready = m_axis_rdcmd_tready;
-    assign m_axis_rdcmd_tdata = s_axis_rdcmd_tdata;
-    assign m_axis_rd_tvalid = s_axis_rd_tvalid;
-    assign s_axis_rd_tready = m_axis_rd_tready;
-    assign m_axis_rd_tdata = s_axis_rd_tdata;
-    assign m_axis_rd_tkeep = s_axis_rd_tkeep;
-    assign m_axis_rd_tlast = s_axis_rd_tlast;
-    assign m_axis_rd_tuser = s_axis_rd_tuser;
-    assign m_axis_rd_tid = s_axis_rd_tid;
+    assign m_axis_wr.tvalid = s_axis_wr.tvalid;
+    assign s_axis_wr.tready = m_axis_wr.tready;
+    assign m_axis_wr.tdata = s_axis_wr.tdata;
+    assign m_axis_wr.tkeep = s_axis_wr.tkeep;
+    assign m_axis_wr.tlast = s_axis_wr.tlast;
+    assign m_axis_rdcmd.tvalid = s_axis_rdcmd.tvalid;
+    assign s_axis_rdcmd.tready = m_axis_rdcmd.tready;
+    assign m_axis_rdcmd.tdata = s_axis_rdcmd.tdata;
+    assign m_axis_rdcmd.tkeep = '1;
+    assign m_axis_rdcmd.tlast = 1'b1;
+    assign m_axis_rd.tvalid = s_axis_rd.tvalid;
+    assign s_axis_rd.tready = m_axis_rd.tready;
+    assign m_axis_rd.tdata = s_axis_rd.tdata;
+    assign m_axis_rd.tkeep = s_axis_rd.tkeep;
+    assign m_axis_rd.tlast = s_axis_rd.tlast;
+    assign m_axis_rd.tuser = s_axis_rd.tuser;
+    assign m_axis_rd.tid = s_axis_rd.tid;
     assign busy = 1'b0;
     logic unused;
     assign unused = &{1'b0, clk, rst, restart, cfg, 1'b0};

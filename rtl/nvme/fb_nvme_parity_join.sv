@@ -31,21 +31,9 @@ module fb_nvme_parity_join
     output logic        piece_ready,
     input  wire piece_t piece,
 
-    input  wire                      s_axis_rd_tvalid,
-    output logic                     s_axis_rd_tready,
-    input  wire  [    DATA_BITS-1:0] s_axis_rd_tdata,
-    input  wire  [  DATA_BITS/8-1:0] s_axis_rd_tkeep,
-    input  wire                      s_axis_rd_tlast,
-    input  wire                      s_axis_rd_tuser,
-    input  wire  [READ_TAG_BITS-1:0] s_axis_rd_tid,
+    fb_axis_if.target s_axis_rd,
 
-    output logic                     m_axis_rd_tvalid,
-    input  wire                      m_axis_rd_tready,
-    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
-    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
-    output logic                     m_axis_rd_tlast,
-    output logic                     m_axis_rd_tuser,
-    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid
+    fb_axis_if.initiator m_axis_rd
 );
 
   logic swallow_q;  // the user's read has ended with an error
@@ -53,16 +41,16 @@ module fb_nvme_parity_join
   logic late_q;  // and so was a piece: its end is still to come, and of no use
 
   logic take, give;  // a beat moves on this side, on the user's
-  assign take = s_axis_rd_tvalid && s_axis_rd_tready;
-  assign give = m_axis_rd_tvalid && m_axis_rd_tready;
+  assign take = s_axis_rd.tvalid && s_axis_rd.tready;
+  assign give = m_axis_rd.tvalid && m_axis_rd.tready;
 
   // What the beat on offer is for.
   logic known, adds, shown, sum_ready;
-  assign known = s_axis_rd_tvalid && !late_q && !owed_q && (!parity || piece_valid) && sum_ready;
+  assign known = s_axis_rd.tvalid && !late_q && !owed_q && (!parity || piece_valid) && sum_ready;
   assign adds = parity && piece.sum && !swallow_q;
-  assign shown = !parity || (!swallow_q && (piece.shown || s_axis_rd_tuser));
-  assign s_axis_rd_tready = late_q || (known && (!shown || m_axis_rd_tready));
-  assign piece_ready = take && !late_q && s_axis_rd_tlast;
+  assign shown = !parity || (!swallow_q && (piece.shown || s_axis_rd.tuser));
+  assign s_axis_rd.tready = late_q || (known && (!shown || m_axis_rd.tready));
+  assign piece_ready = take && !late_q && s_axis_rd.tlast;
 
   logic [DATA_BITS-1:0] sum;
   fb_nvme_sum #(
@@ -70,32 +58,32 @@ module fb_nvme_parity_join
   ) u_sum (
       .clk,
       .rst  (rst || restart),
-      .first(!adds || piece.first || s_axis_rd_tuser),
+      .first(!adds || piece.first || s_axis_rd.tuser),
       .step (take && !late_q && adds),
-      .last (s_axis_rd_tlast),
-      .data (s_axis_rd_tdata),
+      .last (s_axis_rd.tlast),
+      .data (s_axis_rd.tdata),
       .ready(sum_ready),
       .beat (),
       .sum
   );
 
-  assign m_axis_rd_tvalid = (known && shown) || owed_q;
-  assign m_axis_rd_tdata = owed_q ? DATA_BITS'(ERR_HALTED) : sum;
-  assign m_axis_rd_tkeep = s_axis_rd_tkeep & {DATA_BITS / 8{!owed_q}};
-  assign m_axis_rd_tuser = s_axis_rd_tuser || owed_q;
-  assign m_axis_rd_tlast = (s_axis_rd_tlast && (!parity || piece.last || s_axis_rd_tuser)) || owed_q;
-  assign m_axis_rd_tid = parity ? piece.tag : s_axis_rd_tid;
+  assign m_axis_rd.tvalid = (known && shown) || owed_q;
+  assign m_axis_rd.tdata = owed_q ? DATA_BITS'(ERR_HALTED) : sum;
+  assign m_axis_rd.tkeep = s_axis_rd.tkeep & {DATA_BITS / 8{!owed_q}};
+  assign m_axis_rd.tuser = s_axis_rd.tuser || owed_q;
+  assign m_axis_rd.tlast = (s_axis_rd.tlast && (!parity || piece.last || s_axis_rd.tuser)) || owed_q;
+  assign m_axis_rd.tid = parity ? piece.tag : s_axis_rd.tid;
 
   logic inside_q, inside_piece_q;
   always_ff @(posedge clk) begin
-    if (take) inside_piece_q <= !s_axis_rd_tlast;
-    if (give) inside_q <= !m_axis_rd_tlast;
-    if (take && s_axis_rd_tlast && parity && !late_q)
-      swallow_q <= !piece.last && (swallow_q || s_axis_rd_tuser);
+    if (take) inside_piece_q <= !s_axis_rd.tlast;
+    if (give) inside_q <= !m_axis_rd.tlast;
+    if (take && s_axis_rd.tlast && parity && !late_q)
+      swallow_q <= !piece.last && (swallow_q || s_axis_rd.tuser);
     if (restart) begin
       swallow_q <= 1'b0;
-      owed_q <= give ? !m_axis_rd_tlast : inside_q;
-      late_q <= take ? !s_axis_rd_tlast : inside_piece_q;
+      owed_q <= give ? !m_axis_rd.tlast : inside_q;
+      late_q <= take ? !s_axis_rd.tlast : inside_piece_q;
     end else begin
       if (give) owed_q <= 1'b0;
       if (take) late_q <= 1'b0;
@@ -115,15 +103,15 @@ module fb_nvme_parity_join
   ) u_check (
       .clk,
       .rst  (rst || restart),
-      .valid(m_axis_rd_tvalid),
-      .ready(m_axis_rd_tready),
-      .data ({m_axis_rd_tid, m_axis_rd_tuser, m_axis_rd_tlast, m_axis_rd_tkeep, m_axis_rd_tdata})
+      .valid(m_axis_rd.tvalid),
+      .ready(m_axis_rd.tready),
+      .data ({m_axis_rd.tid, m_axis_rd.tuser, m_axis_rd.tlast, m_axis_rd.tkeep, m_axis_rd.tdata})
   );
 
 `ifndef SYNTHESIS
   a_piece_known :
   assert property (@(posedge clk) disable iff (rst || restart)
-                   parity && s_axis_rd_tvalid && !late_q |-> piece_valid)
+                   parity && s_axis_rd.tvalid && !late_q |-> piece_valid)
   else $error("fb_nvme_parity_join (%m): a beat of a piece that nobody has asked for");
 `endif
 

@@ -25,13 +25,9 @@ module fb_nvme_parity_split
 
     input wire cfg_t cfg,
 
-    input  wire          s_axis_rdcmd_tvalid,
-    output logic         s_axis_rdcmd_tready,
-    input  wire  [255:0] s_axis_rdcmd_tdata,
+    fb_axis_if.target s_axis_rdcmd,
 
-    output logic         m_axis_rdcmd_tvalid,
-    input  wire          m_axis_rdcmd_tready,
-    output logic [255:0] m_axis_rdcmd_tdata,
+    fb_axis_if.initiator m_axis_rdcmd,
 
     output logic   piece_valid,
     input  wire    piece_ready,
@@ -69,7 +65,7 @@ module fb_nvme_parity_split
   assign end_sector = 56'(address_q[AddressBits-1:9]) + 56'(size_q[63:9]);
 
   logic accept;
-  assign accept = s_axis_rdcmd_tready && cfg.parity && s_axis_rdcmd_tvalid;
+  assign accept = s_axis_rdcmd.tready && cfg.parity && s_axis_rdcmd.tvalid;
 
   // Where a byte lies: its page, and a chunk for each row before it.
   logic start, dividing;
@@ -121,28 +117,30 @@ module fb_nvme_parity_split
 
   logic here, moves;
   assign here  = state_q == PIECE || state_q == REFUSE || (state_q == AROUND && drive_q != hole_q);
-  assign moves = here && m_axis_rdcmd_tready && piece_ready;
+  assign moves = here && m_axis_rdcmd.tready && piece_ready;
 
   // What lies behind the chunk that was read.
   logic leaves;
   assign leaves = (state_q == PIECE && moves) || (state_q == AROUND && drive_q == hole_q);
 
   always_comb begin
-    s_axis_rdcmd_tready = cfg.parity ? state_q == IDLE && !rst : m_axis_rdcmd_tready;
-    m_axis_rdcmd_tvalid = cfg.parity ? here && piece_ready : s_axis_rdcmd_tvalid;
-    m_axis_rdcmd_tdata  = '0;
+    s_axis_rdcmd.tready = cfg.parity ? state_q == IDLE && !rst : m_axis_rdcmd.tready;
+    m_axis_rdcmd.tvalid = cfg.parity ? here && piece_ready : s_axis_rdcmd.tvalid;
+    m_axis_rdcmd.tkeep  = '1;
+    m_axis_rdcmd.tlast  = 1'b1;
+    m_axis_rdcmd.tdata  = '0;
     if (!cfg.parity) begin
-      m_axis_rdcmd_tdata = s_axis_rdcmd_tdata;
+      m_axis_rdcmd.tdata = s_axis_rdcmd.tdata;
     end else if (state_q == REFUSE) begin
-      m_axis_rdcmd_tdata[11:0] = address_q[11:0];
-      m_axis_rdcmd_tdata[63] = above_q;
-      m_axis_rdcmd_tdata[64+:13] = zero_q ? '0 : 13'd4097;
-      m_axis_rdcmd_tdata[128] = unordered_q;
+      m_axis_rdcmd.tdata[11:0] = address_q[11:0];
+      m_axis_rdcmd.tdata[63] = above_q;
+      m_axis_rdcmd.tdata[64+:13] = zero_q ? '0 : 13'd4097;
+      m_axis_rdcmd.tdata[128] = unordered_q;
     end else begin
-      m_axis_rdcmd_tdata[9+:SECTOR_BITS]  = sector_q;
-      m_axis_rdcmd_tdata[64+:SIZE_BITS+1] = bytes;
+      m_axis_rdcmd.tdata[9+:SECTOR_BITS]  = sector_q;
+      m_axis_rdcmd.tdata[64+:SIZE_BITS+1] = bytes;
     end
-    piece_valid = here && m_axis_rdcmd_tready;
+    piece_valid = here && m_axis_rdcmd.tready;
     piece.sum   = state_q == AROUND;
     piece.first = first_q;
     piece.shown = state_q != AROUND || next_drive == hole_q;
@@ -157,12 +155,12 @@ module fb_nvme_parity_split
   always_ff @(posedge clk) begin
     asked_q <= (start || asked_q) && (state_q == END || state_q == BEGIN);
     if (accept) begin
-      address_q <= s_axis_rdcmd_tdata[AddressBits-1:0];
-      size_q <= s_axis_rdcmd_tdata[127:64] - 1'b1;
-      zero_q <= s_axis_rdcmd_tdata[127:64] == '0;
-      above_q <= |s_axis_rdcmd_tdata[63:AddressBits];
-      unordered_q <= s_axis_rdcmd_tdata[128];
-      tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
+      address_q <= s_axis_rdcmd.tdata[AddressBits-1:0];
+      size_q <= s_axis_rdcmd.tdata[127:64] - 1'b1;
+      zero_q <= s_axis_rdcmd.tdata[127:64] == '0;
+      above_q <= |s_axis_rdcmd.tdata[63:AddressBits];
+      unordered_q <= s_axis_rdcmd.tdata[128];
+      tag_q <= s_axis_rdcmd.tdata[136+:READ_TAG_BITS];
     end
     unique case (state_q)
       IDLE:   if (accept) state_q <= ADD;
@@ -221,9 +219,9 @@ module fb_nvme_parity_split
   ) u_s_check (
       .clk,
       .rst,
-      .valid(s_axis_rdcmd_tvalid),
-      .ready(s_axis_rdcmd_tready),
-      .data (s_axis_rdcmd_tdata)
+      .valid(s_axis_rdcmd.tvalid),
+      .ready(s_axis_rdcmd.tready),
+      .data (s_axis_rdcmd.tdata)
   );
   fb_axis_check #(
       .Width(256 + $bits(piece_t)),
@@ -231,9 +229,9 @@ module fb_nvme_parity_split
   ) u_m_check (
       .clk,
       .rst,
-      .valid(m_axis_rdcmd_tvalid),
-      .ready(m_axis_rdcmd_tready),
-      .data ({piece, m_axis_rdcmd_tdata})
+      .valid(m_axis_rdcmd.tvalid),
+      .ready(m_axis_rdcmd.tready),
+      .data ({piece, m_axis_rdcmd.tdata})
   );
 
 endmodule

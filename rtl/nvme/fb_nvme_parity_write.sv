@@ -29,17 +29,9 @@ module fb_nvme_parity_write
 
     input wire cfg_t cfg,
 
-    input  wire                    s_axis_wr_tvalid,
-    output logic                   s_axis_wr_tready,
-    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
-    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
-    input  wire                    s_axis_wr_tlast,
+    fb_axis_if.target s_axis_wr,
 
-    output logic                   m_axis_wr_tvalid,
-    input  wire                    m_axis_wr_tready,
-    output logic [  DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic [DATA_BITS/8-1:0] m_axis_wr_tkeep,
-    output logic                   m_axis_wr_tlast,
+    fb_axis_if.initiator m_axis_wr,
 
     output logic busy  // a packet is half taken
 );
@@ -64,8 +56,8 @@ module fb_nvme_parity_write
   logic asked_q, dividing, start;
   logic [PageBits-1:0] page, quotient, row;
   logic [DRIVE_BITS-1:0] rest;
-  assign page  = s_axis_wr_tdata[12+:PageBits];
-  assign start = state_q == ADDRESS && cfg.parity && s_axis_wr_tvalid && !asked_q && !restart;
+  assign page  = s_axis_wr.tdata[12+:PageBits];
+  assign start = state_q == ADDRESS && cfg.parity && s_axis_wr.tvalid && !asked_q && !restart;
   fb_nvme_divide u_divide (
       .clk,
       .rst(rst || restart),
@@ -83,8 +75,8 @@ module fb_nvme_parity_write
   logic above;  // behind whatever can be divided: out of range, and nothing else
   assign row = quotient & ~PageBits'(cfg.strip_m1);
   assign moved = (PageBits + 1)'(page) + (PageBits + 1)'(row);
-  assign above = |s_axis_wr_tdata[63:12+PageBits] && s_axis_wr_tdata[11:0] == '0;
-  assign midway = rest != '0 || (quotient[7:0] & cfg.strip_m1) != '0 || s_axis_wr_tdata[11:0] != '0;
+  assign above = |s_axis_wr.tdata[63:12+PageBits] && s_axis_wr.tdata[11:0] == '0;
+  assign midway = rest != '0 || (quotient[7:0] & cfg.strip_m1) != '0 || s_axis_wr.tdata[11:0] != '0;
 
   logic through, here, moves;  // the user's beats go on; a beat is on offer; it goes on
   always_comb begin
@@ -94,16 +86,16 @@ module fb_nvme_parity_write
       default: through = 1'b0;
     endcase
   end
-  assign here = through ? s_axis_wr_tvalid : state_q == PAD || state_q == PARITY;
-  assign moves = here && m_axis_wr_tready;
-  assign m_axis_wr_tvalid = here;
-  assign s_axis_wr_tready = through && m_axis_wr_tready;
+  assign here = through ? s_axis_wr.tvalid : state_q == PAD || state_q == PARITY;
+  assign moves = here && m_axis_wr.tready;
+  assign m_axis_wr.tvalid = here;
+  assign s_axis_wr.tready = through && m_axis_wr.tready;
 
   // A beat that is not to be a part of the row.
   logic alien;
   assign alien = pass_q || keep_bad(
-      s_axis_wr_tlast, s_axis_wr_tkeep
-  ) || (row_begins_q && s_axis_wr_tlast && !s_axis_wr_tkeep[0]);
+      s_axis_wr.tlast, s_axis_wr.tkeep
+  ) || (row_begins_q && s_axis_wr.tlast && !s_axis_wr.tkeep[0]);
 
   logic step, chunk_end, row_end;
   logic [BeatBits-1:0] beat;
@@ -113,7 +105,7 @@ module fb_nvme_parity_write
   assign row_end = chunk_q == cfg.drives_m1 - 1'b1;
   always_comb begin
     for (int unsigned i = 0; i < DATA_BITS / 8; i++)
-    data[8*i+:8] = s_axis_wr_tdata[8*i+:8] & {8{state_q == DATA && s_axis_wr_tkeep[i]}};
+    data[8*i+:8] = s_axis_wr.tdata[8*i+:8] & {8{state_q == DATA && s_axis_wr.tkeep[i]}};
   end
 
   fb_nvme_sum #(
@@ -131,18 +123,18 @@ module fb_nvme_parity_write
   );
 
   always_comb begin
-    m_axis_wr_tdata = (state_q == PARITY) ? sum : data;
-    m_axis_wr_tkeep = '1;
-    m_axis_wr_tlast = state_q == PARITY && tail_q && chunk_end;
+    m_axis_wr.tdata = (state_q == PARITY) ? sum : data;
+    m_axis_wr.tkeep = '1;
+    m_axis_wr.tlast = state_q == PARITY && tail_q && chunk_end;
     if (state_q == ADDRESS || (state_q == DATA && alien)) begin
-      m_axis_wr_tkeep = s_axis_wr_tkeep;
-      m_axis_wr_tlast = s_axis_wr_tlast;
+      m_axis_wr.tkeep = s_axis_wr.tkeep;
+      m_axis_wr.tlast = s_axis_wr.tlast;
     end
     if (state_q == ADDRESS) begin
-      m_axis_wr_tdata = s_axis_wr_tdata;
+      m_axis_wr.tdata = s_axis_wr.tdata;
       if (cfg.parity) begin
-        m_axis_wr_tdata[12+:PageBits+1] = moved | {s_axis_wr_tdata[12+PageBits], PageBits'(0)};
-        m_axis_wr_tdata[0] = s_axis_wr_tdata[0] | (midway && !above);
+        m_axis_wr.tdata[12+:PageBits+1] = moved | {s_axis_wr.tdata[12+PageBits], PageBits'(0)};
+        m_axis_wr.tdata[0] = s_axis_wr.tdata[0] | (midway && !above);
       end
     end
   end
@@ -154,7 +146,7 @@ module fb_nvme_parity_write
       row_begins_q <= state_q == ADDRESS || (state_q == PARITY && chunk_end);
       unique case (state_q)
         ADDRESS: begin
-          state_q <= s_axis_wr_tlast ? ADDRESS : DATA;
+          state_q <= s_axis_wr.tlast ? ADDRESS : DATA;
           pass_q  <= !cfg.parity || midway;
           tail_q  <= 1'b0;
           chunk_q <= '0;
@@ -162,9 +154,9 @@ module fb_nvme_parity_write
         DATA, PAD: begin
           if (state_q == DATA && alien) begin
             pass_q <= 1'b1;
-            if (s_axis_wr_tlast) state_q <= ADDRESS;
+            if (s_axis_wr.tlast) state_q <= ADDRESS;
           end else begin
-            if (state_q == DATA && s_axis_wr_tlast) begin
+            if (state_q == DATA && s_axis_wr.tlast) begin
               tail_q  <= 1'b1;
               state_q <= PAD;
             end
@@ -196,9 +188,9 @@ module fb_nvme_parity_write
   ) u_s_check (
       .clk,
       .rst,
-      .valid(s_axis_wr_tvalid),
-      .ready(s_axis_wr_tready),
-      .data ({s_axis_wr_tlast, s_axis_wr_tkeep, s_axis_wr_tdata})
+      .valid(s_axis_wr.tvalid),
+      .ready(s_axis_wr.tready),
+      .data ({s_axis_wr.tlast, s_axis_wr.tkeep, s_axis_wr.tdata})
   );
   fb_axis_check #(
       .Width(DATA_BITS + DATA_BITS / 8 + 1),
@@ -206,9 +198,9 @@ module fb_nvme_parity_write
   ) u_m_check (
       .clk,
       .rst  (rst || restart),
-      .valid(m_axis_wr_tvalid),
-      .ready(m_axis_wr_tready),
-      .data ({m_axis_wr_tlast, m_axis_wr_tkeep, m_axis_wr_tdata})
+      .valid(m_axis_wr.tvalid),
+      .ready(m_axis_wr.tready),
+      .data ({m_axis_wr.tlast, m_axis_wr.tkeep, m_axis_wr.tdata})
   );
 
 endmodule

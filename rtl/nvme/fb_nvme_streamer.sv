@@ -16,7 +16,7 @@
 //
 // Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
 // reorder and deliver. The memory itself is outside: behind `put_*`, `get_*` and
-// `got_*` for the streams, behind `bar_*` for the SSDs (docs/reference/memories.md).
+// `got_*` for the streams, behind `bar_memory` for the SSDs (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready.
@@ -53,27 +53,14 @@ module fb_nvme_streamer
     input wire rst,
 
     // User side.
-    input  wire                    s_axis_wr_tvalid,
-    output logic                   s_axis_wr_tready,
-    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
-    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
-    input  wire                    s_axis_wr_tlast,
+    fb_axis_if.target s_axis_wr,
 
     output logic                 m_axis_wrsp_tvalid,
     input  wire                  m_axis_wrsp_tready,
     output logic [CODE_BITS-1:0] m_axis_wrsp_tdata,
 
-    input  wire          s_axis_rdcmd_tvalid,
-    output logic         s_axis_rdcmd_tready,
-    input  wire  [255:0] s_axis_rdcmd_tdata,
-
-    output logic                     m_axis_rd_tvalid,
-    input  wire                      m_axis_rd_tready,
-    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
-    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
-    output logic                     m_axis_rd_tlast,
-    output logic                     m_axis_rd_tuser,
-    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
+    fb_axis_if.target s_axis_rdcmd,
+    fb_axis_if.initiator m_axis_rd,
 
     // Payload memory, stream side.
     output logic                   put_valid,
@@ -177,12 +164,9 @@ module fb_nvme_streamer
   );
 
   // The array's side of the user's streams.
-  logic wr_tvalid, wr_tready, wr_tlast, rdcmd_tvalid, rdcmd_tready;
-  logic rd_tvalid, rd_tready, rd_tlast, rd_tuser, parity_busy;
-  logic [DATA_BITS-1:0] wr_tdata, rd_tdata;
-  logic [DATA_BITS/8-1:0] wr_tkeep, rd_tkeep;
-  logic [255:0] rdcmd_tdata;
-  logic [READ_TAG_BITS-1:0] rd_tid;
+  fb_axis_if wr (), rd ();
+  fb_axis_if #(.DataBits(256)) rdcmd ();
+  logic parity_busy;
 
   fb_nvme_parity #(
       .Pages((Drives > 1) ? ParityPages : 0)
@@ -191,36 +175,12 @@ module fb_nvme_streamer
       .rst,
       .restart,
       .cfg,
-      .s_axis_wr_tvalid,
-      .s_axis_wr_tready,
-      .s_axis_wr_tdata,
-      .s_axis_wr_tkeep,
-      .s_axis_wr_tlast,
-      .s_axis_rdcmd_tvalid,
-      .s_axis_rdcmd_tready,
-      .s_axis_rdcmd_tdata,
-      .m_axis_rd_tvalid,
-      .m_axis_rd_tready,
-      .m_axis_rd_tdata,
-      .m_axis_rd_tkeep,
-      .m_axis_rd_tlast,
-      .m_axis_rd_tuser,
-      .m_axis_rd_tid,
-      .m_axis_wr_tvalid(wr_tvalid),
-      .m_axis_wr_tready(wr_tready),
-      .m_axis_wr_tdata(wr_tdata),
-      .m_axis_wr_tkeep(wr_tkeep),
-      .m_axis_wr_tlast(wr_tlast),
-      .m_axis_rdcmd_tvalid(rdcmd_tvalid),
-      .m_axis_rdcmd_tready(rdcmd_tready),
-      .m_axis_rdcmd_tdata(rdcmd_tdata),
-      .s_axis_rd_tvalid(rd_tvalid),
-      .s_axis_rd_tready(rd_tready),
-      .s_axis_rd_tdata(rd_tdata),
-      .s_axis_rd_tkeep(rd_tkeep),
-      .s_axis_rd_tlast(rd_tlast),
-      .s_axis_rd_tuser(rd_tuser),
-      .s_axis_rd_tid(rd_tid),
+      .s_axis_wr,
+      .s_axis_rdcmd,
+      .m_axis_rd,
+      .m_axis_wr(wr),
+      .m_axis_rdcmd(rdcmd),
+      .s_axis_rd(rd),
       .busy(parity_busy)
   );
 
@@ -243,11 +203,11 @@ module fb_nvme_streamer
       .held(wr_held),
       .grow,
       .hold(put_hold),
-      .s_axis_wr_tvalid(wr_tvalid),
-      .s_axis_wr_tready(wr_tready),
-      .s_axis_wr_tdata(wr_tdata),
-      .s_axis_wr_tkeep(wr_tkeep),
-      .s_axis_wr_tlast(wr_tlast),
+      .s_axis_wr_tvalid(wr.tvalid),
+      .s_axis_wr_tready(wr.tready),
+      .s_axis_wr_tdata(wr.tdata),
+      .s_axis_wr_tkeep(wr.tkeep),
+      .s_axis_wr_tlast(wr.tlast),
       .offer_valid(wr_offer_valid),
       .offer_page(wr_offer_page),
       .offer_take(wr_offer_take),
@@ -271,9 +231,9 @@ module fb_nvme_streamer
       .rst(restart),
       .cfg,
       .held(rd_held),
-      .s_axis_rdcmd_tvalid(rdcmd_tvalid),
-      .s_axis_rdcmd_tready(rdcmd_tready),
-      .s_axis_rdcmd_tdata(rdcmd_tdata),
+      .s_axis_rdcmd_tvalid(rdcmd.tvalid),
+      .s_axis_rdcmd_tready(rdcmd.tready),
+      .s_axis_rdcmd_tdata(rdcmd.tdata),
       .offer_valid(rd_offer_valid),
       .offer_page(rd_offer_page),
       .offer_take(rd_offer_take),
@@ -432,7 +392,7 @@ module fb_nvme_streamer
 
   fb_axil_if axil ();
   completion_t cqe;
-  logic cqe_valid, cqe_ready, stray_write;
+  logic cqe_valid, cqe_ready, stray;
   fb_bar #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
@@ -464,7 +424,7 @@ module fb_nvme_streamer
       .cqe_valid,
       .cqe_ready,
       .cqe,
-      .stray(stray_write)
+      .stray
   );
 
   logic sq_rung, cq_rung, doorbell_error;
@@ -494,13 +454,7 @@ module fb_nvme_streamer
   logic result_valid, early_valid, early_ready;
   logic [PAGE_BITS-1:0] result_page;
   command_result_t result;
-  logic completed, failed, rogue_phase, rogue_cid, rogue_head, seen_write;
-  logic [15:0] seen_cid;
-  logic [12:0] seen_head;
-  logic [STATUS_BITS-1:0] seen_status;
-  logic [STAMP_BITS-1:0] latency;
-  logic [SIZE_BITS-9:0] seen_sectors;
-  logic [SECTOR_BITS-1:0] seen_sector;
+  seen_t seen;
 
   fb_nvme_complete #(
       .QueueDepth(QueueDepth),
@@ -528,19 +482,7 @@ module fb_nvme_streamer
       .result,
       .early_ready,
       .early_valid,
-      .completed,
-      .failed,
-      .rogue_phase,
-      .rogue_cid,
-      .rogue_head,
-      .seen_drive,
-      .seen_cid,
-      .seen_head,
-      .seen_status,
-      .latency,
-      .seen_write,
-      .seen_sectors,
-      .seen_sector
+      .seen
   );
 
   logic [Drives-1:0] lost;
@@ -613,13 +555,13 @@ module fb_nvme_streamer
       .got_valid,
       .got_error,
       .got_data,
-      .m_axis_rd_tvalid(rd_tvalid),
-      .m_axis_rd_tready(rd_tready),
-      .m_axis_rd_tdata(rd_tdata),
-      .m_axis_rd_tkeep(rd_tkeep),
-      .m_axis_rd_tlast(rd_tlast),
-      .m_axis_rd_tuser(rd_tuser),
-      .m_axis_rd_tid(rd_tid),
+      .m_axis_rd_tvalid(rd.tvalid),
+      .m_axis_rd_tready(rd.tready),
+      .m_axis_rd_tdata(rd.tdata),
+      .m_axis_rd_tkeep(rd.tkeep),
+      .m_axis_rd_tlast(rd.tlast),
+      .m_axis_rd_tuser(rd.tuser),
+      .m_axis_rd_tid(rd.tid),
       .empty(deliver_empty)
   );
 
@@ -675,16 +617,8 @@ module fb_nvme_streamer
       .fetched(fetch_valid),
       .fetched_drive(fetch_drive),
       .fetched_slot(fetch_slot),
-      .completed,
-      .failed,
-      .rogue_phase(rogue_phase || stray_write),
-      .rogue_cid,
-      .rogue_head,
-      .seen_drive,
-      .seen_cid,
-      .seen_head,
-      .seen_status,
-      .latency,
+      .seen,
+      .stray,
       .timed_out,
       .sq_rung,
       .cq_rung,
@@ -709,81 +643,6 @@ module fb_nvme_streamer
     idle_q <= !reorder_valid && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
         !rd_waits && reorder_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
 
-  logic array_req, array_write, array_rd_ack, array_wr_ack;
-  logic [6:0] array_addr;
-  logic [63:0] array_wdata, array_wmask, array_data, sq_doorbell, cq_doorbell;
-  cfg_t settings;
-
-  if (Drives > 1) begin : gen_array
-    logic [DRIVE_BITS-1:0] drives_m1;
-    logic [7:0] strip_m1;
-    logic [SECTOR_BITS-1:0] region_sectors;
-    logic parity, degraded;
-    logic [DRIVES_MOST-1:0] offline;
-    logic [63:0] other_sq_doorbell, other_cq_doorbell;
-    logic [31:0] other_nsid;
-    fb_nvme_array #(
-        .Drives(Drives),
-        .ParityPages(ParityPages)
-    ) u_array (
-        .clk,
-        .rst,
-        .sweep,
-        .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
-        .drives_m1,
-        .strip_m1,
-        .region_sectors,
-        .parity,
-        .degraded,
-        .offline,
-        .offline_late,
-        .ring_drive,
-        .sq_doorbell(other_sq_doorbell),
-        .cq_doorbell(other_cq_doorbell),
-        .nsid_drive,
-        .nsid(other_nsid),
-        .outstanding(drive_outstanding),
-        .lost,
-        .over(result_valid),
-        .over_drive(seen_drive),
-        .over_failed(failed),
-        .over_latency(latency),
-        .over_sectors(seen_sectors),
-        .array_req,
-        .array_write,
-        .array_addr,
-        .array_wdata,
-        .array_wmask,
-        .array_rd_ack,
-        .array_wr_ack,
-        .array_data
-    );
-    always_comb begin
-      cfg = settings;
-      cfg.drives_m1 = drives_m1;
-      cfg.strip_m1 = strip_m1;
-      cfg.region_sectors = region_sectors;
-      cfg.offline = offline;
-      cfg.parity = parity;
-      cfg.degraded = degraded;
-    end
-    assign sq_address = (ring_drive == '0) ? sq_doorbell : other_sq_doorbell;
-    assign cq_address = (ring_drive == '0) ? cq_doorbell : other_cq_doorbell;
-    assign nsid = (nsid_drive == '0) ? settings.nsid : other_nsid;
-  end else begin : gen_no_array
-    assign cfg = settings;
-    assign sq_address = sq_doorbell;
-    assign cq_address = cq_doorbell;
-    assign nsid = settings.nsid;
-    assign array_rd_ack = array_req && !array_write;
-    assign array_wr_ack = array_req && array_write;
-    assign array_data = '0;
-    assign offline_late = '0;
-    logic unused;
-    assign unused = &{1'b0, drive_outstanding, nsid_drive, ring_drive, seen_sectors,
-                      array_addr, array_wdata, array_wmask, 1'b0};
-  end
-
   fb_nvme_regs #(
       .QueueDepth(QueueDepth),
       .Pages(Pages),
@@ -792,6 +651,7 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .InHost(InHost),
       .Drives(Drives),
+      .ParityPages(ParityPages),
       .Identity(Identity),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell)
@@ -800,9 +660,12 @@ module fb_nvme_streamer
       .rst,
       .s_axil_ctrl(axil),
       .enable,
-      .cfg(settings),
-      .sq_doorbell,
-      .cq_doorbell,
+      .cfg,
+      .ring_drive,
+      .sq_address,
+      .cq_address,
+      .nsid_drive,
+      .nsid,
       .dram_read,
       .dram_write,
       .piece_we,
@@ -810,20 +673,26 @@ module fb_nvme_streamer
       .piece_address,
       .memory_errors,
       .clear(sweep && !restart),
+      .sweep,
+      .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
       .ready(!sweep && !restart),
       .halted,
       .lost,
       .idle(idle_q),
       .outstanding,
+      .drive_outstanding,
+      .offline_late,
       .write_pages(wr_held),
       .read_pages(rd_held),
-      .error(failed || timed_out || rejected),
-      .error_code(failed ? status_code(seen_status) : timed_out ? ERR_TIMEOUT : rejected_code),
-      .error_status(failed ? seen_status : '0),
-      .error_cid(failed ? seen_cid : '1),
-      .error_drive(failed ? seen_drive : timed_out ? timed_out_drive : reorder_entry.drive),
-      .error_write(failed ? seen_write : timed_out ? timed_out_write : reorder_write),
-      .error_sector(failed ? seen_sector : '0),
+      .over(result_valid),
+      .seen,
+      .error(seen.failed || timed_out || rejected),
+      .error_code(seen.failed ? status_code(seen.status) : timed_out ? ERR_TIMEOUT : rejected_code),
+      .error_status(seen.failed ? seen.status : '0),
+      .error_cid(seen.failed ? seen.cid : '1),
+      .error_drive(seen.failed ? seen.drive : timed_out ? timed_out_drive : reorder_entry.drive),
+      .error_write(seen.failed ? seen.write : timed_out ? timed_out_write : reorder_write),
+      .error_sector(seen.failed ? seen.sector : '0),
       .counter_req,
       .counter_addr,
       .counter_ack,
@@ -835,15 +704,7 @@ module fb_nvme_streamer
       .trace_req,
       .trace_addr,
       .trace_ack,
-      .trace_data,
-      .array_req,
-      .array_write,
-      .array_addr,
-      .array_wdata,
-      .array_wmask,
-      .array_rd_ack,
-      .array_wr_ack,
-      .array_data
+      .trace_data
   );
 
 endmodule

@@ -165,6 +165,20 @@ module fb_top_dram #(
 
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
+  fb_axis_if s_axis_wr ();
+  assign s_axis_wr.tvalid = s_axis_wr_tvalid;
+  assign s_axis_wr_tready = s_axis_wr.tready;
+  assign s_axis_wr.tdata  = s_axis_wr_tdata;
+  assign s_axis_wr.tkeep  = s_axis_wr_tkeep;
+  assign s_axis_wr.tlast  = s_axis_wr_tlast;
+  fb_axis_if m_axis_rd ();
+  assign m_axis_rd_tvalid = m_axis_rd.tvalid;
+  assign m_axis_rd.tready = m_axis_rd_tready;
+  assign m_axis_rd_tdata = m_axis_rd.tdata;
+  assign m_axis_rd_tkeep = m_axis_rd.tkeep;
+  assign m_axis_rd_tlast = m_axis_rd.tlast;
+  assign m_axis_rd_tuser = m_axis_rd.tuser;
+  assign m_axis_rd_tid = m_axis_rd.tid;
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(BarAddrBits)
@@ -242,6 +256,11 @@ module fb_top_dram #(
   assign s_axil_ctrl_rresp   = s_axil_ctrl.rresp;
   assign s_axil_ctrl_rvalid  = s_axil_ctrl.rvalid;
   assign s_axil_ctrl.rready  = s_axil_ctrl_rready;
+  fb_axis_if #(.DataBits(256)) s_axis_rdcmd ();
+  assign s_axis_rdcmd.tvalid = s_axis_rdcmd_tvalid;
+  assign s_axis_rdcmd_tready = s_axis_rdcmd.tready;
+  assign s_axis_rdcmd.tlast  = s_axis_rdcmd_tlast;
+  assign s_axis_rdcmd.tdata  = s_axis_rdcmd_tdata[255:0];
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
@@ -278,7 +297,6 @@ module fb_top_dram #(
       .WholePages(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
   ) u_streamer (
-      .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
       .piece_we(),
       .piece_index(),
       .piece_address(),

@@ -98,7 +98,9 @@ class Joiner:
 
 async def start(dut, parity: int = 1) -> Joiner:
     """Reset with everything idle."""
-    harness.clear(dut, "piece_valid", "piece", "m_axis_rd_tready", "s_axis_rd_*")
+    harness.clear(dut, "piece_valid", "piece")
+    harness.clear(dut.m_axis_rd, "tready")
+    harness.clear(dut.s_axis_rd, "t*[!y]")
     dut.parity.value, dut.restart.value = parity, 1
     joiner = Joiner(dut)
     await harness.start(dut)
@@ -129,7 +131,7 @@ async def rate(dut) -> None:
     """Parts pass at a beat a cycle, those that are added up as well."""
     joiner = await start(dut)
     moved: list[int] = []
-    cocotb.start_soon(harness.record(dut.clk, dut.s_axis_rd_tvalid, dut.s_axis_rd_tready, moved))
+    cocotb.start_soon(harness.record(dut.clk, dut.s_axis_rd.tvalid, dut.s_axis_rd.tready, moved))
     data = [random.randbytes(64 * BEATS) for _ in range(4)]
     for n, one in enumerate(data):
         fields = {"sum": 1, "first": n == 0, "shown": n == 3, "last": n == 3, "tag": 9}
@@ -212,13 +214,20 @@ async def unknown_piece(dut) -> None:
 async def withdraw(dut) -> None:
     """The user's port has its stream checker."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_check)
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"Beats": BEATS}
-    simulate(__file__, "fb_nvme_parity_join", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_parity_join",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axis_rd": "fb_axis_if", "m_axis_rd": "fb_axis_if"},
+        **options,
+    )
 
 
 def test_parity_join() -> None:

@@ -15,6 +15,7 @@ import structs
 from runner import simulate
 from stripes import Stripes
 
+STREAM = "fb_axis_if #(.DataBits(256))"
 PAGE = 4096
 STRIPES = 1 << 20  # of the array
 
@@ -24,7 +25,7 @@ class Splitter:
 
     def __init__(self, dut, stripes: Stripes) -> None:
         self.dut, self.stripes = dut, stripes
-        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd", byte_lanes=32)
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd")
         self.idle = 0.0
         self.parity = True
         self.found: list[dict[str, int]] = []
@@ -34,14 +35,14 @@ class Splitter:
         dut = self.dut
         while True:
             await harness.step(dut.clk)
-            dut.m_axis_rdcmd_tready.value = random.random() >= self.idle
+            dut.m_axis_rdcmd.tready.value = random.random() >= self.idle
             dut.piece_ready.value = random.random() >= self.idle / 2 or dut.piece_ready.value == 1
             await FallingEdge(dut.clk)
-            moves = dut.m_axis_rdcmd_tvalid.value == 1 and dut.m_axis_rdcmd_tready.value == 1
+            moves = dut.m_axis_rdcmd.tvalid.value == 1 and dut.m_axis_rdcmd.tready.value == 1
             told = dut.piece_valid.value == 1 and dut.piece_ready.value == 1
             assert told == (moves and self.parity)
             if moves:
-                bits = int(dut.m_axis_rdcmd_tdata.value)
+                bits = int(dut.m_axis_rdcmd.tdata.value)
                 fields = structs.unpack("piece_t", int(dut.piece.value))
                 fields["address"] = bits & (1 << 64) - 1
                 fields["length"] = bits >> 64 & (1 << 64) - 1
@@ -100,7 +101,8 @@ def config(stripes: Stripes, hole: int | None = None, parity: int = 1, block: in
 
 async def start(dut, drives: int = 4, pages: int = 2, **settings: int | None) -> Splitter:
     """Reset with an array."""
-    harness.clear(dut, "m_axis_rdcmd_tready", "piece_ready")
+    harness.clear(dut, "piece_ready")
+    harness.clear(dut.m_axis_rdcmd, "tready")
     stripes = Stripes(drives, pages * PAGE)
     dut.cfg.value = config(stripes, **settings)
     splitter = Splitter(dut, stripes)
@@ -194,7 +196,7 @@ async def latency(dut) -> None:
     """The first part comes after 56 cycles, each further one two later."""
     splitter = await start(dut, 4, 1)
     taken: list[int] = []
-    signals = (dut.s_axis_rdcmd_tvalid, dut.s_axis_rdcmd_tready)
+    signals = (dut.s_axis_rdcmd.tvalid, dut.s_axis_rdcmd.tready)
     cocotb.start_soon(harness.record(dut.clk, *signals, taken))
     await splitter.ask(0, 3 * PAGE)
     await splitter.ask(0, 1)
@@ -228,7 +230,7 @@ async def nothing_is_taken_in_reset(dut) -> None:
     dut.rst.value = 1
     await harness.step(dut.clk, 2)
     await FallingEdge(dut.clk)
-    assert dut.s_axis_rdcmd_tready.value == 0
+    assert dut.s_axis_rdcmd.tready.value == 0
     dut.rst.value = 0
     await harness.step(dut.clk)
     await splitter.ask(PAGE, 1)
@@ -239,19 +241,25 @@ async def nothing_is_taken_in_reset(dut) -> None:
 async def withdraw_in(dut) -> None:
     """The user's port has its stream checker."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_s_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_s_check)
 
 
 @harness.provocation
 async def withdraw_out(dut) -> None:
     """The array's port has its stream checker."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_m_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_m_check)
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_nvme_parity_split", filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_parity_split",
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axis_rdcmd": STREAM, "m_axis_rdcmd": STREAM},
+        **options,
+    )
 
 
 def test_parity_split() -> None:

@@ -51,7 +51,8 @@ class Writer:
 
 async def start(dut, drives: int = 4, pages: int = 1, parity: int = 1) -> Writer:
     """Reset with an array."""
-    harness.clear(dut, "restart", "m_axis_wr_tready")
+    harness.clear(dut, "restart")
+    harness.clear(dut.m_axis_wr, "tready")
     dut.cfg.value = structs.pack("cfg_t", drives_m1=drives - 1, strip_m1=pages - 1, parity=parity)
     writer = Writer(dut, Stripes(drives, pages * PAGE))
     await harness.start(dut)
@@ -86,7 +87,7 @@ async def rate(dut) -> None:
     """A beat a cycle leaves, parity included, but for the 26 cycles of beat 0."""
     writer = await start(dut, 4, PAGES)
     moved: list[int] = []
-    cocotb.start_soon(harness.record(dut.clk, dut.m_axis_wr_tvalid, dut.m_axis_wr_tready, moved))
+    cocotb.start_soon(harness.record(dut.clk, dut.m_axis_wr.tvalid, dut.m_axis_wr.tready, moved))
     for _ in range(3):
         await writer.send(0, bytes(2 * writer.stripes.payload))
     for _ in range(3):
@@ -195,20 +196,27 @@ async def restart_in_packet(dut) -> None:
 async def withdraw_in(dut) -> None:
     """The user's port has its stream checker."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_s_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_s_check)
 
 
 @harness.provocation
 async def withdraw_out(dut) -> None:
     """The array's port has its stream checker."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_m_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_m_check)
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"Beats": PAGES * 64}
-    simulate(__file__, "fb_nvme_parity_write", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_parity_write",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axis_wr": "fb_axis_if", "m_axis_wr": "fb_axis_if"},
+        **options,
+    )
 
 
 def test_parity_write() -> None:

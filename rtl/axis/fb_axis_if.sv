@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_axis_if: an AXI4-Stream between modules. Pins of a top are flat.
+//
+// Where a stream has no TKEEP, TLAST, TUSER or TID nothing looks at them.
+
+`default_nettype none
+
+interface fb_axis_if #(
+    parameter int unsigned DataBits = 512,
+    parameter int unsigned TagBits  = 8
+);
+
+  logic [DataBits-1:0] tdata;
+  logic [DataBits/8-1:0] tkeep;
+  logic [TagBits-1:0] tid;
+  logic tlast, tuser, tvalid, tready;
+
+  modport initiator(output tdata, tkeep, tid, tlast, tuser, tvalid, input tready);
+  modport target(input tdata, tkeep, tid, tlast, tuser, tvalid, output tready);
+
+endinterface
+
+`default_nettype wire
