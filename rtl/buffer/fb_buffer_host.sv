@@ -11,7 +11,8 @@
 //              after the answers to all of its command has come back: a read pushes the posted
 //              writes before it (PCI Express Base 5.0, 2.4.1), which then are where the SSD reads
 //              them. Of what the SSD writes, its completion entry comes after the data, and a get
-//              after both.
+//              after both, which pushes the data where all three come by the same root port
+//              (docs/reference/memories.md).
 // Throughput:  64 B a cycle each way at the bridge's side, less a beat for each command.
 // Errors:      a write or the read after it that is refused lets the put land with an error, a get
 //              that is refused answers with one.
