@@ -131,26 +131,25 @@ module fb_top_onchip #(
     input wire s_axil_ctrl_rready
 );
 
-  localparam int unsigned PlaceBits = $clog2(Pages) + UnitBits + 6;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
-
-  logic a_en, a_we, b_en;
-  logic [PlaceBits-1:0] b_addr;
-  logic [63:0] b_we;
-  logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata;
-  logic [WordBits-1:0] a_addr;
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
   logic put_end;
   logic put_hold;
   logic landed;
+  logic landed_error;
   logic get_valid;
   logic get_ready;
   logic [WordBits-1:0] get_addr;
+  logic get_first;
+  logic [6:0] get_count;
   logic got_valid;
+  logic got_error;
   logic [511:0] got_data;
   logic restart;
+  logic quiet;
+  logic [1:0] memory_errors;
   logic bar_write_valid;
   logic bar_write_ready;
   logic [WordBits-1:0] bar_write_addr;
@@ -160,6 +159,10 @@ module fb_top_onchip #(
   logic bar_read_ready;
   logic [WordBits-1:0] bar_read_addr;
   logic [511:0] bar_read_word;
+  logic bar_read_error;
+  logic bar_read_stays;
+  logic bar_next_valid;
+  logic [WordBits-1:0] bar_next_addr;
 
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
@@ -175,16 +178,6 @@ module fb_top_onchip #(
       .BarLatency(ReadLatency)
   ) u_streamer (
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
-      .landed_error(1'b0),
-      .get_first(),
-      .get_count(),
-      .got_error(1'b0),
-      .quiet(1'b1),
-      .memory_errors(2'b00),
-      .bar_read_error(1'b0),
-      .bar_read_stays(),
-      .bar_next_valid(),
-      .bar_next_addr(),
       .dram_read(),
       .dram_write(),
       .piece_we(),
@@ -193,26 +186,11 @@ module fb_top_onchip #(
       .*
   );
 
-  fb_buffer_port #(
-      .ReadLatency(ReadLatency),
-      .UnitBits(UnitBits)
-  ) u_port (
-      .*
-  );
-
-  fb_buffer_bar #(
-      .AddrBits(PlaceBits)
-  ) u_side (
-      .bar_write_addr(PlaceBits'(bar_write_addr)),
-      .bar_read_addr (PlaceBits'(bar_read_addr)),
-      .*
-  );
-
-  fb_buffer_onchip #(
-      .Pages(Pages << UnitBits),
+  fb_payload_onchip #(
+      .Pages(Pages),
+      .UnitBits(UnitBits),
       .ReadLatency(ReadLatency)
-  ) u_buffer (
-      .a_addr(PlaceBits'(a_addr)),
+  ) u_payload (
       .*
   );
 
