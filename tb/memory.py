@@ -124,7 +124,8 @@ class LateRam(AxiRam):
     all identifiers.
 
     Writes that are `posted` may be answered before they are in memory; a read pushes them there
-    (PCI Express Base 5.0, 2.4.1).
+    (PCI Express Base 5.0, 2.4.1). What a drive posts is on its way, too; a read of the port pushes it
+    where both come by the same root port, and with `apart` it does not.
     """
 
     def __init__(
@@ -136,6 +137,7 @@ class LateRam(AxiRam):
         *,
         latency: tuple[int, int] = LATENCY,
         posted: bool = False,
+        apart: bool = False,
         reset_active_level: bool = True,
     ) -> None:
         mem = poisoned(size, b"NEW ")
@@ -145,21 +147,29 @@ class LateRam(AxiRam):
         late_reads(self.read_if, clock, latency)
         late_answers(self.write_if, latency)
         self.posted = Line(latency)
+        self.of_drive = Line(latency)
+        self.apart = apart
         if posted:
             self.write_if._write, self.read_if._read = self._post, self._push
-            cocotb.start_soon(self._drain())
+            for line in (self.posted, self.of_drive):
+                cocotb.start_soon(self._drain(line))
+
+    def post(self, address: int, data: bytes) -> None:
+        """Write as a drive does: the bytes are in memory some time after."""
+        self.of_drive.put((address, data))
 
     async def _post(self, address: int, data: bytes) -> None:
         self.posted.put((address, data))
 
-    async def _drain(self) -> None:
+    async def _drain(self, line: Line) -> None:
         while True:
-            self.write(*await self.posted.get())
+            self.write(*await line.get())
 
     async def _push(self, address: int, length: int) -> bytes:
-        for _, write in self.posted.entries:
-            self.write(*write)
-        self.posted.entries.clear()
+        for line in (self.posted,) if self.apart else (self.posted, self.of_drive):
+            for _, write in line.entries:
+                self.write(*write)
+            line.entries.clear()
         return self.read(address, length)
 
     def spoil(self, address: int) -> None:

@@ -316,7 +316,7 @@ class Ssd:
             if opcode == spec.OPCODE_WRITE:
                 self.store(at + first, self.host.read(page + first, count))
             else:
-                self.host.write(page + first, self.load(at + first, count))
+                self.host.post(page + first, self.load(at + first, count))
 
     async def _post(
         self, cid: int, status: int, life: int, head: int | None = None, wrong_phase: bool = False

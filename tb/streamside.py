@@ -14,19 +14,20 @@ import harness
 class StreamSide:
     """Write requests, read requests and their outcome."""
 
-    def __init__(self, dut, bursts: str) -> None:
-        """Watch the memory `dut`, and the lengths of its bursts on the AW channel `bursts`."""
+    def __init__(self, dut, bursts: str | None = None) -> None:
+        """Watch the memory `dut`, and the lengths of its bursts if its AW channel is `bursts`."""
         self.dut = dut
         self.committed = 0
         self.bad = 0  # of these, with an error
         self.got: list[bytes] = []
         self.lost: list[bool] = []  # for each of these, whether it is not what was stored
         self.bursts: list[int] = []
-        self._aw = [getattr(dut, f"{bursts}_{name}") for name in ("awvalid", "awready", "awlen")]
+        names = ("awvalid", "awready", "awlen") if bursts else ()
+        self._aw = [getattr(dut, f"{bursts}_{name}") for name in names]
         cocotb.start_soon(self._watch())
 
     async def _watch(self) -> None:
-        dut, (valid, ready, length) = self.dut, self._aw
+        dut = self.dut
         while True:
             await FallingEdge(dut.clk)
             await Timer(1, "ns")
@@ -35,8 +36,8 @@ class StreamSide:
             if dut.got_valid.value == 1:
                 self.got.append(int(dut.got_data.value).to_bytes(64, "little"))
                 self.lost.append(dut.got_error.value == 1)
-            if valid.value == 1 and ready.value == 1:
-                self.bursts.append(int(length.value) + 1)
+            if self._aw and self._aw[0].value == 1 and self._aw[1].value == 1:
+                self.bursts.append(int(self._aw[2].value) + 1)
 
     async def put(self, address: int, data: bytes, late: bool = False) -> None:
         """Put whole beats, the mark with the last one or after it."""

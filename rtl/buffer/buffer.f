@@ -1,6 +1,6 @@
 rtl/buffer/fb_buffer_onchip.sv
-rtl/buffer/fb_buffer_port.sv
 rtl/buffer/fb_buffer_bar.sv
+rtl/buffer/fb_payload_onchip.sv
 rtl/buffer/fb_buffer_ring.sv
 rtl/buffer/fb_buffer_rings.sv
 rtl/buffer/fb_buffer_gather.sv

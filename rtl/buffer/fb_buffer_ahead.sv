@@ -58,7 +58,6 @@ module fb_buffer_ahead #(
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
 
   logic [PageBits-1:0] read_page, next_page;
-  logic go;
   assign read_page = bar_read_addr[WordBits-1:6];
   assign next_page = bar_next_addr[WordBits-1:6];
 
@@ -68,66 +67,81 @@ module fb_buffer_ahead #(
   logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
   logic [LineBits:0] filling_q;  // given away and not full
   logic [6:0] beats_q;  // of the one that is being filled
+  logic fetch_room;  // one more may be asked for
   logic want_q, touched_q, resolved;
   logic [PageBits-1:0] want_page_q;
-  // Of the page that is read and of the one that is next, looked up a cycle before; the latter is read
-  // now if `moved_q`.
-  logic [Lines-1:0] same_q, same_d, next_q, next_d;
-  logic [Lines-1:0] read_match, want_match, landed_match;
-  logic moved_q, looked_q;  // the page that is read was looked up
-  logic same_filled_q, next_filled_q, filled;  // the line that is being filled has the beat
   logic want_looked_q, want_there_q;  // the page that is wanted was looked up, and found
-  logic [LineBits-1:0] read_line;
-  logic fetch_room;  // one more may be asked for
-  logic hit, available, miss, miss_q, give, give_miss, give_want, last_fill;
+  logic dropped_q;  // a page landed: its copy is dropped
+  logic [PageBits-1:0] dropped_page_q;
+  logic go, touch, give, miss_q, give_miss, give_want, last_fill;
+  assign last_fill = fill_valid && beats_q == 7'd63;
 
+  // One page is compared with the tags in each cycle: one that landed, or else the one that is
+  // wanted, or else the next page to be read, so that it is known when its turn comes; or the page
+  // that is read, where it is not known yet. A known page stays known until its line is given away,
+  // so a burst that began before its page landed may read on in the old copy.
+  typedef struct packed {
+    logic                hit;
+    logic                ready;  // the line has the beat, or all
+    logic [LineBits-1:0] line;
+  } place_t;
+  place_t place_q, stays, found;  // of the page that is read; what was looked up
+  logic known_q;
+  logic looks, looks_want;  // the comparison is that for reading, that of the page that is wanted
+  logic [PageBits-1:0] look_page;
+  logic [5:0] look_beat;
+  logic [Lines-1:0] match;
+
+  function automatic logic has_beat(input logic [LineBits-1:0] line, input logic [6:0] beat);
+    return full_q[line] || (fill_q == line && (last_fill || beat < beats_q));
+  endfunction
+
+  assign looks_want = want_q && !want_looked_q && !dropped_q;
+  assign looks = !looks_want && !dropped_q;
+  assign look_page = dropped_q ? dropped_page_q : looks_want ? want_page_q :
+      known_q ? next_page : read_page;
+  assign look_beat = known_q ? bar_next_addr[5:0] : bar_read_addr[5:0];
   always_comb begin : look_up
-    read_line = '0;
+    found = '0;
     for (int unsigned i = 0; i < Lines; i++) begin
-      // What is given away now counts. What is missed is still read then.
-      same_d[i] = tag_q[i] == read_page;
-      next_d[i] = tag_q[i] == next_page;
-      if (give_miss && alloc_q == LineBits'(i)) same_d[i] = 1'b1;
-      if (give_want && alloc_q == LineBits'(i)) begin
-        same_d[i] = want_page_q == read_page;
-        next_d[i] = want_page_q == next_page;
-      end
-      read_match[i]   = valid_q[i] && (moved_q ? next_q[i] : same_q[i]);
-      want_match[i]   = valid_q[i] && tag_q[i] == want_page_q;
-      landed_match[i] = landed_valid && tag_q[i] == landed_page;
-      if (read_match[i]) read_line = LineBits'(i);
+      match[i] = valid_q[i] && tag_q[i] == look_page;
+      if (match[i])
+        found |= place_t'{
+            hit: 1'b1,
+            ready: has_beat(LineBits'(i), {1'b0, look_beat}),
+            line: LineBits'(i)
+        };
     end
+    stays = place_q;
+    // The page goes on with the beat after this one.
+    stays.ready = place_q.hit && has_beat(place_q.line, bar_read_addr[5:0] + 7'd1);
   end
-  always_ff @(posedge clk) begin
-    same_q <= same_d;
-    next_q <= next_d;
-    moved_q <= !bar_read_stays;
-    looked_q <= bar_read_stays || bar_next_valid;
-    // The same page goes on with the beat after this one.
-    same_filled_q <= !last_fill && {1'b0, bar_read_addr[5:0]} + 1'b1 < beats_q;
-    next_filled_q <= !last_fill && {1'b0, bar_next_addr[5:0]} < beats_q;
-    want_there_q <= want_match != '0;
-    want_looked_q <= want_q && !touched_q && !give_miss && !give_want && !resolved;
-  end
-  assign hit = read_match != '0;
-  // A line has the beat when it is full, or filled so far.
-  logic [Lines-1:0] has_beat;
-  always_comb
-    for (int unsigned i = 0; i < Lines; i++)
-      has_beat[i] = full_q[i] || (fill_q == LineBits'(i) && filled);
-  assign filled = moved_q ? next_filled_q : same_filled_q;
-  assign available = looked_q && (read_match & has_beat) != '0;
-  assign bar_read_ready = available;
-  assign go = bar_read_valid && available;
 
-  // A place is given to what the SSD waits for, or else to what it will ask for next.
-  assign miss = bar_read_valid && looked_q && !hit;
+  always_ff @(posedge clk) begin : what_is_read
+    place_q <= (known_q && bar_read_stays) ? stays : found;
+    if (!known_q) known_q <= bar_read_stays && looks;
+    else if (!bar_read_stays) known_q <= bar_next_valid && looks;
+    // What is given away may be that page, or take its line.
+    if ((give_miss || give_want) && !(known_q && bar_read_stays && place_q.hit &&
+        place_q.line != alloc_q))
+      known_q <= 1'b0;
+    if (rst) known_q <= 1'b0;
+  end
+  assign bar_read_ready = known_q && place_q.ready;
+  assign go = bar_read_valid && bar_read_ready;
+
+  // A line is given to what the SSD waits for, or else to what it will ask for next; a cycle late,
+  // since what is given meanwhile may be what is missed.
+  always_ff @(posedge clk) begin : misses
+    dropped_q <= landed_valid;
+    dropped_page_q <= landed_page;
+    miss_q <= bar_read_valid && known_q && !place_q.hit && !give_miss && !give_want && !rst;
+    if (looks_want) want_there_q <= found.hit;
+    want_looked_q <= want_q && !dropped_q && !touched_q && !give_miss && !give_want && !resolved;
+  end
   assign give = fetch_room && filling_q < (LineBits + 1)'(Lines / 2);
-  // A cycle late: what is given meanwhile may be what is missed.
-  always_ff @(posedge clk) miss_q <= miss && !give_miss && !give_want && !rst;
   assign give_miss = give && miss_q;
   assign give_want = give && !miss_q && want_q && want_looked_q && !want_there_q;
-  assign last_fill = fill_valid && beats_q == 7'd63;
 
   // One page may wait behind the one that is asked for: a reader that pauses would lose its turn.
   fb_common_fifo #(
@@ -151,7 +165,7 @@ module fb_buffer_ahead #(
       alloc_q <= alloc_q + 1'b1;
     end
     for (int unsigned i = 0; i < Lines; i++) begin
-      if (landed_match[i]) valid_q[i] <= 1'b0;
+      if (dropped_q && match[i]) valid_q[i] <= 1'b0;
       if ((give_miss || give_want) && alloc_q == LineBits'(i)) begin
         valid_q[i] <= 1'b1;
         full_q[i]  <= 1'b0;
@@ -178,9 +192,9 @@ module fb_buffer_ahead #(
   logic [1:0] error_q;
   always_ff @(posedge clk) begin : memory
     if (fill_valid) store[{fill_q, beats_q[5:0]}] <= fill_data;
-    word_q <= store[{read_line, bar_read_addr[5:0]}];
+    word_q <= store[{place_q.line, bar_read_addr[5:0]}];
     bar_read_word <= word_q;  // the output register of the block RAM
-    error_q <= {error_q[0], bad_q[read_line]};
+    error_q <= {error_q[0], bad_q[place_q.line]};
   end
   assign bar_read_error = error_q[1];
 
@@ -190,7 +204,7 @@ module fb_buffer_ahead #(
   logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
   logic [UnitBits-1:0] landed_last;
   logic [SideBits-1:0] newest_q, touched_unit;
-  logic touch, goes_on;
+  logic goes_on;
 
   assign touched_unit = touched_page_q[PageBits-2:UnitBits];
   assign goes_on = touched_page_q[UnitBits-1:0] < landed_last;
@@ -243,8 +257,8 @@ module fb_buffer_ahead #(
       assert (!fill_valid || filling_q != '0)
       else $error("fb_buffer_ahead (%m): a beat that nobody asked for");
       a_one_copy :
-      assert ($onehot0(read_match))
-      else $error("fb_buffer_ahead (%m): page %0h is there twice", read_page);
+      assert ($onehot0(match))
+      else $error("fb_buffer_ahead (%m): page %0h is there twice", look_page);
     end
   end
 `endif

@@ -2,21 +2,21 @@
 //
 // fb_buffer_dram: the payload buffer in on-board DRAM, 64 MiB for each direction.
 //
-// What:        four parties share one AXI4 master: puts and gets of the streams, the SSD's writes
-//              and reads by the BAR. Puts and the SSD's writes are gathered into bursts
-//              (fb_buffer_gather), the SSD's reads are served from pages fetched ahead
+// What:        four requesters share one AXI4 master: write and read requests of the streams (puts
+//              and gets), writes and reads of the SSD by the BAR. Writes of both are coalesced into
+//              bursts (fb_buffer_puts), the SSD's reads are served from pages fetched ahead
 //              (fb_buffer_ahead). With one channel fb_buffer_turns decides when the bus turns around;
 //              with several, reads and writes go at once.
 // Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; the
 //              SSD's as fb_bar_target has it, words after 2 cycles; AXI4 at the memory, INCR of
 //              64-byte beats, one identifier, so that answers come in order.
-// Order:       a put has landed when the memory has answered it. A write of the SSD is answered
-//              when it is accepted; a get waits until all of the SSD's writes that were accepted
-//              before it are in memory, but for a burst to another page that still grows.
+// Order:       a put is committed (`landed`) when the memory has answered it. A write of the SSD is
+//              answered when it is accepted; a get waits until all of the SSD's writes that were
+//              accepted before it are in memory, but for a burst to another page that still grows.
 // Throughput:  64 B a cycle each way at the memory's side, and at each other side.
-// Errors:      what the memory refuses is told to whom it concerns: a put lands with an error, a
-//              read of the SSD an error, a get an error with its beats. A write of the SSD, which
-//              is answered before the memory has it, spoils its unit: the next get of that fails.
+// Errors:      what the memory refuses is an error of the request that it concerns: of a put with
+//              `landed`, of a read of the SSD or a get with the beat. A write of the SSD has been
+//              answered before: it spoils its unit, of which the next get fails.
 // Does not implement: ECC, more than one identifier.
 
 `default_nettype none

@@ -2,19 +2,20 @@
 //
 // fb_buffer_host: the payload buffer in host memory, sixteen pieces of 4 MiB for each direction.
 //
-// What:        puts and gets of the streams go to host memory by an AXI4 master that leads to the
-//              PCIe bridge. The SSD reaches the payload by itself.
+// What:        write and read requests of the streams (puts, gets) go to host memory by an AXI4
+//              master that leads to the PCIe bridge. The SSD reaches the payload by itself.
 // Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; AXI4
 //              at the bridge, INCR of 64-byte beats, one identifier, so that answers come in order.
 // Order:       a bridge may answer a write before it is anywhere but in the bridge, and the doorbell
-//              goes another way than the data. So a put has landed only when a read that was sent
+//              goes another way than the data. So a put is committed only when a read that was sent
 //              after the answers to all of its command has come back: a read pushes the posted
 //              writes before it (PCI Express Base 5.0, 2.4.1), which then are where the SSD reads
 //              them. Of what the SSD writes, its completion entry comes after the data, and a get
-//              after both.
+//              after both, which pushes the data where all three come by the same root port
+//              (docs/reference/memories.md).
 // Throughput:  64 B a cycle each way at the bridge's side, less a beat for each command.
-// Errors:      a write or the read after it that is refused lets the put land with an error, a get
-//              that is refused answers with one.
+// Errors:      a put has an error where a write or the read after it is refused, a get where its
+//              read is.
 // Does not implement: more than one identifier; marks of more than `Marks` commands at once.
 
 `default_nettype none

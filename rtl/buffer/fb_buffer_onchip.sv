@@ -7,8 +7,8 @@
 // Handshake:   none. `a_en` with `a_we` writes, `a_en` alone reads; `b_en` with any byte strobe
 //              in `b_we` writes those bytes, `b_en` with none reads.
 // Latency:     read data is on *_rdata ReadLatency cycles after the cycle of *_en and stays until
-//              the next read arrives there. A write is seen by reads from the next cycle on. Up to
-//              three cycles are the array, its output register and one of the cascade; with more the
+//              the next read arrives there. A write is seen by reads from the next cycle on.
+//              Up to three cycles are the array, its output register and one of the cascade; with more the
 //              first is a register at the inputs, and the rest are the cascade's, of eight columns
 //              with Pages / 64 blocks each.
 // Throughput:  64 B a cycle and port, reads and writes in any mixture.

@@ -3,9 +3,9 @@
 // fb_buffer_puts: write requests, of the write stream or of the SSD, as bursts and their words.
 //
 // What:        fb_buffer_gather for the addresses, a FIFO in block RAM for the data beside it.
-// Handshake:   beats as in docs/reference/memories.md, always taken: four that are under way when
-//              `put_hold` rises still find room. Bursts and words each have valid and take; the words
-//              of a burst are there when it is.
+// Handshake:   beats as in docs/reference/memories.md, always taken: four that are under way
+//              when `put_hold` rises still find room. Bursts and words each have valid and take; the
+//              words of a burst are there when it is.
 // Latency:     2 cycles from the last beat of a burst to `burst_valid`.
 // Throughput:  64 B a cycle.
 // Does not implement: anything about where bursts go.
@@ -17,7 +17,7 @@ module fb_buffer_puts #(
     parameter int unsigned DataBits = 512,  // of a beat, with its strobes where it has any
     parameter int unsigned FifoBeats = 512,  // beats that wait, 128 or more
     parameter int unsigned Bursts = 64,  // bursts that wait, 64 or more
-    parameter int unsigned Spare = 40,  // of these, for beats and for marks without data after a hold
+    parameter int unsigned Spare = 40,  // of these, for beats and marks that come after a hold
     parameter int unsigned IdleCycles = 0  // a pause that ends a burst; 0: none does
 ) (
     input wire clk,

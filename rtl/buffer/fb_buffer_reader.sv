@@ -2,13 +2,12 @@
 //
 // fb_buffer_reader: the read half of an AXI4 master of 512 bits.
 //
-// What:        asks the memory for bursts and tells with each of their words for whom it is: what
-//              `side` said of the burst.
-// Handshake:   `ask_*` valid/ready; words come in order by `loaded`, always taken: who asks has room
-//              for the answer.
-// Latency:     1 cycle from an ask to ARVALID, none from R to `loaded`.
+// What:        requests bursts. Each of their words comes with what `side` said of its burst.
+// Handshake:   `ask_*` valid/ready; words come in order by `loaded`, always taken: the requester
+//              has room for them.
+// Latency:     1 cycle from a request to ARVALID, none from R to `loaded`.
 // Throughput:  64 B a cycle, without gaps between bursts.
-// Limits:      one identifier, INCR, bursts of up to 64 beats; who asks keeps them in their 4 KiB.
+// Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
 // Does not implement: more than 16 bursts under way.
 
 `default_nettype none
@@ -93,7 +92,7 @@ module fb_buffer_reader #(
   assign loaded_error = m_axi_rresp[1];
   assign loaded_data = m_axi_rdata;
 
-  // One identifier, and OKAY tells from EXOKAY nothing that was asked for.
+  // One identifier; EXOKAY is OKAY, since no access is exclusive.
   logic unused;
   assign unused = &{1'b0, level, m_axi_rid, m_axi_rresp[0], 1'b0};
 

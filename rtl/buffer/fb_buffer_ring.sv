@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// A ring of pages with three hands, in a part of the buffer whose one edge can move.
+// A ring of pages with three pointers, in a part of the buffer whose one edge can move.
 //
-//   head   offers the next page to whoever fills the buffer
+//   head   the next page on offer
 //   look   the oldest command that has not been retired
 //   tail   the oldest page that is not free
 //
 // The lower ring lives in pages [0, Edge) and the upper one in [Edge, Pages), where `edge_now` may
-// change at any time: a hand that is on its way keeps to the stretch on which it began its lap, and
+// change at any time: a pointer on its way keeps to the stretch on which it began its lap, and
 // only the head, when it comes round, begins the next lap on the new stretch. Pages of one command
 // must be neighbours, so a command that meets the end of a lap is cut there by its builder, which
 // sees that the next page on offer is not the successor of the last.
 //
 // Handshake: `offer_valid` and `offer_page` are registers and stay until `take`, except that an
 // idle ring (nothing held, no command open) withdraws an offer that the moved edge made unfit.
-// `look_step` and `free_step` move a hand by a number of pages, all within one lap.
+// `look_step` and `free_step` move a pointer by a number of pages, all within one lap.
 // Latency: a freed page is on offer two cycles later. Throughput: one page a cycle.
 //
 // Does not implement: any knowledge of commands, or of the other ring beyond `edge_now`.
@@ -51,7 +51,7 @@ module fb_buffer_ring #(
 
   logic [PtrBits-1:0] head_q, look_q, tail_q;  // pages, Pages itself at the end of an upper lap
   logic [PtrBits-1:0] lap_end_q, lap_start_q;  // where the head last turned, and to where
-  logic look_behind_q, tail_behind_q;  // the head is one lap ahead of that hand
+  logic look_behind_q, tail_behind_q;  // the head is one lap ahead of that pointer
   logic offer_valid_q;
   logic [PageBits-1:0] offer_page_q;
   logic [PtrBits-1:0] held_q, held_d;
@@ -66,7 +66,7 @@ module fb_buffer_ring #(
   logic room, turn, idle, withdraw, refill, look_turns, tail_turns;
   assign room = (head_q < top) && (!tail_behind_q || head_q < tail_q);
   assign turn = (head_q >= top) && !tail_behind_q && !look_behind_q;
-  assign idle = none_q && !open;  // who takes a page is open
+  assign idle = none_q && !open;  // a command that takes a page is open
   assign withdraw = idle && (unfit_q || !offer_valid_q);
   assign refill = !offer_valid_q || offer_take;
   assign held_d = held_q + PtrBits'(offer_take) - (free_step ? PtrBits'(free_count) : '0);
@@ -89,7 +89,7 @@ module fb_buffer_ring #(
       held_q  <= held_d;
       none_q  <= held_d == '0;
 
-      // A hand at the end of its lap goes to where the next one began, and may step from there.
+      // A pointer at the end of its lap goes to where the next one began, and may step from there.
       look_q  <= (look_turns ? lap_start_q : look_q) + (look_step ? PtrBits'(look_count) : '0);
       tail_q  <= (tail_turns ? lap_start_q : tail_q) + (free_step ? PtrBits'(free_count) : '0);
       if (look_turns) look_behind_q <= 1'b0;
@@ -150,7 +150,7 @@ module fb_buffer_ring #(
   else $error("fb_buffer_ring (%m): more pages freed than held");
   a_look_in_lap :
   assert property (@(posedge clk) disable iff (rst) look_step |-> look_valid)
-  else $error("fb_buffer_ring (%m): the look hand moved while it was turning");
+  else $error("fb_buffer_ring (%m): the look pointer moved while it was turning");
 `endif
 
 endmodule

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_buffer_turns: who may ask the DRAM next, so that its bus seldom turns around.
+// fb_buffer_turns: schedules reads and writes of the DRAM, so that its bus seldom turns around.
 //
 // What:        reads go first while there are any, until WriteBatch bursts of writes wait; then so
 //              many writes follow each other. A write that is alone waits for MostReads reads at
 //              most; a read for one batch of writes.
-// Handshake:   `may_read` or `may_write` is high; a burst that is asked for then pulses `read_goes`
+// Handshake:   `may_read` or `may_write` is high; a burst that is requested then pulses `read_goes`
 //              or `write_goes`.
 // Latency:     1 cycle from a wish to the turn.
 // Does not implement: any knowledge of addresses.

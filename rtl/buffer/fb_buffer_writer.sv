@@ -2,14 +2,14 @@
 //
 // fb_buffer_writer: the write half of an AXI4 master of 512 bits.
 //
-// What:        takes bursts and their words, hands them to the memory, and tells in order when the
-//              memory has answered. What `side` says of a burst comes back with its answer. A burst
+// What:        sends bursts and their words to the memory, and tells in order when the memory has
+//              answered. What `side` said of a burst comes back with its answer. A burst
 //              without words (`burst_empty`) has been answered as soon as its turn comes.
 // Handshake:   `burst_*` valid/ready; the words of a burst are taken by `word_take` after it, and
 //              `word_side` says of which burst they are. `stored` pulses.
 // Latency:     1 cycle from a burst to AWVALID and to its first word, 1 from B to `stored`.
 // Throughput:  64 B a cycle, without gaps between bursts.
-// Limits:      one identifier, INCR, bursts of up to 64 beats; who asks keeps them in their 4 KiB.
+// Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
 // Does not implement: more than `Under` bursts of which the memory has not answered.
 
 `default_nettype none
@@ -134,7 +134,7 @@ module fb_buffer_writer #(
     stored_side <= under_side;
   end
 
-  // One identifier, and OKAY tells from EXOKAY nothing that was asked for.
+  // One identifier; EXOKAY is OKAY, since no access is exclusive.
   logic unused;
   assign unused = &{1'b0, m_axi_bid, m_axi_bresp[0], 1'b0};
 

@@ -295,7 +295,7 @@ module fb_nvme_streamer
   logic [3:0] lookup_retries;
   logic [Drives-1:0][SLOT_BITS-1:0] sq_tail, cq_head, drive_outstanding;
   logic [SLOT_BITS-1:0] outstanding, submitted_slot;
-  logic [DRIVE_BITS-1:0] flush_drive, fetch_drive, nsid_drive, seen_drive;
+  logic [DRIVE_BITS-1:0] flush_drive, fetch_drive, nsid_drive;
   logic [31:0] nsid;
   logic fetch_valid;
   logic [9:0] fetch_slot;
@@ -325,7 +325,7 @@ module fb_nvme_streamer
       .finish,
       .finish_retry,
       .finish_tag(lookup_tag),
-      .finish_drive(seen_drive),
+      .finish_drive(seen.drive),
       .reorder_valid,
       .reorder_write,
       .reorder_page,

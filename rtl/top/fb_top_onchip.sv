@@ -131,14 +131,7 @@ module fb_top_onchip #(
     input wire s_axil_ctrl_rready
 );
 
-  localparam int unsigned PlaceBits = $clog2(Pages) + UnitBits + 6;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
-
-  logic a_en, a_we, b_en;
-  logic [PlaceBits-1:0] b_addr;
-  logic [63:0] b_we;
-  logic [511:0] a_wdata, a_rdata, b_wdata, b_rdata;
-  logic [WordBits-1:0] a_addr;
   fb_axis_if s_axis_wr ();
   assign s_axis_wr.tvalid = s_axis_wr_tvalid;
   assign s_axis_wr_tready = s_axis_wr.tready;
@@ -241,12 +234,18 @@ module fb_top_onchip #(
   logic put_end;
   logic put_hold;
   logic landed;
+  logic landed_error;
   logic get_valid;
   logic get_ready;
   logic [WordBits-1:0] get_addr;
+  logic get_first;
+  logic [6:0] get_count;
   logic got_valid;
+  logic got_error;
   logic [511:0] got_data;
   logic restart;
+  logic quiet;
+  logic [1:0] memory_errors;
   fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
 
   fb_nvme_streamer #(
@@ -262,12 +261,6 @@ module fb_top_onchip #(
       .ReadBeats((ReadLatency > 13) ? 32 : 16),
       .BarLatency(ReadLatency)
   ) u_streamer (
-      .landed_error(1'b0),
-      .get_first(),
-      .get_count(),
-      .got_error(1'b0),
-      .quiet(1'b1),
-      .memory_errors(2'b00),
       .dram_read(),
       .dram_write(),
       .piece_we(),
@@ -276,20 +269,11 @@ module fb_top_onchip #(
       .*
   );
 
-  fb_buffer_port #(
-      .ReadLatency(ReadLatency),
-      .UnitBits(UnitBits)
-  ) u_port (
-      .*
-  );
-
-  fb_buffer_bar #(.AddrBits(PlaceBits)) u_side (.*);
-
-  fb_buffer_onchip #(
-      .Pages(Pages << UnitBits),
+  fb_payload_onchip #(
+      .Pages(Pages),
+      .UnitBits(UnitBits),
       .ReadLatency(ReadLatency)
-  ) u_buffer (
-      .a_addr(PlaceBits'(a_addr)),
+  ) u_payload (
       .*
   );
 

@@ -152,8 +152,6 @@ async def two_copies(dut) -> None:
     dut.valid_q.value = 3
     for line in range(2):
         dut.tag_q[line].value = 0
-    dut.same_q.value = 3
-    dut.moved_q.value = 0
     await harness.step(dut.clk, 3)
 
 

@@ -96,6 +96,20 @@ async def gets_are_what_host_memory_holds(dut, share: float) -> None:
 
 
 @cocotb.test()
+@cocotb.parametrize(apart=[False, True])
+async def gets_push_what_a_drive_posted(dut, apart: bool) -> None:
+    """A get sees what a drive wrote before it by the same root port; by another it need not."""
+    buffer = await start(dut)
+    buffer.host.apart = apart
+    stale = 0
+    for n in range(32):
+        address, data = HALF + n * PAGE, random.randbytes(PAGE)
+        buffer.host.post(buffer.segments.place(address), data)
+        stale += await buffer.get(address, 64) != data
+    assert (stale > 0) == apart
+
+
+@cocotb.test()
 async def what_is_refused(dut) -> None:
     """Writes, reads behind writes and gets that are refused are told to whom it concerns."""
     buffer = await start(dut)

@@ -184,7 +184,7 @@ async def free_too_much(dut) -> None:
 
 @harness.provocation
 async def look_in_turn(dut) -> None:
-    """The look hand moved while it turns must be noticed."""
+    """The look pointer moved while it turns must be noticed."""
     await start(dut)
     await harness.step(dut.clk, 3)
     dut.wr_open.value, dut.wr_offer_take.value = 1, 1
