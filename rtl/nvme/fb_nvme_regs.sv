@@ -50,11 +50,13 @@ module fb_nvme_regs
     input  wire         s_axil_ctrl_rready,
 
     output logic        enable,
-    output cfg_t        cfg,          // but for what concerns several drives
+    output cfg_t        cfg,              // but for what concerns several drives
     output logic [63:0] sq_doorbell,
     output logic [63:0] cq_doorbell,
-    output logic [63:0] dram_read,
+    output logic [63:0] doorbell_offset,
+    output logic [63:0] dram_read,        // as the memory is addressed: with memory_offset
     output logic [63:0] dram_write,
+    output logic [63:0] memory_offset,
 
     // Where the pieces of a buffer in host memory lie; index as fb_buffer_piece has it.
     output logic        piece_we,
@@ -180,8 +182,12 @@ module fb_nvme_regs
   assign enable = out.enable.enable.value;
   assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
   assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
-  assign dram_read = {out.dram_read.address.value, 26'd0};
-  assign dram_write = {out.dram_write.address.value, 26'd0};
+  assign doorbell_offset = {out.doorbell_offset.address.value, 12'd0};
+  assign memory_offset = {out.memory_offset.address.value, 26'd0};
+  always_ff @(posedge clk) begin
+    dram_read  <= {out.dram_read.address.value + out.memory_offset.address.value, 26'd0};
+    dram_write <= {out.dram_write.address.value + out.memory_offset.address.value, 26'd0};
+  end
 
   // The first error is held until software clears its valid bit.
   logic note_q;

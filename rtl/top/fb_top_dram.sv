@@ -217,6 +217,7 @@ module fb_top_dram #(
       .piece_we(),
       .piece_index(),
       .piece_address(),
+      .memory_offset(),
       .*
   );
 

@@ -179,7 +179,7 @@ module fb_top_hostdram #(
   logic [1:0] memory_errors;
   logic piece_we;
   logic [4:0] piece_index;
-  logic [63:0] piece_address;
+  logic [63:0] piece_address, memory_offset;
 
   // The SSD finds the payload at the places of the pieces.
   fb_nvme_streamer #(

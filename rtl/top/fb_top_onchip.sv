@@ -189,6 +189,7 @@ module fb_top_onchip #(
       .piece_we(),
       .piece_index(),
       .piece_address(),
+      .memory_offset(),
       .*
   );
 

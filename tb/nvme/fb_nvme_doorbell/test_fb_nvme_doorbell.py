@@ -21,6 +21,7 @@ INPUTS = (
     "sq_tail",
     "cq_head",
     "?q_address",
+    "offset",
     "m_axil_db_a?ready",
     "m_axil_db_wready",
     "m_axil_db_bvalid",
@@ -115,6 +116,22 @@ async def announces_the_last(dut, share: float) -> None:
         shown = iter(moves[kind])
         assert all(value in shown for value in announced)
     assert not (int(dut.m_axil_db_awvalid.value) or int(dut.m_axil_db_wvalid.value))
+
+
+@cocotb.test()
+async def offset_is_added(dut) -> None:
+    """What is added to an address counts modulo 2^64."""
+    doorbells, _ = await start(dut)
+    dut.sq_address.value = 0x7_0000_1008
+    for offset in (0, 0x5000, 2**64 - 0x7_0000_1000):
+        dut.offset.value = offset
+        dut.enable.value = 1
+        dut.sq_tail.value = 1
+        await harness.step(dut.clk, 20)
+        assert doorbells.writes.pop() == ((0x7_0000_1008 + offset) % 2**64, 1)
+        dut.enable.value = 0
+        dut.sq_tail.value = 0
+        await harness.step(dut.clk, 4)
 
 
 @cocotb.test()

@@ -186,6 +186,10 @@ async def settings_pass(dut) -> None:
             **{name: random.getrandbits(64) for name in PLACES},
             "sq_doorbell": random.getrandbits(64),
             "cq_doorbell": random.getrandbits(64),
+            "doorbell_offset": random.getrandbits(64),
+            "dram_read": random.getrandbits(64),
+            "dram_write": random.getrandbits(64),
+            "memory_offset": random.getrandbits(64),
             "enable": random.getrandbits(1),
         }
         for name in random.sample(list(values), len(values)):
@@ -198,6 +202,12 @@ async def settings_pass(dut) -> None:
             assert cfg[name] == values[name] >> low << low, name
         for name in ("sq_doorbell", "cq_doorbell"):
             assert int(getattr(dut, name).value) == values[name] & ~3, name
+        assert int(dut.doorbell_offset.value) == values["doorbell_offset"] >> 12 << 12
+        offset = values["memory_offset"] >> 26 << 26
+        assert int(dut.memory_offset.value) == offset
+        for name in ("dram_read", "dram_write"):
+            place = (values[name] >> 26 << 26) + offset
+            assert int(getattr(dut, name).value) == place % 2**64, name
         assert int(dut.enable.value) == values["enable"]
 
 
