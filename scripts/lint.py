@@ -36,6 +36,7 @@ TOPS = (
     ("fb_top_host", "Drives=2"),
     ("fb_top_dram", ""),
     ("fb_top_dram", "Channels=2"),
+    ("fb_top_dram", "Slices=2 MasterIdBits=4"),
     ("fb_top_dram", "Drives=8"),
     ("fb_top_hostdram", ""),
     ("fb_top_host_dram", ""),

@@ -16,14 +16,24 @@ import tomllib
 
 DESCRIPTION = "rtl/top/tops.toml"
 COLUMNS = 100
-DIRECTIVES = ("nets", "same", "bus", "each", "pins")
+DIRECTIVES = ("nets", "same", "bus", "each", "master", "pins")
 # REUSE-IgnoreStart
 LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 # REUSE-IgnoreEnd
 ADDRESS = "len:8 size:3 burst:2"
 ATTRIBUTES = "lock cache:4 prot:3 qos:4 region:4"
 # Types of parameters, by the width of their default.
-KINDS = {"1'": "bit", "64'": "logic [63:0]"}
+KINDS = {"1'": "bit", "3'": "logic [2:0]", "4'": "logic [3:0]", "64'": "logic [63:0]"}
+# What no module drives or looks at, of an initiator whose identifiers and attributes are constant.
+CONSTANTS = {
+    "id": "'0",
+    "lock": "'0",
+    "cache": "AxCache",
+    "prot": "AxProt",
+    "qos": "'0",
+    "region": "'0",
+}
+CHANNEL = re.compile(r"^(aw|ar|b|r)")
 # What a slave drives, whatever the channel of the others.
 ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](?!ready).*")
 
@@ -182,6 +192,28 @@ class Tops:
                 every = ", ".join(f"{of.prefix}{signal.name}" for of in reversed(buses))
                 yield f"      .{ports}_{signal.name}({{{every}}}),"
 
+    def _master(self, name: str, _: list[str]) -> Iterator[str]:
+        of = self.buses[name]
+        for signal in of.signals:
+            plain = CHANNEL.sub("", signal.name)
+            if plain == "id":
+                none = "" if of.drives(signal) else "'0"
+                yield f"      .m_axi_{signal.name}({none}),"
+            elif plain not in CONSTANTS:
+                yield f"      .m_axi_{signal.name}({of.prefix}{signal.name}),"
+
+    def constants(self, name: str) -> Iterator[str]:
+        """Yield the assignments of the pins of an initiator that never change."""
+        of = self.buses[name]
+        unused = []
+        for signal in of.signals:
+            plain = CHANNEL.sub("", signal.name)
+            if plain in CONSTANTS and of.drives(signal):
+                yield f"  assign {of.prefix}{signal.name} = {CONSTANTS[plain]};"
+            elif plain in CONSTANTS:
+                unused.append(f"{of.prefix}{signal.name}")
+        yield f"  logic unused_ids;\n  assign unused_ids = &{{1'b0, {', '.join(unused)}, 1'b0}};"
+
     def _pins(self, names: str, without: list[str]) -> Iterator[str]:
         ports, nets = (self.buses[name] for name in names.split(" = "))
         there = {signal.name for signal in nets.signals}
@@ -245,7 +277,9 @@ class Tops:
         widths = {"BarAddrBits": inner["bar_bits"], **self.of["width"]}
         widths = {name: bits for name, bits in widths.items() if any(name in pin for pin in pins)}
         top = f"fb_top_{memory}"
-        body = inner["body"] + "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
+        body = self.of["streamer"]["body"] + inner["body"]
+        body += "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
+        body += "\n".join(line for bus in inner["buses"] for line in self.constants(bus))
         if user:
             names = [entry.partition(" = ")[0] for entry in own]
             body = (

@@ -1,1 +1,2 @@
 rtl/axi/fb_axi_join.sv
+rtl/axi/fb_axi_slice.sv

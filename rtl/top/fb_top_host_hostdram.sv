@@ -24,6 +24,12 @@ module fb_top_host_hostdram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
@@ -65,11 +71,16 @@ module fb_top_host_hostdram #(
     input wire s_axi_bar_rready,
 
     // The bridge to the host.
-    output logic [0:0] m_axi_host_awid,
+    output logic [MasterIdBits-1:0] m_axi_host_awid,
     output logic [63:0] m_axi_host_awaddr,
     output logic [7:0] m_axi_host_awlen,
     output logic [2:0] m_axi_host_awsize,
     output logic [1:0] m_axi_host_awburst,
+    output logic m_axi_host_awlock,
+    output logic [3:0] m_axi_host_awcache,
+    output logic [2:0] m_axi_host_awprot,
+    output logic [3:0] m_axi_host_awqos,
+    output logic [3:0] m_axi_host_awregion,
     output logic m_axi_host_awvalid,
     input wire m_axi_host_awready,
     output logic [511:0] m_axi_host_wdata,
@@ -77,18 +88,23 @@ module fb_top_host_hostdram #(
     output logic m_axi_host_wlast,
     output logic m_axi_host_wvalid,
     input wire m_axi_host_wready,
-    input wire [0:0] m_axi_host_bid,
+    input wire [MasterIdBits-1:0] m_axi_host_bid,
     input wire [1:0] m_axi_host_bresp,
     input wire m_axi_host_bvalid,
     output logic m_axi_host_bready,
-    output logic [0:0] m_axi_host_arid,
+    output logic [MasterIdBits-1:0] m_axi_host_arid,
     output logic [63:0] m_axi_host_araddr,
     output logic [7:0] m_axi_host_arlen,
     output logic [2:0] m_axi_host_arsize,
     output logic [1:0] m_axi_host_arburst,
+    output logic m_axi_host_arlock,
+    output logic [3:0] m_axi_host_arcache,
+    output logic [2:0] m_axi_host_arprot,
+    output logic [3:0] m_axi_host_arqos,
+    output logic [3:0] m_axi_host_arregion,
     output logic m_axi_host_arvalid,
     input wire m_axi_host_arready,
-    input wire [0:0] m_axi_host_rid,
+    input wire [MasterIdBits-1:0] m_axi_host_rid,
     input wire [511:0] m_axi_host_rdata,
     input wire [1:0] m_axi_host_rresp,
     input wire m_axi_host_rlast,
@@ -221,15 +237,144 @@ module fb_top_host_hostdram #(
       .ListPerCommand(ListPerCommand),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .MasterIdBits(MasterIdBits),
+      .AxCache(AxCache),
+      .AxProt(AxProt),
+      .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*
   );
+  logic [AxiIdBits-1:0] staged_awid;
+  logic [HostAddrBits-1:0] staged_awaddr;
+  logic [7:0] staged_awlen;
+  logic [2:0] staged_awsize;
+  logic [1:0] staged_awburst;
+  logic staged_awvalid;
+  logic staged_awready;
+  logic [511:0] staged_wdata;
+  logic [63:0] staged_wstrb;
+  logic staged_wlast;
+  logic staged_wvalid;
+  logic staged_wready;
+  logic [AxiIdBits-1:0] staged_bid;
+  logic [1:0] staged_bresp;
+  logic staged_bvalid;
+  logic staged_bready;
+  logic [AxiIdBits-1:0] staged_arid;
+  logic [HostAddrBits-1:0] staged_araddr;
+  logic [7:0] staged_arlen;
+  logic [2:0] staged_arsize;
+  logic [1:0] staged_arburst;
+  logic staged_arvalid;
+  logic staged_arready;
+  logic [AxiIdBits-1:0] staged_rid;
+  logic [511:0] staged_rdata;
+  logic [1:0] staged_rresp;
+  logic staged_rlast;
+  logic staged_rvalid;
+  logic staged_rready;
+
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(HostAddrBits)
+  ) u_slice_staging (
+      .s_axi_awid(s_axi_host_awid),
+      .s_axi_awaddr(s_axi_host_awaddr),
+      .s_axi_awlen(s_axi_host_awlen),
+      .s_axi_awsize(s_axi_host_awsize),
+      .s_axi_awburst(s_axi_host_awburst),
+      .s_axi_awvalid(s_axi_host_awvalid),
+      .s_axi_awready(s_axi_host_awready),
+      .s_axi_wdata(s_axi_host_wdata),
+      .s_axi_wstrb(s_axi_host_wstrb),
+      .s_axi_wlast(s_axi_host_wlast),
+      .s_axi_wvalid(s_axi_host_wvalid),
+      .s_axi_wready(s_axi_host_wready),
+      .s_axi_bid(s_axi_host_bid),
+      .s_axi_bresp(s_axi_host_bresp),
+      .s_axi_bvalid(s_axi_host_bvalid),
+      .s_axi_bready(s_axi_host_bready),
+      .s_axi_arid(s_axi_host_arid),
+      .s_axi_araddr(s_axi_host_araddr),
+      .s_axi_arlen(s_axi_host_arlen),
+      .s_axi_arsize(s_axi_host_arsize),
+      .s_axi_arburst(s_axi_host_arburst),
+      .s_axi_arvalid(s_axi_host_arvalid),
+      .s_axi_arready(s_axi_host_arready),
+      .s_axi_rid(s_axi_host_rid),
+      .s_axi_rdata(s_axi_host_rdata),
+      .s_axi_rresp(s_axi_host_rresp),
+      .s_axi_rlast(s_axi_host_rlast),
+      .s_axi_rvalid(s_axi_host_rvalid),
+      .s_axi_rready(s_axi_host_rready),
+      .m_axi_awid(staged_awid),
+      .m_axi_awaddr(staged_awaddr),
+      .m_axi_awlen(staged_awlen),
+      .m_axi_awsize(staged_awsize),
+      .m_axi_awburst(staged_awburst),
+      .m_axi_awvalid(staged_awvalid),
+      .m_axi_awready(staged_awready),
+      .m_axi_wdata(staged_wdata),
+      .m_axi_wstrb(staged_wstrb),
+      .m_axi_wlast(staged_wlast),
+      .m_axi_wvalid(staged_wvalid),
+      .m_axi_wready(staged_wready),
+      .m_axi_bid(staged_bid),
+      .m_axi_bresp(staged_bresp),
+      .m_axi_bvalid(staged_bvalid),
+      .m_axi_bready(staged_bready),
+      .m_axi_arid(staged_arid),
+      .m_axi_araddr(staged_araddr),
+      .m_axi_arlen(staged_arlen),
+      .m_axi_arsize(staged_arsize),
+      .m_axi_arburst(staged_arburst),
+      .m_axi_arvalid(staged_arvalid),
+      .m_axi_arready(staged_arready),
+      .m_axi_rid(staged_rid),
+      .m_axi_rdata(staged_rdata),
+      .m_axi_rresp(staged_rresp),
+      .m_axi_rlast(staged_rlast),
+      .m_axi_rvalid(staged_rvalid),
+      .m_axi_rready(staged_rready),
+      .*
+  );
+
   fb_axis_host_staged #(
       .Pages(HostPages),
       .ReadLatency(ReadLatency),
       .AxiIdBits(AxiIdBits)
   ) u_host (
+      .s_axi_host_awid(staged_awid),
+      .s_axi_host_awaddr(staged_awaddr),
+      .s_axi_host_awlen(staged_awlen),
+      .s_axi_host_awsize(staged_awsize),
+      .s_axi_host_awburst(staged_awburst),
+      .s_axi_host_awvalid(staged_awvalid),
+      .s_axi_host_awready(staged_awready),
+      .s_axi_host_wdata(staged_wdata),
+      .s_axi_host_wstrb(staged_wstrb),
+      .s_axi_host_wlast(staged_wlast),
+      .s_axi_host_wvalid(staged_wvalid),
+      .s_axi_host_wready(staged_wready),
+      .s_axi_host_bid(staged_bid),
+      .s_axi_host_bresp(staged_bresp),
+      .s_axi_host_bvalid(staged_bvalid),
+      .s_axi_host_bready(staged_bready),
+      .s_axi_host_arid(staged_arid),
+      .s_axi_host_araddr(staged_araddr),
+      .s_axi_host_arlen(staged_arlen),
+      .s_axi_host_arsize(staged_arsize),
+      .s_axi_host_arburst(staged_arburst),
+      .s_axi_host_arvalid(staged_arvalid),
+      .s_axi_host_arready(staged_arready),
+      .s_axi_host_rid(staged_rid),
+      .s_axi_host_rdata(staged_rdata),
+      .s_axi_host_rresp(staged_rresp),
+      .s_axi_host_rlast(staged_rlast),
+      .s_axi_host_rvalid(staged_rvalid),
+      .s_axi_host_rready(staged_rready),
       .m_axis_wr_tvalid(s_axis_wr_tvalid),
       .m_axis_wr_tready(s_axis_wr_tready),
       .m_axis_wr_tdata(s_axis_wr_tdata),

@@ -21,6 +21,12 @@ module fb_top_hostdram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
@@ -84,11 +90,16 @@ module fb_top_hostdram #(
     input wire s_axi_bar_rready,
 
     // The bridge to the host.
-    output logic [0:0] m_axi_host_awid,
+    output logic [MasterIdBits-1:0] m_axi_host_awid,
     output logic [63:0] m_axi_host_awaddr,
     output logic [7:0] m_axi_host_awlen,
     output logic [2:0] m_axi_host_awsize,
     output logic [1:0] m_axi_host_awburst,
+    output logic m_axi_host_awlock,
+    output logic [3:0] m_axi_host_awcache,
+    output logic [2:0] m_axi_host_awprot,
+    output logic [3:0] m_axi_host_awqos,
+    output logic [3:0] m_axi_host_awregion,
     output logic m_axi_host_awvalid,
     input wire m_axi_host_awready,
     output logic [511:0] m_axi_host_wdata,
@@ -96,18 +107,23 @@ module fb_top_hostdram #(
     output logic m_axi_host_wlast,
     output logic m_axi_host_wvalid,
     input wire m_axi_host_wready,
-    input wire [0:0] m_axi_host_bid,
+    input wire [MasterIdBits-1:0] m_axi_host_bid,
     input wire [1:0] m_axi_host_bresp,
     input wire m_axi_host_bvalid,
     output logic m_axi_host_bready,
-    output logic [0:0] m_axi_host_arid,
+    output logic [MasterIdBits-1:0] m_axi_host_arid,
     output logic [63:0] m_axi_host_araddr,
     output logic [7:0] m_axi_host_arlen,
     output logic [2:0] m_axi_host_arsize,
     output logic [1:0] m_axi_host_arburst,
+    output logic m_axi_host_arlock,
+    output logic [3:0] m_axi_host_arcache,
+    output logic [2:0] m_axi_host_arprot,
+    output logic [3:0] m_axi_host_arqos,
+    output logic [3:0] m_axi_host_arregion,
     output logic m_axi_host_arvalid,
     input wire m_axi_host_arready,
-    input wire [0:0] m_axi_host_rid,
+    input wire [MasterIdBits-1:0] m_axi_host_rid,
     input wire [511:0] m_axi_host_rdata,
     input wire [1:0] m_axi_host_rresp,
     input wire m_axi_host_rlast,
@@ -157,8 +173,133 @@ module fb_top_hostdram #(
     input wire s_axil_ctrl_rready
 );
 
+  logic [AxiIdBits-1:0] sliced_awid;
+  logic [BarAddrBits-1:0] sliced_awaddr;
+  logic [7:0] sliced_awlen;
+  logic [2:0] sliced_awsize;
+  logic [1:0] sliced_awburst;
+  logic sliced_awvalid;
+  logic sliced_awready;
+  logic [511:0] sliced_wdata;
+  logic [63:0] sliced_wstrb;
+  logic sliced_wlast;
+  logic sliced_wvalid;
+  logic sliced_wready;
+  logic [AxiIdBits-1:0] sliced_bid;
+  logic [1:0] sliced_bresp;
+  logic sliced_bvalid;
+  logic sliced_bready;
+  logic [AxiIdBits-1:0] sliced_arid;
+  logic [BarAddrBits-1:0] sliced_araddr;
+  logic [7:0] sliced_arlen;
+  logic [2:0] sliced_arsize;
+  logic [1:0] sliced_arburst;
+  logic sliced_arvalid;
+  logic sliced_arready;
+  logic [AxiIdBits-1:0] sliced_rid;
+  logic [511:0] sliced_rdata;
+  logic [1:0] sliced_rresp;
+  logic sliced_rlast;
+  logic sliced_rvalid;
+  logic sliced_rready;
+
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) u_slice_bar (
+      .s_axi_awid(s_axi_bar_awid),
+      .s_axi_awaddr(s_axi_bar_awaddr),
+      .s_axi_awlen(s_axi_bar_awlen),
+      .s_axi_awsize(s_axi_bar_awsize),
+      .s_axi_awburst(s_axi_bar_awburst),
+      .s_axi_awvalid(s_axi_bar_awvalid),
+      .s_axi_awready(s_axi_bar_awready),
+      .s_axi_wdata(s_axi_bar_wdata),
+      .s_axi_wstrb(s_axi_bar_wstrb),
+      .s_axi_wlast(s_axi_bar_wlast),
+      .s_axi_wvalid(s_axi_bar_wvalid),
+      .s_axi_wready(s_axi_bar_wready),
+      .s_axi_bid(s_axi_bar_bid),
+      .s_axi_bresp(s_axi_bar_bresp),
+      .s_axi_bvalid(s_axi_bar_bvalid),
+      .s_axi_bready(s_axi_bar_bready),
+      .s_axi_arid(s_axi_bar_arid),
+      .s_axi_araddr(s_axi_bar_araddr),
+      .s_axi_arlen(s_axi_bar_arlen),
+      .s_axi_arsize(s_axi_bar_arsize),
+      .s_axi_arburst(s_axi_bar_arburst),
+      .s_axi_arvalid(s_axi_bar_arvalid),
+      .s_axi_arready(s_axi_bar_arready),
+      .s_axi_rid(s_axi_bar_rid),
+      .s_axi_rdata(s_axi_bar_rdata),
+      .s_axi_rresp(s_axi_bar_rresp),
+      .s_axi_rlast(s_axi_bar_rlast),
+      .s_axi_rvalid(s_axi_bar_rvalid),
+      .s_axi_rready(s_axi_bar_rready),
+      .m_axi_awid(sliced_awid),
+      .m_axi_awaddr(sliced_awaddr),
+      .m_axi_awlen(sliced_awlen),
+      .m_axi_awsize(sliced_awsize),
+      .m_axi_awburst(sliced_awburst),
+      .m_axi_awvalid(sliced_awvalid),
+      .m_axi_awready(sliced_awready),
+      .m_axi_wdata(sliced_wdata),
+      .m_axi_wstrb(sliced_wstrb),
+      .m_axi_wlast(sliced_wlast),
+      .m_axi_wvalid(sliced_wvalid),
+      .m_axi_wready(sliced_wready),
+      .m_axi_bid(sliced_bid),
+      .m_axi_bresp(sliced_bresp),
+      .m_axi_bvalid(sliced_bvalid),
+      .m_axi_bready(sliced_bready),
+      .m_axi_arid(sliced_arid),
+      .m_axi_araddr(sliced_araddr),
+      .m_axi_arlen(sliced_arlen),
+      .m_axi_arsize(sliced_arsize),
+      .m_axi_arburst(sliced_arburst),
+      .m_axi_arvalid(sliced_arvalid),
+      .m_axi_arready(sliced_arready),
+      .m_axi_rid(sliced_rid),
+      .m_axi_rdata(sliced_rdata),
+      .m_axi_rresp(sliced_rresp),
+      .m_axi_rlast(sliced_rlast),
+      .m_axi_rvalid(sliced_rvalid),
+      .m_axi_rready(sliced_rready),
+      .*
+  );
+
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
+  logic [0:0] memory_awid;
+  logic [63:0] memory_awaddr;
+  logic [7:0] memory_awlen;
+  logic [2:0] memory_awsize;
+  logic [1:0] memory_awburst;
+  logic memory_awvalid;
+  logic memory_awready;
+  logic [511:0] memory_wdata;
+  logic [63:0] memory_wstrb;
+  logic memory_wlast;
+  logic memory_wvalid;
+  logic memory_wready;
+  logic [0:0] memory_bid;
+  logic [1:0] memory_bresp;
+  logic memory_bvalid;
+  logic memory_bready;
+  logic [0:0] memory_arid;
+  logic [63:0] memory_araddr;
+  logic [7:0] memory_arlen;
+  logic [2:0] memory_arsize;
+  logic [1:0] memory_arburst;
+  logic memory_arvalid;
+  logic memory_arready;
+  logic [0:0] memory_rid;
+  logic [511:0] memory_rdata;
+  logic [1:0] memory_rresp;
+  logic memory_rlast;
+  logic memory_rvalid;
+  logic memory_rready;
   logic put_valid;
   logic [WordBits-1:0] put_addr;
   logic [511:0] put_data;
@@ -198,6 +339,35 @@ module fb_top_hostdram #(
       .InHost(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
+      .s_axi_bar_awid(sliced_awid),
+      .s_axi_bar_awaddr(sliced_awaddr),
+      .s_axi_bar_awlen(sliced_awlen),
+      .s_axi_bar_awsize(sliced_awsize),
+      .s_axi_bar_awburst(sliced_awburst),
+      .s_axi_bar_awvalid(sliced_awvalid),
+      .s_axi_bar_awready(sliced_awready),
+      .s_axi_bar_wdata(sliced_wdata),
+      .s_axi_bar_wstrb(sliced_wstrb),
+      .s_axi_bar_wlast(sliced_wlast),
+      .s_axi_bar_wvalid(sliced_wvalid),
+      .s_axi_bar_wready(sliced_wready),
+      .s_axi_bar_bid(sliced_bid),
+      .s_axi_bar_bresp(sliced_bresp),
+      .s_axi_bar_bvalid(sliced_bvalid),
+      .s_axi_bar_bready(sliced_bready),
+      .s_axi_bar_arid(sliced_arid),
+      .s_axi_bar_araddr(sliced_araddr),
+      .s_axi_bar_arlen(sliced_arlen),
+      .s_axi_bar_arsize(sliced_arsize),
+      .s_axi_bar_arburst(sliced_arburst),
+      .s_axi_bar_arvalid(sliced_arvalid),
+      .s_axi_bar_arready(sliced_arready),
+      .s_axi_bar_rid(sliced_rid),
+      .s_axi_bar_rdata(sliced_rdata),
+      .s_axi_bar_rresp(sliced_rresp),
+      .s_axi_bar_rlast(sliced_rlast),
+      .s_axi_bar_rvalid(sliced_rvalid),
+      .s_axi_bar_rready(sliced_rready),
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
       .bar_write_valid(),
       .bar_write_ready(1'b1),
@@ -217,9 +387,120 @@ module fb_top_hostdram #(
       .*
   );
 
-  fb_buffer_host #(.UnitBits(UnitBits)) u_buffer (.*);
+  fb_buffer_host #(
+      .UnitBits(UnitBits)
+  ) u_buffer (
+      .m_axi_host_awid(memory_awid),
+      .m_axi_host_awaddr(memory_awaddr),
+      .m_axi_host_awlen(memory_awlen),
+      .m_axi_host_awsize(memory_awsize),
+      .m_axi_host_awburst(memory_awburst),
+      .m_axi_host_awvalid(memory_awvalid),
+      .m_axi_host_awready(memory_awready),
+      .m_axi_host_wdata(memory_wdata),
+      .m_axi_host_wstrb(memory_wstrb),
+      .m_axi_host_wlast(memory_wlast),
+      .m_axi_host_wvalid(memory_wvalid),
+      .m_axi_host_wready(memory_wready),
+      .m_axi_host_bid(memory_bid),
+      .m_axi_host_bresp(memory_bresp),
+      .m_axi_host_bvalid(memory_bvalid),
+      .m_axi_host_bready(memory_bready),
+      .m_axi_host_arid(memory_arid),
+      .m_axi_host_araddr(memory_araddr),
+      .m_axi_host_arlen(memory_arlen),
+      .m_axi_host_arsize(memory_arsize),
+      .m_axi_host_arburst(memory_arburst),
+      .m_axi_host_arvalid(memory_arvalid),
+      .m_axi_host_arready(memory_arready),
+      .m_axi_host_rid(memory_rid),
+      .m_axi_host_rdata(memory_rdata),
+      .m_axi_host_rresp(memory_rresp),
+      .m_axi_host_rlast(memory_rlast),
+      .m_axi_host_rvalid(memory_rvalid),
+      .m_axi_host_rready(memory_rready),
+      .*
+  );
+
+  fb_axi_slice #(
+      .Stages(Slices)
+  ) u_slice_memory (
+      .s_axi_awid(memory_awid),
+      .s_axi_awaddr(memory_awaddr),
+      .s_axi_awlen(memory_awlen),
+      .s_axi_awsize(memory_awsize),
+      .s_axi_awburst(memory_awburst),
+      .s_axi_awvalid(memory_awvalid),
+      .s_axi_awready(memory_awready),
+      .s_axi_wdata(memory_wdata),
+      .s_axi_wstrb(memory_wstrb),
+      .s_axi_wlast(memory_wlast),
+      .s_axi_wvalid(memory_wvalid),
+      .s_axi_wready(memory_wready),
+      .s_axi_bid(memory_bid),
+      .s_axi_bresp(memory_bresp),
+      .s_axi_bvalid(memory_bvalid),
+      .s_axi_bready(memory_bready),
+      .s_axi_arid(memory_arid),
+      .s_axi_araddr(memory_araddr),
+      .s_axi_arlen(memory_arlen),
+      .s_axi_arsize(memory_arsize),
+      .s_axi_arburst(memory_arburst),
+      .s_axi_arvalid(memory_arvalid),
+      .s_axi_arready(memory_arready),
+      .s_axi_rid(memory_rid),
+      .s_axi_rdata(memory_rdata),
+      .s_axi_rresp(memory_rresp),
+      .s_axi_rlast(memory_rlast),
+      .s_axi_rvalid(memory_rvalid),
+      .s_axi_rready(memory_rready),
+      .m_axi_awid(),
+      .m_axi_awaddr(m_axi_host_awaddr),
+      .m_axi_awlen(m_axi_host_awlen),
+      .m_axi_awsize(m_axi_host_awsize),
+      .m_axi_awburst(m_axi_host_awburst),
+      .m_axi_awvalid(m_axi_host_awvalid),
+      .m_axi_awready(m_axi_host_awready),
+      .m_axi_wdata(m_axi_host_wdata),
+      .m_axi_wstrb(m_axi_host_wstrb),
+      .m_axi_wlast(m_axi_host_wlast),
+      .m_axi_wvalid(m_axi_host_wvalid),
+      .m_axi_wready(m_axi_host_wready),
+      .m_axi_bid('0),
+      .m_axi_bresp(m_axi_host_bresp),
+      .m_axi_bvalid(m_axi_host_bvalid),
+      .m_axi_bready(m_axi_host_bready),
+      .m_axi_arid(),
+      .m_axi_araddr(m_axi_host_araddr),
+      .m_axi_arlen(m_axi_host_arlen),
+      .m_axi_arsize(m_axi_host_arsize),
+      .m_axi_arburst(m_axi_host_arburst),
+      .m_axi_arvalid(m_axi_host_arvalid),
+      .m_axi_arready(m_axi_host_arready),
+      .m_axi_rid('0),
+      .m_axi_rdata(m_axi_host_rdata),
+      .m_axi_rresp(m_axi_host_rresp),
+      .m_axi_rlast(m_axi_host_rlast),
+      .m_axi_rvalid(m_axi_host_rvalid),
+      .m_axi_rready(m_axi_host_rready),
+      .*
+  );
 
   assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet
+  assign m_axi_host_awid = '0;
+  assign m_axi_host_awlock = '0;
+  assign m_axi_host_awcache = AxCache;
+  assign m_axi_host_awprot = AxProt;
+  assign m_axi_host_awqos = '0;
+  assign m_axi_host_awregion = '0;
+  assign m_axi_host_arid = '0;
+  assign m_axi_host_arlock = '0;
+  assign m_axi_host_arcache = AxCache;
+  assign m_axi_host_arprot = AxProt;
+  assign m_axi_host_arqos = '0;
+  assign m_axi_host_arregion = '0;
+  logic unused_ids;
+  assign unused_ids = &{1'b0, m_axi_host_bid, m_axi_host_rid, 1'b0};
 
 endmodule
 

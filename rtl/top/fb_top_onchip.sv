@@ -26,6 +26,7 @@ module fb_top_onchip #(
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
@@ -131,6 +132,102 @@ module fb_top_onchip #(
     input wire s_axil_ctrl_rready
 );
 
+  logic [AxiIdBits-1:0] sliced_awid;
+  logic [BarAddrBits-1:0] sliced_awaddr;
+  logic [7:0] sliced_awlen;
+  logic [2:0] sliced_awsize;
+  logic [1:0] sliced_awburst;
+  logic sliced_awvalid;
+  logic sliced_awready;
+  logic [511:0] sliced_wdata;
+  logic [63:0] sliced_wstrb;
+  logic sliced_wlast;
+  logic sliced_wvalid;
+  logic sliced_wready;
+  logic [AxiIdBits-1:0] sliced_bid;
+  logic [1:0] sliced_bresp;
+  logic sliced_bvalid;
+  logic sliced_bready;
+  logic [AxiIdBits-1:0] sliced_arid;
+  logic [BarAddrBits-1:0] sliced_araddr;
+  logic [7:0] sliced_arlen;
+  logic [2:0] sliced_arsize;
+  logic [1:0] sliced_arburst;
+  logic sliced_arvalid;
+  logic sliced_arready;
+  logic [AxiIdBits-1:0] sliced_rid;
+  logic [511:0] sliced_rdata;
+  logic [1:0] sliced_rresp;
+  logic sliced_rlast;
+  logic sliced_rvalid;
+  logic sliced_rready;
+
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) u_slice_bar (
+      .s_axi_awid(s_axi_bar_awid),
+      .s_axi_awaddr(s_axi_bar_awaddr),
+      .s_axi_awlen(s_axi_bar_awlen),
+      .s_axi_awsize(s_axi_bar_awsize),
+      .s_axi_awburst(s_axi_bar_awburst),
+      .s_axi_awvalid(s_axi_bar_awvalid),
+      .s_axi_awready(s_axi_bar_awready),
+      .s_axi_wdata(s_axi_bar_wdata),
+      .s_axi_wstrb(s_axi_bar_wstrb),
+      .s_axi_wlast(s_axi_bar_wlast),
+      .s_axi_wvalid(s_axi_bar_wvalid),
+      .s_axi_wready(s_axi_bar_wready),
+      .s_axi_bid(s_axi_bar_bid),
+      .s_axi_bresp(s_axi_bar_bresp),
+      .s_axi_bvalid(s_axi_bar_bvalid),
+      .s_axi_bready(s_axi_bar_bready),
+      .s_axi_arid(s_axi_bar_arid),
+      .s_axi_araddr(s_axi_bar_araddr),
+      .s_axi_arlen(s_axi_bar_arlen),
+      .s_axi_arsize(s_axi_bar_arsize),
+      .s_axi_arburst(s_axi_bar_arburst),
+      .s_axi_arvalid(s_axi_bar_arvalid),
+      .s_axi_arready(s_axi_bar_arready),
+      .s_axi_rid(s_axi_bar_rid),
+      .s_axi_rdata(s_axi_bar_rdata),
+      .s_axi_rresp(s_axi_bar_rresp),
+      .s_axi_rlast(s_axi_bar_rlast),
+      .s_axi_rvalid(s_axi_bar_rvalid),
+      .s_axi_rready(s_axi_bar_rready),
+      .m_axi_awid(sliced_awid),
+      .m_axi_awaddr(sliced_awaddr),
+      .m_axi_awlen(sliced_awlen),
+      .m_axi_awsize(sliced_awsize),
+      .m_axi_awburst(sliced_awburst),
+      .m_axi_awvalid(sliced_awvalid),
+      .m_axi_awready(sliced_awready),
+      .m_axi_wdata(sliced_wdata),
+      .m_axi_wstrb(sliced_wstrb),
+      .m_axi_wlast(sliced_wlast),
+      .m_axi_wvalid(sliced_wvalid),
+      .m_axi_wready(sliced_wready),
+      .m_axi_bid(sliced_bid),
+      .m_axi_bresp(sliced_bresp),
+      .m_axi_bvalid(sliced_bvalid),
+      .m_axi_bready(sliced_bready),
+      .m_axi_arid(sliced_arid),
+      .m_axi_araddr(sliced_araddr),
+      .m_axi_arlen(sliced_arlen),
+      .m_axi_arsize(sliced_arsize),
+      .m_axi_arburst(sliced_arburst),
+      .m_axi_arvalid(sliced_arvalid),
+      .m_axi_arready(sliced_arready),
+      .m_axi_rid(sliced_rid),
+      .m_axi_rdata(sliced_rdata),
+      .m_axi_rresp(sliced_rresp),
+      .m_axi_rlast(sliced_rlast),
+      .m_axi_rvalid(sliced_rvalid),
+      .m_axi_rready(sliced_rready),
+      .*
+  );
+
   localparam int unsigned PlaceBits = $clog2(Pages) + UnitBits + 6;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
 
@@ -173,6 +270,35 @@ module fb_top_onchip #(
       .CqDoorbell(CqDoorbell),
       .BarLatency(ReadLatency)
   ) u_streamer (
+      .s_axi_bar_awid(sliced_awid),
+      .s_axi_bar_awaddr(sliced_awaddr),
+      .s_axi_bar_awlen(sliced_awlen),
+      .s_axi_bar_awsize(sliced_awsize),
+      .s_axi_bar_awburst(sliced_awburst),
+      .s_axi_bar_awvalid(sliced_awvalid),
+      .s_axi_bar_awready(sliced_awready),
+      .s_axi_bar_wdata(sliced_wdata),
+      .s_axi_bar_wstrb(sliced_wstrb),
+      .s_axi_bar_wlast(sliced_wlast),
+      .s_axi_bar_wvalid(sliced_wvalid),
+      .s_axi_bar_wready(sliced_wready),
+      .s_axi_bar_bid(sliced_bid),
+      .s_axi_bar_bresp(sliced_bresp),
+      .s_axi_bar_bvalid(sliced_bvalid),
+      .s_axi_bar_bready(sliced_bready),
+      .s_axi_bar_arid(sliced_arid),
+      .s_axi_bar_araddr(sliced_araddr),
+      .s_axi_bar_arlen(sliced_arlen),
+      .s_axi_bar_arsize(sliced_arsize),
+      .s_axi_bar_arburst(sliced_arburst),
+      .s_axi_bar_arvalid(sliced_arvalid),
+      .s_axi_bar_arready(sliced_arready),
+      .s_axi_bar_rid(sliced_rid),
+      .s_axi_bar_rdata(sliced_rdata),
+      .s_axi_bar_rresp(sliced_rresp),
+      .s_axi_bar_rlast(sliced_rlast),
+      .s_axi_bar_rvalid(sliced_rvalid),
+      .s_axi_bar_rready(sliced_rready),
       .s_axis_rdcmd_tdata(s_axis_rdcmd_tdata[255:0]),
       .landed_error(1'b0),
       .get_first(),

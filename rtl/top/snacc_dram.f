@@ -1,4 +1,3 @@
 -f rtl/top/dram.f
 rtl/top/fb_top_hostdram.sv
--f rtl/axi/axi.f
 rtl/top/fb_top_snacc_dram.sv

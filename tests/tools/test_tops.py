@@ -98,12 +98,21 @@ def test_what_is_left_out(text: str) -> None:
     assert ".c_axis_tdata" not in text and ".m_axi_awid" not in text
 
 
+def test_initiator_for_the_payload() -> None:
+    """Its identifiers and attributes are constants, and all else is connected."""
+    described = tops.Tops(TINY)
+    assert "  assign m_axi_awid = '0;" in list(described.constants("mem"))
+    body = described.body("  fb_core u_core (\n      @master mem\n  );")
+    for connection in (".m_axi_awid()", ".m_axi_bid('0)", ".m_axi_awaddr(m_axi_awaddr)"):
+        assert connection in body
+
+
 def test_unknown_names_are_refused() -> None:
     """A bus or a parameter that is not described is an error that names it."""
     for there, wrong in (("@nets one", "@nets two"), ('"Depth = 32"', '"Width"')):
         with pytest.raises(KeyError, match=r"two|Width"):
             list(tops.Tops(TINY.replace(there, wrong)).all())
-    with pytest.raises(ValueError, match=r"`@net` is none of nets, same, bus, each, pins"):
+    with pytest.raises(ValueError, match=r"`@net` is none of nets, same, bus, each, master, pins"):
         list(tops.Tops(TINY.replace("@nets one", "@net one")).all())
 
 
