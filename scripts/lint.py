@@ -41,6 +41,7 @@ TOPS = (
     ("fb_top_hostdram", ""),
     ("fb_top_host_dram", ""),
     ("fb_top_host_hostdram", ""),
+    ("fb_axi_width", ""),
     ("fb_common_reset", ""),
     ("fb_net_port", ""),
     ("fb_top_net", "Drives=3"),

@@ -1,2 +1,3 @@
 rtl/axi/fb_axi_join.sv
 rtl/axi/fb_axi_slice.sv
+rtl/axi/fb_axi_width.sv
