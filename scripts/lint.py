@@ -36,10 +36,13 @@ TOPS = (
     ("fb_top_host", "Drives=2"),
     ("fb_top_dram", ""),
     ("fb_top_dram", "Channels=2"),
+    ("fb_top_dram", "Slices=2 MasterIdBits=4"),
     ("fb_top_dram", "Drives=8"),
     ("fb_top_hostdram", ""),
     ("fb_top_host_dram", ""),
     ("fb_top_host_hostdram", ""),
+    ("fb_axi_width", ""),
+    ("fb_common_reset", ""),
     ("fb_net_port", ""),
     ("fb_top_net", "Drives=3"),
     ("fb_top_net_dram", ""),
@@ -57,7 +60,7 @@ FUZZ = "fuzz/Cargo.toml"
 RTL_LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 SOFTWARE_LICENCE = "SPDX-License-Identifier: Apache-2.0"
 # REUSE-IgnoreEnd
-RTL_SUFFIXES = {".sv", ".v", ".svh", ".rdl", ".vlt"}
+RTL_SUFFIXES = {".sv", ".v", ".svh", ".rdl", ".vlt", ".xdc"}
 SOFTWARE_SUFFIXES = {".rs", ".py", ".c", ".h", ".cpp", ".toml", ".yml", ".yaml", ".sh"}
 SOFTWARE_NAMES = {"Makefile", "setup", "generate", "run"}
 # A front end's template has its licence in what it becomes part of.

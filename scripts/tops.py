@@ -23,12 +23,14 @@ LICENCE = "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1"
 ADDRESS = "len:8 size:3 burst:2"
 ATTRIBUTES = "lock cache:4 prot:3 qos:4 region:4"
 # Types of parameters, by the width of their default.
-KINDS = {"1'": "bit", "64'": "logic [63:0]"}
+KINDS = {"1'": "bit", "3'": "logic [2:0]", "4'": "logic [3:0]", "64'": "logic [63:0]"}
 # What an interface carries of a channel; the other pins are of no use inside.
 CARRIED = re.compile(
     r"(aw|ar|w|b|r)(addr|len|size|burst|id|data|strb|last|resp|valid|ready)"
     r"|t(data|keep|id|last|user|valid|ready)"
 )
+# What a top drives of these: parameters of an AXI4 initiator.
+ATTRIBUTE = {"cache": "AxCache", "prot": "AxProt"}
 # What a slave drives, whatever the channel of the others.
 ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](?!ready).*")
 
@@ -212,7 +214,8 @@ class Tops:
             if signal.name in without:
                 continue
             if of.drives(signal):
-                yield f"  assign {pin} = {inside};" if carried else f"  assign {pin} = '0;"
+                other = ATTRIBUTE.get(signal.name[2:], "'0") if "awcache" in names else "'0"
+                yield f"  assign {pin} = {inside if carried else other};"
             elif carried:
                 yield f"  assign {inside} = {pin};"
         if "awlen" in names and "awid" not in names:
@@ -281,7 +284,8 @@ class Tops:
         widths = {"BarAddrBits": inner["bar_bits"], **self.of["width"]}
         widths = {name: bits for name, bits in widths.items() if any(name in pin for pin in pins)}
         top = f"fb_top_{memory}"
-        body = inner["body"] + "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
+        body = inner["head"] + self.of["streamer"]["body"] + inner["body"]
+        body += "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
         if user:
             names = [entry.partition(" = ")[0] for entry in own]
             body = (

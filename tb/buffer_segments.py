@@ -21,11 +21,11 @@ class BufferSegments:
         places = random.sample(range(self.span // SEGMENT), COUNT)
         self.addresses = [place * SEGMENT for place in places]
 
-    async def set(self) -> None:
-        """Tell the device under test through its ports."""
+    async def set(self, less: int = 0) -> None:
+        """Tell the device under test through its ports: addresses less an offset, modulo 2^64."""
         for index, address in enumerate(self.addresses):
             self.dut.piece_index.value = index
-            self.dut.piece_address.value = address
+            self.dut.piece_address.value = (address - less) % 2**64
             self.dut.piece_we.value = 1
             await harness.step(self.dut.clk)
         self.dut.piece_we.value = 0

@@ -228,6 +228,18 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__MEMORY_ERRORS__READS_bp 32
 #define STREAMER__MEMORY_ERRORS__READS_bw 32
 
+// reg - streamer::doorbell_offset
+#define STREAMER__DOORBELL_OFFSET__ADDRESS_bm 0xfffffffffffff000
+#define STREAMER__DOORBELL_OFFSET__ADDRESS_bp 12
+#define STREAMER__DOORBELL_OFFSET__ADDRESS_bw 52
+#define STREAMER__DOORBELL_OFFSET__ADDRESS_reset 0x0
+
+// reg - streamer::memory_offset
+#define STREAMER__MEMORY_OFFSET__ADDRESS_bm 0xfffffffffc000000
+#define STREAMER__MEMORY_OFFSET__ADDRESS_bp 26
+#define STREAMER__MEMORY_OFFSET__ADDRESS_bw 38
+#define STREAMER__MEMORY_OFFSET__ADDRESS_reset 0x0
+
 // reg - counter_r_desc_ae5961a2_name_6354c955
 #define COUNTER_R_DESC_AE5961A2_NAME_6354C955__COUNT_bm 0xffffffff
 #define COUNTER_R_DESC_AE5961A2_NAME_6354C955__COUNT_bp 0
@@ -453,7 +465,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t error_cause;
     uint64_t error_sector;
     uint64_t memory_errors;
-    uint8_t RESERVED_268_27f[0x18];
+    uint64_t doorbell_offset;
+    uint64_t memory_offset;
+    uint8_t RESERVED_278_27f[0x8];
     streamer__counters_t counters;
     uint8_t RESERVED_300_3ff[0x100];
     streamer__histogram_t histogram;

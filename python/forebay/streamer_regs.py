@@ -28,6 +28,8 @@ STATUS = 0x248
 ERROR_CAUSE = 0x250
 ERROR_SECTOR = 0x258
 MEMORY_ERRORS = 0x260
+DOORBELL_OFFSET = 0x268
+MEMORY_OFFSET = 0x270
 WRITE_COMMANDS = 0x280
 READ_COMMANDS = 0x288
 FLUSH_COMMANDS = 0x290
@@ -159,6 +161,12 @@ FIELDS = {
         "writes": (31, 0),
         "reads": (63, 32),
     },
+    "doorbell_offset": {
+        "address": (63, 12),
+    },
+    "memory_offset": {
+        "address": (63, 26),
+    },
     "write_commands": {
         "count": (31, 0),
     },
@@ -262,4 +270,6 @@ RESETS = {
     "timeout_cycles": 0x0,
     "retry_limit": 0x3,
     "chunk": 0x40008,
+    "doorbell_offset": 0x0,
+    "memory_offset": 0x0,
 }

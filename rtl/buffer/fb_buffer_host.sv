@@ -50,9 +50,10 @@ module fb_buffer_host #(
     output logic [       511:0] got_data,
     output logic [         1:0] memory_errors, // pulses: a write, a read that was refused
 
-    input wire        piece_we,      // where a piece lies; index as fb_buffer_piece has it
+    input wire        piece_we,       // where a piece lies; index as fb_buffer_piece has it
     input wire [ 4:0] piece_index,
     input wire [63:0] piece_address,
+    input wire [63:0] memory_offset,  // added to it modulo 2^64, a multiple of its size
 
     // The bridge to the host.
     output logic [  0:0] m_axi_host_awid,
@@ -87,6 +88,11 @@ module fb_buffer_host #(
 );
 
   localparam int unsigned Bursts = 64;  // that wait to be written
+
+  // Where the bridge has a word of a page.
+  function automatic logic [63:0] outbound(input logic [63:12] page, input logic [5:0] word);
+    return {page[63:22] + memory_offset[63:22], page[21:12], word, 6'd0};
+  endfunction
 
   // ----------------------------------------------------------------------------- what is written
   typedef struct packed {
@@ -140,7 +146,7 @@ module fb_buffer_host #(
       .page(put_burst_addr[WordBits-1:6]),
       .address(put_place)
   );
-  assign put_address = {put_place[63:12], put_burst_addr[5:0], 6'd0};
+  assign put_address = outbound(put_place[63:12], put_burst_addr[5:0]);
   assign put_burst_take = put_burst_valid && write_ready;
 
   fb_buffer_writer #(
@@ -256,7 +262,7 @@ module fb_buffer_host #(
       .page(read_addr[WordBits-1:6]),
       .address(read_place)
   );
-  assign read_address = {read_place[63:12], read_addr[5:0], 6'd0};
+  assign read_address = outbound(read_place[63:12], read_addr[5:0]);
 
   fb_buffer_reader #(
       .SideBits($bits(read_t))
@@ -304,7 +310,7 @@ module fb_buffer_host #(
 
   logic unused;
   assign unused = &{1'b0, puts_wait, word_side, stored_empty, marks, ask_level, put_place[11:0],
-                    read_place[11:0], 1'b0};
+                    read_place[11:0], memory_offset[21:0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.

@@ -5,3 +5,5 @@ rtl/common/fb_common_ram.sv
 rtl/common/fb_common_burst.sv
 rtl/common/fb_common_gray.sv
 rtl/common/fb_common_async.sv
+rtl/common/fb_common_skid.sv
+rtl/common/fb_common_reset.sv

@@ -177,6 +177,8 @@ module fb_nvme_csr (
         logic error_cause;
         logic error_sector;
         logic memory_errors;
+        logic doorbell_offset;
+        logic memory_offset;
         logic counters;
         logic histogram;
         logic trace;
@@ -227,6 +229,8 @@ module fb_nvme_csr (
         decoded_reg_strb.error_cause = cpuif_req_masked & (cpuif_addr == 12'h250);
         decoded_reg_strb.error_sector = cpuif_req_masked & (cpuif_addr == 12'h258) & !cpuif_req_is_wr;
         decoded_reg_strb.memory_errors = cpuif_req_masked & (cpuif_addr == 12'h260) & !cpuif_req_is_wr;
+        decoded_reg_strb.doorbell_offset = cpuif_req_masked & (cpuif_addr == 12'h268);
+        decoded_reg_strb.memory_offset = cpuif_req_masked & (cpuif_addr == 12'h270);
         decoded_reg_strb.counters = cpuif_req_masked & (cpuif_addr >= 12'h280) & (cpuif_addr <= 12'h280 + 12'h7f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h280) & (cpuif_addr <= 12'h280 + 12'h7f);
         is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 12'h280) & (cpuif_addr <= 12'h280 + 12'h7f);
@@ -380,6 +384,18 @@ module fb_nvme_csr (
                 logic load_next;
             } valid;
         } error_cause;
+        struct packed {
+            struct packed {
+                logic [51:0] next;
+                logic load_next;
+            } address;
+        } doorbell_offset;
+        struct packed {
+            struct packed {
+                logic [37:0] next;
+                logic load_next;
+            } address;
+        } memory_offset;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -477,6 +493,16 @@ module fb_nvme_csr (
                 logic value;
             } valid;
         } error_cause;
+        struct packed {
+            struct packed {
+                logic [51:0] value;
+            } address;
+        } doorbell_offset;
+        struct packed {
+            struct packed {
+                logic [37:0] value;
+            } address;
+        } memory_offset;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -992,6 +1018,62 @@ module fb_nvme_csr (
         end
     end
     assign hwif_out.error_cause.valid.value = field_storage.error_cause.valid.value;
+    // Field: streamer.doorbell_offset.address
+    always_comb begin
+        automatic logic [51:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.doorbell_offset.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.doorbell_offset && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[12]) next_c[3:0] = decoded_wr_data[15:12];
+            if(decoded_wr_biten[16]) next_c[11:4] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[19:12] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[27:20] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[35:28] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[43:36] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[51:44] = decoded_wr_data[63:56];
+        end
+        field_combo.doorbell_offset.address.next = next_c;
+        field_combo.doorbell_offset.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.doorbell_offset.address.value <= 52'h0;
+        end else begin
+            if(field_combo.doorbell_offset.address.load_next) begin
+                field_storage.doorbell_offset.address.value <= field_combo.doorbell_offset.address.next;
+            end
+        end
+    end
+    assign hwif_out.doorbell_offset.address.value = field_storage.doorbell_offset.address.value;
+    // Field: streamer.memory_offset.address
+    always_comb begin
+        automatic logic [37:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.memory_offset.address.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.memory_offset && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[26]) next_c[5:0] = decoded_wr_data[31:26];
+            if(decoded_wr_biten[32]) next_c[13:6] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[21:14] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[29:22] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[37:30] = decoded_wr_data[63:56];
+        end
+        field_combo.memory_offset.address.next = next_c;
+        field_combo.memory_offset.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.memory_offset.address.value <= 38'h0;
+        end else begin
+            if(field_combo.memory_offset.address.load_next) begin
+                field_storage.memory_offset.address.value <= field_combo.memory_offset.address.next;
+            end
+        end
+    end
+    assign hwif_out.memory_offset.address.value = field_storage.memory_offset.address.value;
     // External region: streamer.counters
     assign hwif_out.counters.req = decoded_reg_strb.counters;
     assign hwif_out.counters.addr = decoded_addr[6:0];
@@ -1180,6 +1262,12 @@ module fb_nvme_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'h260)) begin
             readback_data_var[ad_hi(12'h260)][31:0] = hwif_in.memory_errors.writes.next;
             readback_data_var[ad_hi(12'h260)][63:32] = hwif_in.memory_errors.reads.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h268)) begin
+            readback_data_var[ad_hi(12'h268)][63:12] = field_storage.doorbell_offset.address.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h270)) begin
+            readback_data_var[ad_hi(12'h270)][63:26] = field_storage.memory_offset.address.value;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -391,6 +391,22 @@ package fb_nvme_csr_pkg;
     } streamer__error_cause__out_t;
 
     typedef struct packed {
+        logic [51:0] value;
+    } streamer__doorbell_offset__address__out_t;
+
+    typedef struct packed {
+        streamer__doorbell_offset__address__out_t address;
+    } streamer__doorbell_offset__out_t;
+
+    typedef struct packed {
+        logic [37:0] value;
+    } streamer__memory_offset__address__out_t;
+
+    typedef struct packed {
+        streamer__memory_offset__address__out_t address;
+    } streamer__memory_offset__out_t;
+
+    typedef struct packed {
         logic req;
         logic [6:0] addr;
         logic req_is_wr;
@@ -443,6 +459,8 @@ package fb_nvme_csr_pkg;
         streamer__queue_entries__out_t queue_entries;
         streamer__chunk__out_t chunk;
         streamer__error_cause__out_t error_cause;
+        streamer__doorbell_offset__out_t doorbell_offset;
+        streamer__memory_offset__out_t memory_offset;
         streamer__counters__out_t counters;
         streamer__histogram__out_t histogram;
         streamer__trace__out_t trace;

@@ -32,6 +32,7 @@ module fb_nvme_doorbell #(
     output logic [       2:0]       ring_drive,  // whose addresses are needed
     input  wire  [      63:0]       sq_address,  // bus address of its submission queue doorbell
     input  wire  [      63:0]       cq_address,  // bus address of its completion queue doorbell
+    input  wire  [      63:0]       offset,      // added to both, modulo 2^64
 
     output logic        sq_rung,     // pulse: rung_value was sent to a submission doorbell
     output logic        cq_rung,     // pulse: rung_value was sent to a completion doorbell
@@ -89,7 +90,7 @@ module fb_nvme_doorbell #(
     // The address is kept: the registers behind sq_address may change once `enable` is low, while
     // a write is still under way.
     if (start) begin
-      address_q  <= pick_cq ? cq_address : sq_address;
+      address_q  <= (pick_cq ? cq_address : sq_address) + offset;
       value_q    <= now[bell_q];
       rung_drive <= ring_drive;
     end

@@ -98,7 +98,7 @@ module fb_nvme_parity
         .s_axis_rd,
         .m_axis_rd
     );
-    assign busy = write_busy || split_busy || piece_valid || m_axis_rd_tvalid;
+    assign busy = write_busy || split_busy || piece_valid || m_axis_rd.tvalid;
   end else begin : gen_wires
     assign m_axis_wr.tvalid = s_axis_wr.tvalid;
     assign s_axis_wr.tready = m_axis_wr.tready;

@@ -34,8 +34,10 @@ module fb_nvme_regs
 
     output logic        enable,
     output cfg_t        cfg,
-    output logic [63:0] dram_read,
+    output logic [63:0] doorbell_offset,
+    output logic [63:0] dram_read,        // as the memory is addressed: with memory_offset
     output logic [63:0] dram_write,
+    output logic [63:0] memory_offset,
 
     // Where the pieces of a buffer in host memory lie; index as fb_buffer_piece has it.
     output logic        piece_we,
@@ -170,8 +172,12 @@ module fb_nvme_regs
     cfg.degraded = degraded;
   end
   assign enable = out.enable.enable.value;
-  assign dram_read = {out.dram_read.address.value, 26'd0};
-  assign dram_write = {out.dram_write.address.value, 26'd0};
+  assign doorbell_offset = {out.doorbell_offset.address.value, 12'd0};
+  assign memory_offset = {out.memory_offset.address.value, 26'd0};
+  always_ff @(posedge clk) begin
+    dram_read  <= {out.dram_read.address.value + out.memory_offset.address.value, 26'd0};
+    dram_write <= {out.dram_write.address.value + out.memory_offset.address.value, 26'd0};
+  end
 
   // What there is once for each of several drives. Of drive 0 doorbells and namespace stand where
   // SNAcc's software looks for them.

@@ -83,6 +83,7 @@ module fb_nvme_streamer
     input  wire  [            1:0] memory_errors,
     output logic [           63:0] dram_read,
     output logic [           63:0] dram_write,
+    output logic [           63:0] memory_offset,  // of addresses of host memory
     output logic                   piece_we,       // where a piece of host memory lies
     output logic [            4:0] piece_index,
     output logic [           63:0] piece_address,
@@ -431,7 +432,7 @@ module fb_nvme_streamer
   logic sq_rung, cq_rung, doorbell_error;
   logic [DRIVE_BITS-1:0] ring_drive, rung_drive;
   logic [SLOT_BITS-1:0] rung_value;
-  logic [63:0] sq_address, cq_address;
+  logic [63:0] sq_address, cq_address, doorbell_offset;
   fb_nvme_doorbell #(
       .Drives(Drives)
   ) u_doorbell (
@@ -443,6 +444,7 @@ module fb_nvme_streamer
       .ring_drive,
       .sq_address,
       .cq_address,
+      .offset(doorbell_offset),
       .sq_rung,
       .cq_rung,
       .rung_drive,
@@ -664,6 +666,7 @@ module fb_nvme_streamer
       .s_axil_ctrl(axil),
       .enable,
       .cfg,
+      .doorbell_offset,
       .ring_drive,
       .sq_address,
       .cq_address,
@@ -671,6 +674,7 @@ module fb_nvme_streamer
       .nsid,
       .dram_read,
       .dram_write,
+      .memory_offset,
       .piece_we,
       .piece_index,
       .piece_address,

@@ -27,6 +27,12 @@ module fb_top_dram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES_DRAM)
 ) (
@@ -90,11 +96,16 @@ module fb_top_dram #(
     input wire s_axi_bar_rready,
 
     // The memory.
-    output logic [0:0] m_axi_dram_awid,
+    output logic [MasterIdBits-1:0] m_axi_dram_awid,
     output logic [63:0] m_axi_dram_awaddr,
     output logic [7:0] m_axi_dram_awlen,
     output logic [2:0] m_axi_dram_awsize,
     output logic [1:0] m_axi_dram_awburst,
+    output logic m_axi_dram_awlock,
+    output logic [3:0] m_axi_dram_awcache,
+    output logic [2:0] m_axi_dram_awprot,
+    output logic [3:0] m_axi_dram_awqos,
+    output logic [3:0] m_axi_dram_awregion,
     output logic m_axi_dram_awvalid,
     input wire m_axi_dram_awready,
     output logic [511:0] m_axi_dram_wdata,
@@ -102,18 +113,23 @@ module fb_top_dram #(
     output logic m_axi_dram_wlast,
     output logic m_axi_dram_wvalid,
     input wire m_axi_dram_wready,
-    input wire [0:0] m_axi_dram_bid,
+    input wire [MasterIdBits-1:0] m_axi_dram_bid,
     input wire [1:0] m_axi_dram_bresp,
     input wire m_axi_dram_bvalid,
     output logic m_axi_dram_bready,
-    output logic [0:0] m_axi_dram_arid,
+    output logic [MasterIdBits-1:0] m_axi_dram_arid,
     output logic [63:0] m_axi_dram_araddr,
     output logic [7:0] m_axi_dram_arlen,
     output logic [2:0] m_axi_dram_arsize,
     output logic [1:0] m_axi_dram_arburst,
+    output logic m_axi_dram_arlock,
+    output logic [3:0] m_axi_dram_arcache,
+    output logic [2:0] m_axi_dram_arprot,
+    output logic [3:0] m_axi_dram_arqos,
+    output logic [3:0] m_axi_dram_arregion,
     output logic m_axi_dram_arvalid,
     input wire m_axi_dram_arready,
-    input wire [0:0] m_axi_dram_rid,
+    input wire [MasterIdBits-1:0] m_axi_dram_rid,
     input wire [511:0] m_axi_dram_rdata,
     input wire [1:0] m_axi_dram_rresp,
     input wire m_axi_dram_rlast,
@@ -280,6 +296,21 @@ module fb_top_dram #(
   logic quiet;
   logic [1:0] memory_errors;
   fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
+
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) sliced ();
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) u_slice_bar (
+      .s_axi(s_axi_bar),
+      .m_axi(sliced),
+      .*
+  );
+
   logic [63:0] dram_read, dram_write;
 
   fb_nvme_streamer #(
@@ -297,9 +328,11 @@ module fb_top_dram #(
       .WholePages(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
   ) u_streamer (
+      .s_axi_bar(sliced),
       .piece_we(),
       .piece_index(),
       .piece_address(),
+      .memory_offset(),
       .*
   );
 
@@ -310,6 +343,93 @@ module fb_top_dram #(
       .WriteBatch(WriteBatch),
       .WritesUnder(WritesUnder)
   ) u_buffer (
+      .m_axi_dram_awid(),
+      .m_axi_dram_arid(),
+      .m_axi_dram_bid('0),
+      .m_axi_dram_rid('0),
+      .m_axi_dram_awaddr(memory.awaddr),
+      .m_axi_dram_awlen(memory.awlen),
+      .m_axi_dram_awsize(memory.awsize),
+      .m_axi_dram_awburst(memory.awburst),
+      .m_axi_dram_awvalid(memory.awvalid),
+      .m_axi_dram_awready(memory.awready),
+      .m_axi_dram_wdata(memory.wdata),
+      .m_axi_dram_wstrb(memory.wstrb),
+      .m_axi_dram_wlast(memory.wlast),
+      .m_axi_dram_wvalid(memory.wvalid),
+      .m_axi_dram_wready(memory.wready),
+      .m_axi_dram_bresp(memory.bresp),
+      .m_axi_dram_bvalid(memory.bvalid),
+      .m_axi_dram_bready(memory.bready),
+      .m_axi_dram_araddr(memory.araddr),
+      .m_axi_dram_arlen(memory.arlen),
+      .m_axi_dram_arsize(memory.arsize),
+      .m_axi_dram_arburst(memory.arburst),
+      .m_axi_dram_arvalid(memory.arvalid),
+      .m_axi_dram_arready(memory.arready),
+      .m_axi_dram_rdata(memory.rdata),
+      .m_axi_dram_rresp(memory.rresp),
+      .m_axi_dram_rlast(memory.rlast),
+      .m_axi_dram_rvalid(memory.rvalid),
+      .m_axi_dram_rready(memory.rready),
+      .*
+  );
+
+  fb_axi_if #(
+      .IdBits  (MasterIdBits),
+      .AddrBits(64)
+  ) m_axi_dram ();
+  assign m_axi_dram_awid = m_axi_dram.awid;
+  assign m_axi_dram_awaddr = m_axi_dram.awaddr;
+  assign m_axi_dram_awlen = m_axi_dram.awlen;
+  assign m_axi_dram_awsize = m_axi_dram.awsize;
+  assign m_axi_dram_awburst = m_axi_dram.awburst;
+  assign m_axi_dram_awlock = '0;
+  assign m_axi_dram_awcache = AxCache;
+  assign m_axi_dram_awprot = AxProt;
+  assign m_axi_dram_awqos = '0;
+  assign m_axi_dram_awregion = '0;
+  assign m_axi_dram_awvalid = m_axi_dram.awvalid;
+  assign m_axi_dram.awready = m_axi_dram_awready;
+  assign m_axi_dram_wdata = m_axi_dram.wdata;
+  assign m_axi_dram_wstrb = m_axi_dram.wstrb;
+  assign m_axi_dram_wlast = m_axi_dram.wlast;
+  assign m_axi_dram_wvalid = m_axi_dram.wvalid;
+  assign m_axi_dram.wready = m_axi_dram_wready;
+  assign m_axi_dram.bid = m_axi_dram_bid;
+  assign m_axi_dram.bresp = m_axi_dram_bresp;
+  assign m_axi_dram.bvalid = m_axi_dram_bvalid;
+  assign m_axi_dram_bready = m_axi_dram.bready;
+  assign m_axi_dram_arid = m_axi_dram.arid;
+  assign m_axi_dram_araddr = m_axi_dram.araddr;
+  assign m_axi_dram_arlen = m_axi_dram.arlen;
+  assign m_axi_dram_arsize = m_axi_dram.arsize;
+  assign m_axi_dram_arburst = m_axi_dram.arburst;
+  assign m_axi_dram_arlock = '0;
+  assign m_axi_dram_arcache = AxCache;
+  assign m_axi_dram_arprot = AxProt;
+  assign m_axi_dram_arqos = '0;
+  assign m_axi_dram_arregion = '0;
+  assign m_axi_dram_arvalid = m_axi_dram.arvalid;
+  assign m_axi_dram.arready = m_axi_dram_arready;
+  assign m_axi_dram.rid = m_axi_dram_rid;
+  assign m_axi_dram.rdata = m_axi_dram_rdata;
+  assign m_axi_dram.rresp = m_axi_dram_rresp;
+  assign m_axi_dram.rlast = m_axi_dram_rlast;
+  assign m_axi_dram.rvalid = m_axi_dram_rvalid;
+  assign m_axi_dram_rready = m_axi_dram.rready;
+  fb_axi_if #(
+      .IdBits  (MasterIdBits),
+      .AddrBits(64)
+  ) memory ();
+  assign memory.awid = '0;
+  assign memory.arid = '0;
+  fb_axi_slice #(
+      .Stages(Slices),
+      .IdBits(MasterIdBits)
+  ) u_slice_memory (
+      .s_axi(memory),
+      .m_axi(m_axi_dram),
       .*
   );
 

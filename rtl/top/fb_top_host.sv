@@ -26,6 +26,7 @@ module fb_top_host #(
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES),
@@ -193,6 +194,7 @@ module fb_top_host #(
       .ReadLatency(ReadLatency),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*
@@ -251,12 +253,55 @@ module fb_top_host #(
   assign s_axil_host_rresp   = s_axil_host.rresp;
   assign s_axil_host_rvalid  = s_axil_host.rvalid;
   assign s_axil_host.rready  = s_axil_host_rready;
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(HostAddrBits)
+  ) staged ();
+
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(HostAddrBits)
+  ) u_slice_staging (
+      .s_axi(s_axi_host),
+      .m_axi(staged),
+      .*
+  );
 
   fb_axis_host_staged #(
       .Pages(HostPages),
       .ReadLatency(ReadLatency),
       .AxiIdBits(AxiIdBits)
   ) u_host (
+      .s_axi_host_awid(staged.awid),
+      .s_axi_host_awaddr(staged.awaddr),
+      .s_axi_host_awlen(staged.awlen),
+      .s_axi_host_awsize(staged.awsize),
+      .s_axi_host_awburst(staged.awburst),
+      .s_axi_host_awvalid(staged.awvalid),
+      .s_axi_host_awready(staged.awready),
+      .s_axi_host_wdata(staged.wdata),
+      .s_axi_host_wstrb(staged.wstrb),
+      .s_axi_host_wlast(staged.wlast),
+      .s_axi_host_wvalid(staged.wvalid),
+      .s_axi_host_wready(staged.wready),
+      .s_axi_host_bid(staged.bid),
+      .s_axi_host_bresp(staged.bresp),
+      .s_axi_host_bvalid(staged.bvalid),
+      .s_axi_host_bready(staged.bready),
+      .s_axi_host_arid(staged.arid),
+      .s_axi_host_araddr(staged.araddr),
+      .s_axi_host_arlen(staged.arlen),
+      .s_axi_host_arsize(staged.arsize),
+      .s_axi_host_arburst(staged.arburst),
+      .s_axi_host_arvalid(staged.arvalid),
+      .s_axi_host_arready(staged.arready),
+      .s_axi_host_rid(staged.rid),
+      .s_axi_host_rdata(staged.rdata),
+      .s_axi_host_rresp(staged.rresp),
+      .s_axi_host_rlast(staged.rlast),
+      .s_axi_host_rvalid(staged.rvalid),
+      .s_axi_host_rready(staged.rready),
       .m_axis_wr_tvalid(s_axis_wr_tvalid),
       .m_axis_wr_tready(s_axis_wr_tready),
       .m_axis_wr_tdata(s_axis_wr_tdata),

@@ -24,6 +24,12 @@ module fb_top_host_hostdram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
@@ -65,11 +71,16 @@ module fb_top_host_hostdram #(
     input wire s_axi_bar_rready,
 
     // The bridge to the host.
-    output logic [0:0] m_axi_host_awid,
+    output logic [MasterIdBits-1:0] m_axi_host_awid,
     output logic [63:0] m_axi_host_awaddr,
     output logic [7:0] m_axi_host_awlen,
     output logic [2:0] m_axi_host_awsize,
     output logic [1:0] m_axi_host_awburst,
+    output logic m_axi_host_awlock,
+    output logic [3:0] m_axi_host_awcache,
+    output logic [2:0] m_axi_host_awprot,
+    output logic [3:0] m_axi_host_awqos,
+    output logic [3:0] m_axi_host_awregion,
     output logic m_axi_host_awvalid,
     input wire m_axi_host_awready,
     output logic [511:0] m_axi_host_wdata,
@@ -77,18 +88,23 @@ module fb_top_host_hostdram #(
     output logic m_axi_host_wlast,
     output logic m_axi_host_wvalid,
     input wire m_axi_host_wready,
-    input wire [0:0] m_axi_host_bid,
+    input wire [MasterIdBits-1:0] m_axi_host_bid,
     input wire [1:0] m_axi_host_bresp,
     input wire m_axi_host_bvalid,
     output logic m_axi_host_bready,
-    output logic [0:0] m_axi_host_arid,
+    output logic [MasterIdBits-1:0] m_axi_host_arid,
     output logic [63:0] m_axi_host_araddr,
     output logic [7:0] m_axi_host_arlen,
     output logic [2:0] m_axi_host_arsize,
     output logic [1:0] m_axi_host_arburst,
+    output logic m_axi_host_arlock,
+    output logic [3:0] m_axi_host_arcache,
+    output logic [2:0] m_axi_host_arprot,
+    output logic [3:0] m_axi_host_arqos,
+    output logic [3:0] m_axi_host_arregion,
     output logic m_axi_host_arvalid,
     input wire m_axi_host_arready,
-    input wire [0:0] m_axi_host_rid,
+    input wire [MasterIdBits-1:0] m_axi_host_rid,
     input wire [511:0] m_axi_host_rdata,
     input wire [1:0] m_axi_host_rresp,
     input wire m_axi_host_rlast,
@@ -221,6 +237,10 @@ module fb_top_host_hostdram #(
       .ListPerCommand(ListPerCommand),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .MasterIdBits(MasterIdBits),
+      .AxCache(AxCache),
+      .AxProt(AxProt),
+      .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*
@@ -279,12 +299,55 @@ module fb_top_host_hostdram #(
   assign s_axil_host_rresp   = s_axil_host.rresp;
   assign s_axil_host_rvalid  = s_axil_host.rvalid;
   assign s_axil_host.rready  = s_axil_host_rready;
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(HostAddrBits)
+  ) staged ();
+
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(HostAddrBits)
+  ) u_slice_staging (
+      .s_axi(s_axi_host),
+      .m_axi(staged),
+      .*
+  );
 
   fb_axis_host_staged #(
       .Pages(HostPages),
       .ReadLatency(ReadLatency),
       .AxiIdBits(AxiIdBits)
   ) u_host (
+      .s_axi_host_awid(staged.awid),
+      .s_axi_host_awaddr(staged.awaddr),
+      .s_axi_host_awlen(staged.awlen),
+      .s_axi_host_awsize(staged.awsize),
+      .s_axi_host_awburst(staged.awburst),
+      .s_axi_host_awvalid(staged.awvalid),
+      .s_axi_host_awready(staged.awready),
+      .s_axi_host_wdata(staged.wdata),
+      .s_axi_host_wstrb(staged.wstrb),
+      .s_axi_host_wlast(staged.wlast),
+      .s_axi_host_wvalid(staged.wvalid),
+      .s_axi_host_wready(staged.wready),
+      .s_axi_host_bid(staged.bid),
+      .s_axi_host_bresp(staged.bresp),
+      .s_axi_host_bvalid(staged.bvalid),
+      .s_axi_host_bready(staged.bready),
+      .s_axi_host_arid(staged.arid),
+      .s_axi_host_araddr(staged.araddr),
+      .s_axi_host_arlen(staged.arlen),
+      .s_axi_host_arsize(staged.arsize),
+      .s_axi_host_arburst(staged.arburst),
+      .s_axi_host_arvalid(staged.arvalid),
+      .s_axi_host_arready(staged.arready),
+      .s_axi_host_rid(staged.rid),
+      .s_axi_host_rdata(staged.rdata),
+      .s_axi_host_rresp(staged.rresp),
+      .s_axi_host_rlast(staged.rlast),
+      .s_axi_host_rvalid(staged.rvalid),
+      .s_axi_host_rready(staged.rready),
       .m_axis_wr_tvalid(s_axis_wr_tvalid),
       .m_axis_wr_tready(s_axis_wr_tready),
       .m_axis_wr_tdata(s_axis_wr_tdata),

@@ -21,6 +21,12 @@ module fb_top_hostdram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
@@ -84,11 +90,16 @@ module fb_top_hostdram #(
     input wire s_axi_bar_rready,
 
     // The bridge to the host.
-    output logic [0:0] m_axi_host_awid,
+    output logic [MasterIdBits-1:0] m_axi_host_awid,
     output logic [63:0] m_axi_host_awaddr,
     output logic [7:0] m_axi_host_awlen,
     output logic [2:0] m_axi_host_awsize,
     output logic [1:0] m_axi_host_awburst,
+    output logic m_axi_host_awlock,
+    output logic [3:0] m_axi_host_awcache,
+    output logic [2:0] m_axi_host_awprot,
+    output logic [3:0] m_axi_host_awqos,
+    output logic [3:0] m_axi_host_awregion,
     output logic m_axi_host_awvalid,
     input wire m_axi_host_awready,
     output logic [511:0] m_axi_host_wdata,
@@ -96,18 +107,23 @@ module fb_top_hostdram #(
     output logic m_axi_host_wlast,
     output logic m_axi_host_wvalid,
     input wire m_axi_host_wready,
-    input wire [0:0] m_axi_host_bid,
+    input wire [MasterIdBits-1:0] m_axi_host_bid,
     input wire [1:0] m_axi_host_bresp,
     input wire m_axi_host_bvalid,
     output logic m_axi_host_bready,
-    output logic [0:0] m_axi_host_arid,
+    output logic [MasterIdBits-1:0] m_axi_host_arid,
     output logic [63:0] m_axi_host_araddr,
     output logic [7:0] m_axi_host_arlen,
     output logic [2:0] m_axi_host_arsize,
     output logic [1:0] m_axi_host_arburst,
+    output logic m_axi_host_arlock,
+    output logic [3:0] m_axi_host_arcache,
+    output logic [2:0] m_axi_host_arprot,
+    output logic [3:0] m_axi_host_arqos,
+    output logic [3:0] m_axi_host_arregion,
     output logic m_axi_host_arvalid,
     input wire m_axi_host_arready,
-    input wire [0:0] m_axi_host_rid,
+    input wire [MasterIdBits-1:0] m_axi_host_rid,
     input wire [511:0] m_axi_host_rdata,
     input wire [1:0] m_axi_host_rresp,
     input wire m_axi_host_rlast,
@@ -273,12 +289,27 @@ module fb_top_hostdram #(
   logic restart;
   logic quiet;
   logic [1:0] memory_errors;
+  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
+
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) sliced ();
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) u_slice_bar (
+      .s_axi(s_axi_bar),
+      .m_axi(sliced),
+      .*
+  );
+
   logic piece_we;
   logic [4:0] piece_index;
-  logic [63:0] piece_address;
+  logic [63:0] piece_address, memory_offset;
 
   // The SSD finds the payload at the places of the pieces: the BAR has none.
-  fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
   assign bar_memory.write_ready = 1'b1;
   assign bar_memory.read_ready  = 1'b1;
   assign bar_memory.read_word   = '0;
@@ -299,12 +330,104 @@ module fb_top_hostdram #(
       .WholePages(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
+      .s_axi_bar (sliced),
       .dram_read (),
       .dram_write(),
       .*
   );
 
-  fb_buffer_host #(.UnitBits(UnitBits)) u_buffer (.*);
+  fb_buffer_host #(
+      .UnitBits(UnitBits)
+  ) u_buffer (
+      .m_axi_host_awid(),
+      .m_axi_host_arid(),
+      .m_axi_host_bid('0),
+      .m_axi_host_rid('0),
+      .m_axi_host_awaddr(memory.awaddr),
+      .m_axi_host_awlen(memory.awlen),
+      .m_axi_host_awsize(memory.awsize),
+      .m_axi_host_awburst(memory.awburst),
+      .m_axi_host_awvalid(memory.awvalid),
+      .m_axi_host_awready(memory.awready),
+      .m_axi_host_wdata(memory.wdata),
+      .m_axi_host_wstrb(memory.wstrb),
+      .m_axi_host_wlast(memory.wlast),
+      .m_axi_host_wvalid(memory.wvalid),
+      .m_axi_host_wready(memory.wready),
+      .m_axi_host_bresp(memory.bresp),
+      .m_axi_host_bvalid(memory.bvalid),
+      .m_axi_host_bready(memory.bready),
+      .m_axi_host_araddr(memory.araddr),
+      .m_axi_host_arlen(memory.arlen),
+      .m_axi_host_arsize(memory.arsize),
+      .m_axi_host_arburst(memory.arburst),
+      .m_axi_host_arvalid(memory.arvalid),
+      .m_axi_host_arready(memory.arready),
+      .m_axi_host_rdata(memory.rdata),
+      .m_axi_host_rresp(memory.rresp),
+      .m_axi_host_rlast(memory.rlast),
+      .m_axi_host_rvalid(memory.rvalid),
+      .m_axi_host_rready(memory.rready),
+      .*
+  );
+
+  fb_axi_if #(
+      .IdBits  (MasterIdBits),
+      .AddrBits(64)
+  ) m_axi_host ();
+  assign m_axi_host_awid = m_axi_host.awid;
+  assign m_axi_host_awaddr = m_axi_host.awaddr;
+  assign m_axi_host_awlen = m_axi_host.awlen;
+  assign m_axi_host_awsize = m_axi_host.awsize;
+  assign m_axi_host_awburst = m_axi_host.awburst;
+  assign m_axi_host_awlock = '0;
+  assign m_axi_host_awcache = AxCache;
+  assign m_axi_host_awprot = AxProt;
+  assign m_axi_host_awqos = '0;
+  assign m_axi_host_awregion = '0;
+  assign m_axi_host_awvalid = m_axi_host.awvalid;
+  assign m_axi_host.awready = m_axi_host_awready;
+  assign m_axi_host_wdata = m_axi_host.wdata;
+  assign m_axi_host_wstrb = m_axi_host.wstrb;
+  assign m_axi_host_wlast = m_axi_host.wlast;
+  assign m_axi_host_wvalid = m_axi_host.wvalid;
+  assign m_axi_host.wready = m_axi_host_wready;
+  assign m_axi_host.bid = m_axi_host_bid;
+  assign m_axi_host.bresp = m_axi_host_bresp;
+  assign m_axi_host.bvalid = m_axi_host_bvalid;
+  assign m_axi_host_bready = m_axi_host.bready;
+  assign m_axi_host_arid = m_axi_host.arid;
+  assign m_axi_host_araddr = m_axi_host.araddr;
+  assign m_axi_host_arlen = m_axi_host.arlen;
+  assign m_axi_host_arsize = m_axi_host.arsize;
+  assign m_axi_host_arburst = m_axi_host.arburst;
+  assign m_axi_host_arlock = '0;
+  assign m_axi_host_arcache = AxCache;
+  assign m_axi_host_arprot = AxProt;
+  assign m_axi_host_arqos = '0;
+  assign m_axi_host_arregion = '0;
+  assign m_axi_host_arvalid = m_axi_host.arvalid;
+  assign m_axi_host.arready = m_axi_host_arready;
+  assign m_axi_host.rid = m_axi_host_rid;
+  assign m_axi_host.rdata = m_axi_host_rdata;
+  assign m_axi_host.rresp = m_axi_host_rresp;
+  assign m_axi_host.rlast = m_axi_host_rlast;
+  assign m_axi_host.rvalid = m_axi_host_rvalid;
+  assign m_axi_host_rready = m_axi_host.rready;
+  fb_axi_if #(
+      .IdBits  (MasterIdBits),
+      .AddrBits(64)
+  ) memory ();
+  assign memory.awid = '0;
+  assign memory.arid = '0;
+  fb_axi_slice #(
+      .Stages(Slices),
+      .IdBits(MasterIdBits)
+  ) u_slice_memory (
+      .s_axi(memory),
+      .m_axi(m_axi_host),
+      .*
+  );
 
   assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet
 

@@ -27,6 +27,7 @@ module fb_top_net #(
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
@@ -201,6 +202,7 @@ module fb_top_net #(
       .ReadLatency(ReadLatency),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

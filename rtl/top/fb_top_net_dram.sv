@@ -31,6 +31,12 @@ module fb_top_net_dram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
@@ -88,11 +94,16 @@ module fb_top_net_dram #(
     input wire s_axi_bar_rready,
 
     // The memory.
-    output logic [0:0] m_axi_dram_awid,
+    output logic [MasterIdBits-1:0] m_axi_dram_awid,
     output logic [63:0] m_axi_dram_awaddr,
     output logic [7:0] m_axi_dram_awlen,
     output logic [2:0] m_axi_dram_awsize,
     output logic [1:0] m_axi_dram_awburst,
+    output logic m_axi_dram_awlock,
+    output logic [3:0] m_axi_dram_awcache,
+    output logic [2:0] m_axi_dram_awprot,
+    output logic [3:0] m_axi_dram_awqos,
+    output logic [3:0] m_axi_dram_awregion,
     output logic m_axi_dram_awvalid,
     input wire m_axi_dram_awready,
     output logic [511:0] m_axi_dram_wdata,
@@ -100,18 +111,23 @@ module fb_top_net_dram #(
     output logic m_axi_dram_wlast,
     output logic m_axi_dram_wvalid,
     input wire m_axi_dram_wready,
-    input wire [0:0] m_axi_dram_bid,
+    input wire [MasterIdBits-1:0] m_axi_dram_bid,
     input wire [1:0] m_axi_dram_bresp,
     input wire m_axi_dram_bvalid,
     output logic m_axi_dram_bready,
-    output logic [0:0] m_axi_dram_arid,
+    output logic [MasterIdBits-1:0] m_axi_dram_arid,
     output logic [63:0] m_axi_dram_araddr,
     output logic [7:0] m_axi_dram_arlen,
     output logic [2:0] m_axi_dram_arsize,
     output logic [1:0] m_axi_dram_arburst,
+    output logic m_axi_dram_arlock,
+    output logic [3:0] m_axi_dram_arcache,
+    output logic [2:0] m_axi_dram_arprot,
+    output logic [3:0] m_axi_dram_arqos,
+    output logic [3:0] m_axi_dram_arregion,
     output logic m_axi_dram_arvalid,
     input wire m_axi_dram_arready,
-    input wire [0:0] m_axi_dram_rid,
+    input wire [MasterIdBits-1:0] m_axi_dram_rid,
     input wire [511:0] m_axi_dram_rdata,
     input wire [1:0] m_axi_dram_rresp,
     input wire m_axi_dram_rlast,
@@ -238,6 +254,10 @@ module fb_top_net_dram #(
       .ListPerCommand(ListPerCommand),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .MasterIdBits(MasterIdBits),
+      .AxCache(AxCache),
+      .AxProt(AxProt),
+      .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

@@ -25,6 +25,12 @@ module fb_top_net_hostdram #(
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned MasterIdBits = 1,  // of the initiator for the payload; all are 0
+    // of the initiator for the payload: bufferable, modifiable
+    parameter logic [3:0] AxCache = 4'b0011,
+    // of the initiator for the payload: unprivileged, secure, data
+    parameter logic [2:0] AxProt = 3'b000,
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
@@ -82,11 +88,16 @@ module fb_top_net_hostdram #(
     input wire s_axi_bar_rready,
 
     // The bridge to the host.
-    output logic [0:0] m_axi_host_awid,
+    output logic [MasterIdBits-1:0] m_axi_host_awid,
     output logic [63:0] m_axi_host_awaddr,
     output logic [7:0] m_axi_host_awlen,
     output logic [2:0] m_axi_host_awsize,
     output logic [1:0] m_axi_host_awburst,
+    output logic m_axi_host_awlock,
+    output logic [3:0] m_axi_host_awcache,
+    output logic [2:0] m_axi_host_awprot,
+    output logic [3:0] m_axi_host_awqos,
+    output logic [3:0] m_axi_host_awregion,
     output logic m_axi_host_awvalid,
     input wire m_axi_host_awready,
     output logic [511:0] m_axi_host_wdata,
@@ -94,18 +105,23 @@ module fb_top_net_hostdram #(
     output logic m_axi_host_wlast,
     output logic m_axi_host_wvalid,
     input wire m_axi_host_wready,
-    input wire [0:0] m_axi_host_bid,
+    input wire [MasterIdBits-1:0] m_axi_host_bid,
     input wire [1:0] m_axi_host_bresp,
     input wire m_axi_host_bvalid,
     output logic m_axi_host_bready,
-    output logic [0:0] m_axi_host_arid,
+    output logic [MasterIdBits-1:0] m_axi_host_arid,
     output logic [63:0] m_axi_host_araddr,
     output logic [7:0] m_axi_host_arlen,
     output logic [2:0] m_axi_host_arsize,
     output logic [1:0] m_axi_host_arburst,
+    output logic m_axi_host_arlock,
+    output logic [3:0] m_axi_host_arcache,
+    output logic [2:0] m_axi_host_arprot,
+    output logic [3:0] m_axi_host_arqos,
+    output logic [3:0] m_axi_host_arregion,
     output logic m_axi_host_arvalid,
     input wire m_axi_host_arready,
-    input wire [0:0] m_axi_host_rid,
+    input wire [MasterIdBits-1:0] m_axi_host_rid,
     input wire [511:0] m_axi_host_rdata,
     input wire [1:0] m_axi_host_rresp,
     input wire m_axi_host_rlast,
@@ -228,6 +244,10 @@ module fb_top_net_hostdram #(
       .ListPerCommand(ListPerCommand),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
+      .MasterIdBits(MasterIdBits),
+      .AxCache(AxCache),
+      .AxProt(AxProt),
+      .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
       .*

@@ -26,6 +26,7 @@ module fb_top_onchip #(
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
+    parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)
 ) (
@@ -248,6 +249,20 @@ module fb_top_onchip #(
   logic [1:0] memory_errors;
   fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
 
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) sliced ();
+  fb_axi_slice #(
+      .Stages  (Slices),
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) u_slice_bar (
+      .s_axi(s_axi_bar),
+      .m_axi(sliced),
+      .*
+  );
+
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
@@ -261,11 +276,13 @@ module fb_top_onchip #(
       .ReadBeats((ReadLatency > 13) ? 32 : 16),
       .BarLatency(ReadLatency)
   ) u_streamer (
+      .s_axi_bar(sliced),
       .dram_read(),
       .dram_write(),
       .piece_we(),
       .piece_index(),
       .piece_address(),
+      .memory_offset(),
       .*
   );
 

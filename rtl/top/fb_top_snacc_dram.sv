@@ -403,6 +403,11 @@ module fb_top_snacc_dram #(
         .m_axi_host_awlen(M_AXI_DDR_NVMe_awlen),
         .m_axi_host_awsize(M_AXI_DDR_NVMe_awsize),
         .m_axi_host_awburst(M_AXI_DDR_NVMe_awburst),
+        .m_axi_host_awlock(M_AXI_DDR_NVMe_awlock),
+        .m_axi_host_awcache(M_AXI_DDR_NVMe_awcache),
+        .m_axi_host_awprot(M_AXI_DDR_NVMe_awprot),
+        .m_axi_host_awqos(M_AXI_DDR_NVMe_awqos),
+        .m_axi_host_awregion(M_AXI_DDR_NVMe_awregion),
         .m_axi_host_awvalid(M_AXI_DDR_NVMe_awvalid),
         .m_axi_host_awready(M_AXI_DDR_NVMe_awready),
         .m_axi_host_wdata(M_AXI_DDR_NVMe_wdata),
@@ -419,6 +424,11 @@ module fb_top_snacc_dram #(
         .m_axi_host_arlen(M_AXI_DDR_NVMe_arlen),
         .m_axi_host_arsize(M_AXI_DDR_NVMe_arsize),
         .m_axi_host_arburst(M_AXI_DDR_NVMe_arburst),
+        .m_axi_host_arlock(M_AXI_DDR_NVMe_arlock),
+        .m_axi_host_arcache(M_AXI_DDR_NVMe_arcache),
+        .m_axi_host_arprot(M_AXI_DDR_NVMe_arprot),
+        .m_axi_host_arqos(M_AXI_DDR_NVMe_arqos),
+        .m_axi_host_arregion(M_AXI_DDR_NVMe_arregion),
         .m_axi_host_arvalid(M_AXI_DDR_NVMe_arvalid),
         .m_axi_host_arready(M_AXI_DDR_NVMe_arready),
         .m_axi_host_rid(M_AXI_DDR_NVMe_rid),
@@ -530,6 +540,11 @@ module fb_top_snacc_dram #(
         .m_axi_dram_awlen(M_AXI_DDR_NVMe_awlen),
         .m_axi_dram_awsize(M_AXI_DDR_NVMe_awsize),
         .m_axi_dram_awburst(M_AXI_DDR_NVMe_awburst),
+        .m_axi_dram_awlock(M_AXI_DDR_NVMe_awlock),
+        .m_axi_dram_awcache(M_AXI_DDR_NVMe_awcache),
+        .m_axi_dram_awprot(M_AXI_DDR_NVMe_awprot),
+        .m_axi_dram_awqos(M_AXI_DDR_NVMe_awqos),
+        .m_axi_dram_awregion(M_AXI_DDR_NVMe_awregion),
         .m_axi_dram_awvalid(M_AXI_DDR_NVMe_awvalid),
         .m_axi_dram_awready(M_AXI_DDR_NVMe_awready),
         .m_axi_dram_wdata(M_AXI_DDR_NVMe_wdata),
@@ -546,6 +561,11 @@ module fb_top_snacc_dram #(
         .m_axi_dram_arlen(M_AXI_DDR_NVMe_arlen),
         .m_axi_dram_arsize(M_AXI_DDR_NVMe_arsize),
         .m_axi_dram_arburst(M_AXI_DDR_NVMe_arburst),
+        .m_axi_dram_arlock(M_AXI_DDR_NVMe_arlock),
+        .m_axi_dram_arcache(M_AXI_DDR_NVMe_arcache),
+        .m_axi_dram_arprot(M_AXI_DDR_NVMe_arprot),
+        .m_axi_dram_arqos(M_AXI_DDR_NVMe_arqos),
+        .m_axi_dram_arregion(M_AXI_DDR_NVMe_arregion),
         .m_axi_dram_arvalid(M_AXI_DDR_NVMe_arvalid),
         .m_axi_dram_arready(M_AXI_DDR_NVMe_arready),
         .m_axi_dram_rid(M_AXI_DDR_NVMe_rid),
@@ -596,18 +616,7 @@ module fb_top_snacc_dram #(
   end
   assign M_AXIS_WRITE_tkeep = 1'b1;
   assign M_AXIS_WRITE_tDest = '0;
-  assign M_AXIS_READ_tDest = '0;
-  // Bufferable and modifiable, as memory is.
-  assign M_AXI_DDR_NVMe_awlock = 1'b0;
-  assign M_AXI_DDR_NVMe_awcache = 4'b0011;
-  assign M_AXI_DDR_NVMe_awprot = '0;
-  assign M_AXI_DDR_NVMe_awqos = '0;
-  assign M_AXI_DDR_NVMe_awregion = '0;
-  assign M_AXI_DDR_NVMe_arlock = 1'b0;
-  assign M_AXI_DDR_NVMe_arcache = 4'b0011;
-  assign M_AXI_DDR_NVMe_arprot = '0;
-  assign M_AXI_DDR_NVMe_arqos = '0;
-  assign M_AXI_DDR_NVMe_arregion = '0;
+  assign M_AXIS_READ_tDest  = '0;
 
 endmodule
 

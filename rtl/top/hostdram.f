@@ -4,4 +4,5 @@
 -f rtl/buffer/buffer.f
 -f rtl/bar/bar.f
 -f rtl/nvme/nvme.f
+-f rtl/axi/axi.f
 rtl/top/fb_top_hostdram.sv

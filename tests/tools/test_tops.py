@@ -112,6 +112,14 @@ def test_what_is_left_out(text: str) -> None:
     assert "ports[1].awaddr" not in text and "awprot" not in text
 
 
+def test_attributes_of_an_initiator() -> None:
+    """CACHE and PROT are parameters, what else an interface does not carry is zero."""
+    described = tops.Tops(TINY.replace("data = 64 }", "data = 64, attributes = true }"))
+    lines = described.body("  @interface mem").splitlines()
+    for pin, value in (("awcache", "AxCache"), ("arprot", "AxProt"), ("awlock", "'0")):
+        assert f"  assign m_axi_{pin} = {value};" in lines
+
+
 def test_unknown_names_are_refused() -> None:
     """A bus or a parameter that is not described is an error that names it."""
     for there, wrong in (("@nets one", "@nets two"), ('"Depth = 32"', '"Width"')):

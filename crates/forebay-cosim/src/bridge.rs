@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use forebay_driver::Outbound;
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
 use forebay_spec::nvme::Cqe;
@@ -108,12 +109,18 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    pub fn new(pins: &Pins, apertures: Apertures, stalls: &Stalls, seed: u64) -> Self {
+    pub fn new(
+        pins: &Pins,
+        apertures: Apertures,
+        outbound: Outbound,
+        stalls: &Stalls,
+        seed: u64,
+    ) -> Self {
         let mut bridge = Self {
             windows: Vec::new(),
             registers: Vec::new(),
             spare: None,
-            doorbell: DoorbellPort::new(pins, stalls, seed),
+            doorbell: DoorbellPort::new(pins, outbound.doorbells, stalls, seed),
             routes: Vec::new(),
             base: 0,
             apertures,

@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use forebay_driver::Options;
+use forebay_driver::{Options, Outbound};
 use forebay_model::net::Network;
 use forebay_model::{DramProfile, FaultPlan, Medium, Profile, SsdProfile, Time};
 use forebay_rtl::{Library, Source};
@@ -189,6 +189,9 @@ pub struct Config {
     pub dram: Option<DramProfile>,
     /// Where on-board DRAM answers with errors.
     pub dram_faults: Vec<DramFault>,
+    /// Where the bridge's apertures, and on-board DRAM, lie among the addresses of the RTL: what it
+    /// subtracts from them. The driver is told by [`Options::fpga`].
+    pub outbound: Outbound,
     /// What is beyond the MAC's pins, for RTL with a network side; none: no link.
     pub network: Option<Network>,
 }
@@ -215,6 +218,7 @@ impl Config {
             host_memory: 160 << 20,
             dram: None,
             dram_faults: Vec::new(),
+            outbound: Outbound::default(),
             network: None,
         }
     }

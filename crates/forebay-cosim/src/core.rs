@@ -79,7 +79,7 @@ impl Core {
     /// waves, on-board DRAM and network are taken out of the configuration.
     pub fn new(config: &mut Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let (seed, poison, stalls) = (config.seed, config.poison, config.stalls);
-        let period = config.clock_period;
+        let (period, outbound) = (config.clock_period, config.outbound);
         if period == 0 {
             let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
             return Err(Error::Setting {
@@ -120,9 +120,10 @@ impl Core {
                 (port, Behind::Host(Dma::new(pause, period)))
             }),
         };
-        let memory = memory.map(|(port, behind)| Target::new(port, behind, &stalls, seed));
+        let memory =
+            memory.map(|(port, behind)| Target::new(port, behind, outbound.memory, &stalls, seed));
         let mut core = Self {
-            bridge: Bridge::new(&pins, apertures, &stalls, seed),
+            bridge: Bridge::new(&pins, apertures, outbound, &stalls, seed),
             user: pins.streams.as_ref().map(|streams| User {
                 writes: Writes::new(streams, &stalls, seed),
                 reads: Reads::new(streams, &stalls, seed),

@@ -306,12 +306,14 @@ pub(crate) struct DoorbellPort {
     b_loaded: bool,
     held_aw: Held,
     held_w: Held,
+    /// Where the aperture lies, less the bus address of its first byte.
+    offset: u64,
     /// Writes handed on.
     pub count: u64,
 }
 
 impl DoorbellPort {
-    pub fn new(pins: &Pins, stalls: &Stalls, seed: u64) -> Self {
+    pub fn new(pins: &Pins, offset: u64, stalls: &Stalls, seed: u64) -> Self {
         let pins = pins.doorbell;
         Self {
             pins,
@@ -326,6 +328,7 @@ impl DoorbellPort {
                 DOORBELLS,
                 [Some(pins.wdata), pins.wstrb].into_iter().flatten(),
             ),
+            offset,
             count: 0,
         }
     }
@@ -371,7 +374,7 @@ impl DoorbellPort {
             moved = true;
         }
         if let (Some(address), Some(data)) = (self.address.front(), self.data.front()) {
-            ring(*address, *data);
+            ring(address.wrapping_sub(self.offset), *data);
             self.address.pop_front();
             self.data.pop_front();
             self.owed += 1;

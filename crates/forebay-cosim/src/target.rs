@@ -101,6 +101,8 @@ impl Behind {
 pub(crate) struct Target {
     pins: Window,
     pub behind: Behind,
+    /// The address of its first byte, modulo 2^64.
+    offset: u64,
     writes: VecDeque<Writing>,
     reads: VecDeque<Reading>,
     /// Number of the read at the front of `reads`.
@@ -120,7 +122,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub fn new(pins: Window, behind: Behind, stalls: &Stalls, seed: u64) -> Self {
+    pub fn new(pins: Window, behind: Behind, offset: u64, stalls: &Stalls, seed: u64) -> Self {
         let [request, answer] = [stalls.dram, stalls.dram_answer];
         let pauses = [request, request, request, answer, answer];
         let mut ports = 64..;
@@ -133,6 +135,7 @@ impl Target {
         Self {
             pins,
             behind,
+            offset,
             writes: VecDeque::new(),
             reads: VecDeque::new(),
             first_read: 0,
@@ -281,7 +284,7 @@ impl Target {
         };
         let announced = &mut self.announced[usize::from(write)];
         if valid && !*announced {
-            let address = model.get(address);
+            let address = model.get(address).wrapping_sub(self.offset);
             self.accesses.push(Access::Begun { write, address });
         }
         *announced = valid && !ready;
@@ -350,7 +353,8 @@ impl Target {
         cycle: u64,
         channel: usize,
     ) -> Result<(u64, u64)> {
-        let (address, beats) = (model.get(address), model.get(len) + 1);
+        let address = model.get(address).wrapping_sub(self.offset);
+        let beats = model.get(len) + 1;
         if !address.is_multiple_of(BEAT) || address % 4096 + beats * BEAT > 4096 {
             return Err(wrong(channel, cycle, "a burst leaves its 4 KiB"));
         }

@@ -250,6 +250,7 @@ pub(crate) fn start_streamer(
             data_window: *data,
             dram: *dram,
             host: host.clone(),
+            outbound: options.fpga.outbound,
             block_shift: first.namespace.block_shift,
             transfer_pages: pages.min(TRANSFER_PAGES_MOST).min(room) as u16,
             namespace_sectors: first

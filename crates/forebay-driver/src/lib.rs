@@ -57,7 +57,8 @@ pub use flight::Flight;
 pub use host_port::HostPort;
 pub use net_port::NetPort;
 pub use options::{
-    ArrayOptions, FpgaPlace, Limits, Options, QueuePlacement, STRIPE_UNIT_BYTES, TIMEOUT_CYCLES,
+    ArrayOptions, FpgaPlace, Limits, Options, Outbound, QueuePlacement, STRIPE_UNIT_BYTES,
+    TIMEOUT_CYCLES,
 };
 pub use queue_pair::{Done, QueuePair, Span};
 pub use recorder_port::RecorderPort;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use forebay_spec::streamer::{bar0, window};
+use serde::Serialize;
 
 use crate::bus::PciAddress;
 
@@ -19,6 +20,16 @@ pub enum QueuePlacement {
     Fpga,
     /// In host memory: a [`QueuePair`](crate::QueuePair) submits and polls.
     Host,
+}
+
+/// What the streamer adds, modulo 2^64, to addresses on their way out: for a card whose bridge
+/// reaches the bus in apertures and translates them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outbound {
+    /// To those of doorbells, a multiple of 4 KiB.
+    pub doorbells: u64,
+    /// To those of payload in on-board DRAM or host memory, a multiple of 64 MiB.
+    pub memory: u64,
 }
 
 /// Where the streamer's windows stand on the FPGA card.
@@ -40,6 +51,8 @@ pub struct FpgaPlace {
     pub dram_read: u64,
     /// Address of the buffer for writes in on-board DRAM, a multiple of 64 MiB.
     pub dram_write: u64,
+    /// What its addresses are changed by.
+    pub outbound: Outbound,
 }
 
 impl Default for FpgaPlace {
@@ -53,6 +66,7 @@ impl Default for FpgaPlace {
             lists: bar0::PRP_LISTS,
             dram_read: window::DRAM_BUFFER_BYTES,
             dram_write: 0,
+            outbound: Outbound::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::array::Layout;
 use crate::bus::{Bus, PciAddress};
 use crate::error::{Error, answered};
+use crate::options::Outbound;
 use crate::poll;
 
 /// Where a streamer keeps its payload.
@@ -96,6 +97,8 @@ pub struct Config {
     pub dram: Option<DramPlaces>,
     /// Where the payload is in host memory.
     pub host: Option<HostPlaces>,
+    /// What is added to addresses on their way out.
+    pub outbound: Outbound,
     /// log2 of the logical block: 9 or 12.
     pub block_shift: u8,
     /// Most 4 KiB pages of one command, 1–256.
@@ -371,6 +374,8 @@ impl Streamer {
                 chunk = regs::chunk::BUSY_COMMANDS.set(chunk, u64::from(busy));
             }
             writes.extend([
+                register!(doorbell_offset, config.outbound.doorbells),
+                register!(memory_offset, config.outbound.memory),
                 register!(block_shift, config.block_shift.into()),
                 register!(transfer_pages, config.transfer_pages.into()),
                 register!(namespace_sectors, config.namespace_sectors),
@@ -416,6 +421,7 @@ impl Streamer {
         let holds_dram = config.dram.is_none() || data.is_multiple_of(window::DRAM_WINDOW_BYTES);
         let pages = |name, pages: u64| (name, pages, (1..=256).contains(&pages), "1 to 256");
         let (entries, retries) = (config.queue_entries, config.retry_limit);
+        let outbound = config.outbound;
         let checks = [
             (
                 "data_window",
@@ -429,6 +435,18 @@ impl Streamer {
                 data,
                 holds_dram,
                 "a multiple of 128 MiB, as large as both buffers in DRAM",
+            ),
+            (
+                "doorbell_offset",
+                outbound.doorbells,
+                outbound.doorbells.is_multiple_of(4096),
+                "a multiple of 4 KiB",
+            ),
+            (
+                "memory_offset",
+                outbound.memory,
+                outbound.memory.is_multiple_of(window::DRAM_BUFFER_BYTES),
+                "a multiple of 64 MiB",
             ),
             pages("transfer_pages", config.transfer_pages.into()),
             ("queue_entries", entries.into(), entries >= 2, "at least 2"),

@@ -36,7 +36,7 @@ class Buffer(StreamSide):
 
 async def start(dut) -> Buffer:
     """Reset with everything idle, and set the segments."""
-    harness.clear(dut, "put_*", "get_*", "restart", "piece_*")
+    harness.clear(dut, "put_*", "get_*", "restart", "piece_*", "memory_offset")
     buffer = Buffer(dut)
     await harness.start(dut)
     await buffer.segments.set()
@@ -61,6 +61,23 @@ async def puts_are_in_host_memory(dut, share: float) -> None:
     assert buffer.bad == 0
     await harness.step(dut.clk, 4)
     assert dut.quiet.value == 1
+
+
+@cocotb.test()
+async def offset_is_added(dut) -> None:
+    """Where the bridge has host memory elsewhere: both ways, modulo 2^64."""
+    buffer = await start(dut)
+    for offset in (9 * SEGMENT, 2**64 - 9 * SEGMENT):
+        # The registers have bus addresses: where the bridge has them, less the offset.
+        await buffer.segments.set(less=offset)
+        dut.memory_offset.value = offset
+        data = random.randbytes(PAGE)
+        committed = buffer.committed
+        await buffer.put(SEGMENT, data)
+        await buffer.wait_committed(committed + 1)
+        assert buffer.stored(SEGMENT, 512) == data[:512]
+        buffer.host.write(buffer.segments.place(HALF), data)
+        assert await buffer.get(HALF, 64) == data
 
 
 @cocotb.test()

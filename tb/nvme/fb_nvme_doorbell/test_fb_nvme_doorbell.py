@@ -20,7 +20,7 @@ LIMIT = 1024
 
 def clear(dut) -> None:
     """Set all inputs to zero."""
-    harness.clear(dut, "enable", "sq_tail", "cq_head", "?q_address")
+    harness.clear(dut, "enable", "sq_tail", "cq_head", "?q_address", "offset")
     harness.clear(dut.m_axil_db, "a?ready", "wready", "bvalid", "bresp", "rdata", "rvalid", "rresp")
 
 
@@ -108,6 +108,22 @@ async def announces_the_last(dut, share: float) -> None:
         shown = iter(moves[kind])
         assert all(value in shown for value in announced)
     assert not (int(dut.m_axil_db.awvalid.value) or int(dut.m_axil_db.wvalid.value))
+
+
+@cocotb.test()
+async def offset_is_added(dut) -> None:
+    """What is added to an address counts modulo 2^64."""
+    doorbells, _ = await start(dut)
+    dut.sq_address.value = 0x7_0000_1008
+    for offset in (0, 0x5000, 2**64 - 0x7_0000_1000):
+        dut.offset.value = offset
+        dut.enable.value = 1
+        dut.sq_tail.value = 1
+        await harness.step(dut.clk, 20)
+        assert doorbells.writes.pop() == ((0x7_0000_1008 + offset) % 2**64, 1)
+        dut.enable.value = 0
+        dut.sq_tail.value = 0
+        await harness.step(dut.clk, 4)
 
 
 @cocotb.test()

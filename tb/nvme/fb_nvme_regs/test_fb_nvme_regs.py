@@ -172,6 +172,10 @@ async def settings_pass(dut) -> None:
             **{name: random.getrandbits(64) for name in PLACES},
             "sq_doorbell": random.getrandbits(64),
             "cq_doorbell": random.getrandbits(64),
+            "doorbell_offset": random.getrandbits(64),
+            "dram_read": random.getrandbits(64),
+            "dram_write": random.getrandbits(64),
+            "memory_offset": random.getrandbits(64),
             "enable": random.getrandbits(1),
         }
         for name in random.sample(list(values), len(values)):
@@ -185,6 +189,12 @@ async def settings_pass(dut) -> None:
         for name in ("sq", "cq"):
             address = int(getattr(dut, f"{name}_address").value)
             assert address == values[f"{name}_doorbell"] & ~3, name
+        assert int(dut.doorbell_offset.value) == values["doorbell_offset"] >> 12 << 12
+        offset = values["memory_offset"] >> 26 << 26
+        assert int(dut.memory_offset.value) == offset
+        for name in ("dram_read", "dram_write"):
+            place = (values[name] >> 26 << 26) + offset
+            assert int(getattr(dut, name).value) == place % 2**64, name
         assert int(dut.enable.value) == values["enable"]
 
 

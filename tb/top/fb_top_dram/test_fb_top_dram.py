@@ -15,4 +15,6 @@ TESTS = str(ROOT / "tb/top/fb_top_onchip/test_fb_top_onchip.py")
 def test_top(depth: int, channels: int, ahead: int) -> None:
     """Run all coroutines with these parameters."""
     parameters = {"QueueDepth": depth, "Channels": channels, "AheadPages": ahead}
+    # One of the two has register slices, and a controller that knows identifiers.
+    parameters |= {"Slices": channels - 1, "MasterIdBits": channels}
     simulate(TESTS, "fb_top_dram", parameters, filelist="rtl/top/dram.f")

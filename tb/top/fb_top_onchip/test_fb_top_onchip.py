@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from pathlib import Path
 
 import cocotb
 import pytest
@@ -27,6 +28,8 @@ SECTORS = 1 << 20  # 512 MiB
 DNR = 1 << spec.STATUS_DNR_BIT
 PATIENCE_US = 400
 AREA_BYTES = 8 * PAGE
+# What a bridge of another width is asked for.
+NARROW = ("small_area/share=0.6", "one_long_each_way", "flags", "reset_in_transaction")
 
 
 class System:
@@ -487,3 +490,17 @@ def run(depth: int, pages: int, unit: int = 0, **options: object) -> None:
 def test_top(depth: int, pages: int, unit: int) -> None:
     """Run all coroutines with these parameters."""
     run(depth, pages, unit)
+
+
+@pytest.mark.parametrize(("bits", "slices"), [(128, 0), (256, 2)])
+def test_narrow_bridge(bits: int, slices: int) -> None:
+    """The BAR behind fb_axi_width, with and without register slices: each kind of work once."""
+    parameters = {"NarrowBits": bits, "Slices": slices}
+    simulate(
+        __file__,
+        "fb_top_onchip_narrow_tb",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        extra_sources=[Path(__file__).parent / "fb_top_onchip_narrow_tb.sv"],
+        testcase=NARROW,
+    )

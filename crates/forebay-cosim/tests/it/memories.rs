@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use forebay_cosim::{Config, DramFault, Read, Sink, Stall, Stalls, System, Write, rtl};
+use forebay_driver::Outbound;
 use forebay_model::{DramProfile, FaultAction, FaultPlan, Node, Refresh, Trigger};
 use forebay_rtl::Source;
 use forebay_spec::nvme::{IoOpcode, Status};
@@ -70,6 +71,33 @@ fn data_go_through_dram_and_back() {
 #[test]
 fn data_go_through_host_memory_and_back() {
     work(host());
+}
+
+/// A bridge whose apertures lie elsewhere than what they lead to, one of them behind the end of the
+/// address space; and on-board DRAM that does not begin at 0.
+#[test]
+fn addresses_are_translated_on_their_way_out() {
+    let apertures = Outbound {
+        doorbells: 0x40_0000_0000_u64.wrapping_neg() + 0x3000,
+        memory: 0x20_0000_0000,
+    };
+    for mut config in [dram(), host()] {
+        config.outbound = apertures;
+        config.driver.fpga.outbound = apertures;
+        work(config);
+    }
+}
+
+/// Without the offset the doorbells miss the drive, and nothing is ever completed.
+#[test]
+fn an_aperture_that_nobody_was_told_of() {
+    let mut config = dram();
+    config.outbound.doorbells = 0x40_0000_0000;
+    config.watchdog = 20_000;
+    let mut system = crate::common::system(config);
+    system.submit_write(Write::pattern(0, 4096, 1));
+    let error = system.run().expect_err("the drive is not told");
+    assert!(error.to_string().contains("no progress"), "{error}");
 }
 
 #[test]

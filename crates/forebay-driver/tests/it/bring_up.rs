@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::support::fake::{FPGA, FPGA_BAR, Fake, NVME, NVME_BAR};
 use forebay_driver::{
-    Error, Failure, Options, QueuePlacement, Session, StepName, bring_up, bring_up_observed,
+    Error, Failure, Options, Outbound, QueuePlacement, Session, StepName, bring_up,
+    bring_up_observed,
 };
 use forebay_spec::nvme::Status;
 use forebay_spec::streamer::{bar0, regs, window};
@@ -101,6 +102,28 @@ fn queues_in_the_fpga() {
     assert_eq!(fake.streamer[&regs::enable::OFFSET], 0);
     assert!(fake.queues.is_empty() && !fake.bus_master());
     assert_eq!(fake.taken, 0);
+}
+
+#[test]
+fn offsets_of_outbound_addresses() {
+    let mut options = Options::default();
+    options.fpga.outbound = Outbound {
+        doorbells: 0x7000,
+        memory: 3 << 26,
+    };
+    let mut fake = Fake::new();
+    up(&mut fake, &options);
+    assert_eq!(fake.streamer[&regs::doorbell_offset::OFFSET], 0x7000);
+    assert_eq!(fake.streamer[&regs::memory_offset::OFFSET], 3 << 26);
+    // What the registers cannot hold is refused.
+    for (doorbells, memory, limit) in [
+        (0x7100, 0, "doorbell_offset"),
+        (0, 1 << 25, "memory_offset"),
+    ] {
+        options.fpga.outbound = Outbound { doorbells, memory };
+        let refused = bring_up(&mut Fake::new(), &options).expect_err("refused");
+        assert!(refused.to_string().contains(limit), "{refused}");
+    }
 }
 
 #[test]

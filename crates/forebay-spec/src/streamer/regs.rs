@@ -340,6 +340,30 @@ pub mod memory_errors {
     pub const READS: Field = Field::new(32, 32);
 }
 
+/// Offset of doorbells: Added modulo 2^64 to the address of each doorbell on its way out, for a bridge that reaches the SSD in an aperture and translates it: where the aperture begins, less the bus address of its first byte. Write it while the streamer is disabled.
+pub mod doorbell_offset {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x268;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Address: Bits 63:12 of what is added.
+    pub const ADDRESS: Field = Field::new(12, 52);
+}
+
+/// Offset of the payload memory: The same for each address that the streamer sends to on-board DRAM or to host memory. The SSD is told the addresses without it. Write it while the streamer is disabled.
+pub mod memory_offset {
+    use super::Field;
+
+    /// Offset in bytes.
+    pub const OFFSET: u64 = 0x270;
+    /// Value after reset.
+    pub const RESET: u64 = 0x0;
+    /// Address: Bits 63:26 of what is added.
+    pub const ADDRESS: Field = Field::new(26, 38);
+}
+
 /// Write commands: Write commands submitted, retries not counted.
 pub mod write_commands {
     use super::Field;
@@ -659,7 +683,7 @@ pub mod region {
 }
 
 /// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 54] = [
+pub const ALL: [(&str, u64); 56] = [
     ("sq_doorbell", sq_doorbell::OFFSET),
     ("cq_doorbell", cq_doorbell::OFFSET),
     ("data_window", data_window::OFFSET),
@@ -686,6 +710,8 @@ pub const ALL: [(&str, u64); 54] = [
     ("error_cause", error_cause::OFFSET),
     ("error_sector", error_sector::OFFSET),
     ("memory_errors", memory_errors::OFFSET),
+    ("doorbell_offset", doorbell_offset::OFFSET),
+    ("memory_offset", memory_offset::OFFSET),
     ("write_commands", write_commands::OFFSET),
     ("read_commands", read_commands::OFFSET),
     ("flush_commands", flush_commands::OFFSET),
@@ -801,7 +827,7 @@ pub const COUNTERS: [(&str, u64, &str); 16] = [
 ];
 
 /// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 77] = [
+pub const FIELDS: [(&str, &str, Field); 79] = [
     ("sq_doorbell", "address", sq_doorbell::ADDRESS),
     ("cq_doorbell", "address", cq_doorbell::ADDRESS),
     ("data_window", "address", data_window::ADDRESS),
@@ -848,6 +874,8 @@ pub const FIELDS: [(&str, &str, Field); 77] = [
     ("error_sector", "sector", error_sector::SECTOR),
     ("memory_errors", "writes", memory_errors::WRITES),
     ("memory_errors", "reads", memory_errors::READS),
+    ("doorbell_offset", "address", doorbell_offset::ADDRESS),
+    ("memory_offset", "address", memory_offset::ADDRESS),
     ("write_commands", "count", write_commands::COUNT),
     ("read_commands", "count", read_commands::COUNT),
     ("flush_commands", "count", flush_commands::COUNT),

@@ -3,7 +3,7 @@
 
 use clap::{ArgGroup, Args};
 use forebay_app::{Failure, Result};
-use forebay_driver::{Options, PciAddress};
+use forebay_driver::{Options, Outbound, PciAddress};
 use forebay_vfio::Settings;
 
 use super::values::{self, PeerMemory};
@@ -26,6 +26,15 @@ pub struct HardwareBusArgs {
     /// Take memory for devices from the huge pages that the system reserves (vm.nr_hugepages)
     #[arg(long, hide_short_help = true)]
     pub huge_pages: bool,
+    /// What the card adds to the address of each doorbell, modulo 2^64, where its bridge translates
+    /// an aperture: where that begins, less the bus address of its first byte (docs/how-to/board.md)
+    #[arg(long, value_name = "OFFSET", default_value = "0", value_parser = values::size)]
+    #[arg(hide_short_help = true)]
+    pub doorbell_offset: u64,
+    /// The same for payload in on-board DRAM or host memory
+    #[arg(long, value_name = "OFFSET", default_value = "0", value_parser = values::size)]
+    #[arg(hide_short_help = true)]
+    pub memory_offset: u64,
 }
 
 impl HardwareBusArgs {
@@ -51,6 +60,10 @@ impl HardwareBusArgs {
             ..Options::default()
         };
         options.fpga.device = self.fpga;
+        options.fpga.outbound = Outbound {
+            doorbells: self.doorbell_offset,
+            memory: self.memory_offset,
+        };
         if let Some(depth) = queue_depth {
             options.queue_entries = depth as u16;
         }
