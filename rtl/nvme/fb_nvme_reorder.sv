@@ -156,6 +156,7 @@ module fb_nvme_reorder
   // had moved counts: after an act its side sees nothing for three cycles.
   logic look_q, look_side_q, look_early_q;
   logic flush_busy, flush_last;  // the oldest write has asked for its flush; at the last drive
+  logic flushing_q;  // it is looked at
   logic [PAGE_BITS-1:0] look_page_q;
   reorder_t entry_q;
   command_result_t found_q;
@@ -170,19 +171,19 @@ module fb_nvme_reorder
     if (restart) look_q <= 1'b0;
     look_side_q <= side_q;
     look_early_q <= early_q;
+    flushing_q <= side_q && flush_busy;
     look_page_q <= page_q;
     entry_q <= entry;
     found_q <= (result_valid && result_page == page_q) ? result : found;
   end
 
   // What became of it.
-  logic flushing, open, over, rejected, gone, covered, failed;
+  logic open, over, rejected, gone, covered, failed;
   logic [DRIVE_BITS-1:0] drive;
   logic [ CODE_BITS-1:0] code;
   // A flush that was asked for has a result of its own, also where the command had none.
-  assign flushing = look_side_q && flush_busy;
-  assign rejected = entry_q.reject && !flushing;
-  assign drive = (Drives > 1 && flushing) ? flush_drive : entry_q.drive;
+  assign rejected = entry_q.reject && !flushing_q;
+  assign drive = (Drives > 1 && flushing_q) ? flush_drive : entry_q.drive;
   assign gone = Drives > 1 && offline[drive];
   assign open = !rejected && found_q.progress == OPEN;
   assign over = !(open && !halted && !gone) && !(found_q.progress == DONE_EARLY && !look_early_q);
@@ -196,7 +197,7 @@ module fb_nvme_reorder
   logic wr_broken_q;  // wr_code_q is an error
   logic response_ready, wants_flush;
   assign wr_code = wr_broken_q ? wr_code_q : code;
-  assign wants_flush = entry_q.last && entry_q.flush && !(flushing && flush_last) &&
+  assign wants_flush = entry_q.last && entry_q.flush && !(flushing_q && flush_last) &&
       !wr_broken_q && !failed;
   assign act_flush = look_q && look_side_q && over && !result_valid && wants_flush;
   assign act_write = look_q && look_side_q && over && !result_valid && !wants_flush &&

@@ -115,7 +115,7 @@ def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], 
 
 def test_a_fence_lets_one_write_be_under_way(forebay: Run, data: Callable[[int], Path]) -> None:
     """Each part waits for the one before."""
-    line = ("io", *IDEAL, "--write", data(200_000), "--read", "--transaction", "4KiB", "-o", "json")
+    line = ("io", *IDEAL, "--write", data(50_000), "--read", "--transaction", 512, "-o", "json")
     free, fenced = forebay(*line).report, forebay(*line, "--fence").report
     assert free["differ_bytes"] == fenced["differ_bytes"] == 0
     assert fenced["write"]["cycles"] > 1.5 * free["write"]["cycles"]
