@@ -110,8 +110,9 @@ class Complete:
         await harness.step(dut.clk)
         self.answer()
         await FallingEdge(dut.clk)
-        events = structs.unpack("seen_t", int(dut.seen.value))
-        events["finish"] = int(dut.finish.value)
+        seen = structs.unpack("seen_t", int(dut.seen.value))
+        names = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head")
+        events = {name: seen[name] for name in names} | {"finish": int(dut.finish.value)}
         events["retry"] = events["finish"] and int(dut.finish_retry.value)
         if dut.result_valid.value == 1:
             events["note"] = structs.unpack("command_result_t", int(dut.result.value))
