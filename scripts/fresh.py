@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-RUST, RTL = "crates/forebay-store/src/lib.rs", "rtl/nvme/fb_nvme_issue.sv"
+RUST, RTL = "crates/forebay-store/src/lib.rs", "rtl/nvme/fb_nvme_submit.sv"
 # Each step: its command, and the file to which a line is added before.
 STEPS: dict[str, tuple[str, str]] = {
     "demo": ("demo", ""),

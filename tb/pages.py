@@ -24,7 +24,7 @@ class Built:
     page: int
     fua: int
     flush: int
-    loose: int
+    early: int
     unordered: int
     reject: int
     last: int

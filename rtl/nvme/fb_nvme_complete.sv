@@ -5,19 +5,19 @@
 // An entry must lie at the head of its drive's completion queue and carry the phase of this lap; its
 // identifier must be in use there. An entry that fails is counted by its cause and otherwise ignored.
 // An error whose status allows it (DNR clear) sends the command once more, up to the limit, while its
-// data is still in the buffer; any other outcome is noted at the command's first page, for retirement
-// to find.
+// data is still in the buffer; any other result is noted at the command's first page, for
+// fb_nvme_reorder to find.
 //
 // The submission queue head of an entry decides nothing: commands in flight are counted, so there is
 // always room for one more, and an SSD of several cores may post an older head after a newer one.
 // One that is no place of the queue is counted.
 //
-// Handshake: `cqe_valid`/`cqe_ready`. Latency: three cycles to the noted outcome.
+// Handshake: `cqe_valid`/`cqe_ready`. Latency: three cycles to the noted result.
 // Throughput: an entry every three cycles.
 //
 // Nothing is heard of a drive that is offline.
 //
-// Does not implement: order; that is retirement's (fb_nvme_retire).
+// Does not implement: order; that is fb_nvme_reorder's.
 
 `default_nettype none
 
@@ -51,13 +51,13 @@ module fb_nvme_complete
 
     output logic [Drives-1:0][SLOT_BITS-1:0] cq_head,
 
-    // The outcome, noted at the command's first page.
-    output logic                     note_valid,
-    output logic     [PAGE_BITS-1:0] note_page,
-    output outcome_t                 note,
-    // Reads that may be delivered out of turn, and whether there is room to say so.
-    input  wire                      loose_ready,
-    output logic                     loose_valid,
+    // The result, noted at the command's first page.
+    output logic                            result_valid,
+    output logic            [PAGE_BITS-1:0] result_page,
+    output command_result_t                 result,
+    // Reads that may be delivered early, and whether there is room to say so.
+    input  wire                             early_ready,
+    output logic                            early_valid,
 
     // For counters, trace and histogram, one cycle each.
     output logic                   completed,
@@ -149,12 +149,12 @@ module fb_nvme_complete
 
   assign finish = good_q;
   assign finish_retry = retry_q;
-  assign note_valid = over_q;
-  assign note_page = descriptor_q.page;
-  assign loose_valid = note_valid && descriptor_q.loose && loose_ready;
-  assign note.progress = loose_valid ? DONE_SOON : DONE;
-  assign note.error = error_q;
-  assign note.code = status_code(cqe_q.status);
+  assign result_valid = over_q;
+  assign result_page = descriptor_q.page;
+  assign early_valid = result_valid && descriptor_q.early && early_ready;
+  assign result.progress = early_valid ? DONE_EARLY : DONE;
+  assign result.error = error_q;
+  assign result.code = status_code(cqe_q.status);
 
   assign completed = good_q;
   assign failed = over_q && error_q;

@@ -84,7 +84,7 @@ module fb_nvme_deliver
   typedef struct packed {
     logic                     last;
     logic                     fail;
-    logic                     mute;  // goes no further
+    logic                     skip;  // goes no further
     logic [5:0]               top;   // index of the last valid byte
     logic [READ_TAG_BITS-1:0] tag;
     logic [CODE_BITS-1:0]     code;
@@ -94,7 +94,7 @@ module fb_nvme_deliver
   delivery_t job;
   logic [BeatsBits-1:0] beats_m1, job_beats_m1;  // beats to be requested - 1
   logic single, pair, job_single, job_pair;  // one, two beats
-  assign beats_m1 = (delivery.fail || delivery.mute) ?
+  assign beats_m1 = (delivery.fail || delivery.skip) ?
       BeatsBits'(delivery.size[SIZE_BITS-1:UnitBits+12]) : delivery.size[SIZE_BITS-1:6];
   assign single = beats_m1 == '0;
   assign pair = beats_m1 == BeatsBits'(1);
@@ -118,13 +118,13 @@ module fb_nvme_deliver
   logic [BeatsBits-1:0] left_q;  // beats after this one, if it is not the first
   logic first_q, final_q;  // of the command: this beat is the first, one after it is the last
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
-  logic sends, send, skims, final_beat, final_page, give, pop, room, mend;
+  logic sends, send, skims, final_beat, final_page, give, pop, room, abort;
   logic free_ready_q;  // a unit that ends may be noted
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
   assign sends = job_valid && !job.sent && room && free_ready_q;
   assign send = sends && get_ready;
-  assign skims = job.fail || job.mute;  // the first beat of each unit
+  assign skims = job.fail || job.skip;  // the first beat of each unit
   assign job_beats_m1 = skims ? BeatsBits'(job.size[SIZE_BITS-1:UnitBits+12]) :
       job.size[SIZE_BITS-1:6];
   assign final_beat = first_q ? job_single : final_q;
@@ -187,12 +187,12 @@ module fb_nvme_deliver
 
   // A read that was cut in two by a restart gets an end, before anything else is sent: a beat that the
   // memory is not asked for. Nothing is under way then.
-  logic inside_q, torn_q;
-  assign mend = torn_q && !restart;
+  logic inside_q, cut_q;
+  assign abort = cut_q && !restart;
   always_ff @(posedge clk) begin
     if (rst) inside_q <= 1'b0;
     else if (give) inside_q <= !m_axis_rd_tlast;
-    torn_q <= restart && (give ? !m_axis_rd_tlast : inside_q) && !rst;
+    cut_q <= restart && (give ? !m_axis_rd_tlast : inside_q) && !rst;
   end
 
   always_ff @(posedge clk) begin
@@ -207,19 +207,19 @@ module fb_nvme_deliver
         first_q <= final_beat;
         final_q <= first_q ? job_pair : left_q == BeatsBits'(1);
       end
-      credits_q <= credits_q - CreditBits'(send || mend) + CreditBits'(pop);
+      credits_q <= credits_q - CreditBits'(send || abort) + CreditBits'(pop);
     end
   end
 
   // Beside the memory.
   side_t side, out_side;
   assign side = '{
-          last: mend || job.fail || (job.last && final_beat),
-          fail: mend || job.fail,
-          mute: !mend && (job.mute || (job.fail && beat_q != '0)),
+          last: abort || job.fail || (job.last && final_beat),
+          fail: abort || job.fail,
+          skip: !abort && (job.skip || (job.fail && beat_q != '0)),
           top: (job.last && final_beat) ? job.size[5:0] : 6'h3f,
           tag: job.tag,
-          code: mend ? ERR_HALTED : job.code
+          code: abort ? ERR_HALTED : job.code
       };
 
   logic [DATA_BITS-1:0] out_word;
@@ -232,7 +232,7 @@ module fb_nvme_deliver
     ) u_sides (
         .clk,
         .rst(restart),
-        .s_valid(send || mend),
+        .s_valid(send || abort),
         .s_ready(),
         .s_data(side),
         .m_valid(),
@@ -246,7 +246,7 @@ module fb_nvme_deliver
     ) u_beats (
         .clk,
         .rst(restart),
-        .s_valid(got_valid || mend),
+        .s_valid(got_valid || abort),
         .s_ready(),
         .s_data({got_error, got_data}),
         .m_valid(beat_valid),
@@ -261,7 +261,7 @@ module fb_nvme_deliver
     ) u_sides (
         .clk,
         .rst(restart),
-        .s_valid(send || mend),
+        .s_valid(send || abort),
         .s_ready(),
         .s_data(side),
         .m_valid(),
@@ -275,7 +275,7 @@ module fb_nvme_deliver
     ) u_beats (
         .clk,
         .rst(restart),
-        .s_valid(got_valid || mend),
+        .s_valid(got_valid || abort),
         .s_ready(),
         .s_data({got_error, got_data}),
         .m_valid(beat_valid),
@@ -284,13 +284,13 @@ module fb_nvme_deliver
         .level()
     );
   end
-  assign m_axis_rd_tvalid = beat_valid && !ended_q && !out_side.mute;
+  assign m_axis_rd_tvalid = beat_valid && !ended_q && !out_side.skip;
   assign give = m_axis_rd_tvalid && m_axis_rd_tready;
-  assign pop = give || (beat_valid && (ended_q || out_side.mute));
+  assign pop = give || (beat_valid && (ended_q || out_side.skip));
 
   assign fail = out_side.fail || out_lost;
   always_ff @(posedge clk) begin
-    if (pop && !out_side.mute) ended_q <= !out_side.last && (ended_q || out_lost);
+    if (pop && !out_side.skip) ended_q <= !out_side.last && (ended_q || out_lost);
     if (restart) ended_q <= 1'b0;
   end
   // Only the low byte ever carries a code.

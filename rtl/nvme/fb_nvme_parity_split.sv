@@ -61,7 +61,7 @@ module fb_nvme_parity_split
   logic [AddressBits-1:0] address_q;
   logic [SECTOR_BITS-1:0] end_q;  // sector of the last byte
   logic [63:0] size_q;  // bytes - 1 that are left of it
-  logic zero_q, above_q, loose_q;
+  logic zero_q, above_q, unordered_q;
   logic [READ_TAG_BITS-1:0] tag_q;
 
   // The sector of the last byte, of an address that is a multiple of one.
@@ -137,7 +137,7 @@ module fb_nvme_parity_split
       m_axis_rdcmd_tdata[11:0] = address_q[11:0];
       m_axis_rdcmd_tdata[63] = above_q;
       m_axis_rdcmd_tdata[64+:13] = zero_q ? '0 : 13'd4097;
-      m_axis_rdcmd_tdata[128] = loose_q;
+      m_axis_rdcmd_tdata[128] = unordered_q;
     end else begin
       m_axis_rdcmd_tdata[9+:SECTOR_BITS]  = sector_q;
       m_axis_rdcmd_tdata[64+:SIZE_BITS+1] = bytes;
@@ -147,12 +147,12 @@ module fb_nvme_parity_split
     piece.first = first_q;
     piece.shown = state_q != AROUND || next_drive == hole_q;
     piece.last  = state_q == REFUSE || (fits && piece.shown);
-    piece.tag   = loose_q ? tag_q : '0;
+    piece.tag   = unordered_q ? tag_q : '0;
   end
 
   logic bad;
   assign bad = zero_q || above_q || address_q[8:0] != '0 ||
-      (cfg.block_4k && address_q[11:9] != '0) || (loose_q && size_q[63:12] != '0);
+      (cfg.block_4k && address_q[11:9] != '0) || (unordered_q && size_q[63:12] != '0);
 
   always_ff @(posedge clk) begin
     asked_q <= (start || asked_q) && (state_q == END || state_q == BEGIN);
@@ -161,7 +161,7 @@ module fb_nvme_parity_split
       size_q <= s_axis_rdcmd_tdata[127:64] - 1'b1;
       zero_q <= s_axis_rdcmd_tdata[127:64] == '0;
       above_q <= |s_axis_rdcmd_tdata[63:AddressBits];
-      loose_q <= s_axis_rdcmd_tdata[128];
+      unordered_q <= s_axis_rdcmd_tdata[128];
       tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
     end
     unique case (state_q)

@@ -55,22 +55,22 @@ package fb_nvme_pkg;
     logic degraded;  // with it, one drive and no other is offline: it is done without
   } cfg_t;
 
-  // A command as the write and read paths build it. A rejected one goes no further than the
-  // ledger: it holds the place of its transaction's answer, with the error code in `size`.
+  // A command as the write and read paths build it. A rejected one goes no further than
+  // fb_nvme_reorder: it holds the place of its transaction's answer, with the error code in `size`.
   typedef struct packed {
     logic [DRIVE_BITS-1:0]  drive;      // 0 until fb_nvme_stripe has found it
     logic [SECTOR_BITS-1:0] sector;     // of the array, then of the drive
     logic [PAGE_BITS-1:0]   page;       // first page in the buffer; the others follow it
     logic                   fua;
     logic                   flush;      // a flush follows when the transaction is stored
-    logic                   loose;      // a read that may be delivered out of turn
+    logic                   early;      // a read that may be delivered before older ones
     logic                   unordered;  // a read of one page at most; its tag is in size[19:12]
     logic                   reject;
     logic                   last;       // ends its transaction
     logic [SIZE_BITS-1:0]   size;       // bytes - 1
   } command_t;
 
-  // What retirement has to know of a command, kept by its first page.
+  // What fb_nvme_reorder has to know of a command, kept by its first page.
   typedef struct packed {
     logic [DRIVE_BITS-1:0] drive;
     logic                  flush;      // never together with an error in `size`
@@ -78,14 +78,14 @@ package fb_nvme_pkg;
     logic                  reject;
     logic                  last;
     logic [SIZE_BITS-1:0]  size;
-  } ledger_t;
+  } reorder_t;
 
   // How far the command that begins at a page has come.
   typedef enum logic [1:0] {
-    OPEN      = 2'd0,  // free page, or the SSD has not completed the command
-    DONE      = 2'd1,
-    DONE_SOON = 2'd2,  // an unordered read, waiting to be delivered out of turn
-    DELIVERED = 2'd3   // an unordered read, delivered; only its page is left to free
+    OPEN       = 2'd0,  // free page, or the SSD has not completed the command
+    DONE       = 2'd1,
+    DONE_EARLY = 2'd2,  // an unordered read, waiting to be delivered before older ones
+    DELIVERED  = 2'd3   // an unordered read, delivered; only its page is left to free
   } progress_e;
 
   // A command that never completes has timed out: that is the code of an open one.
@@ -93,14 +93,14 @@ package fb_nvme_pkg;
     progress_e            progress;
     logic                 error;     // code is not ERR_OK
     logic [CODE_BITS-1:0] code;
-  } outcome_t;
+  } command_result_t;
 
-  // What a submission queue entry is formed from, kept by command identifier.
+  // What the SSD is asked to do, kept by command identifier.
   typedef struct packed {
     logic [DRIVE_BITS-1:0]  drive;
     op_e                    op;
     logic                   fua;
-    logic                   loose;
+    logic                   early;
     logic [PAGE_BITS-1:0]   page;
     logic [SIZE_BITS-1:9]   size;    // sectors - 1
     logic [SECTOR_BITS-1:0] sector;
@@ -118,14 +118,14 @@ package fb_nvme_pkg;
 
   // A command's place in the buffer, to be sent to the reader and freed.
   typedef struct packed {
-    logic [PAGE_BITS-1:0]     page;
-    logic [SIZE_BITS-1:0]     size;  // bytes - 1
-    logic                     last;  // TLAST goes with the last beat
-    logic                     fail;  // one error beat instead of data
-    logic                     mute;  // no beat: an earlier one already ended the transaction
-    logic                     sent;  // no beat: they went out of turn, and one unit is left to free
-    logic                     keep;  // do not free the unit: the command is not the oldest
-    logic [CODE_BITS-1:0]     code;
+    logic [PAGE_BITS-1:0] page;
+    logic [SIZE_BITS-1:0] size;  // bytes - 1
+    logic last;  // TLAST goes with the last beat
+    logic fail;  // one error beat instead of data
+    logic skip;  // no beat: an earlier one already ended the transaction
+    logic sent;  // no beat: they were delivered early, and one unit is left to free
+    logic keep;  // do not free the unit: the command is not the oldest
+    logic [CODE_BITS-1:0] code;
     logic [READ_TAG_BITS-1:0] tag;
   } delivery_t;
 

@@ -60,7 +60,7 @@ module fb_nvme_read
   logic [SECTOR_BITS+8:0] address_q;
   logic [63:0] size_q;  // bytes - 1
   logic unordered_q;
-  logic loose_q;  // unordered, and one command: it may be delivered out of turn
+  logic early_q;  // unordered, and one command: it may be delivered before older ones
   logic [READ_TAG_BITS-1:0] tag_q;
   logic zero_q;
   logic [SECTOR_BITS-1:0] room_q;
@@ -110,7 +110,7 @@ module fb_nvme_read
     built.page = building_q ? first_page_q : offer_page;
     built.fua = 1'b0;
     built.flush = 1'b0;
-    built.loose = loose_q;
+    built.early = early_q;
     built.unordered = unordered_q;
     built.reject = reject;
     built.last = reject || (extend && whole_q);
@@ -170,7 +170,7 @@ module fb_nvme_read
       above_q <= |s_axis_rdcmd_tdata[63:9+SECTOR_BITS] ||
           s_axis_rdcmd_tdata[9+:SECTOR_BITS] > cfg.namespace_sectors;
       unordered_q <= s_axis_rdcmd_tdata[128];
-      loose_q <= s_axis_rdcmd_tdata[128];
+      early_q <= s_axis_rdcmd_tdata[128];
       tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
     end
     alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
@@ -183,7 +183,7 @@ module fb_nvme_read
       whole_q  <= fits;
       pages_q  <= '0;
       if (!fits) begin
-        loose_q <= 1'b0;
+        early_q <= 1'b0;
         address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
         size_q[63:9] <= size_q[63:9] - 55'(ahead_m1) - 1'b1;
       end

@@ -4,18 +4,18 @@
 // on the other, the payload buffer below. This module only connects; read it to see who speaks to
 // whom.
 //
-//   write stream -> write --\                          /-> BAR: submission queues -> SSD
-//                            >- issue - ledger, slots -<
-//   read command -> read ---/                          \-> doorbell -> SSD
+//   write stream -> write --\            /-> sqe -> BAR: submission queues -> SSD
+//                            >- submit -<--> doorbell -> SSD
+//   read command -> read ---/            \-> command table, reorder
 //
-// Where there are several drives (docs/reference/drives.md), a stripe between write, read and issue
+// Where there are several drives (docs/reference/drives.md), a stripe between write, read and submit
 // finds out which of them a command is for; with parity, fb_nvme_parity stands before write and read.
 //
-//   SSD -> BAR: completion queues -> complete -> retire -> write responses
-//                                                      \-> deliver -> read data
+//   SSD -> BAR: completion queues -> complete -> reorder -> write responses
+//                                                       \-> deliver -> read data
 //
 // Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
-// retire and deliver. The memory itself is outside: behind `put_*`, `get_*` and
+// reorder and deliver. The memory itself is outside: behind `put_*`, `get_*` and
 // `got_*` for the streams, behind `bar_*` for the SSDs (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
@@ -403,43 +403,33 @@ module fb_nvme_streamer
   end
 
   // Submission.
-  logic flush_valid, flush_ready, ledger_we, ledger_wr_side;
-  logic [PAGE_BITS-1:0] flush_page, ledger_page;
-  ledger_t ledger_entry;
-  logic [TAG_BITS-1:0] lookup_tag, issued_tag;
-  logic lookup_in_use, finish, finish_retry, issued, issued_retry, rejected;
-  descriptor_t lookup_descriptor;
+  logic flush_valid, flush_ready, reorder_valid, reorder_write, rejected;
+  logic [PAGE_BITS-1:0] flush_page, reorder_page, fetched_page;
+  reorder_t reorder_entry;
+  logic submitted, submitted_retry, lookup_in_use, finish, finish_retry;
+  logic [TAG_BITS-1:0] submitted_tag, lookup_tag, fetched_tag;
+  descriptor_t submitted_descriptor, lookup_descriptor;
   logic [STAMP_BITS-1:0] lookup_stamp;
   logic [3:0] lookup_retries;
   logic [Drives-1:0][SLOT_BITS-1:0] sq_tail, cq_head, drive_outstanding;
-  logic [SLOT_BITS-1:0] outstanding, issued_slot;
-  logic [DRIVE_BITS-1:0] flush_drive, issued_drive, fetch_drive, nsid_drive;
+  logic [SLOT_BITS-1:0] outstanding, submitted_slot;
+  logic [DRIVE_BITS-1:0] flush_drive, fetch_drive, nsid_drive, seen_drive;
   logic [31:0] nsid;
   logic fetch_valid;
   logic [9:0] fetch_slot;
   logic [DATA_BITS-1:0] fetch_sqe;
-  logic [TAG_BITS-1:0] fetched_tag;
-  logic [PAGE_BITS-1:0] fetched_page;
   logic [1:0] fetched_q;
-  op_e issued_op;
   logic [CODE_BITS-1:0] rejected_code;
 
-  fb_nvme_issue #(
+  fb_nvme_submit #(
       .QueueDepth(QueueDepth),
-      .Drives(Drives),
-      .UnitBits(UnitBits),
-      .InHost(InHost),
-      .ListsInside(OnChip),
-      .ListPerCommand(ListPerCommand)
-  ) u_issue (
+      .Drives(Drives)
+  ) u_submit (
       .clk,
       .rst(restart),
       .sweep,
       .sweep_index(sweep_index_q),
       .cfg,
-      .piece_we,
-      .piece_index,
-      .piece_address,
       .halted,
       .wr_valid,
       .wr_ready,
@@ -451,37 +441,72 @@ module fb_nvme_streamer
       .flush_ready,
       .flush_page,
       .flush_drive,
-      .ledger_we,
-      .ledger_wr_side,
-      .ledger_page,
-      .ledger_entry,
+      .finish,
+      .finish_retry,
+      .finish_tag(lookup_tag),
+      .finish_drive(seen_drive),
+      .reorder_valid,
+      .reorder_write,
+      .reorder_page,
+      .reorder_entry,
+      .rejected,
+      .rejected_code,
+      .submitted,
+      .submitted_retry,
+      .submitted_tag,
+      .submitted_slot,
+      .submitted_descriptor,
+      .sq_tail,
+      .drive_outstanding,
+      .outstanding,
+      .busy(grow)
+  );
+
+  fb_nvme_command_table #(
+      .Tags(Drives * QueueDepth)
+  ) u_command_table (
+      .clk,
+      .sweep,
+      .sweep_index(sweep_index_q),
+      .submitted,
+      .submitted_retry,
+      .submitted_tag,
+      .submitted_descriptor,
+      .now(now_q),
       .lookup_tag,
       .lookup_in_use,
       .lookup_descriptor,
       .lookup_stamp,
       .lookup_retries,
       .finish,
-      .finish_retry,
-      .now(now_q),
-      .sq_tail,
-      .drive_outstanding,
-      .outstanding,
-      .busy(grow),
+      .finish_retry
+  );
+
+  fb_nvme_sqe #(
+      .QueueDepth(QueueDepth),
+      .Drives(Drives),
+      .UnitBits(UnitBits),
+      .InHost(InHost),
+      .ListsInside(OnChip),
+      .ListPerCommand(ListPerCommand)
+  ) u_sqe (
+      .clk,
+      .cfg,
+      .piece_we,
+      .piece_index,
+      .piece_address,
+      .submitted,
+      .submitted_retry,
+      .submitted_tag,
+      .submitted_slot,
+      .submitted_descriptor,
       .fetch_drive,
       .fetch_slot,
       .fetch_sqe,
       .fetched_tag,
       .fetched_page,
       .nsid_drive,
-      .nsid,
-      .issued,
-      .issued_retry,
-      .issued_op,
-      .issued_tag,
-      .issued_drive,
-      .issued_slot,
-      .rejected,
-      .rejected_code
+      .nsid
   );
 
   // The BAR: its map, and what is behind each region.
@@ -766,12 +791,11 @@ module fb_nvme_streamer
       .m_axil_db_rready
   );
 
-  // Completion and retirement.
-  logic note_valid, loose_valid, loose_ready;
-  logic [PAGE_BITS-1:0] note_page;
-  outcome_t note;
+  // Completion, and the user's order.
+  logic result_valid, early_valid, early_ready;
+  logic [PAGE_BITS-1:0] result_page;
+  command_result_t result;
   logic completed, failed, rogue_phase, rogue_cid, rogue_head, seen_write;
-  logic [DRIVE_BITS-1:0] seen_drive;
   logic [15:0] seen_cid;
   logic [12:0] seen_head;
   logic [STATUS_BITS-1:0] seen_status;
@@ -800,11 +824,11 @@ module fb_nvme_streamer
       .finish_retry,
       .now(now_q),
       .cq_head,
-      .note_valid,
-      .note_page,
-      .note,
-      .loose_ready,
-      .loose_valid,
+      .result_valid,
+      .result_page,
+      .result,
+      .early_ready,
+      .early_valid,
       .completed,
       .failed,
       .rogue_phase,
@@ -823,13 +847,13 @@ module fb_nvme_streamer
   logic [Drives-1:0] lost;
   logic [DRIVE_BITS-1:0] timed_out_drive;
   logic [DRIVES_MOST-1:0] offline_late;
-  logic timed_out, timed_out_write, delivery_valid, delivery_ready, retire_empty, deliver_empty;
+  logic timed_out, timed_out_write, delivery_valid, delivery_ready, reorder_empty, deliver_empty;
   delivery_t delivery;
-  fb_nvme_retire #(
+  fb_nvme_reorder #(
       .Pages(Pages),
       .UnitBits(UnitBits),
       .Drives(Drives)
-  ) u_retire (
+  ) u_reorder (
       .clk,
       .rst(restart),
       .sweep,
@@ -841,15 +865,15 @@ module fb_nvme_streamer
       .timed_out_drive,
       .lost,
       .offline(offline_late),
-      .ledger_we,
-      .ledger_wr_side,
-      .ledger_page,
-      .ledger_entry,
-      .note_valid,
-      .note_page,
-      .note,
-      .loose_valid,
-      .loose_ready,
+      .reorder_valid,
+      .reorder_write,
+      .reorder_page,
+      .reorder_entry,
+      .result_valid,
+      .result_page,
+      .result,
+      .early_valid,
+      .early_ready,
       .wr_look_valid,
       .wr_look_page,
       .wr_retire,
@@ -867,7 +891,7 @@ module fb_nvme_streamer
       .delivery_valid,
       .delivery_ready,
       .delivery,
-      .empty(retire_empty)
+      .empty(reorder_empty)
   );
 
   fb_nvme_deliver #(
@@ -909,13 +933,13 @@ module fb_nvme_streamer
       .sweep_index(sweep_index_q),
       .halted,
       .offline(cfg.offline),
-      .issue_valid(ledger_we && !ledger_entry.reject),
-      .issue_drive(ledger_entry.drive),
-      .issue_unit(ledger_page),
-      .issue_count(ledger_entry.unordered ? 9'd1 :
-                   {1'b0, ledger_entry.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1),
-      .over_valid(note_valid),
-      .over_unit(note_page),
+      .issue_valid(reorder_valid && !reorder_entry.reject),
+      .issue_drive(reorder_entry.drive),
+      .issue_unit(reorder_page),
+      .issue_count(reorder_entry.unordered ? 9'd1 :
+                   {1'b0, reorder_entry.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1),
+      .over_valid(result_valid),
+      .over_unit(result_page),
       .wr_offer_valid,
       .wr_offer_unit(wr_offer_page),
       .rd_offer_valid,
@@ -941,12 +965,12 @@ module fb_nvme_streamer
       .sweep,
       .sweep_index(sweep_index_q),
       .count_cycles(!restart),
-      .issued,
-      .issued_retry,
-      .issued_op,
-      .issued_tag,
-      .issued_drive,
-      .issued_slot,
+      .issued(submitted),
+      .issued_retry(submitted_retry),
+      .issued_op(submitted_descriptor.op),
+      .issued_tag(submitted_tag),
+      .issued_drive(submitted_descriptor.drive),
+      .issued_slot(submitted_slot),
       .rejected,
       .rejected_code,
       .fetched(fetch_valid),
@@ -983,8 +1007,8 @@ module fb_nvme_streamer
   );
 
   always_ff @(posedge clk)
-    idle_q <= !ledger_we && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
-        !rd_waits && retire_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
+    idle_q <= !reorder_valid && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
+        !rd_waits && reorder_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
 
   logic array_req, array_write, array_rd_ack, array_wr_ack;
   logic [6:0] array_addr;
@@ -1021,7 +1045,7 @@ module fb_nvme_streamer
         .nsid(other_nsid),
         .outstanding(drive_outstanding),
         .lost,
-        .over(note_valid),
+        .over(result_valid),
         .over_drive(seen_drive),
         .over_failed(failed),
         .over_latency(latency),
@@ -1116,8 +1140,8 @@ module fb_nvme_streamer
       .error_code(failed ? status_code(seen_status) : timed_out ? ERR_TIMEOUT : rejected_code),
       .error_status(failed ? seen_status : '0),
       .error_cid(failed ? seen_cid : '1),
-      .error_drive(failed ? seen_drive : timed_out ? timed_out_drive : ledger_entry.drive),
-      .error_write(failed ? seen_write : timed_out ? timed_out_write : ledger_wr_side),
+      .error_drive(failed ? seen_drive : timed_out ? timed_out_drive : reorder_entry.drive),
+      .error_write(failed ? seen_write : timed_out ? timed_out_write : reorder_write),
       .error_sector(failed ? seen_sector : '0),
       .counter_req,
       .counter_addr,

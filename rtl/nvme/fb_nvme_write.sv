@@ -195,7 +195,7 @@ module fb_nvme_write
     built.page   = command_page_q;
     built.fua    = fua_q;
     built.flush  = flush_q && code == ERR_OK;
-    built.loose  = 1'b0;
+    built.early  = 1'b0;
     built.unordered = 1'b0;
     built.reject = (code != ERR_OK) || close_q;
     built.last   = last_q;

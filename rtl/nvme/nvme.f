@@ -6,9 +6,13 @@ rtl/nvme/fb_nvme_write.sv
 rtl/nvme/fb_nvme_read.sv
 rtl/nvme/fb_nvme_divide.sv
 rtl/nvme/fb_nvme_stripe.sv
-rtl/nvme/fb_nvme_issue.sv
+rtl/nvme/fb_nvme_submit.sv
+rtl/nvme/fb_nvme_command_table.sv
+rtl/nvme/fb_nvme_sqe.sv
 rtl/nvme/fb_nvme_complete.sv
-rtl/nvme/fb_nvme_retire.sv
+rtl/nvme/fb_nvme_flush.sv
+rtl/nvme/fb_nvme_timeout.sv
+rtl/nvme/fb_nvme_reorder.sv
 rtl/nvme/fb_nvme_deliver.sv
 rtl/nvme/fb_nvme_monitor.sv
 rtl/nvme/fb_nvme_array.sv

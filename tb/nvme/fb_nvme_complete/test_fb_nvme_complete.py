@@ -50,7 +50,7 @@ def code_of(status: int) -> int:
 
 
 class Complete:
-    """The device under test with the identifiers of fb_nvme_issue played beside it."""
+    """The device under test with the identifiers of fb_nvme_command_table played beside it."""
 
     def __init__(self, dut, entries: int, limit: int) -> None:
         self.dut = dut
@@ -76,7 +76,7 @@ class Complete:
         known = self.drive.used.get(tag)
         dut.lookup_in_use.value = known is not None
         if known:
-            descriptor = {name: known[name] for name in ("drive", "op", "page", "sector", "loose")}
+            descriptor = {name: known[name] for name in ("drive", "op", "page", "sector", "early")}
             dut.lookup_descriptor.value = structs.pack("descriptor_t", **descriptor)
             dut.lookup_retries.value = known["retries"]
 
@@ -89,7 +89,7 @@ class Complete:
             "op": random.choice([structs.constant("OP_WRITE"), structs.constant("OP_READ")]),
             "page": random.randrange(1024),
             "sector": random.getrandbits(40),
-            "loose": 0,
+            "early": 0,
             "retries": random.randrange(4),
         }
         self.tail = (self.tail + 1) % self.drive.entries
@@ -113,9 +113,9 @@ class Complete:
         names = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head", "finish")
         events = {name: int(getattr(dut, name).value) for name in names}
         events["retry"] = events["finish"] and int(dut.finish_retry.value)
-        if dut.note_valid.value == 1:
-            events["note"] = structs.unpack("outcome_t", int(dut.note.value))
-            events["page"] = int(dut.note_page.value)
+        if dut.result_valid.value == 1:
+            events["note"] = structs.unpack("command_result_t", int(dut.result.value))
+            events["page"] = int(dut.result_page.value)
         await harness.step(dut.clk)
         await FallingEdge(dut.clk)
         if not self.heads:
@@ -146,7 +146,7 @@ async def start(dut, entries: int, limit: int = 3) -> Complete:
         "cqe",
         "lookup_[idsr]*",
         "now",
-        "loose_ready",
+        "early_ready",
     )
     dut.cfg.value = structs.pack("cfg_t", queue_entries=entries, retry_limit=limit)
     await harness.start(dut)
@@ -266,15 +266,15 @@ async def too_late(dut) -> None:
 
 
 @cocotb.test()
-async def loose_reads(dut) -> None:
+async def early_reads(dut) -> None:
     """An unordered read is marked for delivery out of turn where there is room to say so."""
     complete = await start(dut, 16)
     for room in (0, 1):
-        dut.loose_ready.value = room
+        dut.early_ready.value = room
         tag = complete.submit()
-        complete.drive.used[tag] |= {"loose": 1, "op": structs.constant("OP_READ")}
+        complete.drive.used[tag] |= {"early": 1, "op": structs.constant("OP_READ")}
         found = await complete.post(**complete.good(tag))
-        progress = structs.constant("DONE_SOON" if room else "DONE")
+        progress = structs.constant("DONE_EARLY" if room else "DONE")
         assert found["note"] == {"progress": progress, "error": 0, "code": 0}
 
 

@@ -94,7 +94,7 @@ class Delivery:
         """Offer one delivery and wait until it is taken."""
         dut = self.dut
         units = fields["size"] // (PAGE << int(dut.UnitBits.value)) + 1
-        skims = fields.get("mute") or fields.get("fail")  # a beat of each unit
+        skims = fields.get("skip") or fields.get("fail")  # a beat of each unit
         beats = 0 if fields.get("sent") else units if skims else fields["size"] // 64 + 1
         step = 1 if skims else 64 << int(dut.UnitBits.value)
         for n in range(0 if fields.get("keep") else units):
@@ -150,15 +150,15 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
     for _ in range(60):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)  # page: index of a unit
         length = random.choice([1, 63, 64, 65, PAGE, PAGE + 1, random.randrange(1, 5 * PAGE)])
-        kind = random.choice(["data", "data", "data", "fail", "mute", "keep", "sent"])
+        kind = random.choice(["data", "data", "data", "fail", "skip", "keep", "sent"])
         last = int(random.random() < 0.7)
         if not last:
             length = -(-length // PAGE) * PAGE
         fields = {"page": page, "size": length - 1, "tag": tag, "last": last}
         if kind == "keep":
             fields["keep"] = 1
-        if kind == "mute":
-            await delivery.hand_over(**fields, mute=1)
+        if kind == "skip":
+            await delivery.hand_over(**fields, skip=1)
             continue
         if kind == "sent":
             await delivery.hand_over(page=page, size=length % PAGE, tag=tag, last=1, sent=1)
@@ -215,7 +215,7 @@ async def each_unit_is_asked_for(dut) -> None:
     delivery = await start(dut)
     delivery.lossy = delivery.late = True
     beats = 64 << int(dut.UnitBits.value)
-    for kind in ("fail", "mute"):
+    for kind in ("fail", "skip"):
         delivery.asked.clear()
         fields = {kind: 1, "code": 0xA5, "tag": 9}
         await delivery.hand_over(page=40, size=7 * 64 * beats - 1, last=1, **fields)

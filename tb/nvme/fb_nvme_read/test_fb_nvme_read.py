@@ -39,7 +39,7 @@ class Reader:
         commands = await self.pages.transaction()
         at, left = address // 512, length
         for built in commands:
-            assert not built.reject and not built.loose and not built.fua and not built.flush
+            assert not built.reject and not built.early and not built.fua and not built.flush
             assert built.sector == at
             assert built.length <= self.most * PAGE
             at += built.length // 512
@@ -104,7 +104,7 @@ async def loose_reads(dut) -> None:
         tag, length = random.getrandbits(8), random.choice([1, 700, PAGE])
         await reader.ask(PAGE, length, tag)
         (built,) = await reader.pages.transaction()
-        assert built.loose and built.unordered and not built.reject and built.size >> 12 == tag
+        assert built.early and built.unordered and not built.reject and built.size >> 12 == tag
         assert built.size & 0xFFF == length - 1
     await reader.ask(PAGE, PAGE + 1, 9)
     (built,) = await reader.pages.transaction()
@@ -123,7 +123,7 @@ async def loose_reads_across_a_chunk(dut) -> None:
         assert all(not one.reject and one.unordered and one.size >> 12 == tag for one in built)
         sizes = [512 * ahead, length - 512 * ahead] if reader.array else [length]
         assert [(one.size & 0xFFF) + 1 for one in built] == sizes
-        assert [one.loose for one in built] == ([0, 0] if reader.array else [1])
+        assert [one.early for one in built] == ([0, 0] if reader.array else [1])
 
 
 @cocotb.test()

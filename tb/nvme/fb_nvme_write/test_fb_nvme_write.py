@@ -70,7 +70,7 @@ class Writer:
         padded = data + bytes(-len(data) % self.block)
         at, found = address // 512, b""
         for built in commands:
-            assert not built.reject and not built.loose
+            assert not built.reject and not built.early
             assert (built.sector, built.fua, built.flush) == (at, fua, flush)
             assert built.length % self.block == 0 and built.length <= self.most * PAGE
             final = built.sector + built.length // 512 - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_nvme_retire: whatever order commands complete in, the user sees his own."""
+"""fb_nvme_reorder: whatever order commands complete in, answers are in the user's order."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FAULT = 0xB2
 
 @dataclass
 class Command:
-    """A command between the command table and its retirement."""
+    """A command between its submission and its answer."""
 
     page: int
     pages: int
     size: int
     last: int
     flush: int = 0
-    loose: int = 0
+    early: int = 0
     unordered: int = 0
     reject: int = 0
     empty: bool = False  # a write without data of its own, which is well
@@ -40,14 +40,14 @@ class Command:
     delivered: bool = False
 
     def entry(self) -> int:
-        """Return what the command table keeps."""
+        """Return what the reorder table keeps."""
         size = self.size
         if self.reject or self.empty:
             size = (self.pages - 1) << 12 | self.reject
         elif self.unordered:
             size = self.tag << 12 | self.size
         return structs.pack(
-            "ledger_t",
+            "reorder_t",
             drive=self.drive,
             flush=self.flush,
             unordered=self.unordered,
@@ -57,7 +57,7 @@ class Command:
         )
 
 
-class Retire:
+class Reorder:
     """The device under test with both rings, the SSD's outcomes and the user around it."""
 
     def __init__(self, dut) -> None:
@@ -75,7 +75,7 @@ class Retire:
         self.handed_over: int | None = None  # pages of the read delivered one cycle ago
         self.inside_read = False  # the newest read command is not its transaction's last
         self.cut_tag: int | None = None  # of the unordered read whose first half came last
-        self.count = {"token": 0, "delivery": 0, "loose": 0, "flush": 0}
+        self.count = {"token": 0, "delivery": 0, "early": 0, "flush": 0}
 
     def new(self, side: str, simple: bool = False) -> Command:
         """Return a command on the next pages of its ring."""
@@ -100,7 +100,7 @@ class Retire:
             command.flush = int(last and random.random() < 0.3)
         elif random.random() < 0.45 and not self.inside_read:
             command.unordered, command.tag = 1, random.getrandbits(8)
-            command.loose = command.last = random.choice([0, 1, 1])
+            command.early = command.last = random.choice([0, 1, 1])
             self.cut_tag = None if command.last else command.tag
         if side == "rd":
             if command.unordered:
@@ -144,9 +144,9 @@ class Retire:
         fresh = None
         if random.random() < work and len(self.queues[side]) < 40:
             fresh = self.new(side)
-            dut.ledger_page.value, dut.ledger_entry.value = fresh.page, fresh.entry()
-            dut.ledger_wr_side.value = side == "wr"
-        dut.ledger_we.value = fresh is not None
+            dut.reorder_page.value, dut.reorder_entry.value = fresh.page, fresh.entry()
+            dut.reorder_write.value = side == "wr"
+        dut.reorder_valid.value = fresh is not None
         noted = self._note(note, fail)
         for name in ("delivery_ready", "m_axis_wrsp_tready", "flush_ready"):
             getattr(dut, name).value = random.random() < ready
@@ -161,7 +161,7 @@ class Retire:
     def _note(self, note: float, fail: float) -> tuple[Command, int] | None:
         """Note the outcome of one open command, or of the flush that a write waits for."""
         dut = self.dut
-        dut.note_valid.value = dut.loose_valid.value = 0
+        dut.result_valid.value = dut.early_valid.value = 0
         queues = ((self.queues["wr"], True), (self.queues["rd"], False))
         everything = [(one, write) for queue, write in queues for one in queue]
         open_ones = [one for one, write in everything if self.verdict(one, write) is None]
@@ -169,12 +169,14 @@ class Retire:
             return None
         command = random.choice(open_ones)
         code = FAULT if random.random() < fail else 0
-        soon = command.loose and code == 0
-        progress = structs.constant("DONE_SOON" if soon else "DONE")
+        soon = command.early and code == 0
+        progress = structs.constant("DONE_EARLY" if soon else "DONE")
         error = code != 0
-        dut.note.value = structs.pack("outcome_t", progress=progress, error=error, code=code)
-        dut.note_page.value, dut.note_valid.value = command.page, 1
-        dut.loose_valid.value = soon
+        dut.result.value = structs.pack(
+            "command_result_t", progress=progress, error=error, code=code
+        )
+        dut.result_page.value, dut.result_valid.value = command.page, 1
+        dut.early_valid.value = soon
         return command, code
 
     def _observe(self) -> None:
@@ -216,12 +218,12 @@ class Retire:
         found = structs.unpack("delivery_t", int(dut.delivery.value))
         if found["keep"]:
             read = next(one for one in self.queues["rd"] if one.page == found["page"])
-            assert read.loose and read.code == 0
+            assert read.early and read.code == 0
             assert not read.delivered
-            assert not found["fail"] and not found["mute"] and not found["sent"]
+            assert not found["fail"] and not found["skip"] and not found["sent"]
             assert (found["tag"], found["size"]) == (read.tag, read.size)
             read.delivered = True
-            self.count["loose"] += 1
+            self.count["early"] += 1
             return
         read = self.queues["rd"][0]
         self.handed_over = read.pages
@@ -229,8 +231,8 @@ class Retire:
         assert found["page"] == read.page
         code = self.verdict(read, False)
         assert code is not None, "delivered while open"
-        assert found["mute"] == self.read_broken and found["sent"] == read.delivered
-        if not found["mute"] and not found["sent"]:
+        assert found["skip"] == self.read_broken and found["sent"] == read.delivered
+        if not found["skip"] and not found["sent"]:
             assert found["fail"] == (code != 0)
             assert found["last"] == read.last
             assert found["code"] == code if code else found["size"] == read.size
@@ -247,7 +249,7 @@ class Retire:
 
 
 async def sweep(dut) -> None:
-    """Clear the outcomes, as the streamer does after a restart."""
+    """Clear the completion table, as the streamer does after a restart."""
     for index in range(1024):
         dut.sweep.value, dut.sweep_index.value = 1, index
         await harness.step(dut.clk)
@@ -259,14 +261,14 @@ def config(dut, **settings: int) -> int:
     return structs.pack("cfg_t", drives_m1=int(dut.Drives.value) - 1, **settings)
 
 
-async def start(dut, timeout: int = 0) -> Retire:
+async def start(dut, timeout: int = 0) -> Reorder:
     """Reset, sweep, and leave everything idle."""
     harness.clear(
         dut,
         "sweep*",
-        "ledger_*",
-        "note*",
-        "loose_valid",
+        "reorder_*",
+        "result*",
+        "early_valid",
         "??_look_*",
         "flush_ready",
         "m_axis_wrsp_tready",
@@ -276,45 +278,45 @@ async def start(dut, timeout: int = 0) -> Retire:
     dut.cfg.value = config(dut, timeout=timeout)
     await harness.start(dut)
     await sweep(dut)
-    return Retire(dut)
+    return Reorder(dut)
 
 
 @cocotb.test()
 async def random_order(dut) -> None:
     """Tokens and deliveries come in the user's order, with the first error of each transaction."""
-    retire = await start(dut)
+    reorder = await start(dut)
     for _ in range(10):
         work, note, ready = (random.choice([0.1, 0.4, 0.9]) for _ in range(3))
         for _ in range(250):
-            await retire.cycle(work, note, ready)
-    await retire.drain()
+            await reorder.cycle(work, note, ready)
+    await reorder.drain()
     await harness.step(dut.clk, 3)
     assert dut.empty.value == 1
-    dut._log.info("%s", retire.count)
-    assert all(number > 10 for number in retire.count.values())
+    dut._log.info("%s", reorder.count)
+    assert all(number > 10 for number in reorder.count.values())
 
 
 @cocotb.test()
 async def latency_and_rate(dut) -> None:
-    """A noted write gives its token soon; commands of a ring retire one in four cycles."""
-    retire = await start(dut)
+    """A noted write gives its response soon; commands of a ring retire one in four cycles."""
+    reorder = await start(dut)
     for _ in range(20):
-        command = retire.new("wr", simple=True)
+        command = reorder.new("wr", simple=True)
         command.last, command.code = 1, 0
         await harness.step(dut.clk)
         dut.wr_look_valid.value = 0
-        dut.ledger_we.value, dut.ledger_wr_side.value = 1, 1
-        dut.ledger_page.value, dut.ledger_entry.value = command.page, command.entry()
-        retire.queues["wr"].append(command)
+        dut.reorder_valid.value, dut.reorder_write.value = 1, 1
+        dut.reorder_page.value, dut.reorder_entry.value = command.page, command.entry()
+        reorder.queues["wr"].append(command)
         await harness.step(dut.clk)
-        dut.ledger_we.value = 0
-        dut.note.value = structs.pack("outcome_t", progress=structs.constant("DONE"))
-        dut.note_page.value, dut.note_valid.value = command.page, 1
+        dut.reorder_valid.value = 0
+        dut.result.value = structs.pack("command_result_t", progress=structs.constant("DONE"))
+        dut.result_page.value, dut.result_valid.value = command.page, 1
         await harness.step(dut.clk)
-        dut.note_valid.value = 0
+        dut.result_valid.value = 0
     begun = harness.cycle()
-    while retire.queues["wr"]:
-        await retire.cycle(0.0, 0.0, 1.0)
+    while reorder.queues["wr"]:
+        await reorder.cycle(0.0, 0.0, 1.0)
     dut._log.info("20 commands in %d cycles", harness.cycle() - begun)
     assert harness.cycle() - begun <= 4 * 20 + 4
 
@@ -322,35 +324,35 @@ async def latency_and_rate(dut) -> None:
 @cocotb.test()
 async def time_out(dut) -> None:
     """What stays open too long halts the queue: all that is open then fails, the rest ends."""
-    retire = await start(dut, timeout=200)
-    retire.empties = 0.0
+    reorder = await start(dut, timeout=200)
+    reorder.empties = 0.0
     for _ in range(30):
-        await retire.cycle(0.9, 0.0, 1.0)
+        await reorder.cycle(0.9, 0.0, 1.0)
     assert dut.halted.value == 0 and dut.lost.value == 0
-    wanted = {"wr": len(retire.queues["wr"]), "rd": len(retire.queues["rd"])}
+    wanted = {"wr": len(reorder.queues["wr"]), "rd": len(reorder.queues["rd"])}
     assert wanted["wr"] and wanted["rd"]
     for side in ("wr", "rd"):
-        for command in retire.queues[side]:
+        for command in reorder.queues[side]:
             command.code = command.reject or spec.ERR_TIMEOUT
             command.flush = 0
     begun = harness.cycle()
     for _ in range(1000):
-        await retire.cycle(0.0, 0.0, 1.0)
+        await reorder.cycle(0.0, 0.0, 1.0)
     assert dut.halted.value == 1 and harness.cycle() - begun > 200
-    assert not retire.queues["wr"] and not retire.queues["rd"] and not retire.tokens
+    assert not reorder.queues["wr"] and not reorder.queues["rd"] and not reorder.tokens
     assert dut.empty.value == 1
 
 
-async def open_command(dut, retire: Retire, side: str, drive: int) -> Command:
+async def open_command(dut, reorder: Reorder, side: str, drive: int) -> Command:
     """Add a command of a drive that ends its transaction."""
-    command = retire.new(side, simple=True)
+    command = reorder.new(side, simple=True)
     command.last, command.drive = 1, drive
     await harness.step(dut.clk)
-    dut.ledger_we.value, dut.ledger_wr_side.value = 1, side == "wr"
-    dut.ledger_page.value, dut.ledger_entry.value = command.page, command.entry()
+    dut.reorder_valid.value, dut.reorder_write.value = 1, side == "wr"
+    dut.reorder_page.value, dut.reorder_entry.value = command.page, command.entry()
     await harness.step(dut.clk)
-    dut.ledger_we.value = 0
-    retire.queues[side].append(command)
+    dut.reorder_valid.value = 0
+    reorder.queues[side].append(command)
     return command
 
 
@@ -358,61 +360,61 @@ async def open_command(dut, retire: Retire, side: str, drive: int) -> Command:
 @cocotb.parametrize(side=["wr", "rd"], saved=[False, True])
 async def a_drive_is_lost(dut, side: str, saved: bool) -> None:
     """A time-out calls its drive lost; unless it is offline in time, the queue halts after all."""
-    retire = await start(dut, timeout=200)
-    drive = retire.drives - 1
-    command = await open_command(dut, retire, side, drive)
+    reorder = await start(dut, timeout=200)
+    drive = reorder.drives - 1
+    command = await open_command(dut, reorder, side, drive)
     # One drive alone is all there is: nothing is left that could go on.
-    alone = retire.drives == 1
+    alone = reorder.drives == 1
     if alone or not saved:
         command.code = spec.ERR_TIMEOUT
     begun = harness.cycle()
     while dut.lost.value == 0:
-        await retire.cycle(0.0, 0.0, 1.0)
+        await reorder.cycle(0.0, 0.0, 1.0)
     assert harness.cycle() - begun > 200
     assert dut.lost.value == 1 << drive
     assert dut.halted.value == alone
     if saved and not alone:
-        retire.lose(drive, timeout=200)
+        reorder.lose(drive, timeout=200)
     for _ in range(600):
-        await retire.cycle(0.0, 0.0, 1.0)
+        await reorder.cycle(0.0, 0.0, 1.0)
     assert dut.halted.value == (alone or not saved)
-    assert not retire.queues[side] and not retire.tokens
+    assert not reorder.queues[side] and not reorder.tokens
 
 
 @cocotb.test()
 @cocotb.parametrize(spared=[False, True])
 async def drives_that_are_gone(dut, spared: bool) -> None:
     """What a drive leaves open fails, but for writes that parity stands for; all else ends."""
-    retire = await start(dut)
+    reorder = await start(dut)
     # The only drive there is is never offline.
-    for drive in range(retire.drives if retire.drives > 1 else 0):
+    for drive in range(reorder.drives if reorder.drives > 1 else 0):
         for n in range(900):
             if n == 300:
-                retire.lose(drive, degraded=spared)
-            await retire.cycle(0.6, 0.5, 0.9, fail=0.05)
-        await retire.drain()
+                reorder.lose(drive, degraded=spared)
+            await reorder.cycle(0.6, 0.5, 0.9, fail=0.05)
+        await reorder.drain()
         assert dut.halted.value == 0
-        assert all(number > 10 for number in retire.count.values())
+        assert all(number > 10 for number in reorder.count.values())
         # A new life with all of them.
         dut.offline.value, dut.cfg.value = 0, config(dut)
         await harness.reset(dut, 2)
         await sweep(dut)
-        retire = Retire(dut)
+        reorder = Reorder(dut)
 
 
 @cocotb.test()
 async def reset_in_work(dut) -> None:
     """A reset and a sweep forget everything."""
-    retire = await start(dut)
+    reorder = await start(dut)
     for _ in range(3):
         for _ in range(100):
-            await retire.cycle(0.8, 0.3, 0.5)
-        harness.clear(dut, "ledger_we", "note_valid", "loose_valid", "??_look_valid")
+            await reorder.cycle(0.8, 0.3, 0.5)
+        harness.clear(dut, "reorder_valid", "result_valid", "early_valid", "??_look_valid")
         await harness.reset(dut, 2)
         await sweep(dut)
         assert dut.empty.value == 1 and dut.m_axis_wrsp_tvalid.value == 0
-        retire = Retire(dut)
-    await retire.drain()
+        reorder = Reorder(dut)
+    await reorder.drain()
 
 
 @harness.provocation
@@ -424,12 +426,12 @@ async def withdraw(dut) -> None:
 
 def run(drives: int, **options: object) -> None:
     """Build the module for this number of drives and simulate it."""
-    parameters = {"Pages": 1024, "LooseDepth": 64, "Drives": drives}
-    simulate(__file__, "fb_nvme_retire", parameters, filelist="rtl/top/onchip.f", **options)
+    parameters = {"Pages": 1024, "EarlyDepth": 64, "Drives": drives}
+    simulate(__file__, "fb_nvme_reorder", parameters, filelist="rtl/top/onchip.f", **options)
 
 
 @pytest.mark.parametrize("drives", [1, 4])
-def test_retire(drives: int) -> None:
+def test_reorder(drives: int) -> None:
     """Run all coroutines for one drive and for several."""
     run(drives)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_nvme_issue: identifiers, places in the queue, and the entries the SSD will read."""
+"""fb_nvme_submit: which command goes next, its identifier, and its place in the queue."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ import structs
 from forebay import spec
 from runner import simulate
 
-WINDOW = 0x1234_5680_0000_0000
-NSID = 0xABCD
 PAGE = 4096
 
 
@@ -27,9 +25,7 @@ class Core:
     entries: int
     drives: int = 1
     tails: list[int] = field(default_factory=lambda: [0] * 8)
-    slots: dict[tuple[int, int], int] = field(default_factory=dict)  # drive, place -> identifier
     in_use: dict[int, dict[str, int]] = field(default_factory=dict)  # identifier -> command
-    retries: dict[int, int] = field(default_factory=dict)
     waiting: list[int] = field(default_factory=list)  # identifiers to be sent once more
     writes: int = 0
     reads: int = 0
@@ -48,24 +44,7 @@ def random_command(pages: int = 256) -> dict[str, int]:
     }
 
 
-def entry(cid: int, opcode: int, command: dict[str, int], unit: int = 0) -> bytes:
-    """Return the submission queue entry of a command (NVM Command Set 1.0c, 3.2.4 and 3.2.6)."""
-    bits = opcode | cid << 16 | NSID << spec.SQE_NSID_LSB
-    if opcode != spec.OPCODE_FLUSH:
-        pages = command["size"] // PAGE + 1
-        prp1 = WINDOW + (command["page"] * PAGE << unit)
-        prp2 = 0 if pages == 1 else prp1 + PAGE
-        if pages > 2:
-            prp2 |= 1 << 22 + unit
-        bits |= prp1 << spec.SQE_PRP1_LSB | prp2 << spec.SQE_PRP2_LSB
-        bits |= command["sector"] << spec.SQE_SLBA_LSB
-        bits |= (command["size"] // 512) << spec.SQE_NLB_LSB
-        if opcode == spec.OPCODE_WRITE:
-            bits |= command["fua"] << spec.SQE_FUA_BIT
-    return bits.to_bytes(64, "little")
-
-
-class Issue:
+class Submit:
     """The device under test, driven cycle by cycle."""
 
     def __init__(self, dut, entries: int) -> None:
@@ -95,9 +74,6 @@ class Issue:
             assert int(dut.sq_tail.value) >> 11 * drive & 0x7FF == core.tails[drive]
             assert int(dut.drive_outstanding.value) >> 11 * drive & 0x7FF == of_drive
         if tag is not None:
-            assert dut.lookup_in_use.value == 1
-            assert dut.lookup_retries.value == core.retries[tag]
-        if tag is not None:
             if again:
                 core.waiting.append(tag)
             else:
@@ -111,7 +87,8 @@ class Issue:
             return None, False
         tag = random.choice(known)
         again = random.random() < 0.2
-        dut.lookup_tag.value, dut.finish.value, dut.finish_retry.value = tag, 1, again
+        dut.finish.value, dut.finish_retry.value = 1, again
+        dut.finish_tag.value, dut.finish_drive.value = tag, core.in_use[tag]["drive"]
         return tag, again
 
     def _follow(self) -> None:
@@ -119,22 +96,20 @@ class Issue:
         dut, core = self.dut, self.core
         if self.taken is not None:
             side, command = self.taken
-            assert dut.ledger_we.value == 1
-            assert dut.ledger_wr_side.value == (side == "wr")
-            assert dut.ledger_page.value == command["page"]
-            tag = int(dut.issued_tag.value)
-            assert dut.issued.value == 1 and tag not in core.in_use
+            assert dut.reorder_valid.value == 1
+            assert dut.reorder_write.value == (side == "wr")
+            assert dut.reorder_page.value == command["page"]
+            tag = int(dut.submitted_tag.value)
+            assert dut.submitted.value == 1 and tag not in core.in_use
             opcode = spec.OPCODE_WRITE if side == "wr" else spec.OPCODE_READ
             core.in_use[tag] = {"opcode": opcode, **command}
-            core.retries[tag] = 0
             core.writes += side == "wr"
             core.reads += side == "rd"
             self._place(tag, command["drive"])
-        elif dut.issued.value == 1:
-            assert dut.issued_retry.value == 1
+        elif dut.submitted.value == 1:
+            assert dut.submitted_retry.value == 1
             tag = core.waiting.pop(0)
-            assert dut.issued_tag.value == tag
-            core.retries[tag] += 1
+            assert dut.submitted_tag.value == tag
             self._place(tag, core.in_use[tag]["drive"])
         self.taken = None
         for side in ("wr", "rd"):
@@ -145,93 +120,77 @@ class Issue:
     def _place(self, tag: int, drive: int) -> None:
         core = self.core
         tail = core.tails[drive]
-        assert self.dut.issued_slot.value == tail and self.dut.issued_drive.value == drive
-        core.slots[drive, tail] = tag
+        found = structs.unpack("descriptor_t", int(self.dut.submitted_descriptor.value))
+        assert self.dut.submitted_slot.value == tail and found["drive"] == drive
+        if self.dut.submitted_retry.value == 0:
+            command = core.in_use[tag]
+            write = command["opcode"] == spec.OPCODE_WRITE
+            assert found["op"] == structs.constant("OP_WRITE" if write else "OP_READ")
+            assert found["fua"] == (write and command["fua"])
+            assert [found[name] for name in ("page", "sector", "size")] == [
+                command["page"],
+                command["sector"],
+                command["size"] // 512,
+            ]
         core.tails[drive] = (tail + 1) % core.entries
 
     def outstanding(self, drive: int) -> int:
         """Return how many commands this drive has not completed."""
         return int(self.dut.drive_outstanding.value) >> 11 * drive & 0x7FF
 
-    async def fetch(self, slot: int, drive: int = 0) -> bytes:
-        """Read the entry at a place, two cycles after asking."""
-        dut = self.dut
-        await harness.step(dut.clk)
-        dut.wr_valid.value = dut.rd_valid.value = dut.finish.value = 0
-        dut.fetch_slot.value, dut.fetch_drive.value = slot, drive
-        await FallingEdge(dut.clk)
-        self._follow()
-        await harness.step(dut.clk)
-        dut.fetch_slot.value = random.getrandbits(10)
-        await harness.step(dut.clk)
-        await FallingEdge(dut.clk)
-        return int(dut.fetch_sqe.value).to_bytes(64, "little")
 
-
-async def start(dut, entries: int | None = None) -> Issue:
+async def start(dut, entries: int | None = None) -> Submit:
     """Reset, sweep, and leave everything idle."""
     entries = entries or int(dut.QueueDepth.value)
     harness.clear(
         dut,
         "sweep*",
-        "piece_*",
         "halted",
         "??_valid",
         "??_command",
         "flush_valid",
         "flush_page",
-        "lookup_tag",
         "finish*",
-        "now",
-        "fetch_*[!e]",
         "flush_drive",
     )
-    dut.nsid.value = NSID
-    dut.cfg.value = structs.pack(
-        "cfg_t", queue_entries=entries, data_window=WINDOW, busy_commands=4
-    )
+    dut.cfg.value = structs.pack("cfg_t", queue_entries=entries, busy_commands=4)
     await harness.start(dut)
     for index in range(1024):
         dut.sweep.value, dut.sweep_index.value = 1, index
         await harness.step(dut.clk)
     dut.sweep.value = 0
-    return Issue(dut, entries)
+    return Submit(dut, entries)
 
 
 @cocotb.test()
 @cocotb.parametrize(entries=[0, 2])
 async def random_work(dut, entries: int) -> None:
-    """Identifiers have one owner, the queue never overflows, entries say what was asked."""
-    issue = await start(dut, entries)
+    """Identifiers have one owner, the queue never overflows, what is submitted was asked for."""
+    submit = await start(dut, entries)
     for _ in range(8):
         work, finish = random.choice([0.2, 1.0]), random.choice([0.1, 0.5, 1.0])
         for _ in range(150):
-            await issue.cycle(work, finish)
-        core = issue.core
-        # Let retries leave before places are compared.
-        issue.offers = {"wr": None, "rd": None}
+            await submit.cycle(work, finish)
+        core = submit.core
+        # Let retries leave.
+        submit.offers = {"wr": None, "rd": None}
         while core.waiting:
-            await issue.cycle(0.0, 0.3)
+            await submit.cycle(0.0, 0.3)
         # And what was taken last.
-        await issue.cycle(0.0, 0.0)
-        for (drive, slot), tag in list(core.slots.items())[-8:]:
-            if tag in core.in_use and core.retries[tag] == 0:
-                command = core.in_use[tag]
-                want = entry(tag, command["opcode"], command, int(dut.UnitBits.value))
-                assert await issue.fetch(slot, drive) == want
+        await submit.cycle(0.0, 0.0)
     if not entries:
         assert abs(core.writes - core.reads) < 0.3 * core.writes
 
 
 @cocotb.test()
-async def issue_latency(dut) -> None:
+async def submit_latency(dut) -> None:
     """The tail moves the cycle after a command is taken; both sides get one a cycle in turn."""
-    issue = await start(dut)
-    for _ in range(min(issue.core.entries - 1, 20)):
-        await issue.cycle(1.0, 0.0)
-    taken = len(issue.core.in_use)
+    submit = await start(dut)
+    for _ in range(min(submit.core.entries - 1, 20)):
+        await submit.cycle(1.0, 0.0)
+    taken = len(submit.core.in_use)
     dut._log.info("%d commands in 20 cycles", taken)
-    assert taken >= min(issue.core.entries - 1, 20) - 1
+    assert taken >= min(submit.core.entries - 1, 20) - 1
 
 
 @cocotb.test()
@@ -255,8 +214,8 @@ async def rejects_and_halt(dut) -> None:
         await harness.step(dut.clk)
         dut.wr_valid.value = 0
         await FallingEdge(dut.clk)
-        assert dut.ledger_we.value == 1 and dut.issued.value == 0
-        found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
+        assert dut.reorder_valid.value == 1 and dut.submitted.value == 0
+        found = structs.unpack("reorder_t", int(dut.reorder_entry.value))
         code = spec.ERR_HALTED if halted and (flush or not reject) else command["size"] & 0xFF
         assert found["reject"] and found["size"] & 0xFF == code
         assert found["flush"] == (flush and not halted)
@@ -271,10 +230,10 @@ async def offline(dut, side: str, degraded: int) -> None:
 
     Writes that parity stands for are well: with their flush, and without an error.
     """
-    issue = await start(dut)
-    if issue.core.drives == 1:
+    submit = await start(dut)
+    if submit.core.drives == 1:
         return
-    settings = {"queue_entries": issue.core.entries, "data_window": WINDOW}
+    settings = {"queue_entries": submit.core.entries}
     dut.cfg.value = structs.pack("cfg_t", **settings, offline=0b10, degraded=degraded)
     await harness.step(dut.clk, 3)
     command_port, valid, ready = (
@@ -288,8 +247,8 @@ async def offline(dut, side: str, degraded: int) -> None:
         await harness.step(dut.clk)
         valid.value = 0
         await FallingEdge(dut.clk)
-        found = structs.unpack("ledger_t", int(dut.ledger_entry.value))
-        assert found["reject"] == drive and dut.issued.value == 1 - drive
+        found = structs.unpack("reorder_t", int(dut.reorder_entry.value))
+        assert found["reject"] == drive and dut.submitted.value == 1 - drive
         spared = degraded and side == "wr"
         if drive == 1:
             assert found["size"] & 0xFF == (spec.ERR_OK if spared else spec.ERR_OFFLINE)
@@ -301,23 +260,20 @@ async def offline(dut, side: str, degraded: int) -> None:
 @cocotb.test()
 async def flushes(dut) -> None:
     """A flush takes an identifier and a place of its own, and nothing of a read that waits."""
-    issue = await start(dut)
+    await start(dut)
     await harness.step(dut.clk, 2)
     dut.flush_valid.value, dut.flush_page.value = 1, 77
     dut.rd_valid.value = 1
-    dut.rd_command.value = structs.pack("command_t", **random_command() | {"loose": 1})
+    dut.rd_command.value = structs.pack("command_t", **random_command() | {"early": 1})
     await FallingEdge(dut.clk)
     assert dut.flush_ready.value == 1 and dut.rd_ready.value == 0
     await harness.step(dut.clk)
     dut.flush_valid.value = dut.rd_valid.value = 0
     await FallingEdge(dut.clk)
-    assert dut.issued.value == 1 and dut.ledger_we.value == 0
-    tag = int(dut.issued_tag.value)
-    assert await issue.fetch(0) == entry(tag, spec.OPCODE_FLUSH, {})
-    dut.lookup_tag.value = tag
-    await FallingEdge(dut.clk)
-    found = structs.unpack("descriptor_t", int(dut.lookup_descriptor.value))
-    assert found["page"] == 77 and not found["loose"] and dut.lookup_in_use.value == 1
+    assert dut.submitted.value == 1 and dut.reorder_valid.value == 0
+    found = structs.unpack("descriptor_t", int(dut.submitted_descriptor.value))
+    assert found["op"] == structs.constant("OP_FLUSH")
+    assert found["page"] == 77 and found["sector"] == 0 and not found["early"]
 
 
 @cocotb.test()
@@ -325,39 +281,39 @@ async def flush_of_a_full_drive(dut) -> None:
     """A flush that finds no room at its drive stops no command for another."""
     if int(dut.Drives.value) == 1:
         return
-    issue = await start(dut, 4)
+    submit = await start(dut, 4)
     dut.wr_command.value = structs.pack("command_t", **random_command(), drive=1)
     dut.wr_valid.value = 1
     await harness.step(dut.clk, 20)
     dut.wr_valid.value = 0
-    assert issue.outstanding(1) == 3, "drive 1 is full"
+    assert submit.outstanding(1) == 3, "drive 1 is full"
     dut.flush_valid.value, dut.flush_drive.value = 1, 1
     dut.rd_command.value = structs.pack("command_t", **random_command(), drive=0)
     dut.rd_valid.value = 1
     await harness.step(dut.clk, 20)
-    assert issue.outstanding(0) == 3 and issue.outstanding(1) == 3
+    assert submit.outstanding(0) == 3 and submit.outstanding(1) == 3
     assert dut.flush_ready.value == 0
 
 
 @cocotb.test()
 async def reset_in_work(dut) -> None:
     """After a reset and a sweep every identifier is free again."""
-    issue = await start(dut)
+    submit = await start(dut)
     for _ in range(60):
-        await issue.cycle(1.0, 0.3)
+        await submit.cycle(1.0, 0.3)
     harness.clear(dut, "??_valid", "finish*")
     await harness.reset(dut, 2)
     for index in range(1024):
         dut.sweep.value, dut.sweep_index.value = 1, index
         await harness.step(dut.clk)
     dut.sweep.value = 0
-    issue = Issue(dut, int(dut.QueueDepth.value))
+    submit = Submit(dut, int(dut.QueueDepth.value))
     for _ in range(200):
-        await issue.cycle(1.0, 0.5)
+        await submit.cycle(1.0, 0.5)
 
 
-@pytest.mark.parametrize(("depth", "drives", "unit"), [(4, 1, 0), (64, 1, 0), (8, 3, 2)])
-def test_issue(depth: int, drives: int, unit: int) -> None:
+@pytest.mark.parametrize(("depth", "drives"), [(4, 1), (64, 1), (8, 3)])
+def test_submit(depth: int, drives: int) -> None:
     """Run all coroutines at this depth, for this number of drives."""
-    parameters = {"QueueDepth": depth, "Drives": drives, "UnitBits": unit}
-    simulate(__file__, "fb_nvme_issue", parameters, filelist="rtl/top/onchip.f")
+    parameters = {"QueueDepth": depth, "Drives": drives}
+    simulate(__file__, "fb_nvme_submit", parameters, filelist="rtl/top/onchip.f")

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_nvme_reorder: answers in the order of the user's commands, whatever the order of completions.
+//
+// What:        each ring of pages has a look pointer on its oldest command. The reorder table says
+//              what that command is, the completion table what became of it; both are kept by its
+//              first page. When a write is over its pages are free and, with the last command of
+//              the transaction, the user gets a response. When a read is over it is handed to
+//              fb_nvme_deliver, which frees the pages. Unordered reads come from a queue of their
+//              own as soon as they complete; when their turn comes only their page is left to free.
+//              A transaction fails as a whole: the first error is what the user is told; a failed
+//              read ends there. A write's flush goes to all drives (fb_nvme_flush). A command that
+//              stays open too long halts the queue or loses its drive (fb_nvme_timeout): what is
+//              open then fails, except for writes that parity stands for.
+// Handshake:   responses and deliveries are AXI4-Stream-like.
+// Latency:     one cycle from a result to the response or delivery.
+// Throughput:  a command every four cycles for each ring, the time it takes a pointer to move and its
+//              next command to be read; the shortest command has eight beats.
+// Does not implement: retries (fb_nvme_complete).
+
+`default_nettype none
+
+module fb_nvme_reorder
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter int unsigned Drives = 1,  // 1 to 8
+    parameter int unsigned EarlyDepth = 64  // unordered reads that may wait for early delivery
+) (
+    input wire       clk,
+    input wire       rst,
+    input wire       sweep,       // after reset: clears the completion table
+    input wire [9:0] sweep_index,
+
+    input wire cfg_t cfg,
+    output logic halted,
+    output logic timed_out,  // pulse
+    output logic timed_out_write,
+    output logic [DRIVE_BITS-1:0] timed_out_drive,
+    output logic [Drives-1:0] lost,  // drives with a command that has timed out
+    input wire [DRIVES_MOST-1:0] offline,  // drives that will complete nothing more
+
+    // From fb_nvme_submit: the next command of a ring.
+    input wire                           reorder_valid,
+    input wire                           reorder_write,
+    input wire           [PAGE_BITS-1:0] reorder_page,
+    input wire reorder_t                 reorder_entry,
+
+    // From fb_nvme_complete: what became of a command.
+    input  wire                                  result_valid,
+    input  wire                  [PAGE_BITS-1:0] result_page,
+    input  wire command_result_t                 result,
+    input  wire                                  early_valid,   // with it: deliver the read early
+    output logic                                 early_ready,
+
+    input  wire                  wr_look_valid,
+    input  wire  [PAGE_BITS-1:0] wr_look_page,
+    output logic                 wr_retire,      // moves look and tail of the write ring
+    input  wire                  rd_look_valid,
+    input  wire  [PAGE_BITS-1:0] rd_look_page,
+    output logic                 rd_retire,      // moves look of the read ring
+    output logic [          8:0] retire_count,   // by this number of units
+
+    output logic                  flush_valid,
+    input  wire                   flush_ready,
+    output logic [ PAGE_BITS-1:0] flush_page,
+    output logic [DRIVE_BITS-1:0] flush_drive,
+
+    output logic                 m_axis_wrsp_tvalid,
+    input  wire                  m_axis_wrsp_tready,
+    output logic [CODE_BITS-1:0] m_axis_wrsp_tdata,
+
+    output logic      delivery_valid,
+    input  wire       delivery_ready,
+    output delivery_t delivery,
+
+    output logic empty  // no command waits for its answer
+);
+
+  localparam int unsigned CountBits = PAGE_BITS + 1;
+
+  // Which command is looked at: writes and reads in turn where both have one. Between the commands
+  // of one ordered read nothing else may be delivered; otherwise reads in order and early ones are
+  // looked at in turn.
+  logic rd_inside_q, early_last_q;
+  logic [CountBits-1:0] wr_pending_q, rd_pending_q;
+  logic early_there, early_pop;
+  logic [PAGE_BITS-1:0] early_page;
+  logic wr_any, rd_any;
+  assign wr_any = wr_pending_q != '0;
+  assign rd_any = rd_pending_q != '0;
+
+  logic side, side_q;  // 1 = write
+  logic early, early_q, there_q;
+  logic [PAGE_BITS-1:0] page_q;
+  assign side  = wr_any && (!rd_any || !side_q);
+  assign early = !side && early_there && !rd_inside_q && !(early_last_q && rd_look_valid);
+  always_ff @(posedge clk) begin
+    side_q  <= side && !rst;
+    early_q <= early;
+    there_q <= side ? wr_look_valid : early || rd_look_valid;
+    page_q  <= side ? wr_look_page : early ? early_page : rd_look_page;
+    if (!side) early_last_q <= early;
+  end
+
+  reorder_t entry;
+  command_result_t found, written;
+  logic result_we;
+  logic [PAGE_BITS-1:0] written_page;
+
+  fb_common_ram #(
+      .Width($bits(reorder_t)),
+      .Depth(Pages)
+  ) u_reorder_table (
+      .clk,
+      .we(reorder_valid),
+      .waddr($clog2(Pages)'(reorder_page)),
+      .wdata(reorder_entry),
+      .raddr($clog2(Pages)'(page_q)),
+      .rdata(entry)
+  );
+  fb_common_ram #(
+      .Width($bits(command_result_t)),
+      .Depth(Pages)
+  ) u_completion_table (
+      .clk,
+      .we(result_we),
+      .waddr($clog2(Pages)'(written_page)),
+      .wdata(written),
+      .raddr($clog2(Pages)'(page_q)),
+      .rdata(found)
+  );
+
+  fb_common_fifo #(
+      .Width(PAGE_BITS),
+      .Depth(EarlyDepth),
+      .OutputRegister(1'b1)
+  ) u_early (
+      .clk,
+      .rst,
+      .s_valid(early_valid),
+      .s_ready(early_ready),
+      .s_data (result_page),
+      .m_valid(early_there),
+      .m_ready(early_pop),
+      .m_data (early_page),
+      .level  ()
+  );
+
+  // What is read there; a result that comes meanwhile counts. Nothing that was read before a pointer
+  // had moved counts: after an act its side sees nothing for three cycles.
+  logic look_q, look_side_q, look_early_q;
+  logic flush_busy, flush_last;  // the oldest write has asked for its flush; at the last drive
+  logic flushing_q;  // it is looked at
+  logic [PAGE_BITS-1:0] look_page_q;
+  reorder_t entry_q;
+  command_result_t found_q;
+  logic act, act_write, act_read, act_early, act_flush;
+  logic [1:0] wr_moves_q, rd_moves_q;
+
+  always_ff @(posedge clk) begin
+    wr_moves_q <= rst ? '0 : {wr_moves_q[0], act && look_side_q};
+    rd_moves_q <= rst ? '0 : {rd_moves_q[0], act && !look_side_q};
+    look_q <= there_q && (side_q ? wr_any && wr_moves_q == '0 : rd_any && rd_moves_q == '0) &&
+        !(act && look_side_q == side_q);
+    if (rst) look_q <= 1'b0;
+    look_side_q <= side_q;
+    look_early_q <= early_q;
+    flushing_q <= side_q && flush_busy;
+    look_page_q <= page_q;
+    entry_q <= entry;
+    found_q <= (result_valid && result_page == page_q) ? result : found;
+  end
+
+  // What became of it.
+  logic open, over, rejected, gone, covered, failed;
+  logic [DRIVE_BITS-1:0] drive;
+  logic [ CODE_BITS-1:0] code;
+  // A flush that was asked for has a result of its own, also where the command had none.
+  assign rejected = entry_q.reject && !flushing_q;
+  assign drive = (Drives > 1 && flushing_q) ? flush_drive : entry_q.drive;
+  assign gone = Drives > 1 && offline[drive];
+  assign open = !rejected && found_q.progress == OPEN;
+  assign over = !(open && !halted && !gone) && !(found_q.progress == DONE_EARLY && !look_early_q);
+  // What the one drive that parity stands for has not done of a write is no loss.
+  assign covered = open && gone && cfg.degraded && look_side_q;
+  assign failed = !rejected && !covered && found_q.error;
+  assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found_q.code;
+
+  // Writes.
+  logic [CODE_BITS-1:0] wr_code_q, wr_code;
+  logic wr_broken_q;  // wr_code_q is an error
+  logic response_ready, wants_flush;
+  assign wr_code = wr_broken_q ? wr_code_q : code;
+  assign wants_flush = entry_q.last && entry_q.flush && !(flushing_q && flush_last) &&
+      !wr_broken_q && !failed;
+  assign act_flush = look_q && look_side_q && over && !result_valid && wants_flush;
+  assign act_write = look_q && look_side_q && over && !result_valid && !wants_flush &&
+      (response_ready || !entry_q.last);
+
+  // Reads.
+  logic rd_broken_q;  // an earlier command of this transaction failed and has ended it
+  assign act_early = look_q && look_early_q && !result_valid && delivery_ready;
+  assign act_read = look_q && !look_side_q && !look_early_q && over && !result_valid &&
+      delivery_ready;
+  // Any of these, without asking which.
+  assign act = look_q && !result_valid && (look_early_q || over) &&
+      (look_side_q ? wants_flush || response_ready || !entry_q.last : delivery_ready);
+  assign early_pop = act_early;
+
+  // The pointers move one cycle later.
+  always_ff @(posedge clk) begin
+    wr_retire <= act_write && !rst;
+    rd_retire <= act_read && !rst;
+    retire_count <= entry_q.unordered ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
+  end
+
+  logic delivered;
+  assign delivered = found_q.progress == DELIVERED;
+  assign delivery_valid = act_read || act_early;
+  assign delivery = '{
+          page: look_page_q,
+          size: entry_q.unordered ? {8'd0, entry_q.size[11:0]} : entry_q.size,
+          last: entry_q.last,
+          fail: code != ERR_OK && !rd_broken_q,
+          skip: rd_broken_q,
+          sent: delivered,
+          keep: look_early_q,
+          code: code,
+          tag: entry_q.unordered ? entry_q.size[12+:READ_TAG_BITS] : '0
+      };
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      wr_pending_q <= '0;
+      rd_pending_q <= '0;
+      wr_broken_q  <= 1'b0;
+      rd_broken_q  <= 1'b0;
+      rd_inside_q  <= 1'b0;
+    end else begin
+      wr_pending_q <= wr_pending_q + CountBits'(reorder_valid && reorder_write) -
+          CountBits'(act_write);
+      rd_pending_q <= rd_pending_q + CountBits'(reorder_valid && !reorder_write) -
+          CountBits'(act_read);
+      if (act_write) wr_broken_q <= !entry_q.last && (wr_broken_q || code != ERR_OK);
+      if (act_read) begin
+        rd_inside_q <= !entry_q.last;
+        rd_broken_q <= (rd_broken_q || code != ERR_OK) && !entry_q.last;
+      end
+    end
+  end
+  always_ff @(posedge clk) if (act_write) wr_code_q <= wr_code;
+  assign empty = !wr_any && !rd_any;
+
+  // Results come from fb_nvme_complete, and are cleared here, so that a free page is always OPEN. A
+  // command that is never completed has timed out: that is the code of an open one.
+  always_comb begin
+    result_we = result_valid || act || sweep;
+    written_page = sweep ? sweep_index : result_valid ? result_page : look_page_q;
+    written = result;
+    if (!result_valid) begin
+      written.progress = act_early ? DELIVERED : OPEN;
+      written.error = !act_early;
+      written.code = act_early ? ERR_OK : ERR_TIMEOUT;
+    end
+  end
+
+  assign flush_page = wr_look_page;
+  fb_nvme_flush #(
+      .Drives(Drives)
+  ) u_flush (
+      .clk,
+      .rst,
+      .drives_m1(cfg.drives_m1),
+      .start(act_flush),
+      .finish(act_write),
+      .busy(flush_busy),
+      .last(flush_last),
+      .valid(flush_valid),
+      .ready(flush_ready),
+      .drive(flush_drive)
+  );
+
+  fb_nvme_timeout #(
+      .Drives(Drives)
+  ) u_timeout (
+      .clk,
+      .rst,
+      .cycles(cfg.timeout),
+      .look(look_q && !look_early_q),
+      .look_write(look_side_q),
+      .look_open(open),
+      .look_drive(drive),
+      .step(act),
+      .step_write(look_side_q),
+      .timed_out,
+      .timed_out_write,
+      .timed_out_drive,
+      .lost,
+      .halted
+  );
+
+  fb_common_fifo #(
+      .Width(CODE_BITS),
+      .Depth(32)
+  ) u_responses (
+      .clk,
+      .rst,
+      .s_valid(act_write && entry_q.last),
+      .s_ready(response_ready),
+      .s_data (wr_code),
+      .m_valid(m_axis_wrsp_tvalid),
+      .m_ready(m_axis_wrsp_tready),
+      .m_data (m_axis_wrsp_tdata),
+      .level  ()
+  );
+
+  fb_axis_check #(
+      .Width(CODE_BITS),
+      .Name ("m_axis_wrsp")
+  ) u_check (
+      .clk,
+      .rst,
+      .valid(m_axis_wrsp_tvalid),
+      .ready(m_axis_wrsp_tready),
+      .data (m_axis_wrsp_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_nvme_sqe: submission queue entries, formed when the SSD reads them.
+//
+// What:        a queue is not stored. The place table knows which command is at a place of which
+//              drive's queue, and a descriptor what it asks for; the 64 bytes of the entry follow
+//              from these (NVMe Base 2.0c, figure 87; NVM Command Set 1.0c, 3.2.4 and 3.2.6).
+//              PRP 1 is the command's first page, PRP 2 the second page or a list that
+//              fb_bar_lists computes.
+// Handshake:   none; `submitted` is a pulse.
+// Latency:     two cycles from `fetch_slot` to `fetch_sqe`; an entry can be read two cycles after
+//              `submitted`, and the doorbell that tells the SSD of it takes longer.
+// Throughput:  one submission and one entry a cycle.
+// Does not implement: metadata, scatter-gather lists, fused commands.
+
+`default_nettype none
+
+module fb_nvme_sqe
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned QueueDepth = 64,  // places in a submission queue, a power of two
+    parameter int unsigned Drives = 1,  // 1 to 8; with QueueDepth at most 1024 places in all
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter bit InHost = 1'b0,  // the buffer is in host memory, in segments
+    parameter bit ListsInside = 1'b1,  // the data window shows its pages as PRP lists, too
+    parameter bit ListPerCommand = 1'b0,  // else there is a PRP list for each unit
+    localparam int unsigned TagBits = $clog2(Drives * QueueDepth)
+) (
+    input wire clk,
+
+    input wire cfg_t cfg,
+    input wire piece_we,  // where a segment of host memory lies
+    input wire [4:0] piece_index,
+    input wire [63:0] piece_address,
+
+    input wire                              submitted,
+    input wire                              submitted_retry,
+    input wire              [ TAG_BITS-1:0] submitted_tag,
+    input wire              [SLOT_BITS-1:0] submitted_slot,
+    input wire descriptor_t                 submitted_descriptor,
+
+    input  wire  [DRIVE_BITS-1:0] fetch_drive,
+    input  wire  [           9:0] fetch_slot,
+    output logic [ DATA_BITS-1:0] fetch_sqe,
+    output logic [  TAG_BITS-1:0] fetched_tag,   // with fetch_sqe: whose it is,
+    output logic [ PAGE_BITS-1:0] fetched_page,  // and its first unit
+    output logic [DRIVE_BITS-1:0] nsid_drive,    // whose namespace the entry needs
+    input  wire  [          31:0] nsid
+);
+
+  localparam int unsigned PlaceBits = $clog2(QueueDepth);
+
+  logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
+  descriptor_t descriptor, sqe_q;
+  fb_common_ram #(
+      .Width(TagBits),
+      .Depth(1 << TagBits)
+  ) u_places (
+      .clk,
+      .we(submitted),
+      .waddr(TagBits'({submitted_descriptor.drive, PlaceBits'(submitted_slot)})),
+      .wdata(TagBits'(submitted_tag)),
+      .raddr(TagBits'({fetch_drive, PlaceBits'(fetch_slot)})),
+      .rdata(tag)
+  );
+  fb_common_ram #(
+      .Width($bits(descriptor_t)),
+      .Depth(1 << TagBits)
+  ) u_descriptors (
+      .clk,
+      .we(submitted && !submitted_retry),
+      .waddr(TagBits'(submitted_tag)),
+      .wdata(submitted_descriptor),
+      .raddr(tag_q),
+      .rdata(descriptor)
+  );
+  always_ff @(posedge clk) begin
+    tag_q <= tag;
+    sqe_tag_q <= tag_q;
+    sqe_q <= descriptor;
+  end
+
+  assign fetched_tag  = TAG_BITS'(sqe_tag_q);
+  assign fetched_page = sqe_q.page;
+  assign nsid_drive   = sqe_q.drive;
+
+  logic has_data, has_prp2, has_list;  // more than one page, more than two
+  assign has_data = (sqe_q.op != OP_FLUSH);
+  assign has_prp2 = has_data && sqe_q.size[SIZE_BITS-1:12] != '0;
+  assign has_list = sqe_q.size[SIZE_BITS-1:12] != 8'd1;
+
+  logic [63:0] first_page, prp1, prp2, slba;
+  assign prp1 = has_data ? first_page : '0;
+  if (ListsInside) begin : gen_pages
+    // The list that starts at the second page: the upper half of the data window shows each page as
+    // the list of its successors.
+    logic [PAGE_BITS+UnitBits-1:0] second_page;
+    assign first_page = cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits));
+    assign second_page = ((PAGE_BITS + UnitBits)'(sqe_q.page) << UnitBits) + 1'b1;
+    assign prp2 = has_prp2 ? cfg.data_window | 64'({has_list, second_page, 12'd0}) : '0;
+  end else begin : gen_units
+    // A command begins with a unit: its second page is in it, and its list is that of the unit.
+    logic [TAG_BITS-1:0] list;
+    assign list = ListPerCommand ? TAG_BITS'(sqe_tag_q) : TAG_BITS'(sqe_q.page);
+    assign prp2 = !has_prp2 ? '0 : has_list ? cfg.prp_lists | (64'(list) << 12) :
+        first_page | 64'h1000;
+    if (InHost) begin : gen_segments
+      fb_buffer_piece u_segment (
+          .clk,
+          .we(piece_we),
+          .index(piece_index),
+          .base(piece_address),
+          .page({sqe_q.page, {UnitBits{1'b0}}}),
+          .address(first_page)
+      );
+    end else begin : gen_halves
+      assign first_page = (sqe_q.page[PAGE_BITS-1] ? cfg.data_read : cfg.data_write) |
+          (64'(sqe_q.page[PAGE_BITS-2:0]) << (12 + UnitBits));
+    end
+  end
+  assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
+
+  if (!InHost) begin : gen_no_segments
+    logic unused;
+    assign unused = &{1'b0, piece_we, piece_index, piece_address, 1'b0};
+  end
+
+  always_comb begin
+    fetch_sqe = '0;
+    fetch_sqe[31:0] = {16'(sqe_tag_q), 14'd0, sqe_q.op};
+    fetch_sqe[63:32] = nsid;
+    fetch_sqe[6*32+:64] = prp1;
+    fetch_sqe[8*32+:64] = prp2;
+    if (has_data) begin
+      fetch_sqe[10*32+:64] = slba;
+      fetch_sqe[12*32+:16] = cfg.block_4k ? 16'(sqe_q.size >> 3) : 16'(sqe_q.size);
+      fetch_sqe[12*32+30]  = sqe_q.fua;
+    end
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_nvme_timeout: halts the queue when the oldest command is not completed in time.
+//
+// What:        each ring has a timer. It runs while the ring's oldest command is open, and begins
+//              anew with each step. When it ends the command's drive is lost. An SSD that has lost
+//              one command cannot be trusted with the pages of the others, so with one drive the
+//              queue is halted at once, until a reset. With several drives software has as long
+//              again to cut the drive off the bus and to call it offline; then its commands fail,
+//              and those of the others go on. If it does not, the queue is halted after all.
+// Handshake:   none; `look` and `step` are pulses.
+// Latency:     a time-out is two cycles after the timer's end.
+// Limits:      one number of cycles for all commands.
+// Does not implement: what becomes of the commands (fb_nvme_reorder).
+
+`default_nettype none
+
+module fb_nvme_timeout
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned Drives = 1  // 1 to 8
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [31:0] cycles,  // 0: never
+
+    // The oldest command of a ring is open or not.
+    input wire                  look,
+    input wire                  look_write,
+    input wire                  look_open,
+    input wire [DRIVE_BITS-1:0] look_drive,
+    // A command of a ring is answered, or goes on to wait for a flush.
+    input wire                  step,
+    input wire                  step_write,
+
+    output logic                  timed_out,        // pulse
+    output logic                  timed_out_write,
+    output logic [DRIVE_BITS-1:0] timed_out_drive,
+    output logic [    Drives-1:0] lost,             // drives with a command that has timed out
+    output logic                  halted
+);
+
+  // Of each ring, that of the writes in bit 1.
+  logic [1:0] open_q, ended_q, expired;
+  logic [1:0][31:0] timer_q;
+  logic [1:0][DRIVE_BITS-1:0] drive_q;
+  logic enabled_q, halted_q, halt;
+  always_ff @(posedge clk) begin
+    for (int unsigned i = 0; i < 2; i++) begin
+      if (look && look_write == 1'(i)) begin
+        open_q[i]  <= look_open;
+        drive_q[i] <= look_drive;
+      end
+      if (rst || (step && step_write == 1'(i))) open_q[i] <= 1'b0;
+      // Both begin anew, so that a lost drive does not halt the queue through the other ring at once.
+      timer_q[i] <= (open_q[i] && !timed_out) ? timer_q[i] - 1'b1 : cycles;
+      // A cycle late: what was waited for may just have come.
+      ended_q[i] <= timer_q[i] == '0 && enabled_q;
+    end
+    enabled_q <= cycles != '0;
+    halted_q  <= (halted_q || halt) && !rst;
+  end
+  assign expired = halted_q ? '0 : open_q & ended_q;
+  assign timed_out = |expired;
+  assign timed_out_write = expired[1];
+  assign timed_out_drive = drive_q[expired[1]];
+  assign halted = halted_q;
+
+  if (Drives == 1) begin : gen_one
+    assign lost = halted_q;
+    assign halt = timed_out;
+  end else begin : gen_many
+    localparam int unsigned IndexBits = $clog2(Drives);
+    logic [Drives-1:0] lost_q;
+    always_ff @(posedge clk) begin
+      if (timed_out) lost_q[IndexBits'(timed_out_drive)] <= 1'b1;
+      if (rst) lost_q <= '0;
+    end
+    assign lost = lost_q;
+    assign halt = timed_out && lost_q[IndexBits'(timed_out_drive)];
+  end
+
+endmodule
+
+`default_nettype wire
