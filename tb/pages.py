@@ -24,6 +24,7 @@ class Built:
     page: int
     fua: int
     flush: int
+    fence: int
     early: int
     unordered: int
     reject: int

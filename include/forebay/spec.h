@@ -91,6 +91,7 @@
 #define FB_USER_READ_TAG_BITS      0x8u
 #define FB_USER_WRITE_FUA_BIT      0x40u
 #define FB_USER_WRITE_FLUSH_BIT    0x41u
+#define FB_USER_WRITE_FENCE_BIT    0x42u
 
 /* Windows that the SSD reads and writes */
 #define FB_PAGE_BYTES        0x1000u

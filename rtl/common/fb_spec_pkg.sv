@@ -94,6 +94,7 @@ package fb_spec_pkg;
   localparam int unsigned USER_READ_TAG_BITS = 8;
   localparam int unsigned USER_WRITE_FUA_BIT = 64;
   localparam int unsigned USER_WRITE_FLUSH_BIT = 65;
+  localparam int unsigned USER_WRITE_FENCE_BIT = 66;
 
   // Windows that the SSD reads and writes
   localparam int unsigned PAGE_BYTES = 'h1000;

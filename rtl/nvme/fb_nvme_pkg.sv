@@ -63,6 +63,7 @@ package fb_nvme_pkg;
     logic [PAGE_BITS-1:0]   page;       // first page in the buffer; the others follow it
     logic                   fua;
     logic                   flush;      // a flush follows when the transaction is stored
+    logic                   fence;      // all earlier writes are to be complete before
     logic                   early;      // a read that may be delivered before older ones
     logic                   unordered;  // a read of one page at most; its tag is in size[19:12]
     logic                   reject;

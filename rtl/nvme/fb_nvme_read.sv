@@ -110,6 +110,7 @@ module fb_nvme_read
     built.page = building_q ? first_page_q : offer_page;
     built.fua = 1'b0;
     built.flush = 1'b0;
+    built.fence = 1'b0;
     built.early = early_q;
     built.unordered = unordered_q;
     built.reject = reject;

@@ -76,7 +76,8 @@ module fb_nvme_reorder
     input  wire       delivery_ready,
     output delivery_t delivery,
 
-    output logic empty  // no command waits for its answer
+    output logic writes_empty,  // no write waits for its answer
+    output logic empty  // no command does
 );
 
   localparam int unsigned CountBits = PAGE_BITS + 1;
@@ -252,6 +253,7 @@ module fb_nvme_reorder
     end
   end
   always_ff @(posedge clk) if (act_write) wr_code_q <= wr_code;
+  assign writes_empty = !wr_any && !(reorder_valid && reorder_write);
   assign empty = !wr_any && !rd_any;
 
   // Results come from fb_nvme_complete, and are cleared here, so that a free page is always OPEN. A

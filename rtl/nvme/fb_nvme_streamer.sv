@@ -403,7 +403,7 @@ module fb_nvme_streamer
   end
 
   // Submission.
-  logic flush_valid, flush_ready, reorder_valid, reorder_write, rejected;
+  logic flush_valid, flush_ready, reorder_valid, reorder_write, writes_empty, rejected;
   logic [PAGE_BITS-1:0] flush_page, reorder_page, fetched_page;
   reorder_t reorder_entry;
   logic submitted, submitted_retry, lookup_in_use, finish, finish_retry;
@@ -445,6 +445,7 @@ module fb_nvme_streamer
       .finish_retry,
       .finish_tag(lookup_tag),
       .finish_drive(seen_drive),
+      .writes_empty,
       .reorder_valid,
       .reorder_write,
       .reorder_page,
@@ -891,6 +892,7 @@ module fb_nvme_streamer
       .delivery_valid,
       .delivery_ready,
       .delivery,
+      .writes_empty,
       .empty(reorder_empty)
   );
 

@@ -10,7 +10,8 @@
 //              identifiers. A command that is to be retried keeps its place in the count of its
 //              drive, so there is always room for it.
 // Order:       retries, a flush that a transaction waits for, then writes and reads in turn, except
-//              those whose drive has no room.
+//              those whose drive has no room. A write with a fence is left out until all earlier
+//              writes are answered, and so are those behind it.
 // Handshake:   `*_ready` rises in the cycle in which a command is taken. A rejected command, and one
 //              that meets a halted queue or an offline drive, only passes to fb_nvme_reorder.
 // Latency:     one cycle from a command to `sq_tail`, `submitted` and `reorder_valid`.
@@ -47,6 +48,8 @@ module fb_nvme_submit
     output logic                  flush_ready,
     input  wire  [ PAGE_BITS-1:0] flush_page,
     input  wire  [DRIVE_BITS-1:0] flush_drive,
+
+    input wire writes_empty,  // from fb_nvme_reorder: it has answered all writes that it knows
 
     // From fb_nvme_complete: a command is over, or to be submitted once more.
     input wire                  finish,
@@ -143,12 +146,14 @@ module fb_nvme_submit
   logic halted_q;  // a cycle late: one more command does no harm
   always_ff @(posedge clk) halted_q <= halted && !rst;
 
+  logic writes_q;  // a write is not answered, that of the last cycle included
+
   // With one drive its room is looked at last.
   logic wr_open, rd_open, flush_open, wr_here, rd_here, flush_here, tag_free;
   assign wr_open = open_q[IndexBits'(wr_command.drive)];
   assign rd_open = open_q[IndexBits'(rd_command.drive)];
   assign flush_open = open_q[IndexBits'(flush_drive)];
-  assign wr_here = wr_valid && (Drives == 1 || wr_open || halted_q);
+  assign wr_here = wr_valid && !(wr_command.fence && writes_q) && (Drives == 1 || wr_open || halted_q);
   assign rd_here = rd_valid && (Drives == 1 || rd_open || halted_q);
   assign flush_here = flush_valid && (Drives == 1 || flush_open || halted_q);
   assign tag_free = tag_valid && !retry_valid;
@@ -166,6 +171,7 @@ module fb_nvme_submit
   assign flush_ready = flush_go;
   assign retry_take = retry_go;
   always_ff @(posedge clk) begin
+    writes_q <= wr_go || !writes_empty;
     if (wr_go) turn_q <= 1'b1;
     else if (rd_go) turn_q <= 1'b0;
     if (rst) turn_q <= 1'b0;

@@ -11,7 +11,8 @@
 //   - at the end of a chunk of the array, where there are several drives.
 // The tail is padded with zeros up to the logical block. A transaction that breaks the rules is
 // taken to its end; from where it broke them on, its commands are marked rejected. One of beat 0
-// alone that asks for a flush is a flush and nothing else: its address does not count.
+// alone that asks for a flush is a flush and nothing else: its address does not count. A fence goes
+// with the first command: fb_nvme_submit takes it, and what follows it, when all before is answered.
 //
 // Handshake: AXI4-Stream; TREADY depends on registers only and falls while there is no page, no
 // room for a command, or `hold` lends the memory port to the read path.
@@ -89,6 +90,7 @@ module fb_nvme_write
   logic [SECTOR_BITS-1:0] sector_q, room_q;  // of the command; sectors left in the namespace
   logic room_big_q, above_q;
   logic fua_q, flush_q;
+  logic fence_q;  // the transaction has a fence, and this is its first command
   logic fresh_q;  // the address was taken one cycle ago
   logic empty_q;  // no data yet in this transaction
   logic [CODE_BITS-1:0] code_q;
@@ -195,6 +197,7 @@ module fb_nvme_write
     built.page   = command_page_q;
     built.fua    = fua_q;
     built.flush  = flush_q && code == ERR_OK;
+    built.fence  = fence_q;
     built.early  = 1'b0;
     built.unordered = 1'b0;
     built.reject = (code != ERR_OK) || close_q;
@@ -211,10 +214,12 @@ module fb_nvme_write
     if (take_address) begin
       sector_q <= s_axis_wr_tdata[9+:SECTOR_BITS];
       above_q  <= |s_axis_wr_tdata[63:9+SECTOR_BITS];
-      fua_q    <= s_axis_wr_tdata[64];
-      flush_q  <= s_axis_wr_tdata[65];
+      fua_q    <= s_axis_wr_tdata[USER_WRITE_FUA_BIT];
+      flush_q  <= s_axis_wr_tdata[USER_WRITE_FLUSH_BIT];
+      fence_q  <= s_axis_wr_tdata[USER_WRITE_FENCE_BIT];
       empty_q  <= 1'b1;
     end else begin
+      if (push_q) fence_q <= 1'b0;
       if (put) empty_q <= 1'b0;
       if (fresh_q) begin
         above_q <= above_q || sector_q > cfg.namespace_sectors;

@@ -92,6 +92,18 @@ def test_soak(forebay: Run, seed: int, options: tuple[object, ...]) -> None:
     assert report["refused"] > 0
 
 
+@pytest.mark.parametrize("drives", [1, 3])
+def test_soak_of_writes_that_overlap(forebay: Run, drives: int) -> None:
+    """Fences keep overlapping writes in order, also where commands fail and are sent again."""
+    report = forebay(
+        *("bench", "soak", "--transactions", 300, "--writes", 90, "--fence", 100),
+        *("--area", "64KiB", "--largest", "16KiB", "--stall", "0.3:40", "--drives", drives),
+        *("--fault", "fail=0x281@every=5:40", "-o", "json"),
+    ).report
+    assert report["differ_bytes"] == report["differ_medium_bytes"] == report["wrong_answers"] == 0
+    assert report["writes"] > 200
+
+
 def test_soak_of_an_array_as_it_is_given(forebay: Run) -> None:
     """Two drives and nothing else: unordered reads cross stripe units, and are served."""
     report = forebay("bench", "soak", "--drives", 2, "--transactions", 300, "-o", "json").report

@@ -113,6 +113,14 @@ def test_transactions_flush_and_unit_access(forebay: Run, data: Callable[[int], 
     assert report["write"]["bytes"] == report["read"]["bytes"] == 50_000
 
 
+def test_a_fence_lets_one_write_be_under_way(forebay: Run, data: Callable[[int], Path]) -> None:
+    """Each part waits for the one before."""
+    line = ("io", *IDEAL, "--write", data(50_000), "--read", "--transaction", 512, "-o", "json")
+    free, fenced = forebay(*line).report, forebay(*line, "--fence").report
+    assert free["differ_bytes"] == fenced["differ_bytes"] == 0
+    assert fenced["write"]["cycles"] > 1.5 * free["write"]["cycles"]
+
+
 def test_pauses_change_the_time_and_not_the_data(forebay: Run, data: Callable[[int], Path]) -> None:
     """Ports that pause slow it down; the same seed gives the same cycles."""
     line = ("io", *IDEAL, "--write", data(200_000), "--read", "-o", "json")

@@ -14,6 +14,8 @@ pub struct Write {
     pub fua: bool,
     /// Flush after this write.
     pub flush: bool,
+    /// Submit its commands once all earlier writes are complete.
+    pub fence: bool,
     /// What is wrong with it on purpose.
     pub damage: Option<Damage>,
 }
@@ -27,6 +29,7 @@ impl Write {
             payload: payload.into(),
             fua: false,
             flush: false,
+            fence: false,
             damage: None,
         }
     }
@@ -48,6 +51,13 @@ impl Write {
     #[must_use]
     pub fn flush(mut self) -> Self {
         self.flush = true;
+        self
+    }
+
+    /// Behind all earlier writes.
+    #[must_use]
+    pub fn fenced(mut self) -> Self {
+        self.fence = true;
         self
     }
 

@@ -99,6 +99,7 @@ impl Writes {
             payload,
             fua,
             flush,
+            fence,
             damage,
         } = write;
         self.queue.push_back(Sending {
@@ -107,6 +108,7 @@ impl Writes {
                 address,
                 fua,
                 flush,
+                fence,
             }
             .encode(),
             length: payload.length(),

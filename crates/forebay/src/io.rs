@@ -70,6 +70,7 @@ fn spec(args: &IoArgs) -> Result<IoSpec> {
         transaction: args.transaction,
         fua: args.fua,
         flush: args.flush,
+        fence: args.fence,
         save: args.save.clone(),
         inspect: args.inspect.clone(),
     })

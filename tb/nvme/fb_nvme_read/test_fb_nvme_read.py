@@ -39,7 +39,11 @@ class Reader:
         commands = await self.pages.transaction()
         at, left = address // 512, length
         for built in commands:
-            assert not built.reject and not built.early and not built.fua and not built.flush
+            assert (
+                not built.reject
+                and not built.early
+                and not (built.fua or built.flush or built.fence)
+            )
             assert built.sector == at
             assert built.length <= self.most * PAGE
             at += built.length // 512

@@ -53,9 +53,11 @@ class Writer:
                 data = int(dut.mem_wdata.value).to_bytes(64, "little")
                 self.memory[int(dut.mem_addr.value)] = data
 
-    async def send(self, address: int, data: bytes, fua: int = 0, flush: int = 0) -> None:
+    async def send(
+        self, address: int, data: bytes, fua: int = 0, flush: int = 0, fence: int = 0
+    ) -> None:
         """Queue one transaction."""
-        head = address | fua << 64 | flush << 65
+        head = address | fua << 64 | flush << 65 | fence << 66
         await self.source.send(AxiStreamFrame(head.to_bytes(64, "little") + data))
 
     def content(self, built: Built) -> bytes:
@@ -113,8 +115,10 @@ async def random_transactions(dut, block: int, idle: float, hold: float) -> None
             address = random.randrange(1 << 20) * block
             length = random.choice([1, 63, 64, 65, block, block + 1, PAGE, 3 * PAGE, 9 * PAGE + 7])
             data, fua, flush = random.randbytes(length), random.getrandbits(1), 0
-            await writer.send(address, data, fua, flush)
+            fence = random.getrandbits(1)
+            await writer.send(address, data, fua, flush, fence)
             commands = await writer.check(address, data, fua, flush)
+            assert [built.fence for built in commands] == [fence] + [0] * (len(commands) - 1)
             most = writer.most if grow else writer.chunk
             assert all(built.length <= most * PAGE for built in commands)
 

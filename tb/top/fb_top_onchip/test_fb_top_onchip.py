@@ -76,10 +76,15 @@ class System:
         self.payload.stall(share)
 
     async def write(
-        self, address: int, data: bytes, fua: bool = False, flush: bool = False
+        self,
+        address: int,
+        data: bytes,
+        fua: bool = False,
+        flush: bool = False,
+        fence: bool = False,
     ) -> None:
         """Send one write transaction; its answer comes from `token`."""
-        head = address | fua << 64 | flush << 65
+        head = address | fua << 64 | flush << 65 | fence << 66
         await self.wr.send(AxiStreamFrame(head.to_bytes(64, "little") + data))
 
     async def token(self) -> int:
@@ -286,6 +291,22 @@ async def flags(dut) -> None:
     assert await system.token() == 0
     assert system.ssd.commands[-1].opcode == spec.OPCODE_FLUSH
     assert not system.ssd.commands[-2].fua
+
+
+@cocotb.test()
+async def fenced_writes(dut) -> None:
+    """Overlapping writes with a fence are stored one after the other, those sent again as well."""
+    system = await start(dut, delay=200, retry_limit=2)
+    count, failing = harness.repeat(100, 30), spec.STATUS_NAMESPACE_NOT_READY
+    system.ssd.faults.status = dict.fromkeys(range(0, count, 7), failing)
+    held = bytearray(system.ssd.load(0, AREA_BYTES))
+    for _ in range(count):
+        at = random.randrange(AREA_BYTES // 1024) * 512
+        data = random.randbytes(512 * random.randrange(1, AREA_BYTES // 1024))
+        await system.write(at, data, fence=True)
+        held[at : at + len(data)] = data
+    assert {await system.token() for _ in range(count)} == {spec.ERR_OK}
+    assert system.ssd.load(0, AREA_BYTES) == held
 
 
 @cocotb.test()

@@ -208,6 +208,7 @@ impl Target for Hardware {
                     fua: spec.fua,
                     // One flush at the end covers all that went before.
                     flush: spec.flush && offset + length == bytes,
+                    fence: spec.fence,
                 };
                 let part = &data[offset as usize..(offset + length) as usize];
                 let mut source = Counted::new(part, |done| progress.at(offset + done));

@@ -42,6 +42,8 @@ pub struct IoSpec {
     pub fua: bool,
     /// The drive is flushed after the write.
     pub flush: bool,
+    /// Each transaction waits until all earlier ones are complete.
+    pub fence: bool,
     /// Where what was read is stored.
     pub save: Option<PathBuf>,
     /// Where registers, events and counters are stored.

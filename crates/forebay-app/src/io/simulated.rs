@@ -107,6 +107,7 @@ impl Target for Session {
             write.fua = spec.fua;
             // One flush at the end covers all that went before.
             write.flush = spec.flush && offset + length == bytes;
+            write.fence = spec.fence;
             self.system.submit_write(write);
         }
         let ended = self.run("file → drive", bytes);

@@ -38,6 +38,8 @@ pub struct Work {
     pub fua: u8,
     /// Percentage of writes with a flush; some of these bear no data.
     pub flush: u8,
+    /// Percentage of writes with a fence; these may overlap writes that are under way.
+    pub fence: u8,
     /// Percentage of transactions that must be refused.
     pub refused: u8,
     /// Transactions under way at once, 1 to 250.
@@ -56,6 +58,7 @@ impl Default for Work {
             unordered: 50,
             fua: 6,
             flush: 6,
+            fence: 0,
             refused: 2,
             under_way: 96,
         }

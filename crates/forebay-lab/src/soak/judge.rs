@@ -136,6 +136,7 @@ mod tests {
             unordered: false,
             fua: false,
             flush: false,
+            fence: false,
             damage: None,
         }
     }

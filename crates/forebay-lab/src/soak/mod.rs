@@ -227,7 +227,7 @@ impl Soaker {
             if self
                 .under_way
                 .values()
-                .any(|other| planned.overlaps(&other.planned))
+                .any(|other| planned.waits_for(&other.planned))
             {
                 self.held = Some(planned);
                 return;
@@ -247,6 +247,7 @@ impl Soaker {
                 let mut write = Write::new(planned.address, Payload::from(data.clone()));
                 write.fua = planned.fua;
                 write.flush = planned.flush;
+                write.fence = planned.fence;
                 write.damage = planned.damage;
                 // The last block, with parity the last row, is filled up with zeros.
                 data.resize((planned.range.end - planned.range.start) as usize, 0);

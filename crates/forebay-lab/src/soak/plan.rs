@@ -31,16 +31,20 @@ pub struct Planned {
     pub unordered: bool,
     pub fua: bool,
     pub flush: bool,
+    pub fence: bool,
     pub damage: Option<Damage>,
 }
 
 impl Planned {
-    /// NVMe gives no order between commands that overlap, so they must not be under way together
-    /// unless both only read.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.range.start < other.range.end
-            && other.range.start < self.range.end
-            && (self.direction == Direction::Write || other.direction == Direction::Write)
+    /// NVMe gives no order between commands that overlap, so a transaction must wait for one that is
+    /// under way, unless both only read or it is a write that a fence puts behind another.
+    pub fn waits_for(&self, other: &Self) -> bool {
+        let ordered = match (self.direction, other.direction) {
+            (Direction::Read, Direction::Read) => true,
+            (Direction::Write, Direction::Write) => self.fence,
+            _ => false,
+        };
+        !ordered && self.range.start < other.range.end && other.range.start < self.range.end
     }
 }
 
@@ -81,14 +85,16 @@ impl Planner {
 
     fn legal(&mut self, direction: Direction) -> Planned {
         let is_write = direction == Direction::Write;
-        let (flush, fua) = (
+        let (flush, fua, fence) = (
             is_write && self.extended && self.happens(self.work.flush),
             is_write && self.extended && self.happens(self.work.fua),
+            is_write && self.extended && self.work.fence > 0 && self.happens(self.work.fence),
         );
         if flush && below(&mut self.random, EMPTY) == 0 {
             return Planned {
                 fua,
                 flush,
+                fence,
                 ..self.of(direction, self.area.start, 0)
             };
         }
@@ -112,6 +118,7 @@ impl Planner {
         Planned {
             fua,
             flush,
+            fence,
             ..planned
         }
     }
@@ -126,6 +133,7 @@ impl Planner {
             unordered: false,
             fua: false,
             flush: false,
+            fence: false,
             damage: None,
         }
     }

@@ -46,6 +46,7 @@ pub fn draw(seed: u64, shapes: &[&Shape]) -> (usize, Case) {
     dice.pauses(&mut case, if silent { &SHORT_PAUSES } else { &PAUSES });
     dice.work(&mut case);
     dice.resets(&mut case);
+    case.work.fence = dice.one(&[0, 0, 20, 100]);
     (number, case)
 }
 
@@ -269,12 +270,13 @@ mod tests {
     #[test]
     fn every_feature_is_on_in_some_seeds_and_off_in_others() {
         type IsOn = fn(&Case) -> bool;
-        let features: [(&str, IsOn); 19] = [
+        let features: [(&str, IsOn); 20] = [
             ("reads", |case| case.work.writes < 100),
             ("writes", |case| case.work.writes > 0),
             ("unordered", |case| case.work.unordered > 0),
             ("fua", |case| case.work.fua > 0),
             ("flush", |case| case.work.flush > 0),
+            ("fence", |case| case.work.fence > 0),
             ("refusals", |case| case.work.refused > 0),
             ("long", |case| case.work.largest > 16 << 10),
             ("short", |case| case.work.least == 1),

@@ -129,6 +129,7 @@ fn features(case: &Case) -> Vec<Case> {
         case,
         &[
             |case| case.work.refused = 0,
+            |case| case.work.fence = 0,
             |case| case.work.flush = 0,
             |case| case.work.fua = 0,
             |case| case.work.unordered = 0,

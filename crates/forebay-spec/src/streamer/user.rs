@@ -24,6 +24,8 @@ pub const TAG_BITS: u32 = 8;
 pub const FUA_BIT: u32 = 64;
 /// Bit of a write's first beat that asks for a flush after it.
 pub const FLUSH_BIT: u32 = 65;
+/// Bit of a write's first beat that holds it back until all earlier writes are complete.
+pub const FENCE_BIT: u32 = 66;
 
 /// One read command: a single beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,8 @@ pub struct WriteCommand {
     pub fua: bool,
     /// The response waits until everything before is on the medium, too.
     pub flush: bool,
+    /// Its commands are submitted once all earlier writes are complete.
+    pub fence: bool,
 }
 
 impl WriteCommand {
@@ -91,6 +95,7 @@ impl WriteCommand {
             address,
             fua: false,
             flush: false,
+            fence: false,
         }
     }
 
@@ -98,7 +103,9 @@ impl WriteCommand {
     pub fn encode(&self) -> [u8; BEAT_BYTES] {
         let mut beat = [0; BEAT_BYTES];
         put(&mut beat, 0, &self.address.to_le_bytes());
-        beat[FUA_BIT as usize / 8] = self.fua as u8 | (self.flush as u8) << (FLUSH_BIT % 8);
+        beat[FUA_BIT as usize / 8] = self.fua as u8
+            | (self.flush as u8) << (FLUSH_BIT % 8)
+            | (self.fence as u8) << (FENCE_BIT % 8);
         beat
     }
 
@@ -109,6 +116,7 @@ impl WriteCommand {
             address: get_u64(beat, 0),
             fua: flags & 1 != 0,
             flush: flags & 2 != 0,
+            fence: flags & 4 != 0,
         }
     }
 }
@@ -132,8 +140,9 @@ mod tests {
             address: 4096,
             fua: false,
             flush: true,
+            fence: true,
         };
-        assert_eq!(write.encode()[8], 2);
+        assert_eq!(write.encode()[8], 6);
         assert_eq!(WriteCommand::decode(&write.encode()), write);
     }
 }

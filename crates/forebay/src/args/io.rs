@@ -39,6 +39,9 @@ pub struct IoArgs {
     /// Flush the drive after the write
     #[arg(long, requires = "written", hide_short_help = true)]
     pub flush: bool,
+    /// Fence: submit each write once all earlier ones are complete
+    #[arg(long, requires = "written", hide_short_help = true)]
+    pub fence: bool,
     /// The drive's namespace [default: its first]
     #[arg(long, value_name = "NSID", hide_short_help = true)]
     pub namespace: Option<u32>,

@@ -57,6 +57,10 @@ struct WorkArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 6, value_parser = share(),
           hide_short_help = true)]
     flush: u8,
+    /// Percentage of writes with a fence; these may overlap writes that are under way
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = share(),
+          hide_short_help = true)]
+    fence: u8,
     /// Percentage of transactions that must be refused
     #[arg(long, value_name = "PERCENT", default_value_t = 2, value_parser = share(),
           hide_short_help = true)]
@@ -124,6 +128,7 @@ impl From<CaseArgs> for Case {
                 unordered: work.unordered,
                 fua: work.fua,
                 flush: work.flush,
+                fence: work.fence,
                 refused: work.refused,
                 under_way: work.under_way,
             },
@@ -158,6 +163,7 @@ fn words(case: &Case) -> Vec<String> {
         ("unordered", work.unordered, usual.unordered),
         ("fua", work.fua, usual.fua),
         ("flush", work.flush, usual.flush),
+        ("fence", work.fence, usual.fence),
         ("refused", work.refused, usual.refused),
     ] {
         words.unless(name, share, default);
