@@ -4,7 +4,8 @@
 //
 // What:        as fb_common_fifo, with a store that is read on the clock. The oldest word rests in
 //              the output register that block RAM has, so the width costs no flip-flops.
-// Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high.
+// Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high. `clear`
+//              forgets all words but one that is on offer, so that m_valid does not fall.
 // Latency:     2 cycles from a write into the empty FIFO to m_valid.
 // Throughput:  one word a cycle.
 // Limits:      no path from an input to an output. Only pointers are reset.
@@ -19,6 +20,7 @@ module fb_common_deep #(
 ) (
     input wire clk,
     input wire rst,
+    input wire clear = 1'b0,
 
     input  wire              s_valid,
     output logic             s_ready,
@@ -61,13 +63,13 @@ module fb_common_deep #(
     if (push) write_q <= write_q + 1'b1;
     if (fetch) read_q <= read_q + 1'b1;
     if (push != fetch) level_q <= push ? level_q + 1'b1 : level_q - 1'b1;
-    valid_q <= fetch || (valid_q && !m_ready);
-    if (rst) begin
+    valid_q <= (fetch && !clear) || (valid_q && !m_ready);
+    if (rst || clear) begin
       write_q <= '0;
       read_q  <= '0;
       level_q <= '0;
-      valid_q <= 1'b0;
     end
+    if (rst) valid_q <= 1'b0;
   end
 
 `ifndef SYNTHESIS

@@ -6,7 +6,8 @@
 //              read, so a wide FIFO costs LUT RAM and only its pointers are flip-flops. With
 //              OutputRegister the oldest word is held in flip-flops instead, for narrow words that
 //              have far to go.
-// Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high.
+// Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high. `clear`
+//              forgets all words but one that is on offer, so that m_valid does not fall.
 // Latency:     1 cycle from a write into the empty FIFO to m_valid, with or without the register.
 // Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
 //              comes from registers alone).
@@ -23,6 +24,7 @@ module fb_common_fifo #(
 ) (
     input wire clk,
     input wire rst,
+    input wire clear = 1'b0,
 
     input  wire              s_valid,
     output logic             s_ready,
@@ -70,7 +72,7 @@ module fb_common_fifo #(
     assign m_data = oldest_q;
     always_ff @(posedge clk) begin : oldest
       if (!valid_q || m_ready) oldest_q <= more_q ? store[read_q] : s_data;
-      more_q <= !rst && (level_q > Two || (level_q == Two && (push || !pop)) ||
+      more_q <= !rst && !clear && (level_q > Two || (level_q == Two && (push || !pop)) ||
           (level_q == One && push && !pop));
     end
   end else begin : gen_store
@@ -88,6 +90,12 @@ module fb_common_fifo #(
     if (store_pop) read_q <= read_q + 1'b1;
     if (push != pop) level_q <= push ? level_q + One : level_q - One;
     valid_q <= level_q > One || push || (level_q == One && !pop);
+    if (clear) begin
+      write_q <= OutputRegister ? read_q : read_q + AddrBits'(valid_q);
+      if (OutputRegister) read_q <= read_q;
+      level_q <= (AddrBits + 1)'(valid_q && !m_ready);
+      valid_q <= valid_q && !m_ready;
+    end
     if (rst) begin
       write_q <= '0;
       read_q  <= '0;

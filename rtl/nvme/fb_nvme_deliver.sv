@@ -15,7 +15,8 @@
 // A unit is freed when the answer to its last beat is here, not when that beat is requested: until
 // then the memory may still have to read it, and a freed unit is soon overwritten. What the requests
 // sent so far will free waits in a queue, a unit an entry, each for its number of answers.
-// Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out.
+// Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out, whose TVALID never falls before
+// TREADY, not even by a restart.
 // Latency: that of the memory + 2 cycles from a delivery to its first beat.
 // Throughput: 64 bytes a cycle, none lost between deliveries.
 // 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
@@ -118,6 +119,7 @@ module fb_nvme_deliver
   logic [BeatsBits-1:0] left_q;  // beats after this one, if it is not the first
   logic first_q, final_q;  // of the command: this beat is the first, one after it is the last
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
+  logic beat_valid;  // a beat is at its output
   logic sends, send, skims, final_beat, final_page, give, pop, room, abort;
   logic free_ready_q;  // a unit that ends may be noted
   assign room = !WholePages ? credits_q != '0 :
@@ -185,21 +187,23 @@ module fb_nvme_deliver
     free_step <= free_due && !oldest.keep && !restart;
   end
 
-  // A read that was cut in two by a restart gets an end, before anything else is sent: a beat that the
-  // memory is not asked for. Nothing is under way then.
+  // A beat that is on offer when a restart comes stays on offer. A read that is cut in two by it gets an
+  // end, before anything else is sent: a beat that the memory is not asked for.
   logic inside_q, cut_q;
+  logic [READ_TAG_BITS-1:0] cut_tag_q;
   assign abort = cut_q && !restart;
   always_ff @(posedge clk) begin
+    if (m_axis_rd_tvalid) cut_tag_q <= m_axis_rd_tid;
     if (rst) inside_q <= 1'b0;
     else if (give) inside_q <= !m_axis_rd_tlast;
-    cut_q <= restart && (give ? !m_axis_rd_tlast : inside_q) && !rst;
+    cut_q <= restart && (m_axis_rd_tvalid ? !m_axis_rd_tlast : inside_q) && !rst;
   end
 
   always_ff @(posedge clk) begin
     if (restart) begin
       beat_q <= '0;
       first_q <= 1'b1;
-      credits_q <= CreditBits'(FifoDepth);
+      credits_q <= CreditBits'(FifoDepth) - CreditBits'(beat_valid && !pop);
     end else begin
       if (send) begin
         beat_q  <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
@@ -218,20 +222,22 @@ module fb_nvme_deliver
           fail: abort || job.fail,
           skip: !abort && (job.skip || (job.fail && beat_q != '0)),
           top: (job.last && final_beat) ? job.size[5:0] : 6'h3f,
-          tag: job.tag,
+          tag: abort ? cut_tag_q : job.tag,
           code: abort ? ERR_HALTED : job.code
       };
 
   logic [DATA_BITS-1:0] out_word;
-  logic beat_valid, out_lost, fail;
+  logic out_lost, fail;
   logic ended_q;  // the read has ended with a beat that the memory has lost
+  logic stale_q;  // the beat on offer was there before the restart, and nothing behind it
   if (FifoDepth <= LutDepth) begin : gen_lut
     fb_common_fifo #(
         .Width($bits(side_t)),
         .Depth(FifoDepth)
     ) u_sides (
         .clk,
-        .rst(restart),
+        .rst(rst || (restart && !beat_valid)),
+        .clear(restart),
         .s_valid(send || abort),
         .s_ready(),
         .s_data(side),
@@ -245,7 +251,8 @@ module fb_nvme_deliver
         .Depth(FifoDepth)
     ) u_beats (
         .clk,
-        .rst(restart),
+        .rst(rst),
+        .clear(restart),
         .s_valid(got_valid || abort),
         .s_ready(),
         .s_data({got_error, got_data}),
@@ -260,7 +267,8 @@ module fb_nvme_deliver
         .Depth(FifoDepth)
     ) u_sides (
         .clk,
-        .rst(restart),
+        .rst(rst || (restart && !beat_valid)),
+        .clear(restart),
         .s_valid(send || abort),
         .s_ready(),
         .s_data(side),
@@ -274,7 +282,8 @@ module fb_nvme_deliver
         .Depth(FifoDepth)
     ) u_beats (
         .clk,
-        .rst(restart),
+        .rst(rst),
+        .clear(restart),
         .s_valid(got_valid || abort),
         .s_ready(),
         .s_data({got_error, got_data}),
@@ -290,8 +299,9 @@ module fb_nvme_deliver
 
   assign fail = out_side.fail || out_lost;
   always_ff @(posedge clk) begin
-    if (pop && !out_side.skip) ended_q <= !out_side.last && (ended_q || out_lost);
+    if (pop && !out_side.skip) ended_q <= !out_side.last && (ended_q || out_lost) && !stale_q;
     if (restart) ended_q <= 1'b0;
+    stale_q <= (restart ? beat_valid : stale_q) && !pop && !rst;
   end
   // Only the low byte ever carries a code.
   assign m_axis_rd_tdata = {
@@ -313,7 +323,7 @@ module fb_nvme_deliver
       .Name ("m_axis_rd")
   ) u_check (
       .clk,
-      .rst  (restart),
+      .rst,
       .valid(m_axis_rd_tvalid),
       .ready(m_axis_rd_tready),
       .data ({out_side, fail, m_axis_rd_tdata})

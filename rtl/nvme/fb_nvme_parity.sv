@@ -150,7 +150,7 @@ module fb_nvme_parity
         .m_axis_rd_tuser,
         .m_axis_rd_tid
     );
-    assign busy = write_busy || split_busy || piece_valid;
+    assign busy = write_busy || split_busy || piece_valid || m_axis_rd_tvalid;
   end else begin : gen_wires
     assign m_axis_wr_tvalid = s_axis_wr_tvalid;
     assign s_axis_wr_tready = m_axis_wr_tready;

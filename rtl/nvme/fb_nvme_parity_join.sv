@@ -6,10 +6,10 @@
 //              sum of are added up, and only the last of them is sent on, as the sum of all. The first
 //              piece that fails ends the user's read with its error; those behind it are swallowed.
 //              Without parity packets go through as they are.
-// Handshake:   AXI4-Stream; TREADY follows the user's within the cycle. `piece` is there before the
-//              first beat of its packet.
-// Latency:     none. Throughput: 64 bytes a cycle, of the pieces as they come.
-// 512-bit registers: none but the output of the memory of the sum.
+// Handshake:   AXI4-Stream; TREADY follows the user's within the cycle. TVALID never falls before
+//              TREADY, not even by a restart. `piece` is there before the first beat of its packet.
+// Latency:     one cycle. Throughput: 64 bytes a cycle, of the pieces as they come.
+// 512-bit registers: the output, and that of the memory of the sum.
 //
 // Does not implement: pieces of other drives at the same time.
 
@@ -52,16 +52,20 @@ module fb_nvme_parity_join
   logic owed_q;  // it was cut in two by a restart: its end comes from here
   logic late_q;  // and so was a piece: its end is still to come, and of no use
 
+  // The user's next beat, behind the one that is on offer.
+  logic next_valid, next_ready, next_last;
+  assign next_ready = !m_axis_rd_tvalid || m_axis_rd_tready;
+
   logic take, give;  // a beat moves on this side, on the user's
   assign take = s_axis_rd_tvalid && s_axis_rd_tready;
-  assign give = m_axis_rd_tvalid && m_axis_rd_tready;
+  assign give = next_valid && next_ready;
 
   // What the beat on offer is for.
   logic known, adds, shown, sum_ready;
   assign known = s_axis_rd_tvalid && !late_q && !owed_q && (!parity || piece_valid) && sum_ready;
   assign adds = parity && piece.sum && !swallow_q;
   assign shown = !parity || (!swallow_q && (piece.shown || s_axis_rd_tuser));
-  assign s_axis_rd_tready = late_q || (known && (!shown || m_axis_rd_tready));
+  assign s_axis_rd_tready = late_q || (known && (!shown || next_ready));
   assign piece_ready = take && !late_q && s_axis_rd_tlast;
 
   logic [DATA_BITS-1:0] sum;
@@ -79,23 +83,30 @@ module fb_nvme_parity_join
       .sum
   );
 
-  assign m_axis_rd_tvalid = (known && shown) || owed_q;
-  assign m_axis_rd_tdata = owed_q ? DATA_BITS'(ERR_HALTED) : sum;
-  assign m_axis_rd_tkeep = s_axis_rd_tkeep & {DATA_BITS / 8{!owed_q}};
-  assign m_axis_rd_tuser = s_axis_rd_tuser || owed_q;
-  assign m_axis_rd_tlast = (s_axis_rd_tlast && (!parity || piece.last || s_axis_rd_tuser)) || owed_q;
-  assign m_axis_rd_tid = parity ? piece.tag : s_axis_rd_tid;
+  assign next_valid = (known && shown) || owed_q;
+  assign next_last  = (s_axis_rd_tlast && (!parity || piece.last || s_axis_rd_tuser)) || owed_q;
+  always_ff @(posedge clk) begin
+    m_axis_rd_tvalid <= (next_valid || !next_ready) && !rst;
+    if (next_ready) begin
+      m_axis_rd_tdata <= owed_q ? DATA_BITS'(ERR_HALTED) : sum;
+      m_axis_rd_tkeep <= s_axis_rd_tkeep & {DATA_BITS / 8{!owed_q}};
+      m_axis_rd_tuser <= s_axis_rd_tuser || owed_q;
+      m_axis_rd_tlast <= next_last;
+      m_axis_rd_tid   <= parity ? piece.tag : s_axis_rd_tid;
+    end
+  end
 
   logic inside_q, inside_piece_q;
   always_ff @(posedge clk) begin
     if (take) inside_piece_q <= !s_axis_rd_tlast;
-    if (give) inside_q <= !m_axis_rd_tlast;
+    if (give) inside_q <= !next_last;
     if (take && s_axis_rd_tlast && parity && !late_q)
       swallow_q <= !piece.last && (swallow_q || s_axis_rd_tuser);
     if (restart) begin
       swallow_q <= 1'b0;
-      owed_q <= give ? !m_axis_rd_tlast : inside_q;
-      late_q <= take ? !s_axis_rd_tlast : inside_piece_q;
+      owed_q <= give ? !next_last : inside_q;
+      // A beat that is on offer here stays so.
+      late_q <= take ? !s_axis_rd_tlast : s_axis_rd_tvalid || inside_piece_q;
     end else begin
       if (give) owed_q <= 1'b0;
       if (take) late_q <= 1'b0;
@@ -114,7 +125,7 @@ module fb_nvme_parity_join
       .Name ("m_axis_rd")
   ) u_check (
       .clk,
-      .rst  (rst || restart),
+      .rst,
       .valid(m_axis_rd_tvalid),
       .ready(m_axis_rd_tready),
       .data ({m_axis_rd_tid, m_axis_rd_tuser, m_axis_rd_tlast, m_axis_rd_tkeep, m_axis_rd_tdata})

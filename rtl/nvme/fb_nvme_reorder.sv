@@ -12,7 +12,8 @@
 //              read ends there. A write's flush goes to all drives (fb_nvme_flush). A command that
 //              stays open too long halts the queue or loses its drive (fb_nvme_timeout): what is
 //              open then fails, except for writes that parity stands for.
-// Handshake:   responses and deliveries are AXI4-Stream-like.
+// Handshake:   responses and deliveries are AXI4-Stream-like. A response on offer stays on offer
+//              until it is taken, also when a restart comes.
 // Latency:     one cycle from a result to the response or delivery.
 // Throughput:  a command every four cycles for each ring, the time it takes a pointer to move and its
 //              next command to be read; the shortest command has eight beats.
@@ -30,8 +31,9 @@ module fb_nvme_reorder
     parameter int unsigned EarlyDepth = 64  // unordered reads that may wait for early delivery
 ) (
     input wire       clk,
-    input wire       rst,
-    input wire       sweep,       // after reset: clears the completion table
+    input wire       rst,         // of the whole streamer
+    input wire       restart,     // a new life of the queue: forget all but a response on offer
+    input wire       sweep,       // after it: clears the completion table
     input wire [9:0] sweep_index,
 
     input wire cfg_t cfg,
@@ -99,7 +101,7 @@ module fb_nvme_reorder
   assign side  = wr_any && (!rd_any || !side_q);
   assign early = !side && early_there && !rd_inside_q && !(early_last_q && rd_look_valid);
   always_ff @(posedge clk) begin
-    side_q  <= side && !rst;
+    side_q  <= side && !restart;
     early_q <= early;
     there_q <= side ? wr_look_valid : early || rd_look_valid;
     page_q  <= side ? wr_look_page : early ? early_page : rd_look_page;
@@ -140,14 +142,14 @@ module fb_nvme_reorder
       .OutputRegister(1'b1)
   ) u_early (
       .clk,
-      .rst,
+      .rst(restart),
       .s_valid(early_valid),
       .s_ready(early_ready),
-      .s_data (result_page),
+      .s_data(result_page),
       .m_valid(early_there),
       .m_ready(early_pop),
-      .m_data (early_page),
-      .level  ()
+      .m_data(early_page),
+      .level()
   );
 
   // What is read there; a result that comes meanwhile counts. Nothing that was read before a pointer
@@ -162,11 +164,11 @@ module fb_nvme_reorder
   logic [1:0] wr_moves_q, rd_moves_q;
 
   always_ff @(posedge clk) begin
-    wr_moves_q <= rst ? '0 : {wr_moves_q[0], act && look_side_q};
-    rd_moves_q <= rst ? '0 : {rd_moves_q[0], act && !look_side_q};
+    wr_moves_q <= restart ? '0 : {wr_moves_q[0], act && look_side_q};
+    rd_moves_q <= restart ? '0 : {rd_moves_q[0], act && !look_side_q};
     look_q <= there_q && (side_q ? wr_any && wr_moves_q == '0 : rd_any && rd_moves_q == '0) &&
         !(act && look_side_q == side_q);
-    if (rst) look_q <= 1'b0;
+    if (restart) look_q <= 1'b0;
     look_side_q <= side_q;
     look_early_q <= early_q;
     flushing_q <= side_q && flush_busy;
@@ -213,8 +215,8 @@ module fb_nvme_reorder
 
   // The pointers move one cycle later.
   always_ff @(posedge clk) begin
-    wr_retire <= act_write && !rst;
-    rd_retire <= act_read && !rst;
+    wr_retire <= act_write && !restart;
+    rd_retire <= act_read && !restart;
     retire_count <= entry_q.unordered ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
   end
 
@@ -234,7 +236,7 @@ module fb_nvme_reorder
       };
 
   always_ff @(posedge clk) begin
-    if (rst) begin
+    if (restart) begin
       wr_pending_q <= '0;
       rd_pending_q <= '0;
       wr_broken_q  <= 1'b0;
@@ -274,7 +276,7 @@ module fb_nvme_reorder
       .Drives(Drives)
   ) u_flush (
       .clk,
-      .rst,
+      .rst(restart),
       .drives_m1(cfg.drives_m1),
       .start(act_flush),
       .finish(act_write),
@@ -289,7 +291,7 @@ module fb_nvme_reorder
       .Drives(Drives)
   ) u_timeout (
       .clk,
-      .rst,
+      .rst(restart),
       .cycles(cfg.timeout),
       .look(look_q && !look_early_q),
       .look_write(look_side_q),
@@ -310,6 +312,7 @@ module fb_nvme_reorder
   ) u_responses (
       .clk,
       .rst,
+      .clear  (restart),
       .s_valid(act_write && entry_q.last),
       .s_ready(response_ready),
       .s_data (wr_code),

@@ -856,7 +856,8 @@ module fb_nvme_streamer
       .Drives(Drives)
   ) u_reorder (
       .clk,
-      .rst(restart),
+      .rst,
+      .restart,
       .sweep,
       .sweep_index(sweep_index_q),
       .cfg,

@@ -16,12 +16,13 @@ from runner import simulate
 
 async def start(dut) -> None:
     """Reset with idle inputs."""
-    dut.s_valid.value = 0
-    dut.m_ready.value = 0
+    harness.clear(dut, "s_valid", "m_ready", "clear")
     await harness.start(dut)
 
 
-async def run(dut, expected: deque[int], cycles: int, fill: float, drain: float) -> None:
+async def run(
+    dut, expected: deque[int], cycles: int, fill: float, drain: float, clear: float = 0.0
+) -> None:
     """Drive both sides at random for some cycles, and compare each cycle."""
     width, depth = len(dut.s_data), 2 ** (len(dut.level) - 1)
     for _ in range(cycles):
@@ -30,6 +31,7 @@ async def run(dut, expected: deque[int], cycles: int, fill: float, drain: float)
             dut.s_valid.value = random.random() < fill
             dut.s_data.value = random.getrandbits(width)
         dut.m_ready.value = random.random() < drain
+        dut.clear.value = random.random() < clear
         await FallingEdge(dut.clk)
         offered = dut.m_valid.value == 1
         assert dut.level.value == len(expected) - offered
@@ -38,7 +40,11 @@ async def run(dut, expected: deque[int], cycles: int, fill: float, drain: float)
             assert dut.m_data.value == expected[0]
         if offered and dut.m_ready.value == 1:
             expected.popleft()
-        if dut.s_valid.value == 1 and dut.s_ready.value == 1:
+        if dut.clear.value == 1:
+            kept = offered and dut.m_ready.value == 0
+            while len(expected) > kept:
+                expected.pop()
+        elif dut.s_valid.value == 1 and dut.s_ready.value == 1:
             expected.append(int(dut.s_data.value))
 
 
@@ -78,6 +84,19 @@ async def reset_while_filled(dut) -> None:
         await run(dut, deque(), random.randrange(1, 40), 0.8, 0.3)
         dut.s_valid.value = 0
         await harness.reset(dut, 1)
+
+
+@cocotb.test()
+async def clear_keeps_the_offer(dut) -> None:
+    """A clear forgets all words but one that is on offer and not taken."""
+    await start(dut)
+    expected: deque[int] = deque()
+    for _ in range(12):
+        fill, drain = random.choice([0.5, 0.9, 1.0]), random.choice([0.1, 0.5, 1.0])
+        await run(dut, expected, 100, fill, drain, clear=random.choice([0.05, 0.5]))
+    dut.clear.value = 0
+    await run(dut, expected, 2000, 0.0, 1.0)
+    assert not expected
 
 
 @harness.provocation

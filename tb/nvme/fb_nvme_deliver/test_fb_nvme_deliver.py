@@ -265,6 +265,37 @@ async def restart_in_packet(dut) -> None:
         assert await receive(delivery) == (delivery.data(5, 100), None, 0)
 
 
+@cocotb.test()
+@cocotb.parametrize(lossy=[False, True])
+async def restart_while_offered(dut, lossy: bool) -> None:
+    """A beat on offer stays on offer across a restart; the read it belongs to ends with an error.
+
+    The port's checker watches all the time.
+    """
+    delivery = await start(dut)
+    delivery.lossy = lossy
+    delivery.sink.set_pause_generator(harness.stalls(0.8))
+    for _ in range(harness.repeat(80, 40)):
+        pages = random.choice([1, 4])
+        await delivery.hand_over(page=3, size=pages * PAGE - 1, last=1, tag=0x11)
+        await harness.step(dut.clk, random.randrange(1, 160))
+        dut.restart.value = 1
+        await harness.step(dut.clk, random.randrange(3, 12))
+        dut.restart.value = 0
+        await delivery.hand_over(page=5, size=99, last=1, tag=0x5A)
+        found = await receive(delivery)
+        while found[2] != 0x5A:
+            data, code, tag = found
+            assert tag == 0x11
+            assert code in ({spec.ERR_HALTED, None} | ({spec.ERR_MEMORY} if lossy else set()))
+            assert data == delivery.data(3, len(data))
+            assert code is not None or len(data) == pages * PAGE
+            found = await receive(delivery)
+        assert found == (delivery.data(5, 100), None, 0x5A)
+        await harness.until(dut.clk, dut.empty)
+        await harness.step(dut.clk)
+
+
 @harness.provocation
 async def withdraw(dut) -> None:
     """The port's stream checker is connected."""

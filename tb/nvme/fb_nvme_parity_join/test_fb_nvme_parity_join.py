@@ -200,6 +200,29 @@ async def restart_in_sum(dut) -> None:
     await joiner.check(b"good", 0)
 
 
+@cocotb.test()
+async def restart_while_offered(dut) -> None:
+    """A beat on offer stays on offer across a restart; its read then ends with an error.
+
+    The port's checker watches all the time.
+    """
+    joiner = await start(dut)
+    joiner.sink.pause = True
+    joiner.parts.append(structs.pack("piece_t", shown=1, last=0, tag=1))
+    await joiner.source.send(AxiStreamFrame(bytes(64 * 60)))
+    await harness.step(dut.clk, 30)
+    assert dut.m_axis_rd_tvalid.value == 1
+    await restart(dut, joiner, True)
+    await harness.step(dut.clk, 30)
+    joiner.sink.pause = False
+    frame = await joiner.sink.recv(compact=False)
+    assert frame.tdata[-64] == spec.ERR_HALTED and not any(frame.tkeep[-64:])
+    assert sum(frame.tkeep) >= 64
+    joiner.tag = 3
+    await joiner.send(b"good", shown=1, last=1, tag=3)
+    await joiner.check(b"good", 0)
+
+
 @harness.provocation
 async def unknown_piece(dut) -> None:
     """A beat that belongs to no part must be noticed."""

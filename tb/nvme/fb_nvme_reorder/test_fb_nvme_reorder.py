@@ -276,7 +276,17 @@ async def start(dut, timeout: int = 0) -> Reorder:
         "offline",
     )
     dut.cfg.value = config(dut, timeout=timeout)
+    dut.restart.value = 1
     await harness.start(dut)
+    return await renew(dut)
+
+
+async def renew(dut) -> Reorder:
+    """Begin a new life of the queue."""
+    harness.clear(dut, "reorder_valid", "result_valid", "early_valid", "??_look_valid")
+    dut.restart.value = 1
+    await harness.step(dut.clk, 2)
+    dut.restart.value = 0
     await sweep(dut)
     return Reorder(dut)
 
@@ -397,9 +407,7 @@ async def drives_that_are_gone(dut, spared: bool) -> None:
         assert all(number > 10 for number in reorder.count.values())
         # A new life with all of them.
         dut.offline.value, dut.cfg.value = 0, config(dut)
-        await harness.reset(dut, 2)
-        await sweep(dut)
-        reorder = Reorder(dut)
+        reorder = await renew(dut)
 
 
 @cocotb.test()
@@ -409,12 +417,34 @@ async def reset_in_work(dut) -> None:
     for _ in range(3):
         for _ in range(100):
             await reorder.cycle(0.8, 0.3, 0.5)
-        harness.clear(dut, "reorder_valid", "result_valid", "early_valid", "??_look_valid")
         await harness.reset(dut, 2)
-        await sweep(dut)
+        reorder = await renew(dut)
         assert dut.empty.value == 1 and dut.m_axis_wrsp_tvalid.value == 0
-        reorder = Reorder(dut)
     await reorder.drain()
+
+
+@cocotb.test()
+async def restart_while_offered(dut) -> None:
+    """A response on offer stays on offer across a restart, the only one of the last life."""
+    reorder = await start(dut)
+    kept = 0
+    for _ in range(8):
+        for _ in range(400):
+            await reorder.cycle(0.8, 0.6, 0.2)
+            if dut.m_axis_wrsp_tvalid.value == 1 and random.random() < 0.2:
+                break
+        await harness.step(dut.clk)
+        dut.m_axis_wrsp_tready.value = 0
+        await FallingEdge(dut.clk)
+        offered = dut.m_axis_wrsp_tvalid.value == 1
+        response = int(dut.m_axis_wrsp_tdata.value)
+        await harness.step(dut.clk)
+        reorder = await renew(dut)
+        if offered:
+            reorder.tokens.append(response)
+            kept += 1
+    await reorder.drain()
+    assert kept > 2
 
 
 @harness.provocation
