@@ -60,20 +60,7 @@ module fb_nvme_complete
     input  wire                      loose_ready,
     output logic                     loose_valid,
 
-    // For counters, trace and histogram, one cycle each.
-    output logic                   completed,
-    output logic                   failed,
-    output logic                   rogue_phase,
-    output logic                   rogue_cid,
-    output logic                   rogue_head,
-    output logic [ DRIVE_BITS-1:0] seen_drive,
-    output logic [           15:0] seen_cid,
-    output logic [           12:0] seen_head,
-    output logic [STATUS_BITS-1:0] seen_status,
-    output logic [ STAMP_BITS-1:0] latency,
-    output logic                   seen_write,
-    output logic [  SIZE_BITS-9:0] seen_sectors,
-    output logic [SECTOR_BITS-1:0] seen_sector
+    output seen_t seen
 );
 
   localparam int unsigned IndexBits = (Drives > 1) ? $clog2(Drives) : 1;
@@ -157,19 +144,21 @@ module fb_nvme_complete
   assign note.error = error_q;
   assign note.code = status_code(cqe_q.status);
 
-  assign completed = good_q;
-  assign failed = over_q && error_q;
-  assign rogue_phase = valid_q && !at_head_q;
-  assign rogue_cid = valid_q && at_head_q && !known_q;
-  assign rogue_head = good_q && !head_known_q;
-  assign seen_drive = cqe_q.drive;
-  assign seen_cid = cqe_q.cid;
-  assign seen_head = cqe_q.sq_head[12:0];
-  assign seen_status = cqe_q.status;
-  assign latency = now_q - stamp_q;
-  assign seen_write = (descriptor_q.op != OP_READ);
-  assign seen_sectors = (descriptor_q.op == OP_FLUSH) ? '0 : 12'(descriptor_q.size) + 1'b1;
-  assign seen_sector = descriptor_q.sector;
+  assign seen = '{
+          completed: good_q,
+          failed: over_q && error_q,
+          rogue_phase: valid_q && !at_head_q,
+          rogue_cid: valid_q && at_head_q && !known_q,
+          rogue_head: good_q && !head_known_q,
+          write: descriptor_q.op != OP_READ,
+          drive: cqe_q.drive,
+          cid: cqe_q.cid,
+          head: cqe_q.sq_head[12:0],
+          status: cqe_q.status,
+          latency: now_q - stamp_q,
+          sectors: (descriptor_q.op == OP_FLUSH) ? '0 : 12'(descriptor_q.size) + 1'b1,
+          sector: descriptor_q.sector
+      };
 
 endmodule
 

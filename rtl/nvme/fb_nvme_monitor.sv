@@ -29,33 +29,25 @@ module fb_nvme_monitor
     input wire count_cycles,
 
     // Events.
-    input wire                        issued,
-    input wire                        issued_retry,
-    input wire op_e                   issued_op,
-    input wire      [   TAG_BITS-1:0] issued_tag,
-    input wire      [ DRIVE_BITS-1:0] issued_drive,
-    input wire      [  SLOT_BITS-1:0] issued_slot,
-    input wire                        rejected,
-    input wire      [  CODE_BITS-1:0] rejected_code,
-    input wire                        fetched,
-    input wire      [ DRIVE_BITS-1:0] fetched_drive,
-    input wire      [            9:0] fetched_slot,
-    input wire                        completed,
-    input wire                        failed,
-    input wire                        rogue_phase,
-    input wire                        rogue_cid,
-    input wire                        rogue_head,
-    input wire      [ DRIVE_BITS-1:0] seen_drive,
-    input wire      [           15:0] seen_cid,
-    input wire      [           12:0] seen_head,
-    input wire      [STATUS_BITS-1:0] seen_status,
-    input wire      [ STAMP_BITS-1:0] latency,
-    input wire                        timed_out,
-    input wire                        sq_rung,
-    input wire                        cq_rung,
-    input wire                        doorbell_error,
-    input wire      [ DRIVE_BITS-1:0] rung_drive,
-    input wire      [  SLOT_BITS-1:0] rung_value,
+    input wire issued,
+    input wire issued_retry,
+    input wire op_e issued_op,
+    input wire [TAG_BITS-1:0] issued_tag,
+    input wire [DRIVE_BITS-1:0] issued_drive,
+    input wire [SLOT_BITS-1:0] issued_slot,
+    input wire rejected,
+    input wire [CODE_BITS-1:0] rejected_code,
+    input wire fetched,
+    input wire [DRIVE_BITS-1:0] fetched_drive,
+    input wire [9:0] fetched_slot,
+    input wire seen_t seen,
+    input wire stray,  // a write into the queues that is no completion
+    input wire timed_out,
+    input wire sq_rung,
+    input wire cq_rung,
+    input wire doorbell_error,
+    input wire [DRIVE_BITS-1:0] rung_drive,
+    input wire [SLOT_BITS-1:0] rung_value,
 
     // Reading.
     input  wire         counter_req,
@@ -75,7 +67,8 @@ module fb_nvme_monitor
   // Counters, in the order of the register map.
   localparam int unsigned Counters = 16;
   logic [Counters-1:0] event_now;
-  logic trace_we;
+  logic trace_we, rogue_phase;
+  assign rogue_phase = seen.rogue_phase || stray;
   assign event_now = {
     doorbell_error,
     count_cycles,
@@ -83,13 +76,13 @@ module fb_nvme_monitor
     cq_rung,
     sq_rung,
     rejected,
-    rogue_head,
-    rogue_cid,
+    seen.rogue_head,
+    seen.rogue_cid,
     rogue_phase,
     timed_out,
-    failed,
+    seen.failed,
     issued && issued_retry,
-    completed,
+    seen.completed,
     issued && !issued_retry && issued_op == OP_FLUSH,
     issued && !issued_retry && issued_op == OP_READ,
     issued && !issued_retry && issued_op == OP_WRITE
@@ -140,8 +133,8 @@ module fb_nvme_monitor
   always_ff @(posedge clk) begin
     bin_ack_q   <= bin_req;
     bin_addr_q  <= bin_addr;
-    completed_q <= completed && !rst;
-    latency_q   <= latency;
+    completed_q <= seen.completed && !rst;
+    latency_q   <= seen.latency;
     if (rst) bin_found_q <= 1'b0;
     else bin_found_q <= completed_q || (bin_found_q && !bin_count);
     if (completed_q) bin_q <= log2_latency;
@@ -175,14 +168,14 @@ module fb_nvme_monitor
   logic [5:0] trace_head_q, trace_addr_q;
   logic trace_ack_q;
 
-  assign rogue = rogue_phase || rogue_cid;
+  assign rogue = rogue_phase || seen.rogue_cid;
   always_comb begin
-    new_event[0] = completed || rogue;
-    latest[0].cid = 12'(seen_cid);
+    new_event[0] = seen.completed || rogue;
+    latest[0].cid = 12'(seen.cid);
     latest[0].kind = rogue ? TRACE_ROGUE :
-        (seen_status[10:0] != '0) ? TRACE_COMPLETE_ERROR : TRACE_COMPLETE;
-    latest[0].detail = rogue ? 16'({rogue_cid, rogue_phase}) :
-        (seen_status[10:0] != '0) ? 16'(seen_status) : {seen_drive, seen_head};
+        (seen.status[10:0] != '0) ? TRACE_COMPLETE_ERROR : TRACE_COMPLETE;
+    latest[0].detail = rogue ? 16'({seen.rogue_cid, rogue_phase}) :
+        (seen.status[10:0] != '0) ? 16'(seen.status) : {seen.drive, seen.head};
 
     new_event[1] = issued;
     latest[1].cid = 12'(issued_tag);

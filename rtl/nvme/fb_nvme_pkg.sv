@@ -106,6 +106,23 @@ package fb_nvme_pkg;
     logic [SECTOR_BITS-1:0] sector;
   } descriptor_t;
 
+  // What a completion queue entry told: pulses, and what they are about.
+  typedef struct packed {
+    logic                                completed;    // of a command, also one that is sent again
+    logic                                failed;       // and is over, with an error
+    logic                                rogue_phase;  // at another place than the next
+    logic                                rogue_cid;    // of no command
+    logic                                rogue_head;   // with a head beyond the queue
+    logic                                write;
+    logic [DRIVE_BITS-1:0]               drive;
+    logic [15:0]                         cid;
+    logic [12:0]                         head;
+    logic [fb_spec_pkg::STATUS_BITS-1:0] status;
+    logic [STAMP_BITS-1:0]               latency;      // cycles since submission
+    logic [SIZE_BITS-9:0]                sectors;
+    logic [SECTOR_BITS-1:0]              sector;
+  } seen_t;
+
   // A command's place in the buffer, to be sent to the reader and freed.
   typedef struct packed {
     logic [PAGE_BITS-1:0]     page;

@@ -21,7 +21,8 @@ module fb_nvme_regs
     parameter int unsigned CqOffset = 4096,
     parameter int unsigned UnitBits = 0,
     parameter bit InHost = 1'b0,  // the buffer is in host memory
-    parameter int unsigned Drives = 1,
+    parameter int unsigned Drives = 1,  // 1 to 8
+    parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
     parameter logic [63:0] Identity = IDENTITY_ONCHIP,
     parameter logic [63:0] SqDoorbell = '0,  // after a reset
     parameter logic [63:0] CqDoorbell = '0
@@ -32,9 +33,7 @@ module fb_nvme_regs
     fb_axil_if.target s_axil_ctrl,
 
     output logic        enable,
-    output cfg_t        cfg,          // but for what concerns several drives
-    output logic [63:0] sq_doorbell,
-    output logic [63:0] cq_doorbell,
+    output cfg_t        cfg,
     output logic [63:0] dram_read,
     output logic [63:0] dram_write,
 
@@ -43,17 +42,32 @@ module fb_nvme_regs
     output logic [ 4:0] piece_index,
     output logic [63:0] piece_address,
 
+    // Of the drive that is asked for, in the same cycle.
+    input  wire  [ DRIVE_BITS-1:0] ring_drive,
+    output logic [           63:0] sq_address,
+    output logic [           63:0] cq_address,
+    input  wire  [ DRIVE_BITS-1:0] nsid_drive,
+    output logic [           31:0] nsid,
+    output logic [DRIVES_MOST-1:0] offline_late, // cfg.offline, as fb_nvme_array has it
+
     // Status.
     input wire ready,
     input wire halted,
     input wire [Drives-1:0] lost,
     input wire idle,
     input wire [SLOT_BITS-1:0] outstanding,
+    input wire [Drives-1:0][SLOT_BITS-1:0] drive_outstanding,
     input wire [PAGE_BITS:0] write_pages,
     input wire [PAGE_BITS:0] read_pages,
 
     input wire [1:0] memory_errors,  // pulses: a write, a read that the memory refused
     input wire clear,  // of the counters
+    input wire sweep,
+    input wire [DRIVE_BITS-1:0] sweep_row,
+
+    // A command that is over, and what was seen of it.
+    input wire over,
+    input wire seen_t seen,
 
     // The first error since the last one was cleared.
     input wire                   error,
@@ -76,17 +90,7 @@ module fb_nvme_regs
     output logic        trace_req,
     output logic [ 5:0] trace_addr,
     input  wire         trace_ack,
-    input  wire  [63:0] trace_data,
-
-    // What concerns several drives (fb_nvme_array).
-    output logic        array_req,
-    output logic        array_write,
-    output logic [ 6:0] array_addr,
-    output logic [63:0] array_wdata,
-    output logic [63:0] array_wmask,
-    input  wire         array_rd_ack,
-    input  wire         array_wr_ack,
-    input  wire  [63:0] array_data
+    input  wire  [63:0] trace_data
 );
 
   fb_nvme_csr_pkg::streamer__in_t  in;
@@ -138,7 +142,13 @@ module fb_nvme_regs
     entries_q <= (entries < SLOT_BITS'(2)) ? SLOT_BITS'(2) :
         (entries > SLOT_BITS'(QueueDepth)) ? SLOT_BITS'(QueueDepth) : entries;
   end
-  always_comb begin
+  logic [DRIVE_BITS-1:0] drives_m1;
+  logic [7:0] strip_m1;
+  logic [SECTOR_BITS-1:0] region_sectors;
+  logic [DRIVES_MOST-1:0] offline;
+  logic parity, degraded, array_rd_ack, array_wr_ack;
+  logic [63:0] array_data;
+  always_comb begin : bring_settings
     cfg.block_4k = block_4k_q;
     cfg.transfer_m1 = transfer_m1_q;
     cfg.chunk_m1 = chunk_m1_q;
@@ -152,18 +162,82 @@ module fb_nvme_regs
     cfg.data_read = {out.data_read.address.value, 26'd0};
     cfg.data_write = {out.data_write.address.value, 26'd0};
     cfg.prp_lists = {out.prp_lists.address.value, 18'd0};
-    cfg.drives_m1 = '0;
-    cfg.offline = '0;
-    cfg.strip_m1 = '1;
-    cfg.region_sectors = '0;
-    cfg.parity = 1'b0;
-    cfg.degraded = 1'b0;
+    cfg.drives_m1 = drives_m1;
+    cfg.offline = offline;
+    cfg.strip_m1 = strip_m1;
+    cfg.region_sectors = region_sectors;
+    cfg.parity = parity;
+    cfg.degraded = degraded;
   end
   assign enable = out.enable.enable.value;
-  assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
-  assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
   assign dram_read = {out.dram_read.address.value, 26'd0};
   assign dram_write = {out.dram_write.address.value, 26'd0};
+
+  // What there is once for each of several drives. Of drive 0 doorbells and namespace stand where
+  // SNAcc's software looks for them.
+  logic [63:0] sq_doorbell, cq_doorbell;
+  assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
+  assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
+
+  if (Drives > 1) begin : gen_array
+    logic [63:0] other_sq_doorbell, other_cq_doorbell;
+    logic [31:0] other_nsid;
+    fb_nvme_array #(
+        .Drives(Drives),
+        .ParityPages(ParityPages)
+    ) u_array (
+        .clk,
+        .rst,
+        .sweep,
+        .sweep_row,
+        .drives_m1,
+        .strip_m1,
+        .region_sectors,
+        .parity,
+        .degraded,
+        .offline,
+        .offline_late,
+        .ring_drive,
+        .sq_doorbell(other_sq_doorbell),
+        .cq_doorbell(other_cq_doorbell),
+        .nsid_drive,
+        .nsid(other_nsid),
+        .outstanding(drive_outstanding),
+        .lost,
+        .over,
+        .over_drive(seen.drive),
+        .over_failed(seen.failed),
+        .over_latency(seen.latency),
+        .over_sectors(seen.sectors),
+        .array_req(out.array.req),
+        .array_write(out.array.req_is_wr),
+        .array_addr(out.array.addr[9:3]),
+        .array_wdata(out.array.wr_data),
+        .array_wmask(out.array.wr_biten),
+        .array_rd_ack,
+        .array_wr_ack,
+        .array_data
+    );
+    assign sq_address = (ring_drive == '0) ? sq_doorbell : other_sq_doorbell;
+    assign cq_address = (ring_drive == '0) ? cq_doorbell : other_cq_doorbell;
+    assign nsid = (nsid_drive == '0) ? cfg.nsid : other_nsid;
+  end else begin : gen_no_array
+    assign drives_m1 = '0;
+    assign strip_m1 = '1;
+    assign region_sectors = '0;
+    assign offline = '0;
+    assign offline_late = '0;
+    assign parity = 1'b0;
+    assign degraded = 1'b0;
+    assign sq_address = sq_doorbell;
+    assign cq_address = cq_doorbell;
+    assign nsid = cfg.nsid;
+    assign array_rd_ack = out.array.req && !out.array.req_is_wr;
+    assign array_wr_ack = out.array.req && out.array.req_is_wr;
+    assign array_data = '0;
+    logic unused;
+    assign unused = &{1'b0, sweep, sweep_row, drive_outstanding, nsid_drive, ring_drive, over, seen, 1'b0};
+  end
 
   // The first error is held until software clears its valid bit.
   logic note_q;
@@ -293,11 +367,6 @@ module fb_nvme_regs
   assign bin_addr = out.histogram.addr[7:3];
   assign trace_req = out.trace.req && !out.trace.req_is_wr;
   assign trace_addr = out.trace.addr[8:3];
-  assign array_req = out.array.req;
-  assign array_write = out.array.req_is_wr;
-  assign array_addr = out.array.addr[9:3];
-  assign array_wdata = out.array.wr_data;
-  assign array_wmask = out.array.wr_biten;
 
 endmodule
 

@@ -367,7 +367,7 @@ module fb_nvme_streamer
 
   fb_axil_if axil ();
   completion_t cqe;
-  logic cqe_valid, cqe_ready, stray_write;
+  logic cqe_valid, cqe_ready, stray;
   fb_bar #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
@@ -399,7 +399,7 @@ module fb_nvme_streamer
       .cqe_valid,
       .cqe_ready,
       .cqe,
-      .stray(stray_write)
+      .stray
   );
 
   logic sq_rung, cq_rung, doorbell_error;
@@ -429,14 +429,7 @@ module fb_nvme_streamer
   logic note_valid, loose_valid, loose_ready;
   logic [PAGE_BITS-1:0] note_page;
   outcome_t note;
-  logic completed, failed, rogue_phase, rogue_cid, rogue_head, seen_write;
-  logic [DRIVE_BITS-1:0] seen_drive;
-  logic [15:0] seen_cid;
-  logic [12:0] seen_head;
-  logic [STATUS_BITS-1:0] seen_status;
-  logic [STAMP_BITS-1:0] latency;
-  logic [SIZE_BITS-9:0] seen_sectors;
-  logic [SECTOR_BITS-1:0] seen_sector;
+  seen_t seen;
 
   fb_nvme_complete #(
       .QueueDepth(QueueDepth),
@@ -464,19 +457,7 @@ module fb_nvme_streamer
       .note,
       .loose_ready,
       .loose_valid,
-      .completed,
-      .failed,
-      .rogue_phase,
-      .rogue_cid,
-      .rogue_head,
-      .seen_drive,
-      .seen_cid,
-      .seen_head,
-      .seen_status,
-      .latency,
-      .seen_write,
-      .seen_sectors,
-      .seen_sector
+      .seen
   );
 
   logic [Drives-1:0] lost;
@@ -611,16 +592,8 @@ module fb_nvme_streamer
       .fetched(fetch_valid),
       .fetched_drive(fetch_drive),
       .fetched_slot(fetch_slot),
-      .completed,
-      .failed,
-      .rogue_phase(rogue_phase || stray_write),
-      .rogue_cid,
-      .rogue_head,
-      .seen_drive,
-      .seen_cid,
-      .seen_head,
-      .seen_status,
-      .latency,
+      .seen,
+      .stray,
       .timed_out,
       .sq_rung,
       .cq_rung,
@@ -645,81 +618,6 @@ module fb_nvme_streamer
     idle_q <= !ledger_we && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
         !rd_waits && retire_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
 
-  logic array_req, array_write, array_rd_ack, array_wr_ack;
-  logic [6:0] array_addr;
-  logic [63:0] array_wdata, array_wmask, array_data, sq_doorbell, cq_doorbell;
-  cfg_t settings;
-
-  if (Drives > 1) begin : gen_array
-    logic [DRIVE_BITS-1:0] drives_m1;
-    logic [7:0] strip_m1;
-    logic [SECTOR_BITS-1:0] region_sectors;
-    logic parity, degraded;
-    logic [DRIVES_MOST-1:0] offline;
-    logic [63:0] other_sq_doorbell, other_cq_doorbell;
-    logic [31:0] other_nsid;
-    fb_nvme_array #(
-        .Drives(Drives),
-        .ParityPages(ParityPages)
-    ) u_array (
-        .clk,
-        .rst,
-        .sweep,
-        .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
-        .drives_m1,
-        .strip_m1,
-        .region_sectors,
-        .parity,
-        .degraded,
-        .offline,
-        .offline_late,
-        .ring_drive,
-        .sq_doorbell(other_sq_doorbell),
-        .cq_doorbell(other_cq_doorbell),
-        .nsid_drive,
-        .nsid(other_nsid),
-        .outstanding(drive_outstanding),
-        .lost,
-        .over(note_valid),
-        .over_drive(seen_drive),
-        .over_failed(failed),
-        .over_latency(latency),
-        .over_sectors(seen_sectors),
-        .array_req,
-        .array_write,
-        .array_addr,
-        .array_wdata,
-        .array_wmask,
-        .array_rd_ack,
-        .array_wr_ack,
-        .array_data
-    );
-    always_comb begin
-      cfg = settings;
-      cfg.drives_m1 = drives_m1;
-      cfg.strip_m1 = strip_m1;
-      cfg.region_sectors = region_sectors;
-      cfg.offline = offline;
-      cfg.parity = parity;
-      cfg.degraded = degraded;
-    end
-    assign sq_address = (ring_drive == '0) ? sq_doorbell : other_sq_doorbell;
-    assign cq_address = (ring_drive == '0) ? cq_doorbell : other_cq_doorbell;
-    assign nsid = (nsid_drive == '0) ? settings.nsid : other_nsid;
-  end else begin : gen_no_array
-    assign cfg = settings;
-    assign sq_address = sq_doorbell;
-    assign cq_address = cq_doorbell;
-    assign nsid = settings.nsid;
-    assign array_rd_ack = array_req && !array_write;
-    assign array_wr_ack = array_req && array_write;
-    assign array_data = '0;
-    assign offline_late = '0;
-    logic unused;
-    assign unused = &{1'b0, drive_outstanding, nsid_drive, ring_drive, seen_sectors,
-                      array_addr, array_wdata, array_wmask, 1'b0};
-  end
-
   fb_nvme_regs #(
       .QueueDepth(QueueDepth),
       .Pages(Pages),
@@ -728,6 +626,7 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .InHost(InHost),
       .Drives(Drives),
+      .ParityPages(ParityPages),
       .Identity(Identity),
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell)
@@ -736,9 +635,12 @@ module fb_nvme_streamer
       .rst,
       .s_axil_ctrl(axil),
       .enable,
-      .cfg(settings),
-      .sq_doorbell,
-      .cq_doorbell,
+      .cfg,
+      .ring_drive,
+      .sq_address,
+      .cq_address,
+      .nsid_drive,
+      .nsid,
       .dram_read,
       .dram_write,
       .piece_we,
@@ -746,20 +648,26 @@ module fb_nvme_streamer
       .piece_address,
       .memory_errors,
       .clear(sweep && !restart),
+      .sweep,
+      .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
       .ready(!sweep && !restart),
       .halted,
       .lost,
       .idle(idle_q),
       .outstanding,
+      .drive_outstanding,
+      .offline_late,
       .write_pages(wr_held),
       .read_pages(rd_held),
-      .error(failed || timed_out || rejected),
-      .error_code(failed ? status_code(seen_status) : timed_out ? ERR_TIMEOUT : rejected_code),
-      .error_status(failed ? seen_status : '0),
-      .error_cid(failed ? seen_cid : '1),
-      .error_drive(failed ? seen_drive : timed_out ? timed_out_drive : ledger_entry.drive),
-      .error_write(failed ? seen_write : timed_out ? timed_out_write : ledger_wr_side),
-      .error_sector(failed ? seen_sector : '0),
+      .over(note_valid),
+      .seen,
+      .error(seen.failed || timed_out || rejected),
+      .error_code(seen.failed ? status_code(seen.status) : timed_out ? ERR_TIMEOUT : rejected_code),
+      .error_status(seen.failed ? seen.status : '0),
+      .error_cid(seen.failed ? seen.cid : '1),
+      .error_drive(seen.failed ? seen.drive : timed_out ? timed_out_drive : ledger_entry.drive),
+      .error_write(seen.failed ? seen.write : timed_out ? timed_out_write : ledger_wr_side),
+      .error_sector(seen.failed ? seen.sector : '0),
       .counter_req,
       .counter_addr,
       .counter_ack,
@@ -771,15 +679,7 @@ module fb_nvme_streamer
       .trace_req,
       .trace_addr,
       .trace_ack,
-      .trace_data,
-      .array_req,
-      .array_write,
-      .array_addr,
-      .array_wdata,
-      .array_wmask,
-      .array_rd_ack,
-      .array_wr_ack,
-      .array_data
+      .trace_data
   );
 
 endmodule

@@ -110,8 +110,9 @@ class Complete:
         await harness.step(dut.clk)
         self.answer()
         await FallingEdge(dut.clk)
-        names = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head", "finish")
-        events = {name: int(getattr(dut, name).value) for name in names}
+        seen = structs.unpack("seen_t", int(dut.seen.value))
+        names = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head")
+        events = {name: seen[name] for name in names} | {"finish": int(dut.finish.value)}
         events["retry"] = events["finish"] and int(dut.finish_retry.value)
         if dut.note_valid.value == 1:
             events["note"] = structs.unpack("outcome_t", int(dut.note.value))

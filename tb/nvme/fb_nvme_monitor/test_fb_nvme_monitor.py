@@ -40,6 +40,8 @@ PULSES = (
     "cq_rung",
     "doorbell_error",
 )
+# Of what a completion told.
+SEEN = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head")
 
 
 class Monitor:
@@ -79,26 +81,19 @@ class Monitor:
     def _complete(self, share: float) -> None:
         """Completions come every second cycle at most."""
         dut = self.dut
-        before = any(
-            getattr(dut, name).value == 1 for name in ("completed", "rogue_phase", "rogue_cid")
-        )
-        kind = None
-        if not before and random.random() < share:
+        before = structs.unpack("seen_t", int(dut.seen.value))
+        seen = {}
+        if not any(before[name] for name in SEEN) and random.random() < share:
             kind = random.choice(["completed"] * 3 + ["rogue_phase", "rogue_cid"])
-        for name in ("completed", "rogue_phase", "rogue_cid"):
-            getattr(dut, name).value = kind == name
-        head = kind == "completed" and random.random() < 0.2
-        dut.rogue_head.value = head
-        self.counts["rogue_head"] += head
-        failed = kind == "completed" and random.random() < 0.3
-        dut.failed.value = failed
-        self.counts["failed"] += failed
-        if kind:
-            self.counts[kind] += 1
-        if kind == "completed":
-            latency = random.getrandbits(random.randrange(1, 33))
-            dut.latency.value = latency
-            self.bins[max(latency.bit_length() - 1, 0)] += 1
+            seen[kind] = 1
+            if kind == "completed":
+                seen["rogue_head"] = int(random.random() < 0.2)
+                seen["failed"] = int(random.random() < 0.3)
+                seen["latency"] = random.getrandbits(random.randrange(1, 33))
+                self.bins[max(seen["latency"].bit_length() - 1, 0)] += 1
+        for name in SEEN:
+            self.counts[name] += seen.get(name, 0)
+        dut.seen.value = structs.pack("seen_t", **seen)
 
     async def read(self, what: str, address: int) -> int:
         """Read one counter, bin or trace word as the register block does."""
@@ -114,9 +109,8 @@ class Monitor:
 
     async def check(self) -> None:
         """Compare everything after the counters have caught up."""
-        events = (*PULSES, "issued", "completed", "failed", "rogue_phase", "rogue_cid")
         await harness.step(self.dut.clk)
-        harness.clear(self.dut, *events, "rogue_head")
+        harness.clear(self.dut, *PULSES, "issued", "seen")
         await harness.step(self.dut.clk, 40)
         for n, name in enumerate(COUNTERS):
             if name not in ("trace", "cycles"):
@@ -135,11 +129,8 @@ async def start(dut) -> Monitor:
         "issued*",
         "rejected_code",
         "fetched*",
-        "completed",
-        "failed",
-        "rogue_*",
-        "seen_*",
-        "latency",
+        "seen",
+        "stray",
         "rung_value",
         "*_req",
         "*_addr",
@@ -177,7 +168,8 @@ async def trace_words(dut) -> None:
     await start(dut)
     monitor = Monitor(dut)
     head = await monitor.read("counter", COUNTERS.index("trace"))
-    dut.seen_cid.value, dut.seen_head.value, dut.rung_value.value = 0x123, 0x45, 0x67
+    told = {"cid": 0x123, "head": 0x45}
+    dut.seen.value, dut.rung_value.value = structs.pack("seen_t", **told), 0x67
     dut.issued_tag.value, dut.issued_slot.value, dut.rejected_code.value = 0x89, 0xA, 0xB
     dut.fetched_slot.value = 0xC
     events = [
@@ -186,6 +178,7 @@ async def trace_words(dut) -> None:
         ("fetched", spec.TRACE_FETCH, 0, 0xC),
         ("completed", spec.TRACE_COMPLETE, 0x123, 0x45),
         ("rogue_phase", spec.TRACE_ROGUE, 0x123, 1),
+        ("stray", spec.TRACE_ROGUE, 0x123, 1),
         ("rogue_cid", spec.TRACE_ROGUE, 0x123, 2),
         ("cq_rung", spec.TRACE_CQ_DOORBELL, 0, 0x67),
         ("timed_out", spec.TRACE_TIMEOUT, 0, 0),
@@ -193,9 +186,10 @@ async def trace_words(dut) -> None:
     ]
     for name, *_ in events:
         await harness.step(dut.clk)
-        getattr(dut, name).value = 1
+        pulse = dut.seen if name in SEEN else getattr(dut, name)
+        pulse.value = structs.pack("seen_t", **told, **{name: 1}) if name in SEEN else 1
         await harness.step(dut.clk)
-        getattr(dut, name).value = 0
+        pulse.value = structs.pack("seen_t", **told) if name in SEEN else 0
         await harness.step(dut.clk, 3)
     await harness.step(dut.clk, 40)
     times = []
@@ -213,7 +207,7 @@ async def reset_clears(dut) -> None:
     monitor = await start(dut)
     for _ in range(200):
         await monitor.cycle(0.5)
-    harness.clear(dut, *PULSES, "issued", "completed", "failed", "rogue_*")
+    harness.clear(dut, *PULSES, "issued", "seen")
     await harness.reset(dut, 2)
     await sweep(dut)
     await Monitor(dut).check()

@@ -62,17 +62,6 @@ class Regs:
             )
         }
 
-        cocotb.start_soon(self._array())
-
-    async def _array(self) -> None:
-        """Answer at once, with zero, as a streamer for one drive does."""
-        dut = self.dut
-        while True:
-            await FallingEdge(dut.clk)
-            asked, write = int(dut.array_req.value), int(dut.array_write.value)
-            dut.array_rd_ack.value = asked and not write
-            dut.array_wr_ack.value = asked and write
-
     async def read(self, address: int) -> int:
         """Read a register."""
         return await with_timeout(self.master.read_qword(address), PATIENCE_US, "us")
@@ -102,9 +91,9 @@ async def start(dut) -> Regs:
     """Reset, with all inputs zero."""
     harness.clear(
         dut,
-        *("memory_errors", "clear"),
+        *("memory_errors", "clear", "sweep*", "over", "seen", "drive_outstanding", "*_drive"),
         *("ready", "halted", "idle", "outstanding", "*_pages", "error", "error_*"),
-        *("*_ack", "counter_data", "bin_data", "trace_data", "array_data", "lost"),
+        *("*_ack", "counter_data", "bin_data", "trace_data", "lost"),
     )
     block = Regs(dut)
     await harness.start(dut)
@@ -193,8 +182,9 @@ async def settings_pass(dut) -> None:
         assert cfg["timeout"] == values["timeout_cycles"]
         for name, low in PLACES.items():
             assert cfg[name] == values[name] >> low << low, name
-        for name in ("sq_doorbell", "cq_doorbell"):
-            assert int(getattr(dut, name).value) == values[name] & ~3, name
+        for name in ("sq", "cq"):
+            address = int(getattr(dut, f"{name}_address").value)
+            assert address == values[f"{name}_doorbell"] & ~3, name
         assert int(dut.enable.value) == values["enable"]
 
 
