@@ -16,7 +16,7 @@
 //
 // Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
 // retire and deliver. The memory itself is outside: behind `put_*`, `get_*` and
-// `got_*` for the streams, behind `bar_*` for the SSDs (docs/reference/memories.md).
+// `got_*` for the streams, behind `bar_memory` for the SSDs (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready.

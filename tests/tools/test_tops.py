@@ -34,6 +34,10 @@ target = "s_axis"
 signals = "tvalid tready tdata:8"
 target = "IN"
 
+[bus.lite]
+lite = { address = "12", data = 32 }
+target = "s_axil"
+
 [memory]
 [user]
 
@@ -53,6 +57,8 @@ body = '''
       @pins mem = mem - awid
   );
   @nets one
+  @interface mem lite
+  @drive ports[1] = mem - awaddr
 '''
 """
 
@@ -86,6 +92,13 @@ def text() -> str:
         "      .s_axis_tid('0),",
         "      .m_axi_rready(m_axi_rready)\n  );",
         "  logic [3:0] s_axis_tid;",
+        "  fb_axi_if #(.IdBits(1), .AddrBits(AddrBits)) m_axi ();",
+        "  fb_axil_if #(.AddrBits(12), .DataBits(32)) s_axil ();",
+        "  assign m_axi_awaddr = m_axi.awaddr;",
+        "  assign m_axi.bid = m_axi_bid;",
+        "  assign s_axil.wstrb = s_axil_wstrb;",
+        "  assign ports[1].rdata = m_axi_rdata;",
+        "  assign m_axi_araddr = ports[1].araddr;",
     ],
 )
 def test_what_is_written(text: str, line: str) -> None:
@@ -94,8 +107,9 @@ def test_what_is_written(text: str, line: str) -> None:
 
 
 def test_what_is_left_out(text: str) -> None:
-    """A signal that is named behind the minus is not connected."""
+    """What is named behind the minus is not connected, nor what an interface does not carry."""
     assert ".c_axis_tdata" not in text and ".m_axi_awid" not in text
+    assert "ports[1].awaddr" not in text and "awprot" not in text
 
 
 def test_unknown_names_are_refused() -> None:
@@ -103,7 +117,9 @@ def test_unknown_names_are_refused() -> None:
     for there, wrong in (("@nets one", "@nets two"), ('"Depth = 32"', '"Width"')):
         with pytest.raises(KeyError, match=r"two|Width"):
             list(tops.Tops(TINY.replace(there, wrong)).all())
-    with pytest.raises(ValueError, match=r"`@net` is none of nets, same, bus, each, pins"):
+    with pytest.raises(
+        ValueError, match=r"`@net` is none of nets, interface, drive, same, bus, pins"
+    ):
         list(tops.Tops(TINY.replace("@nets one", "@net one")).all())
 
 
