@@ -124,8 +124,8 @@ class LateRam(AxiRam):
     all identifiers.
 
     Writes that are `posted` may be answered before they are in memory; a read pushes them there
-    (PCI Express Base 5.0, 2.4.1). What a drive posts is on its way, too; a read of the port pushes it
-    where both come by the same root port, and with `apart` it does not.
+    (PCI Express Base 5.0, 2.4.1). What a drive posts is on its way, too; a read of the port pushes
+    it, but not where the drive is below `other_root_port`.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class LateRam(AxiRam):
         *,
         latency: tuple[int, int] = LATENCY,
         posted: bool = False,
-        apart: bool = False,
+        other_root_port: bool = False,
         reset_active_level: bool = True,
     ) -> None:
         mem = poisoned(size, b"NEW ")
@@ -148,7 +148,7 @@ class LateRam(AxiRam):
         late_answers(self.write_if, latency)
         self.posted = Line(latency)
         self.of_drive = Line(latency)
-        self.apart = apart
+        self.other_root_port = other_root_port
         if posted:
             self.write_if._write, self.read_if._read = self._post, self._push
             for line in (self.posted, self.of_drive):
@@ -166,7 +166,7 @@ class LateRam(AxiRam):
             self.write(*await line.get())
 
     async def _push(self, address: int, length: int) -> bytes:
-        for line in (self.posted,) if self.apart else (self.posted, self.of_drive):
+        for line in (self.posted,) if self.other_root_port else (self.posted, self.of_drive):
             for _, write in line.entries:
                 self.write(*write)
             line.entries.clear()

@@ -98,14 +98,15 @@ module fb_buffer_dram #(
     $fatal(1, "fb_buffer_dram (%m): Channels=%0d must be from 1 to 32", Channels);
   end
 
-  localparam int unsigned Bursts = 64;  // that wait to be written, of either side
+  localparam int unsigned PutBursts = 64;  // of the streams that wait to be written, or are marks
+  localparam int unsigned SsdBursts = 32;  // of the SSD that wait to be written
   localparam int unsigned Gets = 16;  // that wait to be requested
   // The SSD's bursts on their way to the memory: one that grows, those that wait, those that it has not
   // answered, and stages between.
-  localparam int unsigned SsdBursts = Bursts + WritesUnder + 4;
+  localparam int unsigned SsdUnder = SsdBursts + WritesUnder + 4;
   // Counts them so that a difference has a sign: of those on their way, or of those stored while Gets
   // gets are released, one a cycle.
-  localparam int unsigned SeenBits = $clog2(SsdBursts + Gets) + 1;
+  localparam int unsigned SeenBits = $clog2(SsdUnder + Gets) + 1;
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
 
   function automatic logic [63:0] memory_address(input logic [WordBits-1:0] word);
@@ -134,13 +135,13 @@ module fb_buffer_dram #(
   logic puts_rest, putb_valid, putb_take, putb_end, putb_empty, putw_valid, putw_take;
   logic [WordBits-1:0] putb_addr;
   logic [5:0] putb_count_m1;
-  logic [$clog2(Bursts):0] puts_wait;
+  logic [$clog2(PutBursts):0] puts_wait;
   logic [511:0] putw_data;
 
   fb_buffer_puts #(
       .WordBits(WordBits),
       .FifoBeats(FifoBeats),
-      .Bursts(Bursts)
+      .Bursts(PutBursts)
   ) u_puts (
       .clk,
       .rst,
@@ -170,7 +171,7 @@ module fb_buffer_dram #(
   logic ssdb_valid, ssdb_take, ssdw_valid, ssdw_take;
   logic [WordBits-1:0] ssd_open_addr, ssdb_addr;
   logic [5:0] ssdb_count_m1;
-  logic [$clog2(Bursts):0] ssd_waits;
+  logic [$clog2(SsdBursts):0] ssd_waits;
   logic [511:0] ssdw_data;
   logic [63:0] ssdw_strb;
 
@@ -180,7 +181,7 @@ module fb_buffer_dram #(
       .WordBits(WordBits),
       .DataBits(576),
       .FifoBeats(FifoBeats),
-      .Bursts(Bursts),
+      .Bursts(SsdBursts),
       .Spare(4),
       .IdleCycles(16)
   ) u_ssd_writes (
@@ -501,7 +502,7 @@ module fb_buffer_dram #(
   always_ff @(posedge clk) begin : watch
     if (!rst) begin
       a_bursts_counted :
-      assert (seen_q - stored_q <= SeenBits'(SsdBursts))
+      assert (seen_q - stored_q <= SeenBits'(SsdUnder))
       else $error("fb_buffer_dram (%m): more of the SSD's bursts under way than are counted");
       a_gets_have_room :
       assert (!get_push || get_fifo_ready)

@@ -95,8 +95,7 @@ module fb_buffer_gather #(
 
   fb_common_fifo #(
       .Width($bits(burst_t)),
-      .Depth(Depth),
-      .OutputRegister(1'b1)
+      .Depth(Depth)
   ) u_bursts (
       .clk,
       .rst,

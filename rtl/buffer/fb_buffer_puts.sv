@@ -16,7 +16,7 @@ module fb_buffer_puts #(
     parameter int unsigned WordBits = 21,  // address of a 64-byte word
     parameter int unsigned DataBits = 512,  // of a beat, with its strobes where it has any
     parameter int unsigned FifoBeats = 512,  // beats that wait, 128 or more
-    parameter int unsigned Bursts = 64,  // bursts that wait, 64 or more
+    parameter int unsigned Bursts = 64,  // bursts that wait, a power of two
     parameter int unsigned Spare = 40,  // of these, for beats and marks that come after a hold
     parameter int unsigned IdleCycles = 0  // a pause that ends a burst; 0: none does
 ) (
@@ -51,8 +51,8 @@ module fb_buffer_puts #(
   if (FifoBeats < 128) begin : gen_bad_beats
     $fatal(1, "fb_buffer_puts (%m): FifoBeats=%0d must be 128 or more", FifoBeats);
   end
-  if (Bursts < 64) begin : gen_bad_bursts
-    $fatal(1, "fb_buffer_puts (%m): Bursts=%0d must be 64 or more", Bursts);
+  if (Bursts <= Spare) begin : gen_bad_bursts
+    $fatal(1, "fb_buffer_puts (%m): Bursts=%0d must be more than Spare=%0d", Bursts, Spare);
   end
 
   localparam int unsigned LevelBits = $clog2(FifoBeats) + 1;

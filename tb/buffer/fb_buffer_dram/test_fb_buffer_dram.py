@@ -108,7 +108,7 @@ async def gets_wait_while_the_ssd_writes(dut) -> None:
     buffer.ram.read_if.ar_channel.pause = True
     for n in range(len(pages)):
         await buffer.request(HALF + n * PAGE, 1)
-    for n in range(200):  # more than half of what an 8-bit count holds
+    for n in range(200):  # more than half of what the counts hold
         await buffer.ssd.write(HALF + 16 * PAGE + 128 * n, random.randbytes(64))
     assert not buffer.got
     buffer.ram.read_if.ar_channel.pause = False

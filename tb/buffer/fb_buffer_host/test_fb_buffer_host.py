@@ -113,17 +113,17 @@ async def gets_are_what_host_memory_holds(dut, share: float) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(apart=[False, True])
-async def gets_push_what_a_drive_posted(dut, apart: bool) -> None:
+@cocotb.parametrize(other_port=[False, True])
+async def gets_push_what_a_drive_posted(dut, other_port: bool) -> None:
     """A get sees what a drive wrote before it by the same root port; by another it need not."""
     buffer = await start(dut)
-    buffer.host.apart = apart
+    buffer.host.other_root_port = other_port
     stale = 0
     for n in range(32):
         address, data = HALF + n * PAGE, random.randbytes(PAGE)
         buffer.host.post(buffer.segments.place(address), data)
         stale += await buffer.get(address, 64) != data
-    assert (stale > 0) == apart
+    assert (stale > 0) == other_port
 
 
 @cocotb.test()
