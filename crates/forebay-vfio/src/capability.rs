@@ -11,7 +11,7 @@ const EXTENDED: usize = 0x100;
 /// Identifier of Access Control Services.
 const ACS: u16 = 0x000d;
 
-/// Packet sizes (7.5.3.3, 7.5.3.4), in bytes.
+/// Packet sizes in bytes (7.5.3.3, 7.5.3.4), and what else Device Control allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sizes {
     /// Greatest payload that the function can take.
@@ -20,6 +20,8 @@ pub struct Sizes {
     pub payload: u32,
     /// Greatest read that it may ask for (MRRS).
     pub read_request: u32,
+    /// Its writes may pass one another where it marks them so (2.4.1).
+    pub relaxed_ordering: bool,
 }
 
 /// Access Control Services (7.7.8) that are switched on.
@@ -64,6 +66,7 @@ pub fn sizes(config: &[u8]) -> Option<Sizes> {
                 payload_supported: 128 << (able & 7),
                 payload: 128 << (control >> 5 & 7),
                 read_request: 128 << (control >> 12 & 7),
+                relaxed_ordering: control & 1 << 4 != 0,
             });
         }
         at = usize::from(*config.get(at + 1)? & 0xfc);
@@ -118,6 +121,10 @@ mod tests {
             (sizes.payload_supported, sizes.payload, sizes.read_request),
             (512, 256, 512)
         );
+        assert!(!sizes.relaxed_ordering);
+        let mut relaxed = config();
+        relaxed[0x68] |= 0x10;
+        assert!(super::sizes(&relaxed).is_some_and(|sizes| sizes.relaxed_ordering));
         assert!(acs(&config()).is_some_and(Acs::redirects));
     }
 

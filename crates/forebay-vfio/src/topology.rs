@@ -209,6 +209,7 @@ fn checks(
     if let (Some(drive), Some(card)) = (drives.first(), cards.first()) {
         checks.push(payload(drive, card));
         checks.push(path(drive, card, functions));
+        checks.push(order(drive, card));
     }
     checks
 }
@@ -327,6 +328,35 @@ fn path(drive: &Function, card: &Function, functions: &[Function]) -> Check {
     )
 }
 
+/// The check of what the order of payload and completion entries rests on, where the payload is in
+/// host memory. The streamer cannot see it (docs/how-to/board.md).
+const ORDER: &str = "order in host memory";
+
+/// Payload and completion entry of a drive part where their ways do. Behind one root port the card's
+/// read of the payload follows it on the same link and cannot pass it (2.4.1), unless the drive may
+/// relax the order of its writes.
+fn order(drive: &Function, card: &Function) -> Check {
+    let port = |function: &Function| function.pci.above.first().copied();
+    let one_port = port(drive).is_some() && port(drive) == port(card);
+    let relaxed = drive.sizes.is_some_and(|sizes| sizes.relaxed_ordering);
+    let ports = match one_port {
+        true => "one root port",
+        false => "different root ports: the root complex decides the order",
+    };
+    let writes = match (drive.sizes, relaxed) {
+        (None, _) => "Device Control is not readable",
+        (_, true) => "relaxed ordering is enabled in its Device Control",
+        (_, false) => "relaxed ordering is disabled",
+    };
+    check(
+        ORDER,
+        one_port && !relaxed && drive.sizes.is_some(),
+        format!("drive and card are behind {ports}; of the drive, {writes}"),
+        "keep the payload in the card, or put both behind one switch and clear bit 4 of the \
+         drive's Device Control (setpci -s DRIVE CAP_EXP+8.w=0:10)",
+    )
+}
+
 /// What speaks against queues and payload in the card, and what for it.
 fn between(
     functions: &[Function],
@@ -375,7 +405,7 @@ fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured
     let failing = |skipped: &[&str]| -> Vec<String> {
         checks
             .iter()
-            .filter(|check| !check.good && !skipped.contains(&check.what))
+            .filter(|check| !check.good && check.what != ORDER && !skipped.contains(&check.what))
             .map(|check| format!("{}: {}", check.what, check.found))
             .collect()
     };
@@ -402,6 +432,13 @@ fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured
             "as far as files tell: only comparing bytes proves it (forebay doctor --check)",
         ),
     };
+    // It may be kept all the same: that is for who knows the root complex and the drive.
+    let order = checks
+        .iter()
+        .find(|check| check.what == ORDER && !check.good);
+    let order = order.map_or_else(String::new, |check| {
+        format!("; not certain is the {ORDER}: {}", check.found)
+    });
     let with = |more: Vec<String>| [card.clone(), more].concat();
     let says = |what: &str| format!("{what}; {good}");
     vec![
@@ -419,7 +456,7 @@ fn variants(functions: &[Function], checks: &[Check], measured: Option<&Measured
         variant(
             "host DRAM",
             with(Vec::new()),
-            says("queues in the card, payload in host memory"),
+            says("queues in the card, payload in host memory") + &order,
         ),
         variant(
             "host driver only",
@@ -554,6 +591,48 @@ mod tests {
             ..measured(Some(true), Some(true))
         };
         assert!(judged(other).1.contains("only comparing bytes proves it"));
+    }
+
+    /// A drive behind the same port as the card or another one, which may relax its order or not.
+    #[test]
+    fn the_limit_of_the_order_is_looked_for() {
+        let found = |together: bool, control: Option<u16>| {
+            let fake = grouped();
+            if together {
+                // The folder moves below the port; group and files with it.
+                let root = fake.folder.path().join("sys/devices/pci0000:00");
+                let below = root.join("0000:00:04.0/0000:02:00.0");
+                std::fs::rename(root.join("0000:02:00.0"), &below).expect("moved");
+                let link = fake.folder.path().join(CARD);
+                std::fs::remove_file(&link).expect("removed");
+                fake.link(CARD, "sys/devices/pci0000:00/0000:00:04.0/0000:02:00.0");
+            }
+            if let Some(control) = control {
+                let mut config = vec![0; 256];
+                config[0x06] = 0x10;
+                config[0x34] = 0x60;
+                config[0x60] = 0x10;
+                config[0x68..0x6a].copy_from_slice(&control.to_le_bytes());
+                let drive = fake.folder.path().join("sys/bus/pci/devices/0000:01:00.0");
+                std::fs::write(drive.join("config"), config).expect("written");
+            }
+            let topology = Topology::of(&fake.sysfs()).expect("read");
+            let check = check_of(&topology, ORDER).clone();
+            let mut all = topology.variants.iter();
+            let host = all.find(|variant| variant.name == "host DRAM");
+            let why = host.expect("a variant").why.join("; ");
+            assert_eq!(why.contains(ORDER), !check.good, "{why}");
+            (check.good, check.found)
+        };
+        assert!(found(true, Some(0x2000)).0);
+        for (together, control, reason) in [
+            (true, Some(0x2010), "relaxed ordering is enabled"),
+            (true, None, "not readable"),
+            (false, Some(0x2000), "different root ports"),
+        ] {
+            let (good, text) = found(together, control);
+            assert!(!good && text.contains(reason), "{text}");
+        }
     }
 
     #[test]
