@@ -73,7 +73,7 @@ class Inputs:
         return found
 
     def crate(self, name: str) -> set[Path]:
-        """Return the files of a crate, and of all that it depends on in the checkout."""
+        """Return the files of a crate, and of all that it and its own tests depend on here."""
         found, waiting = set(), [self.crates[name]]
         while waiting:
             folder = waiting.pop()
@@ -81,11 +81,27 @@ class Inputs:
                 continue
             found.add(folder)
             manifest = tomllib.loads((folder / "Cargo.toml").read_text())
-            kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+            # What the tests of another crate need is no part of it.
+            tests = ["dev-dependencies"] if folder == self.crates[name] else []
+            kinds = ["dependencies", "build-dependencies", *tests]
             names = (other for kind in kinds for other in manifest.get(kind, {}))
             waiting += [self.crates[other] for other in names if other in self.crates]
         data = {"forebay-rtl", "forebay"} & {folder.name for folder in found} and ["rtl", "python"]
         return self.below([*found, *MANIFESTS, "include", "pipelines", "profiles", *data])
+
+    def program(self, path: Path) -> set[Path]:
+        """Return what the command line is made of, as far as a file of tests runs it.
+
+        That is all of it, unless this file, or the conftest.py beside it, names in `CRATES` the
+        crates behind the commands that it runs.
+        """
+        for file in (path, path.with_name("conftest.py")):
+            text = file.read_text() if file.exists() else ""
+            if stated := re.search(r"^CRATES = (\(.*?\))$", text, flags=re.MULTILINE | re.DOTALL):
+                crates = [self.crate(name) for name in ast.literal_eval(stated[1])]
+                always = ("crates/forebay", "crates/forebay-app", "python", "rtl")
+                return self.below(always).union(*crates)
+        return self.below(PROGRAM)
 
     def closure(self, paths: Iterable[Path]) -> set[Path]:
         """Return these files and all that they refer to, directly or not."""
@@ -125,7 +141,11 @@ class Inputs:
         yield from (self.modules[n] for n in re.findall(r"\bfb_\w+", text) if n in self.modules)
         if path.suffix == ".sv":
             return
-        for node in ast.walk(ast.parse(text)):
+        nodes = list(ast.walk(ast.parse(text)))
+        # `report["tests"]` is no folder.
+        keys = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
+        is_test = path.name.startswith("test_")
+        for node in nodes:
             if isinstance(node, ast.Import):
                 yield from self._imported(path, [name.name for name in node.names])
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -133,7 +153,7 @@ class Inputs:
                 yield from self._imported(path, [node.module, *names])
             elif isinstance(node, ast.ImportFrom):
                 yield from path.parent.glob("*.py")
-            elif isinstance(node, ast.Constant) and path.name.startswith("test_"):
+            elif isinstance(node, ast.Constant) and is_test and id(node) not in keys:
                 yield from self._named(str(node.value))
 
     def _imported(self, path: Path, modules: list[str]) -> Iterator[Path]:

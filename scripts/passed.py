@@ -156,7 +156,7 @@ def _tree() -> inputs.Inputs:
 @cache
 def _files(path: Path) -> frozenset[Path]:
     found = _tree().of_test(path)
-    return frozenset(found if "tb" in path.parts else found | _tree().below(inputs.PROGRAM))
+    return frozenset(found if "tb" in path.parts else found | _tree().program(path))
 
 
 @cache

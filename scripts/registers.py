@@ -223,58 +223,36 @@ def render_c(top: AddrmapNode, source: str, name: str) -> str:
     return _banner("//", source, "Apache-2.0") + "\n" + body.strip("\n") + "\n"
 
 
-def _rust_doc(indent: str, text: str) -> str:
-    return f"{indent}/// {text}\n" if text else ""
+def _rust(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def render_rust(top: AddrmapNode, source: str) -> str:
-    """Render offsets, fields and resets as a Rust module without dependencies."""
+    """Render offsets, fields and resets as an invocation of the crate's macro `registers`."""
     lines = [
         _banner("//", source, "Apache-2.0"),
         f"//! {_text(top)}\n//!\n",
         "//! Offsets are bytes from the start of the register file; registers have 64 bits.\n\n",
-        "pub use crate::field::Field;\n\n",
+        "use crate::field::registers;\n\n",
+        "registers! {\n",
     ]
-    rows = registers(top)
-    for register in rows:
-        summary = f"{register.title}: {register.text}" if register.text else f"{register.title}."
-        lines.append(f"/// {summary}\npub mod {register.name} {{\n")
-        if register.fields:
-            lines.append("    use super::Field;\n\n")
-        lines.append(
-            f"    /// Offset in bytes.\n    pub const OFFSET: u64 = {register.offset:#05x};\n"
-        )
-        if register.stride:
-            lines.append("    /// Offset of number `n`.\n    pub const fn of(n: u64) -> u64 {\n")
-            lines.append(f"        OFFSET + n * {register.stride:#x}\n    }}\n")
-        if register.entries:
-            lines.append(
-                f"    /// Words of 8 bytes.\n    pub const ENTRIES: usize = {register.entries};\n"
-            )
-        if register.reset is not None:
-            lines.append(
-                f"    /// Value after reset.\n    pub const RESET: u64 = {register.reset:#x};\n"
-            )
+    for register in registers(top):
+        place = f"{register.offset:#05x}"
+        place += f" + {register.stride:#x}" if register.stride else ""
+        place += f" [{register.entries}]" if register.entries else ""
+        place += f" = {register.reset:#x}" if register.reset is not None else ""
+        if [field.name for field in register.fields] == ["count"]:
+            summary = f"{_rust(register.title)} counts {_rust(register.text)}"
+        elif register.text:
+            summary = _rust(f"{register.title}: {register.text}")
+        else:
+            summary = _rust(f"{register.title}.")
+        lines.append(f"    {register.name} @ {place} {summary} {{\n")
         for field in register.fields:
-            lines.append(_rust_doc("    ", f"{field.title}: {field.text}"))
-            value = f"Field::new({field.low}, {field.width})"
-            lines.append(f"    pub const {field.name.upper()}: Field = {value};\n")
-        lines.append("}\n\n")
-    lines.append("/// Every register and memory: name and offset, by offset.\n")
-    lines.append(f"pub const ALL: [(&str, u64); {len(rows)}] = [\n")
-    lines += [f'    ("{register.name}", {register.name}::OFFSET),\n' for register in rows]
-    lines.append("];\n\n")
-    counters = [row for row in rows if [field.name for field in row.fields] == ["count"]]
-    if counters:
-        lines.append("/// Registers that count: name, offset and meaning, by offset.\n")
-        lines.append(f"pub const COUNTERS: [(&str, u64, &str); {len(counters)}] = [\n")
-        lines += [f'    ("{row.name}", {row.name}::OFFSET, "{row.text}"),\n' for row in counters]
-        lines.append("];\n\n")
-    fields = [(row.name, field.name) for row in rows for field in row.fields]
-    lines.append("/// Every field: name of its register, its own name, and where it is.\n")
-    lines.append(f"pub const FIELDS: [(&str, &str, Field); {len(fields)}] = [\n")
-    lines += [f'    ("{row}", "{name}", {row}::{name.upper()}),\n' for row, name in fields]
-    lines.append("];\n")
+            text = _rust(f"{field.title}: {field.text}")
+            lines.append(f"        {field.name.upper()} = {field.low}, {field.width}, {text};\n")
+        lines.append("    }\n")
+    lines.append("}\n")
     return "".join(lines)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,9 +38,15 @@ FILES = {
     "crates/forebay-spec/src/lib.rs": "",
     "crates/forebay-store/Cargo.toml": "[dependencies]\nforebay-spec = { path = '../spec' }\n",
     "crates/forebay-store/src/lib.rs": "",
+    "crates/forebay/Cargo.toml": "[dependencies]\nforebay-store = {}\nforebay-vm = {}\n",
+    "crates/forebay-vm/Cargo.toml": "[dev-dependencies]\nforebay-store = {}\n",
+    "crates/forebay-vm/src/lib.rs": "",
     "docs/page.md": "",
     "tests/cli/conftest.py": "",
     "tests/cli/test_page.py": "from forebay import spec\nPAGE = 'docs/page.md'\n",
+    "tests/vm/conftest.py": "CRATES = ('forebay-spec', 'forebay-vm')\n",
+    "tests/vm/test_boot.py": "",
+    "tests/vm/test_record.py": "CRATES = ('forebay',)\n",
     "Cargo.lock": "",
 }
 BENCH = "tb/nvme/fb_nvme_one/test_fb_nvme_one.py"
@@ -104,6 +111,31 @@ def test_a_crate_depends_on_crates(tree: Path) -> None:
     assert "crates/forebay-spec/src/lib.rs" in names(tree, below.crate("forebay-store"))
     assert "crates/forebay-store/src/lib.rs" not in names(tree, below.crate("forebay-spec"))
     assert "Cargo.lock" in names(tree, below.crate("forebay-spec"))
+    # Its own tests count, those of what it is made of do not.
+    assert "crates/forebay-store/src/lib.rs" in names(tree, below.crate("forebay-vm"))
+
+
+def test_a_guest_depends_on_the_crates_it_states(tree: Path) -> None:
+    """Stated in the file itself or beside it; else on the whole program."""
+    store = tree / "crates/forebay-store/src/lib.rs"
+    below = Inputs(tree)
+    assert store in below.program(tree / "tests/vm/test_record.py")
+    assert store in below.program(tree / "tests/cli/test_page.py")
+    boot = below.program(tree / "tests/vm/test_boot.py")
+    assert names(tree, boot) >= {"crates/forebay/Cargo.toml", "crates/forebay-vm/src/lib.rs"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests/vm").glob("test_*.py")), ids=lambda path: path.stem
+)
+def test_a_guest_states_the_crates_that_it_runs(path: Path) -> None:
+    """One that records, or measures a drive, runs again when store or laboratory change."""
+    words = re.search(r"forebay (record|replay|store|ssd|bench|plan|send|swarm)", path.read_text())
+    tree = Inputs(ROOT)
+    found = tree.of_test(path) | tree.program(path)
+    assert ROOT / "crates/forebay-vm/src/lib.rs" in found
+    for crate in ("forebay-lab", "forebay-net", "forebay-store"):
+        assert (ROOT / f"crates/{crate}/src/lib.rs" in found) is bool(words)
 
 
 @pytest.mark.parametrize("touched", ["", *FILES])

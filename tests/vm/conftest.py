@@ -19,6 +19,10 @@ from passed import (  # noqa: F401
     pytest_terminal_summary,
 )
 
+# Behind the commands that guests and their host run here: a change elsewhere boots none of them
+# again. A module that runs others names the whole program.
+CRATES = ("forebay-draw", "forebay-pipeline", "forebay-vfio", "forebay-vm")
+
 
 @pytest.fixture(scope="session")
 def forebay() -> Run:

@@ -9,6 +9,8 @@ from pathlib import Path
 from booting import Guest
 from driving import Run
 
+CRATES = ("forebay",)
+
 
 def test_a_drive_becomes_a_profile_and_used_ones_are_refused(
     guest: Guest, forebay: Run, tmp_path: Path

@@ -15,6 +15,7 @@ from booting import Guest, Serve
 from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, GOOD, ROOT, Run
 from scapy.utils import RawPcapNgReader
 
+CRATES = ("forebay",)
 HEAD = struct.Struct("<4sBBHQQQ")
 # Ethernet, IPv4 and UDP in front of it.
 BEFORE = 14 + 20 + 8

@@ -9,6 +9,7 @@ from pathlib import Path
 import findings
 import pytest
 import suite
+from driving import Run
 from findings import Wrong
 from places import (
     DATA,
@@ -32,8 +33,7 @@ STEPS += ["recorder", "reset", "removal"]
 DEVICES = ["model", "card", "card, trapped", "DRAM card", "DRAM card, trapped", "host DRAM card"]
 
 
-@pytest.mark.usefixtures("forebay")
-def test_all_steps_go_through(tmp_path: Path) -> None:
+def test_all_steps_go_through(forebay: Run, tmp_path: Path) -> None:
     """RTL, driver and models beside Linux's and QEMU's own; the raw images hold what was sent."""
     report = suite.run(tmp_path, timeout=1200)
     wrong = [f"{step['name']}: {step['seen']}" for step in report["steps"] if not step["good"]]
@@ -46,8 +46,7 @@ def test_all_steps_go_through(tmp_path: Path) -> None:
         assert image.read(len(sent)) == sent
 
 
-@pytest.mark.usefixtures("forebay")
-def test_a_guest_that_takes_too_long(tmp_path: Path) -> None:
+def test_a_guest_that_takes_too_long(forebay: Run, tmp_path: Path) -> None:
     """The suite ends with its time, says what it waited for, and how far it came."""
     report = suite.run(tmp_path, only=["stream"], timeout=2)
     assert "did not happen within 2s" in " ".join(report["complaint"].split())

@@ -204,7 +204,7 @@ impl InspectedRegister {
             .iter()
             .filter(|(register, ..)| *register == name)
             .map(|(_, field, place)| InspectedField {
-                name: (*field).into(),
+                name: field.to_ascii_lowercase(),
                 low: place.low,
                 width: place.width,
                 value: place.get(value),
@@ -326,7 +326,7 @@ impl Streamer {
     /// All counters, in the order of their offsets, then what the memory of the payload refused.
     pub fn counters(&self, bus: &mut dyn Bus) -> Result<Vec<Counter>, Error> {
         let mut counters = Vec::with_capacity(regs::COUNTERS.len() + 2);
-        for (name, offset, meaning) in regs::COUNTERS {
+        for &(name, offset, meaning) in regs::COUNTERS {
             counters.push(Counter {
                 name: name.into(),
                 value: self.read(bus, offset)? as u32,

@@ -41,3 +41,55 @@ impl Field {
         (register & !self.mask()) | ((value & self.max()) << self.low)
     }
 }
+
+/// Declares a map of registers of 64 bits: a module for each, with its offset, its reset value and
+/// its fields (lowest bit, number of bits); and lists of them all.
+///
+/// `+` is the distance of the next copy, `[]` the words of a memory, `counts` what a counter counts.
+macro_rules! registers {
+    ($($register:ident @ $offset:literal $(+ $stride:literal)? $([$entries:literal])?
+        $(= $reset:literal)? $title:literal $(counts $meaning:literal)? {
+            $($field:ident = $low:literal, $width:literal, $text:literal;)*
+        }
+    )*) => {
+        $(
+            #[doc = concat!($title $(, ": ", $meaning)?)]
+            pub mod $register {
+                /// Offset in bytes.
+                pub const OFFSET: u64 = $offset;
+                $(
+                    /// Offset of number `n`.
+                    pub const fn of(n: u64) -> u64 {
+                        OFFSET + n * $stride
+                    }
+                )?
+                $(
+                    /// Words of 8 bytes.
+                    pub const ENTRIES: usize = $entries;
+                )?
+                $(
+                    /// Value after reset.
+                    pub const RESET: u64 = $reset;
+                )?
+                $(
+                    #[doc = $text]
+                    pub const $field: $crate::field::Field = $crate::field::Field::new($low, $width);
+                )*
+            }
+        )*
+
+        /// Every register and memory: name and offset, by offset.
+        pub const ALL: &[(&str, u64)] = &[$((stringify!($register), $register::OFFSET)),*];
+
+        /// Registers that count: name, offset and meaning, by offset.
+        pub const COUNTERS: &[(&str, u64, &str)] = &[
+            $($((stringify!($register), $register::OFFSET, $meaning),)?)*
+        ];
+
+        /// Every field: name of its register, its own name, and where it is.
+        pub const FIELDS: &[(&str, &str, $crate::field::Field)] = &[
+            $($((stringify!($register), stringify!($field), $register::$field),)*)*
+        ];
+    };
+}
+pub(crate) use registers;

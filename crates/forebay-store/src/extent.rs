@@ -2,7 +2,6 @@
 //! An extent's bytes, and whether they are what its index record says.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
@@ -18,13 +17,16 @@ use crate::reader::Recording;
 const CHUNK: usize = 256 << 10;
 
 /// What is wrong with an extent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// Its index record is invalid.
+    #[error("{0}")]
     Row(String),
     /// The header block in front of it does not match its index record.
+    #[error("{0}")]
     Page(String),
     /// Its bytes have another checksum.
+    #[error("its CRC32C is {has:08x}, and its index record says {says:08x}")]
     Crc {
         /// What the index record says.
         says: u32,
@@ -32,21 +34,8 @@ pub enum Damage {
         has: u32,
     },
     /// The disk does not give its bytes.
+    #[error("{0}")]
     Unreadable(String),
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Row(why) | Self::Page(why) | Self::Unreadable(why) => f.write_str(why),
-            Self::Crc { says, has } => {
-                write!(
-                    f,
-                    "its CRC32C is {has:08x}, and its index record says {says:08x}"
-                )
-            }
-        }
-    }
 }
 
 /// Takes a payload, part by part.

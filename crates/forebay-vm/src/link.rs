@@ -3,7 +3,6 @@
 //! PCIe's order.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::device::{Answer, Guest, Ticket};
@@ -74,7 +73,12 @@ struct PartialRead {
 }
 
 /// An access that the virtual machine refused: nothing answers at the address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{command} of {bytes} bytes at {address:#x} was refused (error {}): nothing answers there, or \
+     the IOMMU does not let it through",
+    errno.0
+)]
 pub struct Refused {
     /// DMA_READ or DMA_WRITE.
     pub command: Command,
@@ -84,23 +88,6 @@ pub struct Refused {
     pub bytes: u32,
     /// What it said.
     pub errno: Errno,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            command,
-            address,
-            bytes,
-            errno,
-        } = self;
-        write!(
-            f,
-            "{command} of {bytes} bytes at {address:#x} was refused (error {}): nothing answers \
-             there, or the IOMMU does not let it through",
-            errno.0
-        )
-    }
 }
 
 impl Link {

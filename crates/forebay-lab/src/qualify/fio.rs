@@ -60,7 +60,8 @@ pub struct Report {
 }
 
 /// A report that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("fio's report: {field} is {value}, but must be {limit}")]
 pub struct Unusable {
     /// The field.
     pub field: String,
@@ -69,19 +70,6 @@ pub struct Unusable {
     /// What it must be.
     pub limit: String,
 }
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            field,
-            value,
-            limit,
-        } = self;
-        write!(f, "fio's report: {field} is {value}, but must be {limit}")
-    }
-}
-
-impl std::error::Error for Unusable {}
 
 type Read<T> = Result<T, Unusable>;
 

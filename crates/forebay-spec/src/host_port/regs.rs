@@ -4,218 +4,60 @@
 //!
 //! Offsets are bytes from the start of the register file; registers have 64 bits.
 
-pub use crate::field::Field;
+use crate::field::registers;
 
-/// Version: Identity of the port and version of this register map.
-pub mod version {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x000;
-    /// Value after reset.
-    pub const RESET: u64 = 0x3148424600000100;
-    /// Patch: Changes nothing for software.
-    pub const PATCH: Field = Field::new(0, 8);
-    /// Minor: Adds to the map.
-    pub const MINOR: Field = Field::new(8, 8);
-    /// Major: Breaks the map.
-    pub const MAJOR: Field = Field::new(16, 16);
-    /// Magic: ASCII `FBH1`, least significant byte first.
-    pub const MAGIC: Field = Field::new(32, 32);
+registers! {
+    version @ 0x000 = 0x3148424600000100 "Version: Identity of the port and version of this register map." {
+        PATCH = 0, 8, "Patch: Changes nothing for software.";
+        MINOR = 8, 8, "Minor: Adds to the map.";
+        MAJOR = 16, 16, "Major: Breaks the map.";
+        MAGIC = 32, 32, "Magic: ASCII `FBH1`, least significant byte first.";
+    }
+    parameters @ 0x008 "Parameters: What the RTL was built with. The staging window begins with the pages for writing; those for reading follow." {
+        WRITE_PAGES = 0, 16, "Write pages: 4 KiB pages for data on their way to the streamer.";
+        READ_PAGES = 16, 16, "Read pages: 4 KiB pages for data read.";
+        COMMANDS = 32, 8, "Commands: Read commands that may wait in the port.";
+        RESPONSES = 40, 8, "Responses: Write responses that may wait in the port; the streamer waits with more.";
+    }
+    control @ 0x010 = 0x0 "Control." {
+        CLEAR = 0, 1, "Clear: While 1: no more bytes are taken from the staging window, an open write packet is ended with a TKEEP that the streamer refuses, responses and read data are dropped as they come, the rest of a packet whose beginning was dropped with it, and nothing is started. Hold it until `status` reads 0 and the streamer is idle.";
+    }
+    status @ 0x018 "Status." {
+        WRITE_BUSY = 0, 1, "Write busy: Bytes of `write` are still on their way; the staging pages for writing belong to the port.";
+        WRITE_OPEN = 1, 1, "Write open: A write packet has begun and not ended.";
+        READ_OPEN = 2, 1, "Read open: A packet of read data has begun and not ended.";
+        COMMANDS = 8, 8, "Commands: Read commands that the streamer has not taken.";
+        RESPONSES = 16, 8, "Responses: Responses that wait behind the one in `response`.";
+    }
+    refused @ 0x020 = 0x0 "Refused: What the port was asked for and has not done. Write 1 to clear." {
+        BUSY = 0, 1, "Busy: `write` while the port was busy or being cleared.";
+        SIZE = 1, 1, "Size: `write` of no bytes, of more than there are staging pages for, or of no multiple of 64 without `last`.";
+        COMMAND = 2, 1, "Command: `read_command` while no more could wait or the port was being cleared.";
+    }
+    write @ 0x028 = 0x0 "Write: Writing it sends bytes from the beginning of the staging window to the write stream, 64 a beat. A packet is what the streamer takes: its first 64 bytes hold the address." {
+        BYTES = 0, 22, "Bytes: How many; a multiple of 64 unless `last`.";
+        LAST = 31, 1, "Last: The packet ends with them (TLAST).";
+    }
+    response @ 0x030 "Response: The oldest write response. Write 1 to `valid` to have the next one." {
+        CODE = 0, 8, "Code: 0: stored, else the streamer's error code.";
+        VALID = 31, 1, "Valid: There is one.";
+    }
+    read_address @ 0x038 = 0x0 "Read address." {
+        ADDRESS = 0, 64, "Address: First byte of the next read command.";
+    }
+    read_length @ 0x040 = 0x0 "Read length." {
+        LENGTH = 0, 64, "Length: Bytes of the next read command.";
+    }
+    read_command @ 0x048 = 0x0 "Read command: Writing it sends a read command with the address and length above." {
+        UNORDERED = 0, 1, "Unordered: The data may come out of order, with `tag`.";
+        TAG = 8, 8, "Tag: TID of an unordered read's data.";
+    }
+    read @ 0x050 "Read: Data read, in the staging pages for reading: as many as have come with TLAST or fill the pages. Write 1 to `valid` to have the next." {
+        BYTES = 0, 22, "Bytes: How many.";
+        LAST = 29, 1, "Last: The packet ends with them (TLAST).";
+        ERROR = 30, 1, "Error: The read failed (TUSER): `code` says why. The bytes are good.";
+        VALID = 31, 1, "Valid: There are data.";
+        TAG = 32, 8, "Tag: TID: the tag of an unordered read, else 0.";
+        CODE = 40, 8, "Code: The streamer's error code, where `error`.";
+    }
 }
-
-/// Parameters: What the RTL was built with. The staging window begins with the pages for writing; those for reading follow.
-pub mod parameters {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x008;
-    /// Write pages: 4 KiB pages for data on their way to the streamer.
-    pub const WRITE_PAGES: Field = Field::new(0, 16);
-    /// Read pages: 4 KiB pages for data read.
-    pub const READ_PAGES: Field = Field::new(16, 16);
-    /// Commands: Read commands that may wait in the port.
-    pub const COMMANDS: Field = Field::new(32, 8);
-    /// Responses: Write responses that may wait in the port; the streamer waits with more.
-    pub const RESPONSES: Field = Field::new(40, 8);
-}
-
-/// Control.
-pub mod control {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x010;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Clear: While 1: no more bytes are taken from the staging window, an open write packet is ended with a TKEEP that the streamer refuses, responses and read data are dropped as they come, the rest of a packet whose beginning was dropped with it, and nothing is started. Hold it until `status` reads 0 and the streamer is idle.
-    pub const CLEAR: Field = Field::new(0, 1);
-}
-
-/// Status.
-pub mod status {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x018;
-    /// Write busy: Bytes of `write` are still on their way; the staging pages for writing belong to the port.
-    pub const WRITE_BUSY: Field = Field::new(0, 1);
-    /// Write open: A write packet has begun and not ended.
-    pub const WRITE_OPEN: Field = Field::new(1, 1);
-    /// Read open: A packet of read data has begun and not ended.
-    pub const READ_OPEN: Field = Field::new(2, 1);
-    /// Commands: Read commands that the streamer has not taken.
-    pub const COMMANDS: Field = Field::new(8, 8);
-    /// Responses: Responses that wait behind the one in `response`.
-    pub const RESPONSES: Field = Field::new(16, 8);
-}
-
-/// Refused: What the port was asked for and has not done. Write 1 to clear.
-pub mod refused {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x020;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Busy: `write` while the port was busy or being cleared.
-    pub const BUSY: Field = Field::new(0, 1);
-    /// Size: `write` of no bytes, of more than there are staging pages for, or of no multiple of 64 without `last`.
-    pub const SIZE: Field = Field::new(1, 1);
-    /// Command: `read_command` while no more could wait or the port was being cleared.
-    pub const COMMAND: Field = Field::new(2, 1);
-}
-
-/// Write: Writing it sends bytes from the beginning of the staging window to the write stream, 64 a beat. A packet is what the streamer takes: its first 64 bytes hold the address.
-pub mod write {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x028;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Bytes: How many; a multiple of 64 unless `last`.
-    pub const BYTES: Field = Field::new(0, 22);
-    /// Last: The packet ends with them (TLAST).
-    pub const LAST: Field = Field::new(31, 1);
-}
-
-/// Response: The oldest write response. Write 1 to `valid` to have the next one.
-pub mod response {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x030;
-    /// Code: 0: stored, else the streamer's error code.
-    pub const CODE: Field = Field::new(0, 8);
-    /// Valid: There is one.
-    pub const VALID: Field = Field::new(31, 1);
-}
-
-/// Read address.
-pub mod read_address {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x038;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: First byte of the next read command.
-    pub const ADDRESS: Field = Field::new(0, 64);
-}
-
-/// Read length.
-pub mod read_length {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x040;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Length: Bytes of the next read command.
-    pub const LENGTH: Field = Field::new(0, 64);
-}
-
-/// Read command: Writing it sends a read command with the address and length above.
-pub mod read_command {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x048;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Unordered: The data may come out of order, with `tag`.
-    pub const UNORDERED: Field = Field::new(0, 1);
-    /// Tag: TID of an unordered read's data.
-    pub const TAG: Field = Field::new(8, 8);
-}
-
-/// Read: Data read, in the staging pages for reading: as many as have come with TLAST or fill the pages. Write 1 to `valid` to have the next.
-pub mod read {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x050;
-    /// Bytes: How many.
-    pub const BYTES: Field = Field::new(0, 22);
-    /// Last: The packet ends with them (TLAST).
-    pub const LAST: Field = Field::new(29, 1);
-    /// Error: The read failed (TUSER): `code` says why. The bytes are good.
-    pub const ERROR: Field = Field::new(30, 1);
-    /// Valid: There are data.
-    pub const VALID: Field = Field::new(31, 1);
-    /// Tag: TID: the tag of an unordered read, else 0.
-    pub const TAG: Field = Field::new(32, 8);
-    /// Code: The streamer's error code, where `error`.
-    pub const CODE: Field = Field::new(40, 8);
-}
-
-/// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 11] = [
-    ("version", version::OFFSET),
-    ("parameters", parameters::OFFSET),
-    ("control", control::OFFSET),
-    ("status", status::OFFSET),
-    ("refused", refused::OFFSET),
-    ("write", write::OFFSET),
-    ("response", response::OFFSET),
-    ("read_address", read_address::OFFSET),
-    ("read_length", read_length::OFFSET),
-    ("read_command", read_command::OFFSET),
-    ("read", read::OFFSET),
-];
-
-/// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 31] = [
-    ("version", "patch", version::PATCH),
-    ("version", "minor", version::MINOR),
-    ("version", "major", version::MAJOR),
-    ("version", "magic", version::MAGIC),
-    ("parameters", "write_pages", parameters::WRITE_PAGES),
-    ("parameters", "read_pages", parameters::READ_PAGES),
-    ("parameters", "commands", parameters::COMMANDS),
-    ("parameters", "responses", parameters::RESPONSES),
-    ("control", "clear", control::CLEAR),
-    ("status", "write_busy", status::WRITE_BUSY),
-    ("status", "write_open", status::WRITE_OPEN),
-    ("status", "read_open", status::READ_OPEN),
-    ("status", "commands", status::COMMANDS),
-    ("status", "responses", status::RESPONSES),
-    ("refused", "busy", refused::BUSY),
-    ("refused", "size", refused::SIZE),
-    ("refused", "command", refused::COMMAND),
-    ("write", "bytes", write::BYTES),
-    ("write", "last", write::LAST),
-    ("response", "code", response::CODE),
-    ("response", "valid", response::VALID),
-    ("read_address", "address", read_address::ADDRESS),
-    ("read_length", "length", read_length::LENGTH),
-    ("read_command", "unordered", read_command::UNORDERED),
-    ("read_command", "tag", read_command::TAG),
-    ("read", "bytes", read::BYTES),
-    ("read", "last", read::LAST),
-    ("read", "error", read::ERROR),
-    ("read", "valid", read::VALID),
-    ("read", "tag", read::TAG),
-    ("read", "code", read::CODE),
-];

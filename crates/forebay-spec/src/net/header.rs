@@ -12,7 +12,6 @@
 //! | 24–31 | first of its object: bytes of the whole object; else: offset of the payload in it |
 
 use crate::bytes::{get_u16, get_u64, put};
-use core::fmt;
 
 /// Bytes of the header.
 pub const BYTES: usize = 32;
@@ -70,13 +69,16 @@ pub struct Header {
 }
 
 /// Why bytes are no header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
     /// Fewer than [`BYTES`], or no payload behind them.
+    #[error("no more than {BYTES} bytes: header and payload take more")]
     Short,
     /// No [`MAGIC`].
+    #[error("the first four bytes are not FBY1")]
     Magic,
     /// Another version, or flags that this one does not have.
+    #[error("not version {VERSION} of the header, or unknown flags")]
     Version,
 }
 
@@ -131,21 +133,6 @@ impl Header {
         Ok((header, payload))
     }
 }
-
-impl fmt::Display for HeaderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Short => write!(
-                f,
-                "no more than {BYTES} bytes: header and payload take more"
-            ),
-            Self::Magic => f.write_str("the first four bytes are not FBY1"),
-            Self::Version => write!(f, "not version {VERSION} of the header, or unknown flags"),
-        }
-    }
-}
-
-impl core::error::Error for HeaderError {}
 
 #[cfg(test)]
 mod tests {

@@ -4,344 +4,90 @@
 //!
 //! Offsets are bytes from the start of the register file; registers have 64 bits.
 
-pub use crate::field::Field;
+use crate::field::registers;
 
-/// Version: Identity of the network side and version of this register map.
-pub mod version {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x000;
-    /// Value after reset.
-    pub const RESET: u64 = 0x314e424600000200;
-    /// Patch: Changes nothing for software.
-    pub const PATCH: Field = Field::new(0, 8);
-    /// Minor: Adds to the map.
-    pub const MINOR: Field = Field::new(8, 8);
-    /// Major: Breaks the map.
-    pub const MAJOR: Field = Field::new(16, 16);
-    /// Magic: ASCII `FBN1`, least significant byte first.
-    pub const MAGIC: Field = Field::new(32, 32);
+registers! {
+    version @ 0x000 = 0x314e424600000200 "Version: Identity of the network side and version of this register map." {
+        PATCH = 0, 8, "Patch: Changes nothing for software.";
+        MINOR = 8, 8, "Minor: Adds to the map.";
+        MAJOR = 16, 16, "Major: Breaks the map.";
+        MAGIC = 32, 32, "Magic: ASCII `FBN1`, least significant byte first.";
+    }
+    parameters @ 0x008 "Parameters: What the RTL was built with." {
+        RECEIVE_BEATS = 0, 16, "Receive beats: 64-byte beats of memory for frames received.";
+        SEND_BEATS = 16, 16, "Send beats: 64-byte beats of memory for frames to be sent.";
+        STREAM_BEATS = 32, 16, "Stream beats: 64-byte beats of memory for each stream that is received.";
+        STREAMS = 48, 8, "Streams: Streams that can be received at once.";
+    }
+    address @ 0x010 = 0x0 "Address." {
+        MAC = 0, 48, "MAC: Our MAC address, the first byte on the wire the highest.";
+    }
+    filter @ 0x018 = 0xfb0100000000 "Filter." {
+        IP = 0, 32, "IP: Our IPv4 address.";
+        PORT = 32, 16, "Port: Our UDP port: destination of frames received, source of frames sent.";
+        STREAM = 48, 16, "Stream: The first stream that is received; frames that are sent carry it, too.";
+    }
+    limit @ 0x020 = 0x233a "Limit." {
+        FRAME = 0, 14, "Frame: Bytes of the longest frame, its check sequence not counted; at most 16382.";
+    }
+    pause @ 0x028 = 0x1000ffff00000000 "Pause: Requests that the link partner pauses. A quantum is 512 bit times." {
+        XOFF = 0, 16, "XOFF: Beats in the memory from which on pause is requested; limited to 1 to 7/8 of the memory.";
+        XON = 16, 16, "XON: Beats at which pause is released; limited to less than XOFF.";
+        QUANTA = 32, 16, "Quanta: Duration that a pause frame requests; 0: no pause is requested.";
+        REFRESH = 48, 16, "Refresh: Rest of the duration at which the next pause frame is sent; limited to half of it.";
+    }
+    pause_control @ 0x030 = 0x0 "Pause control." {
+        ASK = 0, 1, "Ask: 1: request pause.";
+        BY_CLASS = 1, 1, "Priority: Priority pause (802.1Qbb) in both directions, in place of pause.";
+        WHICH = 4, 3, "Class: The class of priority pause.";
+        WATCHDOG = 32, 24, "Watchdog: Quanta of uninterrupted pause after which the link partner is no longer obeyed; 0: never.";
+    }
+    peer @ 0x038 = 0x0 "Peer: Destination of frames that are sent." {
+        MAC = 0, 48, "MAC: Its MAC address.";
+        PORT = 48, 16, "Port: Its UDP port.";
+    }
+    send @ 0x040 = 0x1600000000 "Send." {
+        IP = 0, 32, "IP: The destination's IPv4 address.";
+        PAYLOAD = 32, 8, "Payload: Units of 64 bytes of payload in a frame, 1 to 139.";
+        SESSION = 40, 8, "Session: Epoch of the datagrams that are sent.";
+        RATE = 48, 16, "Rate: Bytes on the wire in a cycle of the MAC's clock, in 1/256; 0: as they come.";
+    }
+    memory @ 0x048 "Memory." {
+        HELD = 0, 16, "Held: Beats in the memory for frames received.";
+        MOST = 16, 16, "Most: The most there have been since reset.";
+    }
+    pause_sent @ 0x050 "Pause sent." {
+        XOFF = 0, 32, "XOFF: Frames that requested pause, modulo 2^32.";
+        XON = 32, 32, "XON: Frames that released it, modulo 2^32.";
+    }
+    pause_obeyed @ 0x058 "Pause obeyed." {
+        QUANTA = 0, 32, "Quanta: Quanta of pause obeyed, modulo 2^32.";
+        STORMS = 32, 32, "Storms: Times that the watchdog ended obeying, modulo 2^32.";
+    }
+    unanswered @ 0x060 "Unanswered." {
+        REQUESTS = 0, 32, "Requests: ARP and echo requests that found no room, modulo 2^32.";
+    }
+    cycles @ 0x068 "Cycles." {
+        CYCLES = 0, 64, "Cycles: Cycles of the core's clock since reset: the time base of the statistics.";
+    }
+    idle @ 0x070 = 0x0 "Idle." {
+        CYCLES = 0, 32, "Cycles: Cycles of the core's clock without a frame that end an extent as it stands, so that what a sender leaves unfinished is stored all the same; 0: it waits.";
+    }
+    packets @ 0x080 "Packets: Capture of whole frames: all that the MAC delivers except damaged, too short, too long and pause frames. ARP and ping are still answered." {
+        ENABLE = 0, 1, "Enable: Take whole frames, in place of datagrams with our header. May be written at any time: each frame is the one or the other from its first byte on. After 0 whole frames that have come are still taken, then what is open ends.";
+        OPEN = 1, 1, "Open: A segment has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.";
+        PAGES = 8, 8, "Pages: Size of a segment in pages of 4 KiB, 1 to 255: it ends before the frame that would not fit.";
+        WAIT_CYCLES = 32, 32, "Wait: Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is full.";
+    }
+    streams @ 0x090 = 0x1 "Streams" counts "" {
+        COUNT = 0, 5, "Count: Number of streams that are received, from `filter.stream` on; 0: none. A value above `parameters.streams` means `parameters.streams`.";
+    }
+    gather @ 0x098 "Coalescing: One stream at a time is let through, so that frames which senders interleave become long extents." {
+        CYCLES = 0, 32, "Cycles: Cycles of the core's clock, up to twice this number, after which a stream that waits for the end of another stream's object is let through between two of its frames.";
+        HELD = 32, 32, "Held: Beats that wait for their stream's turn.";
+    }
+    arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
+    }
+    places @ 0x400 [64] "Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old." {
+    }
 }
-
-/// Parameters: What the RTL was built with.
-pub mod parameters {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x008;
-    /// Receive beats: 64-byte beats of memory for frames received.
-    pub const RECEIVE_BEATS: Field = Field::new(0, 16);
-    /// Send beats: 64-byte beats of memory for frames to be sent.
-    pub const SEND_BEATS: Field = Field::new(16, 16);
-    /// Stream beats: 64-byte beats of memory for each stream that is received.
-    pub const STREAM_BEATS: Field = Field::new(32, 16);
-    /// Streams: Streams that can be received at once.
-    pub const STREAMS: Field = Field::new(48, 8);
-}
-
-/// Address.
-pub mod address {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x010;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// MAC: Our MAC address, the first byte on the wire the highest.
-    pub const MAC: Field = Field::new(0, 48);
-}
-
-/// Filter.
-pub mod filter {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x018;
-    /// Value after reset.
-    pub const RESET: u64 = 0xfb0100000000;
-    /// IP: Our IPv4 address.
-    pub const IP: Field = Field::new(0, 32);
-    /// Port: Our UDP port: destination of frames received, source of frames sent.
-    pub const PORT: Field = Field::new(32, 16);
-    /// Stream: The first stream that is received; frames that are sent carry it, too.
-    pub const STREAM: Field = Field::new(48, 16);
-}
-
-/// Limit.
-pub mod limit {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x020;
-    /// Value after reset.
-    pub const RESET: u64 = 0x233a;
-    /// Frame: Bytes of the longest frame, its check sequence not counted; at most 16382.
-    pub const FRAME: Field = Field::new(0, 14);
-}
-
-/// Pause: Requests that the link partner pauses. A quantum is 512 bit times.
-pub mod pause {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x028;
-    /// Value after reset.
-    pub const RESET: u64 = 0x1000ffff00000000;
-    /// XOFF: Beats in the memory from which on pause is requested; limited to 1 to 7/8 of the memory.
-    pub const XOFF: Field = Field::new(0, 16);
-    /// XON: Beats at which pause is released; limited to less than XOFF.
-    pub const XON: Field = Field::new(16, 16);
-    /// Quanta: Duration that a pause frame requests; 0: no pause is requested.
-    pub const QUANTA: Field = Field::new(32, 16);
-    /// Refresh: Rest of the duration at which the next pause frame is sent; limited to half of it.
-    pub const REFRESH: Field = Field::new(48, 16);
-}
-
-/// Pause control.
-pub mod pause_control {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x030;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Ask: 1: request pause.
-    pub const ASK: Field = Field::new(0, 1);
-    /// Priority: Priority pause (802.1Qbb) in both directions, in place of pause.
-    pub const BY_CLASS: Field = Field::new(1, 1);
-    /// Class: The class of priority pause.
-    pub const WHICH: Field = Field::new(4, 3);
-    /// Watchdog: Quanta of uninterrupted pause after which the link partner is no longer obeyed; 0: never.
-    pub const WATCHDOG: Field = Field::new(32, 24);
-}
-
-/// Peer: Destination of frames that are sent.
-pub mod peer {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x038;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// MAC: Its MAC address.
-    pub const MAC: Field = Field::new(0, 48);
-    /// Port: Its UDP port.
-    pub const PORT: Field = Field::new(48, 16);
-}
-
-/// Send.
-pub mod send {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x040;
-    /// Value after reset.
-    pub const RESET: u64 = 0x1600000000;
-    /// IP: The destination's IPv4 address.
-    pub const IP: Field = Field::new(0, 32);
-    /// Payload: Units of 64 bytes of payload in a frame, 1 to 139.
-    pub const PAYLOAD: Field = Field::new(32, 8);
-    /// Session: Epoch of the datagrams that are sent.
-    pub const SESSION: Field = Field::new(40, 8);
-    /// Rate: Bytes on the wire in a cycle of the MAC's clock, in 1/256; 0: as they come.
-    pub const RATE: Field = Field::new(48, 16);
-}
-
-/// Memory.
-pub mod memory {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x048;
-    /// Held: Beats in the memory for frames received.
-    pub const HELD: Field = Field::new(0, 16);
-    /// Most: The most there have been since reset.
-    pub const MOST: Field = Field::new(16, 16);
-}
-
-/// Pause sent.
-pub mod pause_sent {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x050;
-    /// XOFF: Frames that requested pause, modulo 2^32.
-    pub const XOFF: Field = Field::new(0, 32);
-    /// XON: Frames that released it, modulo 2^32.
-    pub const XON: Field = Field::new(32, 32);
-}
-
-/// Pause obeyed.
-pub mod pause_obeyed {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x058;
-    /// Quanta: Quanta of pause obeyed, modulo 2^32.
-    pub const QUANTA: Field = Field::new(0, 32);
-    /// Storms: Times that the watchdog ended obeying, modulo 2^32.
-    pub const STORMS: Field = Field::new(32, 32);
-}
-
-/// Unanswered.
-pub mod unanswered {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x060;
-    /// Requests: ARP and echo requests that found no room, modulo 2^32.
-    pub const REQUESTS: Field = Field::new(0, 32);
-}
-
-/// Cycles.
-pub mod cycles {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x068;
-    /// Cycles: Cycles of the core's clock since reset: the time base of the statistics.
-    pub const CYCLES: Field = Field::new(0, 64);
-}
-
-/// Idle.
-pub mod idle {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x070;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Cycles: Cycles of the core's clock without a frame that end an extent as it stands, so that what a sender leaves unfinished is stored all the same; 0: it waits.
-    pub const CYCLES: Field = Field::new(0, 32);
-}
-
-/// Packets: Capture of whole frames: all that the MAC delivers except damaged, too short, too long and pause frames. ARP and ping are still answered.
-pub mod packets {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x080;
-    /// Enable: Take whole frames, in place of datagrams with our header. May be written at any time: each frame is the one or the other from its first byte on. After 0 whole frames that have come are still taken, then what is open ends.
-    pub const ENABLE: Field = Field::new(0, 1);
-    /// Open: A segment has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.
-    pub const OPEN: Field = Field::new(1, 1);
-    /// Pages: Size of a segment in pages of 4 KiB, 1 to 255: it ends before the frame that would not fit.
-    pub const PAGES: Field = Field::new(8, 8);
-    /// Wait: Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is full.
-    pub const WAIT_CYCLES: Field = Field::new(32, 32);
-}
-
-/// Streams.
-pub mod streams {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x090;
-    /// Value after reset.
-    pub const RESET: u64 = 0x1;
-    /// Count: Number of streams that are received, from `filter.stream` on; 0: none. A value above `parameters.streams` means `parameters.streams`.
-    pub const COUNT: Field = Field::new(0, 5);
-}
-
-/// Coalescing: One stream at a time is let through, so that frames which senders interleave become long extents.
-pub mod gather {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x098;
-    /// Cycles: Cycles of the core's clock, up to twice this number, after which a stream that waits for the end of another stream's object is let through between two of its frames.
-    pub const CYCLES: Field = Field::new(0, 32);
-    /// Held: Beats that wait for their stream's turn.
-    pub const HELD: Field = Field::new(32, 32);
-}
-
-/// Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow.
-pub mod arrivals {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x200;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 64;
-}
-
-/// Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old.
-pub mod places {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x400;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 64;
-}
-
-/// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 20] = [
-    ("version", version::OFFSET),
-    ("parameters", parameters::OFFSET),
-    ("address", address::OFFSET),
-    ("filter", filter::OFFSET),
-    ("limit", limit::OFFSET),
-    ("pause", pause::OFFSET),
-    ("pause_control", pause_control::OFFSET),
-    ("peer", peer::OFFSET),
-    ("send", send::OFFSET),
-    ("memory", memory::OFFSET),
-    ("pause_sent", pause_sent::OFFSET),
-    ("pause_obeyed", pause_obeyed::OFFSET),
-    ("unanswered", unanswered::OFFSET),
-    ("cycles", cycles::OFFSET),
-    ("idle", idle::OFFSET),
-    ("packets", packets::OFFSET),
-    ("streams", streams::OFFSET),
-    ("gather", gather::OFFSET),
-    ("arrivals", arrivals::OFFSET),
-    ("places", places::OFFSET),
-];
-
-/// Registers that count: name, offset and meaning, by offset.
-pub const COUNTERS: [(&str, u64, &str); 1] = [("streams", streams::OFFSET, "")];
-
-/// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 43] = [
-    ("version", "patch", version::PATCH),
-    ("version", "minor", version::MINOR),
-    ("version", "major", version::MAJOR),
-    ("version", "magic", version::MAGIC),
-    ("parameters", "receive_beats", parameters::RECEIVE_BEATS),
-    ("parameters", "send_beats", parameters::SEND_BEATS),
-    ("parameters", "stream_beats", parameters::STREAM_BEATS),
-    ("parameters", "streams", parameters::STREAMS),
-    ("address", "mac", address::MAC),
-    ("filter", "ip", filter::IP),
-    ("filter", "port", filter::PORT),
-    ("filter", "stream", filter::STREAM),
-    ("limit", "frame", limit::FRAME),
-    ("pause", "xoff", pause::XOFF),
-    ("pause", "xon", pause::XON),
-    ("pause", "quanta", pause::QUANTA),
-    ("pause", "refresh", pause::REFRESH),
-    ("pause_control", "ask", pause_control::ASK),
-    ("pause_control", "by_class", pause_control::BY_CLASS),
-    ("pause_control", "which", pause_control::WHICH),
-    ("pause_control", "watchdog", pause_control::WATCHDOG),
-    ("peer", "mac", peer::MAC),
-    ("peer", "port", peer::PORT),
-    ("send", "ip", send::IP),
-    ("send", "payload", send::PAYLOAD),
-    ("send", "session", send::SESSION),
-    ("send", "rate", send::RATE),
-    ("memory", "held", memory::HELD),
-    ("memory", "most", memory::MOST),
-    ("pause_sent", "xoff", pause_sent::XOFF),
-    ("pause_sent", "xon", pause_sent::XON),
-    ("pause_obeyed", "quanta", pause_obeyed::QUANTA),
-    ("pause_obeyed", "storms", pause_obeyed::STORMS),
-    ("unanswered", "requests", unanswered::REQUESTS),
-    ("cycles", "cycles", cycles::CYCLES),
-    ("idle", "cycles", idle::CYCLES),
-    ("packets", "enable", packets::ENABLE),
-    ("packets", "open", packets::OPEN),
-    ("packets", "pages", packets::PAGES),
-    ("packets", "wait_cycles", packets::WAIT_CYCLES),
-    ("streams", "count", streams::COUNT),
-    ("gather", "cycles", gather::CYCLES),
-    ("gather", "held", gather::HELD),
-];

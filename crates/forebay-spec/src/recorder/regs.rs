@@ -4,583 +4,147 @@
 //!
 //! Offsets are bytes from the start of the register file; registers have 64 bits.
 
-pub use crate::field::Field;
+use crate::field::registers;
 
-/// Version: Identity of the recorder and version of this register map.
-pub mod version {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x000;
-    /// Value after reset.
-    pub const RESET: u64 = 0x3152424600010100;
-    /// Patch: Changes nothing for software.
-    pub const PATCH: Field = Field::new(0, 8);
-    /// Minor: Adds to the map.
-    pub const MINOR: Field = Field::new(8, 8);
-    /// Major: Breaks the map.
-    pub const MAJOR: Field = Field::new(16, 16);
-    /// Magic: ASCII `FBR1`, least significant byte first.
-    pub const MAGIC: Field = Field::new(32, 32);
+registers! {
+    version @ 0x000 = 0x3152424600010100 "Version: Identity of the recorder and version of this register map." {
+        PATCH = 0, 8, "Patch: Changes nothing for software.";
+        MINOR = 8, 8, "Minor: Adds to the map.";
+        MAJOR = 16, 16, "Major: Breaks the map.";
+        MAGIC = 32, 32, "Magic: ASCII `FBR1`, least significant byte first.";
+    }
+    control @ 0x008 = 0x0 "Control." {
+        ENABLE = 0, 1, "Enable: Extents are taken. While 0 the next one waits, and what comes behind it; one that has begun is taken to its end. When all are answered and their index records are written, the recording has ended: the next 1 begins a new one, with both regions, the blocks' numbers, and the counters from `stored_extents` to `rows_lost`.";
+        DATA_RING = 1, 1, "Data ring: At the region's end data continue at its beginning; else extents without room are skipped, and counted.";
+        INDEX_RING = 2, 1, "Index ring: The same for the index; else index records without room are lost, and counted.";
+        FLUSH = 3, 1, "Flush: The SSD is flushed before each block of the index is written, and after it.";
+        PAGES = 4, 1, "Pages: Objects: each extent has an object header block in front of it. Else samples: payload alone.";
+        RESULTS = 5, 1, "Results: Whole objects have a result, for which their index records wait.";
+        BATCHES = 6, 1, "Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and a batch holds many. `pages` is 0 then.";
+        WAIT_CYCLES = 32, 32, "Wait: Cycles after which a block of the index is written with the index records that there are, counted from the oldest of them; 0: only full ones, and by `sync`.";
+    }
+    stride @ 0x010 = 0x0 "Stride." {
+        PAGES = 12, 20, "Pages: Without object header blocks: bytes from the beginning of an extent to that of the next, in 4 KiB; what is longer is cut there. 0: as they come.";
+        RESULT_WAIT = 32, 32, "Result wait: Cycles that an index record waits for its result.";
+    }
+    data_address @ 0x018 = 0x0 "Data." {
+        PAGES = 12, 52, "Pages: First byte of the region for data, in 4 KiB.";
+    }
+    data_bytes @ 0x020 = 0x0 "Data bytes." {
+        PAGES = 12, 52, "Pages: Size of the region for data, in 4 KiB.";
+    }
+    index_address @ 0x028 = 0x0 "Index." {
+        PAGES = 12, 52, "Pages: First byte of the region for the index, in 4 KiB.";
+    }
+    index_bytes @ 0x030 = 0x0 "Index bytes." {
+        PAGES = 12, 52, "Pages: Size of the region for the index, in 4 KiB.";
+    }
+    sync @ 0x038 "Sync: Writing 1 writes the index records that wait." {
+        GO = 0, 1, "Go: Reads 0.";
+        BUSY = 1, 1, "Busy: Index records or blocks are on their way.";
+    }
+    status @ 0x040 "Status." {
+        OPEN = 0, 1, "Open: An extent has begun and not ended.";
+        FETCHING = 1, 1, "Fetching: Objects are being read, or looked for.";
+        WAITING = 16, 16, "Waiting: Extents that are on their way to the index.";
+        ROWS = 32, 16, "Rows: Index records that are not in a block yet.";
+        FETCHES = 48, 8, "Fetches: Requests of `fetch` that have not begun.";
+    }
+    data_position @ 0x048 "Data position." {
+        BYTES = 0, 64, "Bytes: Where in the region the next extent begins.";
+    }
+    stored_extents @ 0x050 "Stored." {
+        EXTENTS = 0, 64, "Extents: Extents that are committed: the streamer answered without an error.";
+    }
+    stored_bytes @ 0x058 "Stored bytes." {
+        BYTES = 0, 64, "Bytes: Bytes of them.";
+    }
+    skipped_extents @ 0x060 "Skipped." {
+        EXTENTS = 0, 64, "Extents: Extents without room.";
+    }
+    skipped_bytes @ 0x068 "Skipped bytes." {
+        BYTES = 0, 64, "Bytes: Bytes of them.";
+    }
+    failed_extents @ 0x070 "Failed." {
+        EXTENTS = 0, 64, "Extents: Extents that the streamer answered with an error.";
+    }
+    failed_bytes @ 0x078 "Failed bytes." {
+        BYTES = 0, 64, "Bytes: Bytes of them.";
+    }
+    blocks @ 0x080 "Blocks." {
+        WRITTEN = 0, 32, "Written: Blocks of the index that have their answer.";
+        FAILED = 32, 32, "Failed: Blocks of the index, or flushes before them, that the streamer answered with an error.";
+    }
+    rows_lost @ 0x088 "Rows lost." {
+        ROWS = 0, 64, "Rows: Index records without room in the index, or of a block that failed.";
+    }
+    fetch_address @ 0x090 = 0x0 "Fetch address." {
+        ADDRESS = 0, 64, "Address: First byte of the next object to be read and sent.";
+    }
+    fetch_bytes @ 0x098 = 0x0 "Fetch bytes." {
+        BYTES = 0, 64, "Bytes: Its bytes, 1 or more.";
+    }
+    fetch_object @ 0x0a0 = 0x0 "Fetch object." {
+        OBJECT = 0, 64, "Object: The number that it is sent with.";
+    }
+    fetch @ 0x0a8 = 0x0 "Fetch: Writing 1 requests the object above; up to 16 may wait." {
+        GO = 0, 1, "Go: Reads 0.";
+        REFUSED = 1, 1, "Refused: It was requested while 16 waited, or without bytes. Write 1 to clear.";
+    }
+    fetched @ 0x0b0 "Fetched." {
+        OBJECTS = 0, 32, "Objects: Objects read to their end.";
+        FAILED = 32, 32, "Failed: Those of them that the streamer could not read.";
+    }
+    session_low @ 0x0b8 = 0x0 "Session." {
+        LOW = 0, 64, "Low: Bytes 0 to 7 of the recording's UUID, in the order in which it is written, byte 0 lowest. They stand in each block of the index.";
+    }
+    session_high @ 0x0c0 = 0x0 "Session, rest." {
+        HIGH = 0, 64, "High: Bytes 8 to 15.";
+    }
+    extension @ 0x0c8 = 0x6e6962 "Extension." {
+        CHARACTERS = 0, 32, "Characters: File name extension of objects, first character lowest, padded with NUL.";
+        TICK = 32, 32, "Tick: Nanoseconds of a cycle of the core's clock, in 2^-24.";
+    }
+    time_ns @ 0x0d0 = 0x0 "Time: The clock for the times of extents. It runs; writing sets it." {
+        NANOSECONDS = 0, 64, "Nanoseconds: Since 1970.";
+    }
+    time_seconds @ 0x0d8 = 0x0 "Time in seconds: The same time; write both." {
+        SECONDS = 0, 34, "Seconds: Since 1970.";
+        NANOSECONDS = 34, 30, "Nanoseconds: Of this second.";
+    }
+    results @ 0x0e0 "Results." {
+        LATE = 0, 32, "Late: Whole objects that went without their result.";
+        STRAY = 32, 32, "Stray: Results without an object.";
+    }
+    batch @ 0x0e8 = 0x20000 "Batch: Batches of small objects that share pages." {
+        PAGES = 12, 20, "Pages: Most bytes of a batch, in 4 KiB; an extent is cut so that it fits with its header. 0 stands for 64 KiB.";
+        WAIT_CYCLES = 32, 32, "Wait: Cycles after which a batch ends with the extents that it has, counted from its first one; 0: only when it is full, and when `enable` is 0.";
+    }
+    elements @ 0x100 [8] "Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset." {
+    }
+    replay_first @ 0x140 = 0x0 "Replay, first." {
+        OBJECT = 0, 64, "Object: The least number of objects that `replay` looks for.";
+    }
+    replay_last @ 0x148 = 0x0 "Replay, last." {
+        OBJECT = 0, 64, "Object: The greatest one.";
+    }
+    replay_from @ 0x150 = 0x0 "Replay, from." {
+        BLOCK = 0, 32, "Block: Number of the index's first block that is looked at.";
+        PAGE = 32, 32, "Page: Page of the region for the index that it lies in.";
+    }
+    replay @ 0x158 "Replay: Writing `go` looks for objects in the index, and requests them as `fetch` does." {
+        GO = 0, 1, "Go: Reads 0.";
+        BUSY = 1, 1, "Busy: Blocks are read, or their index records are searched.";
+        REFUSED = 2, 1, "Refused: It was asked for while it was busy. Write 1 to clear.";
+        STOP = 3, 1, "Stop: No more objects are requested; those requested are sent. Reads 0.";
+        STREAM = 16, 16, "Stream: The stream whose objects are looked for.";
+        BLOCKS = 32, 32, "Blocks: Number of blocks that are read. It ends earlier with a block that is not the one expected.";
+    }
+    replayed @ 0x160 "Replayed: Since the last `go`." {
+        OBJECTS = 0, 32, "Objects: Objects that were requested.";
+        PASSED = 32, 32, "Passed: Index records with such a number that are no whole object on the SSD.";
+    }
+    replayed_blocks @ 0x168 "Replayed blocks." {
+        BLOCKS = 0, 32, "Blocks: Blocks that were the ones expected, since the last `go`.";
+    }
 }
-
-/// Control.
-pub mod control {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x008;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Enable: Extents are taken. While 0 the next one waits, and what comes behind it; one that has begun is taken to its end. When all are answered and their index records are written, the recording has ended: the next 1 begins a new one, with both regions, the blocks' numbers, and the counters from `stored_extents` to `rows_lost`.
-    pub const ENABLE: Field = Field::new(0, 1);
-    /// Data ring: At the region's end data continue at its beginning; else extents without room are skipped, and counted.
-    pub const DATA_RING: Field = Field::new(1, 1);
-    /// Index ring: The same for the index; else index records without room are lost, and counted.
-    pub const INDEX_RING: Field = Field::new(2, 1);
-    /// Flush: The SSD is flushed before each block of the index is written, and after it.
-    pub const FLUSH: Field = Field::new(3, 1);
-    /// Pages: Objects: each extent has an object header block in front of it. Else samples: payload alone.
-    pub const PAGES: Field = Field::new(4, 1);
-    /// Results: Whole objects have a result, for which their index records wait.
-    pub const RESULTS: Field = Field::new(5, 1);
-    /// Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and a batch holds many. `pages` is 0 then.
-    pub const BATCHES: Field = Field::new(6, 1);
-    /// Wait: Cycles after which a block of the index is written with the index records that there are, counted from the oldest of them; 0: only full ones, and by `sync`.
-    pub const WAIT_CYCLES: Field = Field::new(32, 32);
-}
-
-/// Stride.
-pub mod stride {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x010;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Pages: Without object header blocks: bytes from the beginning of an extent to that of the next, in 4 KiB; what is longer is cut there. 0: as they come.
-    pub const PAGES: Field = Field::new(12, 20);
-    /// Result wait: Cycles that an index record waits for its result.
-    pub const RESULT_WAIT: Field = Field::new(32, 32);
-}
-
-/// Data.
-pub mod data_address {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x018;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Pages: First byte of the region for data, in 4 KiB.
-    pub const PAGES: Field = Field::new(12, 52);
-}
-
-/// Data bytes.
-pub mod data_bytes {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x020;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Pages: Size of the region for data, in 4 KiB.
-    pub const PAGES: Field = Field::new(12, 52);
-}
-
-/// Index.
-pub mod index_address {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x028;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Pages: First byte of the region for the index, in 4 KiB.
-    pub const PAGES: Field = Field::new(12, 52);
-}
-
-/// Index bytes.
-pub mod index_bytes {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x030;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Pages: Size of the region for the index, in 4 KiB.
-    pub const PAGES: Field = Field::new(12, 52);
-}
-
-/// Sync: Writing 1 writes the index records that wait.
-pub mod sync {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x038;
-    /// Go: Reads 0.
-    pub const GO: Field = Field::new(0, 1);
-    /// Busy: Index records or blocks are on their way.
-    pub const BUSY: Field = Field::new(1, 1);
-}
-
-/// Status.
-pub mod status {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x040;
-    /// Open: An extent has begun and not ended.
-    pub const OPEN: Field = Field::new(0, 1);
-    /// Fetching: Objects are being read, or looked for.
-    pub const FETCHING: Field = Field::new(1, 1);
-    /// Waiting: Extents that are on their way to the index.
-    pub const WAITING: Field = Field::new(16, 16);
-    /// Rows: Index records that are not in a block yet.
-    pub const ROWS: Field = Field::new(32, 16);
-    /// Fetches: Requests of `fetch` that have not begun.
-    pub const FETCHES: Field = Field::new(48, 8);
-}
-
-/// Data position.
-pub mod data_position {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x048;
-    /// Bytes: Where in the region the next extent begins.
-    pub const BYTES: Field = Field::new(0, 64);
-}
-
-/// Stored.
-pub mod stored_extents {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x050;
-    /// Extents: Extents that are committed: the streamer answered without an error.
-    pub const EXTENTS: Field = Field::new(0, 64);
-}
-
-/// Stored bytes.
-pub mod stored_bytes {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x058;
-    /// Bytes: Bytes of them.
-    pub const BYTES: Field = Field::new(0, 64);
-}
-
-/// Skipped.
-pub mod skipped_extents {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x060;
-    /// Extents: Extents without room.
-    pub const EXTENTS: Field = Field::new(0, 64);
-}
-
-/// Skipped bytes.
-pub mod skipped_bytes {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x068;
-    /// Bytes: Bytes of them.
-    pub const BYTES: Field = Field::new(0, 64);
-}
-
-/// Failed.
-pub mod failed_extents {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x070;
-    /// Extents: Extents that the streamer answered with an error.
-    pub const EXTENTS: Field = Field::new(0, 64);
-}
-
-/// Failed bytes.
-pub mod failed_bytes {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x078;
-    /// Bytes: Bytes of them.
-    pub const BYTES: Field = Field::new(0, 64);
-}
-
-/// Blocks.
-pub mod blocks {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x080;
-    /// Written: Blocks of the index that have their answer.
-    pub const WRITTEN: Field = Field::new(0, 32);
-    /// Failed: Blocks of the index, or flushes before them, that the streamer answered with an error.
-    pub const FAILED: Field = Field::new(32, 32);
-}
-
-/// Rows lost.
-pub mod rows_lost {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x088;
-    /// Rows: Index records without room in the index, or of a block that failed.
-    pub const ROWS: Field = Field::new(0, 64);
-}
-
-/// Fetch address.
-pub mod fetch_address {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x090;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: First byte of the next object to be read and sent.
-    pub const ADDRESS: Field = Field::new(0, 64);
-}
-
-/// Fetch bytes.
-pub mod fetch_bytes {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x098;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Bytes: Its bytes, 1 or more.
-    pub const BYTES: Field = Field::new(0, 64);
-}
-
-/// Fetch object.
-pub mod fetch_object {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0a0;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Object: The number that it is sent with.
-    pub const OBJECT: Field = Field::new(0, 64);
-}
-
-/// Fetch: Writing 1 requests the object above; up to 16 may wait.
-pub mod fetch {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0a8;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Go: Reads 0.
-    pub const GO: Field = Field::new(0, 1);
-    /// Refused: It was requested while 16 waited, or without bytes. Write 1 to clear.
-    pub const REFUSED: Field = Field::new(1, 1);
-}
-
-/// Fetched.
-pub mod fetched {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0b0;
-    /// Objects: Objects read to their end.
-    pub const OBJECTS: Field = Field::new(0, 32);
-    /// Failed: Those of them that the streamer could not read.
-    pub const FAILED: Field = Field::new(32, 32);
-}
-
-/// Session.
-pub mod session_low {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0b8;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Low: Bytes 0 to 7 of the recording's UUID, in the order in which it is written, byte 0 lowest. They stand in each block of the index.
-    pub const LOW: Field = Field::new(0, 64);
-}
-
-/// Session, rest.
-pub mod session_high {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0c0;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// High: Bytes 8 to 15.
-    pub const HIGH: Field = Field::new(0, 64);
-}
-
-/// Extension.
-pub mod extension {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0c8;
-    /// Value after reset.
-    pub const RESET: u64 = 0x6e6962;
-    /// Characters: File name extension of objects, first character lowest, padded with NUL.
-    pub const CHARACTERS: Field = Field::new(0, 32);
-    /// Tick: Nanoseconds of a cycle of the core's clock, in 2^-24.
-    pub const TICK: Field = Field::new(32, 32);
-}
-
-/// Time: The clock for the times of extents. It runs; writing sets it.
-pub mod time_ns {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0d0;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Nanoseconds: Since 1970.
-    pub const NANOSECONDS: Field = Field::new(0, 64);
-}
-
-/// Time in seconds: The same time; write both.
-pub mod time_seconds {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0d8;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Seconds: Since 1970.
-    pub const SECONDS: Field = Field::new(0, 34);
-    /// Nanoseconds: Of this second.
-    pub const NANOSECONDS: Field = Field::new(34, 30);
-}
-
-/// Results.
-pub mod results {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0e0;
-    /// Late: Whole objects that went without their result.
-    pub const LATE: Field = Field::new(0, 32);
-    /// Stray: Results without an object.
-    pub const STRAY: Field = Field::new(32, 32);
-}
-
-/// Batch: Batches of small objects that share pages.
-pub mod batch {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x0e8;
-    /// Value after reset.
-    pub const RESET: u64 = 0x20000;
-    /// Pages: Most bytes of a batch, in 4 KiB; an extent is cut so that it fits with its header. 0 stands for 64 KiB.
-    pub const PAGES: Field = Field::new(12, 20);
-    /// Wait: Cycles after which a batch ends with the extents that it has, counted from its first one; 0: only when it is full, and when `enable` is 0.
-    pub const WAIT_CYCLES: Field = Field::new(32, 32);
-}
-
-/// Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset.
-pub mod elements {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x100;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 8;
-}
-
-/// Replay, first.
-pub mod replay_first {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x140;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Object: The least number of objects that `replay` looks for.
-    pub const OBJECT: Field = Field::new(0, 64);
-}
-
-/// Replay, last.
-pub mod replay_last {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x148;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Object: The greatest one.
-    pub const OBJECT: Field = Field::new(0, 64);
-}
-
-/// Replay, from.
-pub mod replay_from {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x150;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Block: Number of the index's first block that is looked at.
-    pub const BLOCK: Field = Field::new(0, 32);
-    /// Page: Page of the region for the index that it lies in.
-    pub const PAGE: Field = Field::new(32, 32);
-}
-
-/// Replay: Writing `go` looks for objects in the index, and requests them as `fetch` does.
-pub mod replay {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x158;
-    /// Go: Reads 0.
-    pub const GO: Field = Field::new(0, 1);
-    /// Busy: Blocks are read, or their index records are searched.
-    pub const BUSY: Field = Field::new(1, 1);
-    /// Refused: It was asked for while it was busy. Write 1 to clear.
-    pub const REFUSED: Field = Field::new(2, 1);
-    /// Stop: No more objects are requested; those requested are sent. Reads 0.
-    pub const STOP: Field = Field::new(3, 1);
-    /// Stream: The stream whose objects are looked for.
-    pub const STREAM: Field = Field::new(16, 16);
-    /// Blocks: Number of blocks that are read. It ends earlier with a block that is not the one expected.
-    pub const BLOCKS: Field = Field::new(32, 32);
-}
-
-/// Replayed: Since the last `go`.
-pub mod replayed {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x160;
-    /// Objects: Objects that were requested.
-    pub const OBJECTS: Field = Field::new(0, 32);
-    /// Passed: Index records with such a number that are no whole object on the SSD.
-    pub const PASSED: Field = Field::new(32, 32);
-}
-
-/// Replayed blocks.
-pub mod replayed_blocks {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x168;
-    /// Blocks: Blocks that were the ones expected, since the last `go`.
-    pub const BLOCKS: Field = Field::new(0, 32);
-}
-
-/// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 37] = [
-    ("version", version::OFFSET),
-    ("control", control::OFFSET),
-    ("stride", stride::OFFSET),
-    ("data_address", data_address::OFFSET),
-    ("data_bytes", data_bytes::OFFSET),
-    ("index_address", index_address::OFFSET),
-    ("index_bytes", index_bytes::OFFSET),
-    ("sync", sync::OFFSET),
-    ("status", status::OFFSET),
-    ("data_position", data_position::OFFSET),
-    ("stored_extents", stored_extents::OFFSET),
-    ("stored_bytes", stored_bytes::OFFSET),
-    ("skipped_extents", skipped_extents::OFFSET),
-    ("skipped_bytes", skipped_bytes::OFFSET),
-    ("failed_extents", failed_extents::OFFSET),
-    ("failed_bytes", failed_bytes::OFFSET),
-    ("blocks", blocks::OFFSET),
-    ("rows_lost", rows_lost::OFFSET),
-    ("fetch_address", fetch_address::OFFSET),
-    ("fetch_bytes", fetch_bytes::OFFSET),
-    ("fetch_object", fetch_object::OFFSET),
-    ("fetch", fetch::OFFSET),
-    ("fetched", fetched::OFFSET),
-    ("session_low", session_low::OFFSET),
-    ("session_high", session_high::OFFSET),
-    ("extension", extension::OFFSET),
-    ("time_ns", time_ns::OFFSET),
-    ("time_seconds", time_seconds::OFFSET),
-    ("results", results::OFFSET),
-    ("batch", batch::OFFSET),
-    ("elements", elements::OFFSET),
-    ("replay_first", replay_first::OFFSET),
-    ("replay_last", replay_last::OFFSET),
-    ("replay_from", replay_from::OFFSET),
-    ("replay", replay::OFFSET),
-    ("replayed", replayed::OFFSET),
-    ("replayed_blocks", replayed_blocks::OFFSET),
-];
-
-/// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 66] = [
-    ("version", "patch", version::PATCH),
-    ("version", "minor", version::MINOR),
-    ("version", "major", version::MAJOR),
-    ("version", "magic", version::MAGIC),
-    ("control", "enable", control::ENABLE),
-    ("control", "data_ring", control::DATA_RING),
-    ("control", "index_ring", control::INDEX_RING),
-    ("control", "flush", control::FLUSH),
-    ("control", "pages", control::PAGES),
-    ("control", "results", control::RESULTS),
-    ("control", "batches", control::BATCHES),
-    ("control", "wait_cycles", control::WAIT_CYCLES),
-    ("stride", "pages", stride::PAGES),
-    ("stride", "result_wait", stride::RESULT_WAIT),
-    ("data_address", "pages", data_address::PAGES),
-    ("data_bytes", "pages", data_bytes::PAGES),
-    ("index_address", "pages", index_address::PAGES),
-    ("index_bytes", "pages", index_bytes::PAGES),
-    ("sync", "go", sync::GO),
-    ("sync", "busy", sync::BUSY),
-    ("status", "open", status::OPEN),
-    ("status", "fetching", status::FETCHING),
-    ("status", "waiting", status::WAITING),
-    ("status", "rows", status::ROWS),
-    ("status", "fetches", status::FETCHES),
-    ("data_position", "bytes", data_position::BYTES),
-    ("stored_extents", "extents", stored_extents::EXTENTS),
-    ("stored_bytes", "bytes", stored_bytes::BYTES),
-    ("skipped_extents", "extents", skipped_extents::EXTENTS),
-    ("skipped_bytes", "bytes", skipped_bytes::BYTES),
-    ("failed_extents", "extents", failed_extents::EXTENTS),
-    ("failed_bytes", "bytes", failed_bytes::BYTES),
-    ("blocks", "written", blocks::WRITTEN),
-    ("blocks", "failed", blocks::FAILED),
-    ("rows_lost", "rows", rows_lost::ROWS),
-    ("fetch_address", "address", fetch_address::ADDRESS),
-    ("fetch_bytes", "bytes", fetch_bytes::BYTES),
-    ("fetch_object", "object", fetch_object::OBJECT),
-    ("fetch", "go", fetch::GO),
-    ("fetch", "refused", fetch::REFUSED),
-    ("fetched", "objects", fetched::OBJECTS),
-    ("fetched", "failed", fetched::FAILED),
-    ("session_low", "low", session_low::LOW),
-    ("session_high", "high", session_high::HIGH),
-    ("extension", "characters", extension::CHARACTERS),
-    ("extension", "tick", extension::TICK),
-    ("time_ns", "nanoseconds", time_ns::NANOSECONDS),
-    ("time_seconds", "seconds", time_seconds::SECONDS),
-    ("time_seconds", "nanoseconds", time_seconds::NANOSECONDS),
-    ("results", "late", results::LATE),
-    ("results", "stray", results::STRAY),
-    ("batch", "pages", batch::PAGES),
-    ("batch", "wait_cycles", batch::WAIT_CYCLES),
-    ("replay_first", "object", replay_first::OBJECT),
-    ("replay_last", "object", replay_last::OBJECT),
-    ("replay_from", "block", replay_from::BLOCK),
-    ("replay_from", "page", replay_from::PAGE),
-    ("replay", "go", replay::GO),
-    ("replay", "busy", replay::BUSY),
-    ("replay", "refused", replay::REFUSED),
-    ("replay", "stop", replay::STOP),
-    ("replay", "stream", replay::STREAM),
-    ("replay", "blocks", replay::BLOCKS),
-    ("replayed", "objects", replayed::OBJECTS),
-    ("replayed", "passed", replayed::PASSED),
-    ("replayed_blocks", "blocks", replayed_blocks::BLOCKS),
-];

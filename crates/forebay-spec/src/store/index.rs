@@ -3,7 +3,6 @@
 
 use super::{Crc, PAGE_BYTES, Session, arrow};
 use crate::bytes::{get_u16, get_u32, get_u64, put};
-use core::fmt;
 
 /// Rows of a block.
 pub const ROWS: usize = 64;
@@ -232,13 +231,16 @@ pub const END_PAGE: [u8; PAGE_BYTES] = message(&[], MESSAGE_AT);
 pub const HEAD: [u8; COLUMNS_AT] = message(&arrow::BATCH, COLUMNS_AT);
 
 /// Why a page is no block of a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
     /// It does not begin as each block does.
+    #[error("it does not begin as a block of an index does")]
     Head,
     /// Another recording's.
+    #[error("it belongs to another recording")]
     Session,
     /// Its checksum is not the one that it states.
+    #[error("its CRC32C is {has:08x}, and it says {says:08x}")]
     Crc {
         /// What it says.
         says: u32,
@@ -300,20 +302,6 @@ impl Block {
         })
     }
 }
-
-impl fmt::Display for BlockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Head => f.write_str("it does not begin as a block of an index does"),
-            Self::Session => f.write_str("it belongs to another recording"),
-            Self::Crc { says, has } => {
-                write!(f, "its CRC32C is {has:08x}, and it says {says:08x}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for BlockError {}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,6 @@
 use super::{Crc, PAGE_BYTES, Session, tar};
 use crate::bytes::{Wire, get_u32, get_u64, put};
 use crate::numbered::numbered;
-use core::fmt;
 
 /// What it begins with.
 pub const MAGIC: [u8; 8] = *b"FBSTORE\n";
@@ -175,11 +174,13 @@ pub struct Superblock {
 }
 
 /// Why a page is no superblock, or one that cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
     /// It does not begin as one.
+    #[error("it does not begin as a superblock does")]
     Magic,
     /// Its checksum is not the one that it states.
+    #[error("its CRC32C is {has:08x}, and it says {says:08x}")]
     Crc {
         /// What it says.
         says: u32,
@@ -187,6 +188,7 @@ pub enum SuperblockError {
         has: u32,
     },
     /// A number that cannot be.
+    #[error("its {name} is {value}, but {limit}")]
     Field {
         /// Which.
         name: &'static str,
@@ -479,20 +481,6 @@ impl Superblock {
         core::str::from_utf8(&self.extension[..used]).unwrap_or_default()
     }
 }
-
-impl fmt::Display for SuperblockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Magic => f.write_str("it does not begin as a superblock does"),
-            Self::Crc { says, has } => {
-                write!(f, "its CRC32C is {has:08x}, and it says {says:08x}")
-            }
-            Self::Field { name, value, limit } => write!(f, "its {name} is {value}, but {limit}"),
-        }
-    }
-}
-
-impl core::error::Error for SuperblockError {}
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 //! The eight-bit code that tells a user why a transaction failed.
 
 use crate::nvme::Status;
-use core::fmt;
 
 /// Stored, or read without error.
 pub const OK: u8 = 0x00;
@@ -28,28 +27,41 @@ pub const OFFLINE: u8 = 0x09;
 pub const NVME_FLAG: u8 = 0x80;
 
 /// A failure as the user side of the streamer reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum UserError {
     /// [`MISALIGNED`].
+    #[error("the address is not a multiple of the logical block")]
     Misaligned,
     /// [`ZERO_LENGTH`].
+    #[error("the length is zero")]
     ZeroLength,
     /// [`OUT_OF_RANGE`].
+    #[error("the range ends past the namespace")]
     OutOfRange,
     /// [`TIMEOUT`].
+    #[error("the SSD did not answer within the time-out")]
     Timeout,
     /// [`HALTED`].
+    #[error("the queue is halted after a time-out: enable it again")]
     Halted,
     /// [`BAD_KEEP`].
+    #[error("TKEEP was partial before the last beat")]
     BadKeep,
     /// [`TOO_LONG`].
+    #[error("an unordered read is at most 4096 bytes")]
     TooLong,
     /// [`MEMORY`].
+    #[error("the memory of the payload refused a part of it (counted in register memory_errors)")]
     Memory,
     /// [`OFFLINE`].
+    #[error("the drive on which it would lie is offline")]
     Offline,
     /// The SSD's own status, condensed: status code type and five of the eight code bits. The whole
     /// status stands in register `error_cause`.
+    #[error(
+        "the SSD failed the command (status code type {sct}, code bits {code:#04x}; the whole \
+         status is in register error_cause)"
+    )]
     Nvme {
         /// Status code type, 0–3.
         sct: u8,
@@ -57,6 +69,7 @@ pub enum UserError {
         code: u8,
     },
     /// A code this version does not know.
+    #[error("unknown error code {0:#04x}")]
     Unknown(u8),
 }
 
@@ -111,32 +124,6 @@ impl UserError {
         })
     }
 }
-
-impl fmt::Display for UserError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Misaligned => f.write_str("the address is not a multiple of the logical block"),
-            Self::ZeroLength => f.write_str("the length is zero"),
-            Self::OutOfRange => f.write_str("the range ends past the namespace"),
-            Self::Timeout => f.write_str("the SSD did not answer within the time-out"),
-            Self::Halted => f.write_str("the queue is halted after a time-out: enable it again"),
-            Self::BadKeep => f.write_str("TKEEP was partial before the last beat"),
-            Self::TooLong => f.write_str("an unordered read is at most 4096 bytes"),
-            Self::Memory => f.write_str(
-                "the memory of the payload refused a part of it (counted in register memory_errors)",
-            ),
-            Self::Offline => f.write_str("the drive on which it would lie is offline"),
-            Self::Nvme { sct, code } => write!(
-                f,
-                "the SSD failed the command (status code type {sct}, code bits {code:#04x}; \
-                 the whole status is in register error_cause)"
-            ),
-            Self::Unknown(code) => write!(f, "unknown error code {code:#04x}"),
-        }
-    }
-}
-
-impl core::error::Error for UserError {}
 
 #[cfg(test)]
 mod tests {

@@ -4,907 +4,198 @@
 //!
 //! Offsets are bytes from the start of the register file; registers have 64 bits.
 
-pub use crate::field::Field;
-
-/// Submission doorbell address: Bus address of the SSD's submission queue tail doorbell (NVMe Base 2.0c 3.1.4; any doorbell stride). A multiple of 4. Behind SNAcc's pins it is what the parameter of that design says after a reset.
-pub mod sq_doorbell {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x000;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:2 of the address.
-    pub const ADDRESS: Field = Field::new(2, 62);
-}
-
-/// Completion doorbell address: Bus address of the SSD's completion queue head doorbell. A multiple of 4. After a reset as `sq_doorbell`.
-pub mod cq_doorbell {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x008;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:2 of the address.
-    pub const ADDRESS: Field = Field::new(2, 62);
-}
-
-/// Data window address: Bus address under which the SSD reaches the buffer on the chip. A multiple of 8 MiB, or of as much as the window has, so that bit 22 selects the PRP list view. With DRAM `data_read` and `data_write` say it.
-pub mod data_window {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x010;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:23 of the address.
-    pub const ADDRESS: Field = Field::new(23, 41);
-}
-
-/// Namespace: Namespace identifier placed in every command.
-pub mod nsid {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x018;
-    /// Value after reset.
-    pub const RESET: u64 = 0x1;
-    /// Identifier: NSID, 1 upwards.
-    pub const NSID: Field = Field::new(0, 32);
-}
-
-/// PRP lists address: Bus address under which the SSD reaches the PRP lists. Used where the buffer is in DRAM. A multiple of 4 MiB; with a list for each command, as behind SNAcc's pins, of 256 KiB.
-pub mod prp_lists {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x020;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:18 of the address.
-    pub const ADDRESS: Field = Field::new(18, 46);
-}
-
-/// Enable: Runs the streamer. A rising edge resets queue state (tags, phases, pointers, pages) and counters: set it after the queues were created and all other registers written.
-pub mod enable {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x028;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Enable: 1 runs.
-    pub const ENABLE: Field = Field::new(0, 1);
-}
-
-/// Identity: Which streamer this is.
-pub mod identity {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x030;
-    /// Identity: 0xa4d210bb: on-chip buffer, 0x72bedb1a: on-board DRAM, 0xfb235ea7: host DRAM.
-    pub const IDENTITY: Field = Field::new(0, 32);
-}
-
-/// Read buffer, for the SSD: Bus address under which the SSD reaches the buffer for reads, 64 MiB, in on-board DRAM. A multiple of its size.
-pub mod data_read {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x040;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:26 of the address.
-    pub const ADDRESS: Field = Field::new(26, 38);
-}
-
-/// Write buffer, for the SSD: The same of the buffer for writes.
-pub mod data_write {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x048;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:26 of the address.
-    pub const ADDRESS: Field = Field::new(26, 38);
-}
-
-/// Read buffer: Address of the buffer for reads, 64 MiB, in on-board DRAM. A multiple of its size.
-pub mod dram_read {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x050;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:26 of the address.
-    pub const ADDRESS: Field = Field::new(26, 38);
-}
-
-/// Write buffer: Address of the buffer for writes, 64 MiB, in on-board DRAM. A multiple of its size.
-pub mod dram_write {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x058;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:26 of the address.
-    pub const ADDRESS: Field = Field::new(26, 38);
-}
-
-/// Host buffer for reads: Bus addresses of the sixteen segments of host memory, 4 MiB each, that are the buffer for reads; multiples of their size, bits 21:0 read as zero. Used where the buffer is in host DRAM; otherwise all read as zero.
-pub mod host_read {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x080;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 16;
-}
-
-/// Host buffer for writes: The same for writes.
-pub mod host_write {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x100;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 16;
-}
-
-/// Version: Version of this register map.
-pub mod version {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x200;
-    /// Value after reset.
-    pub const RESET: u64 = 0x3159424600000100;
-    /// Patch: Changes nothing for software.
-    pub const PATCH: Field = Field::new(0, 8);
-    /// Minor: Adds to the map.
-    pub const MINOR: Field = Field::new(8, 8);
-    /// Major: Breaks the map.
-    pub const MAJOR: Field = Field::new(16, 16);
-    /// Magic: ASCII `FBY1`, least significant byte first. Absent in SNAcc's IP.
-    pub const MAGIC: Field = Field::new(32, 32);
-}
-
-/// Parameters: What the RTL was built with.
-pub mod parameters {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x208;
-    /// Queue depth: Most entries of the queue pair.
-    pub const QUEUE_DEPTH: Field = Field::new(0, 16);
-    /// Pages: Units of the payload buffer, of as many 4 KiB pages as `unit_shift` says.
-    pub const PAGES: Field = Field::new(16, 16);
-    /// Completion queue offset: Offset of the completion queue in the queue window, in units of 64 bytes.
-    pub const CQ_OFFSET: Field = Field::new(32, 16);
-    /// Reserve: Units kept for each direction so that neither starves the other; 255: or more.
-    pub const RESERVE_PAGES: Field = Field::new(48, 8);
-    /// Unit: Binary logarithm of the 4 KiB pages in a unit, of which each command holds whole ones.
-    pub const UNIT_SHIFT: Field = Field::new(56, 4);
-    /// Drives: Most drives, 1 to 8; 0 is 1 too.
-    pub const DRIVES_MOST: Field = Field::new(60, 4);
-}
-
-/// Block size: Logical block of the namespace as power of two.
-pub mod block_shift {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x210;
-    /// Value after reset.
-    pub const RESET: u64 = 0x9;
-    /// Shift: 9 for 512 bytes, 12 for 4096 bytes.
-    pub const SHIFT: Field = Field::new(0, 4);
-}
-
-/// Transfer limit: Largest transfer of one command in 4 KiB pages: the drive's MDTS (NVMe Base 2.0c figure 275), at most 256 (1 MiB).
-pub mod transfer_pages {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x218;
-    /// Value after reset.
-    pub const RESET: u64 = 0x100;
-    /// Pages: 1 to 256.
-    pub const PAGES: Field = Field::new(0, 9);
-}
-
-/// Namespace size: Transactions that reach beyond it are rejected.
-pub mod namespace_sectors {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x220;
-    /// Value after reset.
-    pub const RESET: u64 = 0xffffffffffff;
-    /// Sectors: Capacity in units of 512 bytes, whatever the block size.
-    pub const SECTORS: Field = Field::new(0, 48);
-}
-
-/// Time-out: A command not completed after this many cycles stops the queue and is reported; with several drives, see `drive_state`.
-pub mod timeout_cycles {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x228;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Cycles: 0: wait for ever.
-    pub const CYCLES: Field = Field::new(0, 32);
-}
-
-/// Retry limit: How often a command is sent again whose status allows a retry (DNR = 0, NVMe Base 2.0c 3.3.3.2.1).
-pub mod retry_limit {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x230;
-    /// Value after reset.
-    pub const RESET: u64 = 0x3;
-    /// Limit: 0: never.
-    pub const LIMIT: Field = Field::new(0, 4);
-}
-
-/// Queue entries: Entries of the queue pair as created on the SSD; one less may be outstanding.
-pub mod queue_entries {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x238;
-    /// Entries: 2 to the queue depth in `parameters`. Reset: that depth.
-    pub const ENTRIES: Field = Field::new(0, 11);
-}
-
-/// Chunk: When a write command leaves before its transaction has ended.
-pub mod chunk {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x240;
-    /// Value after reset.
-    pub const RESET: u64 = 0x40008;
-    /// Pages: Buffered pages that are worth a command while the SSD has little to do.
-    pub const PAGES: Field = Field::new(0, 9);
-    /// Busy: Outstanding commands from which on the SSD counts as busy.
-    pub const BUSY_COMMANDS: Field = Field::new(16, 8);
-}
-
-/// Status.
-pub mod status {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x248;
-    /// Ready: The sweep of the tables after reset has ended.
-    pub const READY: Field = Field::new(0, 1);
-    /// Halted: A time-out stopped the queue; only clearing `enable` ends it.
-    pub const HALTED: Field = Field::new(1, 1);
-    /// Idle: No transaction and no command is under way.
-    pub const IDLE: Field = Field::new(2, 1);
-    /// Enabled: The queue runs.
-    pub const ENABLED: Field = Field::new(3, 1);
-    /// Lost: Drives with a command that has timed out; bit n is drive n's.
-    pub const LOST: Field = Field::new(8, 8);
-    /// Outstanding: Commands submitted and not completed.
-    pub const OUTSTANDING: Field = Field::new(16, 11);
-    /// Write pages: Units of the buffer held by writes.
-    pub const WRITE_PAGES: Field = Field::new(32, 11);
-    /// Read pages: Units of the buffer held by reads.
-    pub const READ_PAGES: Field = Field::new(48, 11);
-}
-
-/// Error cause: First error since the register was cleared by writing 1 to `valid`.
-pub mod error_cause {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x250;
-    /// Code: Error code as the user side of the streamer saw it.
-    pub const CODE: Field = Field::new(0, 8);
-    /// NVMe status: Status field of the completion without its phase bit (NVMe Base 2.0c 3.3.3.2.1): SC 7:0, SCT 10:8, CRD 12:11, M 13, DNR 14.
-    pub const NVME_STATUS: Field = Field::new(8, 15);
-    /// Command: Command identifier.
-    pub const CID: Field = Field::new(24, 16);
-    /// Write: 1: a write, 0: a read.
-    pub const WRITE: Field = Field::new(40, 1);
-    /// Drive: Which drive's command it was.
-    pub const DRIVE: Field = Field::new(41, 3);
-    /// Valid: An error is held. Write 1 to clear.
-    pub const VALID: Field = Field::new(63, 1);
-}
-
-/// Error place.
-pub mod error_sector {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x258;
-    /// Sector: Address of the command held in `error_cause`, in units of 512 bytes.
-    pub const SECTOR: Field = Field::new(0, 48);
-}
-
-/// Memory errors: Transfers that the payload memory answered with other than OKAY, zero again when `enable` rises. The transactions concerned fail.
-pub mod memory_errors {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x260;
-    /// Writes: Bursts not stored, modulo 2^32.
-    pub const WRITES: Field = Field::new(0, 32);
-    /// Reads: Beats of reads without their data, modulo 2^32.
-    pub const READS: Field = Field::new(32, 32);
-}
-
-/// Offset of doorbells: Added modulo 2^64 to the address of each doorbell on its way out, for a bridge that reaches the SSD in an aperture and translates it: where the aperture begins, less the bus address of its first byte. Write it while the streamer is disabled.
-pub mod doorbell_offset {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x268;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:12 of what is added.
-    pub const ADDRESS: Field = Field::new(12, 52);
-}
-
-/// Offset of the payload memory: The same for each address that the streamer sends to on-board DRAM or to host memory. The SSD is told the addresses without it. Write it while the streamer is disabled.
-pub mod memory_offset {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x270;
-    /// Value after reset.
-    pub const RESET: u64 = 0x0;
-    /// Address: Bits 63:26 of what is added.
-    pub const ADDRESS: Field = Field::new(26, 38);
-}
-
-/// Write commands: Write commands submitted, retries not counted.
-pub mod write_commands {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x280;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Read commands: Read commands submitted, retries not counted.
-pub mod read_commands {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x288;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Flush commands: Flush commands submitted, retries not counted.
-pub mod flush_commands {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x290;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Completions: Completion queue entries accepted.
-pub mod completions {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x298;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Retries: Commands sent again after a status that allows it.
-pub mod retries {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2a0;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Failed commands: Commands whose failure reached the user.
-pub mod failed_commands {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2a8;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Time-outs: Commands not completed in time.
-pub mod timeouts {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2b0;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Rogue phase: Completion queue entries ignored because their phase bit was not the expected one.
-pub mod rogue_phase {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2b8;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Rogue identifier: Completion queue entries ignored because their command identifier was not in use.
-pub mod rogue_cid {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2c0;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Rogue head: Completion queue entries whose submission queue head was no place of the queue; they count all the same.
-pub mod rogue_head {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2c8;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Rejected: Transactions refused before any command: misaligned, empty, out of range.
-pub mod rejected {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2d0;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Submission doorbells: Writes to the submission queue tail doorbell.
-pub mod sq_doorbells {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2d8;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Completion doorbells: Writes to the completion queue head doorbell.
-pub mod cq_doorbells {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2e0;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Trace head: Events ever written to the trace; the newest is in word (head - 1) modulo 64.
-pub mod trace_head {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2e8;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Cycles: Clock cycles while enabled: the time base of the trace.
-pub mod cycles {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2f0;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Doorbell errors: Doorbell writes answered with an error.
-pub mod doorbell_errors {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x2f8;
-    /// Count: Modulo 2^32.
-    pub const COUNT: Field = Field::new(0, 32);
-}
-
-/// Latency histogram: Word k counts the commands whose latency in cycles, from submission to completion, has k as its binary logarithm rounded down. Cleared when `enable` rises.
-pub mod histogram {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x400;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 32;
-}
-
-/// Trace: Ring of the last 64 queue events: cycle 31:0, kind 35:32, command identifier 47:36, detail 63:48. Kinds: 1 submitted (detail: submission queue slot), 2 submission doorbell (tail), 3 entry fetched (slot), 4 completed (submission queue head), 5 completed with an error (status), 6 retried, 7 rogue (1 phase, 2 identifier), 8 completion doorbell (head), 9 timed out, 10 rejected (error code). Slots, tails and heads have the drive in bits 15:13.
-pub mod trace {
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0x800;
-    /// Words of 8 bytes.
-    pub const ENTRIES: usize = 64;
-}
-
-/// Submission doorbell address of a drive: As `sq_doorbell`, which drive 0 uses instead of this.
-pub mod drive_sq_doorbell {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc00;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+use crate::field::registers;
+
+registers! {
+    sq_doorbell @ 0x000 = 0x0 "Submission doorbell address: Bus address of the SSD's submission queue tail doorbell (NVMe Base 2.0c 3.1.4; any doorbell stride). A multiple of 4. Behind SNAcc's pins it is what the parameter of that design says after a reset." {
+        ADDRESS = 2, 62, "Address: Bits 63:2 of the address.";
     }
-    /// Address: The address.
-    pub const ADDRESS: Field = Field::new(0, 64);
-}
-
-/// Completion doorbell address of a drive: As `cq_doorbell`, which drive 0 uses instead of this.
-pub mod drive_cq_doorbell {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc08;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    cq_doorbell @ 0x008 = 0x0 "Completion doorbell address: Bus address of the SSD's completion queue head doorbell. A multiple of 4. After a reset as `sq_doorbell`." {
+        ADDRESS = 2, 62, "Address: Bits 63:2 of the address.";
     }
-    /// Address: The address.
-    pub const ADDRESS: Field = Field::new(0, 64);
-}
-
-/// Namespace of a drive: As `nsid`, which drive 0 uses instead of this.
-pub mod drive_nsid {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc10;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    data_window @ 0x010 = 0x0 "Data window address: Bus address under which the SSD reaches the buffer on the chip. A multiple of 8 MiB, or of as much as the window has, so that bit 22 selects the PRP list view. With DRAM `data_read` and `data_write` say it." {
+        ADDRESS = 23, 41, "Address: Bits 63:23 of the address.";
     }
-    /// Identifier: NSID, 1 upwards.
-    pub const NSID: Field = Field::new(0, 32);
-}
-
-/// State of a drive.
-pub mod drive_state {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc18;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    nsid @ 0x018 = 0x1 "Namespace: Namespace identifier placed in every command." {
+        NSID = 0, 32, "Identifier: NSID, 1 upwards.";
     }
-    /// Outstanding: Commands submitted there and not completed.
-    pub const OUTSTANDING: Field = Field::new(0, 11);
-    /// Offline: Set by software: the drive cannot reach the bus any more. Its commands fail, the other drives' go on. Clear it only while the streamer is disabled.
-    pub const OFFLINE: Field = Field::new(12, 1);
-    /// Lost: One of its commands timed out since `enable` rose. The queue halts unless the drive is offline before as much time has passed again.
-    pub const LOST: Field = Field::new(13, 1);
-}
-
-/// Commands of a drive: Commands that are over, zero again when `enable` rises; so are the next three.
-pub mod drive_commands {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc20;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    prp_lists @ 0x020 = 0x0 "PRP lists address: Bus address under which the SSD reaches the PRP lists. Used where the buffer is in DRAM. A multiple of 4 MiB; with a list for each command, as behind SNAcc's pins, of 256 KiB." {
+        ADDRESS = 18, 46, "Address: Bits 63:18 of the address.";
     }
-    /// Commands: Modulo 2^32.
-    pub const COMMANDS: Field = Field::new(0, 32);
-}
-
-/// Sectors of a drive: What was read and written without an error, in units of 512 bytes.
-pub mod drive_sectors {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc28;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    enable @ 0x028 = 0x0 "Enable: Runs the streamer. A rising edge resets queue state (tags, phases, pointers, pages) and counters: set it after the queues were created and all other registers written." {
+        ENABLE = 0, 1, "Enable: 1 runs.";
     }
-    /// Sectors: Modulo 2^40.
-    pub const SECTORS: Field = Field::new(0, 40);
-}
-
-/// Failed commands of a drive: Commands that were over with an error.
-pub mod drive_failed {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc30;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    identity @ 0x030 "Identity: Which streamer this is." {
+        IDENTITY = 0, 32, "Identity: 0xa4d210bb: on-chip buffer, 0x72bedb1a: on-board DRAM, 0xfb235ea7: host DRAM.";
     }
-    /// Commands: Modulo 2^32.
-    pub const COMMANDS: Field = Field::new(0, 32);
-}
-
-/// Longest latency of a drive: From submission to completion.
-pub mod drive_longest {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xc38;
-    /// Offset of number `n`.
-    pub const fn of(n: u64) -> u64 {
-        OFFSET + n * 0x40
+    data_read @ 0x040 = 0x0 "Read buffer, for the SSD: Bus address under which the SSD reaches the buffer for reads, 64 MiB, in on-board DRAM. A multiple of its size." {
+        ADDRESS = 26, 38, "Address: Bits 63:26 of the address.";
     }
-    /// Cycles: Modulo 2^32.
-    pub const CYCLES: Field = Field::new(0, 32);
+    data_write @ 0x048 = 0x0 "Write buffer, for the SSD: The same of the buffer for writes." {
+        ADDRESS = 26, 38, "Address: Bits 63:26 of the address.";
+    }
+    dram_read @ 0x050 = 0x0 "Read buffer: Address of the buffer for reads, 64 MiB, in on-board DRAM. A multiple of its size." {
+        ADDRESS = 26, 38, "Address: Bits 63:26 of the address.";
+    }
+    dram_write @ 0x058 = 0x0 "Write buffer: Address of the buffer for writes, 64 MiB, in on-board DRAM. A multiple of its size." {
+        ADDRESS = 26, 38, "Address: Bits 63:26 of the address.";
+    }
+    host_read @ 0x080 [16] "Host buffer for reads: Bus addresses of the sixteen segments of host memory, 4 MiB each, that are the buffer for reads; multiples of their size, bits 21:0 read as zero. Used where the buffer is in host DRAM; otherwise all read as zero." {
+    }
+    host_write @ 0x100 [16] "Host buffer for writes: The same for writes." {
+    }
+    version @ 0x200 = 0x3159424600000100 "Version: Version of this register map." {
+        PATCH = 0, 8, "Patch: Changes nothing for software.";
+        MINOR = 8, 8, "Minor: Adds to the map.";
+        MAJOR = 16, 16, "Major: Breaks the map.";
+        MAGIC = 32, 32, "Magic: ASCII `FBY1`, least significant byte first. Absent in SNAcc's IP.";
+    }
+    parameters @ 0x208 "Parameters: What the RTL was built with." {
+        QUEUE_DEPTH = 0, 16, "Queue depth: Most entries of the queue pair.";
+        PAGES = 16, 16, "Pages: Units of the payload buffer, of as many 4 KiB pages as `unit_shift` says.";
+        CQ_OFFSET = 32, 16, "Completion queue offset: Offset of the completion queue in the queue window, in units of 64 bytes.";
+        RESERVE_PAGES = 48, 8, "Reserve: Units kept for each direction so that neither starves the other; 255: or more.";
+        UNIT_SHIFT = 56, 4, "Unit: Binary logarithm of the 4 KiB pages in a unit, of which each command holds whole ones.";
+        DRIVES_MOST = 60, 4, "Drives: Most drives, 1 to 8; 0 is 1 too.";
+    }
+    block_shift @ 0x210 = 0x9 "Block size: Logical block of the namespace as power of two." {
+        SHIFT = 0, 4, "Shift: 9 for 512 bytes, 12 for 4096 bytes.";
+    }
+    transfer_pages @ 0x218 = 0x100 "Transfer limit: Largest transfer of one command in 4 KiB pages: the drive's MDTS (NVMe Base 2.0c figure 275), at most 256 (1 MiB)." {
+        PAGES = 0, 9, "Pages: 1 to 256.";
+    }
+    namespace_sectors @ 0x220 = 0xffffffffffff "Namespace size: Transactions that reach beyond it are rejected." {
+        SECTORS = 0, 48, "Sectors: Capacity in units of 512 bytes, whatever the block size.";
+    }
+    timeout_cycles @ 0x228 = 0x0 "Time-out: A command not completed after this many cycles stops the queue and is reported; with several drives, see `drive_state`." {
+        CYCLES = 0, 32, "Cycles: 0: wait for ever.";
+    }
+    retry_limit @ 0x230 = 0x3 "Retry limit: How often a command is sent again whose status allows a retry (DNR = 0, NVMe Base 2.0c 3.3.3.2.1)." {
+        LIMIT = 0, 4, "Limit: 0: never.";
+    }
+    queue_entries @ 0x238 "Queue entries: Entries of the queue pair as created on the SSD; one less may be outstanding." {
+        ENTRIES = 0, 11, "Entries: 2 to the queue depth in `parameters`. Reset: that depth.";
+    }
+    chunk @ 0x240 = 0x40008 "Chunk: When a write command leaves before its transaction has ended." {
+        PAGES = 0, 9, "Pages: Buffered pages that are worth a command while the SSD has little to do.";
+        BUSY_COMMANDS = 16, 8, "Busy: Outstanding commands from which on the SSD counts as busy.";
+    }
+    status @ 0x248 "Status." {
+        READY = 0, 1, "Ready: The sweep of the tables after reset has ended.";
+        HALTED = 1, 1, "Halted: A time-out stopped the queue; only clearing `enable` ends it.";
+        IDLE = 2, 1, "Idle: No transaction and no command is under way.";
+        ENABLED = 3, 1, "Enabled: The queue runs.";
+        LOST = 8, 8, "Lost: Drives with a command that has timed out; bit n is drive n's.";
+        OUTSTANDING = 16, 11, "Outstanding: Commands submitted and not completed.";
+        WRITE_PAGES = 32, 11, "Write pages: Units of the buffer held by writes.";
+        READ_PAGES = 48, 11, "Read pages: Units of the buffer held by reads.";
+    }
+    error_cause @ 0x250 "Error cause: First error since the register was cleared by writing 1 to `valid`." {
+        CODE = 0, 8, "Code: Error code as the user side of the streamer saw it.";
+        NVME_STATUS = 8, 15, "NVMe status: Status field of the completion without its phase bit (NVMe Base 2.0c 3.3.3.2.1): SC 7:0, SCT 10:8, CRD 12:11, M 13, DNR 14.";
+        CID = 24, 16, "Command: Command identifier.";
+        WRITE = 40, 1, "Write: 1: a write, 0: a read.";
+        DRIVE = 41, 3, "Drive: Which drive's command it was.";
+        VALID = 63, 1, "Valid: An error is held. Write 1 to clear.";
+    }
+    error_sector @ 0x258 "Error place." {
+        SECTOR = 0, 48, "Sector: Address of the command held in `error_cause`, in units of 512 bytes.";
+    }
+    memory_errors @ 0x260 "Memory errors: Transfers that the payload memory answered with other than OKAY, zero again when `enable` rises. The transactions concerned fail." {
+        WRITES = 0, 32, "Writes: Bursts not stored, modulo 2^32.";
+        READS = 32, 32, "Reads: Beats of reads without their data, modulo 2^32.";
+    }
+    doorbell_offset @ 0x268 = 0x0 "Offset of doorbells: Added modulo 2^64 to the address of each doorbell on its way out, for a bridge that reaches the SSD in an aperture and translates it: where the aperture begins, less the bus address of its first byte. Write it while the streamer is disabled." {
+        ADDRESS = 12, 52, "Address: Bits 63:12 of what is added.";
+    }
+    memory_offset @ 0x270 = 0x0 "Offset of the payload memory: The same for each address that the streamer sends to on-board DRAM or to host memory. The SSD is told the addresses without it. Write it while the streamer is disabled." {
+        ADDRESS = 26, 38, "Address: Bits 63:26 of what is added.";
+    }
+    write_commands @ 0x280 "Write commands" counts "Write commands submitted, retries not counted." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    read_commands @ 0x288 "Read commands" counts "Read commands submitted, retries not counted." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    flush_commands @ 0x290 "Flush commands" counts "Flush commands submitted, retries not counted." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    completions @ 0x298 "Completions" counts "Completion queue entries accepted." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    retries @ 0x2a0 "Retries" counts "Commands sent again after a status that allows it." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    failed_commands @ 0x2a8 "Failed commands" counts "Commands whose failure reached the user." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    timeouts @ 0x2b0 "Time-outs" counts "Commands not completed in time." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    rogue_phase @ 0x2b8 "Rogue phase" counts "Completion queue entries ignored because their phase bit was not the expected one." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    rogue_cid @ 0x2c0 "Rogue identifier" counts "Completion queue entries ignored because their command identifier was not in use." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    rogue_head @ 0x2c8 "Rogue head" counts "Completion queue entries whose submission queue head was no place of the queue; they count all the same." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    rejected @ 0x2d0 "Rejected" counts "Transactions refused before any command: misaligned, empty, out of range." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    sq_doorbells @ 0x2d8 "Submission doorbells" counts "Writes to the submission queue tail doorbell." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    cq_doorbells @ 0x2e0 "Completion doorbells" counts "Writes to the completion queue head doorbell." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    trace_head @ 0x2e8 "Trace head" counts "Events ever written to the trace; the newest is in word (head - 1) modulo 64." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    cycles @ 0x2f0 "Cycles" counts "Clock cycles while enabled: the time base of the trace." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    doorbell_errors @ 0x2f8 "Doorbell errors" counts "Doorbell writes answered with an error." {
+        COUNT = 0, 32, "Count: Modulo 2^32.";
+    }
+    histogram @ 0x400 [32] "Latency histogram: Word k counts the commands whose latency in cycles, from submission to completion, has k as its binary logarithm rounded down. Cleared when `enable` rises." {
+    }
+    trace @ 0x800 [64] "Trace: Ring of the last 64 queue events: cycle 31:0, kind 35:32, command identifier 47:36, detail 63:48. Kinds: 1 submitted (detail: submission queue slot), 2 submission doorbell (tail), 3 entry fetched (slot), 4 completed (submission queue head), 5 completed with an error (status), 6 retried, 7 rogue (1 phase, 2 identifier), 8 completion doorbell (head), 9 timed out, 10 rejected (error code). Slots, tails and heads have the drive in bits 15:13." {
+    }
+    drive_sq_doorbell @ 0xc00 + 0x40 "Submission doorbell address of a drive: As `sq_doorbell`, which drive 0 uses instead of this." {
+        ADDRESS = 0, 64, "Address: The address.";
+    }
+    drive_cq_doorbell @ 0xc08 + 0x40 "Completion doorbell address of a drive: As `cq_doorbell`, which drive 0 uses instead of this." {
+        ADDRESS = 0, 64, "Address: The address.";
+    }
+    drive_nsid @ 0xc10 + 0x40 "Namespace of a drive: As `nsid`, which drive 0 uses instead of this." {
+        NSID = 0, 32, "Identifier: NSID, 1 upwards.";
+    }
+    drive_state @ 0xc18 + 0x40 "State of a drive." {
+        OUTSTANDING = 0, 11, "Outstanding: Commands submitted there and not completed.";
+        OFFLINE = 12, 1, "Offline: Set by software: the drive cannot reach the bus any more. Its commands fail, the other drives' go on. Clear it only while the streamer is disabled.";
+        LOST = 13, 1, "Lost: One of its commands timed out since `enable` rose. The queue halts unless the drive is offline before as much time has passed again.";
+    }
+    drive_commands @ 0xc20 + 0x40 "Commands of a drive: Commands that are over, zero again when `enable` rises; so are the next three." {
+        COMMANDS = 0, 32, "Commands: Modulo 2^32.";
+    }
+    drive_sectors @ 0xc28 + 0x40 "Sectors of a drive: What was read and written without an error, in units of 512 bytes." {
+        SECTORS = 0, 40, "Sectors: Modulo 2^40.";
+    }
+    drive_failed @ 0xc30 + 0x40 "Failed commands of a drive: Commands that were over with an error." {
+        COMMANDS = 0, 32, "Commands: Modulo 2^32.";
+    }
+    drive_longest @ 0xc38 + 0x40 "Longest latency of a drive: From submission to completion." {
+        CYCLES = 0, 32, "Cycles: Modulo 2^32.";
+    }
+    layout @ 0xe00 "Layout of the array: How the drives form one address space; write it while the streamer is disabled." {
+        DRIVES_M1 = 0, 3, "Drives: How many are used - 1. Above `parameters.drives_most` - 1: undefined.";
+        CHUNK_M1 = 8, 8, "Chunk: 4 KiB pages - 1 of a stripe unit, a power of two - 1.";
+        PARITY = 16, 1, "Parity: The last drive holds the parity of the others: a write is whole stripes, one stripe unit of each of them, and what a missing drive held is rebuilt while it is read. Always 0 where `parity_pages` is.";
+        PARITY_PAGES = 24, 9, "Parity pages: 4 KiB pages of the longest stripe unit with parity; 0: the RTL was built without.";
+    }
+    region @ 0xe08 "Region of a drive: Write it while the streamer is disabled." {
+        SECTORS = 0, 48, "Sectors: Linear array: sectors of each drive's region, a multiple of the stripe unit; drive n has those from n times this number on. 0: stripes. Must be 0 with parity.";
+    }
 }
-
-/// Layout of the array: How the drives form one address space; write it while the streamer is disabled.
-pub mod layout {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xe00;
-    /// Drives: How many are used - 1. Above `parameters.drives_most` - 1: undefined.
-    pub const DRIVES_M1: Field = Field::new(0, 3);
-    /// Chunk: 4 KiB pages - 1 of a stripe unit, a power of two - 1.
-    pub const CHUNK_M1: Field = Field::new(8, 8);
-    /// Parity: The last drive holds the parity of the others: a write is whole stripes, one stripe unit of each of them, and what a missing drive held is rebuilt while it is read. Always 0 where `parity_pages` is.
-    pub const PARITY: Field = Field::new(16, 1);
-    /// Parity pages: 4 KiB pages of the longest stripe unit with parity; 0: the RTL was built without.
-    pub const PARITY_PAGES: Field = Field::new(24, 9);
-}
-
-/// Region of a drive: Write it while the streamer is disabled.
-pub mod region {
-    use super::Field;
-
-    /// Offset in bytes.
-    pub const OFFSET: u64 = 0xe08;
-    /// Sectors: Linear array: sectors of each drive's region, a multiple of the stripe unit; drive n has those from n times this number on. 0: stripes. Must be 0 with parity.
-    pub const SECTORS: Field = Field::new(0, 48);
-}
-
-/// Every register and memory: name and offset, by offset.
-pub const ALL: [(&str, u64); 56] = [
-    ("sq_doorbell", sq_doorbell::OFFSET),
-    ("cq_doorbell", cq_doorbell::OFFSET),
-    ("data_window", data_window::OFFSET),
-    ("nsid", nsid::OFFSET),
-    ("prp_lists", prp_lists::OFFSET),
-    ("enable", enable::OFFSET),
-    ("identity", identity::OFFSET),
-    ("data_read", data_read::OFFSET),
-    ("data_write", data_write::OFFSET),
-    ("dram_read", dram_read::OFFSET),
-    ("dram_write", dram_write::OFFSET),
-    ("host_read", host_read::OFFSET),
-    ("host_write", host_write::OFFSET),
-    ("version", version::OFFSET),
-    ("parameters", parameters::OFFSET),
-    ("block_shift", block_shift::OFFSET),
-    ("transfer_pages", transfer_pages::OFFSET),
-    ("namespace_sectors", namespace_sectors::OFFSET),
-    ("timeout_cycles", timeout_cycles::OFFSET),
-    ("retry_limit", retry_limit::OFFSET),
-    ("queue_entries", queue_entries::OFFSET),
-    ("chunk", chunk::OFFSET),
-    ("status", status::OFFSET),
-    ("error_cause", error_cause::OFFSET),
-    ("error_sector", error_sector::OFFSET),
-    ("memory_errors", memory_errors::OFFSET),
-    ("doorbell_offset", doorbell_offset::OFFSET),
-    ("memory_offset", memory_offset::OFFSET),
-    ("write_commands", write_commands::OFFSET),
-    ("read_commands", read_commands::OFFSET),
-    ("flush_commands", flush_commands::OFFSET),
-    ("completions", completions::OFFSET),
-    ("retries", retries::OFFSET),
-    ("failed_commands", failed_commands::OFFSET),
-    ("timeouts", timeouts::OFFSET),
-    ("rogue_phase", rogue_phase::OFFSET),
-    ("rogue_cid", rogue_cid::OFFSET),
-    ("rogue_head", rogue_head::OFFSET),
-    ("rejected", rejected::OFFSET),
-    ("sq_doorbells", sq_doorbells::OFFSET),
-    ("cq_doorbells", cq_doorbells::OFFSET),
-    ("trace_head", trace_head::OFFSET),
-    ("cycles", cycles::OFFSET),
-    ("doorbell_errors", doorbell_errors::OFFSET),
-    ("histogram", histogram::OFFSET),
-    ("trace", trace::OFFSET),
-    ("drive_sq_doorbell", drive_sq_doorbell::OFFSET),
-    ("drive_cq_doorbell", drive_cq_doorbell::OFFSET),
-    ("drive_nsid", drive_nsid::OFFSET),
-    ("drive_state", drive_state::OFFSET),
-    ("drive_commands", drive_commands::OFFSET),
-    ("drive_sectors", drive_sectors::OFFSET),
-    ("drive_failed", drive_failed::OFFSET),
-    ("drive_longest", drive_longest::OFFSET),
-    ("layout", layout::OFFSET),
-    ("region", region::OFFSET),
-];
-
-/// Registers that count: name, offset and meaning, by offset.
-pub const COUNTERS: [(&str, u64, &str); 16] = [
-    (
-        "write_commands",
-        write_commands::OFFSET,
-        "Write commands submitted, retries not counted.",
-    ),
-    (
-        "read_commands",
-        read_commands::OFFSET,
-        "Read commands submitted, retries not counted.",
-    ),
-    (
-        "flush_commands",
-        flush_commands::OFFSET,
-        "Flush commands submitted, retries not counted.",
-    ),
-    (
-        "completions",
-        completions::OFFSET,
-        "Completion queue entries accepted.",
-    ),
-    (
-        "retries",
-        retries::OFFSET,
-        "Commands sent again after a status that allows it.",
-    ),
-    (
-        "failed_commands",
-        failed_commands::OFFSET,
-        "Commands whose failure reached the user.",
-    ),
-    (
-        "timeouts",
-        timeouts::OFFSET,
-        "Commands not completed in time.",
-    ),
-    (
-        "rogue_phase",
-        rogue_phase::OFFSET,
-        "Completion queue entries ignored because their phase bit was not the expected one.",
-    ),
-    (
-        "rogue_cid",
-        rogue_cid::OFFSET,
-        "Completion queue entries ignored because their command identifier was not in use.",
-    ),
-    (
-        "rogue_head",
-        rogue_head::OFFSET,
-        "Completion queue entries whose submission queue head was no place of the queue; they count all the same.",
-    ),
-    (
-        "rejected",
-        rejected::OFFSET,
-        "Transactions refused before any command: misaligned, empty, out of range.",
-    ),
-    (
-        "sq_doorbells",
-        sq_doorbells::OFFSET,
-        "Writes to the submission queue tail doorbell.",
-    ),
-    (
-        "cq_doorbells",
-        cq_doorbells::OFFSET,
-        "Writes to the completion queue head doorbell.",
-    ),
-    (
-        "trace_head",
-        trace_head::OFFSET,
-        "Events ever written to the trace; the newest is in word (head - 1) modulo 64.",
-    ),
-    (
-        "cycles",
-        cycles::OFFSET,
-        "Clock cycles while enabled: the time base of the trace.",
-    ),
-    (
-        "doorbell_errors",
-        doorbell_errors::OFFSET,
-        "Doorbell writes answered with an error.",
-    ),
-];
-
-/// Every field: name of its register, its own name, and where it is.
-pub const FIELDS: [(&str, &str, Field); 79] = [
-    ("sq_doorbell", "address", sq_doorbell::ADDRESS),
-    ("cq_doorbell", "address", cq_doorbell::ADDRESS),
-    ("data_window", "address", data_window::ADDRESS),
-    ("nsid", "nsid", nsid::NSID),
-    ("prp_lists", "address", prp_lists::ADDRESS),
-    ("enable", "enable", enable::ENABLE),
-    ("identity", "identity", identity::IDENTITY),
-    ("data_read", "address", data_read::ADDRESS),
-    ("data_write", "address", data_write::ADDRESS),
-    ("dram_read", "address", dram_read::ADDRESS),
-    ("dram_write", "address", dram_write::ADDRESS),
-    ("version", "patch", version::PATCH),
-    ("version", "minor", version::MINOR),
-    ("version", "major", version::MAJOR),
-    ("version", "magic", version::MAGIC),
-    ("parameters", "queue_depth", parameters::QUEUE_DEPTH),
-    ("parameters", "pages", parameters::PAGES),
-    ("parameters", "cq_offset", parameters::CQ_OFFSET),
-    ("parameters", "reserve_pages", parameters::RESERVE_PAGES),
-    ("parameters", "unit_shift", parameters::UNIT_SHIFT),
-    ("parameters", "drives_most", parameters::DRIVES_MOST),
-    ("block_shift", "shift", block_shift::SHIFT),
-    ("transfer_pages", "pages", transfer_pages::PAGES),
-    ("namespace_sectors", "sectors", namespace_sectors::SECTORS),
-    ("timeout_cycles", "cycles", timeout_cycles::CYCLES),
-    ("retry_limit", "limit", retry_limit::LIMIT),
-    ("queue_entries", "entries", queue_entries::ENTRIES),
-    ("chunk", "pages", chunk::PAGES),
-    ("chunk", "busy_commands", chunk::BUSY_COMMANDS),
-    ("status", "ready", status::READY),
-    ("status", "halted", status::HALTED),
-    ("status", "idle", status::IDLE),
-    ("status", "enabled", status::ENABLED),
-    ("status", "lost", status::LOST),
-    ("status", "outstanding", status::OUTSTANDING),
-    ("status", "write_pages", status::WRITE_PAGES),
-    ("status", "read_pages", status::READ_PAGES),
-    ("error_cause", "code", error_cause::CODE),
-    ("error_cause", "nvme_status", error_cause::NVME_STATUS),
-    ("error_cause", "cid", error_cause::CID),
-    ("error_cause", "write", error_cause::WRITE),
-    ("error_cause", "drive", error_cause::DRIVE),
-    ("error_cause", "valid", error_cause::VALID),
-    ("error_sector", "sector", error_sector::SECTOR),
-    ("memory_errors", "writes", memory_errors::WRITES),
-    ("memory_errors", "reads", memory_errors::READS),
-    ("doorbell_offset", "address", doorbell_offset::ADDRESS),
-    ("memory_offset", "address", memory_offset::ADDRESS),
-    ("write_commands", "count", write_commands::COUNT),
-    ("read_commands", "count", read_commands::COUNT),
-    ("flush_commands", "count", flush_commands::COUNT),
-    ("completions", "count", completions::COUNT),
-    ("retries", "count", retries::COUNT),
-    ("failed_commands", "count", failed_commands::COUNT),
-    ("timeouts", "count", timeouts::COUNT),
-    ("rogue_phase", "count", rogue_phase::COUNT),
-    ("rogue_cid", "count", rogue_cid::COUNT),
-    ("rogue_head", "count", rogue_head::COUNT),
-    ("rejected", "count", rejected::COUNT),
-    ("sq_doorbells", "count", sq_doorbells::COUNT),
-    ("cq_doorbells", "count", cq_doorbells::COUNT),
-    ("trace_head", "count", trace_head::COUNT),
-    ("cycles", "count", cycles::COUNT),
-    ("doorbell_errors", "count", doorbell_errors::COUNT),
-    ("drive_sq_doorbell", "address", drive_sq_doorbell::ADDRESS),
-    ("drive_cq_doorbell", "address", drive_cq_doorbell::ADDRESS),
-    ("drive_nsid", "nsid", drive_nsid::NSID),
-    ("drive_state", "outstanding", drive_state::OUTSTANDING),
-    ("drive_state", "offline", drive_state::OFFLINE),
-    ("drive_state", "lost", drive_state::LOST),
-    ("drive_commands", "commands", drive_commands::COMMANDS),
-    ("drive_sectors", "sectors", drive_sectors::SECTORS),
-    ("drive_failed", "commands", drive_failed::COMMANDS),
-    ("drive_longest", "cycles", drive_longest::CYCLES),
-    ("layout", "drives_m1", layout::DRIVES_M1),
-    ("layout", "chunk_m1", layout::CHUNK_M1),
-    ("layout", "parity", layout::PARITY),
-    ("layout", "parity_pages", layout::PARITY_PAGES),
-    ("region", "sectors", region::SECTORS),
-];
