@@ -31,7 +31,7 @@ def resources(name: str) -> list[str]:
 def levels(name: str, *parameters: str) -> list[str]:
     """Find the longest paths of a top."""
     values = [word for one in parameters for word in ("--parameter", one)]
-    return [*resources(name), "--blackbox", "fb_buffer_onchip", *values, "--paths", "20"]
+    return [*resources(name), "--blackbox", "fb_payload_ram", *values, "--paths", "20"]
 
 
 LEVELS = {

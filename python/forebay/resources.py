@@ -30,7 +30,7 @@ from forebay.validation import replaced
 
 # SNAcc's published on-chip streamer, through this same flow.
 SNACC = {"lut": 7257, "ff": 8152, "ecp5_mhz": 64.9}
-PAYLOAD_MEMORY = "fb_buffer_onchip"
+PAYLOAD_MEMORY = "fb_payload_ram"
 SEEDS = (1, 2, 3)
 METHOD = "yosys synth_xilinx -family xcup -noiopad -flatten; no vendor tool, no hardware"
 MARKS = (

@@ -129,7 +129,7 @@ module fb_axi_width #(
   assign m_axi_awvalid = s_axi_awvalid && write_room;
   assign s_axi_awready = m_axi_awready && write_room;
 
-  fb_common_burst #(
+  fb_axi_burst_addr #(
       .IdBits  (1),
       .AddrBits(13),
       .MaxSize (NarrowSize)
@@ -225,7 +225,7 @@ module fb_axi_width #(
       .level  ()
   );
 
-  fb_common_burst #(
+  fb_axi_burst_addr #(
       .IdBits  (1),
       .AddrBits(13),
       .MaxSize (NarrowSize)
@@ -265,14 +265,17 @@ module fb_axi_width #(
   assign unused = &{1'b0, write_addr, read_addr, 1'b0};
 
 `ifndef SYNTHESIS
-  wlast_matches_awlen :
-  assert property (@(posedge clk) disable iff (rst) beat |-> s_axi_wlast == write_last)
-  else $error("fb_axi_width (%m): WLAST does not match AWLEN");
-
-  rlast_matches_arlen :
-  assert property (@(posedge clk) disable iff (rst)
-                   m_axi_rvalid && m_axi_rready |-> m_axi_rlast == read_last)
-  else $error("fb_axi_width (%m): RLAST does not match ARLEN");
+  // Immediate, since they look at inputs: concurrent ones would see what these led to a cycle ago.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      wlast_matches_awlen :
+      assert (!beat || s_axi_wlast == write_last)
+      else $error("fb_axi_width (%m): WLAST does not match AWLEN");
+      rlast_matches_arlen :
+      assert (!(m_axi_rvalid && m_axi_rready) || m_axi_rlast == read_last)
+      else $error("fb_axi_width (%m): RLAST does not match ARLEN");
+    end
+  end
 `else
   logic unused_last;
   assign unused_last = &{1'b0, s_axi_wlast, m_axi_rlast, 1'b0};

@@ -91,7 +91,7 @@ module fb_axis_host_staged
       .s_axil_host
   );
 
-  fb_buffer_onchip #(
+  fb_payload_ram #(
       .Pages(Pages),
       .ReadLatency(ReadLatency)
   ) u_staging (
@@ -151,7 +151,7 @@ module fb_axis_host_staged
   assign bar_memory.read_addr   = read_addr[6+:WordBits];
   assign bar_memory.next_addr   = next_addr[6+:WordBits];
 
-  fb_buffer_bar #(
+  fb_payload_bar_port #(
       .AddrBits(WordBits)
   ) u_side (
       .clk,

@@ -38,7 +38,7 @@ module fb_bar
     fb_axil_if.initiator m_axil,
     fb_bar_memory_if.bar payload,
 
-    // Where the payload lies, as fb_bar_lists has it.
+    // Where the payload lies, as fb_bar_prp has it.
     input wire [63:0] data_window,
     input wire [63:0] data_write,
     input wire [63:0] data_read,
@@ -142,7 +142,7 @@ module fb_bar
   logic [1:0] fetched_q;
   always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};
 
-  fb_bar_lists #(
+  fb_bar_prp #(
       .PageBits(UnitIndexBits + UnitBits),
       .UnitBits(UnitBits),
       .OnChip(OnChip),
@@ -168,7 +168,7 @@ module fb_bar
   assign taken[LISTS]   = 1'b1;
   assign errors[LISTS]  = 1'b0;
 
-  fb_bar_submission #(
+  fb_bar_sq #(
       .QueueDepth(QueueDepth),
       .CqOffset(CqOffset),
       .Drives(Drives),
@@ -186,7 +186,7 @@ module fb_bar
   );
   assign taken[QUEUES] = 1'b1;
 
-  fb_bar_completion #(
+  fb_bar_cq #(
       .QueueDepth(QueueDepth),
       .CqOffset(CqOffset),
       .Drives(Drives)

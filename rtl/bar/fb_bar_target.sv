@@ -89,7 +89,7 @@ module fb_bar_target
   logic [  REGIONS-1:0] write_in;
   logic beat_valid_q, beat_last_q, beat_take, answer_ready, answer_error;
 
-  fb_common_burst #(
+  fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
       .AddrBits(AddrBits),
       .SideBits(REGIONS),
@@ -173,7 +173,7 @@ module fb_bar_target
   logic [511:0] word;
   logic fifo_ready, word_error, answered_error;
 
-  fb_common_burst #(
+  fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
       .AddrBits(AddrBits),
       .SideBits(REGIONS),

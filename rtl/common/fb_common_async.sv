@@ -3,7 +3,7 @@
 // fb_common_async: first-word fall-through FIFO in LUT RAM between two clocks.
 //
 // What:        a word is written with one clock and read with another; each side knows the other's
-//              pointer by fb_common_gray, late but never wrong.
+//              pointer by fb_common_gray_sync, late but never wrong.
 // Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high.
 // Latency:     2 cycles of s_clk and 2 to 3 of m_clk from a write into the empty FIFO to m_valid.
 // Throughput:  one word a cycle of the slower clock where Depth is 16 or more.
@@ -53,7 +53,7 @@ module fb_common_async #(
   assign push = s_valid && s_ready;
   assign pop = m_valid && m_ready;
 
-  fb_common_gray #(
+  fb_common_gray_sync #(
       .Width(AddrBits + 1)
   ) u_write (
       .s_clk,
@@ -64,7 +64,7 @@ module fb_common_async #(
       .m_value(write_seen)
   );
 
-  fb_common_gray #(
+  fb_common_gray_sync #(
       .Width(AddrBits + 1)
   ) u_read (
       .s_clk  (m_clk),

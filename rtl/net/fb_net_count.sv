@@ -2,7 +2,7 @@
 //
 // fb_net_count: pulses of one clock, counted for another.
 //
-// What:        a counter of 32 bits that crosses by fb_common_gray.
+// What:        a counter of 32 bits that crosses by fb_common_gray_sync.
 // Handshake:   none.
 // Latency:     1 cycle, and the crossing.
 // Limits:      modulo 2^32.
@@ -26,7 +26,7 @@ module fb_net_count (
     count_q <= s_rst ? '0 : count_q + 32'(s_pulse);
   end
 
-  fb_common_gray #(
+  fb_common_gray_sync #(
       .Width(32)
   ) u_cross (
       .s_clk,

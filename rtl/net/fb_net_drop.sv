@@ -117,7 +117,7 @@ module fb_net_drop
 
   logic [AddrBits:0] read_q;
 
-  fb_common_gray #(
+  fb_common_gray_sync #(
       .Width(AddrBits + 1)
   ) u_read (
       .s_clk  (m_clk),

@@ -188,7 +188,7 @@ module fb_net_receive
     if (rst_mac) written_q <= '0;
   end
 
-  fb_common_gray #(
+  fb_common_gray_sync #(
       .Width(CountBits)
   ) u_written (
       .s_clk  (clk_mac),

@@ -110,7 +110,7 @@ module fb_net_sequence
   logic anew;
   logic [3:0] judged;
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(order_t)),
       .Depth(Streams)
   ) u_orders (
@@ -154,7 +154,7 @@ module fb_net_sequence
   logic [63:0] left, offset, missing;
   logic [6:0] there;
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(object_t)),
       .Depth(Streams)
   ) u_objects (

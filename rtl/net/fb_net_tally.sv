@@ -46,7 +46,7 @@ module fb_net_tally (
   assign cause = s_valid ? s_cause : addr_q[5:2];
   assign row   = seen_q[cause] ? stored : '0;
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(row_t)),
       .Depth(16)
   ) u_rows (

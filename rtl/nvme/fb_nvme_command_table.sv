@@ -48,7 +48,7 @@ module fb_nvme_command_table
   assign looked_up = TagBits'(lookup_tag);
   assign swept = TagBits'(sweep_index);
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(descriptor_t) + STAMP_BITS),
       .Depth(1 << TagBits)
   ) u_commands (
@@ -63,7 +63,7 @@ module fb_nvme_command_table
   // In use = submitted once more often than finished, modulo 2: each side toggles a bit of its own,
   // so that both can act in the same cycle on memories with one write port.
   logic submitted_bit, finished_bit, finished_at_tag;
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(1),
       .Depth(1 << TagBits)
   ) u_submitted (
@@ -74,7 +74,7 @@ module fb_nvme_command_table
       .raddr(looked_up),
       .rdata(submitted_bit)
   );
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(1),
       .Depth(1 << TagBits)
   ) u_finished (
@@ -85,7 +85,7 @@ module fb_nvme_command_table
       .raddr(looked_up),
       .rdata(finished_bit)
   );
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(1),
       .Depth(1 << TagBits)
   ) u_finished_at_tag (
@@ -98,7 +98,7 @@ module fb_nvme_command_table
   );
   assign lookup_in_use = (submitted_bit != finished_bit);
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(4),
       .Depth(1 << TagBits)
   ) u_retries (

@@ -105,7 +105,7 @@ module fb_nvme_monitor
       else sum_q[i] <= sum_q[i] + 5'(event_now[i]);
     end
   end
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(32),
       .Depth(Counters)
   ) u_counters (
@@ -139,7 +139,7 @@ module fb_nvme_monitor
     else bin_found_q <= completed_q || (bin_found_q && !bin_count);
     if (completed_q) bin_q <= log2_latency;
   end
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(32),
       .Depth(32)
   ) u_bins (
@@ -212,7 +212,7 @@ module fb_nvme_monitor
     if (rst) trace_head_q <= '0;
     else if (trace_we) trace_head_q <= trace_head_q + 1'b1;
   end
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(64),
       .Depth(64)
   ) u_trace (

@@ -58,7 +58,7 @@ package fb_nvme_pkg;
   // A command as the write and read paths build it. A rejected one goes no further than
   // fb_nvme_reorder: it holds the place of its transaction's answer, with the error code in `size`.
   typedef struct packed {
-    logic [DRIVE_BITS-1:0]  drive;      // 0 until fb_nvme_stripe has found it
+    logic [DRIVE_BITS-1:0]  drive;      // 0 until fb_raid_map has found it
     logic [SECTOR_BITS-1:0] sector;     // of the array, then of the drive
     logic [PAGE_BITS-1:0]   page;       // first page in the buffer; the others follow it
     logic                   fua;

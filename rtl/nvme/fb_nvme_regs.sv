@@ -19,7 +19,7 @@ module fb_nvme_regs
     parameter int unsigned Pages = 1024,
     parameter int unsigned ReservePages = 64,
     parameter int unsigned CqOffset = 4096,
-    parameter int unsigned UnitBits = 0,
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter bit InHost = 1'b0,  // the buffer is in host memory
     parameter int unsigned Drives = 1,  // 1 to 8
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
@@ -39,7 +39,7 @@ module fb_nvme_regs
     output logic [63:0] dram_write,
     output logic [63:0] memory_offset,
 
-    // Where the pieces of a buffer in host memory lie; index as fb_buffer_piece has it.
+    // Where the pieces of a buffer in host memory lie; index as fb_payload_host_map has it.
     output logic        piece_we,
     output logic [ 4:0] piece_index,
     output logic [63:0] piece_address,
@@ -50,7 +50,7 @@ module fb_nvme_regs
     output logic [           63:0] cq_address,
     input  wire  [ DRIVE_BITS-1:0] nsid_drive,
     output logic [           31:0] nsid,
-    output logic [DRIVES_MOST-1:0] offline_late, // cfg.offline, as fb_nvme_array has it
+    output logic [DRIVES_MOST-1:0] offline_late, // cfg.offline, as fb_raid_drives has it
 
     // Status.
     input wire ready,
@@ -140,7 +140,9 @@ module fb_nvme_regs
   always_ff @(posedge clk) begin
     block_4k_q <= (out.block_shift.shift.value == 4'd12);
     transfer_m1_q <= (transfer == '0) ? 8'd0 : transfer[8] ? 8'd255 : 8'(transfer - 1'b1);
-    chunk_m1_q <= (chunk == '0) ? 8'd0 : chunk[8] ? 8'd255 : 8'(chunk - 1'b1);
+    // Multiples of half a unit: what a command leaves of its last unit is of no use to others.
+    chunk_m1_q <= ((chunk == '0) ? 8'd0 : chunk[8] ? 8'd255 : 8'(chunk - 1'b1)) |
+        8'((1 << UnitBits) / 2 - ((UnitBits > 0) ? 1 : 0));
     entries_q <= (entries < SLOT_BITS'(2)) ? SLOT_BITS'(2) :
         (entries > SLOT_BITS'(QueueDepth)) ? SLOT_BITS'(QueueDepth) : entries;
   end
@@ -188,7 +190,7 @@ module fb_nvme_regs
   if (Drives > 1) begin : gen_array
     logic [63:0] other_sq_doorbell, other_cq_doorbell;
     logic [31:0] other_nsid;
-    fb_nvme_array #(
+    fb_raid_drives #(
         .Drives(Drives),
         .ParityPages(ParityPages)
     ) u_array (
@@ -290,7 +292,7 @@ module fb_nvme_regs
   assign piece_we = InHost && piece_req && piece_write;
   assign piece_address = (piece_data & piece_mask) | (piece_now & ~piece_mask);
   if (InHost) begin : gen_pieces
-    fb_common_ram #(
+    fb_common_lutram #(
         .Width(42),
         .Depth(32)
     ) u_pieces (

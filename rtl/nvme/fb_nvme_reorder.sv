@@ -6,7 +6,7 @@
 //              what that command is, the completion table what became of it; both are kept by its
 //              first page. When a write is over its pages are free and, with the last command of
 //              the transaction, the user gets a response. When a read is over it is handed to
-//              fb_nvme_deliver, which frees the pages. Unordered reads come from a queue of their
+//              fb_nvme_read_stream, which frees the pages. Unordered reads come from a queue of their
 //              own as soon as they complete; when their turn comes only their page is left to free.
 //              A transaction fails as a whole: the first error is what the user is told; a failed
 //              read ends there. A write's flush goes to all drives (fb_nvme_flush). A command that
@@ -17,7 +17,7 @@
 // Latency:     one cycle from a result to the response or delivery.
 // Throughput:  a command every four cycles for each ring, the time it takes a pointer to move and its
 //              next command to be read; the shortest command has eight beats.
-// Does not implement: retries (fb_nvme_complete).
+// Does not implement: retries (fb_nvme_cqe_check).
 
 `default_nettype none
 
@@ -50,7 +50,7 @@ module fb_nvme_reorder
     input wire           [PAGE_BITS-1:0] reorder_page,
     input wire reorder_t                 reorder_entry,
 
-    // From fb_nvme_complete: what became of a command.
+    // From fb_nvme_cqe_check: what became of a command.
     input  wire                                  result_valid,
     input  wire                  [PAGE_BITS-1:0] result_page,
     input  wire command_result_t                 result,
@@ -113,7 +113,7 @@ module fb_nvme_reorder
   logic result_we;
   logic [PAGE_BITS-1:0] written_page;
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(reorder_t)),
       .Depth(Pages)
   ) u_reorder_table (
@@ -124,7 +124,7 @@ module fb_nvme_reorder
       .raddr($clog2(Pages)'(page_q)),
       .rdata(entry)
   );
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(command_result_t)),
       .Depth(Pages)
   ) u_completion_table (
@@ -258,7 +258,7 @@ module fb_nvme_reorder
   assign writes_empty = !wr_any && !(reorder_valid && reorder_write);
   assign empty = !wr_any && !rd_any;
 
-  // Results come from fb_nvme_complete, and are cleared here, so that a free page is always OPEN. A
+  // Results come from fb_nvme_cqe_check, and are cleared here, so that a free page is always OPEN. A
   // command that is never completed has timed out: that is the code of an open one.
   always_comb begin
     result_we = result_valid || act || sweep;

@@ -6,7 +6,7 @@
 //              drive's queue, and a descriptor what it asks for; the 64 bytes of the entry follow
 //              from these (NVMe Base 2.0c, figure 87; NVM Command Set 1.0c, 3.2.4 and 3.2.6).
 //              PRP 1 is the command's first page, PRP 2 the second page or a list that
-//              fb_bar_lists computes.
+//              fb_bar_prp computes.
 // Handshake:   none; `submitted` is a pulse.
 // Latency:     two cycles from `fetch_slot` to `fetch_sqe`; an entry can be read two cycles after
 //              `submitted`, and the doorbell that tells the SSD of it takes longer.
@@ -52,7 +52,7 @@ module fb_nvme_sqe
 
   logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
   descriptor_t descriptor, sqe_q;
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(TagBits),
       .Depth(1 << TagBits)
   ) u_places (
@@ -63,7 +63,7 @@ module fb_nvme_sqe
       .raddr(TagBits'({fetch_drive, PlaceBits'(fetch_slot)})),
       .rdata(tag)
   );
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width($bits(descriptor_t)),
       .Depth(1 << TagBits)
   ) u_descriptors (
@@ -105,7 +105,7 @@ module fb_nvme_sqe
     assign prp2 = !has_prp2 ? '0 : has_list ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
     if (InHost) begin : gen_segments
-      fb_buffer_piece u_segment (
+      fb_payload_host_map u_segment (
           .clk,
           .we(piece_we),
           .index(piece_index),

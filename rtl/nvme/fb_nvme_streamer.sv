@@ -9,12 +9,12 @@
 //   read command -> read ---/            \-> command table, reorder
 //
 // Where there are several drives (docs/reference/drives.md), a stripe between write, read and submit
-// finds out which of them a command is for; with parity, fb_nvme_parity stands before write and read.
+// finds out which of them a command is for; with parity, fb_raid_parity stands before write and read.
 //
 //   SSD -> BAR: completion queues -> complete -> reorder -> write responses
 //                                                       \-> deliver -> read data
 //
-// Pages of the buffer come from the rings (fb_buffer_rings): taken by write and read, freed by
+// Pages of the buffer come from the rings (fb_payload_allocator): taken by write and read, freed by
 // reorder and deliver. The memory itself is outside: behind `put_*`, `get_*` and
 // `got_*` for the streams, behind `bar_memory` for the SSDs (docs/reference/memories.md).
 //
@@ -134,7 +134,7 @@ module fb_nvme_streamer
   logic [8:0] retire_count;
   logic [PAGE_BITS:0] wr_held, rd_held;
 
-  fb_buffer_rings #(
+  fb_payload_allocator #(
       .Pages(Pages),
       .ReservePages(ReservePages)
   ) u_rings (
@@ -169,7 +169,7 @@ module fb_nvme_streamer
   fb_axis_if #(.DataBits(256)) rdcmd ();
   logic parity_busy;
 
-  fb_nvme_parity #(
+  fb_raid_parity #(
       .Pages((Drives > 1) ? ParityPages : 0)
   ) u_parity (
       .clk,
@@ -193,7 +193,7 @@ module fb_nvme_streamer
   logic wr_built, wr_taken, wr_waits, rd_built, rd_taken, rd_waits;
   command_t wr_array_command, rd_array_command;
 
-  fb_nvme_write #(
+  fb_nvme_write_split #(
       .UnitBits(UnitBits),
       .Array(Drives > 1)
   ) u_write (
@@ -224,7 +224,7 @@ module fb_nvme_streamer
       .command(wr_array_command)
   );
 
-  fb_nvme_read #(
+  fb_nvme_read_split #(
       .UnitBits(UnitBits),
       .Array(Drives > 1)
   ) u_read (
@@ -245,7 +245,7 @@ module fb_nvme_streamer
   );
 
   if (Drives > 1) begin : gen_stripes
-    fb_nvme_stripe u_wr_stripe (
+    fb_raid_map u_wr_stripe (
         .clk,
         .rst(restart),
         .cfg,
@@ -257,7 +257,7 @@ module fb_nvme_streamer
         .m_command(wr_command),
         .busy(wr_waits)
     );
-    fb_nvme_stripe u_rd_stripe (
+    fb_raid_map u_rd_stripe (
         .clk,
         .rst(restart),
         .cfg,
@@ -292,6 +292,7 @@ module fb_nvme_streamer
   logic submitted, submitted_retry, lookup_in_use, finish, finish_retry;
   logic [TAG_BITS-1:0] submitted_tag, lookup_tag, fetched_tag;
   descriptor_t submitted_descriptor, lookup_descriptor;
+  seen_t seen;  // what a completion entry told
   logic [STAMP_BITS-1:0] lookup_stamp;
   logic [3:0] lookup_retries;
   logic [Drives-1:0][SLOT_BITS-1:0] sq_tail, cq_head, drive_outstanding;
@@ -457,9 +458,8 @@ module fb_nvme_streamer
   logic result_valid, early_valid, early_ready;
   logic [PAGE_BITS-1:0] result_page;
   command_result_t result;
-  seen_t seen;
 
-  fb_nvme_complete #(
+  fb_nvme_cqe_check #(
       .QueueDepth(QueueDepth),
       .Drives(Drives)
   ) u_complete (
@@ -540,7 +540,7 @@ module fb_nvme_streamer
       .empty(reorder_empty)
   );
 
-  fb_nvme_deliver #(
+  fb_nvme_read_stream #(
       .UnitBits  (UnitBits),
       .FifoDepth (ReadBeats),
       .WholePages(WholePages)

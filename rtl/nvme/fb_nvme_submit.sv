@@ -16,7 +16,7 @@
 //              that meets a halted queue or an offline drive, only passes to fb_nvme_reorder.
 // Latency:     one cycle from a command to `sq_tail`, `submitted` and `reorder_valid`.
 // Throughput:  one command a cycle.
-// Does not implement: queues in memory; fb_bar_submission serves the entries.
+// Does not implement: queues in memory; fb_bar_sq serves the entries.
 
 `default_nettype none
 
@@ -51,7 +51,7 @@ module fb_nvme_submit
 
     input wire writes_empty,  // from fb_nvme_reorder: it has answered all writes that it knows
 
-    // From fb_nvme_complete: a command is over, or to be submitted once more.
+    // From fb_nvme_cqe_check: a command is over, or to be submitted once more.
     input wire                  finish,
     input wire                  finish_retry,
     input wire [  TAG_BITS-1:0] finish_tag,

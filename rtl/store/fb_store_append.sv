@@ -253,7 +253,7 @@ module fb_store_append
     extent.facts.seconds = seconds_q;
   end
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width($bits(extent_t)),
       .Depth(Depth)
   ) u_extents (
@@ -279,7 +279,7 @@ module fb_store_append
       .sum
   );
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width(32),
       .Depth(Depth)
   ) u_sums (
@@ -295,7 +295,7 @@ module fb_store_append
   );
 
   // Answers are taken at once: that of somebody else, for whom rows here wait, may be behind them.
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width(8),
       .Depth(Depth)
   ) u_answers (

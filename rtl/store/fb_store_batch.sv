@@ -152,7 +152,7 @@ module fb_store_batch
 
   logic stored, store_take;
   logic [USER_DATA_BITS-1:0] beat;
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width(USER_DATA_BITS),
       .Depth(Beats)
   ) u_store (
@@ -172,7 +172,7 @@ module fb_store_batch
   logic [31:0] sum, sum_out;
   extent_t next_out, next, made;
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width($bits(extent_t)),
       .Depth(Inside)
   ) u_extents (
@@ -198,7 +198,7 @@ module fb_store_batch
       .sum
   );
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width(32),
       .Depth(Inside)
   ) u_sums (
@@ -346,7 +346,7 @@ module fb_store_batch
   span_t place;
   assign place = (state_q == REST ? '0 : used_q) + span_t'(BlockBeats);
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width($bits(sent_t)),
       .Depth(Depth)
   ) u_rows (
@@ -361,7 +361,7 @@ module fb_store_batch
       .level  ()
   );
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width(1),
       .Depth(Depth)
   ) u_ends (

@@ -287,7 +287,7 @@ module fb_store_page
     logic [7:0] number;
     logic name;
     assign number = rom_q[9*at+:8];
-    fb_common_ram #(
+    fb_common_lutram #(
         .Width(32),
         .Depth(64)
     ) u_fields (

@@ -59,7 +59,7 @@ module fb_store_pages
   assign s_axis_row_tready = room && (!paged || (facts_ready && places_ready));
   assign takes = s_axis_row_tvalid && s_axis_row_tready;
 
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width($bits(row_t) + 1),
       .Depth(Depth)
   ) u_rows (
@@ -119,7 +119,7 @@ module fb_store_pages
   end
 
   // Answers are taken at once: that of somebody else, for whom rows here wait, may be behind them.
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width(8),
       .Depth(Depth)
   ) u_answers (

@@ -51,7 +51,7 @@ module fb_store_results
   result_t result;
 
   // Extents wait long for the SSD's answer, their results do not.
-  fb_common_deep #(
+  fb_common_fifo_bram #(
       .Width($bits(result_t)),
       .Depth(Depth)
   ) u_results (
@@ -80,7 +80,7 @@ module fb_store_results
   assign behind = last_object - result.object;
   assign passed = known_q[slot] && last_stream == result.stream && $signed(behind) >= 0;
 
-  fb_common_ram #(
+  fb_common_lutram #(
       .Width(80),
       .Depth(Streams)
   ) u_last (

@@ -336,7 +336,7 @@ module fb_top_dram #(
       .*
   );
 
-  fb_buffer_dram #(
+  fb_payload_dram #(
       .UnitBits(UnitBits),
       .AheadPages(AheadPages),
       .Channels(Channels),

@@ -336,7 +336,7 @@ module fb_top_hostdram #(
       .*
   );
 
-  fb_buffer_host #(
+  fb_payload_host #(
       .UnitBits(UnitBits)
   ) u_buffer (
       .m_axi_host_awid(),

@@ -329,7 +329,7 @@ module fb_top_snacc_dram #(
   assign targets[2].awlen = 8'(S_CTRL_awlen);
   assign targets[2].arlen = 8'(S_CTRL_arlen);
 
-  fb_axi_join #(
+  fb_axi_mux #(
       .Ports(3),
       .AddrBits(BarAddrBits)
   ) u_join (

@@ -238,7 +238,7 @@ module fb_top_snacc_onchip #(
   assign targets[1].awaddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_awaddr);
   assign targets[1].araddr = BarAddrBits'(fb_spec_pkg::BAR0_QUEUES) | BarAddrBits'(S_AXI_Queues_araddr);
 
-  fb_axi_join #(
+  fb_axi_mux #(
       .AddrBits(BarAddrBits)
   ) u_join (
       .clk  (aclk),

@@ -55,7 +55,7 @@ def test_a_defect_is_found_and_made_simple(
 ) -> None:
     """RTL with a wrong code in it fails; the command that is printed fails the same way."""
     shutil.copytree(ROOT / "rtl", tmp_path / "rtl")
-    source = tmp_path / "rtl/nvme/fb_nvme_write.sv"
+    source = tmp_path / "rtl/nvme/fb_nvme_write_split.sv"
     good = "else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;"
     text = source.read_text()
     assert text.count(good) == 1

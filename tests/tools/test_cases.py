@@ -106,6 +106,25 @@ def test_a_renamed_or_moved_case_is_not_missing(
     assert "there is no 'tests test_another'" in capsys.readouterr().out
 
 
+def test_cases_of_a_module_go_with_its_name(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a module with another name runs is what the first ran; what was replaced is told."""
+    old, new = tree / "tb/net/fb_x", tree / "tb/net/fb_y"
+    old.rename(new)
+    (new / "test_fb_x.py").rename(new / "test_fb_y.py")
+    with (tree / "cases.toml").open("a") as table:
+        table.write('[modules]\nfb_x = "fb_y"\n')
+    assert cases.main() == 0
+    path = new / "test_fb_y.py"
+    path.write_text(path.read_text().replace("def rate", "def pace"))
+    cases.collected.cache_clear()
+    assert cases.main() == 1
+    assert "missing: cocotb fb_y rate, 6 of 6\n" in capsys.readouterr().out
+    with (tree / "cases.toml").open("a") as table:
+        table.write('[replaced]\n"cocotb fb_x rate" = "cocotb fb_y pace"\n')
+    cases.collected.cache_clear()
+    assert cases.main() == 0
+
+
 def test_a_revision_that_is_not_here(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As in a shallow clone: it is said what helps."""
     (tree / "cases.toml").write_text('since = "4a85a08"\n[renamed]\n')

@@ -78,7 +78,7 @@ def test_each_crossing_has_constraints() -> None:
         if len(clocks(path.read_text())) > 1
     }
     there = {path.stem for path in FILES}
-    assert {"fb_common_gray", "fb_common_async", "fb_common_reset"} <= there
+    assert {"fb_common_gray_sync", "fb_common_async", "fb_common_reset"} <= there
     assert crossing.keys() == there | WITHOUT.keys()
 
 
@@ -104,7 +104,7 @@ def test_a_cell_that_is_not_there_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "registers"),
     [
-        ("fb_common_gray", ("meta_q", "seen_q")),
+        ("fb_common_gray_sync", ("meta_q", "seen_q")),
         ("fb_common_reset", ("stages_q",)),
         ("fb_net_receive", ("whole_meta_q", "whole_q", "taking_meta_q", "taking_seen_q")),
     ],

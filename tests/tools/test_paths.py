@@ -66,7 +66,7 @@ def test_muxf_is_no_level() -> None:
     assert longest(module) == 2
 
 
-@pytest.mark.parametrize("kind", ["RAM64M8", "RAMB36E2", "URAM288", "SRL16E", "fb_buffer_onchip"])
+@pytest.mark.parametrize("kind", ["RAM64M8", "RAMB36E2", "URAM288", "SRL16E", "fb_payload_ram"])
 def test_memories_end_and_begin_a_path(kind: str) -> None:
     """So do black boxes."""
     module = chain(3)

@@ -92,7 +92,7 @@ def test_registers_are_read(small: registers.AddrmapNode) -> None:
 
 def test_renderers_say_the_same(small: registers.AddrmapNode) -> None:
     """Every language has the same offset for the same register."""
-    assert "pub const OFFSET: u64 = 0x020;" in registers.render_rust(small, "x.rdl")
+    assert "ram @ 0x020 [4]" in registers.render_rust(small, "x.rdl")
     assert "RAM = 0x020" in registers.render_python(small, "x.rdl")
     assert "`0x020`-`0x03f`" in registers.render_markdown(small, "x.rdl")
 

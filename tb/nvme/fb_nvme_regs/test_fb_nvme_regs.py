@@ -146,7 +146,9 @@ async def bounds(dut) -> None:
         await block.write(regs.TRANSFER_PAGES, pages)
         await block.write(regs.CHUNK, pages | 9 << 16)
         cfg = await block.settings()
-        assert cfg["transfer_m1"] == cfg["chunk_m1"] == min(max(pages, 1), 256) - 1
+        assert cfg["transfer_m1"] == min(max(pages, 1), 256) - 1
+        half = max((1 << int(dut.UnitBits.value)) // 2, 1)
+        assert cfg["chunk_m1"] == -(-min(max(pages, 1), 256) // half) * half - 1
         assert cfg["busy_commands"] == 9
     for shift in range(16):
         await block.write(regs.BLOCK_SHIFT, shift)
@@ -391,6 +393,7 @@ def run(depth: int, pages: int, **options: object) -> None:
     parameters = {"QueueDepth": depth, "Pages": pages, "CqOffset": max(4096, 64 * depth)}
     parameters["InHost"] = int(depth == 64)
     if depth == 64:
+        parameters["UnitBits"] = 5
         parameters |= {"SqDoorbell": 0xABC_1008, "CqDoorbell": 0xABC_100C}
     simulate(
         __file__,

@@ -3,7 +3,7 @@
 //!
 //! The streamer stores no entries: it generates one for each read. So a slot
 //! whose command has completed shows the command that has the same identifier now. Completion
-//! entries cannot be read back at all: reads of that half fail (see `fb_bar_submission`).
+//! entries cannot be read back at all: reads of that half fail (see `fb_bar_sq`).
 
 use std::fmt;
 

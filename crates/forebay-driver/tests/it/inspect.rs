@@ -113,7 +113,7 @@ fn counters_and_histogram_keep_their_places() {
     );
     assert_eq!(
         registers.last().map(|(name, ..)| *name),
-        Some("memory_errors")
+        Some("memory_offset")
     );
 }
 

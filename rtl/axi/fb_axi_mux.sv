@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_axi_mux: several AXI4 ports without identifiers in front of one target.
+//
+// What:        addresses of the ports pass one by one; which port an access came by goes with it as
+//              its identifier, and brings the answer back. Write data follow in the order of the
+//              addresses. Port 0, that of the data, goes on for `Most` addresses while it has some;
+//              the others have one each in their turn.
+// Order:       what another port is to find after a write has to be sent when the address of that
+//              write was accepted; more cannot be seen from here.
+// Handshake:   AXI4; the target echoes identifiers. Addresses carry what it looks at: address,
+//              length, size, burst.
+// Latency:     none for answers; an address waits a cycle when the ports change, its data another.
+// Throughput:  64 B a cycle each way.
+// Limits:      readies come from registers and from the target's readies.
+// Does not implement: reordering; locks.
+
+`default_nettype none
+
+module fb_axi_mux #(
+    parameter int unsigned Ports = 2,  // 2 to 8
+    parameter int unsigned AddrBits = 26,
+    parameter int unsigned Most = 15  // 1 to 15
+) (
+    input wire clk,
+    input wire rst,
+
+    fb_axi_if.target s_axi[Ports],
+    fb_axi_if.initiator m_axi
+);
+
+  if (Most < 1 || Most > 15) begin : gen_bad_most
+    $fatal(1, "fb_axi_mux (%m): Most=%0d must be from 1 to 15", Most);
+  end
+
+  if (Ports < 2 || Ports > 8) begin : gen_bad_ports
+    $fatal(1, "fb_axi_mux (%m): Ports=%0d must be from 2 to 8", Ports);
+  end
+
+  localparam int unsigned PortBits = $clog2(Ports);
+  typedef logic [PortBits-1:0] port_t;
+  typedef struct packed {
+    logic [AddrBits-1:0] addr;
+    logic [7:0] len;
+    logic [2:0] size;
+    logic [1:0] burst;
+  } address_t;
+  typedef struct packed {
+    logic [511:0] data;
+    logic [63:0] strb;
+    logic last;
+  } beat_t;
+
+  // What the ports offer, and which of their answers they take.
+  address_t [Ports-1:0] writes, reads;
+  beat_t [Ports-1:0] beats;
+  logic [Ports-1:0] write_valid, read_valid, beat_valid, b_ready, r_ready;
+
+  // Which port sends the next address. One whose address stands keeps its turn; after it port 0 goes
+  // on, or else the turn goes round to whoever waits.
+  function automatic port_t next_port(input port_t port, input logic [Ports-1:0] valid,
+                                      input logic taken, input logic [3:0] in_a_row);
+    logic goes_on;
+    goes_on   = taken ? port == '0 && in_a_row != 4'(Most) : valid[port];
+    next_port = port;
+    if (!goes_on) begin
+      for (int i = Ports - 1; i >= 0; i--)
+      if (valid[i] && port_t'(i) < port) next_port = port_t'(i);
+      for (int i = Ports - 1; i >= 0; i--)
+      if (valid[i] && port_t'(i) > port) next_port = port_t'(i);
+    end
+  endfunction
+
+  port_t write_port_q, read_port_q, data_port;
+  logic write_taken, read_taken, order_ready, data_valid;
+  logic [3:0] writes_q, reads_q;  // which address of port 0 in a row comes next
+
+  always_ff @(posedge clk) begin : ports
+    write_port_q <= next_port(write_port_q, write_valid, write_taken, writes_q);
+    read_port_q  <= next_port(read_port_q, read_valid, read_taken, reads_q);
+    if (write_taken)
+      writes_q <= (write_port_q != '0 || writes_q == 4'(Most)) ? 4'd1 : writes_q + 1'b1;
+    if (read_taken) reads_q <= (read_port_q != '0 || reads_q == 4'(Most)) ? 4'd1 : reads_q + 1'b1;
+    if (rst) begin
+      write_port_q <= '0;
+      read_port_q <= '0;
+      writes_q <= 4'd1;
+      reads_q <= 4'd1;
+    end
+  end
+
+  assign m_axi.awid = write_port_q;
+  assign {m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst} = writes[write_port_q];
+  assign m_axi.awvalid = write_valid[write_port_q] && order_ready;
+  assign write_taken = m_axi.awvalid && m_axi.awready;
+
+  assign m_axi.arid = read_port_q;
+  assign {m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst} = reads[read_port_q];
+  assign m_axi.arvalid = read_valid[read_port_q];
+  assign read_taken = m_axi.arvalid && m_axi.arready;
+
+  // Data come from the port whose address is the oldest one without them.
+  fb_common_fifo #(
+      .Width(PortBits),
+      .Depth(16)
+  ) u_order (
+      .clk,
+      .rst,
+      .s_valid(write_taken),
+      .s_ready(order_ready),
+      .s_data (write_port_q),
+      .m_valid(data_valid),
+      .m_ready(m_axi.wvalid && m_axi.wready && m_axi.wlast),
+      .m_data (data_port),
+      .level  ()
+  );
+  assign {m_axi.wdata, m_axi.wstrb, m_axi.wlast} = beats[data_port];
+  assign m_axi.wvalid = data_valid && beat_valid[data_port];
+  assign m_axi.bready = b_ready[m_axi.bid];
+  assign m_axi.rready = r_ready[m_axi.rid];
+
+  for (genvar i = 0; i < Ports; i++) begin : gen_ports
+    assign writes[i] = {s_axi[i].awaddr, s_axi[i].awlen, s_axi[i].awsize, s_axi[i].awburst};
+    assign write_valid[i] = s_axi[i].awvalid;
+    assign s_axi[i].awready = write_port_q == port_t'(i) && order_ready && m_axi.awready;
+    assign beats[i] = {s_axi[i].wdata, s_axi[i].wstrb, s_axi[i].wlast};
+    assign beat_valid[i] = s_axi[i].wvalid;
+    assign s_axi[i].wready = data_valid && data_port == port_t'(i) && m_axi.wready;
+    assign s_axi[i].bvalid = m_axi.bvalid && m_axi.bid == port_t'(i);
+    assign s_axi[i].bid = '0;
+    assign s_axi[i].bresp = m_axi.bresp;
+    assign b_ready[i] = s_axi[i].bready;
+    assign reads[i] = {s_axi[i].araddr, s_axi[i].arlen, s_axi[i].arsize, s_axi[i].arburst};
+    assign read_valid[i] = s_axi[i].arvalid;
+    assign s_axi[i].arready = read_port_q == port_t'(i) && m_axi.arready;
+    assign s_axi[i].rvalid = m_axi.rvalid && m_axi.rid == port_t'(i);
+    assign s_axi[i].rid = '0;
+    assign s_axi[i].rdata = m_axi.rdata;
+    assign s_axi[i].rresp = m_axi.rresp;
+    assign s_axi[i].rlast = m_axi.rlast;
+    assign r_ready[i] = s_axi[i].rready;
+  end
+
+  fb_axis_check #(
+      .Width(PortBits + AddrBits + 13),
+      .Name ("joined AW")
+  ) u_check_aw (
+      .clk,
+      .rst,
+      .valid(m_axi.awvalid),
+      .ready(m_axi.awready),
+      .data ({m_axi.awid, m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst})
+  );
+
+  fb_axis_check #(
+      .Width(PortBits + AddrBits + 13),
+      .Name ("joined AR")
+  ) u_check_ar (
+      .clk,
+      .rst,
+      .valid(m_axi.arvalid),
+      .ready(m_axi.arready),
+      .data ({m_axi.arid, m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst})
+  );
+
+endmodule
+
+`default_nettype wire

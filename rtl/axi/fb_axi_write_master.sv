@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_axi_write_master: the write half of an AXI4 master of 512 bits.
+//
+// What:        sends bursts and their words to the memory, and tells in order when the memory has
+//              answered. What `side` said of a burst comes back with its answer. A burst
+//              without words (`burst_empty`) has been answered as soon as its turn comes.
+// Handshake:   `burst_*` valid/ready; the words of a burst are taken by `word_take` after it, and
+//              `word_side` says of which burst they are. `stored` pulses.
+// Latency:     1 cycle from a burst to AWVALID and to its first word, 1 from B to `stored`.
+// Throughput:  64 B a cycle, without gaps between bursts.
+// Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
+// Does not implement: more than `Under` bursts of which the memory has not answered.
+
+`default_nettype none
+
+module fb_axi_write_master #(
+    parameter int unsigned SideBits = 1,
+    parameter int unsigned Under = 16  // bursts that the memory has not answered, 1 to 16
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire                 burst_valid,
+    output logic                burst_ready,
+    input  wire  [        63:0] burst_addr,
+    input  wire  [         5:0] burst_count_m1,  // beats - 1
+    input  wire                 burst_empty,
+    input  wire  [SideBits-1:0] burst_side,
+
+    input  wire                 word_valid,
+    output logic                word_take,
+    output logic [SideBits-1:0] word_side,
+    input  wire  [       511:0] word_data,
+    input  wire  [        63:0] word_strb,
+
+    output logic                stored,
+    output logic                stored_empty,
+    output logic                stored_error,  // SLVERR or DECERR
+    output logic [SideBits-1:0] stored_side,
+
+    output logic [  0:0] m_axi_awid,
+    output logic [ 63:0] m_axi_awaddr,
+    output logic [  7:0] m_axi_awlen,
+    output logic [  2:0] m_axi_awsize,
+    output logic [  1:0] m_axi_awburst,
+    output logic         m_axi_awvalid,
+    input  wire          m_axi_awready,
+    output logic [511:0] m_axi_wdata,
+    output logic [ 63:0] m_axi_wstrb,
+    output logic         m_axi_wlast,
+    output logic         m_axi_wvalid,
+    input  wire          m_axi_wready,
+    input  wire  [  0:0] m_axi_bid,
+    input  wire  [  1:0] m_axi_bresp,
+    input  wire          m_axi_bvalid,
+    output logic         m_axi_bready
+);
+
+  if (Under < 1 || Under > 16) begin : gen_bad_under
+    $fatal(1, "fb_axi_write_master (%m): Under=%0d must be from 1 to 16", Under);
+  end
+
+  localparam int unsigned Depth = 16;
+  localparam logic [1:0] INCR = 2'b01;
+
+  logic aw_valid_q, busy_q, takes, full, last, pop, under_ready, under_valid, under_empty;
+  logic [63:0] addr_q;
+  logic [5:0] len_q, left_q;
+  logic [SideBits-1:0] side_q, under_side;
+  logic [$clog2(Depth):0] level;
+
+  assign burst_ready = level < ($clog2(
+      Depth
+  ) + 1)'(Under) && under_ready && !aw_valid_q && (!busy_q || (word_take && last));
+  assign takes = burst_valid && burst_ready;
+  assign full = takes && !burst_empty;
+
+  always_ff @(posedge clk) begin : bursts
+    if (takes) begin
+      addr_q <= burst_addr;
+      len_q  <= burst_count_m1;
+    end
+    if (full) begin
+      left_q <= burst_count_m1;
+      side_q <= burst_side;
+    end else if (word_take) begin
+      left_q <= left_q - 1'b1;
+    end
+    aw_valid_q <= full || (aw_valid_q && !m_axi_awready);
+    busy_q <= full || (busy_q && !(word_take && last));
+    if (rst) begin
+      aw_valid_q <= 1'b0;
+      busy_q <= 1'b0;
+    end
+  end
+
+  assign last = left_q == '0;
+  assign word_side = side_q;
+  assign word_take = m_axi_wvalid && m_axi_wready;
+  assign m_axi_wvalid = busy_q && word_valid;
+  assign m_axi_wdata = word_data;
+  assign m_axi_wstrb = word_strb;
+  assign m_axi_wlast = last;
+  assign m_axi_awvalid = aw_valid_q;
+  assign m_axi_awaddr = addr_q;
+  assign m_axi_awlen = {2'd0, len_q};
+  assign m_axi_awid = '0;
+  assign m_axi_awsize = 3'd6;
+  assign m_axi_awburst = INCR;
+
+  // What the memory has been given, in order.
+  fb_common_fifo #(
+      .Width(SideBits + 1),
+      .Depth(Depth)
+  ) u_under (
+      .clk,
+      .rst,
+      .s_valid(takes),
+      .s_ready(under_ready),
+      .s_data ({burst_side, burst_empty}),
+      .m_valid(under_valid),
+      .m_ready(pop),
+      .m_data ({under_side, under_empty}),
+      .level
+  );
+  assign m_axi_bready = under_valid && !under_empty;
+  assign pop = under_valid && (under_empty || m_axi_bvalid);
+
+  always_ff @(posedge clk) begin : answers
+    stored <= pop && !rst;
+    stored_empty <= under_empty;
+    stored_error <= !under_empty && m_axi_bresp[1];
+    stored_side <= under_side;
+  end
+
+  // One identifier; EXOKAY is OKAY, since no access is exclusive.
+  logic unused;
+  assign unused = &{1'b0, m_axi_bid, m_axi_bresp[0], 1'b0};
+
+`ifndef SYNTHESIS
+  // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      a_write_was_given :
+      assert (!m_axi_bvalid || under_valid)
+      else $error("fb_axi_write_master (%m): the memory answers a write that it was not given");
+    end
+  end
+`endif
+
+  fb_axis_check #(
+      .Width(72),
+      .Name ("m_axi AW")
+  ) u_check_aw (
+      .clk,
+      .rst,
+      .valid(m_axi_awvalid),
+      .ready(m_axi_awready),
+      .data ({m_axi_awaddr, m_axi_awlen})
+  );
+
+  fb_axis_check #(
+      .Width(577),
+      .Name ("m_axi W")
+  ) u_check_w (
+      .clk,
+      .rst,
+      .valid(m_axi_wvalid),
+      .ready(m_axi_wready),
+      .data ({m_axi_wdata, m_axi_wstrb, m_axi_wlast})
+  );
+
+endmodule
+
+`default_nettype wire

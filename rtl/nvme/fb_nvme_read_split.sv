@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Read path, first half: from the user's read commands to commands for the SSD.
+//
+// A read is cut into chunks, so that the first can be delivered while the others are still on
+// their way, and where the next page on offer is not the neighbour of the last; with several
+// drives first of all at the end of each chunk of the array. An unordered read that crosses one is two
+// commands, which are delivered in order, with its tag. Where no page is on offer a command
+// waits for one, unless it holds all there are. Pages are taken from the read ring before a command
+// is issued: data that the SSD returns always has a place.
+//
+// Handshake: AXI4-Stream, one beat a command; TREADY depends on registers only.
+// Latency: two cycles from the handshake to the first page, three a unit after that, and one for
+// each further page of a unit. Throughput: a read of one page every three cycles.
+//
+// Does not implement: unordered reads of more than 4096 bytes.
+
+`default_nettype none
+
+module fb_nvme_read_split
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
+    parameter bit Array = 1'b0  // no command crosses the end of a chunk of the array
+) (
+    input wire clk,
+    input wire rst,  // also holds while the streamer is disabled
+
+    input wire cfg_t               cfg,
+    input wire       [PAGE_BITS:0] held, // pages taken and not yet free again
+
+    input  wire          s_axis_rdcmd_tvalid,
+    output logic         s_axis_rdcmd_tready,
+    input  wire  [255:0] s_axis_rdcmd_tdata,   // the upper half of the beat is reserved
+
+    input  wire                  offer_valid,
+    input  wire  [PAGE_BITS-1:0] offer_page,
+    output logic                 offer_take,
+    output logic                 open,
+
+    output logic     command_valid,
+    input  wire      command_ready,
+    output command_t command
+);
+
+  localparam logic [8:0] UnitMask = 9'((1 << UnitBits) - 1);
+  localparam int unsigned LeftBits = SECTOR_BITS - 3;  // pages that a read may span
+
+  typedef enum logic [1:0] {
+    IDLE,
+    CHECK,  // the command, or with Array what is left of it
+    TAKE,   // a page
+    REJECT  // the answer to a command that breaks a rule
+  } state_e;
+
+  state_e state_q;
+  logic ready_q;
+  logic [SECTOR_BITS+8:0] address_q;
+  logic [63:0] size_q;  // bytes - 1
+  logic unordered_q;
+  logic early_q;  // unordered, and one command: it may be delivered before older ones
+  logic [READ_TAG_BITS-1:0] tag_q;
+  logic zero_q;
+  logic [SECTOR_BITS-1:0] room_q;
+  logic above_q;
+  logic [CODE_BITS-1:0] code_q;
+
+  logic [SECTOR_BITS-1:0] sector_q;
+  logic [LeftBits-1:0] left_q;  // pages after the next one
+  logic final_q;  // there are none
+  logic [8:0] pages_q;  // pages in the open command
+  logic building_q;  // there is an open command
+  logic full_q;  // it has its size
+  logic alone_q;  // it holds all pages of the ring
+  logic whole_q;  // these pages are all that is left of the read
+  logic [2:0] tail_q;  // or else the sectors - 1 in the last of them
+  logic [PAGE_BITS-1:0] next_page_q, first_page_q;
+
+  logic accept;
+  assign s_axis_rdcmd_tready = ready_q;
+  assign accept = s_axis_rdcmd_tvalid && ready_q;
+
+  // In TAKE: extend the open command by the page on offer, or send it off.
+  // The ring hears of a page that is taken a cycle later. Whether the next one joins the open
+  // command is known a cycle after it is on offer.
+  logic extend, flush_open, reject, push, fifo_ready;
+  logic known_q, joins_q, parts_q;
+  logic in_unit;  // the next page lies in the unit of the last one
+  assign in_unit = (pages_q & UnitMask) != '0;
+  always_ff @(posedge clk) begin
+    known_q <= !offer_take && !push && !rst;
+    offer_take <= ((extend && !in_unit) || reject) && !rst;
+    joins_q <= offer_valid && offer_page == next_page_q;
+    parts_q <= offer_valid ? offer_page != next_page_q : alone_q;
+  end
+  assign extend = (state_q == TAKE) && fifo_ready && !full_q && !offer_take &&
+      (in_unit || (building_q ? known_q && joins_q : offer_valid));
+  assign flush_open = (state_q == TAKE) && fifo_ready && building_q && !offer_take &&
+      (full_q || (!in_unit && known_q && parts_q));
+  assign reject = (state_q == REJECT) && fifo_ready && offer_valid && !offer_take;
+  assign push = (extend && final_q) || flush_open || reject;
+  assign open = (state_q != IDLE) || offer_take;
+
+  command_t built;
+  always_comb begin
+    built.drive = '0;
+    built.sector = sector_q;
+    built.page = building_q ? first_page_q : offer_page;
+    built.fua = 1'b0;
+    built.flush = 1'b0;
+    built.fence = 1'b0;
+    built.early = early_q;
+    built.unordered = unordered_q;
+    built.reject = reject;
+    built.last = reject || (extend && whole_q);
+    built.size = extend ? {pages_q[7:0], whole_q ? size_q[11:0] : {tail_q, 9'h1ff}} : {8'(pages_q - 1'b1), 12'hfff};
+    if (unordered_q) built.size[SIZE_BITS-1:12] = tag_q;
+    if (reject) built.size = {unordered_q ? tag_q : 8'd0, 4'd0, code_q};
+  end
+
+  // Sectors up to the end of the chunk - 1, and whether all that is left lies before it.
+  logic [10:0] ahead_m1;
+  logic fits;
+  if (Array) begin : gen_array
+    assign ahead_m1 = ~address_q[19:9] & {cfg.strip_m1, 3'b111};
+    assign fits = size_q[63:9] <= 55'(ahead_m1);
+  end else begin : gen_alone
+    assign ahead_m1 = '0;
+    assign fits = 1'b1;
+  end
+
+  logic [CODE_BITS-1:0] code_now;
+  always_comb begin
+    if (zero_q) code_now = ERR_ZERO_LENGTH;
+    else if (address_q[8:0] != '0 || (cfg.block_4k && address_q[11:9] != '0))
+      code_now = ERR_MISALIGNED;
+    else if (above_q || size_q[63:9] >= 55'(room_q)) code_now = ERR_OUT_OF_RANGE;
+    else if (unordered_q && |size_q[63:12]) code_now = ERR_TOO_LONG;
+    else code_now = ERR_OK;
+  end
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      state_q <= IDLE;
+      ready_q <= 1'b0;
+      building_q <= 1'b0;
+      full_q <= 1'b0;
+    end else begin
+      ready_q <= (state_q == IDLE && !accept) || (extend && final_q && whole_q) || reject;
+      unique case (state_q)
+        IDLE:   if (accept) state_q <= CHECK;
+        CHECK:  state_q <= (code_now != ERR_OK) ? REJECT : TAKE;
+        TAKE:   if (extend && final_q) state_q <= whole_q ? IDLE : CHECK;
+        REJECT: if (reject) state_q <= IDLE;
+      endcase
+      if (push) building_q <= 1'b0;
+      else if (extend) building_q <= 1'b1;
+      if (push) full_q <= 1'b0;
+      else if (extend) full_q <= (pages_q == 9'(cfg.chunk_m1) || pages_q == 9'(cfg.transfer_m1));
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (accept) begin
+      address_q <= s_axis_rdcmd_tdata[SECTOR_BITS+8:0];
+      size_q <= s_axis_rdcmd_tdata[127:64] - 1'b1;
+      zero_q <= s_axis_rdcmd_tdata[127:64] == '0;
+      room_q <= cfg.namespace_sectors - s_axis_rdcmd_tdata[9+:SECTOR_BITS];
+      above_q <= |s_axis_rdcmd_tdata[63:9+SECTOR_BITS] ||
+          s_axis_rdcmd_tdata[9+:SECTOR_BITS] > cfg.namespace_sectors;
+      unordered_q <= s_axis_rdcmd_tdata[128];
+      early_q <= s_axis_rdcmd_tdata[128];
+      tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
+    end
+    alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
+    if (state_q == CHECK) begin
+      code_q   <= code_now;
+      sector_q <= address_q[9+:SECTOR_BITS];
+      left_q   <= fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3]);
+      final_q  <= (fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3])) == '0;
+      tail_q   <= ahead_m1[2:0];
+      whole_q  <= fits;
+      pages_q  <= '0;
+      if (!fits) begin
+        early_q <= 1'b0;
+        address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
+        size_q[63:9] <= size_q[63:9] - 55'(ahead_m1) - 1'b1;
+      end
+    end else if (extend) begin
+      if (!building_q) first_page_q <= offer_page;
+      if (!in_unit) next_page_q <= offer_page + 1'b1;
+      pages_q <= pages_q + 1'b1;
+      left_q  <= left_q - 1'b1;
+      final_q <= (left_q == LeftBits'(1));
+    end else if (flush_open) begin
+      sector_q <= sector_q + (SECTOR_BITS'(pages_q) << 3);
+      pages_q  <= '0;
+    end
+  end
+
+  fb_common_fifo #(
+      .Width($bits(command_t)),
+      .Depth(CommandDepth),
+      .OutputRegister(1'b1)
+  ) u_commands (
+      .clk,
+      .rst,
+      .s_valid(push),
+      .s_ready(fifo_ready),
+      .s_data (built),
+      .m_valid(command_valid),
+      .m_ready(command_ready),
+      .m_data (command),
+      .level  ()
+  );
+
+  fb_axis_check #(
+      .Width(256),
+      .Name ("s_axis_rdcmd")
+  ) u_check (
+      .clk,
+      .rst,
+      .valid(s_axis_rdcmd_tvalid),
+      .ready(s_axis_rdcmd_tready),
+      .data (s_axis_rdcmd_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// Read path, second half: from the buffer to the user's stream.
+//
+// Deliveries come in order from retirement and leave as beats. TKEEP is exact on the last beat of a
+// read. A failed read ends with one beat without data: TLAST, TUSER, TKEEP zero, and the error code
+// in TDATA[7:0]. Where the memory has lost a beat, that one is the end: what comes before is good, and
+// what comes after is discarded.
+//
+// Beats are requested one by one, and their answers come in order, however late: each has a place in
+// a FIFO. With the first beat of a page the memory is told how many of it will follow; with
+// WholePages, all of these have a place then. Of a read that failed one beat of each unit is requested,
+// and discarded: so the memory forgets whatever it holds against these units.
+//
+// A unit is freed when the answer to its last beat is here, not when that beat is requested: until
+// then the memory may still have to read it, and a freed unit is soon overwritten. What the requests
+// sent so far will free waits in a queue, a unit an entry, each for its number of answers.
+// Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out, whose TVALID never falls before
+// TREADY, not even by a restart.
+// Latency: that of the memory + 2 cycles from a delivery to its first beat.
+// Throughput: 64 bytes a cycle, none lost between deliveries.
+// 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
+// has under way.
+// Limits: answers of at most FifoDepth, and 64, units are awaited.
+//
+// Does not implement: any choice of what comes next.
+
+`default_nettype none
+
+module fb_nvme_read_stream
+  import fb_spec_pkg::*;
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    // Beats, a power of two: more than the cycles that the memory takes + 2, to lose none.
+    parameter int unsigned FifoDepth = 16,
+    parameter bit WholePages = 1'b0,  // begin a page only with room for all of its beats
+    localparam int unsigned AddrBits = PAGE_BITS + UnitBits + BEAT_BITS
+) (
+    input wire clk,
+    input wire rst,     // of the whole streamer
+    input wire restart, // a new life of the queue: forget everything but a read half sent
+
+    input  wire            delivery_valid,
+    output logic           delivery_ready,
+    input  wire delivery_t delivery,
+
+    output logic free_step,  // the oldest unit is free
+
+    output logic                 get_valid,
+    input  wire                  get_ready,
+    output logic [ AddrBits-1:0] get_addr,
+    output logic                 get_first,  // of a page: get_count - 1 more will be asked for
+    output logic [  BEAT_BITS:0] get_count,
+    input  wire                  got_valid,
+    input  wire                  got_error,  // the beat is not what was stored
+    input  wire  [DATA_BITS-1:0] got_data,
+
+    output logic                     m_axis_rd_tvalid,
+    input  wire                      m_axis_rd_tready,
+    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
+    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
+    output logic                     m_axis_rd_tlast,
+    output logic                     m_axis_rd_tuser,
+    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
+
+    output logic empty  // nothing under way
+);
+
+  localparam int unsigned LutDepth = 128;  // deeper FIFOs are in block RAM
+  localparam int unsigned PageBeats = 1 << BEAT_BITS;
+  if (WholePages && FifoDepth < PageBeats) begin : gen_bad_depth
+    $fatal(1, "fb_nvme_read_stream (%m): FifoDepth=%0d must hold a page, 64 beats", FifoDepth);
+  end
+  if (UnitBits > 8) begin : gen_bad_unit
+    $fatal(1, "fb_nvme_read_stream (%m): UnitBits=%0d must be at most 8", UnitBits);
+  end
+
+  localparam int unsigned CreditBits = $clog2(FifoDepth) + 1;
+  localparam int unsigned BeatsBits = SIZE_BITS - 6;  // index of a beat in a command
+  localparam int unsigned UnitBeatBits = UnitBits + BEAT_BITS;
+  localparam int unsigned FreeDepth = (FifoDepth < PageBeats) ? FifoDepth : PageBeats;
+
+  // What goes with a beat besides its data.
+  typedef struct packed {
+    logic                     last;
+    logic                     fail;
+    logic                     skip;  // goes no further
+    logic [5:0]               top;   // index of the last valid byte
+    logic [READ_TAG_BITS-1:0] tag;
+    logic [CODE_BITS-1:0]     code;
+  } side_t;
+
+  logic job_valid, job_done;
+  delivery_t job;
+  logic [BeatsBits-1:0] beats_m1, job_beats_m1;  // beats to be requested - 1
+  logic single, pair, job_single, job_pair;  // one, two beats
+  assign beats_m1 = (delivery.fail || delivery.skip) ?
+      BeatsBits'(delivery.size[SIZE_BITS-1:UnitBits+12]) : delivery.size[SIZE_BITS-1:6];
+  assign single = beats_m1 == '0;
+  assign pair = beats_m1 == BeatsBits'(1);
+  fb_common_fifo #(
+      .Width($bits(delivery_t) + 2),
+      .Depth(4),
+      .OutputRegister(1'b1)
+  ) u_jobs (
+      .clk,
+      .rst(restart),
+      .s_valid(delivery_valid),
+      .s_ready(delivery_ready),
+      .s_data({single, pair, delivery}),
+      .m_valid(job_valid),
+      .m_ready(job_done),
+      .m_data({job_single, job_pair, job}),
+      .level()
+  );
+
+  logic [BeatsBits-1:0] beat_q;
+  logic [BeatsBits-1:0] left_q;  // beats after this one, if it is not the first
+  logic first_q, final_q;  // of the command: this beat is the first, one after it is the last
+  logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
+  logic beat_valid;  // a beat is at its output
+  logic sends, send, skims, final_beat, final_page, give, pop, room, abort;
+  logic free_ready_q;  // a unit that ends may be noted
+  assign room = !WholePages ? credits_q != '0 :
+      beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
+  assign sends = job_valid && !job.sent && room && free_ready_q;
+  assign send = sends && get_ready;
+  assign skims = job.fail || job.skip;  // the first beat of each unit
+  assign job_beats_m1 = skims ? BeatsBits'(job.size[SIZE_BITS-1:UnitBits+12]) :
+      job.size[SIZE_BITS-1:6];
+  assign final_beat = first_q ? job_single : final_q;
+  assign job_done = job_valid && (job.sent ? free_ready_q : send && final_beat);
+
+  assign get_valid = sends;
+  assign get_addr = {
+    job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6] >> UnitBits), UnitBeatBits'(beat_q)
+  };
+  assign final_page = beat_q[SIZE_BITS-7:6] == job.size[SIZE_BITS-1:12];
+  assign get_first = beat_q[BEAT_BITS-1:0] == '0;
+  assign get_count = skims ? (BEAT_BITS + 1)'(1) :
+      final_page ? {1'b0, job.size[11:6]} + 1'b1 : (BEAT_BITS + 1)'(PageBeats);
+
+  // After how many more answers a unit is free; it is put here as its last beat is requested.
+  typedef struct packed {
+    logic                  keep;
+    logic [UnitBeatBits:0] answers;
+  } free_t;
+
+  logic unit_ends, free_valid, free_due, free_push_q;
+  logic [$clog2(FreeDepth):0] free_level;
+  free_t free, free_q, oldest;
+  assign unit_ends = send && (skims || final_beat || beat_q[UnitBeatBits-1:0] == '1);
+  assign free.keep = job.keep;
+  // One may be on its way into the queue, and one be pushed before the level shows it.
+  always_ff @(posedge clk) begin
+    free_push_q <= (unit_ends || (job_done && job.sent)) && !restart;
+    free_q <= free;
+    free_ready_q <= int'(free_level) < FreeDepth - 2;
+  end
+  assign free.answers = job.sent ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
+
+  fb_common_fifo #(
+      .Width($bits(free_t)),
+      .Depth(FreeDepth)
+  ) u_frees (
+      .clk,
+      .rst(restart),
+      .s_valid(free_push_q),
+      .s_ready(),
+      .s_data(free_q),
+      .m_valid(free_valid),
+      .m_ready(free_due),
+      .m_data(oldest),
+      .level(free_level)
+  );
+
+  // Answers that no entry has used yet. The oldest entry leaves in the cycle after its last answer,
+  // so there are never more than those of a unit, and one for each entry that left meanwhile.
+  logic [UnitBeatBits+1:0] answers_q;
+  assign free_due = free_valid && answers_q >= {1'b0, oldest.answers};
+  always_ff @(posedge clk) begin
+    if (restart) answers_q <= '0;
+    else
+      answers_q <= answers_q + (UnitBeatBits + 2)'(got_valid) -
+          (free_due ? {1'b0, oldest.answers} : '0);
+    free_step <= free_due && !oldest.keep && !restart;
+  end
+
+  // A beat that is on offer when a restart comes stays on offer. A read that is cut in two by it gets an
+  // end, before anything else is sent: a beat that the memory is not asked for.
+  logic inside_q, cut_q;
+  logic [READ_TAG_BITS-1:0] cut_tag_q;
+  assign abort = cut_q && !restart;
+  always_ff @(posedge clk) begin
+    if (m_axis_rd_tvalid) cut_tag_q <= m_axis_rd_tid;
+    if (rst) inside_q <= 1'b0;
+    else if (give) inside_q <= !m_axis_rd_tlast;
+    cut_q <= restart && (m_axis_rd_tvalid ? !m_axis_rd_tlast : inside_q) && !rst;
+  end
+
+  always_ff @(posedge clk) begin
+    if (restart) begin
+      beat_q <= '0;
+      first_q <= 1'b1;
+      credits_q <= CreditBits'(FifoDepth) - CreditBits'(beat_valid && !pop);
+    end else begin
+      if (send) begin
+        beat_q  <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
+        left_q  <= (first_q ? job_beats_m1 : left_q) - 1'b1;
+        first_q <= final_beat;
+        final_q <= first_q ? job_pair : left_q == BeatsBits'(1);
+      end
+      credits_q <= credits_q - CreditBits'(send || abort) + CreditBits'(pop);
+    end
+  end
+
+  // Beside the memory.
+  side_t side, out_side;
+  assign side = '{
+          last: abort || job.fail || (job.last && final_beat),
+          fail: abort || job.fail,
+          skip: !abort && (job.skip || (job.fail && beat_q != '0)),
+          top: (job.last && final_beat) ? job.size[5:0] : 6'h3f,
+          tag: abort ? cut_tag_q : job.tag,
+          code: abort ? ERR_HALTED : job.code
+      };
+
+  logic [DATA_BITS-1:0] out_word;
+  logic out_lost, fail;
+  logic ended_q;  // the read has ended with a beat that the memory has lost
+  logic stale_q;  // the beat on offer was there before the restart, and nothing behind it
+  if (FifoDepth <= LutDepth) begin : gen_lut
+    fb_common_fifo #(
+        .Width($bits(side_t)),
+        .Depth(FifoDepth)
+    ) u_sides (
+        .clk,
+        .rst(rst || (restart && !beat_valid)),
+        .clear(restart),
+        .s_valid(send || abort),
+        .s_ready(),
+        .s_data(side),
+        .m_valid(),
+        .m_ready(pop),
+        .m_data(out_side),
+        .level()
+    );
+    fb_common_fifo #(
+        .Width(DATA_BITS + 1),
+        .Depth(FifoDepth)
+    ) u_beats (
+        .clk,
+        .rst(rst),
+        .clear(restart),
+        .s_valid(got_valid || abort),
+        .s_ready(),
+        .s_data({got_error, got_data}),
+        .m_valid(beat_valid),
+        .m_ready(pop),
+        .m_data({out_lost, out_word}),
+        .level()
+    );
+  end else begin : gen_block
+    fb_common_fifo_bram #(
+        .Width($bits(side_t)),
+        .Depth(FifoDepth)
+    ) u_sides (
+        .clk,
+        .rst(rst || (restart && !beat_valid)),
+        .clear(restart),
+        .s_valid(send || abort),
+        .s_ready(),
+        .s_data(side),
+        .m_valid(),
+        .m_ready(pop),
+        .m_data(out_side),
+        .level()
+    );
+    fb_common_fifo_bram #(
+        .Width(DATA_BITS + 1),
+        .Depth(FifoDepth)
+    ) u_beats (
+        .clk,
+        .rst(rst),
+        .clear(restart),
+        .s_valid(got_valid || abort),
+        .s_ready(),
+        .s_data({got_error, got_data}),
+        .m_valid(beat_valid),
+        .m_ready(pop),
+        .m_data({out_lost, out_word}),
+        .level()
+    );
+  end
+  assign m_axis_rd_tvalid = beat_valid && !ended_q && !out_side.skip;
+  assign give = m_axis_rd_tvalid && m_axis_rd_tready;
+  assign pop = give || (beat_valid && (ended_q || out_side.skip));
+
+  assign fail = out_side.fail || out_lost;
+  always_ff @(posedge clk) begin
+    if (pop && !out_side.skip) ended_q <= !out_side.last && (ended_q || out_lost) && !stale_q;
+    if (restart) ended_q <= 1'b0;
+    stale_q <= (restart ? beat_valid : stale_q) && !pop && !rst;
+  end
+  // Only the low byte ever carries a code.
+  assign m_axis_rd_tdata = {
+    out_word[DATA_BITS-1:CODE_BITS],
+    out_side.fail ? out_side.code : fail ? ERR_MEMORY : out_word[CODE_BITS-1:0]
+  };
+
+  always_comb begin
+    for (int unsigned i = 0; i < DATA_BITS / 8; i++)
+    m_axis_rd_tkeep[i] = !fail && (6'(i) <= out_side.top);
+  end
+  assign m_axis_rd_tlast = out_side.last || out_lost;
+  assign m_axis_rd_tuser = fail;
+  assign m_axis_rd_tid = out_side.tag;
+  assign empty = !job_valid && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
+
+  fb_axis_check #(
+      .Width(DATA_BITS + $bits(side_t) + 1),
+      .Name ("m_axis_rd")
+  ) u_check (
+      .clk,
+      .rst,
+      .valid(m_axis_rd_tvalid),
+      .ready(m_axis_rd_tready),
+      .data ({out_side, fail, m_axis_rd_tdata})
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_payload_host: the payload buffer in host memory, sixteen pieces of 4 MiB for each direction.
+//
+// What:        write and read requests of the streams (puts, gets) go to host memory by an AXI4
+//              master that leads to the PCIe bridge. The SSD reaches the payload by itself.
+// Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; AXI4
+//              at the bridge, INCR of 64-byte beats, one identifier, so that answers come in order.
+// Order:       a bridge may answer a write before it is anywhere but in the bridge, and the doorbell
+//              goes another way than the data. So a put is committed only when a read that was sent
+//              after the answers to all of its command has come back: a read pushes the posted
+//              writes before it (PCI Express Base 5.0, 2.4.1), which then are where the SSD reads
+//              them. Of what the SSD writes, its completion entry comes after the data, and a get
+//              after both, which pushes the data where all three come by the same root port
+//              (docs/reference/memories.md).
+// Throughput:  64 B a cycle each way at the bridge's side, less a beat for each command.
+// Errors:      a put has an error where a write or the read after it is refused, a get where its
+//              read is.
+// Does not implement: more than one identifier; marks of more than `Marks` commands at once.
+
+`default_nettype none
+
+module fb_payload_host #(
+    parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
+    parameter int unsigned FifoBeats = 512,  // beats that wait to be written
+    parameter int unsigned Marks = 32,  // commands that wait for the read after their data
+    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
+    localparam int unsigned WordBits = PageBits + 6
+) (
+    input wire clk,
+    input wire rst,
+
+    // The streams' side.
+    input  wire                 restart,
+    output logic                quiet,
+    input  wire                 put_valid,
+    input  wire  [WordBits-1:0] put_addr,
+    input  wire  [       511:0] put_data,
+    input  wire                 put_end,
+    output logic                put_hold,
+    output logic                landed,
+    output logic                landed_error,  // with it: something of the command was not stored
+    input  wire                 get_valid,
+    output logic                get_ready,
+    input  wire  [WordBits-1:0] get_addr,
+    input  wire                 get_first,
+    input  wire  [         6:0] get_count,
+    output logic                got_valid,
+    output logic                got_error,
+    output logic [       511:0] got_data,
+    output logic [         1:0] memory_errors, // pulses: a write, a read that was refused
+
+    input wire        piece_we,       // where a piece lies; index as fb_payload_host_map has it
+    input wire [ 4:0] piece_index,
+    input wire [63:0] piece_address,
+    input wire [63:0] memory_offset,  // added to it modulo 2^64, a multiple of its size
+
+    // The bridge to the host.
+    output logic [  0:0] m_axi_host_awid,
+    output logic [ 63:0] m_axi_host_awaddr,
+    output logic [  7:0] m_axi_host_awlen,
+    output logic [  2:0] m_axi_host_awsize,
+    output logic [  1:0] m_axi_host_awburst,
+    output logic         m_axi_host_awvalid,
+    input  wire          m_axi_host_awready,
+    output logic [511:0] m_axi_host_wdata,
+    output logic [ 63:0] m_axi_host_wstrb,
+    output logic         m_axi_host_wlast,
+    output logic         m_axi_host_wvalid,
+    input  wire          m_axi_host_wready,
+    input  wire  [  0:0] m_axi_host_bid,
+    input  wire  [  1:0] m_axi_host_bresp,
+    input  wire          m_axi_host_bvalid,
+    output logic         m_axi_host_bready,
+    output logic [  0:0] m_axi_host_arid,
+    output logic [ 63:0] m_axi_host_araddr,
+    output logic [  7:0] m_axi_host_arlen,
+    output logic [  2:0] m_axi_host_arsize,
+    output logic [  1:0] m_axi_host_arburst,
+    output logic         m_axi_host_arvalid,
+    input  wire          m_axi_host_arready,
+    input  wire  [  0:0] m_axi_host_rid,
+    input  wire  [511:0] m_axi_host_rdata,
+    input  wire  [  1:0] m_axi_host_rresp,
+    input  wire          m_axi_host_rlast,
+    input  wire          m_axi_host_rvalid,
+    output logic         m_axi_host_rready
+);
+
+  localparam int unsigned Bursts = 64;  // that wait to be written
+
+  // Where the bridge has a word of a page.
+  function automatic logic [63:0] outbound(input logic [63:12] page, input logic [5:0] word);
+    return {page[63:22] + memory_offset[63:22], page[21:12], word, 6'd0};
+  endfunction
+
+  // ----------------------------------------------------------------------------- what is written
+  typedef struct packed {
+    logic                mark;
+    logic [WordBits-1:0] addr;
+  } written_t;
+
+  logic puts_rest, put_burst_valid, put_burst_take, put_burst_end, put_burst_empty;
+  logic put_word_valid, put_word_take, write_ready, stored, stored_empty, stored_error;
+  logic [WordBits-1:0] put_burst_addr;
+  logic [5:0] put_burst_count_m1;
+  logic [$clog2(Bursts):0] puts_wait;
+  logic [511:0] put_word_data;
+  logic [63:0] put_place, put_address;
+  written_t word_side, written;
+
+  fb_payload_write_combiner #(
+      .WordBits(WordBits),
+      .FifoBeats(FifoBeats),
+      .Bursts(Bursts)
+  ) u_puts (
+      .clk,
+      .rst,
+      .flush(restart),
+      .put_valid,
+      .put_addr,
+      .put_data,
+      .put_end,
+      .put_hold,
+      .open(),
+      .open_addr(),
+      .begins(),
+      .rests(puts_rest),
+      .burst_valid(put_burst_valid),
+      .burst_take(put_burst_take),
+      .burst_addr(put_burst_addr),
+      .burst_count_m1(put_burst_count_m1),
+      .burst_end(put_burst_end),
+      .burst_empty(put_burst_empty),
+      .bursts(puts_wait),
+      .word_valid(put_word_valid),
+      .word_take(put_word_take),
+      .word_data(put_word_data)
+  );
+
+  fb_payload_host_map u_put_piece (
+      .clk,
+      .we(piece_we),
+      .index(piece_index),
+      .base(piece_address),
+      .page(put_burst_addr[WordBits-1:6]),
+      .address(put_place)
+  );
+  assign put_address = outbound(put_place[63:12], put_burst_addr[5:0]);
+  assign put_burst_take = put_burst_valid && write_ready;
+
+  fb_axi_write_master #(
+      .SideBits($bits(written_t))
+  ) u_writer (
+      .clk,
+      .rst,
+      .burst_valid(put_burst_valid),
+      .burst_ready(write_ready),
+      .burst_addr(put_address),
+      .burst_count_m1(put_burst_count_m1),
+      .burst_empty(put_burst_empty),
+      .burst_side({put_burst_end, put_burst_addr}),
+      .word_valid(put_word_valid),
+      .word_take(put_word_take),
+      .word_side,
+      .word_data(put_word_data),
+      .word_strb('1),
+      .stored,
+      .stored_empty,
+      .stored_error,
+      .stored_side(written),
+      .m_axi_awid(m_axi_host_awid),
+      .m_axi_awaddr(m_axi_host_awaddr),
+      .m_axi_awlen(m_axi_host_awlen),
+      .m_axi_awsize(m_axi_host_awsize),
+      .m_axi_awburst(m_axi_host_awburst),
+      .m_axi_awvalid(m_axi_host_awvalid),
+      .m_axi_awready(m_axi_host_awready),
+      .m_axi_wdata(m_axi_host_wdata),
+      .m_axi_wstrb(m_axi_host_wstrb),
+      .m_axi_wlast(m_axi_host_wlast),
+      .m_axi_wvalid(m_axi_host_wvalid),
+      .m_axi_wready(m_axi_host_wready),
+      .m_axi_bid(m_axi_host_bid),
+      .m_axi_bresp(m_axi_host_bresp),
+      .m_axi_bvalid(m_axi_host_bvalid),
+      .m_axi_bready(m_axi_host_bready)
+  );
+
+  // Commands all of whose data the bridge has taken, each with a word of it to be read.
+  logic bad_q, mark_valid, mark_take, mark_bad, mark_ready;
+  logic [WordBits-1:0] mark_addr;
+  logic [$clog2(Marks):0] marks;
+  logic [4:0] puts_under_q;
+  always_ff @(posedge clk) begin : written_so_far
+    if (stored) bad_q <= !written.mark && (bad_q || stored_error);
+    puts_under_q <= puts_under_q + 5'(put_burst_take) - 5'(stored);
+    if (rst || restart) bad_q <= 1'b0;
+    if (rst) puts_under_q <= '0;
+  end
+
+  fb_common_fifo #(
+      .Width(WordBits + 1),
+      .Depth(Marks)
+  ) u_marks (
+      .clk,
+      .rst,
+      .s_valid(stored && written.mark),
+      .s_ready(mark_ready),
+      .s_data ({bad_q || stored_error, written.addr}),
+      .m_valid(mark_valid),
+      .m_ready(mark_take),
+      .m_data ({mark_bad, mark_addr}),
+      .level  (marks)
+  );
+
+  // -------------------------------------------------------------------------------- what is read
+  typedef struct packed {
+    logic [WordBits-1:0] addr;
+    logic [5:0]          count_m1;
+  } get_t;
+
+  typedef struct packed {
+    logic mark;
+    logic bad;
+  } read_t;
+
+  logic get_push, ask_valid, ask_take, pick_mark, read_ready, loaded, loaded_last, loaded_error;
+  logic [4:0] ask_level, reads_under_q;
+  logic [WordBits-1:0] read_addr;
+  logic [63:0] read_place, read_address;
+  get_t  ask;
+  read_t read;
+
+  assign get_push = get_valid && get_ready && get_first;
+  fb_common_fifo #(
+      .Width($bits(get_t)),
+      .Depth(16)
+  ) u_gets (
+      .clk,
+      .rst,
+      .s_valid(get_push),
+      .s_ready(get_ready),
+      .s_data ({get_addr, 6'(get_count - 7'd1)}),
+      .m_valid(ask_valid),
+      .m_ready(ask_take),
+      .m_data (ask),
+      .level  (ask_level)
+  );
+
+  // A mark costs a beat and holds a command up: it goes first.
+  assign pick_mark = mark_valid;
+  assign mark_take = pick_mark && read_ready;
+  assign ask_take  = ask_valid && !pick_mark && read_ready;
+  assign read_addr = pick_mark ? mark_addr : ask.addr;
+
+  fb_payload_host_map u_read_piece (
+      .clk,
+      .we(piece_we),
+      .index(piece_index),
+      .base(piece_address),
+      .page(read_addr[WordBits-1:6]),
+      .address(read_place)
+  );
+  assign read_address = outbound(read_place[63:12], read_addr[5:0]);
+
+  fb_axi_read_master #(
+      .SideBits($bits(read_t))
+  ) u_reader (
+      .clk,
+      .rst,
+      .ask_valid(mark_valid || ask_valid),
+      .ask_ready(read_ready),
+      .ask_addr(read_address),
+      .ask_count_m1(pick_mark ? 6'd0 : ask.count_m1),
+      .ask_side({pick_mark, pick_mark && mark_bad}),
+      .loaded,
+      .loaded_last,
+      .loaded_error,
+      .loaded_side(read),
+      .loaded_data(got_data),
+      .m_axi_arid(m_axi_host_arid),
+      .m_axi_araddr(m_axi_host_araddr),
+      .m_axi_arlen(m_axi_host_arlen),
+      .m_axi_arsize(m_axi_host_arsize),
+      .m_axi_arburst(m_axi_host_arburst),
+      .m_axi_arvalid(m_axi_host_arvalid),
+      .m_axi_arready(m_axi_host_arready),
+      .m_axi_rid(m_axi_host_rid),
+      .m_axi_rdata(m_axi_host_rdata),
+      .m_axi_rresp(m_axi_host_rresp),
+      .m_axi_rlast(m_axi_host_rlast),
+      .m_axi_rvalid(m_axi_host_rvalid),
+      .m_axi_rready(m_axi_host_rready)
+  );
+  assign got_valid = loaded && !read.mark;
+  assign got_error = loaded_error;
+
+  always_ff @(posedge clk) begin : read_so_far
+    landed <= loaded && read.mark && !rst;
+    landed_error <= read.bad || loaded_error;
+    memory_errors <= {stored && stored_error, loaded && loaded_error};
+    reads_under_q <= reads_under_q + 5'(mark_take || ask_take) - 5'(loaded && loaded_last);
+    if (rst) reads_under_q <= '0;
+  end
+
+  always_ff @(posedge clk)
+    quiet <= puts_rest && puts_under_q == '0 && !stored && !mark_valid && !ask_valid && !get_push &&
+        reads_under_q == '0 && !landed;
+
+  logic unused;
+  assign unused = &{1'b0, puts_wait, word_side, stored_empty, marks, ask_level, put_place[11:0],
+                    read_place[11:0], memory_offset[21:0], 1'b0};
+
+`ifndef SYNTHESIS
+  // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      a_mark_has_room :
+      assert (!(stored && written.mark) || mark_ready)
+      else $error("fb_payload_host (%m): more commands wait to land than Marks=%0d", Marks);
+      // Writer and reader have sixteen bursts under way, and one that is just answered.
+      a_puts_counted :
+      assert (puts_under_q <= 5'd17)
+      else $error("fb_payload_host (%m): %0d bursts are being written", puts_under_q);
+      a_reads_counted :
+      assert (reads_under_q <= 5'd16)
+      else $error("fb_payload_host (%m): %0d bursts are being read", reads_under_q);
+    end
+  end
+`else
+  logic unused_ready;
+  assign unused_ready = mark_ready;
+`endif
+
+endmodule
+
+`default_nettype wire

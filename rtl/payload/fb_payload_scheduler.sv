@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_payload_scheduler: schedules reads and writes of the DRAM, so that its bus seldom turns around.
+//
+// What:        reads go first while there are any, until WriteBatch bursts of writes wait; then so
+//              many writes follow each other. A write that is alone waits for MostReads reads at
+//              most; a read for one batch of writes.
+// Handshake:   `may_read` or `may_write` is high; a burst that is requested then pulses `read_goes`
+//              or `write_goes`.
+// Latency:     1 cycle from a wish to the turn.
+// Does not implement: any knowledge of addresses.
+
+`default_nettype none
+
+module fb_payload_scheduler #(
+    parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16
+    parameter int unsigned ReadBatch = 4,  // bursts of reads before writes that wait, 1 to MostReads
+    parameter int unsigned MostReads = 16  // bursts of reads before a write alone, at most 64
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire       read_waits,
+    input wire       write_waits,
+    input wire [4:0] writes,       // bursts that wait, 16 for more
+    input wire       read_goes,
+    input wire       write_goes,
+
+    output logic may_read,
+    output logic may_write
+);
+
+  if (WriteBatch < 1 || WriteBatch > 16) begin : gen_bad_batch
+    $fatal(1, "fb_payload_scheduler (%m): WriteBatch=%0d must be from 1 to 16", WriteBatch);
+  end
+  if (ReadBatch < 1 || ReadBatch > MostReads || MostReads > 64) begin : gen_bad_reads
+    $fatal(
+        1,
+        "fb_payload_scheduler (%m): ReadBatch=%0d must be from 1 to MostReads=%0d, at most 64",
+        ReadBatch,
+        MostReads
+    );
+  end
+
+  logic writing_q;
+  logic [6:0] done_q;  // bursts of this turn, as far as they matter
+  logic enough, to_write, to_read;
+
+  assign enough = done_q >= 7'(ReadBatch) && writes >= 5'(WriteBatch);
+  assign to_write = !writing_q && write_waits && (!read_waits || enough || done_q >= 7'(MostReads));
+  assign to_read = writing_q && (!write_waits || (read_waits && done_q >= 7'(WriteBatch)));
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      writing_q <= 1'b0;
+      done_q <= '0;
+    end else if (to_write || to_read) begin
+      writing_q <= to_write;
+      done_q <= '0;
+    end else if ((read_goes || write_goes) && !done_q[6]) begin
+      done_q <= done_q + 1'b1;
+    end
+  end
+
+  assign may_read  = !writing_q && !to_write;
+  assign may_write = writing_q && !to_read;
+
+endmodule
+
+`default_nettype wire

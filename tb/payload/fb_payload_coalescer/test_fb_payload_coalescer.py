@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_payload_coalescer: each beat is in one burst, in order, each mark behind its beats."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+import harness
+from runner import simulate
+
+IDLE = 16
+PAGE = 64  # words
+
+
+@dataclass(frozen=True)
+class Burst:
+    """What came out."""
+
+    words: list[int]
+    mark: bool
+
+
+class Coalescer:
+    """The device under test, what was put in, and what has come out."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.ready = 1.0
+        self.words: list[int] = []
+        self.marks: list[int] = []  # how many words came before each
+        self.bursts: list[Burst] = []
+        cocotb.start_soon(self._take())
+
+    async def _take(self) -> None:
+        dut = self.dut
+        while True:
+            await harness.step(dut.clk)
+            dut.m_ready.value = random.random() < self.ready
+            await FallingEdge(dut.clk)
+            if dut.m_valid.value == 1 and dut.m_ready.value == 1:
+                first, empty = int(dut.m_addr.value), dut.m_empty.value == 1
+                count = 0 if empty else int(dut.m_count_m1.value) + 1
+                words = list(range(first, first + count))
+                self.bursts.append(Burst(words, dut.m_end.value == 1))
+
+    async def beat(self, word: int | None, end: bool = False, flush: bool = False) -> None:
+        """Put a beat or none, and the mark with it or alone."""
+        dut = self.dut
+        dut.s_valid.value = word is not None
+        dut.s_addr.value = word or 0
+        dut.s_end.value = end
+        dut.flush.value = flush
+        if word is not None:
+            self.words.append(word)
+        if end:
+            self.marks.append(len(self.words))
+        await harness.step(dut.clk)
+        for name in ("s_valid", "s_end", "flush"):
+            getattr(dut, name).value = 0
+
+    async def settle(self) -> list[Burst]:
+        """Close what is open and wait until all has come."""
+        self.ready = 1.0
+        await self.beat(None, flush=True)
+        await harness.step(self.dut.clk, 150)
+        return self.bursts
+
+    def check(self) -> None:
+        """Compare what came out with what was put in."""
+        words = [word for burst in self.bursts for word in burst.words]
+        assert words == self.words
+        marks, seen = [], 0
+        for burst in self.bursts:
+            assert len({word // PAGE for word in burst.words}) <= 1
+            seen += len(burst.words)
+            if burst.mark:
+                marks.append(seen)
+        assert marks == self.marks
+
+
+async def start(dut) -> Coalescer:
+    """Reset with everything idle."""
+    harness.clear(dut, "s_*", "flush", "m_ready")
+    coalescer = Coalescer(dut)
+    await harness.start(dut)
+    return coalescer
+
+
+@cocotb.test()
+@cocotb.parametrize(("ready", [1.0, 0.3]))
+async def every_beat_once(dut, ready: float) -> None:
+    """Runs, jumps, pauses, marks and flushes in every mixture."""
+    coalescer = await start(dut)
+    coalescer.ready = ready
+    word, ended = 0, True
+    for _ in range(4000):
+        await_room = dut.level.value.to_unsigned() > 48
+        valid = not await_room and random.random() < 0.8
+        if random.random() < 0.03:
+            word = random.randrange(2**16)
+        alone = not valid and coalescer.words and not ended and random.random() < 0.3
+        end = bool((valid and random.random() < 0.05) or alone)
+        await coalescer.beat(word if valid else None, end, random.random() < 0.02)
+        # A command ends once, and not in two cycles in a row.
+        ended = end if valid or end else ended
+        if end:
+            await coalescer.beat(None)
+        word += valid
+    await coalescer.settle()
+    coalescer.check()
+
+
+@cocotb.test()
+async def what_ends_a_burst(dut) -> None:
+    """The page, a gap, the mark, a flush, and a pause of IdleCycles; nothing else."""
+    coalescer = await start(dut)
+    for word in range(PAGE - 4, PAGE + 4):  # over the end of a page
+        await coalescer.beat(word)
+    for word in range(200, 204):  # a gap
+        await coalescer.beat(word, end=word == 203)
+    for word in range(204, 208):  # after the mark
+        await coalescer.beat(word)
+        await harness.step(dut.clk, IDLE - 4)  # not yet a pause
+    await harness.step(dut.clk, IDLE + 4)
+    for word in range(208, 212):
+        await coalescer.beat(word, flush=word == 209)
+    bursts = await coalescer.settle()
+    coalescer.check()
+    assert [len(burst.words) for burst in bursts] == [4, 4, 4, 4, 2, 2]
+    assert [burst.mark for burst in bursts] == [False, False, True, False, False, False]
+
+
+@cocotb.test()
+async def a_mark_that_comes_late(dut) -> None:
+    """A mark goes with the burst that is open, or alone where it has gone."""
+    coalescer = await start(dut)
+    await coalescer.beat(3)
+    await coalescer.beat(None, end=True)
+    await harness.step(dut.clk, 8)
+    assert coalescer.bursts == [Burst([3], True)]
+    for word in range(PAGE):
+        await coalescer.beat(PAGE + word)
+    await harness.step(dut.clk, 4)
+    await coalescer.beat(None, end=True)
+    await harness.step(dut.clk, 8)
+    assert coalescer.bursts[1:] == [Burst(list(range(PAGE, 2 * PAGE)), False), Burst([], True)]
+
+
+@harness.provocation
+async def burst_without_room(dut) -> None:
+    """A burst for a queue that is full."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_bursts.level_q.value = 64
+    dut.s_end.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def two_marks(dut) -> None:
+    """A second mark while the burst of the first is still there."""
+    coalescer = await start(dut)
+    await coalescer.beat(0, end=True)
+    dut.s_end.value = 1
+    await harness.step(dut.clk, 3)
+
+
+def run(**options: object) -> None:
+    """Build the module and simulate it."""
+    parameters = {"AddrBits": 21, "IdleCycles": IDLE}
+    simulate(__file__, "fb_payload_coalescer", parameters, filelist="rtl/top/dram.f", **options)
+
+
+def test_gather() -> None:
+    """Run all coroutines."""
+    run()
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [("burst_without_room", "a_bursts_have_room"), ("two_marks", "a_one_mark_a_burst")],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(testcase=testcase, expect_failure=message)
