@@ -175,13 +175,13 @@ def added(name: str, place: str) -> Figure:
     )
 
 
-def drive(what: str, depth: int, snacc: str) -> Figure:
+def drive(what: str, depth: int, least: float, snacc: str) -> Figure:
     """Describe a ratio to the host on the 990 PRO."""
     command = "forebay bench random --profile 990pro-2tb"
     command += f" --queue-depth {depth}" if depth != 64 else ""
-    value, met = ratio("random_read_4k"), at_least(0.97)
+    value, met = ratio("random_read_4k"), at_least(least)
     report = f"random-990pro-qd{depth}"
-    return Figure(what, "≥ 0.97", snacc, command, report, value, "{:.3f}", met)
+    return Figure(what, f"≥ {least:g}", snacc, command, report, value, "{:.3f}", met)
 
 
 def memory(what: str, bench: str, name: str, target: float, snacc: str, share: bool) -> Figure:
@@ -217,7 +217,7 @@ def channels(dram: str, count: int, work: str) -> Figure:
     )
 
 
-def resource(what: str, name: str, most: int, top: str = "") -> Figure:
+def resource(what: str, name: str, most: int, snacc: str, top: str = "") -> Figure:
     """Describe a count of `forebay resources`."""
 
     def value(report: Report) -> float:
@@ -227,7 +227,21 @@ def resource(what: str, name: str, most: int, top: str = "") -> Figure:
     command = "forebay resources"
     command += f" -- --rtl rtl/top/{top}.f --top fb_top_{top}" if top else ""
     report = f"resources-{top}" if top else "resources"
-    return Figure(what, target, str(most), command, report, value, "{:g}", at_most(most))
+    return Figure(what, target, snacc, command, report, value, "{:g}", at_most(most))
+
+
+def four_drives(unit: str, most: int) -> Figure:
+    """Describe a count of the on-chip variant for four drives."""
+    return Figure(
+        f"{unit} of the on-chip variant, four drives",
+        f"≤ {most}",
+        "–",
+        "forebay resources -- --parameter Drives=4",
+        "resources-drives4",
+        lambda report: report["resources"][unit.lower()],
+        "{:g}",
+        at_most(most),
+    )
 
 
 MEMORIES = {"onchip": "on-chip", "dram": "on-board DRAM", "host": "host DRAM"}
@@ -248,9 +262,10 @@ FIGURES = [
     drive(
         "random 4 KiB read, 990 PRO, in order, queue depth 64, window 1024, of the host reference",
         64,
+        0.98,
         "0.36",
     ),
-    drive("the same at queue depth 256", 256, "–"),
+    drive("the same at queue depth 256", 256, 0.995, "–"),
     # SNAcc's rates are those that it measured on hardware: 5.60, 4.80 and 6.24 GB/s, at 300 MHz.
     memory(
         "sequential write, 990 PRO, on-chip",
@@ -292,7 +307,7 @@ FIGURES = [
             f"random 4 KiB read, 990 PRO, {MEMORIES[name]}, of the host reference",
             "random",
             f"{name}.random_read_4k",
-            0.97,
+            0.98,
             "0.36 (hardware)",
             share=True,
         )
@@ -304,17 +319,19 @@ FIGURES = [
         for work in ("write", "read")
     ),
     *(added(name, place) for name, place in MEMORIES.items()),
-    resource("LUT of the on-chip variant", "lut", 7257),
-    resource("FF of the on-chip variant", "ff", 8152),
+    resource("LUT of the on-chip variant", "lut", 7257, "7257"),
+    resource("FF of the on-chip variant", "ff", 8152, "8152"),
     *(
-        resource(f"{unit} of the variant with {place}", name, most, top)
-        for top, place in (("dram", "on-board DRAM"), ("hostdram", "host DRAM"))
-        for unit, name, most in (
-            ("LUT", "lut", 11532),
-            ("FF", "ff", 15545),
-            ("RAM blocks", "bram", 23),
+        resource(f"{unit} of the variant with {place}", name, most, snacc, top)
+        for top, place, luts in (("dram", "on-board DRAM", 9000), ("hostdram", "host DRAM", 7000))
+        for unit, name, most, snacc in (
+            ("LUT", "lut", luts, "11532"),
+            ("FF", "ff", 8000, "15545"),
+            ("RAM blocks", "bram", 23, "23"),
         )
     ),
+    four_drives("LUT", 10_000),
+    four_drives("FF", 9000),
     Figure(
         "SNAcc's pins, three variants, 990 PRO, 64 MiB each way: the least rate, of our own tops'",
         "≥ 0.99",
@@ -356,13 +373,13 @@ FIGURES = [
     Figure("payload memory", "4 MiB UltraRAM", "4 MiB", "forebay resources"),
     Figure(
         "clock on ECP5-85, median of 3 seeds",
-        "≥ 1.3 × 64.9 MHz",
+        "≥ 110 MHz",
         "64.9 MHz",
         "forebay resources -- --timing",
         "resources",
         lambda report: report["ecp5"]["mhz_median"],
         "{:.1f} MHz",
-        at_least(1.3 * 64.9),
+        at_least(110),
     ),
     Figure(
         "simulation speed, streamer busy, one core",
