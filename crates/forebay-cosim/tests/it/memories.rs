@@ -251,6 +251,7 @@ fn two_channels_carry_more() {
         assert!(alternating.0 < one.0 && separate.0 < one.0, "{name}");
         assert!(10 * alternating.1 < 6 * one.1, "{name}");
         assert!(separate.2 >= alternating.2, "{name}");
+        assert!(10 * separate.0 < 9 * one.0, "{name}");
     }
 }
 
