@@ -29,6 +29,8 @@ WRITABLE = {
     "retry_limit": 0xF,
     "queue_entries": 0x7FF,
     "chunk": 0x00FF01FF,
+    "doorbell_offset": 0xFFFFFFFFFFFFF000,
+    "memory_offset": 0xFFFFFFFFFC000000,
 }
 
 
@@ -82,7 +84,7 @@ async def keeps_what_is_written(dut) -> None:
 async def ignores_what_is_not_there(dut) -> None:
     """SNAcc's registers that this variant lacks ignore writes and read as zero."""
     master = await start(dut)
-    for offset in (0x038, 0x060, 0x078, 0x180, 0x268, 0xFF8):
+    for offset in (0x038, 0x060, 0x078, 0x180, 0x278, 0xFF8):
         await master.write_qword(offset, 0xFFFFFFFFFFFFFFFF)
         assert await master.read_qword(offset) == 0, hex(offset)
 

@@ -213,7 +213,7 @@ async def restart_while_offered(dut) -> None:
     joiner.parts.append(structs.pack("piece_t", shown=1, last=0, tag=1))
     await joiner.source.send(AxiStreamFrame(bytes(64 * 60)))
     await harness.step(dut.clk, 30)
-    assert dut.m_axis_rd_tvalid.value == 1
+    assert dut.m_axis_rd.tvalid.value == 1
     await restart(dut, joiner, True)
     await harness.step(dut.clk, 30)
     joiner.sink.pause = False
