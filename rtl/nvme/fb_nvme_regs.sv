@@ -35,7 +35,7 @@ module fb_nvme_regs
     output logic        enable,
     output cfg_t        cfg,
     output logic [63:0] doorbell_offset,
-    output logic [63:0] dram_read,        // as the memory is addressed: with memory_offset
+    output logic [63:0] dram_read,        // as the memory is addressed
     output logic [63:0] dram_write,
     output logic [63:0] memory_offset,
 
@@ -176,10 +176,8 @@ module fb_nvme_regs
   assign enable = out.enable.enable.value;
   assign doorbell_offset = {out.doorbell_offset.address.value, 12'd0};
   assign memory_offset = {out.memory_offset.address.value, 26'd0};
-  always_ff @(posedge clk) begin
-    dram_read  <= {out.dram_read.address.value + out.memory_offset.address.value, 26'd0};
-    dram_write <= {out.dram_write.address.value + out.memory_offset.address.value, 26'd0};
-  end
+  assign dram_read = {out.dram_read.address.value, 26'd0};
+  assign dram_write = {out.dram_write.address.value, 26'd0};
 
   // What there is once for each of several drives. Of drive 0 doorbells and namespace stand where
   // SNAcc's software looks for them.

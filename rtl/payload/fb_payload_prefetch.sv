@@ -11,8 +11,8 @@
 //              taken. `landed_*` says that a page was written: its copy is dropped.
 // Latency:     2 cycles from a read that is taken to its word.
 // Throughput:  64 B a cycle, without gaps between bursts.
-// Limits:      what is read of a page after the memory has refused a beat of it is an error. Reads
-//              of a page while it is written get old or new data.
+// Limits:      a beat that the memory has refused is an error whenever it is read. Reads of a page
+//              while it is written get old or new data.
 // Does not implement: writes.
 
 `default_nettype none
@@ -63,7 +63,7 @@ module fb_payload_prefetch #(
 
   // ------------------------------------------------------------------------------------- the pages
   logic [PageBits-1:0] tag_q[Lines];
-  logic [Lines-1:0] valid_q, full_q, bad_q;  // may be used; has all its beats; not all of them good
+  logic [Lines-1:0] valid_q, full_q;  // may be used; has all its beats
   logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
   logic [LineBits:0] filling_q;  // given away and not full
   logic [6:0] beats_q;  // of the one that is being filled
@@ -93,7 +93,7 @@ module fb_payload_prefetch #(
   logic [Lines-1:0] match;
 
   function automatic logic has_beat(input logic [LineBits-1:0] line, input logic [6:0] beat);
-    return full_q[line] || (fill_q == line && (last_fill || beat < beats_q));
+    return full_q[line] || (fill_q == line && beat < beats_q);
   endfunction
 
   assign looks_want = want_q && !want_looked_q && !dropped_q;
@@ -169,9 +169,7 @@ module fb_payload_prefetch #(
       if ((give_miss || give_want) && alloc_q == LineBits'(i)) begin
         valid_q[i] <= 1'b1;
         full_q[i]  <= 1'b0;
-        bad_q[i]   <= 1'b0;
       end
-      if (fill_valid && fill_error && fill_q == LineBits'(i)) bad_q[i] <= 1'b1;
       if (last_fill && fill_q == LineBits'(i)) full_q[i] <= 1'b1;
     end
     if (fill_valid) beats_q <= last_fill ? '0 : beats_q + 1'b1;
@@ -187,16 +185,13 @@ module fb_payload_prefetch #(
   end
 
   (* ram_style = "block" *)
-  logic [511:0] store[Lines*64];
-  logic [511:0] word_q;
-  logic [1:0] error_q;
+  logic [512:0] store[Lines*64];
+  logic [512:0] word_q;
   always_ff @(posedge clk) begin : memory
-    if (fill_valid) store[{fill_q, beats_q[5:0]}] <= fill_data;
+    if (fill_valid) store[{fill_q, beats_q[5:0]}] <= {fill_error, fill_data};
     word_q <= store[{place_q.line, bar_read_addr[5:0]}];
-    bar_read_word <= word_q;  // the output register of the block RAM
-    error_q <= {error_q[0], bad_q[place_q.line]};
+    {bar_read_error, bar_read_word} <= word_q;  // the output register of the block RAM
   end
-  assign bar_read_error = error_q[1];
 
   // ------------------------------------------------------------------------------ what comes after
   // How far each unit of the write ring has landed, and which one landed last.

@@ -22,8 +22,8 @@ pub enum QueuePlacement {
     Host,
 }
 
-/// What the streamer adds, modulo 2^64, to addresses on their way out: for a card whose bridge
-/// reaches the bus in apertures and translates them.
+/// What is added, modulo 2^64, to addresses that the streamer sends out: for a card whose bridge
+/// reaches the bus in apertures and translates them, or whose on-board DRAM does not begin at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outbound {
     /// To those of doorbells, a multiple of 4 KiB.

@@ -348,10 +348,11 @@ impl Streamer {
             }
         }
         if let Some(dram) = config.dram {
+            let outbound = |address: u64| address.wrapping_add(config.outbound.memory);
             writes.extend([
                 register!(prp_lists, dram.prp_lists),
-                register!(dram_read, dram.read),
-                register!(dram_write, dram.write),
+                register!(dram_read, outbound(dram.read)),
+                register!(dram_write, outbound(dram.write)),
             ]);
         }
         if let Some(host) = &config.host {

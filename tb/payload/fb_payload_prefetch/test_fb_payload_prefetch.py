@@ -28,7 +28,7 @@ class Ahead:
         self.dut = dut
         self.ssd = BarSide(dut, LATENCY)
         self.pages: dict[int, bytes] = {}
-        self.bad: set[int] = set()
+        self.bad: set[tuple[int, int]] = set()  # page and beat
         self.fetched: list[int] = []
         self.latency = 40
         cocotb.start_soon(self._serve())
@@ -43,7 +43,7 @@ class Ahead:
                 data = self.pages.get(page, bytes(PAGE))[64 * beat : 64 * beat + 64]
                 dut.fill_valid.value = 1
                 dut.fill_data.value = int.from_bytes(data, "little")
-                dut.fill_error.value = page in self.bad
+                dut.fill_error.value = (page, beat) in self.bad
             dut.fetch_ready.value = random.random() < 0.8
             await FallingEdge(dut.clk)
             if dut.fetch_valid.value == 1 and dut.fetch_ready.value == 1:
@@ -122,12 +122,15 @@ async def reads_for_the_reader_are_not_followed(dut) -> None:
 
 @cocotb.test()
 async def the_memory_refuses(dut) -> None:
-    """A page that was not read well is an error of each read of it, until it is written again."""
+    """A beat that was not read well is an error whenever it is read, until it is written again."""
     ahead = await start(dut)
     await ahead.land(0, random.randbytes(PAGE))
-    ahead.bad = {0}
+    ahead.bad = {(0, 5)}
     assert (await ahead.ssd.read(0, PAGE)).resp != 0
-    assert (await ahead.ssd.read(64, 64)).resp != 0
+    for beat in (4, 5, 6, 5):
+        answer = await ahead.ssd.read(64 * beat, 64)
+        assert (answer.resp != 0) == (beat == 5), beat
+    assert ahead.fetched.count(0) == 1
     ahead.bad = set()
     await ahead.land(0, random.randbytes(PAGE))
     answer = await ahead.ssd.read(0, PAGE)
