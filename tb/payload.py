@@ -19,7 +19,8 @@ class Payload:
     def __init__(self, dut, ssd: Ssd) -> None:
         self.ram: LateRam | None = None
         self.segments: BufferSegments | None = None
-        size = spec.BUFFER_BYTES << (int(dut.UnitBits.value) if hasattr(dut, "UnitBits") else 0)
+        pages = int(dut.Pages.value) if hasattr(dut, "Pages") else spec.BUFFER_PAGES
+        size = max(pages, spec.BUFFER_PAGES) * spec.PAGE_BYTES
         start = max(spec.BAR0_DATA, 2 * size)
         if hasattr(dut, "m_axi_dram_awvalid"):
             self._place(dut, "m_axi_dram", spec.DRAM_WINDOW_BYTES)

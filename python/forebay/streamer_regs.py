@@ -143,8 +143,8 @@ FIELDS = {
         "enabled": (3, 3),
         "lost": (15, 8),
         "outstanding": (26, 16),
-        "write_pages": (42, 32),
-        "read_pages": (58, 48),
+        "write_pages": (44, 32),
+        "read_pages": (60, 48),
     },
     "error_cause": {
         "code": (7, 0),

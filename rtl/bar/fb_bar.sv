@@ -28,7 +28,7 @@ module fb_bar
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter int unsigned AxiIdBits = 4,
     parameter int unsigned Latency = 2,  // cycles from a read to its word, 2 to 16
-    localparam int unsigned UnitIndexBits = $clog2(BUFFER_PAGES)
+    localparam int unsigned UnitIndexBits = $clog2(Pages)
 ) (
     input wire clk,
     input wire rst,
@@ -68,10 +68,10 @@ module fb_bar
   localparam int unsigned WordBits = UnitIndexBits + UnitBits + 6;  // of the payload
   localparam int unsigned CqOffset = cq_offset(QueueDepth);
   localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
-  localparam int unsigned ChipBits = $clog2(BUFFER_BYTES) + UnitBits;  // of the largest on the chip
-  localparam int unsigned ChipBase = (UnitBits > 1) ? 2 << ChipBits : BAR0_DATA;
+  localparam int unsigned ChipBits = chip_bits(Pages);
+  localparam int unsigned ChipBase = (ChipBits > 23) ? 2 << ChipBits : BAR0_DATA;
   localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
-  localparam int unsigned ListBits = OnChip ? ChipBits : DramListBits;
+  localparam int unsigned ListBits = OnChip ? 12 + UnitIndexBits : DramListBits;
   localparam aperture_t Payload = '{
       base: 32'(OnChip ? ChipBase : BAR0_DATA_DRAM),
       bits: 6'($clog2(Pages) + UnitBits + 12),
@@ -81,7 +81,7 @@ module fb_bar
       PAYLOAD: InHost ? NOWHERE : Payload,
       LISTS: '{
           base: 32'(OnChip ? ChipBase + (1 << ChipBits) : BAR0_PRP_LISTS),
-          bits: 6'(ListBits),
+          bits: 6'(OnChip ? ChipBits : DramListBits),
           writable: 1'b0
       },
       QUEUES: '{

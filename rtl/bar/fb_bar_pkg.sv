@@ -31,6 +31,12 @@ package fb_bar_pkg;
     return (depth > 64) ? depth * 64 : 4096;
   endfunction
 
+  // log2 of the bytes that payload on the chip has in the BAR, and its lists behind it.
+  function automatic int unsigned chip_bits(input int unsigned pages);
+    return (pages > fb_spec_pkg::BUFFER_PAGES) ? $clog2(pages) + 12 :
+        $clog2(fb_spec_pkg::BUFFER_BYTES);
+  endfunction
+
   // A completion queue entry as the SSD wrote it (NVMe Base 2.0c, 3.3.3.2).
   typedef struct packed {
     logic [2:0]                          drive;    // whose queue

@@ -20,9 +20,9 @@ module fb_nvme_command_table
     parameter int unsigned Tags = 64,  // identifiers, 2 to 1024
     localparam int unsigned TagBits = $clog2(Tags)
 ) (
-    input wire       clk,
-    input wire       sweep,       // after reset: no identifier is in use
-    input wire [9:0] sweep_index,
+    input wire                 clk,
+    input wire                 sweep,       // after reset: no identifier is in use
+    input wire [PAGE_BITS-1:0] sweep_index,
 
     input wire                               submitted,
     input wire                               submitted_retry,

@@ -1245,8 +1245,8 @@ module fb_nvme_csr (
             readback_data_var[ad_hi(12'h248)][3] = hwif_in.status.enabled.next;
             readback_data_var[ad_hi(12'h248)][15:8] = hwif_in.status.lost.next;
             readback_data_var[ad_hi(12'h248)][26:16] = hwif_in.status.outstanding.next;
-            readback_data_var[ad_hi(12'h248)][42:32] = hwif_in.status.write_pages.next;
-            readback_data_var[ad_hi(12'h248)][58:48] = hwif_in.status.read_pages.next;
+            readback_data_var[ad_hi(12'h248)][44:32] = hwif_in.status.write_pages.next;
+            readback_data_var[ad_hi(12'h248)][60:48] = hwif_in.status.read_pages.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h250)) begin
             readback_data_var[ad_hi(12'h250)][7:0] = hwif_in.error_cause.code.next;

@@ -111,11 +111,11 @@ package fb_nvme_csr_pkg;
     } streamer__status__outstanding__in_t;
 
     typedef struct packed {
-        logic [10:0] next;
+        logic [12:0] next;
     } streamer__status__write_pages__in_t;
 
     typedef struct packed {
-        logic [10:0] next;
+        logic [12:0] next;
     } streamer__status__read_pages__in_t;
 
     typedef struct packed {

@@ -25,7 +25,7 @@ module fb_nvme_monitor
     input wire clk,
     input wire rst,
     input wire sweep,
-    input wire [9:0] sweep_index,
+    input wire [PAGE_BITS-1:0] sweep_index,
     input wire count_cycles,
 
     // Events.

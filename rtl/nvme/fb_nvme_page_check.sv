@@ -17,52 +17,51 @@
 module fb_nvme_page_check
   import fb_nvme_pkg::*;
 #(
-    parameter int unsigned Pages = 1024  // units of the buffer, a power of two
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
+    localparam int unsigned IndexBits = $clog2(Pages)
 ) (
     input wire clk,
     input wire rst,  // also holds while the streamer is disabled
     input wire sweep,  // after reset, when no entry exists yet: clears the tables
-    input wire [9:0] sweep_index,
+    input wire [IndexBits-1:0] sweep_index,
     input wire halted,
     input wire [DRIVES_MOST-1:0] offline,
 
     // An entry that a drive may fetch from now on, and the first unit of one that is completed.
     input wire                  issue_valid,
     input wire [DRIVE_BITS-1:0] issue_drive,
-    input wire [ PAGE_BITS-1:0] issue_unit,
+    input wire [ IndexBits-1:0] issue_unit,
     input wire [           8:0] issue_count,
     input wire                  over_valid,
-    input wire [ PAGE_BITS-1:0] over_unit,
+    input wire [ IndexBits-1:0] over_unit,
 
     // What the rings offer.
     input wire                 wr_offer_valid,
-    input wire [PAGE_BITS-1:0] wr_offer_unit,
+    input wire [IndexBits-1:0] wr_offer_unit,
     input wire                 rd_offer_valid,
-    input wire [PAGE_BITS-1:0] rd_offer_unit,
+    input wire [IndexBits-1:0] rd_offer_unit,
 
     // What the memory is told and asked, beat by beat, and its answers, which come in order.
     input wire                 put_valid,
-    input wire [PAGE_BITS-1:0] put_unit,
+    input wire [IndexBits-1:0] put_unit,
     input wire                 get_valid,
-    input wire [PAGE_BITS-1:0] get_unit,
+    input wire [IndexBits-1:0] get_unit,
     input wire                 got_valid
 );
 
 `ifndef SYNTHESIS
-  localparam int unsigned Index = $clog2(Pages);
-
   logic named_q[Pages];  // by an outstanding entry
   logic [DRIVE_BITS-1:0] drive_q[Pages];  // whose entry that is
   logic [8:0] count_q[Pages];  // units of the entry that begins with this one
   longint asked_q, answered_q;  // beats
   longint last_q[Pages];  // the last beat asked for of the unit
 
-  function automatic logic driven(input logic [PAGE_BITS-1:0] unit);
-    return named_q[Index'(unit)] && !halted && !offline[drive_q[Index'(unit)]];
+  function automatic logic driven(input logic [IndexBits-1:0] unit);
+    return named_q[unit] && !halted && !offline[drive_q[unit]];
   endfunction
 
-  function automatic logic used(input logic [PAGE_BITS-1:0] unit);
-    return driven(unit) || last_q[Index'(unit)] > answered_q;
+  function automatic logic used(input logic [IndexBits-1:0] unit);
+    return driven(unit) || last_q[unit] > answered_q;
   endfunction
 
   // Immediate assertions, each looked at only when something happens: it costs time in every
@@ -84,11 +83,11 @@ module fb_nvme_page_check
 
   always_ff @(posedge clk) begin : watch_units
     if (sweep) begin
-      named_q[Index'(sweep_index)] <= 1'b0;
-      last_q[Index'(sweep_index)]  <= 0;
+      named_q[sweep_index] <= 1'b0;
+      last_q[sweep_index]  <= 0;
     end else if (!rst) begin
       if (get_valid) begin
-        last_q[Index'(get_unit)] <= asked_q + 1;
+        last_q[get_unit] <= asked_q + 1;
         a_get_own :
         assert (!driven(get_unit))
         else $error("fb_nvme_page_check (%m): unit %0d is got while a drive has it", get_unit);
@@ -109,19 +108,18 @@ module fb_nvme_page_check
         else $error("fb_nvme_page_check (%m): unit %0d, in use, is on offer", rd_offer_unit);
       end
       if (over_valid) begin
-        for (int n = 0; n < int'(count_q[Index'(over_unit)]); n++)
-        named_q[Index'(over_unit)+Index'(n)] <= 1'b0;
-        count_q[Index'(over_unit)] <= '0;
+        for (int n = 0; n < int'(count_q[over_unit]); n++) named_q[over_unit+IndexBits'(n)] <= 1'b0;
+        count_q[over_unit] <= '0;
       end
       if (issue_valid) begin
         for (int n = 0; n < int'(issue_count); n++) begin
           a_issue_free :
-          assert (!used(issue_unit + PAGE_BITS'(n)))
+          assert (!used(issue_unit + IndexBits'(n)))
           else $error("fb_nvme_page_check (%m): unit %0d + %0d, in use, is named", issue_unit, n);
-          named_q[Index'(issue_unit)+Index'(n)] <= 1'b1;
-          drive_q[Index'(issue_unit)+Index'(n)] <= issue_drive;
+          named_q[issue_unit+IndexBits'(n)] <= 1'b1;
+          drive_q[issue_unit+IndexBits'(n)] <= issue_drive;
         end
-        count_q[Index'(issue_unit)] <= issue_count;
+        count_q[issue_unit] <= issue_count;
       end
     end
   end

@@ -13,7 +13,7 @@
 package fb_nvme_pkg;
 
   localparam int unsigned DATA_BITS = 512;
-  localparam int unsigned PAGE_BITS = 10;  // index of a unit in the largest buffer
+  localparam int unsigned PAGE_BITS = 12;  // index of a unit in the buffer with the most
   localparam int unsigned BEAT_BITS = 6;  // index of a beat in its page
   localparam int unsigned SECTOR_BITS = 48;  // 2^48 sectors are 128 PiB
   localparam int unsigned SIZE_BITS = 20;  // bytes - 1 of one command, at most 1 MiB

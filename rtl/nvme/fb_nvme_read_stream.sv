@@ -31,11 +31,12 @@ module fb_nvme_read_stream
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     // Beats, a power of two: more than the cycles that the memory takes + 2, to lose none.
     parameter int unsigned FifoDepth = 16,
     parameter bit WholePages = 1'b0,  // begin a page only with room for all of its beats
-    localparam int unsigned AddrBits = PAGE_BITS + UnitBits + BEAT_BITS
+    localparam int unsigned AddrBits = $clog2(Pages) + UnitBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,     // of the whole streamer
@@ -134,7 +135,8 @@ module fb_nvme_read_stream
 
   assign get_valid = sends;
   assign get_addr = {
-    job.page + PAGE_BITS'(beat_q[SIZE_BITS-7:6] >> UnitBits), UnitBeatBits'(beat_q)
+    $clog2(Pages)'(job.page) + $clog2(Pages)'(beat_q[SIZE_BITS-7:6] >> UnitBits),
+    UnitBeatBits'(beat_q)
   };
   assign final_page = beat_q[SIZE_BITS-7:6] == job.size[SIZE_BITS-1:12];
   assign get_first = beat_q[BEAT_BITS-1:0] == '0;

@@ -30,11 +30,11 @@ module fb_nvme_reorder
     parameter int unsigned Drives = 1,  // 1 to 8
     parameter int unsigned EarlyDepth = 64  // unordered reads that may wait for early delivery
 ) (
-    input wire       clk,
-    input wire       rst,         // of the whole streamer
-    input wire       restart,     // a new life of the queue: forget all but a response on offer
-    input wire       sweep,       // after it: clears the completion table
-    input wire [9:0] sweep_index,
+    input wire clk,
+    input wire rst,  // of the whole streamer
+    input wire restart,  // a new life of the queue: forget all but a response on offer
+    input wire sweep,  // after it: clears the completion table
+    input wire [PAGE_BITS-1:0] sweep_index,
 
     input wire cfg_t cfg,
     output logic halted,
@@ -108,12 +108,12 @@ module fb_nvme_reorder
     if (!side) early_last_q <= early;
   end
 
-  reorder_t entry;
-  command_result_t found, written;
+  reorder_t entry_q;
+  command_result_t found_q, found, written;
   logic result_we;
   logic [PAGE_BITS-1:0] written_page;
 
-  fb_common_lutram #(
+  fb_common_table #(
       .Width($bits(reorder_t)),
       .Depth(Pages)
   ) u_reorder_table (
@@ -122,9 +122,9 @@ module fb_nvme_reorder
       .waddr($clog2(Pages)'(reorder_page)),
       .wdata(reorder_entry),
       .raddr($clog2(Pages)'(page_q)),
-      .rdata(entry)
+      .rdata(entry_q)
   );
-  fb_common_lutram #(
+  fb_common_table #(
       .Width($bits(command_result_t)),
       .Depth(Pages)
   ) u_completion_table (
@@ -133,7 +133,7 @@ module fb_nvme_reorder
       .waddr($clog2(Pages)'(written_page)),
       .wdata(written),
       .raddr($clog2(Pages)'(page_q)),
-      .rdata(found)
+      .rdata(found_q)
   );
 
   fb_common_fifo #(
@@ -158,8 +158,8 @@ module fb_nvme_reorder
   logic flush_busy, flush_last;  // the oldest write has asked for its flush; at the last drive
   logic flushing_q;  // it is looked at
   logic [PAGE_BITS-1:0] look_page_q;
-  reorder_t entry_q;
-  command_result_t found_q;
+  command_result_t result_q;
+  logic result_here_q;  // it came while that was read
   logic act, act_write, act_read, act_early, act_flush;
   logic [1:0] wr_moves_q, rd_moves_q;
 
@@ -173,9 +173,10 @@ module fb_nvme_reorder
     look_early_q <= early_q;
     flushing_q <= side_q && flush_busy;
     look_page_q <= page_q;
-    entry_q <= entry;
-    found_q <= (result_valid && result_page == page_q) ? result : found;
+    result_here_q <= result_valid && result_page == page_q;
+    result_q <= result;
   end
+  assign found = result_here_q ? result_q : found_q;
 
   // What became of it.
   logic open, over, rejected, gone, covered, failed;
@@ -185,12 +186,12 @@ module fb_nvme_reorder
   assign rejected = entry_q.reject && !flushing_q;
   assign drive = (Drives > 1 && flushing_q) ? flush_drive : entry_q.drive;
   assign gone = Drives > 1 && offline[drive];
-  assign open = !rejected && found_q.progress == OPEN;
-  assign over = !(open && !halted && !gone) && !(found_q.progress == DONE_EARLY && !look_early_q);
+  assign open = !rejected && found.progress == OPEN;
+  assign over = !(open && !halted && !gone) && !(found.progress == DONE_EARLY && !look_early_q);
   // What the one drive that parity stands for has not done of a write is no loss.
   assign covered = open && gone && cfg.degraded && look_side_q;
-  assign failed = !rejected && !covered && found_q.error;
-  assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found_q.code;
+  assign failed = !rejected && !covered && found.error;
+  assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found.code;
 
   // Writes.
   logic [CODE_BITS-1:0] wr_code_q, wr_code;
@@ -221,7 +222,7 @@ module fb_nvme_reorder
   end
 
   logic delivered;
-  assign delivered = found_q.progress == DELIVERED;
+  assign delivered = found.progress == DELIVERED;
   assign delivery_valid = act_read || act_early;
   assign delivery = '{
           page: look_page_q,

@@ -20,11 +20,13 @@ module fb_nvme_sqe
 #(
     parameter int unsigned QueueDepth = 64,  // places in a submission queue, a power of two
     parameter int unsigned Drives = 1,  // 1 to 8; with QueueDepth at most 1024 places in all
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter bit InHost = 1'b0,  // the buffer is in host memory, in segments
     parameter bit ListsInside = 1'b1,  // the data window shows its pages as PRP lists, too
     parameter bit ListPerCommand = 1'b0,  // else there is a PRP list for each unit
-    localparam int unsigned TagBits = $clog2(Drives * QueueDepth)
+    localparam int unsigned TagBits = $clog2(Drives * QueueDepth),
+    localparam int unsigned UnitIndexBits = $clog2(Pages)
 ) (
     input wire clk,
 
@@ -39,16 +41,17 @@ module fb_nvme_sqe
     input wire              [SLOT_BITS-1:0] submitted_slot,
     input wire descriptor_t                 submitted_descriptor,
 
-    input  wire  [DRIVE_BITS-1:0] fetch_drive,
-    input  wire  [           9:0] fetch_slot,
-    output logic [ DATA_BITS-1:0] fetch_sqe,
-    output logic [  TAG_BITS-1:0] fetched_tag,   // with fetch_sqe: whose it is,
-    output logic [ PAGE_BITS-1:0] fetched_page,  // and its first unit
-    output logic [DRIVE_BITS-1:0] nsid_drive,    // whose namespace the entry needs
-    input  wire  [          31:0] nsid
+    input  wire  [   DRIVE_BITS-1:0] fetch_drive,
+    input  wire  [              9:0] fetch_slot,
+    output logic [    DATA_BITS-1:0] fetch_sqe,
+    output logic [     TAG_BITS-1:0] fetched_tag,   // with fetch_sqe: whose it is,
+    output logic [UnitIndexBits-1:0] fetched_page,  // and its first unit
+    output logic [   DRIVE_BITS-1:0] nsid_drive,    // whose namespace the entry needs
+    input  wire  [             31:0] nsid
 );
 
   localparam int unsigned PlaceBits = $clog2(QueueDepth);
+  localparam int unsigned ListBit = fb_bar_pkg::chip_bits(Pages);  // selects lists, not payload
 
   logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
   descriptor_t descriptor, sqe_q;
@@ -81,7 +84,7 @@ module fb_nvme_sqe
   end
 
   assign fetched_tag  = TAG_BITS'(sqe_tag_q);
-  assign fetched_page = sqe_q.page;
+  assign fetched_page = UnitIndexBits'(sqe_q.page);
   assign nsid_drive   = sqe_q.drive;
 
   logic has_data, has_prp2, has_list;  // more than one page, more than two
@@ -94,14 +97,14 @@ module fb_nvme_sqe
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
-    logic [PAGE_BITS+UnitBits-1:0] second_page;
-    assign first_page = cfg.data_window | (64'(sqe_q.page) << (12 + UnitBits));
-    assign second_page = ((PAGE_BITS + UnitBits)'(sqe_q.page) << UnitBits) + 1'b1;
-    assign prp2 = has_prp2 ? cfg.data_window | 64'({has_list, second_page, 12'd0}) : '0;
+    logic [UnitIndexBits+UnitBits-1:0] second_page;
+    assign first_page = cfg.data_window | (64'(fetched_page) << (12 + UnitBits));
+    assign second_page = ((UnitIndexBits + UnitBits)'(fetched_page) << UnitBits) + 1'b1;
+    assign prp2 = has_prp2 ? cfg.data_window | (64'(has_list) << ListBit) | 64'({second_page, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     logic [TAG_BITS-1:0] list;
-    assign list = ListPerCommand ? TAG_BITS'(sqe_tag_q) : TAG_BITS'(sqe_q.page);
+    assign list = ListPerCommand ? TAG_BITS'(sqe_tag_q) : TAG_BITS'(fetched_page);
     assign prp2 = !has_prp2 ? '0 : has_list ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
     if (InHost) begin : gen_segments
@@ -110,12 +113,12 @@ module fb_nvme_sqe
           .we(piece_we),
           .index(piece_index),
           .base(piece_address),
-          .page({sqe_q.page, {UnitBits{1'b0}}}),
+          .page({fetched_page, {UnitBits{1'b0}}}),
           .address(first_page)
       );
     end else begin : gen_halves
-      assign first_page = (sqe_q.page[PAGE_BITS-1] ? cfg.data_read : cfg.data_write) |
-          (64'(sqe_q.page[PAGE_BITS-2:0]) << (12 + UnitBits));
+      assign first_page = (fetched_page[UnitIndexBits-1] ? cfg.data_read : cfg.data_write) |
+          (64'(fetched_page[UnitIndexBits-2:0]) << (12 + UnitBits));
     end
   end
   assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);

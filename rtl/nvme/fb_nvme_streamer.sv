@@ -4,12 +4,14 @@
 // on the other, the payload buffer below. This module only connects; read it to see who speaks to
 // whom.
 //
-//   write stream -> write --\            /-> sqe -> BAR: submission queues -> SSD
-//                            >- submit -<--> doorbell -> SSD
-//   read command -> read ---/            \-> command table, reorder
+//   write stream -> write --\                      /-> sqe -> BAR: submission queues -> SSD
+//                            >- accept -> submit -<--> doorbell -> SSD
+//   read command -> read ---/      \               \-> command table
+//                                   \-> reorder
 //
-// Where there are several drives (docs/reference/drives.md), a stripe between write, read and submit
-// finds out which of them a command is for; with parity, fb_raid_parity stands before write and read.
+// Where there are several drives (docs/reference/drives.md), fb_raid_map before accept finds out which
+// of them a command is for, and fb_raid_queues behind it lets commands wait for their drive; with
+// parity, fb_raid_parity stands before write and read.
 //
 //   SSD -> BAR: completion queues -> complete -> reorder -> write responses
 //                                                       \-> deliver -> read data
@@ -19,7 +21,8 @@
 // `got_*` for the streams, behind `bar_memory` for the SSDs (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
-// register forgets all queues and pages; 1024 cycles after enabling it is ready.
+// register forgets all queues and pages; 1024 cycles after enabling it is ready, one for each page
+// where there are more.
 // Latency and throughput: docs/reference/streamer.md.
 //
 // Does not implement: bringing up the drive; that is the driver's.
@@ -47,7 +50,8 @@ module fb_nvme_streamer
     parameter int unsigned AxiIdBits = 4,  // of the BAR
     localparam bit OnChip = Identity == IDENTITY_ONCHIP,
     localparam bit InHost = Identity == IDENTITY_HOST,
-    localparam int unsigned MemAddrBits = PAGE_BITS + UnitBits + BEAT_BITS
+    localparam int unsigned UnitIndexBits = $clog2(Pages),
+    localparam int unsigned MemAddrBits = UnitIndexBits + UnitBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,
@@ -107,7 +111,8 @@ module fb_nvme_streamer
 
   // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
   logic enable, sweep, sweep_q;
-  logic [9:0] sweep_index_q;
+  localparam logic [PAGE_BITS-1:0] SweepLast = PAGE_BITS'((Pages > 1024) ? Pages - 1 : 1023);
+  logic [PAGE_BITS-1:0] sweep_index_q;
   cfg_t cfg;
   logic restart_q;
   assign restart = restart_q;
@@ -120,7 +125,7 @@ module fb_nvme_streamer
       sweep_q <= 1'b1;
     end else if (sweep_q) begin
       sweep_index_q <= sweep_index_q + 1'b1;
-      sweep_q <= (sweep_index_q != '1);
+      sweep_q <= (sweep_index_q != SweepLast);
     end
   end
 
@@ -129,10 +134,10 @@ module fb_nvme_streamer
 
   // Rings.
   logic wr_offer_valid, wr_offer_take, wr_open, rd_offer_valid, rd_offer_take, rd_open;
-  logic [PAGE_BITS-1:0] wr_offer_page, rd_offer_page, wr_look_page, rd_look_page;
+  logic [UnitIndexBits-1:0] wr_offer_page, rd_offer_page, wr_look_page, rd_look_page;
   logic wr_look_valid, rd_look_valid, wr_retire, rd_retire, rd_free;
   logic [8:0] retire_count;
-  logic [PAGE_BITS:0] wr_held, rd_held;
+  logic [UnitIndexBits:0] wr_held, rd_held;
 
   fb_payload_allocator #(
       .Pages(Pages),
@@ -194,6 +199,7 @@ module fb_nvme_streamer
   command_t wr_array_command, rd_array_command;
 
   fb_nvme_write_split #(
+      .Pages(Pages),
       .UnitBits(UnitBits),
       .Array(Drives > 1)
   ) u_write (
@@ -201,7 +207,7 @@ module fb_nvme_streamer
       .rst,
       .restart,
       .cfg,
-      .held(wr_held),
+      .held((PAGE_BITS + 1)'(wr_held)),
       .grow,
       .hold(put_hold),
       .s_axis_wr_tvalid(wr.tvalid),
@@ -210,7 +216,7 @@ module fb_nvme_streamer
       .s_axis_wr_tkeep(wr.tkeep),
       .s_axis_wr_tlast(wr.tlast),
       .offer_valid(wr_offer_valid),
-      .offer_page(wr_offer_page),
+      .offer_page(PAGE_BITS'(wr_offer_page)),
       .offer_take(wr_offer_take),
       .open(wr_open),
       .mem_we(put_valid),
@@ -231,12 +237,12 @@ module fb_nvme_streamer
       .clk,
       .rst(restart),
       .cfg,
-      .held(rd_held),
+      .held((PAGE_BITS + 1)'(rd_held)),
       .s_axis_rdcmd_tvalid(rdcmd.tvalid),
       .s_axis_rdcmd_tready(rdcmd.tready),
       .s_axis_rdcmd_tdata(rdcmd.tdata),
       .offer_valid(rd_offer_valid),
-      .offer_page(rd_offer_page),
+      .offer_page(PAGE_BITS'(rd_offer_page)),
       .offer_take(rd_offer_take),
       .open(rd_open),
       .command_valid(rd_built),
@@ -287,7 +293,8 @@ module fb_nvme_streamer
 
   // Submission.
   logic flush_valid, flush_ready, reorder_valid, reorder_write, writes_empty, rejected;
-  logic [PAGE_BITS-1:0] flush_page, reorder_page, fetched_page;
+  logic [PAGE_BITS-1:0] flush_page, reorder_page;
+  logic [UnitIndexBits-1:0] fetched_page;
   reorder_t reorder_entry;
   logic submitted, submitted_retry, lookup_in_use, finish, finish_retry;
   logic [TAG_BITS-1:0] submitted_tag, lookup_tag, fetched_tag;
@@ -304,6 +311,57 @@ module fb_nvme_streamer
   logic [DATA_BITS-1:0] fetch_sqe;
   logic [CODE_BITS-1:0] rejected_code;
 
+  logic accepted, next_valid, next_ready;
+  logic [Drives-1:0] accepting, open_drives;
+  descriptor_t accepted_command, next_command;
+  fb_nvme_accept #(
+      .Drives(Drives)
+  ) u_accept (
+      .clk,
+      .rst(restart),
+      .cfg,
+      .halted,
+      .wr_valid,
+      .wr_ready,
+      .wr_command,
+      .rd_valid,
+      .rd_ready,
+      .rd_command,
+      .writes_empty,
+      .reorder_valid,
+      .reorder_write,
+      .reorder_page,
+      .reorder_entry,
+      .rejected,
+      .rejected_code,
+      .m_valid(accepted),
+      .m_ready(accepting),
+      .m_descriptor(accepted_command)
+  );
+
+  if (Drives > 1) begin : gen_queues
+    fb_raid_queues #(
+        .Drives(Drives)
+    ) u_queues (
+        .clk,
+        .rst(restart),
+        .offline(cfg.offline),
+        .open(open_drives),
+        .s_valid(accepted),
+        .s_ready(accepting),
+        .s_descriptor(accepted_command),
+        .m_valid(next_valid),
+        .m_ready(next_ready),
+        .m_descriptor(next_command)
+    );
+  end else begin : gen_no_queues
+    assign next_valid = accepted;
+    assign accepting = next_ready;
+    assign next_command = accepted_command;
+    logic unused;
+    assign unused = &{1'b0, open_drives, 1'b0};
+  end
+
   fb_nvme_submit #(
       .QueueDepth(QueueDepth),
       .Drives(Drives)
@@ -314,12 +372,10 @@ module fb_nvme_streamer
       .sweep_index(sweep_index_q),
       .cfg,
       .halted,
-      .wr_valid,
-      .wr_ready,
-      .wr_command,
-      .rd_valid,
-      .rd_ready,
-      .rd_command,
+      .valid(next_valid),
+      .ready(next_ready),
+      .command(next_command),
+      .open(open_drives),
       .flush_valid,
       .flush_ready,
       .flush_page,
@@ -328,13 +384,6 @@ module fb_nvme_streamer
       .finish_retry,
       .finish_tag(lookup_tag),
       .finish_drive(seen.drive),
-      .writes_empty,
-      .reorder_valid,
-      .reorder_write,
-      .reorder_page,
-      .reorder_entry,
-      .rejected,
-      .rejected_code,
       .submitted,
       .submitted_retry,
       .submitted_tag,
@@ -369,6 +418,7 @@ module fb_nvme_streamer
   fb_nvme_sqe #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
+      .Pages(Pages),
       .UnitBits(UnitBits),
       .InHost(InHost),
       .ListsInside(OnChip),
@@ -520,10 +570,10 @@ module fb_nvme_streamer
       .early_valid,
       .early_ready,
       .wr_look_valid,
-      .wr_look_page,
+      .wr_look_page(PAGE_BITS'(wr_look_page)),
       .wr_retire,
       .rd_look_valid,
-      .rd_look_page,
+      .rd_look_page(PAGE_BITS'(rd_look_page)),
       .rd_retire,
       .retire_count,
       .flush_valid,
@@ -541,6 +591,7 @@ module fb_nvme_streamer
   );
 
   fb_nvme_read_stream #(
+      .Pages     (Pages),
       .UnitBits  (UnitBits),
       .FifoDepth (ReadBeats),
       .WholePages(WholePages)
@@ -576,24 +627,24 @@ module fb_nvme_streamer
       .clk,
       .rst(restart),
       .sweep,
-      .sweep_index(sweep_index_q),
+      .sweep_index(UnitIndexBits'(sweep_index_q)),
       .halted,
       .offline(cfg.offline),
       .issue_valid(reorder_valid && !reorder_entry.reject),
       .issue_drive(reorder_entry.drive),
-      .issue_unit(reorder_page),
+      .issue_unit(UnitIndexBits'(reorder_page)),
       .issue_count(reorder_entry.unordered ? 9'd1 :
                    {1'b0, reorder_entry.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1),
       .over_valid(result_valid),
-      .over_unit(result_page),
+      .over_unit(UnitIndexBits'(result_page)),
       .wr_offer_valid,
       .wr_offer_unit(wr_offer_page),
       .rd_offer_valid,
       .rd_offer_unit(rd_offer_page),
       .put_valid(put_valid),
-      .put_unit(put_addr[MemAddrBits-1-:PAGE_BITS]),
+      .put_unit(put_addr[MemAddrBits-1-:UnitIndexBits]),
       .get_valid(get_valid && get_ready),
-      .get_unit(get_addr[MemAddrBits-1-:PAGE_BITS]),
+      .get_unit(get_addr[MemAddrBits-1-:UnitIndexBits]),
       .got_valid
   );
 
@@ -689,8 +740,8 @@ module fb_nvme_streamer
       .outstanding,
       .drive_outstanding,
       .offline_late,
-      .write_pages(wr_held),
-      .read_pages(rd_held),
+      .write_pages((PAGE_BITS + 1)'(wr_held)),
+      .read_pages((PAGE_BITS + 1)'(rd_held)),
       .over(result_valid),
       .seen,
       .error(seen.failed || timed_out || rejected),

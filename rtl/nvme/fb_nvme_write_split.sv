@@ -30,10 +30,11 @@ module fb_nvme_write_split
   import fb_spec_pkg::*;
   import fb_nvme_pkg::*;
 #(
+    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
     parameter bit Array = 1'b0,  // no command crosses the end of a chunk of the array
-    localparam int unsigned AddrBits = PAGE_BITS + UnitBits + BEAT_BITS
+    localparam int unsigned AddrBits = $clog2(Pages) + UnitBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,  // of the whole streamer
@@ -305,7 +306,7 @@ module fb_nvme_write_split
   logic [DATA_BITS-1:0] mem_wdata_q;
   always_ff @(posedge clk) begin
     mem_we_q   <= put && !rst;
-    mem_addr_q <= {page_now, (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
+    mem_addr_q <= {$clog2(Pages)'(page_now), (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
     for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
       mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && data}};
     end

@@ -1,6 +1,7 @@
 rtl/nvme/fb_nvme_pkg.sv
 -f rtl/raid/raid.f
 rtl/nvme/fb_nvme_write_split.sv
+rtl/nvme/fb_nvme_accept.sv
 rtl/nvme/fb_nvme_submit.sv
 rtl/nvme/fb_nvme_command_table.sv
 rtl/nvme/fb_nvme_sqe.sv

@@ -16,9 +16,9 @@
 `default_nettype none
 
 module fb_payload_allocator #(
-    parameter int unsigned Pages = 1024,  // 4 KiB pages, a power of two
+    parameter int unsigned Pages = 1024,  // a power of two, 16 to 4096
     parameter int unsigned ReservePages = 64,  // pages that a resting direction keeps
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES),
+    localparam int unsigned PageBits = $clog2(Pages),
     localparam int unsigned PtrBits = PageBits + 1
 ) (
     input wire clk,
@@ -49,8 +49,8 @@ module fb_payload_allocator #(
     output logic [ PtrBits-1:0] rd_held
 );
 
-  if (Pages < 16 || Pages > 1024 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
-    $fatal(1, "fb_payload_allocator (%m): Pages=%0d must be a power of two from 16 to 1024", Pages);
+  if (Pages < 16 || Pages > 4096 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
+    $fatal(1, "fb_payload_allocator (%m): Pages=%0d must be a power of two from 16 to 4096", Pages);
   end
   if (ReservePages < 1 || ReservePages > Pages / 2) begin : gen_bad_reserve
     $fatal(1, "fb_payload_allocator (%m): ReservePages=%0d must be 1 to Pages/2", ReservePages);

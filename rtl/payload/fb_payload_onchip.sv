@@ -15,10 +15,9 @@
 `default_nettype none
 
 module fb_payload_onchip #(
-    parameter int unsigned Pages = 1024,  // units, a power of two
-    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter int unsigned Pages = 1024,  // a power of two
     parameter int unsigned ReadLatency = 3,  // cycles, 2 to 16; fb_payload_ram says of what
-    localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6
+    localparam int unsigned WordBits = $clog2(Pages) + 6
 ) (
     input wire clk,
     input wire rst,
@@ -47,8 +46,6 @@ module fb_payload_onchip #(
     fb_bar_memory_if.memory bar_memory
 );
 
-  localparam int unsigned PlaceBits = $clog2(Pages) + UnitBits + 6;
-
   // --------------------------------------------------------------------------- the streams' port
   logic hold_q, a_en;
   logic [WordBits-1:0] a_addr;
@@ -69,17 +66,16 @@ module fb_payload_onchip #(
   // ------------------------------------------------------------------------------- the SSD's port
   logic b_en;
   logic [63:0] b_we;
-  logic [PlaceBits-1:0] b_addr;
+  logic [WordBits-1:0] b_addr;
   logic [511:0] b_wdata, b_rdata;
 
-  fb_payload_bar_port #(.AddrBits(PlaceBits)) u_bar (.*);
+  fb_payload_bar_port #(.AddrBits(WordBits)) u_bar (.*);
 
   fb_payload_ram #(
-      .Pages(Pages << UnitBits),
+      .Pages(Pages),
       .ReadLatency(ReadLatency)
   ) u_buffer (
       .a_we(put_valid),
-      .a_addr(PlaceBits'(a_addr)),
       .a_wdata(put_data),
       .a_rdata(got_data),
       .*
@@ -88,7 +84,7 @@ module fb_payload_onchip #(
   // It refuses nothing, has nothing to fetch ahead, and nothing waits in it.
   assign {quiet, landed_error, got_error, memory_errors} = {1'b1, 4'd0};
   logic unused;
-  assign unused = &{1'b0, get_first, get_count, a_addr, 1'b0};
+  assign unused = &{1'b0, get_first, get_count, 1'b0};
 
 endmodule
 

@@ -70,9 +70,9 @@ module fb_payload_prefetch #(
   logic fetch_room;  // one more may be asked for
   logic want_q, touched_q, resolved;
   logic [PageBits-1:0] want_page_q;
-  logic want_looked_q, want_there_q;  // the page that is wanted was looked up, and found
+  logic wants_q, want_looked_q, want_there_q;  // that is to be looked up, was, and was found
   logic dropped_q;  // a page landed: its copy is dropped
-  logic [PageBits-1:0] dropped_page_q;
+  logic [PageBits-1:0] aside_page_q;  // that page, or else the one that is wanted
   logic go, touch, give, miss_q, give_miss, give_want, last_fill;
   assign last_fill = fill_valid && beats_q == 7'd63;
 
@@ -96,10 +96,9 @@ module fb_payload_prefetch #(
     return full_q[line] || (fill_q == line && beat < beats_q);
   endfunction
 
-  assign looks_want = want_q && !want_looked_q && !dropped_q;
+  assign looks_want = wants_q && !want_looked_q && !dropped_q;
   assign looks = !looks_want && !dropped_q;
-  assign look_page = dropped_q ? dropped_page_q : looks_want ? want_page_q :
-      known_q ? next_page : read_page;
+  assign look_page = !looks ? aside_page_q : known_q ? next_page : read_page;
   assign look_beat = known_q ? bar_next_addr[5:0] : bar_read_addr[5:0];
   always_comb begin : look_up
     found = '0;
@@ -134,10 +133,12 @@ module fb_payload_prefetch #(
   // since what is given meanwhile may be what is missed.
   always_ff @(posedge clk) begin : misses
     dropped_q <= landed_valid;
-    dropped_page_q <= landed_page;
+    aside_page_q <= landed_valid ? landed_page : want_page_q;
     miss_q <= bar_read_valid && known_q && !place_q.hit && !give_miss && !give_want && !rst;
     if (looks_want) want_there_q <= found.hit;
-    want_looked_q <= want_q && !dropped_q && !touched_q && !give_miss && !give_want && !resolved;
+    wants_q <= want_q && !touched_q && !resolved && !rst;
+    want_looked_q <= (looks_want || want_looked_q) && !dropped_q && !touched_q && !give_miss &&
+        !give_want && !resolved;
   end
   assign give = fetch_room && filling_q < (LineBits + 1)'(Lines / 2);
   assign give_miss = give && miss_q;
@@ -185,7 +186,7 @@ module fb_payload_prefetch #(
   end
 
   (* ram_style = "block" *)
-  logic [512:0] store[Lines*64];
+  logic [512:0] store  [Lines*64];
   logic [512:0] word_q;
   always_ff @(posedge clk) begin : memory
     if (fill_valid) store[{fill_q, beats_q[5:0]}] <= {fill_error, fill_data};

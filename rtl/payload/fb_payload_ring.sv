@@ -24,7 +24,7 @@
 module fb_payload_ring #(
     parameter int unsigned Pages = 1024,  // pages of the whole buffer, a power of two
     parameter bit Upper = 1'b0,  // which side of the edge this ring lives on
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES),
+    localparam int unsigned PageBits = $clog2(Pages),
     localparam int unsigned PtrBits = PageBits + 1
 ) (
     input wire clk,

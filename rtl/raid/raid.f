@@ -2,6 +2,7 @@ rtl/nvme/fb_nvme_pkg.sv
 rtl/raid/fb_raid_xor.sv
 rtl/raid/fb_raid_divide.sv
 rtl/raid/fb_raid_map.sv
+rtl/raid/fb_raid_queues.sv
 rtl/raid/fb_raid_drives.sv
 rtl/raid/fb_raid_parity_write.sv
 rtl/raid/fb_raid_parity_split.sv

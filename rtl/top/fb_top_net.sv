@@ -21,8 +21,7 @@ module fb_top_net #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
-    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
-    parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
+    parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, a power of two, 16 to 4096
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
@@ -197,7 +196,6 @@ module fb_top_net #(
       .Drives(Drives),
       .ParityPages(ParityPages),
       .Pages(Pages),
-      .UnitBits(UnitBits),
       .ReservePages(ReservePages),
       .ReadLatency(ReadLatency),
       .SqDoorbell(SqDoorbell),

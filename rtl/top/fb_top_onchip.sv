@@ -20,8 +20,7 @@ module fb_top_onchip #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
-    parameter int unsigned Pages = 1024,  // units of the buffer, a power of two
-    parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit, 0 to 2: 4 to 16 MiB
+    parameter int unsigned Pages = 1024,  // 4 KiB pages of the buffer, a power of two, 16 to 4096
     parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
@@ -132,7 +131,7 @@ module fb_top_onchip #(
     input wire s_axil_ctrl_rready
 );
 
-  localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
+  localparam int unsigned WordBits = $clog2(Pages) + 6;
   fb_axis_if s_axis_wr ();
   assign s_axis_wr.tvalid = s_axis_wr_tvalid;
   assign s_axis_wr_tready = s_axis_wr.tready;
@@ -268,7 +267,6 @@ module fb_top_onchip #(
       .Drives(Drives),
       .ParityPages(ParityPages),
       .Pages(Pages),
-      .UnitBits(UnitBits),
       .ReservePages(ReservePages),
       .AxiIdBits(AxiIdBits),
       .SqDoorbell(SqDoorbell),
@@ -288,7 +286,6 @@ module fb_top_onchip #(
 
   fb_payload_onchip #(
       .Pages(Pages),
-      .UnitBits(UnitBits),
       .ReadLatency(ReadLatency)
   ) u_payload (
       .*

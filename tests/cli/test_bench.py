@@ -145,7 +145,7 @@ def test_soak_counts_what_becomes_of_each_transaction(forebay: Run) -> None:
 def test_a_queue_of_256_and_a_small_window(forebay: Run) -> None:
     """Depth and window are parameters of the RTL, and work."""
     line = ("bench", "soak", "--transactions", 100, "--largest", "32KiB", "-o", "json")
-    report = forebay(*line, "--queue-depth", 256, "--reorder", 256).report
+    report = forebay(*line, "--queue-depth", 256, "--buffer", "1MiB").report
     assert report["differ_bytes"] == report["wrong_answers"] == 0
     assert ["QueueDepth", "256"] in report["rtl"]["parameters"]
     assert ["Pages", "256"] in report["rtl"]["parameters"]

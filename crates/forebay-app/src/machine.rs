@@ -23,9 +23,6 @@ pub use forebay_pipeline::Memory;
 pub const QUEUE_DEPTH: u32 = 64;
 /// Entries of all its queues together, at most.
 pub const QUEUE_ENTRIES_MOST: u32 = 1024;
-/// Pages of its reorder window, where nothing else is asked for: the most that there are.
-pub const REORDER_PAGES: u32 = 1024;
-
 /// When on-board DRAM refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,16 +100,14 @@ pub struct MachineSpec {
     pub queue_depth: Option<u32>,
     /// Where the payload is.
     pub memory: Memory,
-    /// Pages of a unit of the on-chip buffer, as their binary logarithm; none: 0.
-    pub unit_shift: Option<u32>,
+    /// 4 KiB pages of the buffer on chip, a power of two from 16 to 4096; none: 1024.
+    pub buffer_pages: Option<u32>,
     /// Profile of on-board DRAM by name, or a TOML file; none: `ddr4-2400`.
     pub dram: Option<String>,
     /// When it refreshes; none: as its profile says.
     pub refresh: Option<RefreshSpec>,
     /// Its channels; none: as its profile says.
     pub channels: Option<ChannelsSpec>,
-    /// 4 KiB pages of the reorder window, a power of two from 16 to 1024.
-    pub reorder_pages: u32,
     /// Decides everything that is random.
     pub seed: u64,
     /// RTL to use in place of ours: a filelist, a folder, or Verilog files.
@@ -132,11 +127,10 @@ impl Default for MachineSpec {
             array: ArraySpec::default(),
             queue_depth: None,
             memory: Memory::Onchip,
-            unit_shift: None,
+            buffer_pages: None,
             dram: None,
             refresh: None,
             channels: None,
-            reorder_pages: REORDER_PAGES,
             seed: 1,
             rtl: Vec::new(),
             top: None,
@@ -170,35 +164,26 @@ impl MachineSpec {
         self.queue_depth.unwrap_or(QUEUE_DEPTH)
     }
 
+    /// Pages of the buffer on chip.
+    fn pages(&self) -> u32 {
+        self.buffer_pages.unwrap_or(window::BUFFER_PAGES as u32)
+    }
+
     /// The RTL to build.
     ///
     /// # Errors
     /// Where it is not found, or an option does not suit the memory.
     pub fn source(&self) -> Result<Source> {
-        if self.unit_shift.is_some() && self.memory != Memory::Onchip {
+        if self.buffer_pages.is_some() && self.memory != Memory::Onchip {
             return Err(Failure::input(
-                "unit_shift",
+                "buffer_pages",
                 "given",
-                "it is the size of the buffer on chip",
-                "leave it out, or take memory onchip",
-            ));
-        }
-        if self.reorder_pages != REORDER_PAGES && self.memory != Memory::Onchip {
-            return Err(Failure::input(
-                "reorder_pages",
-                self.reorder_pages,
-                "with its payload in DRAM the streamer has a window of 512 commands",
+                "it is the size of the buffer on chip; in DRAM there are 64 MiB for each direction",
                 "leave it out, or take memory onchip",
             ));
         }
         match self.memory {
-            Memory::Onchip => self.source_of(|root, depth, pages| {
-                let source = rtl::onchip(root, depth, pages);
-                match self.unit_shift {
-                    Some(shift) => source.parameter("UnitBits", shift),
-                    None => source,
-                }
-            }),
+            Memory::Onchip => self.source_of(rtl::onchip),
             Memory::Dram => self.source_of(|root, depth, _| rtl::dram(root, depth)),
             Memory::Host => self.source_of(|root, depth, _| rtl::hostdram(root, depth)),
         }
@@ -206,8 +191,8 @@ impl MachineSpec {
 
     /// Refuses numbers that our RTL cannot be built with.
     fn check_numbers(&self) -> Result<()> {
-        let (depth, pages) = (self.depth(), self.reorder_pages);
-        let shift = self.unit_shift.unwrap_or(0);
+        let (depth, pages) = (self.depth(), self.pages());
+        let counts = window::BUFFER_PAGES_LEAST..=window::BUFFER_PAGES_MOST;
         let drives = self.array.drives.unwrap_or(1);
         for (option, value, good, limit) in [
             (
@@ -217,16 +202,10 @@ impl MachineSpec {
                 "a queue has 2 to 1024 entries",
             ),
             (
-                "reorder_pages",
+                "buffer_pages",
                 pages,
-                pages.is_power_of_two() && (16..=REORDER_PAGES).contains(&pages),
-                "the window has a power of two of pages, 16 to 1024",
-            ),
-            (
-                "unit_shift",
-                shift,
-                shift <= window::ONCHIP_UNIT_SHIFT_MOST,
-                "the buffer on chip has 4, 8 or 16 MiB",
+                pages.is_power_of_two() && counts.contains(&pages.into()),
+                "the buffer on chip has a power of two of pages, 16 to 4096",
             ),
             (
                 "array.drives",
@@ -247,7 +226,7 @@ impl MachineSpec {
         self.check_numbers()?;
         if self.rtl.is_empty() {
             let depth = self.depth().next_power_of_two();
-            Ok(ours(&home::find()?, depth, self.reorder_pages))
+            Ok(ours(&home::find()?, depth, self.pages()))
         } else {
             third_party::source(&self.rtl, self.top.as_deref())
         }
@@ -288,15 +267,11 @@ impl MachineSpec {
         &self,
         with_chain: impl FnOnce(Vec<PathBuf>) -> Vec<PathBuf>,
     ) -> Result<Config> {
-        let mut source =
-            self.source_of(|root, depth, pages| match (self.memory, self.unit_shift) {
-                (Memory::Onchip, None) => rtl::net(root, depth, pages),
-                (Memory::Onchip, Some(shift)) => {
-                    rtl::net(root, depth, pages).parameter("UnitBits", shift)
-                }
-                (Memory::Dram, _) => rtl::net_dram(root, depth),
-                (Memory::Host, _) => rtl::net_hostdram(root, depth),
-            })?;
+        let mut source = self.source_of(|root, depth, pages| match self.memory {
+            Memory::Onchip => rtl::net(root, depth, pages),
+            Memory::Dram => rtl::net_dram(root, depth),
+            Memory::Host => rtl::net_hostdram(root, depth),
+        })?;
         source.files = with_chain(source.all_files()?);
         source.filelists.clear();
         self.config_of(source)
@@ -420,10 +395,10 @@ mod tests {
         };
         assert!(
             refused(MachineSpec {
-                unit_shift: Some(1),
+                buffer_pages: Some(2048),
                 ..host.clone()
             })
-            .contains("unit_shift")
+            .contains("buffer_pages")
         );
         assert!(
             refused(MachineSpec {
@@ -441,16 +416,16 @@ mod tests {
                 },
             ),
             (
-                "reorder_pages",
+                "buffer_pages",
                 MachineSpec {
-                    reorder_pages: 100,
+                    buffer_pages: Some(100),
                     ..MachineSpec::default()
                 },
             ),
             (
-                "unit_shift",
+                "buffer_pages",
                 MachineSpec {
-                    unit_shift: Some(40),
+                    buffer_pages: Some(8192),
                     ..MachineSpec::default()
                 },
             ),

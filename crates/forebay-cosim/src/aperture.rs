@@ -73,10 +73,10 @@ impl Apertures {
         let lists = bar0::PRP_LISTS..bar0::PRP_LISTS + window::PRP_LISTS_BYTES;
         let (bytes, payload, lists) = match memory {
             Memory::Chip => {
-                let shifts = 0..=window::ONCHIP_UNIT_SHIFT_MOST.into();
-                let limit = "a unit has 1, 2 or 4 pages: give 0, 1 or 2";
-                let shift = parameter(rtl, "UnitBits", 0, shifts, limit)?;
-                let bytes = window::data_window_bytes(shift as u32);
+                let counts = window::BUFFER_PAGES_LEAST..=window::BUFFER_PAGES_MOST;
+                let limit = "the buffer has 16 to 4096 pages: give it as a decimal number";
+                let pages = parameter(rtl, "Pages", window::BUFFER_PAGES, counts, limit)?;
+                let bytes = window::data_window_bytes(pages);
                 let place = bar0::data(bytes);
                 (bar0::BYTES, place..place + bytes, 0..0)
             }
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(chip.payload, 0x100_0000..0x180_0000);
         assert!(chip.lists.is_empty());
         assert_eq!(chip.queues, 0x6_0000..0x6_2000);
-        let large = of(&[("UnitBits", "2")], Memory::Chip).expect("largest");
+        let large = of(&[("Pages", "4096")], Memory::Chip).expect("largest");
         assert_eq!(large.payload, 0x200_0000..0x400_0000);
         let board = of(&[("QueueDepth", "1024")], Memory::Board).expect("deep");
         assert_eq!(board.bytes, 256 << 20);
@@ -154,7 +154,7 @@ mod tests {
         for (name, values) in [
             ("QueueDepth", ["1", "1025"]),
             ("Drives", ["0", "9"]),
-            ("UnitBits", ["3", "2'd1"]),
+            ("Pages", ["8", "13'd4096"]),
         ] {
             for value in values {
                 let error = of(&[(name, value)], Memory::Chip).expect_err("refused");
@@ -162,7 +162,7 @@ mod tests {
                 assert!(text.starts_with(&format!("{name} = {value}, ")), "{text}");
             }
         }
-        // Only an on-chip buffer has units of its own.
-        assert!(of(&[("UnitBits", "3")], Memory::Board).is_ok());
+        // Elsewhere the buffer has one size.
+        assert!(of(&[("Pages", "8")], Memory::Board).is_ok());
     }
 }

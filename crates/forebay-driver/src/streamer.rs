@@ -194,7 +194,7 @@ impl Streamer {
     pub(crate) const fn data_window(&self, parameters: &Parameters) -> (u64, u64) {
         match self.memory {
             Memory::OnChip => {
-                let bytes = window::data_window_bytes(parameters.unit_shift);
+                let bytes = window::data_window_bytes(parameters.pages as u64);
                 (bar0::data(bytes), bytes)
             }
             Memory::OnBoard => (bar0::DATA_DRAM, window::DRAM_WINDOW_BYTES),
@@ -249,7 +249,7 @@ impl Streamer {
         }
         let unit_shift = regs::parameters::UNIT_SHIFT.get(bits) as u32;
         let most = match self.memory {
-            Memory::OnChip => window::ONCHIP_UNIT_SHIFT_MOST,
+            Memory::OnChip => 0,
             Memory::OnBoard | Memory::Host => window::DRAM_UNIT_SHIFT,
         };
         if unit_shift > most {

@@ -47,12 +47,9 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// What doubles the on-chip buffer so often that it has this size; none elsewhere.
-    pub fn unit_shift(&self) -> Option<u32> {
-        let units = self.size / window::BUFFER_BYTES;
-        units
-            .checked_ilog2()
-            .filter(|_| self.memory == Memory::Onchip)
+    /// 4 KiB pages of a buffer on chip; none elsewhere.
+    pub fn pages(&self) -> Option<u32> {
+        (self.memory == Memory::Onchip).then_some((self.size / window::PAGE_BYTES) as u32)
     }
 }
 
@@ -84,9 +81,11 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Buffer> {
 fn size(file: &File, value: Option<&Place>, memory: Memory) -> Result<u64> {
     let (sizes, limit) = match memory {
         Memory::Onchip => (
-            (0..=window::ONCHIP_UNIT_SHIFT_MOST)
-                .map(|shift| window::BUFFER_BYTES << shift)
-                .collect(),
+            vec![
+                window::BUFFER_BYTES,
+                2 * window::BUFFER_BYTES,
+                window::BUFFER_PAGES_MOST * window::PAGE_BYTES,
+            ],
             "on chip it is 4MiB, 8MiB or 16MiB",
         ),
         Memory::Dram | Memory::Host => (

@@ -277,14 +277,9 @@ fn paths_start_from_the_file() {
         Some(Path::new("some/disk.img"))
     );
     assert_eq!(found.buffer.dram.as_deref(), Some("ddr4-2400"));
-    assert_eq!(
-        (found.buffer.size, found.buffer.unit_shift()),
-        (64 << 20, None)
-    );
-    assert_eq!(
-        good("[buffer]\nsize = \"16MiB\"").buffer.unit_shift(),
-        Some(2)
-    );
+    assert_eq!((found.buffer.size, found.buffer.pages()), (64 << 20, None));
+    let large = good("[buffer]\nsize = \"16MiB\"");
+    assert_eq!(large.buffer.pages(), Some(4096));
 }
 
 /// tb/pe/fb_pe_chain simulates these files: what is made is what was simulated.

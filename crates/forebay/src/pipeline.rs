@@ -91,7 +91,7 @@ fn grid(pipeline: &Pipeline) -> Grid {
         buffer.memory.name(),
         &match &buffer.dram {
             Some(dram) => format!("{size} for each direction, {dram}"),
-            None if buffer.unit_shift().is_some() => size,
+            None if buffer.pages().is_some() => size,
             None => format!("{size} for each direction"),
         },
     ]);

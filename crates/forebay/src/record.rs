@@ -18,9 +18,9 @@ use crate::report;
 /// Bytes of a pattern where no other source is named.
 pub const GENERATED: u64 = 64 << 20;
 /// Options of the machine that the pipeline's file has in its own words.
-const IN_FILE: [&str; 15] = [
-    "profile", "reorder", "memory", "buffer", "dram", "refresh", "channels", "rtl", "top",
-    "drives", "chunk", "linear", "parity", "missing", "medium",
+const IN_FILE: [&str; 14] = [
+    "profile", "memory", "buffer", "dram", "refresh", "channels", "rtl", "top", "drives", "chunk",
+    "linear", "parity", "missing", "medium",
 ];
 
 /// Records.

@@ -31,7 +31,7 @@ class Entries:
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        self.unit = int(dut.UnitBits.value)
+        self.pages, self.unit = int(dut.Pages.value), int(dut.UnitBits.value)
         self.on_chip = bool(dut.ListsInside.value)
         self.per_command = bool(dut.ListPerCommand.value)
         self.block_4k = 0
@@ -60,7 +60,7 @@ class Entries:
             "op": structs.constant(random.choice(list(OPCODES))),
             "fua": 0,
             "early": random.getrandbits(1),
-            "page": random.getrandbits(10),
+            "page": random.randrange(self.pages),
             # At most 256 pages, and often one or two.
             "size": random.choice([0, 7, 8, 15, 16, 255, random.getrandbits(11)]),
             "sector": random.getrandbits(40) & ~7,
@@ -93,12 +93,14 @@ class Entries:
         pages = command["size"] * 512 // PAGE + 1
         page = command["page"]
         if self.on_chip:
-            first = WINDOW + (page * PAGE << self.unit)
-            listed = first + PAGE | 1 << 22 + self.unit
-        else:
-            half = READ if page >= 512 else WRITE
-            first = half + (page % 512 * PAGE << self.unit)
-            listed = LISTS + PAGE * (tag if self.per_command else page)
+            first = WINDOW + page * PAGE
+            # The page after the last is page 0.
+            after = WINDOW + (page + 1) % self.pages * PAGE
+            listed = after + max(4 << 20, self.pages * PAGE)
+            return first, 0 if pages == 1 else after if pages == 2 else listed
+        half = READ if page >= 512 else WRITE
+        first = half + (page % 512 * PAGE << self.unit)
+        listed = LISTS + PAGE * (tag if self.per_command else page)
         return first, 0 if pages == 1 else first + PAGE if pages == 2 else listed
 
     def entry(self, tag: int, command: dict[str, int]) -> int:
@@ -139,21 +141,22 @@ async def random_entries(dut, block_4k: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("depth", "drives", "unit", "lists"),
+    ("depth", "drives", "pages", "lists"),
     [
-        (4, 1, 0, "inside"),
-        (64, 1, 0, "inside"),
-        (8, 3, 2, "inside"),
-        (8, 2, 2, "unit"),
-        (8, 2, 2, "command"),
+        (4, 1, 64, "inside"),
+        (64, 1, 1024, "inside"),
+        (8, 3, 4096, "inside"),
+        (8, 2, 1024, "unit"),
+        (8, 2, 1024, "command"),
     ],
 )
-def test_sqe(depth: int, drives: int, unit: int, lists: str) -> None:
+def test_sqe(depth: int, drives: int, pages: int, lists: str) -> None:
     """Run all coroutines at this depth, for this number of drives and kind of PRP lists."""
     parameters = {
         "QueueDepth": depth,
         "Drives": drives,
-        "UnitBits": unit,
+        "Pages": pages,
+        "UnitBits": 0 if lists == "inside" else 2,
         "ListsInside": int(lists == "inside"),
         "ListPerCommand": int(lists == "command"),
     }

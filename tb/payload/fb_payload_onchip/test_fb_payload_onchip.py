@@ -88,10 +88,10 @@ async def restart_forgets(dut) -> None:
     assert len(streams.got) == count
 
 
-@pytest.mark.parametrize(("unit", "latency"), [(0, 3), (1, 16)])
-def test_onchip(unit: int, latency: int) -> None:
+@pytest.mark.parametrize(("pages", "latency"), [(16, 3), (32, 16)])
+def test_onchip(pages: int, latency: int) -> None:
     """Run all coroutines with these parameters."""
-    parameters = {"Pages": 16, "UnitBits": unit, "ReadLatency": latency}
+    parameters = {"Pages": pages, "ReadLatency": latency}
     simulate(
         __file__,
         "fb_payload_onchip",

@@ -479,17 +479,16 @@ async def least_queue(dut) -> None:
     await work(system, harness.repeat(15, 6))
 
 
-def run(depth: int, pages: int, unit: int = 0, **options: object) -> None:
+def run(depth: int, pages: int, **options: object) -> None:
     """Build the top and simulate it."""
     parameters = {"QueueDepth": depth, "Pages": pages, "ReservePages": min(64, pages // 4)}
-    parameters["UnitBits"] = unit
     simulate(__file__, "fb_top_onchip", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize(("depth", "pages", "unit"), [(64, 1024, 0), (4, 64, 0), (64, 1024, 2)])
-def test_top(depth: int, pages: int, unit: int) -> None:
+@pytest.mark.parametrize(("depth", "pages"), [(64, 1024), (4, 64), (64, 4096)])
+def test_top(depth: int, pages: int) -> None:
     """Run all coroutines with these parameters."""
-    run(depth, pages, unit)
+    run(depth, pages)
 
 
 @pytest.mark.parametrize(("bits", "slices"), [(128, 0), (256, 2)])

@@ -46,7 +46,7 @@ pub fn machine(machine: &MachineSpec, pipeline: &Pipeline, folder: &Path) -> Res
         .map(|ssd| ssd.profile.clone())
         .collect();
     machine.memory = pipeline.buffer.memory;
-    machine.unit_shift = pipeline.buffer.unit_shift().filter(|shift| *shift > 0);
+    machine.buffer_pages = pipeline.buffer.pages();
     machine.dram.clone_from(&pipeline.buffer.dram);
     machine.array.stripe_unit = pipeline.sink.chunk;
     let chain = pipeline.chain();

@@ -130,7 +130,7 @@ impl Recordings {
 fn machine(seed: u64, drives: u8) -> MachineSpec {
     let mut machine = MachineSpec {
         seed,
-        unit_shift: Some(2),
+        buffer_pages: Some(4096),
         ..MachineSpec::of_profile("990pro-2tb")
     };
     machine.array.drives = Some(drives);

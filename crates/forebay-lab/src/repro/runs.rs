@@ -224,7 +224,7 @@ impl Runs {
         };
         match rtl {
             Rtl::Ours(memory) => machine.memory = memory,
-            Rtl::Window(pages) => machine.reorder_pages = pages,
+            Rtl::Window(pages) => machine.buffer_pages = Some(pages),
             Rtl::Depth(depth) => machine.queue_depth = Some(depth),
             Rtl::Given => machine.rtl.clone_from(&self.rtl),
         }

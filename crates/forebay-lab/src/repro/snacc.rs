@@ -107,7 +107,11 @@ fn windowed(
     let found = runs.rtl(Rtl::Window(PAGES), profile, load)?;
     let row = Row {
         load: load.title.clone(),
-        design: format!("our RTL, window of {} (--reorder {PAGES})", PAGES / 2),
+        design: format!(
+            "our RTL, window of {} (--buffer {}KiB)",
+            PAGES / 2,
+            4 * PAGES
+        ),
         published: Some(Published::new(bar.value, bar.bound, &bar.says)),
         ours: Some(found.value),
         ours_traffic: Some(found.traffic),

@@ -22,10 +22,8 @@ pub struct Shape {
     pub parity: bool,
     /// Entries of each queue.
     pub depth: u32,
-    /// Pages of the reorder window, on chip.
+    /// Pages of the buffer and of the reorder window, on chip.
     pub window: u32,
-    /// Pages of a unit of the on-chip buffer, as their binary logarithm.
-    pub unit_shift: u32,
     /// Channels of on-board DRAM that the RTL knows of.
     pub channels: u32,
 }
@@ -38,7 +36,6 @@ const fn onchip(name: &'static str, drives: u8, depth: u32, window: u32) -> Shap
         parity: false,
         depth,
         window,
-        unit_shift: 0,
         channels: 1,
     }
 }
@@ -62,13 +59,9 @@ impl Shape {
         Self { channels, ..self }
     }
 
-    const fn units(self, unit_shift: u32) -> Self {
-        Self { unit_shift, ..self }
-    }
-
     /// Bytes of the buffer on chip.
     pub fn buffer_bytes(&self) -> Option<u64> {
-        let bytes = (u64::from(self.window) * window::PAGE_BYTES) << self.unit_shift;
+        let bytes = u64::from(self.window) * window::PAGE_BYTES;
         (self.memory == Memory::Onchip).then_some(bytes)
     }
 
@@ -85,8 +78,7 @@ impl Shape {
         ];
         match self.memory {
             Memory::Onchip => {
-                machine.reorder_pages = self.window;
-                parameters.push(("UnitBits", self.unit_shift));
+                machine.buffer_pages = Some(self.window);
                 // Little, so that a short case fills more than half of the buffer in one direction.
                 parameters.push(("ReservePages", (self.window / 8).min(64)));
             }
@@ -105,7 +97,7 @@ impl Shape {
 pub const ALL: [Shape; 12] = [
     onchip("onchip-1", 1, 64, 1024),
     onchip("onchip-small", 1, 4, 16),
-    onchip("onchip-units", 2, 16, 256).units(2),
+    onchip("onchip-large", 2, 16, 4096),
     onchip("onchip-parity", 4, 16, 64).with_parity(),
     onchip("onchip-8", 8, 64, 256),
     elsewhere("dram-1", Memory::Dram, 1, 64),

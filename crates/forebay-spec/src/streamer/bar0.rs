@@ -58,7 +58,7 @@ pub const fn queues(depth: u64, drives: u64) -> u64 {
 const _: () = {
     assert!(DATA.is_multiple_of(window::DATA_WINDOW_BYTES));
     assert!(DATA + window::DATA_WINDOW_BYTES <= BYTES);
-    assert!(2 * window::data_window_bytes(window::ONCHIP_UNIT_SHIFT_MOST) <= BYTES);
+    assert!(2 * window::data_window_bytes(window::BUFFER_PAGES_MOST) <= BYTES);
     assert!(data(window::DATA_WINDOW_BYTES) == DATA);
     assert!(DATA_DRAM.is_multiple_of(window::DRAM_WINDOW_BYTES));
     assert!(DATA_DRAM + window::DRAM_WINDOW_BYTES <= BYTES_DRAM);

@@ -87,8 +87,8 @@ registers! {
         ENABLED = 3, 1, "Enabled: The queue runs.";
         LOST = 8, 8, "Lost: Drives with a command that has timed out; bit n is drive n's.";
         OUTSTANDING = 16, 11, "Outstanding: Commands submitted and not completed.";
-        WRITE_PAGES = 32, 11, "Write pages: Units of the buffer held by writes.";
-        READ_PAGES = 48, 11, "Read pages: Units of the buffer held by reads.";
+        WRITE_PAGES = 32, 13, "Write pages: Units of the buffer held by writes.";
+        READ_PAGES = 48, 13, "Read pages: Units of the buffer held by reads.";
     }
     error_cause @ 0x250 "Error cause: First error since the register was cleared by writing 1 to `valid`." {
         CODE = 0, 8, "Code: Error code as the user side of the streamer saw it.";
@@ -108,7 +108,7 @@ registers! {
     doorbell_offset @ 0x268 = 0x0 "Offset of doorbells: Added modulo 2^64 to the address of each doorbell on its way out, for a bridge that reaches the SSD in an aperture and translates it: where the aperture begins, less the bus address of its first byte. Write it while the streamer is disabled." {
         ADDRESS = 12, 52, "Address: Bits 63:12 of what is added.";
     }
-    memory_offset @ 0x270 = 0x0 "Offset of the payload memory: The same for each address that the streamer sends to on-board DRAM or to host memory. The SSD is told the addresses without it. Write it while the streamer is disabled." {
+    memory_offset @ 0x270 = 0x0 "Offset of the payload memory: The same for each address that the streamer sends to host memory; of no effect where the payload is elsewhere. The SSD is told the addresses without it. Write it while the streamer is disabled." {
         ADDRESS = 26, 38, "Address: Bits 63:26 of what is added.";
     }
     write_commands @ 0x280 "Write commands" counts "Write commands submitted, retries not counted." {

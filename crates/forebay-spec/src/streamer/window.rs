@@ -7,16 +7,18 @@ use crate::nvme::{Cqe, Sqe};
 pub const PAGE_BYTES: u64 = 4096;
 /// log2 of [`PAGE_BYTES`].
 pub const PAGE_SHIFT: u32 = 12;
-/// Bytes of the on-chip payload buffer.
+/// Bytes of the on-chip payload buffer, unless it is built with more pages or fewer.
 pub const BUFFER_BYTES: u64 = 4 << 20;
-/// Pages of the on-chip payload buffer.
+/// Its pages.
 pub const BUFFER_PAGES: u64 = BUFFER_BYTES / PAGE_BYTES;
+/// Least pages of an on-chip payload buffer.
+pub const BUFFER_PAGES_LEAST: u64 = 16;
+/// Most pages of an on-chip payload buffer.
+pub const BUFFER_PAGES_MOST: u64 = 4096;
 /// Address bit of the data window that selects the PRP-list view.
 pub const PRP_VIEW_BIT: u32 = 22;
 /// Bytes of the data window: payload and PRP-list view. Its bus address is aligned to this.
 pub const DATA_WINDOW_BYTES: u64 = 2 << PRP_VIEW_BIT;
-/// log2 of the pages of a unit of the largest on-chip buffer.
-pub const ONCHIP_UNIT_SHIFT_MOST: u32 = 2;
 /// log2 of the pages of a unit where the payload is in DRAM: a command holds whole units.
 pub const DRAM_UNIT_SHIFT: u32 = 5;
 /// Bytes of the payload buffer of one direction in DRAM.
@@ -39,9 +41,13 @@ pub const QUEUE_DEPTH_MOST: u64 = 1024;
 /// Most drives of the streamer.
 pub const DRIVES_MOST: u64 = 8;
 
-/// Bytes of the data window of an on-chip buffer whose units have `1 << unit_shift` pages.
-pub const fn data_window_bytes(unit_shift: u32) -> u64 {
-    DATA_WINDOW_BYTES << unit_shift
+/// Bytes of the data window of an on-chip buffer of this number of pages.
+pub const fn data_window_bytes(pages: u64) -> u64 {
+    if pages > BUFFER_PAGES {
+        2 * pages * PAGE_BYTES
+    } else {
+        DATA_WINDOW_BYTES
+    }
 }
 
 /// Offset of the completion queue in the queue window of a streamer built for `depth` entries.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, arg, value_parser};
-use forebay_app::machine::{ChannelsSpec, MachineSpec, REORDER_PAGES, RefreshSpec, WavesSpec};
+use forebay_app::machine::{ChannelsSpec, MachineSpec, RefreshSpec, WavesSpec};
 use forebay_pipeline::Memory;
 use forebay_spec::streamer::window;
 
@@ -18,12 +18,9 @@ use super::{DefaultProfile, values};
 
 /// Queue depths that the RTL knows.
 pub const DEPTHS: std::ops::RangeInclusive<i64> = 2..=1024;
-/// Windows that the RTL knows, besides being powers of two.
-const WINDOWS: std::ops::RangeInclusive<u32> = 16..=1024;
 /// Options that are of a simulated machine alone.
-const SIMULATED: [&str; 14] = [
+const SIMULATED: [&str; 13] = [
     "profile",
-    "reorder",
     "seed",
     "memory",
     "buffer",
@@ -96,10 +93,9 @@ pub fn words(machine: &MachineSpec, profile: &str) -> Words {
     words.each(
         "buffer",
         machine
-            .unit_shift
-            .map(|shift| window::BUFFER_BYTES << shift),
+            .buffer_pages
+            .map(|pages| u64::from(pages) * window::PAGE_BYTES),
     );
-    words.unless("reorder", machine.reorder_pages, REORDER_PAGES);
     words.each("dram", machine.dram.as_ref());
     words.each("refresh", machine.refresh.map(RefreshSpec::name));
     words.each("channels", machine.channels.map(channels_text));
@@ -115,21 +111,18 @@ pub fn words(machine: &MachineSpec, profile: &str) -> Words {
     words
 }
 
-fn window(text: &str) -> std::result::Result<u32, String> {
-    match text.parse::<u32>() {
-        Ok(pages) if WINDOWS.contains(&pages) && pages.is_power_of_two() => Ok(pages),
-        _ => Err(format!(
-            "{text} pages cannot be built; choose 16, 32, 64, 128, 256, 512 or 1024"
-        )),
-    }
-}
-
-/// As the binary logarithm of the pages of a unit, of which there are as many as the RTL counts.
+/// As 4 KiB pages.
 fn buffer(text: &str) -> std::result::Result<u32, String> {
+    const SIZES: std::ops::RangeInclusive<u64> = window::BUFFER_PAGES_LEAST * window::PAGE_BYTES
+        ..=window::BUFFER_PAGES_MOST * window::PAGE_BYTES;
     let wanted = values::length(text)?;
-    (0..=window::ONCHIP_UNIT_SHIFT_MOST)
-        .find(|shift| window::BUFFER_BYTES << shift == wanted)
-        .ok_or_else(|| format!("{text} cannot be built on chip; choose 4MiB, 8MiB or 16MiB"))
+    if SIZES.contains(&wanted) && wanted.is_power_of_two() {
+        Ok((wanted / window::PAGE_BYTES) as u32)
+    } else {
+        Err(format!(
+            "{text} cannot be built on chip; choose 64KiB, 128KiB … 8MiB or 16MiB"
+        ))
+    }
 }
 
 fn channels(text: &str) -> std::result::Result<ChannelsSpec, String> {
@@ -175,14 +168,11 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
         let depth = arg!(--"queue-depth" <N> "Entries of the queues, 2 to 1024 [default: 64]")
             .value_parser(value_parser!(u32).range(DEPTHS))
             .required(false);
-        let reorder = arg!(--reorder <PAGES> "Reorder window in 4 KiB pages, a power of two")
-            .value_parser(window)
-            .default_value("1024");
         let memory = arg!(--memory <WHERE> "Where the streamer keeps its payload")
             .value_parser(memory())
             .conflicts_with("rtl")
             .default_value("onchip");
-        let buffer = arg!(--buffer <SIZE> "On-chip buffer: 4MiB, 8MiB or 16MiB [default: 4MiB]")
+        let buffer = arg!(--buffer <SIZE> "On-chip buffer and reorder window: 64KiB … 16MiB [default: 4MiB]")
             .value_parser(buffer)
             .required(false)
             .conflicts_with("rtl");
@@ -208,8 +198,7 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .help("Other RTL with the pins of ours or of SNAcc's: filelist, folder, Verilog files")
             .value_parser(value_parser!(PathBuf))
             .num_args(1..)
-            .action(ArgAction::Append)
-            .conflicts_with("reorder");
+            .action(ArgAction::Append);
         let top = arg!(--top <MODULE> "Its top module [default: the one with such pins]")
             .required(false)
             .requires("rtl");
@@ -230,9 +219,7 @@ impl<P: DefaultProfile> Args for MachineArgs<P> {
             .value_parser(value_parser!(u64))
             .required(false)
             .requires("wave");
-        let rare = [
-            buffer, dram, refresh, channels, reorder, top, param, from, until,
-        ];
+        let rare = [buffer, dram, refresh, channels, top, param, from, until];
         let command = command
             .next_help_heading("Machine")
             .args([profile, depth, memory, seed, rtl, wave])
@@ -257,11 +244,10 @@ impl<P: DefaultProfile> FromArgMatches for MachineArgs<P> {
             array: ArrayArgs::from_arg_matches(matches)?.into(),
             queue_depth: matches.get_one("queue-depth").copied(),
             memory: matches.get_one("memory").copied().unwrap_or(Memory::Onchip),
-            unit_shift: matches.get_one("buffer").copied(),
+            buffer_pages: matches.get_one("buffer").copied(),
             dram: matches.get_one("dram").cloned(),
             refresh: matches.get_one("refresh").copied(),
             channels: matches.get_one("channels").copied(),
-            reorder_pages: matches.get_one("reorder").copied().unwrap_or(REORDER_PAGES),
             seed: matches.get_one("seed").copied().unwrap_or(1),
             rtl: many("rtl")
                 .map(|paths| paths.cloned().collect())

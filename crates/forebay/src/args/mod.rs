@@ -90,13 +90,12 @@ fn after_help() -> String {
 }
 
 /// Options whose names are not those of the fields that they set.
-const OF_FIELDS: [(&str, &str); 6] = [
+const OF_FIELDS: [(&str, &str); 5] = [
     ("array.stripe_unit", "chunk"),
+    ("buffer_pages", "buffer"),
     ("parameters", "param"),
     ("profiles", "profile"),
-    ("reorder_pages", "reorder"),
     ("source.senders", "streams"),
-    ("unit_shift", "buffer"),
 ];
 
 /// The option that sets a field of a description, such as `--chunk` for `array.stripe_unit`.
@@ -450,10 +449,10 @@ mod tests {
             "forebay io --write f --length 5",
             "forebay demo --queue-depth 1",
             "forebay demo --queue-depth 100000",
-            "forebay demo --reorder 100",
+            "forebay demo --buffer 100KiB",
             "forebay demo --wave-from 7",
             "forebay demo --limit 0",
-            "forebay bench core --rtl x --reorder 64",
+            "forebay bench core --rtl x --buffer 256KiB",
             "forebay bench soak --transactions 0",
             "forebay profiles --measure",
             "forebay profiles ideal --within 10",

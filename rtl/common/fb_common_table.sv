@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_common_table: a table with one write port and one read port on the clock.
+//
+// What:        LUT RAM with a register behind it where that is no more than a block RAM holds, 36 Kib,
+//              and block RAM above.
+// Handshake:   none. `we` high writes `wdata` at `waddr` at the end of the cycle.
+// Latency:     read 1 cycle: a word that is written in the cycle of its address is not yet seen.
+// Throughput:  one write and one read a cycle.
+// Limits:      contents are not reset; they start as zero in simulation and, on FPGAs, in
+//              hardware after configuration. Who needs them cleared later sweeps them.
+// Does not implement: a read in the same cycle (fb_common_lutram).
+
+`default_nettype none
+
+module fb_common_table #(
+    parameter int unsigned Width = 8,  // bits of a word, 1 or more
+    parameter int unsigned Depth = 64,  // words, a power of two, 2 or more
+    localparam int unsigned AddrBits = $clog2(Depth)
+) (
+    input wire clk,
+
+    input wire                we,
+    input wire [AddrBits-1:0] waddr,
+    input wire [   Width-1:0] wdata,
+
+    input  wire  [AddrBits-1:0] raddr,
+    output logic [   Width-1:0] rdata
+);
+
+  if (Width < 1 || Depth < 2 || (Depth & (Depth - 1)) != 0) begin : gen_bad_size
+    $fatal(
+        1,
+        "fb_common_table (%m): Width=%0d must be 1 or more, Depth=%0d a power of two of 2 or more",
+        Width,
+        Depth
+    );
+  end
+
+  (* ram_style = (Width * Depth > 36864) ? "block" : "distributed" *)
+  logic [Width-1:0] store[Depth];
+
+  initial begin : clear_store
+    for (int i = 0; i < Depth; i++) store[i] = '0;
+  end
+
+  always_ff @(posedge clk) begin : memory
+    if (we) store[waddr] <= wdata;
+    rdata <= store[raddr];
+  end
+
+endmodule
+
+`default_nettype wire

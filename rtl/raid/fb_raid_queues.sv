@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_raid_queues: commands wait for their drive, and hold up none for another.
+//
+// What:        a queue of writes and one of reads for each drive, all in one memory. Those whose drive
+//              has room for a command take turns. A drive that goes offline loses what waits for it:
+//              fb_nvme_reorder answers these commands.
+// Handshake:   `s_ready[d]` is high while drive d has room. A command on offer that is not taken at once
+//              is offered anew after others.
+// Latency:     5 cycles. Throughput: a command in four cycles; a division takes 25 (fb_raid_map).
+// Does not implement: an order between the commands of different queues.
+
+`default_nettype none
+
+module fb_raid_queues
+  import fb_nvme_pkg::*;
+#(
+    parameter int unsigned Drives = 2,   // 2 to 8
+    parameter int unsigned Depth  = 128  // commands in each queue, a power of two, 8 or more
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [DRIVES_MOST-1:0] offline,
+    input wire [     Drives-1:0] open,     // the drive has room for a command
+
+    input  wire                           s_valid,
+    output logic             [Drives-1:0] s_ready,
+    input  wire descriptor_t              s_descriptor,
+
+    output logic        m_valid,
+    input  wire         m_ready,
+    output descriptor_t m_descriptor
+);
+
+  if (Drives < 2 || Drives > DRIVES_MOST || Depth < 8 || (Depth & (Depth - 1)) != 0)
+  begin : gen_bad_size
+    $fatal(
+        1,
+        "fb_raid_queues (%m): Drives=%0d must be from 2 to 8, Depth=%0d a power of two, 8 or more",
+        Drives,
+        Depth
+    );
+  end
+
+  localparam int unsigned Queues = 2 * Drives;  // the lowest bit: 1 for reads
+  localparam int unsigned QueueBits = $clog2(Queues);
+  localparam int unsigned PlaceBits = $clog2(Depth);
+
+  logic push_q;
+  descriptor_t pushed_q;
+  logic [QueueBits-1:0] into;  // which queue that goes into
+  logic [Queues-1:0][PlaceBits:0] head_q, tail_q;  // the oldest command, and behind the newest
+  logic [QueueBits-1:0] choice, chosen_q;
+  logic [Queues-1:0] waits_q, behind;  // commands whose drive has room
+  logic choose, read_q, offered_q, rest_q, take;
+
+  assign into = {pushed_q.drive[QueueBits-2:0], pushed_q.op == OP_READ};
+  assign m_valid = offered_q && !offline[DRIVE_BITS'(chosen_q>>1)];
+  assign take = m_valid && m_ready;
+
+  // Who comes after the last one, or else the first.
+  always_comb begin
+    choice = '0;
+    for (int unsigned i = 0; i < Queues; i++) behind[i] = waits_q[i] && QueueBits'(i) > chosen_q;
+    for (int i = Queues - 1; i >= 0; i--) if (waits_q[i]) choice = QueueBits'(i);
+    for (int i = Queues - 1; i >= 0; i--) if (behind[i]) choice = QueueBits'(i);
+  end
+  // What was taken shows in waits_q two cycles later.
+  assign choose = waits_q != '0 && !read_q && !offered_q && !rest_q;
+
+  always_ff @(posedge clk) begin
+    push_q <= s_valid && !rst;
+    pushed_q <= s_descriptor;
+    read_q <= choose && !rst;
+    offered_q <= read_q && !rst;
+    rest_q <= offered_q;
+    if (choose) chosen_q <= choice;
+    for (int unsigned i = 0; i < Queues; i++) begin
+      waits_q[i] <= head_q[i] != tail_q[i] && open[i/2] && !offline[i/2] && !rst;
+      if (push_q && into == QueueBits'(i)) tail_q[i] <= tail_q[i] + 1'b1;
+      if (take && chosen_q == QueueBits'(i)) head_q[i] <= head_q[i] + 1'b1;
+      if (rst || offline[i/2]) begin
+        head_q[i] <= '0;
+        tail_q[i] <= '0;
+      end
+    end
+    // Three may be on their way before this is known.
+    for (int unsigned d = 0; d < Drives; d++)
+    s_ready[d] <= level(
+        2 * d
+    ) < (PlaceBits + 1)'(Depth - 3) && level(
+        2 * d + 1
+    ) < (PlaceBits + 1)'(Depth - 3);
+  end
+
+  function automatic logic [PlaceBits:0] level(input int unsigned queue);
+    return tail_q[queue] - head_q[queue];
+  endfunction
+
+  fb_common_table #(
+      .Width($bits(descriptor_t)),
+      .Depth((1 << QueueBits) * Depth)
+  ) u_commands (
+      .clk,
+      .we(push_q),
+      .waddr({into, tail_q[into][PlaceBits-1:0]}),
+      .wdata(pushed_q),
+      .raddr({chosen_q, head_q[chosen_q][PlaceBits-1:0]}),
+      .rdata(m_descriptor)
+  );
+
+`ifndef SYNTHESIS
+  a_has_room :
+  assert property (@(posedge clk) disable iff (rst) push_q |-> !level(32'(into)) [PlaceBits])
+  else $error("fb_raid_queues (%m): a command without room for it");
+`endif
+
+endmodule
+
+`default_nettype wire
