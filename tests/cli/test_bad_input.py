@@ -83,7 +83,6 @@ MISSING = ("no/such", "README.toml")
         ("vm serve streamer --socket x.sock --parity", "one drive"),
         ("demo --drives 2 --chunk 48KiB", "choose 4KiB, 8KiB … 1MiB"),
         ("demo --drives 2 --chunk 2MiB", "1048576 (1 MiB)"),
-        ("demo --buffer 32MiB", "choose 4MiB, 8MiB or 16MiB"),
         ("demo --buffer 8MiB --memory host", "buffer on chip"),
         ("io --read --length 1 --fault 9/drop@nth=1", "is no drive"),
         ("io --read --length 1 --drives 2 --backing x.img", "--backing"),
