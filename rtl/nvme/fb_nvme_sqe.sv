@@ -97,9 +97,9 @@ module fb_nvme_sqe
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
-    logic [UnitIndexBits+UnitBits-1:0] second_page;
-    assign first_page = cfg.data_window | (64'(fetched_page) << (12 + UnitBits));
-    assign second_page = ((UnitIndexBits + UnitBits)'(fetched_page) << UnitBits) + 1'b1;
+    logic [UnitIndexBits-1:0] second_page;
+    assign first_page = cfg.data_window | 64'({fetched_page, 12'd0});
+    assign second_page = fetched_page + 1'b1;
     assign prp2 = has_prp2 ? cfg.data_window | (64'(has_list) << ListBit) | 64'({second_page, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.

@@ -52,7 +52,8 @@ module fb_raid_queues
   logic [QueueBits-1:0] into;  // which queue that goes into
   logic [Queues-1:0][PlaceBits:0] head_q, tail_q;  // the oldest command, and behind the newest
   logic [QueueBits-1:0] choice, chosen_q;
-  logic [Queues-1:0] waits_q, behind;  // commands whose drive has room
+  logic [Queues-1:0] waits_q, behind;  // commands whose drive is open
+  logic [Queues-1:0] room;
   logic choose, read_q, offered_q, rest_q, take;
 
   assign into = {pushed_q.drive[QueueBits-2:0], pushed_q.op == OP_READ};
@@ -85,18 +86,14 @@ module fb_raid_queues
         tail_q[i] <= '0;
       end
     end
-    // Three may be on their way before this is known.
-    for (int unsigned d = 0; d < Drives; d++)
-    s_ready[d] <= level(
-        2 * d
-    ) < (PlaceBits + 1)'(Depth - 3) && level(
-        2 * d + 1
-    ) < (PlaceBits + 1)'(Depth - 3);
+    for (int unsigned d = 0; d < Drives; d++) s_ready[d] <= room[2*d] && room[2*d+1];
   end
 
-  function automatic logic [PlaceBits:0] level(input int unsigned queue);
-    return tail_q[queue] - head_q[queue];
-  endfunction
+  // Three may be on their way before this is known.
+  always_comb begin
+    for (int unsigned i = 0; i < Queues; i++)
+    room[i] = tail_q[i] - head_q[i] < (PlaceBits + 1)'(Depth - 3);
+  end
 
   fb_common_table #(
       .Width($bits(descriptor_t)),
@@ -112,7 +109,8 @@ module fb_raid_queues
 
 `ifndef SYNTHESIS
   a_has_room :
-  assert property (@(posedge clk) disable iff (rst) push_q |-> !level(32'(into)) [PlaceBits])
+  assert property (@(posedge clk) disable iff (rst)
+                   push_q |-> tail_q[into] - head_q[into] != (PlaceBits + 1)'(Depth))
   else $error("fb_raid_queues (%m): a command without room for it");
 `endif
 

@@ -23,6 +23,7 @@ pub use forebay_pipeline::Memory;
 pub const QUEUE_DEPTH: u32 = 64;
 /// Entries of all its queues together, at most.
 pub const QUEUE_ENTRIES_MOST: u32 = 1024;
+
 /// When on-board DRAM refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -174,14 +175,6 @@ impl MachineSpec {
     /// # Errors
     /// Where it is not found, or an option does not suit the memory.
     pub fn source(&self) -> Result<Source> {
-        if self.buffer_pages.is_some() && self.memory != Memory::Onchip {
-            return Err(Failure::input(
-                "buffer_pages",
-                "given",
-                "it is the size of the buffer on chip; in DRAM there are 64 MiB for each direction",
-                "leave it out, or take memory onchip",
-            ));
-        }
         match self.memory {
             Memory::Onchip => self.source_of(rtl::onchip),
             Memory::Dram => self.source_of(|root, depth, _| rtl::dram(root, depth)),
@@ -191,6 +184,14 @@ impl MachineSpec {
 
     /// Refuses numbers that our RTL cannot be built with.
     fn check_numbers(&self) -> Result<()> {
+        if self.buffer_pages.is_some() && self.memory != Memory::Onchip {
+            return Err(Failure::input(
+                "buffer_pages",
+                "given",
+                "it is the size of the buffer on chip; in DRAM there are 64 MiB for each direction",
+                "leave it out, or take memory onchip",
+            ));
+        }
         let (depth, pages) = (self.depth(), self.pages());
         let counts = window::BUFFER_PAGES_LEAST..=window::BUFFER_PAGES_MOST;
         let drives = self.array.drives.unwrap_or(1);

@@ -260,6 +260,19 @@ impl Streamer {
                 remedy: "driver and bitstream are of different versions: build both anew",
             });
         }
+        let pages = regs::parameters::PAGES.get(bits);
+        let counts = match self.memory {
+            Memory::OnChip => window::BUFFER_PAGES_LEAST..=window::BUFFER_PAGES_MOST,
+            Memory::OnBoard | Memory::Host => window::BUFFER_PAGES..=window::BUFFER_PAGES,
+        };
+        if !counts.contains(&pages) || !pages.is_power_of_two() {
+            return Err(Error::Refused {
+                field: "the streamer's parameters",
+                value: format!("a buffer of {pages} units"),
+                limit: format!("a power of two from {} to {}", counts.start(), counts.end()),
+                remedy: "driver and bitstream are of different versions: build both anew",
+            });
+        }
         let drives = regs::parameters::DRIVES_MOST.get(bits).max(1) as u32;
         let layout = match drives {
             1 => 0,
@@ -268,7 +281,7 @@ impl Streamer {
         Ok(Parameters {
             version,
             queue_depth: depth as u32,
-            pages: regs::parameters::PAGES.get(bits) as u32,
+            pages: pages as u32,
             unit_shift,
             cq_offset,
             reserve_pages: regs::parameters::RESERVE_PAGES.get(bits) as u32,

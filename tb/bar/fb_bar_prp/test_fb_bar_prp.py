@@ -93,7 +93,7 @@ async def words(dut) -> None:
 
 KINDS = {
     "onchip": {"PageBits": 10, "UnitBits": 0, "OnChip": 1},
-    "onchip-16MiB": {"PageBits": 12, "UnitBits": 2, "OnChip": 1},
+    "onchip-16MiB": {"PageBits": 12, "UnitBits": 0, "OnChip": 1},
     "board": {"PageBits": 15, "UnitBits": 5, "OnChip": 0},
     "board-commands": {"PageBits": 15, "UnitBits": 5, "OnChip": 0, "PerCommand": 1},
     "host": {"PageBits": 15, "UnitBits": 5, "OnChip": 0, "InHost": 1},

@@ -530,7 +530,7 @@ fn a_shutdown_goes_on_after_a_failed_step() {
 #[test]
 fn a_streamer_that_is_not_what_it_should_be() {
     type Change = fn(&mut Fake);
-    let cases: [(Change, StepName, &str); 7] = [
+    let cases: [(Change, StepName, &str); 9] = [
         (
             |f| {
                 f.config.remove(&FPGA);
@@ -565,6 +565,26 @@ fn a_streamer_that_is_not_what_it_should_be() {
             },
             StepName::Attach,
             "depth 65535",
+        ),
+        (
+            |f| {
+                let of = regs::parameters::PAGES;
+                let bits = f.streamer[&regs::parameters::OFFSET];
+                f.streamer
+                    .insert(regs::parameters::OFFSET, of.set(bits, 8192));
+            },
+            StepName::Attach,
+            "a buffer of 8192 units",
+        ),
+        (
+            |f| {
+                let of = regs::parameters::PAGES;
+                let bits = f.streamer[&regs::parameters::OFFSET];
+                f.streamer
+                    .insert(regs::parameters::OFFSET, of.set(bits, 1000));
+            },
+            StepName::Attach,
+            "a buffer of 1000 units",
         ),
         (
             |f| f.faults.deaf_register = Some(0x18),
