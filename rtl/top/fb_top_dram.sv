@@ -21,7 +21,8 @@ module fb_top_dram #(
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16; with one channel
     // bursts that the memory has not answered, 1 to 16
     parameter int unsigned WritesUnder = (Channels > 1) ? 4 : 3,
-    parameter int unsigned AheadPages = 2,  // pages fetched before the SSD asks for them, 1 to 6
+    // pages fetched before the SSD asks for them, 1 to 6
+    parameter int unsigned AheadPages = (Channels > 1) ? 3 : 2,
     // beats on their way to the reader, 64 to 1024
     parameter int unsigned ReadBeats = (Channels > 1) ? 1024 : 128,
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
