@@ -162,7 +162,7 @@ typedef struct __attribute__ ((__packed__)) {
 #define STREAMER__CHUNK__PAGES_bm 0x1ff
 #define STREAMER__CHUNK__PAGES_bp 0
 #define STREAMER__CHUNK__PAGES_bw 9
-#define STREAMER__CHUNK__PAGES_reset 0x8
+#define STREAMER__CHUNK__PAGES_reset 0x2
 #define STREAMER__CHUNK__BUSY_COMMANDS_bm 0xff0000
 #define STREAMER__CHUNK__BUSY_COMMANDS_bp 16
 #define STREAMER__CHUNK__BUSY_COMMANDS_bw 8

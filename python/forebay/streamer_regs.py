@@ -269,7 +269,7 @@ RESETS = {
     "namespace_sectors": 0xFFFFFFFFFFFF,
     "timeout_cycles": 0x0,
     "retry_limit": 0x3,
-    "chunk": 0x40008,
+    "chunk": 0x40002,
     "doorbell_offset": 0x0,
     "memory_offset": 0x0,
 }

@@ -961,7 +961,7 @@ module fb_nvme_csr (
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.chunk.pages.value <= 9'h8;
+            field_storage.chunk.pages.value <= 9'h2;
         end else begin
             if(field_combo.chunk.pages.load_next) begin
                 field_storage.chunk.pages.value <= field_combo.chunk.pages.next;

@@ -2,9 +2,9 @@
 //
 // Read path, first half: from the user's read commands to commands for the SSD.
 //
-// A read is cut into chunks, so that the first can be delivered while the others are still on
-// their way, and where the next page on offer is not the neighbour of the last; with several
-// drives first of all at the end of each chunk of the array. An unordered read that crosses one is two
+// A read is cut into commands of CommandPages, so that the first can be delivered while the others
+// are still on their way, and where the next page on offer is not the neighbour of the last; with
+// several drives first of all at the end of each chunk of the array. An unordered read that crosses one is two
 // commands, which are delivered in order, with its tag. Where no page is on offer a command
 // waits for one, unless it holds all there are. Pages are taken from the read ring before a command
 // is issued: data that the SSD returns always has a place.
@@ -22,6 +22,7 @@ module fb_nvme_read_split
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
+    parameter int unsigned CommandPages = (UnitBits > 4) ? (1 << UnitBits) / 2 : 8,  // most of one, up to 256
     parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
     parameter bit Array = 1'b0  // no command crosses the end of a chunk of the array
 ) (
@@ -158,7 +159,7 @@ module fb_nvme_read_split
       if (push) building_q <= 1'b0;
       else if (extend) building_q <= 1'b1;
       if (push) full_q <= 1'b0;
-      else if (extend) full_q <= (pages_q == 9'(cfg.chunk_m1) || pages_q == 9'(cfg.transfer_m1));
+      else if (extend) full_q <= (pages_q == 9'(CommandPages - 1) || pages_q == 9'(cfg.transfer_m1));
     end
   end
 

@@ -22,8 +22,8 @@ CHUNK = 32  # sectors of an array's chunk
 class Reader:
     """The device under test with a command source and a page ring around it."""
 
-    def __init__(self, dut, transfer: int, chunk: int) -> None:
-        self.most = min(transfer, chunk)
+    def __init__(self, dut, transfer: int) -> None:
+        self.most = min(transfer, int(dut.CommandPages.value))
         self.array = bool(dut.Array.value)
         self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd", byte_lanes=32)
         self.pages = Pages(dut)
@@ -56,29 +56,26 @@ class Reader:
         assert left == 0
 
 
-async def start(dut, *, block: int = 512, transfer: int = 8, chunk: int = 3) -> Reader:
+async def start(dut, *, block: int = 512, transfer: int = 8) -> Reader:
     """Reset with a configuration."""
     harness.clear(dut, "held", "offer_valid", "command_ready")
     dut.cfg.value = structs.pack(
         "cfg_t",
         block_4k=block == PAGE,
         transfer_m1=transfer - 1,
-        chunk_m1=chunk - 1,
         strip_m1=CHUNK // 8 - 1,
         namespace_sectors=SECTORS,
     )
-    reader = Reader(dut, transfer, chunk)
+    reader = Reader(dut, transfer)
     await harness.start(dut)
     return reader
 
 
 @cocotb.test()
-@cocotb.parametrize(
-    (("block", "transfer", "chunk"), [(512, 8, 3), (512, 2, 16), (PAGE, 8, 1), (512, 256, 256)])
-)
-async def random_reads(dut, block: int, transfer: int, chunk: int) -> None:
+@cocotb.parametrize((("block", "transfer"), [(512, 8), (512, 2), (PAGE, 1), (512, 256)]))
+async def random_reads(dut, block: int, transfer: int) -> None:
     """Any length is covered once, in order, by commands of the allowed size."""
-    reader = await start(dut, block=block, transfer=transfer, chunk=chunk)
+    reader = await start(dut, block=block, transfer=transfer)
     reader.source.set_pause_generator(harness.stalls(0.3))
     for _ in range(60):
         address = random.randrange(1 << 20) * block
@@ -90,7 +87,7 @@ async def random_reads(dut, block: int, transfer: int, chunk: int) -> None:
 @cocotb.test()
 async def pages_are_neighbours(dut) -> None:
     """The pages of a command follow each other, and each page taken belongs to one command."""
-    reader = await start(dut, chunk=8)
+    reader = await start(dut)
     for _ in range(40):
         await reader.ask(0, random.randrange(1, 20 * PAGE))
         await reader.pages.transaction()
@@ -191,16 +188,18 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(unit: int = 0, array: int = 0, **options: object) -> None:
+def run(unit: int = 0, array: int = 0, pages: int = 8, **options: object) -> None:
     """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
-    parameters = {"UnitBits": unit, "Array": array}
+    parameters = {"UnitBits": unit, "Array": array, "CommandPages": pages}
     simulate(__file__, "fb_nvme_read_split", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize(("unit", "array"), [(0, 0), (2, 0), (0, 1), (2, 1)])
-def test_read(unit: int, array: int) -> None:
+@pytest.mark.parametrize(
+    ("unit", "array", "pages"), [(0, 0, 3), (2, 0, 16), (0, 1, 8), (2, 1, 256)]
+)
+def test_read(unit: int, array: int, pages: int) -> None:
     """Run all coroutines with units of one page and of several, for one drive and for more."""
-    run(unit, array)
+    run(unit, array, pages)
 
 
 def test_assertion_fires() -> None:

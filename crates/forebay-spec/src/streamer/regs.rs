@@ -76,8 +76,8 @@ registers! {
     queue_entries @ 0x238 "Queue entries: Entries of the queue pair as created on the SSD; one less may be outstanding." {
         ENTRIES = 0, 11, "Entries: 2 to the queue depth in `parameters`. Reset: that depth.";
     }
-    chunk @ 0x240 = 0x40008 "Chunk: When a write command leaves before its transaction has ended." {
-        PAGES = 0, 9, "Pages: Buffered pages that are worth a command while the SSD has little to do; rounded up to halves of the buffer's units.";
+    chunk @ 0x240 = 0x40002 "Chunk: When a write command leaves before its transaction has ended." {
+        PAGES = 0, 9, "Pages: Buffered pages that are worth a command while the SSD has little to do: two need no list. Rounded up to halves of the buffer's units.";
         BUSY_COMMANDS = 16, 8, "Busy: Outstanding commands from which on the SSD counts as busy.";
     }
     status @ 0x248 "Status." {
