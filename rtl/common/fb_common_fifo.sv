@@ -4,11 +4,12 @@
 //
 // What:        one write port, one read port, one clock. The store is memory with an asynchronous
 //              read, so a wide FIFO costs LUT RAM and only its pointers are flip-flops. With
-//              OutputRegister the oldest word is held in flip-flops instead, for narrow words that
-//              have far to go.
+//              OutputRegister the oldest word moves on into flip-flops, for narrow words that have
+//              far to go.
 // Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high. `clear`
 //              forgets all words but one that is on offer, so that m_valid does not fall.
-// Latency:     1 cycle from a write into the empty FIFO to m_valid, with or without the register.
+// Latency:     1 cycle from a write into the empty FIFO to m_valid, 2 with the register; `level`
+//              counts a word from the next cycle on.
 // Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
 //              comes from registers alone).
 // Limits:      no combinational path from any input to any output. Only pointers are reset.
@@ -19,7 +20,7 @@
 module fb_common_fifo #(
     parameter int unsigned Width = 8,  // bits of a word, 1 or more
     parameter int unsigned Depth = 16,  // words, a power of two, 2 to 1024
-    parameter bit OutputRegister = 1'b0,  // m_data comes from flip-flops
+    parameter bit OutputRegister = 1'b0,  // m_data comes from flip-flops; Depth is 4 or more then
     localparam int unsigned AddrBits = $clog2(Depth)
 ) (
     input wire clk,
@@ -40,6 +41,9 @@ module fb_common_fifo #(
   if (Depth < 2 || Depth > 1024 || (Depth & (Depth - 1)) != 0) begin : gen_bad_depth
     $fatal(1, "fb_common_fifo (%m): Depth=%0d must be a power of two from 2 to 1024", Depth);
   end
+  if (OutputRegister && Depth < 4) begin : gen_too_shallow
+    $fatal(1, "fb_common_fifo (%m): Depth=%0d must be at least 4 with OutputRegister", Depth);
+  end
   if (Width < 1) begin : gen_bad_width
     $fatal(1, "fb_common_fifo (%m): Width=%0d must be at least 1", Width);
   end
@@ -53,7 +57,7 @@ module fb_common_fifo #(
   logic [AddrBits:0] level_q;
   logic valid_q;
   logic push, pop;
-  logic store_push, store_pop;  // the word goes into the store, comes out of it
+  logic store_pop;  // a word leaves the store
 
   assign push = s_valid && s_ready;
   assign pop = m_valid && m_ready;
@@ -64,43 +68,44 @@ module fb_common_fifo #(
   assign level = level_q;
 
   if (OutputRegister) begin : gen_register
-    // A word that finds nobody before it goes past the store.
     logic [Width-1:0] oldest_q;
-    logic more_q;  // there are words behind the oldest one
-    assign store_pop = pop && more_q;
-    assign store_push = push && valid_q && !(pop && !more_q);
+    logic more_q;  // there are words in the store
+    assign store_pop = more_q && (!valid_q || m_ready);
     assign m_data = oldest_q;
     always_ff @(posedge clk) begin : oldest
-      if (!valid_q || m_ready) oldest_q <= more_q ? store[read_q] : s_data;
-      more_q <= !rst && !clear && (level_q > Two || (level_q == Two && (push || !pop)) ||
-          (level_q == One && push && !pop));
+      if (!valid_q || m_ready) oldest_q <= store[read_q];
+      valid_q <= (store_pop && !clear) || (valid_q && !m_ready);
+      more_q <= push || (more_q && !store_pop) || level_q > Two || (level_q == Two && !valid_q);
+      if (rst) valid_q <= 1'b0;
+      if (rst || clear) more_q <= 1'b0;
     end
   end else begin : gen_store
     assign store_pop = pop;
-    assign store_push = push;
     assign m_data = store[read_q];
+    always_ff @(posedge clk) begin : oldest
+      valid_q <= level_q > One || push || (level_q == One && !pop);
+      if (clear) valid_q <= valid_q && !m_ready;
+      if (rst) valid_q <= 1'b0;
+    end
   end
 
   always_ff @(posedge clk) begin : write_store
-    if (push) store[write_q] <= s_data;  // nobody reads it there unless store_push
+    if (push) store[write_q] <= s_data;
   end
 
   always_ff @(posedge clk) begin : pointers
-    if (store_push) write_q <= write_q + 1'b1;
+    if (push) write_q <= write_q + 1'b1;
     if (store_pop) read_q <= read_q + 1'b1;
     if (push != pop) level_q <= push ? level_q + One : level_q - One;
-    valid_q <= level_q > One || push || (level_q == One && !pop);
     if (clear) begin
       write_q <= OutputRegister ? read_q : read_q + AddrBits'(valid_q);
       if (OutputRegister) read_q <= read_q;
       level_q <= (AddrBits + 1)'(valid_q && !m_ready);
-      valid_q <= valid_q && !m_ready;
     end
     if (rst) begin
       write_q <= '0;
       read_q  <= '0;
       level_q <= '0;
-      valid_q <= 1'b0;
     end
   end
 

@@ -87,6 +87,7 @@ module fb_nvme_read_split
   // The ring hears of a page that is taken a cycle later. Whether the next one joins the open
   // command is known a cycle after it is on offer.
   logic extend, flush_open, reject, push, fifo_ready;
+  logic [$clog2(CommandDepth):0] waiting;
   logic known_q, joins_q, parts_q;
   logic in_unit;  // the next page lies in the unit of the last one
   assign in_unit = (pages_q & UnitMask) != '0;
@@ -102,7 +103,7 @@ module fb_nvme_read_split
       (full_q || (!in_unit && known_q && parts_q));
   assign reject = (state_q == REJECT) && fifo_ready && offer_valid && !offer_take;
   assign push = (extend && final_q) || flush_open || reject;
-  assign open = (state_q != IDLE) || offer_take;
+  assign open = (state_q != IDLE) || offer_take || waiting != '0;
 
   command_t built;
   always_comb begin
@@ -214,7 +215,7 @@ module fb_nvme_read_split
       .m_valid(command_valid),
       .m_ready(command_ready),
       .m_data (command),
-      .level  ()
+      .level  (waiting)
   );
 
   fb_axis_check #(

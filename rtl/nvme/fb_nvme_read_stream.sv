@@ -17,7 +17,7 @@
 // sent so far will free waits in a queue, a unit an entry, each for its number of answers.
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out, whose TVALID never falls before
 // TREADY, not even by a restart.
-// Latency: that of the memory + 2 cycles from a delivery to its first beat.
+// Latency: that of the memory + 3 cycles from a delivery to its first beat.
 // Throughput: 64 bytes a cycle, none lost between deliveries.
 // 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
 // has under way.
@@ -93,6 +93,7 @@ module fb_nvme_read_stream
   } side_t;
 
   logic job_valid, job_done;
+  logic [2:0] jobs;
   delivery_t job;
   logic [BeatsBits-1:0] beats_m1, job_beats_m1;  // beats to be requested - 1
   logic single, pair, job_single, job_pair;  // one, two beats
@@ -113,7 +114,7 @@ module fb_nvme_read_stream
       .m_valid(job_valid),
       .m_ready(job_done),
       .m_data({job_single, job_pair, job}),
-      .level()
+      .level(jobs)
   );
 
   logic [BeatsBits-1:0] beat_q;
@@ -318,7 +319,7 @@ module fb_nvme_read_stream
   assign m_axis_rd_tlast = out_side.last || out_lost;
   assign m_axis_rd_tuser = fail;
   assign m_axis_rd_tid = out_side.tag;
-  assign empty = !job_valid && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
+  assign empty = jobs == '0 && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
 
   fb_axis_check #(
       .Width(DATA_BITS + $bits(side_t) + 1),

@@ -17,7 +17,7 @@
 // Handshake: AXI4-Stream; TREADY depends on registers only and falls while there is no page, no
 // room for a command, or `hold` lends the memory port to the read path.
 // Latency: a beat is in memory two cycles after its handshake; the command of the last beat is
-// offered two cycles after it. Throughput: 64 bytes a cycle, none lost between transactions.
+// offered three cycles after it. Throughput: 64 bytes a cycle, none lost between transactions.
 // A command is offered only once the memory says that its data have landed; `mem_end` goes there
 // with or after its last beat.
 // 512-bit registers: one, in front of the memory.
@@ -322,7 +322,7 @@ module fb_nvme_write_split
   command_t oldest;
   assign command_valid = queued && landed_any;
   assign leaves = command_valid && command_ready;
-  assign open = !address || push_q || queued;
+  assign open = !address || push_q || waiting != '0;
   always_comb begin
     command = oldest;
     if (lost && !oldest.reject) begin

@@ -43,6 +43,7 @@ module fb_raid_parity
   if (Pages > 0) begin : gen_parity
     localparam int unsigned Beats = Pages << BEAT_BITS;
     logic cut_valid, cut_ready, piece_valid, piece_ready, write_busy, split_busy;
+    logic [$clog2(PiecesMost):0] pieces;
     piece_t cut, piece;
 
     fb_raid_parity_write #(
@@ -82,7 +83,7 @@ module fb_raid_parity
         .m_valid(piece_valid),
         .m_ready(piece_ready),
         .m_data(piece),
-        .level()
+        .level(pieces)
     );
 
     fb_raid_parity_join #(
@@ -98,7 +99,7 @@ module fb_raid_parity
         .s_axis_rd,
         .m_axis_rd
     );
-    assign busy = write_busy || split_busy || piece_valid || m_axis_rd.tvalid;
+    assign busy = write_busy || split_busy || pieces != '0 || m_axis_rd.tvalid;
   end else begin : gen_wires
     assign m_axis_wr.tvalid = s_axis_wr.tvalid;
     assign s_axis_wr.tready = m_axis_wr.tready;

@@ -243,7 +243,7 @@ async def rate_and_latency(dut) -> None:
     for _ in range(12):
         await receive(delivery)
     dut._log.info("%d cycles, %.3f beats/cycle", left[0] - taken[0], harness.rate(left))
-    assert left[0] - taken[0] == delivery.latency + 2
+    assert left[0] - taken[0] == delivery.latency + 3
     assert harness.rate(left) == 1.0
 
 
