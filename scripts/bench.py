@@ -14,7 +14,8 @@ OUT = ROOT / "build" / "bench"
 FOREBAY = str(ROOT / "build" / "forebay")
 DRIVE = ["--profile", "990pro-2tb"]
 CORE = [FOREBAY, "bench", "core", *DRIVE, "--bytes", "256MiB"]
-RANDOM = [FOREBAY, "bench", "random", *DRIVE]
+# Long enough that the slowest answers, the last of which end the run, do not weigh.
+RANDOM = [FOREBAY, "bench", "random", *DRIVE, "--bytes", "256MiB"]
 LATENCY = [FOREBAY, "bench", "latency", *DRIVE]
 DRIVES = [FOREBAY, "bench", "drives", "--bytes", "128MiB"]
 # What holds several drives: room for what retries hold up, chunks that cost few commands.
@@ -102,11 +103,10 @@ BENCHES = {
     "core": [FOREBAY, "bench", "core"],
     "latency": [FOREBAY, "bench", "latency"],
     "random": [FOREBAY, "bench", "random"],
-    "random-990pro-qd64": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "64"],
-    "random-990pro-qd256": [FOREBAY, "bench", "random", *DRIVE, "--queue-depth", "256"],
     "drives": DRIVES,
     "drives-990pro": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16"],
     "drives-990pro-host": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--memory", "host"],
+    "drives-990pro-8mib": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", "--buffer", "8MiB"],
     "drives-990pro-16mib": [*DRIVES, *DRIVE, "--fpga-link", "gen4x16", *LARGE],
     **{
         f"parity-{memory}-{name}": parity(memory, options)
@@ -134,7 +134,15 @@ BENCHES = {
     **{f"core-{name}": [*CORE, "--memory", name] for name in ("onchip", "dram", "host")},
     **{f"channels-{dram}-{n}": channels(dram, n) for dram, n in CHANNELS},
     "core-hbm": [*CORE, "--memory", "dram", "--dram", "hbm2-1800"],
-    **{f"random-{name}": [*RANDOM, "--memory", name] for name in ("dram", "host")},
+    **{
+        f"random-{name}-qd{depth}": [*RANDOM, "--memory", name, "--queue-depth", depth]
+        for name in ("onchip", "dram", "host")
+        for depth in ("64", "256")
+    },
+    **{
+        f"random-drives{n}": [*RANDOM, "--drives", n, "--fpga-link", "gen4x16", *LARGE]
+        for n in ("2", "4", "8")
+    },
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
     **{f"levels-{name}": levels(*of) for name, of in LEVELS.items()},
     "resources": RESOURCES,

@@ -205,11 +205,13 @@ def axi_master(dut, prefix: str, ids: bool = True, **clock: object) -> AxiMaster
 
 
 class Held:
-    """A signal as a number, read once at an instant: a sink reads a beat again for each byte."""
+    """A signal of a stream as a number, read once a beat: a sink reads it again for each byte."""
 
     def __init__(self, signal: LogicObject) -> None:
         self._signal = signal
-        self._read: tuple[int, int] | None = None
+        self.lanes = 1  # bytes of a beat
+        self._left = 0  # bytes of this beat for which it will be read again
+        self._read = 0
 
     def __len__(self) -> int:
         """Return its width."""
@@ -217,11 +219,12 @@ class Held:
 
     @property
     def value(self) -> int:
-        """What it was when it was first read at this instant."""
-        now = get_sim_time("step")
-        if self._read is None or self._read[0] != now:
-            self._read = now, int(self._signal.value)
-        return self._read[1]
+        """What it was when it was read for the first byte of this beat."""
+        if self._left == 0:
+            self._read = int(self._signal.value)
+            self._left = self.lanes
+        self._left -= 1
+        return self._read
 
 
 def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSource | AxiStreamSink:
@@ -231,10 +234,14 @@ def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSour
     """
     clock = {} if "clock" in options else {"clock": dut.clk, "reset": dut.rst}
     port = bus(AxiStreamBus, dut, prefix)
+    held = {}
     if kind is AxiStreamSink:
-        for name in {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(port).keys():
-            setattr(port, name, Held(getattr(port, name)))
+        names = {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(port).keys()
+        held = {name: Held(getattr(port, name)) for name in names}
+        vars(port).update(held)
     found = kind(port, **clock, **options)
+    for signal in held.values():
+        signal.lanes = found.byte_lanes
     found.log.setLevel(logging.WARNING)
     return found
 

@@ -11,7 +11,7 @@ HEADLINES = {
     "sequential write, ideal SSD, 64 MiB": (
         "sequential write to a drive that never waits; the stream carries 64 B/cycle"
     ),
-    "random 4 KiB read, 990 PRO, in order, queue depth 64, window 1024, of the host reference": (
+    "random 4 KiB read, 990 PRO, in order, queue depth 64, on-chip, of the host reference": (
         "random 4 KiB reads answered in order, model of a 990 PRO: share of an ideal host's rate"
     ),
     "one 4 KiB read, 990 PRO, on-chip: longer than the ideal host's by": (

@@ -11,7 +11,7 @@
 // Latency:     1 cycle from a write into the empty FIFO to m_valid, 2 with the register; `level`
 //              counts a word from the next cycle on.
 // Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
-//              comes from registers alone).
+//              comes from registers alone). With the register a Depth of 2 passes two in three cycles.
 // Limits:      no combinational path from any input to any output. Only pointers are reset.
 // Does not implement: two clocks, packet drop, almost-full flags (compare `level` instead).
 
@@ -20,7 +20,7 @@
 module fb_common_fifo #(
     parameter int unsigned Width = 8,  // bits of a word, 1 or more
     parameter int unsigned Depth = 16,  // words, a power of two, 2 to 1024
-    parameter bit OutputRegister = 1'b0,  // m_data comes from flip-flops; Depth is 4 or more then
+    parameter bit OutputRegister = 1'b0,  // m_data comes from flip-flops
     localparam int unsigned AddrBits = $clog2(Depth)
 ) (
     input wire clk,
@@ -40,9 +40,6 @@ module fb_common_fifo #(
 
   if (Depth < 2 || Depth > 1024 || (Depth & (Depth - 1)) != 0) begin : gen_bad_depth
     $fatal(1, "fb_common_fifo (%m): Depth=%0d must be a power of two from 2 to 1024", Depth);
-  end
-  if (OutputRegister && Depth < 4) begin : gen_too_shallow
-    $fatal(1, "fb_common_fifo (%m): Depth=%0d must be at least 4 with OutputRegister", Depth);
   end
   if (Width < 1) begin : gen_bad_width
     $fatal(1, "fb_common_fifo (%m): Width=%0d must be at least 1", Width);

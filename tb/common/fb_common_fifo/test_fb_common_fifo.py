@@ -79,12 +79,16 @@ async def full_rate(dut) -> None:
     await harness.step(dut.clk)
     dut.s_valid.value = 1
     dut.m_ready.value = 1
-    for _ in range(1 + int(dut.OutputRegister.value)):
+    register = bool(dut.OutputRegister.value)
+    for _ in range(1 + register):
         await FallingEdge(dut.clk)
         assert dut.m_valid.value == 0
-    for _ in range(100):
+    # With room for two, the place of the word on offer is missing in each third cycle.
+    waits = register and 2 ** (len(dut.level) - 1) == 2
+    for number in range(100):
         await FallingEdge(dut.clk)
-        assert dut.m_valid.value == 1 and dut.s_ready.value == 1
+        assert dut.m_valid.value == (not waits or number % 3 < 2)
+        assert waits or dut.s_ready.value == 1
 
 
 @cocotb.test()
@@ -107,7 +111,6 @@ async def clear_keeps_the_offer(dut) -> None:
     for _ in range(12):
         fill, drain = random.choice([0.5, 0.9, 1.0]), random.choice([0.1, 0.5, 1.0])
         await run(dut, expected, 100, fill, drain, clear=random.choice([0.05, 0.5]))
-    dut.clear.value = 0
     await run(dut, expected, 2000, 0.0, 1.0)
     assert not expected
 
@@ -136,8 +139,6 @@ async def break_range(dut) -> None:
 @pytest.mark.parametrize(("width", "depth"), [(1, 2), (8, 4), (33, 16), (512, 16), (5, 1024)])
 def test_fifo(width: int, depth: int, register: int) -> None:
     """Run all coroutines at this width and depth, with and without the output register."""
-    if register:
-        depth = max(depth, 4)
     parameters = {"Width": width, "Depth": depth, "OutputRegister": register}
     simulate(__file__, "fb_common_fifo", parameters)
 
