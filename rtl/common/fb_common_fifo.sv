@@ -72,7 +72,7 @@ module fb_common_fifo #(
     always_ff @(posedge clk) begin : oldest
       if (!valid_q || m_ready) oldest_q <= store[read_q];
       valid_q <= (store_pop && !clear) || (valid_q && !m_ready);
-      more_q <= push || (more_q && !store_pop) || level_q > Two || (level_q == Two && !valid_q);
+      more_q  <= push || (more_q && !store_pop) || level_q > Two || (level_q == Two && !valid_q);
       if (rst) valid_q <= 1'b0;
       if (rst || clear) more_q <= 1'b0;
     end

@@ -160,7 +160,8 @@ module fb_nvme_read_split
       if (push) building_q <= 1'b0;
       else if (extend) building_q <= 1'b1;
       if (push) full_q <= 1'b0;
-      else if (extend) full_q <= (pages_q == 9'(CommandPages - 1) || pages_q == 9'(cfg.transfer_m1));
+      else if (extend)
+        full_q <= (pages_q == 9'(CommandPages - 1) || pages_q == 9'(cfg.transfer_m1));
     end
   end
 
