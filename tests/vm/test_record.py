@@ -9,6 +9,7 @@ import struct
 import subprocess
 import tarfile
 from collections import defaultdict
+from itertools import islice
 from pathlib import Path
 
 from booting import Guest, Serve
@@ -107,15 +108,13 @@ def test_a_card_records_while_frames_keep_coming(
 
 def check_recording(forebay: Run, report: dict, folder: Path, image: Path) -> None:
     """Hold a report and an image against all frames that the card was handed."""
-    assert not report["simulated"] and not report["wrong"] and report["still_arriving"]
+    assert not report["simulated"] and not report["wrong"]
     offered = report["offered"]
-    frames = []
-    for frame, _ in RawPcapNgReader(str(folder / "all.pcapng")):
-        if frame[6:12] == OURS:
-            continue  # we ask for a pause
-        frames.append(frame)
-        if len(frames) == offered["count"]:
-            break
+    # Whether one comes while the counters are read (`still_arriving`) is left to the machine's load.
+    come = (frame for frame, _ in RawPcapNgReader(str(folder / "all.pcapng")))
+    come = (frame for frame in come if frame[6:12] != OURS)  # we ask for a pause
+    frames = list(islice(come, offered["count"]))
+    assert next(come, None) is not None, "frames kept coming"
     assert sum(map(len, frames)) == offered["bytes"]
     arrivals = {row["name"]: row["frames"] for row in report["arrivals"] if row["frames"]}
     places = {row["name"]: row["frames"] for row in report["places"] if row["frames"]}
