@@ -110,7 +110,7 @@ def check_recording(forebay: Run, report: dict, folder: Path, image: Path) -> No
     """Hold a report and an image against all frames that the card was handed."""
     assert not report["simulated"] and not report["wrong"]
     offered = report["offered"]
-    # Whether one comes while the counters are read (`still_arriving`) is left to the machine's load.
+    # Whether one comes while counters are read (`still_arriving`) depends on the machine's load.
     come = (frame for frame, _ in RawPcapNgReader(str(folder / "all.pcapng")))
     come = (frame for frame in come if frame[6:12] != OURS)  # we ask for a pause
     frames = list(islice(come, offered["count"]))
