@@ -247,13 +247,12 @@ async def writes_and_reads(dut, share: float, delay: int) -> None:
 
 @cocotb.test()
 async def long_transactions(dut) -> None:
-    """A transaction of several commands, each with a PRP list."""
+    """A transaction of several commands, most of which have a PRP list."""
     system = await start(dut, delay=30)
     data = random.randbytes(80 * PAGE)
     assert await system.write(PAGE, data) == spec.ERR_OK
     assert await system.read(PAGE, len(data)) == data
-    assert len(system.ssd.commands) >= 4
-    assert all(command.blocks > 2 * PAGE // 512 for command in system.ssd.commands)
+    assert sum(command.blocks > 2 * PAGE // 512 for command in system.ssd.commands) >= 4
 
 
 @cocotb.test()
