@@ -11,7 +11,8 @@
 // Latency:     1 cycle from a write into the empty FIFO to m_valid, 2 with the register; `level`
 //              counts a word from the next cycle on.
 // Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
-//              comes from registers alone). With the register a Depth of 2 passes two in three cycles.
+//              comes from registers alone). With the register and a Depth of 2, two words in three
+//              cycles.
 // Limits:      no combinational path from any input to any output. Only pointers are reset.
 // Does not implement: two clocks, packet drop, almost-full flags (compare `level` instead).
 

@@ -22,7 +22,8 @@ module fb_nvme_read_split
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
-    parameter int unsigned CommandPages = (UnitBits > 4) ? (1 << UnitBits) / 2 : 8,  // most of one, up to 256
+    // Most of a command, 1 to 256: half a unit, and no less than 32 KiB.
+    parameter int unsigned CommandPages = (UnitBits > 4) ? (1 << UnitBits) / 2 : 8,
     parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
     parameter bit Array = 1'b0  // no command crosses the end of a chunk of the array
 ) (
@@ -45,6 +46,10 @@ module fb_nvme_read_split
     input  wire      command_ready,
     output command_t command
 );
+
+  if (CommandPages < 1 || CommandPages > 256) begin : gen_bad_pages
+    $fatal(1, "fb_nvme_read_split (%m): CommandPages=%0d must be from 1 to 256", CommandPages);
+  end
 
   localparam logic [8:0] UnitMask = 9'((1 << UnitBits) - 1);
   localparam int unsigned LeftBits = SECTOR_BITS - 3;  // pages that a read may span

@@ -153,7 +153,8 @@ pub struct Options {
     pub timeout_cycles: u32,
     /// How often the streamer sends a command again, 0–15.
     pub retry_limit: u8,
-    /// Buffered pages worth a write command while the SSD has little to do; `None` leaves the default.
+    /// Buffered pages worth a write command while the SSD has little to do; `None` leaves the
+    /// default.
     pub chunk_pages: Option<u16>,
     /// Outstanding commands from which on the SSD counts as busy; `None` leaves the default.
     pub busy_commands: Option<u8>,

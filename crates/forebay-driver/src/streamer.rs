@@ -111,7 +111,8 @@ pub struct Config {
     pub retry_limit: u8,
     /// Entries of the queue pair.
     pub queue_entries: u32,
-    /// Buffered pages that are worth a write command while the SSD has little to do; `None` leaves the default.
+    /// Buffered pages worth a write command while the SSD has little to do; `None` leaves the
+    /// default.
     pub chunk_pages: Option<u16>,
     /// Outstanding commands from which on the SSD counts as busy; `None` leaves the default.
     pub busy_commands: Option<u8>,

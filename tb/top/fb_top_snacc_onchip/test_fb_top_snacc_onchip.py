@@ -247,12 +247,18 @@ async def writes_and_reads(dut, share: float, delay: int) -> None:
 
 @cocotb.test()
 async def long_transactions(dut) -> None:
-    """A transaction of several commands, most of which have a PRP list."""
+    """A read is cut into commands with PRP lists; a write, too, once some commands are under way."""
     system = await start(dut, delay=30)
     data = random.randbytes(80 * PAGE)
     assert await system.write(PAGE, data) == spec.ERR_OK
     assert await system.read(PAGE, len(data)) == data
-    assert sum(command.blocks > 2 * PAGE // 512 for command in system.ssd.commands) >= 4
+    pages = {spec.OPCODE_WRITE: [], spec.OPCODE_READ: []}
+    for command in system.ssd.commands:
+        pages[command.opcode].append(command.blocks * 512 // PAGE)
+    assert pages[spec.OPCODE_READ] == [8] * 10
+    assert len(pages[spec.OPCODE_WRITE]) >= 4 and sum(pages[spec.OPCODE_WRITE]) == 80
+    # Before the SSD is busy a command leaves with two pages, which need no list.
+    assert pages[spec.OPCODE_WRITE][0] == 2 < max(pages[spec.OPCODE_WRITE])
 
 
 @cocotb.test()

@@ -77,7 +77,7 @@ registers! {
         ENTRIES = 0, 11, "Entries: 2 to the queue depth in `parameters`. Reset: that depth.";
     }
     chunk @ 0x240 = 0x40002 "Chunk: When a write command leaves before its transaction has ended." {
-        PAGES = 0, 9, "Pages: Buffered pages that are worth a command while the SSD has little to do: two need no list. Rounded up to halves of the buffer's units.";
+        PAGES = 0, 9, "Pages: Buffered pages that are worth a write command while the SSD has little to do: two need no PRP list. Rounded up to halves of the buffer's units.";
         BUSY_COMMANDS = 16, 8, "Busy: Outstanding commands from which on the SSD counts as busy.";
     }
     status @ 0x248 "Status." {
