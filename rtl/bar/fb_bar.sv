@@ -22,13 +22,13 @@ module fb_bar
 #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // 1 to 8
-    parameter int unsigned Pages = 1024,  // units of the payload, power of two
-    parameter int unsigned UnitBits = 0,  // log2 of the 4 KiB pages of a unit
+    parameter int unsigned PageBits = 10,  // log2 of the 4 KiB pages of the payload
+    parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
     parameter logic [63:0] Identity = IDENTITY_ONCHIP,  // says where the payload is
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter int unsigned AxiIdBits = 4,
     parameter int unsigned Latency = 2,  // cycles from a read to its word, 2 to 16
-    localparam int unsigned UnitIndexBits = $clog2(Pages)
+    localparam int unsigned UnitIndexBits = PageBits - UnitBits
 ) (
     input wire clk,
     input wire rst,
@@ -65,16 +65,16 @@ module fb_bar
   localparam bit OnBoard = Identity == IDENTITY_ONBOARD;
   localparam bit InHost = Identity == IDENTITY_HOST;
   localparam int unsigned AddrBits = $clog2(OnBoard ? BAR0_BYTES_DRAM : BAR0_BYTES);
-  localparam int unsigned WordBits = UnitIndexBits + UnitBits + 6;  // of the payload
+  localparam int unsigned WordBits = PageBits + 6;  // of the payload
   localparam int unsigned CqOffset = cq_offset(QueueDepth);
   localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
-  localparam int unsigned ChipBits = chip_bits(Pages);
+  localparam int unsigned ChipBits = chip_bits(1 << PageBits);
   localparam int unsigned ChipBase = (ChipBits > 23) ? 2 << ChipBits : BAR0_DATA;
   localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
-  localparam int unsigned ListBits = OnChip ? 12 + UnitIndexBits : DramListBits;
+  localparam int unsigned ListBits = OnChip ? 12 + PageBits : DramListBits;
   localparam aperture_t Payload = '{
       base: 32'(OnChip ? ChipBase : BAR0_DATA_DRAM),
-      bits: 6'($clog2(Pages) + UnitBits + 12),
+      bits: 6'(PageBits + 12),
       writable: 1'b1
   };
   localparam map_t Map = '{
@@ -143,7 +143,7 @@ module fb_bar
   always_ff @(posedge clk) fetched_q <= {fetched_q[0], fetch_valid};
 
   fb_bar_prp #(
-      .PageBits(UnitIndexBits + UnitBits),
+      .PageBits(PageBits),
       .UnitBits(UnitBits),
       .OnChip(OnChip),
       .PerCommand(ListPerCommand),

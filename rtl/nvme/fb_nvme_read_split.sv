@@ -22,8 +22,8 @@ module fb_nvme_read_split
   import fb_nvme_pkg::*;
 #(
     parameter int unsigned UnitBits = 0,  // log2 of the pages of a unit
-    // Most of a command, 1 to 256: half a unit, and no less than 32 KiB.
-    parameter int unsigned CommandPages = (UnitBits > 4) ? (1 << UnitBits) / 2 : 8,
+    // Most of a command, 1 to 256: a unit, and no less than 32 KiB.
+    parameter int unsigned CommandPages = (UnitBits > 3) ? 1 << UnitBits : 8,
     parameter int unsigned CommandDepth = 32,  // commands that may wait for a place in the queue
     parameter bit Array = 1'b0  // no command crosses the end of a chunk of the array
 ) (

@@ -140,9 +140,9 @@ module fb_nvme_regs
   always_ff @(posedge clk) begin
     block_4k_q <= (out.block_shift.shift.value == 4'd12);
     transfer_m1_q <= (transfer == '0) ? 8'd0 : transfer[8] ? 8'd255 : 8'(transfer - 1'b1);
-    // Multiples of half a unit: what a command leaves of its last unit is of no use to others.
+    // Whole units: what a command leaves of its last one is of no use to others.
     chunk_m1_q <= ((chunk == '0) ? 8'd0 : chunk[8] ? 8'd255 : 8'(chunk - 1'b1)) |
-        8'((1 << UnitBits) / 2 - ((UnitBits > 0) ? 1 : 0));
+        8'((1 << UnitBits) - 1);
     entries_q <= (entries < SLOT_BITS'(2)) ? SLOT_BITS'(2) :
         (entries > SLOT_BITS'(QueueDepth)) ? SLOT_BITS'(QueueDepth) : entries;
   end

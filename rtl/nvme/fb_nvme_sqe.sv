@@ -26,7 +26,8 @@ module fb_nvme_sqe
     parameter bit ListsInside = 1'b1,  // the data window shows its pages as PRP lists, too
     parameter bit ListPerCommand = 1'b0,  // else there is a PRP list for each unit
     localparam int unsigned TagBits = $clog2(Drives * QueueDepth),
-    localparam int unsigned UnitIndexBits = $clog2(Pages)
+    localparam int unsigned UnitIndexBits = $clog2(Pages),
+    localparam int unsigned PlaceBits = UnitIndexBits + (ListsInside ? 0 : 1)
 ) (
     input wire clk,
 
@@ -41,16 +42,16 @@ module fb_nvme_sqe
     input wire              [SLOT_BITS-1:0] submitted_slot,
     input wire descriptor_t                 submitted_descriptor,
 
-    input  wire  [   DRIVE_BITS-1:0] fetch_drive,
-    input  wire  [              9:0] fetch_slot,
-    output logic [    DATA_BITS-1:0] fetch_sqe,
-    output logic [     TAG_BITS-1:0] fetched_tag,   // with fetch_sqe: whose it is,
-    output logic [UnitIndexBits-1:0] fetched_page,  // and its first unit
-    output logic [   DRIVE_BITS-1:0] nsid_drive,    // whose namespace the entry needs
-    input  wire  [             31:0] nsid
+    input  wire  [DRIVE_BITS-1:0] fetch_drive,
+    input  wire  [           9:0] fetch_slot,
+    output logic [ DATA_BITS-1:0] fetch_sqe,
+    output logic [  TAG_BITS-1:0] fetched_tag,   // with fetch_sqe: whose it is,
+    output logic [ PlaceBits-1:0] fetched_unit,  // and its first unit; in DRAM writes below reads
+    output logic [DRIVE_BITS-1:0] nsid_drive,    // whose namespace the entry needs
+    input  wire  [          31:0] nsid
 );
 
-  localparam int unsigned PlaceBits = $clog2(QueueDepth);
+  localparam int unsigned SlotBits = $clog2(QueueDepth);
   localparam int unsigned ListBit = fb_bar_pkg::chip_bits(Pages);  // selects lists, not payload
 
   logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
@@ -61,9 +62,9 @@ module fb_nvme_sqe
   ) u_places (
       .clk,
       .we(submitted),
-      .waddr(TagBits'({submitted_descriptor.drive, PlaceBits'(submitted_slot)})),
+      .waddr(TagBits'({submitted_descriptor.drive, SlotBits'(submitted_slot)})),
       .wdata(TagBits'(submitted_tag)),
-      .raddr(TagBits'({fetch_drive, PlaceBits'(fetch_slot)})),
+      .raddr(TagBits'({fetch_drive, SlotBits'(fetch_slot)})),
       .rdata(tag)
   );
   fb_common_lutram #(
@@ -84,7 +85,8 @@ module fb_nvme_sqe
   end
 
   assign fetched_tag  = TAG_BITS'(sqe_tag_q);
-  assign fetched_page = UnitIndexBits'(sqe_q.page);
+  // On the chip a unit is the same for both directions: the upper half falls away.
+  assign fetched_unit = PlaceBits'({sqe_q.op == OP_READ, UnitIndexBits'(sqe_q.page)});
   assign nsid_drive   = sqe_q.drive;
 
   logic has_data, has_prp2, has_list;  // more than one page, more than two
@@ -98,13 +100,13 @@ module fb_nvme_sqe
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
     logic [UnitIndexBits-1:0] second_page;
-    assign first_page = cfg.data_window | 64'({fetched_page, 12'd0});
-    assign second_page = fetched_page + 1'b1;
+    assign first_page = cfg.data_window | 64'({fetched_unit, 12'd0});
+    assign second_page = fetched_unit + 1'b1;
     assign prp2 = has_prp2 ? cfg.data_window | (64'(has_list) << ListBit) | 64'({second_page, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
-    logic [TAG_BITS-1:0] list;
-    assign list = ListPerCommand ? TAG_BITS'(sqe_tag_q) : TAG_BITS'(fetched_page);
+    logic [PlaceBits-1:0] list;
+    assign list = ListPerCommand ? PlaceBits'(sqe_tag_q) : fetched_unit;
     assign prp2 = !has_prp2 ? '0 : has_list ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
     if (InHost) begin : gen_segments
@@ -113,12 +115,12 @@ module fb_nvme_sqe
           .we(piece_we),
           .index(piece_index),
           .base(piece_address),
-          .page({fetched_page, {UnitBits{1'b0}}}),
+          .page({fetched_unit, {UnitBits{1'b0}}}),
           .address(first_page)
       );
     end else begin : gen_halves
-      assign first_page = (fetched_page[UnitIndexBits-1] ? cfg.data_read : cfg.data_write) |
-          (64'(fetched_page[UnitIndexBits-2:0]) << (12 + UnitBits));
+      assign first_page = (fetched_unit[PlaceBits-1] ? cfg.data_read : cfg.data_write) |
+          (64'(fetched_unit[UnitIndexBits-1:0]) << (12 + UnitBits));
     end
   end
   assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);

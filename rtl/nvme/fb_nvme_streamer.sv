@@ -51,7 +51,9 @@ module fb_nvme_streamer
     localparam bit OnChip = Identity == IDENTITY_ONCHIP,
     localparam bit InHost = Identity == IDENTITY_HOST,
     localparam int unsigned UnitIndexBits = $clog2(Pages),
-    localparam int unsigned MemAddrBits = UnitIndexBits + UnitBits + BEAT_BITS
+    // Pages of the buffer: in DRAM each unit has a place for a write and one for a read.
+    localparam int unsigned PageBits = UnitIndexBits + UnitBits + (OnChip ? 0 : 1),
+    localparam int unsigned MemAddrBits = PageBits + BEAT_BITS
 ) (
     input wire clk,
     input wire rst,
@@ -190,6 +192,12 @@ module fb_nvme_streamer
       .busy(parity_busy)
   );
 
+  // Beats of the buffer by unit; in DRAM writes have the lower half, reads the upper one.
+  localparam int unsigned PlaceBits = UnitIndexBits + UnitBits + BEAT_BITS;
+  logic [PlaceBits-1:0] put_place, get_place;
+  assign put_addr = MemAddrBits'(put_place);
+  assign get_addr = MemAddrBits'({1'b1, get_place});
+
   // From streams to commands.
   logic grow, halted;
   logic wr_valid, wr_ready, rd_valid, rd_ready;
@@ -220,7 +228,7 @@ module fb_nvme_streamer
       .offer_take(wr_offer_take),
       .open(wr_open),
       .mem_we(put_valid),
-      .mem_addr(put_addr),
+      .mem_addr(put_place),
       .mem_wdata(put_data),
       .mem_end(put_end),
       .landed,
@@ -294,7 +302,7 @@ module fb_nvme_streamer
   // Submission.
   logic flush_valid, flush_ready, reorder_valid, reorder_write, writes_empty, rejected;
   logic [PAGE_BITS-1:0] flush_page, reorder_page;
-  logic [UnitIndexBits-1:0] fetched_page;
+  logic [PageBits-UnitBits-1:0] fetched_unit;
   reorder_t reorder_entry;
   logic submitted, submitted_retry, lookup_in_use, finish, finish_retry;
   logic [TAG_BITS-1:0] submitted_tag, lookup_tag, fetched_tag;
@@ -438,7 +446,7 @@ module fb_nvme_streamer
       .fetch_slot,
       .fetch_sqe,
       .fetched_tag,
-      .fetched_page,
+      .fetched_unit,
       .nsid_drive,
       .nsid
   );
@@ -449,7 +457,7 @@ module fb_nvme_streamer
   fb_bar #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
-      .Pages(Pages),
+      .PageBits(PageBits),
       .UnitBits(UnitBits),
       .Identity(Identity),
       .ListPerCommand(ListPerCommand),
@@ -473,7 +481,7 @@ module fb_nvme_streamer
       .fetch_slot,
       .fetch_sqe,
       .fetched_tag,
-      .fetched_unit(fetched_page),
+      .fetched_unit,
       .cqe_valid,
       .cqe_ready,
       .cqe,
@@ -605,7 +613,7 @@ module fb_nvme_streamer
       .free_step(rd_free),
       .get_valid,
       .get_ready,
-      .get_addr,
+      .get_addr(get_place),
       .get_first,
       .get_count,
       .got_valid,
@@ -642,9 +650,9 @@ module fb_nvme_streamer
       .rd_offer_valid,
       .rd_offer_unit(rd_offer_page),
       .put_valid(put_valid),
-      .put_unit(put_addr[MemAddrBits-1-:UnitIndexBits]),
+      .put_unit(put_place[PlaceBits-1-:UnitIndexBits]),
       .get_valid(get_valid && get_ready),
-      .get_unit(get_addr[MemAddrBits-1-:UnitIndexBits]),
+      .get_unit(get_place[PlaceBits-1-:UnitIndexBits]),
       .got_valid
   );
 

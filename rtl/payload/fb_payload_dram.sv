@@ -29,7 +29,7 @@ module fb_payload_dram #(
     parameter int unsigned AheadPages = 2,  // of them fetched before the SSD asks
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row
     parameter int unsigned WritesUnder = 3,  // bursts that the memory has not answered, 1 to 16
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
+    localparam int unsigned PageBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 12,
     localparam int unsigned WordBits = PageBits + 6
 ) (
     input wire clk,

@@ -21,10 +21,9 @@
 `default_nettype none
 
 module fb_payload_host #(
-    parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
     parameter int unsigned FifoBeats = 512,  // beats that wait to be written
     parameter int unsigned Marks = 32,  // commands that wait for the read after their data
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
+    localparam int unsigned PageBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 12,
     localparam int unsigned WordBits = PageBits + 6
 ) (
     input wire clk,

@@ -21,7 +21,7 @@ module fb_payload_prefetch #(
     parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
     parameter int unsigned Lines = 8,  // pages at hand, a power of two, 4 to 16
     parameter int unsigned AheadPages = 2,  // pages fetched ahead, 1 to Lines - 2
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits,
+    localparam int unsigned PageBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 12,
     localparam int unsigned WordBits = PageBits + 6
 ) (
     input wire clk,

@@ -17,6 +17,7 @@ module fb_top_dram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
+    parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned Channels = 1,  // of the memory behind the one master, 1 to 32
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16; with one channel
     // bursts that the memory has not answered, 1 to 16
@@ -181,7 +182,7 @@ module fb_top_dram #(
 );
 
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
-  localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
+  localparam int unsigned WordBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 6;
   fb_axis_if s_axis_wr ();
   assign s_axis_wr.tvalid = s_axis_wr_tvalid;
   assign s_axis_wr_tready = s_axis_wr.tready;
@@ -318,6 +319,7 @@ module fb_top_dram #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
       .ParityPages(ParityPages),
+      .ReservePages(ReservePages),
       .UnitBits(UnitBits),
       .ReadBeats(ReadBeats),
       .AxiIdBits(AxiIdBits),
@@ -325,7 +327,6 @@ module fb_top_dram #(
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
       .Pages(1024),
-      .ReservePages(512),
       .WholePages(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
   ) u_streamer (

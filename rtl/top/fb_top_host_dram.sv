@@ -20,6 +20,7 @@ module fb_top_host_dram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
+    parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned Channels = 1,  // of the memory behind the one master, 1 to 32
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row, 1 to 16; with one channel
     // bursts that the memory has not answered, 1 to 16
@@ -240,6 +241,7 @@ module fb_top_host_dram #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
       .ParityPages(ParityPages),
+      .ReservePages(ReservePages),
       .Channels(Channels),
       .WriteBatch(WriteBatch),
       .WritesUnder(WritesUnder),

@@ -17,6 +17,7 @@ module fb_top_hostdram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
+    parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
@@ -174,7 +175,7 @@ module fb_top_hostdram #(
 );
 
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
-  localparam int unsigned WordBits = $clog2(fb_spec_pkg::BUFFER_PAGES) + UnitBits + 6;
+  localparam int unsigned WordBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 6;
   fb_axis_if s_axis_wr ();
   assign s_axis_wr.tvalid = s_axis_wr_tvalid;
   assign s_axis_wr_tready = s_axis_wr.tready;
@@ -319,6 +320,7 @@ module fb_top_hostdram #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
       .ParityPages(ParityPages),
+      .ReservePages(ReservePages),
       .UnitBits(UnitBits),
       .ReadBeats(ReadBeats),
       .AxiIdBits(AxiIdBits),
@@ -326,7 +328,6 @@ module fb_top_hostdram #(
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell),
       .Pages(1024),
-      .ReservePages(512),
       .WholePages(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
@@ -336,9 +337,7 @@ module fb_top_hostdram #(
       .*
   );
 
-  fb_payload_host #(
-      .UnitBits(UnitBits)
-  ) u_buffer (
+  fb_payload_host u_buffer (
       .m_axi_host_awid(),
       .m_axi_host_arid(),
       .m_axi_host_bid('0),

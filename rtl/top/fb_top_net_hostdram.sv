@@ -21,6 +21,7 @@ module fb_top_net_hostdram #(
     parameter int unsigned QueueDepth = 64,  // most entries of the queues, 2 to 1024, power of two
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned ParityPages = 0,  // of the longest chunk with parity; 0: none
+    parameter int unsigned ReservePages = 64,  // units that a resting direction keeps
     parameter int unsigned ReadBeats = 512,  // beats on their way to the reader, 64 to 1024
     parameter bit ListPerCommand = 1'b0,  // PRP lists are found by command, else by unit
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
@@ -240,6 +241,7 @@ module fb_top_net_hostdram #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
       .ParityPages(ParityPages),
+      .ReservePages(ReservePages),
       .ReadBeats(ReadBeats),
       .ListPerCommand(ListPerCommand),
       .SqDoorbell(SqDoorbell),

@@ -139,7 +139,7 @@ mod tests {
         let board = of(&[("QueueDepth", "1024")], Memory::Board).expect("deep");
         assert_eq!(board.bytes, 256 << 20);
         assert_eq!(board.payload, 0x800_0000..0x1000_0000);
-        assert_eq!(board.lists, 0x80_0000..0xc0_0000);
+        assert_eq!(board.lists, 0x80_0000..0x100_0000);
         assert_eq!(board.queues, 0x8_0000..0xa_0000);
         let host = of(&[("QueueDepth", "128"), ("Drives", "8")], Memory::Host);
         let host = host.expect("many queues");

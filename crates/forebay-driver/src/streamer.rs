@@ -204,6 +204,16 @@ impl Streamer {
         }
     }
 
+    /// Bytes of the payload buffer in its BAR or in host memory.
+    pub(crate) const fn payload_bytes(&self, parameters: &Parameters) -> u64 {
+        match self.memory {
+            Memory::OnChip => {
+                (parameters.pages as u64 * window::PAGE_BYTES) << parameters.unit_shift
+            }
+            Memory::OnBoard | Memory::Host => window::DRAM_WINDOW_BYTES,
+        }
+    }
+
     /// Reads a register by its offset.
     pub fn read(&self, bus: &mut dyn Bus, offset: u64) -> Result<u64, Error> {
         Ok(bus.bar_read64(self.device, self.bar, self.base + offset)?)

@@ -94,10 +94,10 @@ async def words(dut) -> None:
 KINDS = {
     "onchip": {"PageBits": 10, "UnitBits": 0, "OnChip": 1},
     "onchip-16MiB": {"PageBits": 12, "UnitBits": 0, "OnChip": 1},
-    "board": {"PageBits": 15, "UnitBits": 5, "OnChip": 0},
-    "board-commands": {"PageBits": 15, "UnitBits": 5, "OnChip": 0, "PerCommand": 1},
-    "host": {"PageBits": 15, "UnitBits": 5, "OnChip": 0, "InHost": 1},
-    "host-commands": {"PageBits": 15, "UnitBits": 5, "OnChip": 0, "InHost": 1, "PerCommand": 1},
+    "board": {"PageBits": 15, "UnitBits": 4, "OnChip": 0},
+    "board-commands": {"PageBits": 15, "UnitBits": 4, "OnChip": 0, "PerCommand": 1},
+    "host": {"PageBits": 15, "UnitBits": 4, "OnChip": 0, "InHost": 1},
+    "host-commands": {"PageBits": 15, "UnitBits": 4, "OnChip": 0, "InHost": 1, "PerCommand": 1},
 }
 
 

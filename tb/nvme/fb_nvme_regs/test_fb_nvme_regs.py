@@ -147,8 +147,8 @@ async def bounds(dut) -> None:
         await block.write(regs.CHUNK, pages | 9 << 16)
         cfg = await block.settings()
         assert cfg["transfer_m1"] == min(max(pages, 1), 256) - 1
-        half = max((1 << int(dut.UnitBits.value)) // 2, 1)
-        assert cfg["chunk_m1"] == -(-min(max(pages, 1), 256) // half) * half - 1
+        unit = 1 << int(dut.UnitBits.value)
+        assert cfg["chunk_m1"] == -(-min(max(pages, 1), 256) // unit) * unit - 1
         assert cfg["busy_commands"] == 9
     for shift in range(16):
         await block.write(regs.BLOCK_SHIFT, shift)

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.long
 
 PAGE = 4096
 HALF = spec.DRAM_WINDOW_BYTES // 2
+UNIT = PAGE << spec.DRAM_UNIT_SHIFT
 LATENCY = 2
 
 
@@ -66,7 +67,7 @@ async def puts_reach_the_ssd(dut, share: float) -> None:
     buffer = await start(dut)
     buffer.stall(share)
     for n in range(1, 30):
-        unit = random.randrange(8) * 32 * PAGE
+        unit = random.randrange(8) * UNIT
         data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
         await buffer.put(unit, data, late=random.random() < 0.3)
         await buffer.wait_committed(n)

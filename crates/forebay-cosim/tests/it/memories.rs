@@ -255,10 +255,17 @@ fn two_channels_carry_more() {
     }
 }
 
+/// Bytes of a unit.
+const UNIT: u64 = window::PAGE_BYTES << window::DRAM_UNIT_SHIFT;
+/// Where the middle unit has its place for reads: they use it once in [`READ_UNITS`].
+const MIDDLE_READ: u64 = window::DRAM_BUFFER_BYTES + window::BUFFER_PAGES / 2 * UNIT;
+/// Units that reads have while nothing is written.
+const READ_UNITS: u64 = window::BUFFER_PAGES - 64;
+
 /// What the memory refuses fails the transaction that it concerns, and no other.
 #[test]
 fn refused_by_the_memory() {
-    const READ: u64 = window::DRAM_BUFFER_BYTES;
+    const READ: u64 = MIDDLE_READ;
     let place = (5 << 12)..(5 << 12) + 64;
     for (write, start) in [(true, 0), (true, READ), (false, READ)] {
         let mut config = dram();
@@ -274,7 +281,7 @@ fn refused_by_the_memory() {
         system.run().expect("writes");
         let failed = failures(&mut system);
         assert_eq!(failed, u32::from(write && start == 0), "{write} {start:#x}");
-        for n in 0..512 {
+        for n in 0..READ_UNITS {
             system.submit_read(Read::new((n % 4) << 20, 64 << 10, Sink::Discard));
         }
         system.run().expect("reads");
@@ -291,24 +298,30 @@ fn refused_by_the_memory() {
 /// What the memory has lost of a read that failed anyway fails no later read.
 #[test]
 fn a_failed_read_leaves_nothing_behind() {
-    let unit = window::DRAM_BUFFER_BYTES + (128 << 10);
     let mut config = dram();
     config.driver.retry_limit = 0;
     // The second of two commands loses its last page, the first one fails.
-    config.dram_faults = vec![DramFault {
-        write: true,
-        range: unit + (15 << 12)..unit + (16 << 12),
-    }];
+    let lost = |unit| {
+        let end = window::DRAM_BUFFER_BYTES + (unit + 1) * UNIT;
+        end - window::PAGE_BYTES..end
+    };
+    config.dram_faults = (0..window::BUFFER_PAGES)
+        .map(|unit| DramFault {
+            write: true,
+            range: lost(unit),
+        })
+        .collect();
     config.faults = FaultPlan::none().once(
         Trigger::Opcode(IoOpcode::Read),
         FaultAction::Fail(Status::UNRECOVERED_READ_ERROR),
     );
     let mut system = crate::common::system(config);
     system.submit_write(Write::pattern(0, 128 << 10, 1));
+    system.run().expect("a write");
     system.submit_read(Read::new(0, 128 << 10, Sink::Discard));
     system.run().expect("one read fails");
     // Every unit is used once more, and of that one nothing that is lost.
-    for n in 0..512 {
+    for n in 0..READ_UNITS {
         system.submit_read(Read::new(n << 12, 4096, Sink::Discard));
     }
     system.run().expect("reads");

@@ -53,7 +53,7 @@ impl Memory {
             device,
             bar: place.bar,
             offset: place.data.unwrap_or(streamer.data_window(&parameters).0),
-            bytes: (u64::from(parameters.pages) * PAGE_BYTES) << parameters.unit_shift,
+            bytes: streamer.payload_bytes(&parameters),
         })
     }
 

@@ -30,7 +30,7 @@ const DRIVES: u64 = 8;
 /// What writes may hold of the on-chip memory: all but what a resting direction keeps.
 const ONCHIP: u64 = (1024 - 64) << 12;
 /// And of memory outside of the chip.
-const OFFCHIP: u64 = 64 << 20;
+const OFFCHIP: u64 = (1024 - 64) << 16;
 /// Most bytes of a command of the streamer.
 const COMMAND: u64 = 1 << 20;
 /// The same with several drives: the stripe unit that is the default.

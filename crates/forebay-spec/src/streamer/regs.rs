@@ -19,7 +19,7 @@ registers! {
     nsid @ 0x018 = 0x1 "Namespace: Namespace identifier placed in every command." {
         NSID = 0, 32, "Identifier: NSID, 1 upwards.";
     }
-    prp_lists @ 0x020 = 0x0 "PRP lists address: Bus address under which the SSD reaches the PRP lists. Used where the buffer is in DRAM. A multiple of 4 MiB; with a list for each command, as behind SNAcc's pins, of 256 KiB." {
+    prp_lists @ 0x020 = 0x0 "PRP lists address: Bus address under which the SSD reaches the PRP lists. Used where the buffer is in DRAM. A multiple of 8 MiB; with a list for each command, as behind SNAcc's pins, of 256 KiB." {
         ADDRESS = 18, 46, "Address: Bits 63:18 of the address.";
     }
     enable @ 0x028 = 0x0 "Enable: Runs the streamer. A rising edge resets queue state (tags, phases, pointers, pages) and counters: set it after the queues were created and all other registers written." {
@@ -52,7 +52,7 @@ registers! {
     }
     parameters @ 0x208 "Parameters: What the RTL was built with." {
         QUEUE_DEPTH = 0, 16, "Queue depth: Most entries of the queue pair.";
-        PAGES = 16, 16, "Pages: Units of the payload buffer, of as many 4 KiB pages as `unit_shift` says.";
+        PAGES = 16, 16, "Pages: Units of the payload buffer, of as many 4 KiB pages as `unit_shift` says; in DRAM and host memory each has a place for a write and one for a read.";
         CQ_OFFSET = 32, 16, "Completion queue offset: Offset of the completion queue in the queue window, in units of 64 bytes.";
         RESERVE_PAGES = 48, 8, "Reserve: Units kept for each direction so that neither starves the other; 255: or more.";
         UNIT_SHIFT = 56, 4, "Unit: Binary logarithm of the 4 KiB pages in a unit, of which each command holds whole ones.";

@@ -20,7 +20,7 @@ pub const PRP_VIEW_BIT: u32 = 22;
 /// Bytes of the data window: payload and PRP-list view. Its bus address is aligned to this.
 pub const DATA_WINDOW_BYTES: u64 = 2 << PRP_VIEW_BIT;
 /// log2 of the pages of a unit where the payload is in DRAM: a command holds whole units.
-pub const DRAM_UNIT_SHIFT: u32 = 5;
+pub const DRAM_UNIT_SHIFT: u32 = 4;
 /// Bytes of the payload buffer of one direction in DRAM.
 pub const DRAM_BUFFER_BYTES: u64 = 64 << 20;
 /// Bytes of the data window of a buffer in DRAM: writes below, reads above. Its bus address is
@@ -30,7 +30,7 @@ pub const DRAM_WINDOW_BYTES: u64 = 2 * DRAM_BUFFER_BYTES;
 pub const HOST_SEGMENTS: usize = 16;
 /// Bytes of such a segment, and the alignment of its bus address.
 pub const HOST_SEGMENT_BYTES: u64 = DRAM_BUFFER_BYTES / HOST_SEGMENTS as u64;
-/// Bytes of the PRP lists of a buffer in DRAM: one page for each unit.
+/// Bytes of the PRP lists of a buffer in DRAM: one page for each unit of each direction.
 pub const PRP_LISTS_BYTES: u64 = (DRAM_WINDOW_BYTES >> (DRAM_UNIT_SHIFT + PAGE_SHIFT)) * PAGE_BYTES;
 /// Least offset of the completion queue in the queue window.
 pub const CQ_OFFSET_MIN: u64 = 0x1000;
@@ -100,8 +100,8 @@ pub const fn prp_list_entry(window_address: u64, offset: u64) -> u64 {
 }
 
 const _: () = {
-    assert!(PRP_LISTS_BYTES == BUFFER_PAGES * PAGE_BYTES);
-    assert!(prp_list_entry(0, 2 * PAGE_BYTES + 8) == (2 * 32 + 2) * PAGE_BYTES);
+    assert!(PRP_LISTS_BYTES == 2 * BUFFER_PAGES * PAGE_BYTES);
+    assert!(prp_list_entry(0, 2 * PAGE_BYTES + 8) == (2 * 16 + 2) * PAGE_BYTES);
     assert!(DATA_WINDOW_BYTES == 2 * BUFFER_BYTES);
     assert!(cq_offset(2) == 0x1000);
     assert!(cq_offset(64) == 0x1000);
