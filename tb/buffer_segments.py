@@ -24,11 +24,11 @@ class BufferSegments:
     async def set(self, less: int = 0) -> None:
         """Tell the device under test through its ports: addresses less an offset, modulo 2^64."""
         for index, address in enumerate(self.addresses):
-            self.dut.piece_index.value = index
-            self.dut.piece_address.value = (address - less) % 2**64
-            self.dut.piece_we.value = 1
+            self.dut.segment_index.value = index
+            self.dut.segment_address.value = (address - less) % 2**64
+            self.dut.segment_we.value = 1
             await harness.step(self.dut.clk)
-        self.dut.piece_we.value = 0
+        self.dut.segment_we.value = 0
         await harness.step(self.dut.clk)
 
     def place(self, at: int) -> int:

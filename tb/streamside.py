@@ -19,7 +19,7 @@ class StreamSide:
         self.dut = dut
         self.committed = 0
         self.bad = 0  # of these, with an error
-        self.got: list[bytes] = []
+        self.words: list[bytes] = []
         self.lost: list[bool] = []  # for each of these, whether it is not what was stored
         self.bursts: list[int] = []
         names = ("awvalid", "awready", "awlen") if bursts else ()
@@ -31,34 +31,34 @@ class StreamSide:
         while True:
             await FallingEdge(dut.clk)
             await Timer(1, "ns")
-            self.committed += dut.landed.value == 1
-            self.bad += dut.landed.value == 1 and dut.landed_error.value == 1
-            if dut.got_valid.value == 1:
-                self.got.append(int(dut.got_data.value).to_bytes(64, "little"))
-                self.lost.append(dut.got_error.value == 1)
+            self.committed += dut.streams.committed.value == 1
+            self.bad += dut.streams.committed.value == 1 and dut.streams.commit_error.value == 1
+            if dut.streams.data_valid.value == 1:
+                self.words.append(int(dut.streams.data.value).to_bytes(64, "little"))
+                self.lost.append(dut.streams.data_error.value == 1)
             if self._aw and self._aw[0].value == 1 and self._aw[1].value == 1:
                 self.bursts.append(int(self._aw[2].value) + 1)
 
-    async def put(self, address: int, data: bytes, late: bool = False) -> None:
-        """Put whole beats, the mark with the last one or after it."""
+    async def write(self, address: int, data: bytes, late: bool = False) -> None:
+        """Write whole beats, the mark with the last one or after it."""
         dut = self.dut
         beats = len(data) // 64
         for n in range(beats):
-            while dut.put_hold.value == 1 or random.random() < 0.1:
-                dut.put_valid.value = 0
+            while dut.streams.write_hold.value == 1 or random.random() < 0.1:
+                dut.streams.write_valid.value = 0
                 await harness.step(dut.clk)
-            dut.put_valid.value = 1
-            dut.put_addr.value = address // 64 + n
-            dut.put_data.value = int.from_bytes(data[64 * n : 64 * n + 64], "little")
-            dut.put_end.value = n + 1 == beats and not late
+            dut.streams.write_valid.value = 1
+            dut.streams.write_addr.value = address // 64 + n
+            dut.streams.write_data.value = int.from_bytes(data[64 * n : 64 * n + 64], "little")
+            dut.streams.write_end.value = n + 1 == beats and not late
             await harness.step(dut.clk)
-        dut.put_valid.value = 0
-        dut.put_end.value = 0
+        dut.streams.write_valid.value = 0
+        dut.streams.write_end.value = 0
         if late:
             await harness.step(dut.clk, random.randrange(1, 4))
-            dut.put_end.value = 1
+            dut.streams.write_end.value = 1
             await harness.step(dut.clk)
-            dut.put_end.value = 0
+            dut.streams.write_end.value = 0
         await harness.step(dut.clk)
 
     async def wait_committed(self, count: int) -> None:
@@ -73,28 +73,28 @@ class StreamSide:
         """Request beats of one page."""
         dut = self.dut
         for n in range(beats):
-            dut.get_valid.value = 1
-            dut.get_addr.value = address // 64 + n
-            dut.get_first.value = n == 0
-            dut.get_count.value = beats
+            dut.streams.read_valid.value = 1
+            dut.streams.read_addr.value = address // 64 + n
+            dut.streams.read_first.value = n == 0
+            dut.streams.read_count.value = beats
             while True:
                 await FallingEdge(dut.clk)
-                ready = dut.get_ready.value == 1
+                ready = dut.streams.read_ready.value == 1
                 await harness.step(dut.clk)
                 if ready:
                     break
-        dut.get_valid.value = 0
+        dut.streams.read_valid.value = 0
 
-    async def get(self, address: int, beats: int) -> bytes:
-        """Get beats of one page."""
-        first = len(self.got)
+    async def read(self, address: int, beats: int) -> bytes:
+        """Read beats of one page."""
+        first = len(self.words)
         await self.request(address, beats)
         return await self.answers(first, beats)
 
     async def answers(self, first: int, beats: int) -> bytes:
         """Wait for `beats` beats after the first ones, and return them."""
         for _ in range(20_000):
-            if len(self.got) - first == beats:
+            if len(self.words) - first == beats:
                 break
             await harness.step(self.dut.clk)
-        return b"".join(self.got[first:])
+        return b"".join(self.words[first:])

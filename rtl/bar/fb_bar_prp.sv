@@ -7,7 +7,7 @@
 //              In DRAM there is a list for each unit, which begins with the unit's second page; or,
 //              with PerCommand, for each command identifier: the list of the unit that the entry
 //              named when it was last fetched.
-//              Where a page lies say, on the chip, `data_window`; in host memory the pieces; else
+//              Where a page lies say, on the chip, `data_window`; in host memory the segments; else
 //              `data_write` and `data_read` for the lower and the upper half of the buffer.
 // Handshake:   reads as fb_bar_target asks for them, always taken. `fetched` comes with the entry of
 //              a command, before its list can be read.
@@ -33,9 +33,9 @@ module fb_bar_prp #(
     input wire [63:0] data_write,   // multiples of half of it
     input wire [63:0] data_read,
 
-    input wire        piece_we,      // where a piece lies; index as fb_payload_host_map has it
-    input wire [ 4:0] piece_index,
-    input wire [63:0] piece_address,
+    input wire        segment_we,      // where a segment lies; index as fb_payload_host_map has it
+    input wire [ 4:0] segment_index,
+    input wire [63:0] segment_address,
 
     input wire                     fetched,
     input wire [              9:0] fetched_tag,
@@ -92,21 +92,21 @@ module fb_bar_prp #(
   assign place = place_q[Latency-1];
   assign next  = next_q;
 
-  if (InHost) begin : gen_pieces
+  if (InHost) begin : gen_segments
     logic [63:0] group_page, next_page;
-    fb_payload_host_map u_piece (
+    fb_payload_host_map u_segment (
         .clk,
-        .we(piece_we),
-        .index(piece_index),
-        .base(piece_address),
+        .we(segment_we),
+        .index(segment_index),
+        .base(segment_address),
         .page({place.group, 3'd0}),
         .address(group_page)
     );
-    fb_payload_host_map u_next_piece (
+    fb_payload_host_map u_next_segment (
         .clk,
-        .we(piece_we),
-        .index(piece_index),
-        .base(piece_address),
+        .we(segment_we),
+        .index(segment_index),
+        .base(segment_address),
         .page({next, 3'd0}),
         .address(next_page)
     );
@@ -138,8 +138,8 @@ module fb_bar_prp #(
 
   // Each kind of buffer looks at its own.
   logic unused_kinds;
-  assign unused_kinds = &{1'b0, read_addr, data_window, data_write, data_read, piece_we, piece_index,
-                          piece_address, fetched, fetched_tag, fetched_unit, 1'b0};
+  assign unused_kinds = &{1'b0, read_addr, data_window, data_write, data_read, segment_we, segment_index,
+                          segment_address, fetched, fetched_tag, fetched_unit, 1'b0};
 
 endmodule
 

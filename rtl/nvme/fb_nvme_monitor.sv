@@ -29,12 +29,12 @@ module fb_nvme_monitor
     input wire count_cycles,
 
     // Events.
-    input wire issued,
-    input wire issued_retry,
-    input wire op_e issued_op,
-    input wire [TAG_BITS-1:0] issued_tag,
-    input wire [DRIVE_BITS-1:0] issued_drive,
-    input wire [SLOT_BITS-1:0] issued_slot,
+    input wire submitted,
+    input wire submitted_retry,
+    input wire op_e submitted_op,
+    input wire [TAG_BITS-1:0] submitted_tag,
+    input wire [DRIVE_BITS-1:0] submitted_drive,
+    input wire [SLOT_BITS-1:0] submitted_slot,
     input wire rejected,
     input wire [CODE_BITS-1:0] rejected_code,
     input wire fetched,
@@ -81,11 +81,11 @@ module fb_nvme_monitor
     rogue_phase,
     timed_out,
     seen.failed,
-    issued && issued_retry,
+    submitted && submitted_retry,
     seen.completed,
-    issued && !issued_retry && issued_op == OP_FLUSH,
-    issued && !issued_retry && issued_op == OP_READ,
-    issued && !issued_retry && issued_op == OP_WRITE
+    submitted && !submitted_retry && submitted_op == OP_FLUSH,
+    submitted && !submitted_retry && submitted_op == OP_READ,
+    submitted && !submitted_retry && submitted_op == OP_WRITE
   };
 
   logic [4:0] sum_q[Counters];
@@ -177,10 +177,10 @@ module fb_nvme_monitor
     latest[0].detail = rogue ? 16'({seen.rogue_cid, rogue_phase}) :
         (seen.status[10:0] != '0) ? 16'(seen.status) : {seen.drive, seen.head};
 
-    new_event[1] = issued;
-    latest[1].cid = 12'(issued_tag);
-    latest[1].kind = issued_retry ? TRACE_RETRY : TRACE_SUBMIT;
-    latest[1].detail = {issued_drive, 13'(issued_slot)};
+    new_event[1] = submitted;
+    latest[1].cid = 12'(submitted_tag);
+    latest[1].kind = submitted_retry ? TRACE_RETRY : TRACE_SUBMIT;
+    latest[1].detail = {submitted_drive, 13'(submitted_slot)};
 
     new_event[2] = sq_rung || cq_rung;
     latest[2].cid = '0;

@@ -4,7 +4,7 @@
 //
 // What:        a unit has one user at a time. From the entry that names it to the completion of that
 //              command it is the drive's; from the first beat asked for to the last one answered it is
-//              the reader's. Meanwhile neither ring offers it, no entry names it, nothing is put there,
+//              the reader's. Meanwhile neither ring offers it, no entry names it, nothing is written there,
 //              and no beat of it is asked for while it is the drive's.
 // Handshake:   watches only; drives nothing.
 // Limits:      simulation only: the module is empty in synthesis. A drive that is offline, and every
@@ -42,11 +42,11 @@ module fb_nvme_page_check
     input wire [IndexBits-1:0] rd_offer_unit,
 
     // What the memory is told and asked, beat by beat, and its answers, which come in order.
-    input wire                 put_valid,
-    input wire [IndexBits-1:0] put_unit,
-    input wire                 get_valid,
-    input wire [IndexBits-1:0] get_unit,
-    input wire                 got_valid
+    input wire                 write_valid,
+    input wire [IndexBits-1:0] write_unit,
+    input wire                 read_valid,
+    input wire [IndexBits-1:0] read_unit,
+    input wire                 data_valid
 );
 
 `ifndef SYNTHESIS
@@ -71,10 +71,10 @@ module fb_nvme_page_check
       asked_q <= 0;
       answered_q <= 0;
     end else begin
-      if (get_valid) asked_q <= asked_q + 1;
-      if (got_valid) begin
+      if (read_valid) asked_q <= asked_q + 1;
+      if (data_valid) begin
         answered_q <= answered_q + 1;
-        a_got_asked :
+        a_data_asked :
         assert (answered_q < asked_q)
         else $error("fb_nvme_page_check (%m): the memory answers what nobody asked for");
       end
@@ -86,16 +86,17 @@ module fb_nvme_page_check
       named_q[sweep_index] <= 1'b0;
       last_q[sweep_index]  <= 0;
     end else if (!rst) begin
-      if (get_valid) begin
-        last_q[get_unit] <= asked_q + 1;
-        a_get_own :
-        assert (!driven(get_unit))
-        else $error("fb_nvme_page_check (%m): unit %0d is got while a drive has it", get_unit);
+      if (read_valid) begin
+        last_q[read_unit] <= asked_q + 1;
+        a_read_own :
+        assert (!driven(read_unit))
+        else $error("fb_nvme_page_check (%m): unit %0d is read while a drive has it", read_unit);
       end
-      if (put_valid) begin
-        a_put_own :
-        assert (!driven(put_unit))
-        else $error("fb_nvme_page_check (%m): unit %0d is put while a drive has it", put_unit);
+      if (write_valid) begin
+        a_write_own :
+        assert (!driven(write_unit))
+        else
+          $error("fb_nvme_page_check (%m): unit %0d is written while a drive has it", write_unit);
       end
       if (wr_offer_valid) begin
         a_wr_offer_free :

@@ -48,14 +48,14 @@ module fb_nvme_read_stream
 
     output logic free_step,  // the oldest unit is free
 
-    output logic                 get_valid,
-    input  wire                  get_ready,
-    output logic [ AddrBits-1:0] get_addr,
-    output logic                 get_first,  // of a page: get_count - 1 more will be asked for
-    output logic [  BEAT_BITS:0] get_count,
-    input  wire                  got_valid,
-    input  wire                  got_error,  // the beat is not what was stored
-    input  wire  [DATA_BITS-1:0] got_data,
+    output logic                 read_valid,
+    input  wire                  read_ready,
+    output logic [ AddrBits-1:0] read_addr,
+    output logic                 read_first,  // of a page: read_count - 1 more will be asked for
+    output logic [  BEAT_BITS:0] read_count,
+    input  wire                  data_valid,
+    input  wire                  data_error,  // the beat is not what was stored
+    input  wire  [DATA_BITS-1:0] data,
 
     output logic                     m_axis_rd_tvalid,
     input  wire                      m_axis_rd_tready,
@@ -127,21 +127,21 @@ module fb_nvme_read_stream
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
   assign sends = job_valid && !job.sent && room && free_ready_q;
-  assign send = sends && get_ready;
+  assign send = sends && read_ready;
   assign skims = job.fail || job.skip;  // the first beat of each unit
   assign job_beats_m1 = skims ? BeatsBits'(job.size[SIZE_BITS-1:UnitBits+12]) :
       job.size[SIZE_BITS-1:6];
   assign final_beat = first_q ? job_single : final_q;
   assign job_done = job_valid && (job.sent ? free_ready_q : send && final_beat);
 
-  assign get_valid = sends;
-  assign get_addr = {
+  assign read_valid = sends;
+  assign read_addr = {
     $clog2(Pages)'(job.page) + $clog2(Pages)'(beat_q[SIZE_BITS-7:6] >> UnitBits),
     UnitBeatBits'(beat_q)
   };
   assign final_page = beat_q[SIZE_BITS-7:6] == job.size[SIZE_BITS-1:12];
-  assign get_first = beat_q[BEAT_BITS-1:0] == '0;
-  assign get_count = skims ? (BEAT_BITS + 1)'(1) :
+  assign read_first = beat_q[BEAT_BITS-1:0] == '0;
+  assign read_count = skims ? (BEAT_BITS + 1)'(1) :
       final_page ? {1'b0, job.size[11:6]} + 1'b1 : (BEAT_BITS + 1)'(PageBeats);
 
   // After how many more answers a unit is free; it is put here as its last beat is requested.
@@ -185,7 +185,7 @@ module fb_nvme_read_stream
   always_ff @(posedge clk) begin
     if (restart) answers_q <= '0;
     else
-      answers_q <= answers_q + (UnitBeatBits + 2)'(got_valid) -
+      answers_q <= answers_q + (UnitBeatBits + 2)'(data_valid) -
           (free_due ? {1'b0, oldest.answers} : '0);
     free_step <= free_due && !oldest.keep && !restart;
   end
@@ -256,9 +256,9 @@ module fb_nvme_read_stream
         .clk,
         .rst(rst),
         .clear(restart),
-        .s_valid(got_valid || abort),
+        .s_valid(data_valid || abort),
         .s_ready(),
-        .s_data({got_error, got_data}),
+        .s_data({data_error, data}),
         .m_valid(beat_valid),
         .m_ready(pop),
         .m_data({out_lost, out_word}),
@@ -287,9 +287,9 @@ module fb_nvme_read_stream
         .clk,
         .rst(rst),
         .clear(restart),
-        .s_valid(got_valid || abort),
+        .s_valid(data_valid || abort),
         .s_ready(),
-        .s_data({got_error, got_data}),
+        .s_data({data_error, data}),
         .m_valid(beat_valid),
         .m_ready(pop),
         .m_data({out_lost, out_word}),

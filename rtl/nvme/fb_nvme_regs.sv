@@ -39,10 +39,10 @@ module fb_nvme_regs
     output logic [63:0] dram_write,
     output logic [63:0] memory_offset,
 
-    // Where the pieces of a buffer in host memory lie; index as fb_payload_host_map has it.
-    output logic        piece_we,
-    output logic [ 4:0] piece_index,
-    output logic [63:0] piece_address,
+    // Where the segments of a buffer in host memory lie; index as fb_payload_host_map has it.
+    output logic        segment_we,
+    output logic [ 4:0] segment_index,
+    output logic [63:0] segment_address,
 
     // Of the drive that is asked for, in the same cycle.
     input  wire  [ DRIVE_BITS-1:0] ring_drive,
@@ -278,32 +278,32 @@ module fb_nvme_regs
     trace_data_q <= trace_data;
   end
 
-  // Pieces of a buffer in host memory are kept here only to be read back.
-  logic piece_req, piece_write;
-  logic [63:0] piece_data, piece_mask, piece_now;
-  assign piece_req = out.host_read.req || out.host_write.req;
-  assign piece_write = out.host_read.req ? out.host_read.req_is_wr : out.host_write.req_is_wr;
-  assign piece_data = out.host_read.req ? out.host_read.wr_data : out.host_write.wr_data;
-  assign piece_mask = out.host_read.req ? out.host_read.wr_biten : out.host_write.wr_biten;
-  assign piece_index = out.host_read.req ? {1'b1, out.host_read.addr[6:3]} :
+  // Segments of a buffer in host memory are kept here only to be read back.
+  logic segment_req, segment_write;
+  logic [63:0] segment_data, segment_mask, segment_now;
+  assign segment_req = out.host_read.req || out.host_write.req;
+  assign segment_write = out.host_read.req ? out.host_read.req_is_wr : out.host_write.req_is_wr;
+  assign segment_data = out.host_read.req ? out.host_read.wr_data : out.host_write.wr_data;
+  assign segment_mask = out.host_read.req ? out.host_read.wr_biten : out.host_write.wr_biten;
+  assign segment_index = out.host_read.req ? {1'b1, out.host_read.addr[6:3]} :
       {1'b0, out.host_write.addr[6:3]};
-  assign piece_we = InHost && piece_req && piece_write;
-  assign piece_address = (piece_data & piece_mask) | (piece_now & ~piece_mask);
-  if (InHost) begin : gen_pieces
+  assign segment_we = InHost && segment_req && segment_write;
+  assign segment_address = (segment_data & segment_mask) | (segment_now & ~segment_mask);
+  if (InHost) begin : gen_segments
     fb_common_lutram #(
         .Width(42),
         .Depth(32)
-    ) u_pieces (
+    ) u_segments (
         .clk,
-        .we(piece_we),
-        .waddr(piece_index),
-        .wdata(piece_address[63:22]),
-        .raddr(piece_index),
-        .rdata(piece_now[63:22])
+        .we(segment_we),
+        .waddr(segment_index),
+        .wdata(segment_address[63:22]),
+        .raddr(segment_index),
+        .rdata(segment_now[63:22])
     );
-    assign piece_now[21:0] = '0;
-  end else begin : gen_no_pieces
-    assign piece_now = '0;
+    assign segment_now[21:0] = '0;
+  end else begin : gen_no_segments
+    assign segment_now = '0;
   end
 
   logic [31:0] lost_writes_q, lost_reads_q;
@@ -351,10 +351,10 @@ module fb_nvme_regs
     in.memory_errors.writes.next = lost_writes_q;
     in.memory_errors.reads.next = lost_reads_q;
     in.host_read.rd_ack = out.host_read.req && !out.host_read.req_is_wr;
-    in.host_read.rd_data = piece_now;
+    in.host_read.rd_data = segment_now;
     in.host_read.wr_ack = out.host_read.req && out.host_read.req_is_wr;
     in.host_write.rd_ack = out.host_write.req && !out.host_write.req_is_wr;
-    in.host_write.rd_data = piece_now;
+    in.host_write.rd_data = segment_now;
     in.host_write.wr_ack = out.host_write.req && out.host_write.req_is_wr;
     in.counters.rd_ack = counter_ack_q;
     in.counters.rd_data = 64'(counter_data_q);

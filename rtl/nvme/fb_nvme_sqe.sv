@@ -32,9 +32,9 @@ module fb_nvme_sqe
     input wire clk,
 
     input wire cfg_t cfg,
-    input wire piece_we,  // where a segment of host memory lies
-    input wire [4:0] piece_index,
-    input wire [63:0] piece_address,
+    input wire segment_we,  // where a segment of host memory lies
+    input wire [4:0] segment_index,
+    input wire [63:0] segment_address,
 
     input wire                              submitted,
     input wire                              submitted_retry,
@@ -112,9 +112,9 @@ module fb_nvme_sqe
     if (InHost) begin : gen_segments
       fb_payload_host_map u_segment (
           .clk,
-          .we(piece_we),
-          .index(piece_index),
-          .base(piece_address),
+          .we(segment_we),
+          .index(segment_index),
+          .base(segment_address),
           .page({fetched_unit, {UnitBits{1'b0}}}),
           .address(first_page)
       );
@@ -127,7 +127,7 @@ module fb_nvme_sqe
 
   if (!InHost) begin : gen_no_segments
     logic unused;
-    assign unused = &{1'b0, piece_we, piece_index, piece_address, 1'b0};
+    assign unused = &{1'b0, segment_we, segment_index, segment_address, 1'b0};
   end
 
   always_comb begin

@@ -17,8 +17,8 @@
 //                                                       \-> deliver -> read data
 //
 // Pages of the buffer come from the rings (fb_payload_allocator): taken by write and read, freed by
-// reorder and deliver. The memory itself is outside: behind `put_*`, `get_*` and
-// `got_*` for the streams, behind `bar_memory` for the SSDs (docs/reference/memories.md).
+// reorder and deliver. The memory itself is outside: behind `streams` for the streams, behind
+// `bar_memory` for the SSDs (docs/reference/memories.md).
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready, one for each page
@@ -69,30 +69,13 @@ module fb_nvme_streamer
     fb_axis_if.initiator m_axis_rd,
 
     // Payload memory, stream side.
-    output logic                   put_valid,
-    output logic [MemAddrBits-1:0] put_addr,
-    output logic [  DATA_BITS-1:0] put_data,
-    output logic                   put_end,
-    input  wire                    put_hold,
-    input  wire                    landed,
-    input  wire                    landed_error,
-    output logic                   get_valid,
-    input  wire                    get_ready,
-    output logic [MemAddrBits-1:0] get_addr,
-    output logic                   get_first,
-    output logic [    BEAT_BITS:0] get_count,
-    input  wire                    got_valid,
-    input  wire                    got_error,
-    input  wire  [  DATA_BITS-1:0] got_data,
-    output logic                   restart,
-    input  wire                    quiet,
-    input  wire  [            1:0] memory_errors,
-    output logic [           63:0] dram_read,
-    output logic [           63:0] dram_write,
-    output logic [           63:0] memory_offset,  // of addresses of host memory
-    output logic                   piece_we,       // where a piece of host memory lies
-    output logic [            4:0] piece_index,
-    output logic [           63:0] piece_address,
+    fb_payload_stream_if.streamer streams,
+    output logic [63:0] dram_read,
+    output logic [63:0] dram_write,
+    output logic [63:0] memory_offset,  // of addresses of host memory
+    output logic segment_we,  // where a segment of host memory lies
+    output logic [4:0] segment_index,
+    output logic [63:0] segment_address,
 
     // Payload memory, SSDs' side: words after BarLatency cycles.
     fb_bar_memory_if.bar bar_memory,
@@ -117,11 +100,13 @@ module fb_nvme_streamer
   logic [PAGE_BITS-1:0] sweep_index_q;
   cfg_t cfg;
   logic restart_q;
+  logic restart;
   assign restart = restart_q;
-  assign sweep   = sweep_q;
+  assign streams.restart = restart_q;
+  assign sweep = sweep_q;
   always_ff @(posedge clk) begin
     // What the memory is still asked for must not be answered in the next life.
-    restart_q <= rst || !enable || (restart_q && !quiet);
+    restart_q <= rst || !enable || (restart_q && !streams.quiet);
     if (restart_q) begin
       sweep_index_q <= '0;
       sweep_q <= 1'b1;
@@ -194,9 +179,9 @@ module fb_nvme_streamer
 
   // Beats of the buffer by unit; in DRAM writes have the lower half, reads the upper one.
   localparam int unsigned PlaceBits = UnitIndexBits + UnitBits + BEAT_BITS;
-  logic [PlaceBits-1:0] put_place, get_place;
-  assign put_addr = MemAddrBits'(put_place);
-  assign get_addr = MemAddrBits'({1'b1, get_place});
+  logic [PlaceBits-1:0] write_place, read_place;
+  assign streams.write_addr = MemAddrBits'(write_place);
+  assign streams.read_addr  = MemAddrBits'({1'b1, read_place});
 
   // From streams to commands.
   logic grow, halted;
@@ -217,7 +202,7 @@ module fb_nvme_streamer
       .cfg,
       .held((PAGE_BITS + 1)'(wr_held)),
       .grow,
-      .hold(put_hold),
+      .hold(streams.write_hold),
       .s_axis_wr_tvalid(wr.tvalid),
       .s_axis_wr_tready(wr.tready),
       .s_axis_wr_tdata(wr.tdata),
@@ -227,12 +212,12 @@ module fb_nvme_streamer
       .offer_page(PAGE_BITS'(wr_offer_page)),
       .offer_take(wr_offer_take),
       .open(wr_open),
-      .mem_we(put_valid),
-      .mem_addr(put_place),
-      .mem_wdata(put_data),
-      .mem_end(put_end),
-      .landed,
-      .landed_error,
+      .mem_we(streams.write_valid),
+      .mem_addr(write_place),
+      .mem_wdata(streams.write_data),
+      .mem_end(streams.write_end),
+      .committed(streams.committed),
+      .commit_error(streams.commit_error),
       .command_valid(wr_built),
       .command_ready(wr_taken),
       .command(wr_array_command)
@@ -434,9 +419,9 @@ module fb_nvme_streamer
   ) u_sqe (
       .clk,
       .cfg,
-      .piece_we,
-      .piece_index,
-      .piece_address,
+      .segment_we,
+      .segment_index,
+      .segment_address,
       .submitted,
       .submitted_retry,
       .submitted_tag,
@@ -473,9 +458,9 @@ module fb_nvme_streamer
       .data_window(cfg.data_window),
       .data_write(cfg.data_write),
       .data_read(cfg.data_read),
-      .piece_we,
-      .piece_index,
-      .piece_address,
+      .segment_we,
+      .segment_index,
+      .segment_address,
       .fetch_valid,
       .fetch_drive,
       .fetch_slot,
@@ -611,14 +596,14 @@ module fb_nvme_streamer
       .delivery_ready,
       .delivery,
       .free_step(rd_free),
-      .get_valid,
-      .get_ready,
-      .get_addr(get_place),
-      .get_first,
-      .get_count,
-      .got_valid,
-      .got_error,
-      .got_data,
+      .read_valid(streams.read_valid),
+      .read_ready(streams.read_ready),
+      .read_addr(read_place),
+      .read_first(streams.read_first),
+      .read_count(streams.read_count),
+      .data_valid(streams.data_valid),
+      .data_error(streams.data_error),
+      .data(streams.data),
       .m_axis_rd_tvalid(rd.tvalid),
       .m_axis_rd_tready(rd.tready),
       .m_axis_rd_tdata(rd.tdata),
@@ -649,11 +634,11 @@ module fb_nvme_streamer
       .wr_offer_unit(wr_offer_page),
       .rd_offer_valid,
       .rd_offer_unit(rd_offer_page),
-      .put_valid(put_valid),
-      .put_unit(put_place[PlaceBits-1-:UnitIndexBits]),
-      .get_valid(get_valid && get_ready),
-      .get_unit(get_place[PlaceBits-1-:UnitIndexBits]),
-      .got_valid
+      .write_valid(streams.write_valid),
+      .write_unit(write_place[PlaceBits-1-:UnitIndexBits]),
+      .read_valid(streams.read_valid && streams.read_ready),
+      .read_unit(read_place[PlaceBits-1-:UnitIndexBits]),
+      .data_valid(streams.data_valid)
   );
 
   // Registers, and what they show.
@@ -670,12 +655,12 @@ module fb_nvme_streamer
       .sweep,
       .sweep_index(sweep_index_q),
       .count_cycles(!restart),
-      .issued(submitted),
-      .issued_retry(submitted_retry),
-      .issued_op(submitted_descriptor.op),
-      .issued_tag(submitted_tag),
-      .issued_drive(submitted_descriptor.drive),
-      .issued_slot(submitted_slot),
+      .submitted,
+      .submitted_retry,
+      .submitted_op(submitted_descriptor.op),
+      .submitted_tag,
+      .submitted_drive(submitted_descriptor.drive),
+      .submitted_slot,
       .rejected,
       .rejected_code,
       .fetched(fetch_valid),
@@ -734,10 +719,10 @@ module fb_nvme_streamer
       .dram_read,
       .dram_write,
       .memory_offset,
-      .piece_we,
-      .piece_index,
-      .piece_address,
-      .memory_errors,
+      .segment_we,
+      .segment_index,
+      .segment_address,
+      .memory_errors(streams.errors),
       .clear(sweep && !restart),
       .sweep,
       .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),

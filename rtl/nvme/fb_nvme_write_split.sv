@@ -18,7 +18,7 @@
 // room for a command, or `hold` lends the memory port to the read path.
 // Latency: a beat is in memory two cycles after its handshake; the command of the last beat is
 // offered three cycles after it. Throughput: 64 bytes a cycle, none lost between transactions.
-// A command is offered only once the memory says that its data have landed; `mem_end` goes there
+// A command is offered only once the memory says that its data are committed; `mem_end` goes there
 // with or after its last beat.
 // 512-bit registers: one, in front of the memory.
 //
@@ -59,9 +59,9 @@ module fb_nvme_write_split
     output logic                 mem_we,
     output logic [ AddrBits-1:0] mem_addr,
     output logic [DATA_BITS-1:0] mem_wdata,
-    output logic                 mem_end,      // what was put belongs to a complete command
-    input  wire                  landed,       // pulse: the next command's data are in memory
-    input  wire                  landed_error, // with it: not all of them
+    output logic                 mem_end,      // what was written belongs to a complete command
+    input  wire                  committed,    // pulse: the next command's data are in memory
+    input  wire                  commit_error, // with it: not all of them
 
     output logic     command_valid,
     input  wire      command_ready,
@@ -87,7 +87,7 @@ module fb_nvme_write_split
   logic page_last_q, sector_last_q;  // the next beat is the last of its page, of 512 bytes
   logic unit_begins_q;  // the next beat needs a new unit
   logic [PAGE_BITS-1:0] page_q, next_page_q, first_page_q;
-  logic [13:0] before_q;  // page and beat of the last put
+  logic [13:0] before_q;  // page and beat of the last one stored
   logic [SECTOR_BITS-1:0] sector_q, room_q;  // of the command; sectors left in the namespace
   logic room_big_q, above_q;
   logic fua_q, flush_q;
@@ -124,7 +124,7 @@ module fb_nvme_write_split
   assign leave = data && unit_begins_q && !command_begins_q && room_for_command_q && leave_q;
 
   // What happens in this cycle.
-  logic take_address, take_data, take_empty, pads, put, page_here, data_ready;
+  logic take_address, take_data, take_empty, pads, stores, page_here, data_ready;
   assign page_here = !unit_begins_q || (command_begins_q ? offer_valid : stay_q);
   assign data_ready = data && !restart && page_here && room_for_command_q && !hold;
   assign s_axis_wr_tready = (address && !restart) || data_ready;
@@ -132,7 +132,7 @@ module fb_nvme_write_split
   assign take_empty = s_axis_wr_tlast && !s_axis_wr_tkeep[0];
   assign take_data = data_ready && s_axis_wr_tvalid;
   assign pads = pad && !hold;
-  assign put = (take_data && !take_empty) || pads;
+  assign stores = (take_data && !take_empty) || pads;
 
   // The last beat of a logical block, and of a page.
   logic block_end, page_end;
@@ -161,7 +161,7 @@ module fb_nvme_write_split
   logic close;
   assign close = closing && offer_valid && room_for_command_q;
   logic take_page;
-  assign take_page = (put && unit_begins_q) || close;
+  assign take_page = (stores && unit_begins_q) || close;
   // The ring hears of it a cycle later: a command has eight beats, so there is time.
   always_ff @(posedge clk) offer_take <= take_page && !rst && !restart;
 
@@ -221,7 +221,7 @@ module fb_nvme_write_split
       empty_q  <= 1'b1;
     end else begin
       if (push_q) fence_q <= 1'b0;
-      if (put) empty_q <= 1'b0;
+      if (stores) empty_q <= 1'b0;
       if (fresh_q) begin
         above_q <= above_q || sector_q > cfg.namespace_sectors;
         room_q  <= cfg.namespace_sectors - sector_q;
@@ -231,7 +231,7 @@ module fb_nvme_write_split
         if (past_end_q) above_q <= 1'b1;  // room_q has gone below zero
       end
     end
-    if (put) begin
+    if (stores) begin
       before_q <= {pages_q, beat_q};
       before_past_q <= past_q;
     end
@@ -286,7 +286,7 @@ module fb_nvme_write_split
         sector_last_q <= 1'b0;
         unit_begins_q <= 1'b1;
         command_begins_q <= 1'b1;
-      end else if (put) begin
+      end else if (stores) begin
         beat_q <= beat_q + 1'b1;
         page_begins_q <= page_end;
         page_last_q <= beat_q == BEAT_BITS'(62);
@@ -305,7 +305,7 @@ module fb_nvme_write_split
   logic [AddrBits-1:0] mem_addr_q;
   logic [DATA_BITS-1:0] mem_wdata_q;
   always_ff @(posedge clk) begin
-    mem_we_q   <= put && !rst;
+    mem_we_q   <= stores && !rst;
     mem_addr_q <= {$clog2(Pages)'(page_now), (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
     for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
       mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && data}};
@@ -316,11 +316,11 @@ module fb_nvme_write_split
   assign mem_wdata = mem_wdata_q;
   assign mem_end = push_q;
 
-  // Commands in the queue whose data have landed. What the memory has refused goes no further.
-  logic [$clog2(CommandDepth):0] waiting, landed_level;
-  logic landed_any, landed_ready, lost, queued, leaves;
+  // Commands in the queue whose data are committed. What the memory has refused goes no further.
+  logic [$clog2(CommandDepth):0] waiting, committed_level;
+  logic committed_any, committed_ready, lost, queued, leaves;
   command_t oldest;
-  assign command_valid = queued && landed_any;
+  assign command_valid = queued && committed_any;
   assign leaves = command_valid && command_ready;
   assign open = !address || push_q || waiting != '0;
   always_comb begin
@@ -335,16 +335,16 @@ module fb_nvme_write_split
   fb_common_fifo #(
       .Width(1),
       .Depth(CommandDepth)
-  ) u_landed (
+  ) u_committed (
       .clk,
       .rst(rst || restart),
-      .s_valid(landed),
-      .s_ready(landed_ready),
-      .s_data(landed_error),
-      .m_valid(landed_any),
+      .s_valid(committed),
+      .s_ready(committed_ready),
+      .s_data(commit_error),
+      .m_valid(committed_any),
       .m_ready(leaves),
       .m_data(lost),
-      .level(landed_level)
+      .level(committed_level)
   );
 
   fb_common_fifo #(
@@ -382,11 +382,11 @@ module fb_nvme_write_split
   else $error("fb_nvme_write_split (%m): a command was built without room for it");
   a_page_there :
   assert property (@(posedge clk) disable iff (rst || restart) take_page |-> offer_valid)
-  else $error("fb_nvme_write_split (%m): a beat was put without a page");
-  a_landed_built :
+  else $error("fb_nvme_write_split (%m): a beat was stored without a page");
+  a_committed_built :
   assert property (@(posedge clk) disable iff (rst || restart)
-                   landed |-> landed_ready && (landed_level < waiting || push_q))
-  else $error("fb_nvme_write_split (%m): data landed that no command waits for");
+                   committed |-> committed_ready && (committed_level < waiting || push_q))
+  else $error("fb_nvme_write_split (%m): data were committed that no command waits for");
 `endif
 
 endmodule

@@ -2,21 +2,21 @@
 //
 // fb_payload_dram: the payload buffer in on-board DRAM, 64 MiB for each direction.
 //
-// What:        four requesters share one AXI4 master: write and read requests of the streams (puts
-//              and gets), writes and reads of the SSD by the BAR. Writes of both are coalesced into
+// What:        four requesters share one AXI4 master: write and read requests of the
+//              streams, writes and reads of the SSD by the BAR. Writes of both are coalesced into
 //              bursts (fb_payload_write_combiner), the SSD's reads are served from pages fetched ahead
 //              (fb_payload_prefetch). With one channel fb_payload_scheduler decides when the bus turns around;
 //              with several, reads and writes go at once.
 // Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; the
 //              SSD's as fb_bar_target has it, words after 2 cycles; AXI4 at the memory, INCR of
 //              64-byte beats, one identifier, so that answers come in order.
-// Order:       a put is committed (`landed`) when the memory has answered it. A write of the SSD is
-//              answered when it is accepted; a get waits until all of the SSD's writes that were
+// Order:       a write request is committed when the memory has answered it. A write of the SSD is
+//              answered when it is accepted; a read request waits until all of the SSD's writes that were
 //              accepted before it are in memory, but for a burst to another page that still grows.
 // Throughput:  64 B a cycle each way at the memory's side, and at each other side.
-// Errors:      what the memory refuses is an error of the request that it concerns: of a put with
-//              `landed`, of a read of the SSD or a get with the beat. A write of the SSD has been
-//              answered before: it spoils its unit, of which the next get fails.
+// Errors:      what the memory refuses is an error of the request that it concerns: of a write with
+//              `committed`, of of a read with the beat. A write of the SSD has been
+//              answered before: it spoils its unit, of which the next read request fails.
 // Does not implement: ECC, more than one identifier.
 
 `default_nettype none
@@ -36,24 +36,7 @@ module fb_payload_dram #(
     input wire rst,
 
     // The streams' side.
-    input  wire                 restart,
-    output logic                quiet,
-    input  wire                 put_valid,
-    input  wire  [WordBits-1:0] put_addr,
-    input  wire  [       511:0] put_data,
-    input  wire                 put_end,
-    output logic                put_hold,
-    output logic                landed,
-    output logic                landed_error,  // with it: something of the command was not stored
-    input  wire                 get_valid,
-    output logic                get_ready,
-    input  wire  [WordBits-1:0] get_addr,
-    input  wire                 get_first,
-    input  wire  [         6:0] get_count,
-    output logic                got_valid,
-    output logic                got_error,
-    output logic [       511:0] got_data,
-    output logic [         1:0] memory_errors, // pulses: a write, a read that the memory refused
+    fb_payload_stream_if.memory streams,
 
     // Settings, stable while the streamer is enabled.
     input wire [63:0] dram_read,  // address of the read buffer, a multiple of its size
@@ -98,15 +81,15 @@ module fb_payload_dram #(
     $fatal(1, "fb_payload_dram (%m): Channels=%0d must be from 1 to 32", Channels);
   end
 
-  localparam int unsigned PutBursts = 64;  // of the streams that wait to be written, or are marks
+  localparam int unsigned UserBursts = 64;  // of the streams that wait to be written, or are marks
   localparam int unsigned SsdBursts = 32;  // of the SSD that wait to be written
-  localparam int unsigned Gets = 16;  // that wait to be requested
+  localparam int unsigned Requests = 16;  // that wait to be requested
   // The SSD's bursts on their way to the memory: one that grows, those that wait, those that it has not
   // answered, and stages between.
   localparam int unsigned SsdUnder = SsdBursts + WritesUnder + 4;
   // Counts them so that a difference has a sign: of those on their way, or of those stored while Gets
-  // gets are released, one a cycle.
-  localparam int unsigned SeenBits = $clog2(SsdUnder + Gets) + 1;
+  // requests are released, one a cycle.
+  localparam int unsigned SeenBits = $clog2(SsdUnder + Requests) + 1;
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
 
   function automatic logic [63:0] memory_address(input logic [WordBits-1:0] word);
@@ -115,7 +98,7 @@ module fb_payload_dram #(
 
   // ------------------------------------------------------------------ what the memory has answered
   typedef struct packed {
-    logic                put;
+    logic                user;
     logic                mark;
     logic [PageBits-1:0] page;
   } written_t;
@@ -125,46 +108,46 @@ module fb_payload_dram #(
     logic bad;
   } read_t;
 
-  logic stored, stored_empty, stored_error, stored_put, stored_ssd;
+  logic stored, stored_empty, stored_error, stored_user, stored_ssd;
   logic loaded, loaded_last, loaded_error;
   written_t written;
   read_t read;
-  logic put_bad_q;  // a burst of the command that is being stored has failed
+  logic user_bad_q;  // a burst of the command that is being stored has failed
 
   // ------------------------------------------------------------------------- what waits to be written
-  logic puts_rest, putb_valid, putb_take, putb_end, putb_empty, putw_valid, putw_take;
-  logic [WordBits-1:0] putb_addr;
-  logic [5:0] putb_count_m1;
-  logic [$clog2(PutBursts):0] puts_wait;
-  logic [511:0] putw_data;
+  logic user_rests, userb_valid, userb_take, userb_end, userb_empty, userw_valid, userw_take;
+  logic [WordBits-1:0] userb_addr;
+  logic [5:0] userb_count_m1;
+  logic [$clog2(UserBursts):0] user_waits;
+  logic [511:0] userw_data;
 
   fb_payload_write_combiner #(
       .WordBits(WordBits),
       .FifoBeats(FifoBeats),
-      .Bursts(PutBursts)
-  ) u_puts (
+      .Bursts(UserBursts)
+  ) u_user_writes (
       .clk,
       .rst,
-      .flush(restart),
-      .put_valid,
-      .put_addr,
-      .put_data,
-      .put_end,
-      .put_hold,
+      .flush(streams.restart),
+      .write_valid(streams.write_valid),
+      .write_addr(streams.write_addr),
+      .write_data(streams.write_data),
+      .write_end(streams.write_end),
+      .write_hold(streams.write_hold),
       .open(),
       .open_addr(),
       .begins(),
-      .rests(puts_rest),
-      .burst_valid(putb_valid),
-      .burst_take(putb_take),
-      .burst_addr(putb_addr),
-      .burst_count_m1(putb_count_m1),
-      .burst_end(putb_end),
-      .burst_empty(putb_empty),
-      .bursts(puts_wait),
-      .word_valid(putw_valid),
-      .word_take(putw_take),
-      .word_data(putw_data)
+      .rests(user_rests),
+      .burst_valid(userb_valid),
+      .burst_take(userb_take),
+      .burst_addr(userb_addr),
+      .burst_count_m1(userb_count_m1),
+      .burst_end(userb_end),
+      .burst_empty(userb_empty),
+      .bursts(user_waits),
+      .word_valid(userw_valid),
+      .word_take(userw_take),
+      .word_data(userw_data)
   );
 
   logic ssd_hold, ssd_open, ssd_begins, ssd_flush;
@@ -188,11 +171,11 @@ module fb_payload_dram #(
       .clk,
       .rst,
       .flush(ssd_flush),
-      .put_valid(bar_memory.write_valid && !ssd_hold),
-      .put_addr(bar_memory.write_addr),
-      .put_data({bar_memory.write_strb, bar_memory.write_data}),
-      .put_end(1'b0),
-      .put_hold(ssd_hold),
+      .write_valid(bar_memory.write_valid && !ssd_hold),
+      .write_addr(bar_memory.write_addr),
+      .write_data({bar_memory.write_strb, bar_memory.write_data}),
+      .write_end(1'b0),
+      .write_hold(ssd_hold),
       .open(ssd_open),
       .open_addr(ssd_open_addr),
       .begins(ssd_begins),
@@ -232,66 +215,74 @@ module fb_payload_dram #(
       .fetch_ready(fetch_take),
       .fetch_page,
       .fill_valid,
-      .fill_data(got_data),
+      .fill_data(streams.data),
       .fill_error(loaded_error),
-      .landed_valid(stored_put),
-      .landed_page(written.page)
+      .committed_valid(stored_user),
+      .committed_page(written.page)
   );
 
-  // ------------------------------------------------------------------------------------------ gets
-  // A get waits for the SSD's bursts before it, and then for its turn. The first wait ends as soon as
+  // ------------------------------------------------------------------------- read requests
+  // A read request waits for the SSD's bursts before it, and then for its turn. The first wait ends as soon as
   // its last burst is stored, whether or not the turn has come: no count gets old.
   typedef struct packed {
     logic [WordBits-1:0] addr;
     logic [5:0]          count_m1;
-  } get_t;
+  } request_t;
 
   logic [SeenBits-1:0] seen_q, stored_q;  // the SSD's bursts: begun, and in memory
-  logic [SeenBits-1:0] get_after, after, passed;
-  logic get_push, get_same, ask_valid, ask_take, ask_may, get_fifo_ready, after_valid, released;
+  logic [SeenBits-1:0] request_after, after, passed;
+  logic
+      request_push,
+      request_same,
+      ask_valid,
+      ask_take,
+      ask_may,
+      request_fifo_ready,
+      after_valid,
+      released;
   logic [4:0] ask_level;
-  logic [4:0] released_q, released_d;  // gets that wait for their turn alone
+  logic [4:0] released_q, released_d;  // those that wait for their turn alone
   logic ask_any_q;  // there are some
-  get_t ask;
+  request_t ask;
 
-  // A get is looked at in the cycle after it was taken; one more may be taken then.
-  logic get_ready_q;
-  get_t get;
+  // A request is looked at in the cycle after it was taken; one more may be taken then.
+  logic read_ready_q;
+  request_t request;
   always_ff @(posedge clk) begin
-    get_ready_q <= ask_level < 5'(Gets - 2);
-    get_push <= get_valid && get_ready && get_first && !rst;
-    get <= '{addr: get_addr, count_m1: 6'(get_count - 7'd1)};
+    read_ready_q <= ask_level < 5'(Requests - 2);
+    request_push <= streams.read_valid && streams.read_ready && streams.read_first && !rst;
+    request <= '{addr: streams.read_addr, count_m1: 6'(streams.read_count - 7'd1)};
   end
-  assign get_ready = get_ready_q;
-  assign get_same  = ssd_open_addr[WordBits-1:6] == get.addr[WordBits-1:6];
-  assign get_after = seen_q - SeenBits'(ssd_open && !get_same);
-  assign ssd_flush = get_push && ssd_open && get_same;
+  assign streams.read_ready = read_ready_q;
+  assign request_same = ssd_open_addr[WordBits-1:6] == request.addr[WordBits-1:6];
+  assign request_after = seen_q - SeenBits'(ssd_open && !request_same);
+  assign ssd_flush = request_push && ssd_open && request_same;
 
   fb_common_fifo #(
-      .Width($bits(get_t)),
-      .Depth(Gets)
-  ) u_gets (
+      .Width($bits(request_t)),
+      .Depth(Requests)
+  ) u_requests (
       .clk,
       .rst,
-      .s_valid(get_push),
-      .s_ready(get_fifo_ready),
-      .s_data (get),
+      .s_valid(request_push),
+      .s_ready(request_fifo_ready),
+      .s_data (request),
       .m_valid(ask_valid),
       .m_ready(ask_take),
       .m_data (ask),
       .level  (ask_level)
   );
 
-  // Of those that wait for bursts: the last one. As many as there are gets have room.
+  // Of those that wait for bursts: the last one. As many as there are requests have room.
   fb_common_fifo #(
       .Width(SeenBits),
-      .Depth(Gets)
+      .Depth(Requests)
   ) u_afters (
       .clk,
       .rst,
-      .s_valid(get_push),
+      .s_valid(request_push),
       .s_ready(),
-      .s_data (get_after),
+      .s_data (request_after),
       .m_valid(after_valid),
       .m_ready(released),
       .m_data (after),
@@ -312,11 +303,11 @@ module fb_payload_dram #(
   logic [6:0] waiting;
   logic [4:0] writes_q;  // that wait, two cycles ago
   always_ff @(posedge clk) begin
-    waiting  <= 7'(puts_wait) + 7'(ssd_waits);
+    waiting  <= 7'(user_waits) + 7'(ssd_waits);
     writes_q <= (waiting > 7'd16) ? 5'd16 : 5'(waiting);
   end
   assign read_waits  = fetch_valid || ask_may;
-  assign write_waits = putb_valid || ssdb_valid;
+  assign write_waits = userb_valid || ssdb_valid;
 
   if (Channels == 1) begin : gen_turns
     fb_payload_scheduler #(
@@ -340,14 +331,14 @@ module fb_payload_dram #(
   end
 
   // --------------------------------------------------------------------------- what is written
-  logic pick_put, last_put_q, write_ready, word_take;
+  logic pick_user, last_user_q, write_ready, word_take;
   written_t word_side;
 
-  assign pick_put   = putb_valid && (!ssdb_valid || !last_put_q);
+  assign pick_user  = userb_valid && (!ssdb_valid || !last_user_q);
   assign write_goes = may_write && write_waits && write_ready;
-  assign putb_take  = write_goes && pick_put;
-  assign ssdb_take  = write_goes && !pick_put;
-  always_ff @(posedge clk) if (write_goes) last_put_q <= pick_put;
+  assign userb_take = write_goes && pick_user;
+  assign ssdb_take  = write_goes && !pick_user;
+  always_ff @(posedge clk) if (write_goes) last_user_q <= pick_user;
 
   fb_axi_write_master #(
       .SideBits($bits(written_t)),
@@ -357,17 +348,19 @@ module fb_payload_dram #(
       .rst,
       .burst_valid(may_write && write_waits),
       .burst_ready(write_ready),
-      .burst_addr(memory_address(pick_put ? putb_addr : ssdb_addr)),
-      .burst_count_m1(pick_put ? putb_count_m1 : ssdb_count_m1),
-      .burst_empty(pick_put && putb_empty),
+      .burst_addr(memory_address(pick_user ? userb_addr : ssdb_addr)),
+      .burst_count_m1(pick_user ? userb_count_m1 : ssdb_count_m1),
+      .burst_empty(pick_user && userb_empty),
       .burst_side({
-        pick_put, pick_put && putb_end, pick_put ? putb_addr[WordBits-1:6] : ssdb_addr[WordBits-1:6]
+        pick_user,
+        pick_user && userb_end,
+        pick_user ? userb_addr[WordBits-1:6] : ssdb_addr[WordBits-1:6]
       }),
-      .word_valid(word_side.put ? putw_valid : ssdw_valid),
+      .word_valid(word_side.user ? userw_valid : ssdw_valid),
       .word_take,
       .word_side,
-      .word_data(word_side.put ? putw_data : ssdw_data),
-      .word_strb(word_side.put ? '1 : ssdw_strb),
+      .word_data(word_side.user ? userw_data : ssdw_data),
+      .word_strb(word_side.user ? '1 : ssdw_strb),
       .stored,
       .stored_empty,
       .stored_error,
@@ -389,46 +382,46 @@ module fb_payload_dram #(
       .m_axi_bvalid(m_axi_dram_bvalid),
       .m_axi_bready(m_axi_dram_bready)
   );
-  assign putw_take = word_take && word_side.put;
-  assign ssdw_take = word_take && !word_side.put;
-  assign stored_put = stored && written.put && !stored_empty;
-  assign stored_ssd = stored && !written.put;
-  assign landed = stored && written.mark;
-  assign landed_error = put_bad_q || stored_error;
+  assign userw_take = word_take && word_side.user;
+  assign ssdw_take = word_take && !word_side.user;
+  assign stored_user = stored && written.user && !stored_empty;
+  assign stored_ssd = stored && !written.user;
+  assign streams.committed = stored && written.mark;
+  assign streams.commit_error = user_bad_q || stored_error;
 
-  logic [4:0] puts_under_q;
+  logic [4:0] user_under_q;
   always_ff @(posedge clk) begin : written_so_far
-    if (stored && written.put) put_bad_q <= !written.mark && (put_bad_q || stored_error);
+    if (stored && written.user) user_bad_q <= !written.mark && (user_bad_q || stored_error);
     seen_q <= seen_q + SeenBits'(ssd_begins);
     stored_q <= stored_q + SeenBits'(stored_ssd);
-    puts_under_q <= puts_under_q + 5'(putb_take) - 5'(stored && written.put);
-    if (rst || restart) put_bad_q <= 1'b0;
+    user_under_q <= user_under_q + 5'(userb_take) - 5'(stored && written.user);
+    if (rst || streams.restart) user_bad_q <= 1'b0;
     if (rst) begin
       seen_q <= '0;
       stored_q <= '0;
-      puts_under_q <= '0;
+      user_under_q <= '0;
     end
   end
 
-  // Units of which something that the SSD wrote was not stored, until they are got, or a restart has
+  // Units of which something that the SSD wrote was not stored, until they are read, or a restart has
   // forgotten them all.
-  logic spoils, get_begins, unit_bad, get_bad, get_bad_q, forgets, forgotten;
+  logic spoils, request_begins, unit_bad, request_bad, request_bad_q, forgets, forgotten;
   logic [  SideBits:0] forget_q;  // its top bit: all of them
   logic [SideBits-1:0] ask_unit;
-  // A cycle late, which is before the next get that waited for it.
+  // A cycle late, which is before the next request that waited for it.
   logic [SideBits-1:0] spoilt_q;
   always_ff @(posedge clk) begin
     spoils   <= stored_ssd && stored_error && !rst;
     spoilt_q <= written.page[UnitBits+:SideBits];
   end
   assign ask_unit = ask.addr[6+UnitBits+:SideBits];
-  assign get_begins = ask.addr[6+:UnitBits] == '0;  // what is got begins with a unit
-  assign get_bad = unit_bad || (get_bad_q && !get_begins);
+  assign request_begins = ask.addr[6+:UnitBits] == '0;  // what is read begins with a unit
+  assign request_bad = unit_bad || (request_bad_q && !request_begins);
   assign forgotten = forget_q[SideBits];
-  assign forgets = restart && !forgotten && !ask_take;
+  assign forgets = streams.restart && !forgotten && !ask_take;
   always_ff @(posedge clk) begin
-    if (ask_take) get_bad_q <= get_bad;
-    forget_q <= (rst || !restart) ? '0 : forget_q + (SideBits + 1)'(forgets && !spoils);
+    if (ask_take) request_bad_q <= request_bad;
+    forget_q <= (rst || !streams.restart) ? '0 : forget_q + (SideBits + 1)'(forgets && !spoils);
   end
 
   fb_common_lutram #(
@@ -445,7 +438,7 @@ module fb_payload_dram #(
 
   // ------------------------------------------------------------------------------- what is read
   logic pick_fetch, last_fetch_q, read_ready;
-  logic [4:0] gets_asked_q;
+  logic [4:0] requests_asked_q;
 
   assign ask_may = ask_any_q && !spoils;
   assign pick_fetch = fetch_valid && (!ask_may || !last_fetch_q);
@@ -462,12 +455,12 @@ module fb_payload_dram #(
       .ask_ready(read_ready),
       .ask_addr(memory_address(pick_fetch ? {fetch_page, 6'd0} : ask.addr)),
       .ask_count_m1(pick_fetch ? 6'd63 : ask.count_m1),
-      .ask_side({pick_fetch, !pick_fetch && get_bad}),
+      .ask_side({pick_fetch, !pick_fetch && request_bad}),
       .loaded,
       .loaded_last,
       .loaded_error,
       .loaded_side(read),
-      .loaded_data(got_data),
+      .loaded_data(streams.data),
       .m_axi_arid(m_axi_dram_arid),
       .m_axi_araddr(m_axi_dram_araddr),
       .m_axi_arlen(m_axi_dram_arlen),
@@ -483,19 +476,19 @@ module fb_payload_dram #(
       .m_axi_rready(m_axi_dram_rready)
   );
   assign fill_valid = loaded && read.fetch;
-  assign got_valid  = loaded && !read.fetch;
-  assign got_error  = loaded_error || read.bad;
+  assign streams.data_valid = loaded && !read.fetch;
+  assign streams.data_error = loaded_error || read.bad;
 
   always_ff @(posedge clk) begin : read_so_far
     if (read_goes) last_fetch_q <= pick_fetch;
-    gets_asked_q  <= gets_asked_q + 5'(ask_take) - 5'(got_valid && loaded_last);
-    memory_errors <= {stored && stored_error, loaded && loaded_error};
-    if (rst) gets_asked_q <= '0;
+    requests_asked_q <= requests_asked_q + 5'(ask_take) - 5'(streams.data_valid && loaded_last);
+    streams.errors   <= {stored && stored_error, loaded && loaded_error};
+    if (rst) requests_asked_q <= '0;
   end
 
   always_ff @(posedge clk)
-    quiet <= (forgotten || !restart) && puts_rest && puts_under_q == '0 && !ask_valid && !get_push &&
-        !(get_valid && get_ready) && gets_asked_q == '0;
+    streams.quiet <= (forgotten || !streams.restart) && user_rests && user_under_q == '0 && !ask_valid && !request_push &&
+        !(streams.read_valid && streams.read_ready) && requests_asked_q == '0;
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
@@ -504,18 +497,19 @@ module fb_payload_dram #(
       a_bursts_counted :
       assert (seen_q - stored_q <= SeenBits'(SsdUnder))
       else $error("fb_payload_dram (%m): more of the SSD's bursts under way than are counted");
-      a_gets_have_room :
-      assert (!get_push || get_fifo_ready)
-      else $error("fb_payload_dram (%m): a get without room for it");
+      a_requests_have_room :
+      assert (!request_push || request_fifo_ready)
+      else $error("fb_payload_dram (%m): a request without room for it");
       a_no_count_is_old :
-      assert (!released || passed <= SeenBits'(Gets))
-      else $error("fb_payload_dram (%m): a get was not released when its last burst was stored");
+      assert (!released || passed <= SeenBits'(Requests))
+      else
+        $error("fb_payload_dram (%m): a request was not released when its last burst was stored");
     end
   end
 `endif
 
   logic unused;
-  assign unused = &{1'b0, get_fifo_ready, ssd_open_addr[5:0], word_side.mark, word_side.page, 1'b0};
+  assign unused = &{1'b0, request_fifo_ready, ssd_open_addr[5:0], word_side.mark, word_side.page, 1'b0};
 
 endmodule
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_payload_host: the payload buffer in host memory, sixteen pieces of 4 MiB for each direction.
+// fb_payload_host: the payload buffer in host memory, sixteen segments of 4 MiB for each direction.
 //
-// What:        write and read requests of the streams (puts, gets) go to host memory by an AXI4
+// What:        write and read requests of the streams go to host memory by an AXI4
 //              master that leads to the PCIe bridge. The SSD reaches the payload by itself.
 // Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; AXI4
 //              at the bridge, INCR of 64-byte beats, one identifier, so that answers come in order.
 // Order:       a bridge may answer a write before it is anywhere but in the bridge, and the doorbell
-//              goes another way than the data. So a put is committed only when a read that was sent
+//              goes another way than the data. So a write is committed only when a read that was sent
 //              after the answers to all of its command has come back: a read pushes the posted
 //              writes before it (PCI Express Base 5.0, 2.4.1), which then are where the SSD reads
-//              them. Of what the SSD writes, its completion entry comes after the data, and a get
+//              them. Of what the SSD writes, its completion entry comes after the data, and a read request
 //              after both, which pushes the data where all three come by the same root port
 //              (docs/reference/memories.md).
 // Throughput:  64 B a cycle each way at the bridge's side, less a beat for each command.
-// Errors:      a put has an error where a write or the read after it is refused, a get where its
-//              read is.
+// Errors:      a write request has an error where a write or the read after it is refused, a
+//              read request where its read is.
 // Does not implement: more than one identifier; marks of more than `Marks` commands at once.
 
 `default_nettype none
@@ -30,29 +30,12 @@ module fb_payload_host #(
     input wire rst,
 
     // The streams' side.
-    input  wire                 restart,
-    output logic                quiet,
-    input  wire                 put_valid,
-    input  wire  [WordBits-1:0] put_addr,
-    input  wire  [       511:0] put_data,
-    input  wire                 put_end,
-    output logic                put_hold,
-    output logic                landed,
-    output logic                landed_error,  // with it: something of the command was not stored
-    input  wire                 get_valid,
-    output logic                get_ready,
-    input  wire  [WordBits-1:0] get_addr,
-    input  wire                 get_first,
-    input  wire  [         6:0] get_count,
-    output logic                got_valid,
-    output logic                got_error,
-    output logic [       511:0] got_data,
-    output logic [         1:0] memory_errors, // pulses: a write, a read that was refused
+    fb_payload_stream_if.memory streams,
 
-    input wire        piece_we,       // where a piece lies; index as fb_payload_host_map has it
-    input wire [ 4:0] piece_index,
-    input wire [63:0] piece_address,
-    input wire [63:0] memory_offset,  // added to it modulo 2^64, a multiple of its size
+    input wire        segment_we,       // where a segment lies; index as fb_payload_host_map has it
+    input wire [ 4:0] segment_index,
+    input wire [63:0] segment_address,
+    input wire [63:0] memory_offset,    // added to it modulo 2^64, a multiple of its size
 
     // The bridge to the host.
     output logic [  0:0] m_axi_host_awid,
@@ -99,70 +82,70 @@ module fb_payload_host #(
     logic [WordBits-1:0] addr;
   } written_t;
 
-  logic puts_rest, put_burst_valid, put_burst_take, put_burst_end, put_burst_empty;
-  logic put_word_valid, put_word_take, write_ready, stored, stored_empty, stored_error;
-  logic [WordBits-1:0] put_burst_addr;
-  logic [5:0] put_burst_count_m1;
-  logic [$clog2(Bursts):0] puts_wait;
-  logic [511:0] put_word_data;
-  logic [63:0] put_place, put_address;
+  logic writes_rest, burst_valid, burst_take, burst_end, burst_empty;
+  logic word_valid, word_take, write_ready, stored, stored_empty, stored_error;
+  logic [WordBits-1:0] burst_addr;
+  logic [5:0] burst_count_m1;
+  logic [$clog2(Bursts):0] writes_wait;
+  logic [511:0] word_data;
+  logic [63:0] write_place, write_address;
   written_t word_side, written;
 
   fb_payload_write_combiner #(
       .WordBits(WordBits),
       .FifoBeats(FifoBeats),
       .Bursts(Bursts)
-  ) u_puts (
+  ) u_writes (
       .clk,
       .rst,
-      .flush(restart),
-      .put_valid,
-      .put_addr,
-      .put_data,
-      .put_end,
-      .put_hold,
+      .flush(streams.restart),
+      .write_valid(streams.write_valid),
+      .write_addr(streams.write_addr),
+      .write_data(streams.write_data),
+      .write_end(streams.write_end),
+      .write_hold(streams.write_hold),
       .open(),
       .open_addr(),
       .begins(),
-      .rests(puts_rest),
-      .burst_valid(put_burst_valid),
-      .burst_take(put_burst_take),
-      .burst_addr(put_burst_addr),
-      .burst_count_m1(put_burst_count_m1),
-      .burst_end(put_burst_end),
-      .burst_empty(put_burst_empty),
-      .bursts(puts_wait),
-      .word_valid(put_word_valid),
-      .word_take(put_word_take),
-      .word_data(put_word_data)
+      .rests(writes_rest),
+      .burst_valid(burst_valid),
+      .burst_take(burst_take),
+      .burst_addr(burst_addr),
+      .burst_count_m1(burst_count_m1),
+      .burst_end(burst_end),
+      .burst_empty(burst_empty),
+      .bursts(writes_wait),
+      .word_valid(word_valid),
+      .word_take(word_take),
+      .word_data(word_data)
   );
 
-  fb_payload_host_map u_put_piece (
+  fb_payload_host_map u_write_segment (
       .clk,
-      .we(piece_we),
-      .index(piece_index),
-      .base(piece_address),
-      .page(put_burst_addr[WordBits-1:6]),
-      .address(put_place)
+      .we(segment_we),
+      .index(segment_index),
+      .base(segment_address),
+      .page(burst_addr[WordBits-1:6]),
+      .address(write_place)
   );
-  assign put_address = outbound(put_place[63:12], put_burst_addr[5:0]);
-  assign put_burst_take = put_burst_valid && write_ready;
+  assign write_address = outbound(write_place[63:12], burst_addr[5:0]);
+  assign burst_take = burst_valid && write_ready;
 
   fb_axi_write_master #(
       .SideBits($bits(written_t))
   ) u_writer (
       .clk,
       .rst,
-      .burst_valid(put_burst_valid),
+      .burst_valid(burst_valid),
       .burst_ready(write_ready),
-      .burst_addr(put_address),
-      .burst_count_m1(put_burst_count_m1),
-      .burst_empty(put_burst_empty),
-      .burst_side({put_burst_end, put_burst_addr}),
-      .word_valid(put_word_valid),
-      .word_take(put_word_take),
+      .burst_addr(write_address),
+      .burst_count_m1(burst_count_m1),
+      .burst_empty(burst_empty),
+      .burst_side({burst_end, burst_addr}),
+      .word_valid(word_valid),
+      .word_take(word_take),
       .word_side,
-      .word_data(put_word_data),
+      .word_data(word_data),
       .word_strb('1),
       .stored,
       .stored_empty,
@@ -190,12 +173,12 @@ module fb_payload_host #(
   logic bad_q, mark_valid, mark_take, mark_bad, mark_ready;
   logic [WordBits-1:0] mark_addr;
   logic [$clog2(Marks):0] marks;
-  logic [4:0] puts_under_q;
+  logic [4:0] writes_under_q;
   always_ff @(posedge clk) begin : written_so_far
     if (stored) bad_q <= !written.mark && (bad_q || stored_error);
-    puts_under_q <= puts_under_q + 5'(put_burst_take) - 5'(stored);
-    if (rst || restart) bad_q <= 1'b0;
-    if (rst) puts_under_q <= '0;
+    writes_under_q <= writes_under_q + 5'(burst_take) - 5'(stored);
+    if (rst || streams.restart) bad_q <= 1'b0;
+    if (rst) writes_under_q <= '0;
   end
 
   fb_common_fifo #(
@@ -217,30 +200,30 @@ module fb_payload_host #(
   typedef struct packed {
     logic [WordBits-1:0] addr;
     logic [5:0]          count_m1;
-  } get_t;
+  } request_t;
 
   typedef struct packed {
     logic mark;
     logic bad;
   } read_t;
 
-  logic get_push, ask_valid, ask_take, pick_mark, read_ready, loaded, loaded_last, loaded_error;
+  logic request_push, ask_valid, ask_take, pick_mark, read_ready, loaded, loaded_last, loaded_error;
   logic [4:0] ask_level, reads_under_q;
   logic [WordBits-1:0] read_addr;
   logic [63:0] read_place, read_address;
-  get_t  ask;
+  request_t ask;
   read_t read;
 
-  assign get_push = get_valid && get_ready && get_first;
+  assign request_push = streams.read_valid && streams.read_ready && streams.read_first;
   fb_common_fifo #(
-      .Width($bits(get_t)),
+      .Width($bits(request_t)),
       .Depth(16)
-  ) u_gets (
+  ) u_requests (
       .clk,
       .rst,
-      .s_valid(get_push),
-      .s_ready(get_ready),
-      .s_data ({get_addr, 6'(get_count - 7'd1)}),
+      .s_valid(request_push),
+      .s_ready(streams.read_ready),
+      .s_data ({streams.read_addr, 6'(streams.read_count - 7'd1)}),
       .m_valid(ask_valid),
       .m_ready(ask_take),
       .m_data (ask),
@@ -253,11 +236,11 @@ module fb_payload_host #(
   assign ask_take  = ask_valid && !pick_mark && read_ready;
   assign read_addr = pick_mark ? mark_addr : ask.addr;
 
-  fb_payload_host_map u_read_piece (
+  fb_payload_host_map u_read_segment (
       .clk,
-      .we(piece_we),
-      .index(piece_index),
-      .base(piece_address),
+      .we(segment_we),
+      .index(segment_index),
+      .base(segment_address),
       .page(read_addr[WordBits-1:6]),
       .address(read_place)
   );
@@ -277,7 +260,7 @@ module fb_payload_host #(
       .loaded_last,
       .loaded_error,
       .loaded_side(read),
-      .loaded_data(got_data),
+      .loaded_data(streams.data),
       .m_axi_arid(m_axi_host_arid),
       .m_axi_araddr(m_axi_host_araddr),
       .m_axi_arlen(m_axi_host_arlen),
@@ -292,23 +275,23 @@ module fb_payload_host #(
       .m_axi_rvalid(m_axi_host_rvalid),
       .m_axi_rready(m_axi_host_rready)
   );
-  assign got_valid = loaded && !read.mark;
-  assign got_error = loaded_error;
+  assign streams.data_valid = loaded && !read.mark;
+  assign streams.data_error = loaded_error;
 
   always_ff @(posedge clk) begin : read_so_far
-    landed <= loaded && read.mark && !rst;
-    landed_error <= read.bad || loaded_error;
-    memory_errors <= {stored && stored_error, loaded && loaded_error};
+    streams.committed <= loaded && read.mark && !rst;
+    streams.commit_error <= read.bad || loaded_error;
+    streams.errors <= {stored && stored_error, loaded && loaded_error};
     reads_under_q <= reads_under_q + 5'(mark_take || ask_take) - 5'(loaded && loaded_last);
     if (rst) reads_under_q <= '0;
   end
 
   always_ff @(posedge clk)
-    quiet <= puts_rest && puts_under_q == '0 && !stored && !mark_valid && !ask_valid && !get_push &&
-        reads_under_q == '0 && !landed;
+    streams.quiet <= writes_rest && writes_under_q == '0 && !stored && !mark_valid && !ask_valid && !request_push &&
+        reads_under_q == '0 && !streams.committed;
 
   logic unused;
-  assign unused = &{1'b0, puts_wait, word_side, stored_empty, marks, ask_level, put_place[11:0],
+  assign unused = &{1'b0, writes_wait, word_side, stored_empty, marks, ask_level, write_place[11:0],
                     read_place[11:0], memory_offset[21:0], 1'b0};
 
 `ifndef SYNTHESIS
@@ -319,9 +302,9 @@ module fb_payload_host #(
       assert (!(stored && written.mark) || mark_ready)
       else $error("fb_payload_host (%m): more commands wait to land than Marks=%0d", Marks);
       // Writer and reader have sixteen bursts under way, and one that is just answered.
-      a_puts_counted :
-      assert (puts_under_q <= 5'd17)
-      else $error("fb_payload_host (%m): %0d bursts are being written", puts_under_q);
+      a_writes_counted :
+      assert (writes_under_q <= 5'd17)
+      else $error("fb_payload_host (%m): %0d bursts are being written", writes_under_q);
       a_reads_counted :
       assert (reads_under_q <= 5'd16)
       else $error("fb_payload_host (%m): %0d bursts are being read", reads_under_q);

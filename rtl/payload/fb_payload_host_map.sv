@@ -2,18 +2,18 @@
 //
 // fb_payload_host_map: where a page of the payload lies in host memory.
 //
-// What:        the buffer is in pieces of 4 MiB, sixteen for writes, then sixteen for reads, each
+// What:        the buffer is in segments of 4 MiB, sixteen for writes, then sixteen for reads, each
 //              with an address of its own. Whoever needs addresses has such a table; all of them
 //              hear of every change.
-// Handshake:   none: `we` sets a piece's address, of which bits 21:0 are not looked at.
+// Handshake:   none: `we` sets a segment's address, of which bits 21:0 are not looked at.
 // Latency:     `page` to `address` is combinational, through LUT RAM.
 // Does not implement: a check that addresses have been set.
 
 `default_nettype none
 
 module fb_payload_host_map #(
-    localparam int unsigned PieceBits = 10,  // log2 of the pages of a piece
-    localparam int unsigned PageBits = 5 + PieceBits
+    localparam int unsigned SegmentBits = 10,  // log2 of the pages of a segment
+    localparam int unsigned PageBits = 5 + SegmentBits
 ) (
     input wire clk,
 
@@ -25,23 +25,23 @@ module fb_payload_host_map #(
     output logic [        63:0] address
 );
 
-  logic [63:PieceBits+12] piece;
+  logic [63:SegmentBits+12] segment;
 
   fb_common_lutram #(
-      .Width(64 - 12 - PieceBits),
+      .Width(64 - 12 - SegmentBits),
       .Depth(32)
-  ) u_pieces (
+  ) u_segments (
       .clk,
       .we,
       .waddr(index),
-      .wdata(base[63:PieceBits+12]),
-      .raddr(page[PageBits-1:PieceBits]),
-      .rdata(piece)
+      .wdata(base[63:SegmentBits+12]),
+      .raddr(page[PageBits-1:SegmentBits]),
+      .rdata(segment)
   );
-  assign address = {piece, page[PieceBits-1:0], 12'd0};
+  assign address = {segment, page[SegmentBits-1:0], 12'd0};
 
   logic unused;
-  assign unused = &{1'b0, base[PieceBits+11:0], 1'b0};
+  assign unused = &{1'b0, base[SegmentBits+11:0], 1'b0};
 
 endmodule
 

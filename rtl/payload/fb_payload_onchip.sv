@@ -5,7 +5,7 @@
 // What:        a memory of two ports (fb_payload_ram). The streams' requests take turns at one,
 //              the SSD's at the other (fb_payload_bar_port).
 // Handshake:   docs/reference/memories.md; the SSD's side as fb_bar_target has it. A beat to be
-//              written goes first; while one is to be read, `put_hold` keeps every second cycle
+//              written goes first; while one is to be read, `write_hold` keeps every second cycle
 //              free.
 // Order:       what is written is committed at once: the SSD's side sees it in the next cycle.
 // Latency:     none on the way in; words ReadLatency cycles after their request.
@@ -23,24 +23,7 @@ module fb_payload_onchip #(
     input wire rst,
 
     // The streams' side.
-    input  wire                 restart,       // answers under way are nobody's
-    output logic                quiet,
-    input  wire                 put_valid,
-    input  wire  [WordBits-1:0] put_addr,
-    input  wire  [       511:0] put_data,
-    input  wire                 put_end,
-    output logic                put_hold,
-    output logic                landed,
-    output logic                landed_error,
-    input  wire                 get_valid,
-    output logic                get_ready,
-    input  wire  [WordBits-1:0] get_addr,
-    input  wire                 get_first,
-    input  wire  [         6:0] get_count,
-    output logic                got_valid,
-    output logic                got_error,
-    output logic [       511:0] got_data,
-    output logic [         1:0] memory_errors,
+    fb_payload_stream_if.memory streams,
 
     // The SSD's side.
     fb_bar_memory_if.memory bar_memory
@@ -52,16 +35,16 @@ module fb_payload_onchip #(
   logic [ReadLatency-1:0] under_way_q;
 
   always_ff @(posedge clk) begin
-    hold_q <= get_valid && !hold_q && !restart;
-    under_way_q <= restart ? '0 : ReadLatency'({under_way_q, get_valid && get_ready});
+    hold_q <= streams.read_valid && !hold_q && !streams.restart;
+    under_way_q <= streams.restart ? '0 : ReadLatency'({under_way_q, streams.read_valid && streams.read_ready});
   end
 
-  assign put_hold = hold_q;
-  assign get_ready = !put_valid;
-  assign landed = put_end;
-  assign got_valid = under_way_q[ReadLatency-1];
-  assign a_en = put_valid || get_valid;
-  assign a_addr = put_valid ? put_addr : get_addr;
+  assign streams.write_hold = hold_q;
+  assign streams.read_ready = !streams.write_valid;
+  assign streams.committed = streams.write_end;
+  assign streams.data_valid = under_way_q[ReadLatency-1];
+  assign a_en = streams.write_valid || streams.read_valid;
+  assign a_addr = streams.write_valid ? streams.write_addr : streams.read_addr;
 
   // ------------------------------------------------------------------------------- the SSD's port
   logic b_en;
@@ -75,16 +58,16 @@ module fb_payload_onchip #(
       .Pages(Pages),
       .ReadLatency(ReadLatency)
   ) u_buffer (
-      .a_we(put_valid),
-      .a_wdata(put_data),
-      .a_rdata(got_data),
+      .a_we(streams.write_valid),
+      .a_wdata(streams.write_data),
+      .a_rdata(streams.data),
       .*
   );
 
   // It refuses nothing, has nothing to fetch ahead, and nothing waits in it.
-  assign {quiet, landed_error, got_error, memory_errors} = {1'b1, 4'd0};
+  assign {streams.quiet, streams.commit_error, streams.data_error, streams.errors} = {1'b1, 4'd0};
   logic unused;
-  assign unused = &{1'b0, get_first, get_count, 1'b0};
+  assign unused = &{1'b0, streams.read_first, streams.read_count, 1'b0};
 
 endmodule
 

@@ -12,7 +12,7 @@
 // Latency:     2 cycles from a read that is taken to its word.
 // Throughput:  64 B a cycle, without gaps between bursts.
 // Limits:      a beat that the memory has refused is an error whenever it is read. Reads of a page
-//              while it is written get old or new data.
+//              while it is written return old or new data.
 // Does not implement: writes.
 
 `default_nettype none
@@ -43,8 +43,8 @@ module fb_payload_prefetch #(
     input  wire  [       511:0] fill_data,
     input  wire                 fill_error,
 
-    input wire                landed_valid,
-    input wire [PageBits-1:0] landed_page
+    input wire                committed_valid,
+    input wire [PageBits-1:0] committed_page
 );
 
   if (Lines < 4 || Lines > 16 || (Lines & (Lines - 1)) != 0) begin : gen_bad_lines
@@ -71,15 +71,15 @@ module fb_payload_prefetch #(
   logic want_q, touched_q, resolved;
   logic [PageBits-1:0] want_page_q;
   logic wants_q, want_looked_q, want_there_q;  // that is to be looked up, was, and was found
-  logic dropped_q;  // a page landed: its copy is dropped
+  logic dropped_q;  // a page is committed: its copy is dropped
   logic [PageBits-1:0] aside_page_q;  // that page, or else the one that is wanted
   logic go, touch, give, miss_q, give_miss, give_want, last_fill;
   assign last_fill = fill_valid && beats_q == 7'd63;
 
-  // One page is compared with the tags in each cycle: one that landed, or else the one that is
+  // One page is compared with the tags in each cycle: one that was committed, or else the one that is
   // wanted, or else the next page to be read, so that it is known when its turn comes; or the page
   // that is read, where it is not known yet. A known page stays known until its line is given away,
-  // so a burst that began before its page landed may read on in the old copy.
+  // so a burst that began before its page was committed may read on in the old copy.
   typedef struct packed {
     logic                hit;
     logic                ready;  // the line has the beat, or all
@@ -132,8 +132,8 @@ module fb_payload_prefetch #(
   // A line is given to what the SSD waits for, or else to what it will ask for next; a cycle late,
   // since what is given meanwhile may be what is missed.
   always_ff @(posedge clk) begin : misses
-    dropped_q <= landed_valid;
-    aside_page_q <= landed_valid ? landed_page : want_page_q;
+    dropped_q <= committed_valid;
+    aside_page_q <= committed_valid ? committed_page : want_page_q;
     miss_q <= bar_read_valid && known_q && !place_q.hit && !give_miss && !give_want && !rst;
     if (looks_want) want_there_q <= found.hit;
     wants_q <= want_q && !touched_q && !resolved && !rst;
@@ -195,32 +195,33 @@ module fb_payload_prefetch #(
   end
 
   // ------------------------------------------------------------------------------ what comes after
-  // How far each unit of the write ring has landed, and which one landed last.
+  // How far each unit of the write ring is committed, and which one was last.
   logic [PageBits-1:0] touched_page_q;
   logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
-  logic [UnitBits-1:0] landed_last;
+  logic [UnitBits-1:0] committed_last;
   logic [SideBits-1:0] newest_q, touched_unit;
   logic goes_on;
 
   assign touched_unit = touched_page_q[PageBits-2:UnitBits];
-  assign goes_on = touched_page_q[UnitBits-1:0] < landed_last;
+  assign goes_on = touched_page_q[UnitBits-1:0] < committed_last;
   assign touch = go && bar_read_addr[5:0] == '0;
   assign resolved = want_q && want_looked_q && (want_there_q || give_want);
 
   fb_common_lutram #(
       .Width(UnitBits),
       .Depth(1 << SideBits)
-  ) u_landed (
+  ) u_committed (
       .clk,
-      .we(landed_valid && !landed_page[PageBits-1]),
-      .waddr(landed_page[PageBits-2:UnitBits]),
-      .wdata(landed_page[UnitBits-1:0]),
+      .we(committed_valid && !committed_page[PageBits-1]),
+      .waddr(committed_page[PageBits-2:UnitBits]),
+      .wdata(committed_page[UnitBits-1:0]),
       .raddr(touched_unit),
-      .rdata(landed_last)
+      .rdata(committed_last)
   );
 
   always_ff @(posedge clk) begin : ahead
-    if (landed_valid && !landed_page[PageBits-1]) newest_q <= landed_page[PageBits-2:UnitBits];
+    if (committed_valid && !committed_page[PageBits-1])
+      newest_q <= committed_page[PageBits-2:UnitBits];
     touched_q <= 1'b0;
     if (touch) begin
       touched_q <= 1'b1;

@@ -4,7 +4,7 @@
 //
 // What:        fb_payload_coalescer for the addresses, a FIFO in block RAM for the data beside it.
 // Handshake:   beats as in docs/reference/memories.md, always taken: four that are under way
-//              when `put_hold` rises still find room. Bursts and words each have valid and take; the
+//              when `write_hold` rises still find room. Bursts and words each have valid and take; the
 //              words of a burst are there when it is.
 // Latency:     2 cycles from the last beat of a burst to `burst_valid`.
 // Throughput:  64 B a cycle.
@@ -24,11 +24,11 @@ module fb_payload_write_combiner #(
     input wire rst,
     input wire flush, // close the burst that grows
 
-    input  wire                 put_valid,
-    input  wire  [WordBits-1:0] put_addr,
-    input  wire  [DataBits-1:0] put_data,
-    input  wire                 put_end,
-    output logic                put_hold,
+    input  wire                 write_valid,
+    input  wire  [WordBits-1:0] write_addr,
+    input  wire  [DataBits-1:0] write_data,
+    input  wire                 write_end,
+    output logic                write_hold,
 
     output logic                open,       // a burst grows,
     output logic [WordBits-1:0] open_addr,  // which begins here
@@ -70,9 +70,9 @@ module fb_payload_write_combiner #(
   ) u_gather (
       .clk,
       .rst,
-      .s_valid(put_valid),
-      .s_addr(put_addr),
-      .s_end(put_end),
+      .s_valid(write_valid),
+      .s_addr(write_addr),
+      .s_end(write_end),
       .flush,
       .open,
       .open_addr,
@@ -92,9 +92,9 @@ module fb_payload_write_combiner #(
   ) u_words (
       .clk,
       .rst,
-      .s_valid(put_valid),
+      .s_valid(write_valid),
       .s_ready(fifo_ready),
-      .s_data (put_data),
+      .s_data (write_data),
       .m_valid(word_valid),
       .m_ready(word_take),
       .m_data (word_data),
@@ -102,15 +102,15 @@ module fb_payload_write_combiner #(
   );
 
   always_ff @(posedge clk)
-    put_hold <= level >= LevelBits'(FifoBeats - 8) || bursts >= BurstBits'(Bursts - Spare);
-  assign rests = !open && !put_valid && !put_end && !burst_valid;
+    write_hold <= level >= LevelBits'(FifoBeats - 8) || bursts >= BurstBits'(Bursts - Spare);
+  assign rests = !open && !write_valid && !write_end && !burst_valid;
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.
   always_ff @(posedge clk) begin : watch
     if (!rst) begin
       a_word_has_room :
-      assert (!put_valid || fifo_ready)
+      assert (!write_valid || fifo_ready)
       else $error("fb_payload_write_combiner (%m): a word without room for it");
     end
   end

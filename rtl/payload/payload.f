@@ -1,3 +1,4 @@
+rtl/payload/fb_payload_stream_if.sv
 rtl/payload/fb_payload_ram.sv
 rtl/payload/fb_payload_bar_port.sv
 rtl/payload/fb_payload_onchip.sv

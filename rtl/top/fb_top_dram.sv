@@ -279,24 +279,7 @@ module fb_top_dram #(
   assign s_axis_rdcmd_tready = s_axis_rdcmd.tready;
   assign s_axis_rdcmd.tlast  = s_axis_rdcmd_tlast;
   assign s_axis_rdcmd.tdata  = s_axis_rdcmd_tdata[255:0];
-  logic put_valid;
-  logic [WordBits-1:0] put_addr;
-  logic [511:0] put_data;
-  logic put_end;
-  logic put_hold;
-  logic landed;
-  logic landed_error;
-  logic get_valid;
-  logic get_ready;
-  logic [WordBits-1:0] get_addr;
-  logic get_first;
-  logic [6:0] get_count;
-  logic got_valid;
-  logic got_error;
-  logic [511:0] got_data;
-  logic restart;
-  logic quiet;
-  logic [1:0] memory_errors;
+  fb_payload_stream_if #(.AddrBits(WordBits)) streams ();
   fb_bar_memory_if #(.AddrBits(WordBits)) bar_memory ();
 
   fb_axi_if #(
@@ -331,9 +314,9 @@ module fb_top_dram #(
       .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
   ) u_streamer (
       .s_axi_bar(sliced),
-      .piece_we(),
-      .piece_index(),
-      .piece_address(),
+      .segment_we(),
+      .segment_index(),
+      .segment_address(),
       .memory_offset(),
       .*
   );

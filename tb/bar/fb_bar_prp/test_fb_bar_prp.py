@@ -65,7 +65,7 @@ class Lists:
 @cocotb.test()
 async def words(dut) -> None:
     """Words of lists come Latency cycles after they are asked for, one a cycle."""
-    harness.clear(dut, "piece_*", "fetched*", "read_addr")
+    harness.clear(dut, "segment_*", "fetched*", "read_addr")
     dut.data_window.value, dut.data_write.value, dut.data_read.value = WINDOW, WRITES, READS
     cocotb.start_soon(Clock(dut.clk, harness.PERIOD_NS, unit="ns").start())
     lists, latency = Lists(dut), int(dut.Latency.value)

@@ -69,13 +69,13 @@ class Monitor:
     def _issue(self, share: float) -> None:
         dut = self.dut
         issued = random.random() < share
-        dut.issued.value = issued
+        dut.submitted.value = issued
         if not issued:
             return
         kind = random.choice(["write", "read", "flush", "retry"])
         op = "write" if kind == "retry" else kind
-        dut.issued_op.value = structs.constant(f"OP_{op.upper()}")
-        dut.issued_retry.value = kind == "retry"
+        dut.submitted_op.value = structs.constant(f"OP_{op.upper()}")
+        dut.submitted_retry.value = kind == "retry"
         self.counts[kind] += 1
 
     def _complete(self, share: float) -> None:
@@ -110,7 +110,7 @@ class Monitor:
     async def check(self) -> None:
         """Compare everything after the counters have caught up."""
         await harness.step(self.dut.clk)
-        harness.clear(self.dut, *PULSES, "issued", "seen")
+        harness.clear(self.dut, *PULSES, "submitted", "seen")
         await harness.step(self.dut.clk, 40)
         for n, name in enumerate(COUNTERS):
             if name not in ("trace", "cycles"):
@@ -126,7 +126,7 @@ async def start(dut) -> Monitor:
         *PULSES,
         "sweep*",
         "count_cycles",
-        "issued*",
+        "submitted*",
         "rejected_code",
         "fetched*",
         "seen",
@@ -170,10 +170,10 @@ async def trace_words(dut) -> None:
     head = await monitor.read("counter", COUNTERS.index("trace"))
     told = {"cid": 0x123, "head": 0x45}
     dut.seen.value, dut.rung_value.value = structs.pack("seen_t", **told), 0x67
-    dut.issued_tag.value, dut.issued_slot.value, dut.rejected_code.value = 0x89, 0xA, 0xB
+    dut.submitted_tag.value, dut.submitted_slot.value, dut.rejected_code.value = 0x89, 0xA, 0xB
     dut.fetched_slot.value = 0xC
     events = [
-        ("issued", spec.TRACE_SUBMIT, 0x89, 0xA),
+        ("submitted", spec.TRACE_SUBMIT, 0x89, 0xA),
         ("sq_rung", spec.TRACE_SQ_DOORBELL, 0, 0x67),
         ("fetched", spec.TRACE_FETCH, 0, 0xC),
         ("completed", spec.TRACE_COMPLETE, 0x123, 0x45),
@@ -207,7 +207,7 @@ async def reset_clears(dut) -> None:
     monitor = await start(dut)
     for _ in range(200):
         await monitor.cycle(0.5)
-    harness.clear(dut, *PULSES, "issued", "seen")
+    harness.clear(dut, *PULSES, "submitted", "seen")
     await harness.reset(dut, 2)
     await sweep(dut)
     await Monitor(dut).check()

@@ -14,7 +14,7 @@ import harness
 from runner import simulate
 
 PAGES = 16
-EVENTS = ("issue_valid", "over_valid", "put_valid", "get_valid", "got_valid")
+EVENTS = ("issue_valid", "over_valid", "write_valid", "read_valid", "data_valid")
 
 
 async def start(dut) -> None:
@@ -31,17 +31,17 @@ async def sweep(dut) -> None:
     dut.sweep.value = 1
     for index in range(PAGES):
         dut.sweep_index.value = index
-        dut.get_valid.value = index == 0
-        dut.got_valid.value = index == PAGES - 1
+        dut.read_valid.value = index == 0
+        dut.data_valid.value = index == PAGES - 1
         await harness.step(dut.clk)
-    dut.sweep.value, dut.got_valid.value = 0, 0
+    dut.sweep.value, dut.data_valid.value = 0, 0
 
 
 async def happen(dut, event: str, unit: int = 0, **more: int) -> None:
     """Let one thing happen for a cycle."""
     valid = getattr(dut, f"{event}_valid")
     valid.value = 1
-    if event != "got":
+    if event != "data":
         getattr(dut, f"{event}_unit").value = unit
     for name, value in more.items():
         getattr(dut, f"{event}_{name}").value = value
@@ -75,7 +75,7 @@ class Users:
                 unit = random.randrange(PAGES)
                 getattr(dut, f"{ring}_offer_valid").value = self.free(unit)
                 getattr(dut, f"{ring}_offer_unit").value = unit
-            for event, allowed in (("put", self.quiet), ("get", self.quiet)):
+            for event, allowed in (("write", self.quiet), ("read", self.quiet)):
                 unit = random.randrange(PAGES)
                 getattr(dut, f"{event}_valid").value = allowed(unit) and random.random() < 0.5
                 getattr(dut, f"{event}_unit").value = unit
@@ -84,9 +84,9 @@ class Users:
             dut.over_valid.value = over >= 0
             dut.over_unit.value = max(over, 0)
             answered = self.asked and random.random() < 0.6
-            dut.got_valid.value = bool(answered)
+            dut.data_valid.value = bool(answered)
             await FallingEdge(dut.clk)
-            got = dut.get_valid.value == 1
+            requested = dut.read_valid.value == 1
             await harness.step(dut.clk)
             # What the device under test has seen now holds from the next cycle on.
             if over >= 0:
@@ -95,12 +95,12 @@ class Users:
                 self.named[int(dut.issue_unit.value)] = int(dut.issue_count.value)
             if answered:
                 self.asked.popleft()
-            if got:
-                self.asked.append(int(dut.get_unit.value))
+            if requested:
+                self.asked.append(int(dut.read_unit.value))
 
     def _issue(self) -> None:
         first, count = random.randrange(PAGES), random.choice([1, 1, 2, 5])
-        taken = int(self.dut.get_unit.value) if self.dut.get_valid.value == 1 else -1
+        taken = int(self.dut.read_unit.value) if self.dut.read_valid.value == 1 else -1
         fits = all(self.free(unit) and unit != taken for unit in range(first, first + count))
         self.dut.issue_valid.value = fits and first + count <= PAGES and random.random() < 0.5
         self.dut.issue_unit.value = first
@@ -117,9 +117,9 @@ async def silent_when_right(dut) -> None:
         for name in (*EVENTS, "wr_offer_valid", "rd_offer_valid"):
             getattr(dut, name).value = 0
         # Answers to requests before the reset belong to no request.
-        dut.rst.value, dut.got_valid.value = 1, 1
+        dut.rst.value, dut.data_valid.value = 1, 1
         await harness.step(dut.clk, random.randrange(1, 9))
-        dut.got_valid.value = 0
+        dut.data_valid.value = 0
         await sweep(dut)
 
 
@@ -137,7 +137,7 @@ async def free_by_rule(dut) -> None:
 
 
 @harness.provocation
-@cocotb.parametrize(event=["wr_offer", "rd_offer", "put", "get", "issue"], others=[0, 1])
+@cocotb.parametrize(event=["wr_offer", "rd_offer", "write", "read", "issue"], others=[0, 1])
 async def named(dut, event: str, others: int) -> None:
     """A unit that an outstanding entry names is touched, also after another command was over."""
     await start(dut)
@@ -156,8 +156,8 @@ async def asked(dut, event: str) -> None:
     """A unit of which a beat is not answered is offered, or named by an entry."""
     await start(dut)
     for unit in (5, 5, 6):
-        await happen(dut, "get", unit)
-    await happen(dut, "got")
+        await happen(dut, "read", unit)
+    await happen(dut, "data")
     await harness.step(dut.clk, 5)
     await happen(dut, event, 5, **({"count": 1} if event == "issue" else {}))
     await harness.step(dut.clk, 2)
@@ -167,9 +167,9 @@ async def asked(dut, event: str) -> None:
 async def answered_twice(dut) -> None:
     """One beat more is answered than was asked for."""
     await start(dut)
-    await happen(dut, "get", 5)
-    await happen(dut, "got")
-    await happen(dut, "got")
+    await happen(dut, "read", 5)
+    await happen(dut, "data")
+    await happen(dut, "data")
     await harness.step(dut.clk, 2)
 
 
@@ -190,13 +190,13 @@ def test_check() -> None:
     [
         ("named/event=wr_offer/others=0", "a_wr_offer_free"),
         ("named/event=rd_offer/others=1", "a_rd_offer_free"),
-        ("named/event=put/others=0", "a_put_own"),
-        ("named/event=get/others=1", "a_get_own"),
+        ("named/event=write/others=0", "a_write_own"),
+        ("named/event=read/others=1", "a_read_own"),
         ("named/event=issue/others=0", "a_issue_free"),
         ("asked/event=wr_offer", "a_wr_offer_free"),
         ("asked/event=rd_offer", "a_rd_offer_free"),
         ("asked/event=issue", "a_issue_free"),
-        ("answered_twice", "a_got_asked"),
+        ("answered_twice", "a_data_asked"),
     ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:

@@ -56,29 +56,29 @@ class Delivery:
         while True:
             await FallingEdge(dut.clk)
             now += 1
-            dut.get_ready.value = random.random() >= self.busy
+            dut.read_ready.value = random.random() >= self.busy
             await Timer(1, "ns")
-            if dut.get_valid.value == 1 and dut.get_ready.value == 1:
-                first = dut.get_first.value == 1
+            if dut.read_valid.value == 1 and dut.read_ready.value == 1:
+                first = dut.read_first.value == 1
                 if first:
                     assert left == 0
-                    left = int(dut.get_count.value)
+                    left = int(dut.read_count.value)
                 assert 1 <= left <= 64
                 left -= 1
                 late = random.choice([0, 40, 400]) if self.late else 0
-                self.asked.add(int(dut.get_addr.value))
-                coming.append((now + self.latency - 1 + late, int(dut.get_addr.value)))
+                self.asked.add(int(dut.read_addr.value))
+                coming.append((now + self.latency - 1 + late, int(dut.read_addr.value)))
             if dut.restart.value == 1:
                 left = self.answers = self.requested = 0
                 coming.clear()
                 self.held.clear()
             await harness.step(dut.clk)
             due = bool(coming) and coming[0][0] <= now
-            dut.got_valid.value = due
+            dut.data_valid.value = due
             self.answers += due
-            dut.got_error.value = self.lost(coming[0][1]) if due else random.getrandbits(1)
+            dut.data_error.value = self.lost(coming[0][1]) if due else random.getrandbits(1)
             data = self.word(coming.popleft()[1]) if due else random.randbytes(64)
-            dut.got_data.value = int.from_bytes(data, "little")
+            dut.data.value = int.from_bytes(data, "little")
 
     async def _free(self) -> None:
         dut = self.dut
@@ -119,7 +119,7 @@ class Delivery:
 
 async def start(dut) -> Delivery:
     """Reset with everything idle."""
-    harness.clear(dut, "delivery_valid", "delivery", "got_*", "get_ready", "restart")
+    harness.clear(dut, "delivery_valid", "delivery", "data_*", "data", "read_ready", "restart")
     delivery = Delivery(dut)
     dut.restart.value = 1
     await harness.start(dut)

@@ -362,8 +362,8 @@ async def buffer_segments(dut) -> None:
     async def listen() -> None:
         while True:
             await FallingEdge(dut.clk)
-            if dut.piece_we.value == 1:
-                told[int(dut.piece_index.value)] = int(dut.piece_address.value) >> 22 << 22
+            if dut.segment_we.value == 1:
+                told[int(dut.segment_index.value)] = int(dut.segment_address.value) >> 22 << 22
 
     cocotb.start_soon(listen())
     there = int(dut.InHost.value) == 1

@@ -122,7 +122,7 @@ class Entries:
 @cocotb.parametrize(block_4k=[0, 1])
 async def random_entries(dut, block_4k: int) -> None:
     """The entry at any place is that of the command submitted there last, also of a retry."""
-    harness.clear(dut, "piece_*", "submitted*", "fetch_drive", "fetch_slot")
+    harness.clear(dut, "segment_*", "submitted*", "fetch_drive", "fetch_slot")
     entries = Entries(dut)
     entries.settings(block_4k)
     cocotb.start_soon(Clock(dut.clk, harness.PERIOD_NS, unit="ns").start())

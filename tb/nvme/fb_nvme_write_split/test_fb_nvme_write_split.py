@@ -45,7 +45,7 @@ class Writer:
             ended += dut.mem_end.value == 1
             # The data of a command land at once or later, in order.
             committed = ended > 0 and random.random() >= self.late
-            dut.landed.value = committed or self.rogue
+            dut.committed.value = committed or self.rogue
             ended -= committed
             if dut.restart.value == 1 or dut.rst.value == 1:
                 ended = 0
@@ -85,7 +85,7 @@ class Writer:
 
 async def start(dut, *, block: int = 512, transfer: int = 8, chunk: int = 3) -> Writer:
     """Reset with a configuration and no chunk growing."""
-    harness.clear(dut, "grow", "hold", "landed*", "restart", "held", "offer_valid", "command_ready")
+    harness.clear(dut, "grow", "hold", "commit*", "restart", "held", "offer_valid", "command_ready")
     dut.cfg.value = structs.pack(
         "cfg_t",
         block_4k=block == PAGE,
@@ -255,7 +255,7 @@ async def command_without_room(dut) -> None:
 
 @harness.provocation
 async def beat_without_page(dut) -> None:
-    """A beat put without a page must be noticed: padding is made to begin a page."""
+    """A beat stored without a page must be noticed: padding is made to begin a page."""
     writer = await start(dut)
     writer.pages.offer = 0.0
     await FallingEdge(dut.clk)
@@ -269,7 +269,7 @@ async def beat_without_page(dut) -> None:
 
 
 @harness.provocation
-async def landed_too_often(dut) -> None:
+async def committed_too_often(dut) -> None:
     """Data that land without a command must be noticed."""
     writer = await start(dut)
     writer.rogue = True
@@ -300,7 +300,7 @@ def test_write(unit: int, array: int) -> None:
     [
         ("command_without_room", "a_push_room"),
         ("beat_without_page", "a_page_there"),
-        ("landed_too_often", "a_landed_built"),
+        ("committed_too_often", "a_committed_built"),
         ("withdraw", "s_axis_wr: valid fell"),
     ],
 )

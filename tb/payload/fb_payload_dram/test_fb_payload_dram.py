@@ -47,12 +47,10 @@ class Buffer(StreamSide):
 
 async def start(dut) -> Buffer:
     """Reset with everything idle."""
-    harness.clear(dut, "put_*", "get_*", "restart")
+    harness.clear(dut.streams, "write_[vade]*", "read_[vafc]*", "restart")
     harness.clear(
         dut.bar_memory, "write_[vads]*", "read_valid", "read_addr", "read_stays", "next_*"
     )
-    for output in ("put_hold", "get_ready"):
-        assert getattr(dut, output) is not None
     dut.dram_read.value = HALF
     dut.dram_write.value = 0
     buffer = Buffer(dut)
@@ -62,14 +60,14 @@ async def start(dut) -> Buffer:
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
-async def puts_reach_the_ssd(dut, share: float) -> None:
+async def writes_reach_the_ssd(dut, share: float) -> None:
     """What is committed is what the SSD reads, also where it read the same page before."""
     buffer = await start(dut)
     buffer.stall(share)
     for n in range(1, 30):
         unit = random.randrange(8) * UNIT
         data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
-        await buffer.put(unit, data, late=random.random() < 0.3)
+        await buffer.write(unit, data, late=random.random() < 0.3)
         await buffer.wait_committed(n)
         at = 0
         while at < len(data):
@@ -77,13 +75,13 @@ async def puts_reach_the_ssd(dut, share: float) -> None:
             answer = await buffer.ssd.read(unit + at, count)
             assert bytes(answer.data) == data[at : at + count]
             at += count
-    assert dut.quiet.value == 1
+    assert dut.streams.quiet.value == 1
 
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
-async def writes_of_the_ssd_are_got(dut, share: float) -> None:
-    """A get sees every write that was answered before it, whatever its size and strobes."""
+async def reads_see_what_the_ssd_wrote(dut, share: float) -> None:
+    """A read sees every write that was answered before it, whatever its size and strobes."""
     buffer = await start(dut)
     buffer.stall(share)
     image = bytearray(8 * PAGE)
@@ -93,13 +91,13 @@ async def writes_of_the_ssd_are_got(dut, share: float) -> None:
         await buffer.ssd.write(HALF + at, data)
         image[at : at + len(data)] = data
         page, beats = at // PAGE * PAGE, random.randrange(1, 65)
-        found = await buffer.get(HALF + page, beats)
+        found = await buffer.read(HALF + page, beats)
         assert found == image[page : page + 64 * beats]
 
 
 @cocotb.test()
-async def gets_wait_while_the_ssd_writes(dut) -> None:
-    """Gets whose turn does not come see no end of the SSD's bursts, and are served all the same."""
+async def reads_wait_while_the_ssd_writes(dut) -> None:
+    """Reads whose turn does not come see no end of the SSD's bursts, and are served nevertheless."""
     buffer = await start(dut)
     if int(dut.Channels.value) == 1:
         return  # reads and writes take turns: the SSD's writes wait, too
@@ -111,17 +109,17 @@ async def gets_wait_while_the_ssd_writes(dut) -> None:
         await buffer.request(HALF + n * PAGE, 1)
     for n in range(200):  # more than half of what the counts hold
         await buffer.ssd.write(HALF + 16 * PAGE + 128 * n, random.randbytes(64))
-    assert not buffer.got
+    assert not buffer.words
     buffer.ram.read_if.ar_channel.pause = False
     assert await buffer.answers(0, len(pages)) == b"".join(pages)
-    await harness.until(dut.clk, dut.quiet)
+    await harness.until(dut.clk, dut.streams.quiet)
 
 
 @cocotb.test()
 async def bursts_are_pages(dut) -> None:
     """Puts, and the SSD's writes of 512 bytes in a row, become bursts of 4 KiB."""
     buffer = await start(dut)
-    await buffer.put(0, bytes(8 * PAGE))
+    await buffer.write(0, bytes(8 * PAGE))
     await buffer.wait_committed(1)
     assert buffer.bursts == [64] * 8
     buffer.bursts.clear()
@@ -137,7 +135,7 @@ async def ahead_of_the_ssd(dut) -> None:
     """After its first page, the SSD finds the next ones at hand."""
     buffer = await start(dut)
     data = random.randbytes(6 * PAGE)
-    await buffer.put(0, data)
+    await buffer.write(0, data)
     await buffer.wait_committed(1)
     times = []
     for n in range(6):
@@ -158,24 +156,24 @@ async def what_is_refused(dut) -> None:
     harness.refuse(buffer.ram, refused)
     refused.add(PAGE + 64)
     for n, bad in ((1, 1), (2, 1)):
-        await buffer.put(0, bytes(2 * PAGE))
+        await buffer.write(0, bytes(2 * PAGE))
         await buffer.wait_committed(n)
         assert buffer.bad == bad
         refused.clear()
-    # A write of the SSD spoils its unit until it has been got, also one whose burst still grows.
+    # A write of the SSD spoils its unit until it has been read, also one whose burst still grows.
     for word, page in ((0, 0), (3 * PAGE + 64, 3)):
         refused.add(HALF + word)
         await buffer.ssd.write(HALF + word, bytes(64))
         for _ in range(2):
             buffer.lost.clear()
             for at in range(4):
-                await buffer.get(HALF + at * PAGE, 1)
+                await buffer.read(HALF + at * PAGE, 1)
             assert buffer.lost == [page <= at for at in range(4)]
             refused.clear()
             page = 4
     refused.add(HALF + 64)
     buffer.lost.clear()
-    await buffer.get(HALF, 3)
+    await buffer.read(HALF, 3)
     assert buffer.lost == [False, True, False]
     refused.add(0)
     assert (await buffer.ssd.read(0, 64)).resp != 0
@@ -190,49 +188,49 @@ async def restart_forgets(dut) -> None:
     await buffer.ssd.write(HALF, bytes(64))
     await harness.step(dut.clk, 100)
     refused.clear()
-    dut.restart.value = 1
+    dut.streams.restart.value = 1
     await harness.step(dut.clk, 3)
-    await harness.until(dut.clk, dut.quiet)
-    dut.restart.value = 0
+    await harness.until(dut.clk, dut.streams.quiet)
+    dut.streams.restart.value = 0
     data = random.randbytes(PAGE)
     await buffer.ssd.write(HALF, data)
     buffer.lost.clear()
-    assert await buffer.get(HALF, 64) == data
+    assert await buffer.read(HALF, 64) == data
     assert not any(buffer.lost)
 
 
 @cocotb.test()
-async def restart_with_puts(dut) -> None:
+async def restart_with_writes(dut) -> None:
     """A restart closes what is open; all comes to rest, and what follows is whole."""
     buffer = await start(dut)
     buffer.stall(0.3)
     for _ in range(6):
         for n in range(random.randrange(1, 60)):
-            dut.put_valid.value = 1
-            dut.put_addr.value = n
-            dut.put_data.value = 1
+            dut.streams.write_valid.value = 1
+            dut.streams.write_addr.value = n
+            dut.streams.write_data.value = 1
             await harness.step(dut.clk)
-        dut.put_valid.value = 0
-        dut.restart.value = 1
+        dut.streams.write_valid.value = 0
+        dut.streams.restart.value = 1
         await harness.step(dut.clk, 3)
-        await harness.until(dut.clk, dut.quiet)
+        await harness.until(dut.clk, dut.streams.quiet)
         await harness.step(dut.clk)
-        dut.restart.value = 0
+        dut.streams.restart.value = 0
         buffer.committed = 0
         data = random.randbytes(PAGE)
-        await buffer.put(0, data)
+        await buffer.write(0, data)
         await buffer.wait_committed(1)
         assert bytes((await buffer.ssd.read(0, PAGE)).data) == data
 
 
 @harness.provocation
 async def word_without_room(dut) -> None:
-    """A put into a full FIFO."""
+    """A write into a full FIFO."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.u_dut.u_puts.u_words.level_q.value = 512
-    dut.u_dut.u_puts.u_words.write_q.value = 0
-    dut.put_valid.value = 1
+    dut.u_dut.u_user_writes.u_words.level_q.value = 512
+    dut.u_dut.u_user_writes.u_words.write_q.value = 0
+    dut.streams.write_valid.value = 1
     await harness.step(dut.clk, 3)
 
 
@@ -264,19 +262,19 @@ async def bursts_uncounted(dut) -> None:
 
 
 @harness.provocation
-async def get_without_room(dut) -> None:
-    """A get that is taken while the queue of gets is full."""
+async def read_without_room(dut) -> None:
+    """A read request that is taken while their queue is full."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.u_dut.u_gets.level_q.value = 16
-    dut.get_addr.value, dut.get_count.value = 0, 1
-    dut.get_valid.value, dut.get_first.value = 1, 1
+    dut.u_dut.u_requests.level_q.value = 16
+    dut.streams.read_addr.value, dut.streams.read_count.value = 0, 1
+    dut.streams.read_valid.value, dut.streams.read_first.value = 1, 1
     await harness.step(dut.clk, 3)
 
 
 @harness.provocation
 async def count_is_old(dut) -> None:
-    """A get is released long after its last burst was stored."""
+    """A read request is released long after its last burst was stored."""
     buffer = await start(dut)
     buffer.ram.write_if.aw_channel.pause = True
     await buffer.ssd.write(HALF, bytes(64))
@@ -327,7 +325,10 @@ def run(**options: object) -> None:
         __file__,
         "fb_payload_dram",
         filelist="rtl/top/dram.f",
-        interfaces={"bar_memory": "fb_bar_memory_if #(.AddrBits(WordBits))"},
+        interfaces={
+            "bar_memory": "fb_bar_memory_if #(.AddrBits(WordBits))",
+            "streams": "fb_payload_stream_if #(.AddrBits(WordBits))",
+        },
         **options,
     )
 
@@ -345,7 +346,7 @@ def test_dram(channels: int) -> None:
         ("answer_ungiven", "a_write_was_given"),
         ("answer_unasked", "a_read_was_asked"),
         ("bursts_uncounted", "a_bursts_counted"),
-        ("get_without_room", "a_gets_have_room"),
+        ("read_without_room", "a_requests_have_room"),
         ("count_is_old", "a_no_count_is_old"),
         ("withdraw_aw", "m_axi AW: valid fell"),
         ("withdraw_w", "m_axi W: valid fell"),

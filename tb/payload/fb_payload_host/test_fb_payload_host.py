@@ -36,7 +36,8 @@ class Buffer(StreamSide):
 
 async def start(dut) -> Buffer:
     """Reset with everything idle, and set the segments."""
-    harness.clear(dut, "put_*", "get_*", "restart", "piece_*", "memory_offset")
+    harness.clear(dut.streams, "write_[vade]*", "read_[vafc]*", "restart")
+    harness.clear(dut, "segment_*", "memory_offset")
     buffer = Buffer(dut)
     await harness.start(dut)
     await buffer.segments.set()
@@ -45,7 +46,7 @@ async def start(dut) -> Buffer:
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
-async def puts_are_in_host_memory(dut, share: float) -> None:
+async def writes_are_in_host_memory(dut, share: float) -> None:
     """What is committed is there, across the end of a segment as well."""
     buffer = await start(dut)
     write, read = buffer.host.write_if, buffer.host.read_if
@@ -54,13 +55,13 @@ async def puts_are_in_host_memory(dut, share: float) -> None:
     for n in range(1, 30):
         address = random.choice([0, SEGMENT - 2 * PAGE, 9 * SEGMENT])
         data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
-        await buffer.put(address, data)
+        await buffer.write(address, data)
         await buffer.wait_committed(n)
         for at in range(0, len(data), 512):
             assert buffer.stored(address + at, 512) == data[at : at + 512]
     assert buffer.bad == 0
     await harness.step(dut.clk, 4)
-    assert dut.quiet.value == 1
+    assert dut.streams.quiet.value == 1
 
 
 @cocotb.test()
@@ -73,11 +74,11 @@ async def offset_is_added(dut) -> None:
         dut.memory_offset.value = offset
         data = random.randbytes(PAGE)
         committed = buffer.committed
-        await buffer.put(SEGMENT, data)
+        await buffer.write(SEGMENT, data)
         await buffer.wait_committed(committed + 1)
         assert buffer.stored(SEGMENT, 512) == data[:512]
         buffer.host.write(buffer.segments.place(HALF), data)
-        assert await buffer.get(HALF, 64) == data
+        assert await buffer.read(HALF, 64) == data
 
 
 @cocotb.test()
@@ -87,17 +88,17 @@ async def committed_only_after_a_read(dut) -> None:
     held = True
     buffer.host.read_if.r_channel.set_pause_generator(iter(lambda: held, None))
     for n in range(5):
-        await buffer.put(n * 32 * PAGE, random.randbytes(2 * PAGE))
+        await buffer.write(n * 32 * PAGE, random.randbytes(2 * PAGE))
     await harness.step(dut.clk, 1000)
     assert buffer.bursts == [64] * 10 and buffer.committed == 0
-    assert dut.quiet.value == 0
+    assert dut.streams.quiet.value == 0
     held = False
     await buffer.wait_committed(5)
 
 
 @cocotb.test()
 @cocotb.parametrize(("share", [0.0, 0.5]))
-async def gets_are_what_host_memory_holds(dut, share: float) -> None:
+async def reads_are_what_host_memory_holds(dut, share: float) -> None:
     """Pages and parts of them, from every segment for reads."""
     buffer = await start(dut)
     for channel in (buffer.host.read_if.ar_channel, buffer.host.read_if.r_channel):
@@ -107,28 +108,28 @@ async def gets_are_what_host_memory_holds(dut, share: float) -> None:
         data = random.randbytes(PAGE)
         buffer.host.write(buffer.segments.place(address), data)
         beats = random.randrange(1, 65)
-        found = await buffer.get(address, beats)
+        found = await buffer.read(address, beats)
         assert found == data[: 64 * beats]
     assert not any(buffer.lost)
 
 
 @cocotb.test()
 @cocotb.parametrize(other_port=[False, True])
-async def gets_push_what_a_drive_posted(dut, other_port: bool) -> None:
-    """A get sees what a drive wrote before it by the same root port; by another it need not."""
+async def reads_push_what_a_drive_posted(dut, other_port: bool) -> None:
+    """A read sees what a drive wrote before it by the same root port; by another it need not."""
     buffer = await start(dut)
     buffer.host.other_root_port = other_port
     stale = 0
     for n in range(32):
         address, data = HALF + n * PAGE, random.randbytes(PAGE)
         buffer.host.post(buffer.segments.place(address), data)
-        stale += await buffer.get(address, 64) != data
+        stale += await buffer.read(address, 64) != data
     assert (stale > 0) == other_port
 
 
 @cocotb.test()
 async def what_is_refused(dut) -> None:
-    """Writes, reads behind writes and gets that are refused are told to whom it concerns."""
+    """Writes, reads behind writes and reads that are refused are told to whom it concerns."""
     buffer = await start(dut)
     refused: set[int] = set()
     harness.refuse(buffer.host, refused)
@@ -137,17 +138,17 @@ async def what_is_refused(dut) -> None:
         refused.clear()
         refused.update(refuse)
         committed = buffer.committed
-        await buffer.put(0, 2 * page)
+        await buffer.write(0, 2 * page)
         await buffer.wait_committed(committed + 1)
         assert buffer.bad == bad
     refused.add(buffer.segments.place(HALF + 128))
-    await buffer.get(HALF, 4)
+    await buffer.read(HALF, 4)
     assert buffer.lost == [False, False, True, False]
     refused.clear()
     refused.add(buffer.segments.place(4 * PAGE))
     # Of what follows only the read behind the data is refused.
     buffer.host.write_if._write = type(buffer.host.write_if)._write.__get__(buffer.host.write_if)
-    await buffer.put(4 * PAGE, page)
+    await buffer.write(4 * PAGE, page)
     await buffer.wait_committed(4)
     assert buffer.bad == 2
 
@@ -158,23 +159,29 @@ async def mark_without_room(dut) -> None:
     buffer = await start(dut)
     buffer.host.read_if.ar_channel.pause = True
     for n in range(40):
-        await buffer.put(64 * n, bytes(64))
+        await buffer.write(64 * n, bytes(64))
     await harness.step(dut.clk, 1000)
 
 
 @harness.provocation
-@cocotb.parametrize(kind=["puts", "reads"])
+@cocotb.parametrize(kind=["writes", "reads"])
 async def too_many_under_way(dut, kind: str) -> None:
     """More bursts under way than writer and reader have."""
     await start(dut)
     await FallingEdge(dut.clk)
-    getattr(dut, f"{kind}_under_q").value = 18
+    getattr(dut.u_dut, f"{kind}_under_q").value = 18
     await harness.step(dut.clk, 2)
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_payload_host", filelist="rtl/top/hostdram.f", **options)
+    simulate(
+        __file__,
+        "fb_payload_host",
+        filelist="rtl/top/hostdram.f",
+        interfaces={"streams": "fb_payload_stream_if #(.AddrBits(WordBits))"},
+        **options,
+    )
 
 
 def test_host() -> None:
@@ -186,7 +193,7 @@ def test_host() -> None:
     ("testcase", "message"),
     [
         ("mark_without_room", "a_mark_has_room"),
-        ("too_many_under_way/kind=puts", "a_puts_counted"),
+        ("too_many_under_way/kind=writes", "a_writes_counted"),
         ("too_many_under_way/kind=reads", "a_reads_counted"),
     ],
 )

@@ -54,16 +54,16 @@ class Ahead:
     async def land(self, page: int, data: bytes) -> None:
         """Store a page and tell of it."""
         self.pages[page] = data
-        self.dut.landed_valid.value = 1
-        self.dut.landed_page.value = page
+        self.dut.committed_valid.value = 1
+        self.dut.committed_page.value = page
         await harness.step(self.dut.clk)
-        self.dut.landed_valid.value = 0
+        self.dut.committed_valid.value = 0
         await harness.step(self.dut.clk)
 
 
 async def start(dut) -> Ahead:
     """Reset with everything idle."""
-    harness.clear(dut, "fetch_ready", "fill_*", "landed_*", "bar_read_[vsa]*[!yr]", "bar_next_*")
+    harness.clear(dut, "fetch_ready", "fill_*", "committed_*", "bar_read_[vsa]*[!yr]", "bar_next_*")
     ahead = Ahead(dut)
     await harness.start(dut)
     await harness.step(dut.clk)
