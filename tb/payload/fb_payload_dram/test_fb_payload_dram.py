@@ -97,7 +97,7 @@ async def reads_see_what_the_ssd_wrote(dut, share: float) -> None:
 
 @cocotb.test()
 async def reads_wait_while_the_ssd_writes(dut) -> None:
-    """Reads whose turn does not come see no end of the SSD's bursts, and are served nevertheless."""
+    """Reads whose turn does not come see no end of the SSD's bursts, yet are served."""
     buffer = await start(dut)
     if int(dut.Channels.value) == 1:
         return  # reads and writes take turns: the SSD's writes wait, too
