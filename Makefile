@@ -30,7 +30,8 @@ nightly: setup-test build/forebay build/clusters ## all of `make test`, and the 
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) --full
 	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
 	@build/forebay swarm --seeds 0..20000 --keep-going
-	@$(PYTHON) scripts/soak_seeds.py
+	@$(PYTHON) scripts/soaks.py
+	@$(PYTHON) scripts/soaks.py --long
 	@$(PYTHON) scripts/mutants.py
 	@$(PYTHON) scripts/cases.py
 	@$(MAKE) --no-print-directory site

@@ -135,10 +135,9 @@ def of_command(tree: Path, words: list[str]) -> Iterator[tuple[str, int]]:
     elif "scripts/mutants.py" in line:
         defects = tomllib.loads((tree / "scripts/mutants.toml").read_text())["mutant"]
         yield from ((f"defect {one['name']}", 1) for one in defects)
-    elif "scripts/soak_seeds.py" in line:
-        yield from (
-            (f"soak {kind}", 1) for kind in evaluated(tree, "soak_seeds", "[*soak_seeds.KINDS]")
-        )
+    elif "scripts/soaks.py" in line:
+        kinds = "LONG" if "--long" in line else "KINDS"
+        yield from ((f"soak {kind}", 1) for kind in evaluated(tree, "soaks", f"[*soaks.{kinds}]"))
     elif seeds := SEEDS.search(line):
         yield "swarm seeds", int(seeds[2]) - int(seeds[1])
 

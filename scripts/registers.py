@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -183,6 +184,13 @@ def _banner(comment: str, source: str, spdx: str) -> str:
     # REUSE-IgnoreEnd
 
 
+# Where a block is outside of a register block, PeakRDL keeps the address of a read for it. Our port
+# holds the address until the answer, so that a copy would only make the longest path longer.
+HELD_ADDRESS = re.compile(
+    r" *logic \[11:0\] pending_rd_addr;\n.*?assign rd_mux_addr = decoded_req [^\n]*\n", re.DOTALL
+)
+
+
 def render_sv(top: AddrmapNode, module: str, source: str) -> dict[str, str]:
     """Render the register block; returns the package's and the module's text by file name."""
     with tempfile.TemporaryDirectory() as folder:
@@ -203,6 +211,7 @@ def render_sv(top: AddrmapNode, module: str, source: str) -> dict[str, str]:
     for name, text in files.items():
         body = text.split("\n", 3)[3]  # PeakRDL's own banner
         body = body.replace("struct {", "struct packed {")
+        body = HELD_ADDRESS.sub("    assign rd_mux_addr = decoded_addr;\n", body)
         body = "\n".join(line.rstrip() for line in body.splitlines()).strip("\n")
         tool = (
             "// Register block by PeakRDL-regblock, https://github.com/SystemRDL/PeakRDL-regblock\n"

@@ -128,14 +128,6 @@ def at_most(most: float) -> Callable[[float], bool]:
     return lambda value: value <= most
 
 
-def wrong_bytes(report: Report) -> float:
-    """Count what a soak found wrong: bytes that differ, and answers that should be others."""
-    return sum(
-        report[name]
-        for name in ("differ_bytes", "differ_medium_bytes", "held_units", "wrong_answers")
-    ) + (100_000 - min(report["transactions"], 100_000))
-
-
 def core(what: str, name: str, least: float, snacc: str) -> Figure:
     """Describe a figure of `forebay bench core`."""
     value, met = rate(name), at_least(least)
@@ -465,13 +457,15 @@ FIGURES = [
         )
     ),
     Figure(
-        "100,000 random transactions, stalls at every port: bytes that differ",
+        "100,000 random transactions, stalls, each memory, 1 to 4 drives: soaks that fail",
         "0",
         "–",
-        "forebay bench soak --transactions 100000",
-        "soak",
-        wrong_bytes,
-        "{:.0f}",
+        "scripts/soaks.py --long",
+        "soak-long",
+        lambda report: (
+            sum(len(kind["bad"]) for kind in report["kinds"]) + 12 - len(report["kinds"])
+        ),
+        "{:g}",
         at_most(0),
     ),
     Figure(
@@ -488,7 +482,7 @@ FIGURES = [
         "1,000 seeds of each of four soaks in host memory and DRAM: seeds that fail",
         "0",
         "–",
-        "scripts/soak_seeds.py",
+        "scripts/soaks.py",
         "soak-seeds",
         lambda report: sum(len(kind["bad"]) for kind in report["kinds"]) + 1000 - report["seeds"],
         "{:g}",

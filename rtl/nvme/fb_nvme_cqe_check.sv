@@ -68,13 +68,21 @@ module fb_nvme_cqe_check
   logic [Drives-1:0][SLOT_BITS-1:0] head_q;
   logic [Drives-1:0] phase_q;
 
-  // Stage 1: the entry is held until it is dealt with.
-  logic held_q, valid_q;
+  // Stage 1: the entry is held until it is dealt with, beside where its drive's head is: the entry
+  // before it has moved that by now.
+  logic held_q, valid_q, phase_here_q;
+  logic [SLOT_BITS-1:0] head_here_q;
   completion_t cqe_q;
+  logic [IndexBits-1:0] drive;
+  assign drive = IndexBits'(cqe.drive);
   always_ff @(posedge clk) begin
     held_q <= cqe_valid && cqe_ready && !sweep && !halted && !rst &&
         !(Drives > 1 && cfg.offline[cqe.drive]);
-    if (cqe_ready) cqe_q <= cqe;
+    if (cqe_ready) begin
+      cqe_q <= cqe;
+      head_here_q <= head_q[drive];
+      phase_here_q <= phase_q[drive];
+    end
   end
   assign cqe_ready  = !held_q && !valid_q;
   assign lookup_tag = cqe_q.cid[TAG_BITS-1:0];
@@ -87,11 +95,7 @@ module fb_nvme_cqe_check
 
   // Stage 2: compare and look up. The identifier stays looked up while stage 3 acts on it.
   logic at_head, known, good, error, retry;
-  logic [SLOT_BITS-1:0] head;
-  logic [IndexBits-1:0] drive;
-  assign drive = IndexBits'(cqe_q.drive);
-  assign head = head_q[drive];
-  assign at_head = (SLOT_BITS'(cqe_q.slot) == head) && (cqe_q.phase == phase_q[drive]);
+  assign at_head = (SLOT_BITS'(cqe_q.slot) == head_here_q) && (cqe_q.phase == phase_here_q);
   assign known = lookup_in_use && cqe_q.cid < 16'(Tags) &&
       (Drives == 1 || lookup_descriptor.drive == cqe_q.drive);
 

@@ -408,11 +408,15 @@ module fb_payload_dram #(
   logic spoils, request_begins, unit_bad, request_bad, request_bad_q, forgets, forgotten;
   logic [  SideBits:0] forget_q;  // its top bit: all of them
   logic [SideBits-1:0] ask_unit;
-  // A cycle late, which is before the next request that waited for it.
-  logic [SideBits-1:0] spoilt_q;
+  // Two cycles late; no request is looked at in these.
+  logic spoilt_we_q, spoilt_bad_q;
+  logic [SideBits-1:0] spoilt_q, spoilt_at_q;
   always_ff @(posedge clk) begin
-    spoils   <= stored_ssd && stored_error && !rst;
+    spoils <= stored_ssd && stored_error && !rst;
     spoilt_q <= written.page[UnitBits+:SideBits];
+    spoilt_we_q <= spoils || ask_take || forgets;
+    spoilt_at_q <= spoils ? spoilt_q : ask_take ? ask_unit : forget_q[SideBits-1:0];
+    spoilt_bad_q <= spoils;
   end
   assign ask_unit = ask.addr[6+UnitBits+:SideBits];
   assign request_begins = ask.addr[6+:UnitBits] == '0;  // what is read begins with a unit
@@ -429,9 +433,9 @@ module fb_payload_dram #(
       .Depth(1 << SideBits)
   ) u_spoilt (
       .clk,
-      .we(spoils || ask_take || forgets),
-      .waddr(spoils ? spoilt_q : ask_take ? ask_unit : forget_q[SideBits-1:0]),
-      .wdata(spoils),
+      .we(spoilt_we_q),
+      .waddr(spoilt_at_q),
+      .wdata(spoilt_bad_q),
       .raddr(ask_unit),
       .rdata(unit_bad)
   );
@@ -440,7 +444,7 @@ module fb_payload_dram #(
   logic pick_fetch, last_fetch_q, read_ready;
   logic [4:0] requests_asked_q;
 
-  assign ask_may = ask_any_q && !spoils;
+  assign ask_may = ask_any_q && !spoils && !spoilt_bad_q;
   assign pick_fetch = fetch_valid && (!ask_may || !last_fetch_q);
   assign read_goes = may_read && read_waits && read_ready;
   assign fetch_take = read_goes && pick_fetch;

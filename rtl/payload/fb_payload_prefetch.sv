@@ -195,7 +195,9 @@ module fb_payload_prefetch #(
   end
 
   // ------------------------------------------------------------------------------ what comes after
-  // How far each unit of the write ring is committed, and which one was last.
+  // How far each unit of the write ring is committed, and which one was last. Units whose lower bits
+  // are alike share an entry: at worst a page is fetched too early or not ahead.
+  localparam int unsigned EntryBits = 8;
   logic [PageBits-1:0] touched_page_q;
   logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
   logic [UnitBits-1:0] committed_last;
@@ -209,13 +211,13 @@ module fb_payload_prefetch #(
 
   fb_common_lutram #(
       .Width(UnitBits),
-      .Depth(1 << SideBits)
+      .Depth(1 << EntryBits)
   ) u_committed (
       .clk,
       .we(committed_valid && !committed_page[PageBits-1]),
-      .waddr(committed_page[PageBits-2:UnitBits]),
+      .waddr(committed_page[UnitBits+:EntryBits]),
       .wdata(committed_page[UnitBits-1:0]),
-      .raddr(touched_unit),
+      .raddr(touched_unit[EntryBits-1:0]),
       .rdata(committed_last)
   );
 

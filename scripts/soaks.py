@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs many seeds of the soaks that once found wrong data and hangs, one process each."""
+"""Runs soaks, one process each: many seeds of those that once found wrong data, or long ones."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ KINDS = {
     "host, two drives": f"--memory host --drives 2 {SMALL}",
     "DRAM of two channels, two drives": f"--memory dram {CHANNELS} --transactions 100",
 }
+LONG = {
+    f"{memory}, drives: {drives}": f"--memory {memory} --drives {drives} --transactions 100000"
+    for memory in ("onchip", "dram", "host")
+    for drives in range(1, 5)
+}
 
 
-def soak(kind: str, seed: int) -> dict[str, Any]:
+def soak(line: str, seed: int) -> dict[str, Any]:
     """Run one soak; returns its exit code, and the bytes and answers that were wrong."""
-    command = [ROOT / "build/forebay", "bench", "soak", *KINDS[kind].split()]
+    command = [ROOT / "build/forebay", "bench", "soak", *line.split()]
     done = subprocess.run(
         [*command, "--seed", str(seed), "--output", "json"],
         cwd=ROOT,
@@ -42,23 +47,28 @@ def main() -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, help="of each kind [default: 1000]")
+    parser.add_argument(
+        "--long", action="store_true", help="one soak of each memory and number of drives instead"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="at a time [default: 2]")
     parser.add_argument("--json", type=Path, help="write what was found into this file")
     options = parser.parse_args()
     rows = []
-    for kind, line in KINDS.items():
-        soak(kind, 0)  # builds the RTL once
+    seeds = 1 if options.long else options.seeds
+    for kind, line in (LONG if options.long else KINDS).items():
+        if seeds > 1:
+            soak(line, 0)  # builds the RTL once
         runs = []
         with ThreadPoolExecutor(options.jobs) as pool:
-            for run in pool.map(partial(soak, kind), range(1, options.seeds + 1)):
+            for run in pool.map(partial(soak, line), range(1, seeds + 1)):
                 runs.append(run)
                 if len(runs) % 250 == 0:
-                    print(f"{kind}: {len(runs)} of {options.seeds} seeds ran", flush=True)
+                    print(f"{kind}: {len(runs)} of {seeds} seeds ran", flush=True)
         bad = [run for run in runs if run["exit"]]
         print(f"{kind}: {len(bad)} of {len(runs)} seeds wrong {bad[:3] or ''}", flush=True)
         rows.append({"kind": kind, "command": f"forebay bench soak {line}", "bad": bad})
     if options.json:
-        report = {"seeds": options.seeds, "kinds": rows}
+        report = {"seeds": seeds, "kinds": rows}
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     return 1 if any(row["bad"] for row in rows) else 0
 
