@@ -212,6 +212,9 @@ def render_sv(top: AddrmapNode, module: str, source: str) -> dict[str, str]:
         body = text.split("\n", 3)[3]  # PeakRDL's own banner
         body = body.replace("struct {", "struct packed {")
         body = HELD_ADDRESS.sub("    assign rd_mux_addr = decoded_addr;\n", body)
+        if "pending_rd_addr" in body:
+            msg = f"{name}: PeakRDL holds the address of a read in another way: mend HELD_ADDRESS"
+            raise ValueError(msg)
         body = "\n".join(line.rstrip() for line in body.splitlines()).strip("\n")
         tool = (
             "// Register block by PeakRDL-regblock, https://github.com/SystemRDL/PeakRDL-regblock\n"

@@ -54,7 +54,7 @@ module fb_nvme_write_split
     input  wire                  offer_valid,
     input  wire  [PAGE_BITS-1:0] offer_page,
     output logic                 offer_take,
-    output logic                 open,         // a command is being built, or its data are to land
+    output logic                 open,         // a command is being built, or not yet committed
 
     output logic                 mem_we,
     output logic [ AddrBits-1:0] mem_addr,

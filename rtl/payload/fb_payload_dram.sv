@@ -15,7 +15,7 @@
 //              accepted before it are in memory, but for a burst to another page that still grows.
 // Throughput:  64 B a cycle each way at the memory's side, and at each other side.
 // Errors:      what the memory refuses is an error of the request that it concerns: of a write with
-//              `committed`, of of a read with the beat. A write of the SSD has been
+//              `committed`, of a read with the beat. A write of the SSD has been
 //              answered before: it spoils its unit, of which the next read request fails.
 // Does not implement: ECC, more than one identifier.
 
@@ -87,8 +87,8 @@ module fb_payload_dram #(
   // The SSD's bursts on their way to the memory: one that grows, those that wait, those that it has not
   // answered, and stages between.
   localparam int unsigned SsdUnder = SsdBursts + WritesUnder + 4;
-  // Counts them so that a difference has a sign: of those on their way, or of those stored while Gets
-  // requests are released, one a cycle.
+  // Counts them so that a difference has a sign: of those on their way, or of those stored while
+  // Requests of them are released, one a cycle.
   localparam int unsigned SeenBits = $clog2(SsdUnder + Requests) + 1;
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
 

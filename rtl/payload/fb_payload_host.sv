@@ -300,7 +300,7 @@ module fb_payload_host #(
     if (!rst) begin
       a_mark_has_room :
       assert (!(stored && written.mark) || mark_ready)
-      else $error("fb_payload_host (%m): more commands wait to land than Marks=%0d", Marks);
+      else $error("fb_payload_host (%m): more commands wait to be committed than Marks=%0d", Marks);
       // Writer and reader have sixteen bursts under way, and one that is just answered.
       a_writes_counted :
       assert (writes_under_q <= 5'd17)

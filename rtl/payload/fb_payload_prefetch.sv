@@ -8,7 +8,7 @@
 //              as far as it is committed, then the first pages of the next committed unit.
 // Handshake:   reads as fb_bar_target asks for them, which also tells what will be read next. Pages
 //              are asked for by `fetch_*`, and their beats come in that order by `fill_*`, always
-//              taken. `landed_*` says that a page was written: its copy is dropped.
+//              taken. `committed_*` says that a page was written: its copy is dropped.
 // Latency:     2 cycles from a read that is taken to its word.
 // Throughput:  64 B a cycle, without gaps between bursts.
 // Limits:      a beat that the memory has refused is an error whenever it is read. Reads of a page
@@ -70,8 +70,10 @@ module fb_payload_prefetch #(
   logic fetch_room;  // one more may be asked for
   logic want_q, touched_q, resolved;
   logic [PageBits-1:0] want_page_q;
-  logic wants_q, want_looked_q, want_there_q;  // that is to be looked up, was, and was found
+  logic want_due_q, want_looked_q, want_there_q;  // that is to be looked up, was, and was found
+  logic want_due, want_looked;
   logic dropped_q;  // a page is committed: its copy is dropped
+  logic aside_q;  // it, or the page that is wanted, is looked up
   logic [PageBits-1:0] aside_page_q;  // that page, or else the one that is wanted
   logic go, touch, give, miss_q, give_miss, give_want, last_fill;
   assign last_fill = fill_valid && beats_q == 7'd63;
@@ -96,8 +98,8 @@ module fb_payload_prefetch #(
     return full_q[line] || (fill_q == line && beat < beats_q);
   endfunction
 
-  assign looks_want = wants_q && !want_looked_q && !dropped_q;
-  assign looks = !looks_want && !dropped_q;
+  assign looks_want = want_due_q && !dropped_q;
+  assign looks = !aside_q;
   assign look_page = !looks ? aside_page_q : known_q ? next_page : read_page;
   assign look_beat = known_q ? bar_next_addr[5:0] : bar_read_addr[5:0];
   always_comb begin : look_up
@@ -136,10 +138,13 @@ module fb_payload_prefetch #(
     aside_page_q <= committed_valid ? committed_page : want_page_q;
     miss_q <= bar_read_valid && known_q && !place_q.hit && !give_miss && !give_want && !rst;
     if (looks_want) want_there_q <= found.hit;
-    wants_q <= want_q && !touched_q && !resolved && !rst;
-    want_looked_q <= (looks_want || want_looked_q) && !dropped_q && !touched_q && !give_miss &&
-        !give_want && !resolved;
+    want_due_q <= want_due;
+    aside_q <= committed_valid || want_due;
+    want_looked_q <= want_looked;
   end
+  assign want_looked = (looks_want || want_looked_q) && !dropped_q && !touched_q && !give_miss &&
+      !give_want && !resolved;
+  assign want_due = want_q && !touched_q && !resolved && !want_looked && !rst;
   assign give = fetch_room && filling_q < (LineBits + 1)'(Lines / 2);
   assign give_miss = give && miss_q;
   assign give_want = give && !miss_q && want_q && want_looked_q && !want_there_q;
@@ -195,16 +200,18 @@ module fb_payload_prefetch #(
   end
 
   // ------------------------------------------------------------------------------ what comes after
-  // How far each unit of the write ring is committed, and which one was last. Units whose lower bits
-  // are alike share an entry: at worst a page is fetched too early or not ahead.
-  localparam int unsigned EntryBits = 8;
+  // How far each unit of the write ring is committed, which one was last, and which one ended the
+  // ring's lap, if it has. The two units that share an entry are half of the units apart: where more
+  // wait for the SSD, a page of a command may be fetched that the command does not have.
+  localparam int unsigned EntryBits = SideBits - 1;
   logic [PageBits-1:0] touched_page_q;
   logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
   logic [UnitBits-1:0] committed_last;
-  logic [SideBits-1:0] newest_q, touched_unit;
+  logic [SideBits-1:0] newest_q, lap_end_q, touched_unit, committed_unit;
   logic goes_on;
 
   assign touched_unit = touched_page_q[PageBits-2:UnitBits];
+  assign committed_unit = committed_page[PageBits-2:UnitBits];
   assign goes_on = touched_page_q[UnitBits-1:0] < committed_last;
   assign touch = go && bar_read_addr[5:0] == '0;
   assign resolved = want_q && want_looked_q && (want_there_q || give_want);
@@ -215,15 +222,18 @@ module fb_payload_prefetch #(
   ) u_committed (
       .clk,
       .we(committed_valid && !committed_page[PageBits-1]),
-      .waddr(committed_page[UnitBits+:EntryBits]),
+      .waddr(committed_unit[EntryBits-1:0]),
       .wdata(committed_page[UnitBits-1:0]),
       .raddr(touched_unit[EntryBits-1:0]),
       .rdata(committed_last)
   );
 
   always_ff @(posedge clk) begin : ahead
-    if (committed_valid && !committed_page[PageBits-1])
-      newest_q <= committed_page[PageBits-2:UnitBits];
+    if (committed_valid && !committed_page[PageBits-1]) begin
+      newest_q <= committed_unit;
+      if (committed_unit < newest_q) lap_end_q <= newest_q;
+      else if (committed_unit > lap_end_q) lap_end_q <= '1;
+    end
     touched_q <= 1'b0;
     if (touch) begin
       touched_q <= 1'b1;
@@ -238,7 +248,7 @@ module fb_payload_prefetch #(
       want_q <= !touched_page_q[PageBits-1] && (goes_on || touched_unit != newest_q);
       want_page_q <= {
         1'b0,
-        touched_unit + SideBits'(!goes_on),
+        goes_on ? touched_unit : (touched_unit == lap_end_q) ? '0 : touched_unit + 1'b1,
         goes_on ? touched_page_q[UnitBits-1:0] + 1'b1 : {UnitBits{1'b0}}
       };
       want_ahead_q <= ahead_q + 1'b1;
@@ -248,6 +258,7 @@ module fb_payload_prefetch #(
     if (rst) begin
       touched_q <= 1'b0;
       want_q <= 1'b0;
+      lap_end_q <= '1;
     end
   end
 

@@ -131,8 +131,8 @@ def test_a_drive_that_goes_not_ready(forebay: Run, data: Callable[[int], Path]) 
     ("fault", "codes", "counter"),
     [
         ("write@0..64", [8, 0], "memory_write_errors"),
-        ("write@64MiB..0x4000040", [0, 8], "memory_write_errors"),
-        ("read@64MiB..0x4000040", [0, 8], "memory_read_errors"),
+        ("write@124MiB..0x7c00040", [0, 8], "memory_write_errors"),
+        ("read@124MiB..0x7c00040", [0, 8], "memory_read_errors"),
     ],
 )
 def test_dram_that_refuses(

@@ -31,7 +31,7 @@ pub enum Memory {
 /// Where a streamer with its payload in on-board DRAM finds what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DramPlaces {
-    /// Bus address of the PRP lists, a multiple of 4 MiB.
+    /// Bus address of the PRP lists, a multiple of 8 MiB; with a list for each command, of 256 KiB.
     pub prp_lists: u64,
     /// Address of the buffer for reads, on the memory's side, a multiple of 64 MiB.
     pub read: u64,
@@ -42,7 +42,7 @@ pub struct DramPlaces {
 /// Where a streamer with its payload in host memory finds what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostPlaces {
-    /// Bus address of the PRP lists, a multiple of 4 MiB.
+    /// Bus address of the PRP lists, a multiple of 8 MiB; with a list for each command, of 256 KiB.
     pub prp_lists: u64,
     /// Bus addresses of the segments of the buffer for reads, multiples of 4 MiB.
     pub read: [u64; window::HOST_SEGMENTS],

@@ -390,7 +390,7 @@ def run(depth: int, pages: int, **options: object) -> None:
     parameters = {"QueueDepth": depth, "Pages": pages, "CqOffset": max(4096, 64 * depth)}
     parameters["InHost"] = int(depth == 64)
     if depth == 64:
-        parameters["UnitBits"] = 5
+        parameters["UnitBits"] = 4
         parameters |= {"SqDoorbell": 0xABC_1008, "CqDoorbell": 0xABC_100C}
     simulate(
         __file__,

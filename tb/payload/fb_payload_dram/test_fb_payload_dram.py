@@ -117,7 +117,7 @@ async def reads_wait_while_the_ssd_writes(dut) -> None:
 
 @cocotb.test()
 async def bursts_are_pages(dut) -> None:
-    """Puts, and the SSD's writes of 512 bytes in a row, become bursts of 4 KiB."""
+    """Writes of the stream, and the SSD's writes of 512 bytes in a row, become bursts of 4 KiB."""
     buffer = await start(dut)
     await buffer.write(0, bytes(8 * PAGE))
     await buffer.wait_committed(1)

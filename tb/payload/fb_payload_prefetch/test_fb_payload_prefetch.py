@@ -110,6 +110,24 @@ async def goes_ahead_as_far_as_landed(dut) -> None:
 
 
 @cocotb.test()
+async def turns_where_the_ring_did(dut) -> None:
+    """After the last unit of a lap comes the first one, not one that was never written."""
+    ahead = await start(dut)
+    pages = UNIT // PAGE
+    for unit in (*range(10), 0, 1):
+        await ahead.land(unit * pages, random.randbytes(PAGE))
+    await ahead.ssd.read(9 * pages * PAGE, 64)
+    await harness.step(dut.clk, 400)
+    assert ahead.fetched == [9 * pages, 0, pages]
+    # The next lap goes further.
+    for unit in range(2, 12):
+        await ahead.land(unit * pages, random.randbytes(PAGE))
+    await ahead.ssd.read(9 * pages * PAGE, 64)
+    await harness.step(dut.clk, 400)
+    assert ahead.fetched[3:] == [9 * pages, 10 * pages, 11 * pages]
+
+
+@cocotb.test()
 async def reads_for_the_reader_are_not_followed(dut) -> None:
     """The half for reads is the SSD's to write: nothing is ahead there."""
     ahead = await start(dut)

@@ -255,7 +255,7 @@ async def long_transactions(dut) -> None:
     pages = {spec.OPCODE_WRITE: [], spec.OPCODE_READ: []}
     for command in system.ssd.commands:
         pages[command.opcode].append(command.blocks * 512 // PAGE)
-    # With units of 32 pages commands have half of one or more. On chip a write command leaves with
+    # With units of 16 pages commands have one or more. On chip a write command leaves with
     # two pages before the SSD is busy, which need no list.
     of_read, of_write = (8, 2) if system.onchip else (16, 16)
     assert pages[spec.OPCODE_READ] == [of_read] * (80 // of_read)

@@ -255,10 +255,9 @@ fn two_channels_carry_more() {
     }
 }
 
-/// Bytes of a unit.
-const UNIT: u64 = window::PAGE_BYTES << window::DRAM_UNIT_SHIFT;
 /// Where the middle unit has its place for reads: they use it once in [`READ_UNITS`].
-const MIDDLE_READ: u64 = window::DRAM_BUFFER_BYTES + window::BUFFER_PAGES / 2 * UNIT;
+const MIDDLE_READ: u64 =
+    window::DRAM_BUFFER_BYTES + window::BUFFER_PAGES / 2 * window::DRAM_UNIT_BYTES;
 /// Units that reads have while nothing is written.
 const READ_UNITS: u64 = window::BUFFER_PAGES - 64;
 
@@ -302,7 +301,7 @@ fn a_failed_read_leaves_nothing_behind() {
     config.driver.retry_limit = 0;
     // The second of two commands loses its last page, the first one fails.
     let lost = |unit| {
-        let end = window::DRAM_BUFFER_BYTES + (unit + 1) * UNIT;
+        let end = window::DRAM_BUFFER_BYTES + (unit + 1) * window::DRAM_UNIT_BYTES;
         end - window::PAGE_BYTES..end
     };
     config.dram_faults = (0..window::BUFFER_PAGES)

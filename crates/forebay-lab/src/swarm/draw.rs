@@ -150,9 +150,11 @@ impl Dice {
             .filter_map(|fault| inject::fault(&fault).ok())
             .collect();
         if shape.memory == Memory::Dram && self.on(12) {
-            // Where commands begin: rings that are idle start at their first unit.
-            let unit = self.between([0, 15]) * (window::PAGE_BYTES << window::DRAM_UNIT_SHIFT);
-            let buffer = self.one(&[0, window::DRAM_BUFFER_BYTES]);
+            // Where rings that were idle start: writes at the first unit; reads behind what the
+            // other ring may have at that time.
+            let reads = [64, 512, 960].map(|unit| (window::DRAM_BUFFER_BYTES, unit));
+            let (buffer, first) = self.one(&[(0, 0), reads[0], reads[1], reads[2]]);
+            let unit = (first + self.between([0, 15])) * window::DRAM_UNIT_BYTES;
             let place = buffer + unit + self.between([0, 4 * 64 - 1]) * 64;
             let kind = self.one(&["read", "write"]);
             let end = place + self.between([1, 128]) * 64;

@@ -21,6 +21,8 @@ pub const PRP_VIEW_BIT: u32 = 22;
 pub const DATA_WINDOW_BYTES: u64 = 2 << PRP_VIEW_BIT;
 /// log2 of the pages of a unit where the payload is in DRAM: a command holds whole units.
 pub const DRAM_UNIT_SHIFT: u32 = 4;
+/// Bytes of such a unit.
+pub const DRAM_UNIT_BYTES: u64 = PAGE_BYTES << DRAM_UNIT_SHIFT;
 /// Bytes of the payload buffer of one direction in DRAM.
 pub const DRAM_BUFFER_BYTES: u64 = 64 << 20;
 /// Bytes of the data window of a buffer in DRAM: writes below, reads above. Its bus address is

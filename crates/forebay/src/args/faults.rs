@@ -19,7 +19,8 @@ pub struct FaultArgs {
     #[arg(long, value_name = "PAUSE", value_parser = values::stall, hide_short_help = true)]
     pub stall: Vec<StallSpec>,
     /// Let on-board DRAM answer with errors: read@FROM..TO or write@FROM..TO, addresses of the
-    /// memory: what is written to the drive lies from 0, what is read from 64 MiB
+    /// memory: what is written to the drive lies from 0, what is read from 64 MiB, the first read
+    /// after a write at 124 MiB
     #[arg(long, value_name = "FAULT", value_parser = values::dram_fault, hide_short_help = true)]
     pub dram_fault: Vec<DramFault>,
     /// Let a drive fail: [DRIVE/]ACTION@WHEN[:TIMES], e.g. fail=0x281@nth=3, drop@every=10:2,
