@@ -22,3 +22,11 @@ def test_a_defect_can_be_put_back(defect: dict, tmp_path: Path) -> None:
     for edit in defect["edits"]:
         text = (ROOT / edit["file"]).read_text()
         assert mutants.mutate(text, [(1, edit)], tmp_path / "number") != text
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=[one["name"] for one in DEFECTS])
+def test_the_shapes_of_a_defect_exist(defect: dict) -> None:
+    """The swarm refuses a shape that it does not have, and nothing would be hunted."""
+    shapes = (ROOT / "crates/forebay-lab/src/swarm/shapes.rs").read_text()
+    for shape in defect["shapes"]:
+        assert f'("{shape}", ' in shapes, shape
