@@ -55,18 +55,24 @@ def main() -> int:
     options = parser.parse_args()
     rows = []
     seeds = 1 if options.long else options.seeds
-    for kind, line in (LONG if options.long else KINDS).items():
+    kinds = LONG if options.long else KINDS
+    with ThreadPoolExecutor(options.jobs) as pool:
         if seeds > 1:
-            soak(line, 0)  # builds the RTL once
-        runs = []
-        with ThreadPoolExecutor(options.jobs) as pool:
-            for run in pool.map(partial(soak, line), range(1, seeds + 1)):
-                runs.append(run)
-                if len(runs) % 250 == 0:
-                    print(f"{kind}: {len(runs)} of {seeds} seeds ran", flush=True)
-        bad = [run for run in runs if run["exit"]]
-        print(f"{kind}: {len(bad)} of {len(runs)} seeds wrong {bad[:3] or ''}", flush=True)
-        rows.append({"kind": kind, "command": f"forebay bench soak {line}", "bad": bad})
+            list(pool.map(partial(soak, seed=0), kinds.values()))  # builds the RTL once
+        soaks = {
+            kind: [pool.submit(soak, line, seed) for seed in range(1, seeds + 1)]
+            for kind, line in kinds.items()
+        }
+        for kind, runs in soaks.items():
+            bad = []
+            for number, run in enumerate(runs, 1):
+                if run.result()["exit"]:
+                    bad.append(run.result())
+                if number % 250 == 0:
+                    print(f"{kind}: {number} of {seeds} seeds ran", flush=True)
+            print(f"{kind}: {len(bad)} of {seeds} seeds wrong {bad[:3] or ''}", flush=True)
+            line = f"forebay bench soak {kinds[kind]}"
+            rows.append({"kind": kind, "command": line, "bad": bad})
     if options.json:
         report = {"seeds": seeds, "kinds": rows}
         options.json.write_text(json.dumps(report, indent=1) + "\n")

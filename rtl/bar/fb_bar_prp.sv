@@ -138,8 +138,8 @@ module fb_bar_prp #(
 
   // Each kind of buffer looks at its own.
   logic unused_kinds;
-  assign unused_kinds = &{1'b0, read_addr, data_window, data_write, data_read, segment_we, segment_index,
-                          segment_address, fetched, fetched_tag, fetched_unit, 1'b0};
+  assign unused_kinds = &{1'b0, read_addr, data_window, data_write, data_read, segment_we,
+                          segment_index, segment_address, fetched, fetched_tag, fetched_unit, 1'b0};
 
 endmodule
 

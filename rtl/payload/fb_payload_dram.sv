@@ -221,8 +221,8 @@ module fb_payload_dram #(
       .committed_page(written.page)
   );
 
-  // ------------------------------------------------------------------------- read requests
-  // A read request waits for the SSD's bursts before it, and then for its turn. The first wait ends as soon as
+  // --------------------------------------------------------------------------------- read requests
+  // A request waits for the SSD's bursts before it, and then for its turn. The first wait ends as soon as
   // its last burst is stored, whether or not the turn has come: no count gets old.
   typedef struct packed {
     logic [WordBits-1:0] addr;
@@ -231,15 +231,8 @@ module fb_payload_dram #(
 
   logic [SeenBits-1:0] seen_q, stored_q;  // the SSD's bursts: begun, and in memory
   logic [SeenBits-1:0] request_after, after, passed;
-  logic
-      request_push,
-      request_same,
-      ask_valid,
-      ask_take,
-      ask_may,
-      request_fifo_ready,
-      after_valid,
-      released;
+  logic request_push, request_same, request_fifo_ready, after_valid, released;
+  logic ask_valid, ask_take, ask_may;
   logic [4:0] ask_level;
   logic [4:0] released_q, released_d;  // those that wait for their turn alone
   logic ask_any_q;  // there are some
