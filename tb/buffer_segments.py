@@ -21,14 +21,14 @@ class BufferSegments:
         places = random.sample(range(self.span // SEGMENT), COUNT)
         self.addresses = [place * SEGMENT for place in places]
 
-    async def set(self, less: int = 0) -> None:
-        """Tell the device under test through its ports: addresses less an offset, modulo 2^64."""
+    async def set(self, port, less: int = 0) -> None:
+        """Tell a device by its signals `segment_*`: addresses less an offset, modulo 2^64."""
         for index, address in enumerate(self.addresses):
-            self.dut.segment_index.value = index
-            self.dut.segment_address.value = (address - less) % 2**64
-            self.dut.segment_we.value = 1
+            port.segment_index.value = index
+            port.segment_address.value = (address - less) % 2**64
+            port.segment_we.value = 1
             await harness.step(self.dut.clk)
-        self.dut.segment_we.value = 0
+        port.segment_we.value = 0
         await harness.step(self.dut.clk)
 
     def place(self, at: int) -> int:

@@ -21,9 +21,11 @@ from cocotbext.axi import (
     AxiLiteMaster,
     AxiMaster,
     AxiRam,
+    AxiReadBus,
     AxiStreamBus,
     AxiStreamSink,
     AxiStreamSource,
+    AxiWriteBus,
 )
 
 PERIOD_NS = 4
@@ -176,6 +178,12 @@ def bus(kind: type, dut, name: str) -> object:
     if pins & {f"{name}_{valid}".lower() for valid in ("awvalid", "tvalid")}:
         return kind.from_prefix(dut, name)
     return kind.from_entity(getattr(dut, name))
+
+
+def axi_halves(dut, name: str) -> AxiBus:
+    """Return a bus of cocotbext-axi whose halves are the interfaces NAME_write and NAME_read."""
+    write = AxiWriteBus.from_entity(getattr(dut, f"{name}_write"))
+    return AxiBus(write, AxiReadBus.from_entity(getattr(dut, f"{name}_read")))
 
 
 def axi_master(dut, prefix: str, ids: bool = True, **clock: object) -> AxiMaster:

@@ -98,8 +98,8 @@ def _bench(source: Path, interfaces: Mapping[str, str], folder: Path) -> Path:
     name = source.stem
     head = re.search(rf"^module {name}\b.*?^\);$", source.read_text(), re.M | re.S)[0]
     parameters = re.findall(r"^ *parameter\b[^=]*?(\w+) *=", head, re.M)
-    head = re.sub(r"^ *fb_\w+_if\.\w+ \w+,?\n", "", head, flags=re.M)
-    head = re.sub(r",(\s*(?://[^\n]*\n)?\s*\);)$", r"\1", head)
+    head = re.sub(r"^ *fb_\w+_if\.\w+ +\w+,?(?: *//.*)?\n", "", head, flags=re.M)
+    head = re.sub(r",(\s*(?://.*\s*)*\);)$", r"\1", head)
     values = ", ".join(f".{parameter}({parameter})" for parameter in parameters)
     lines = [
         head.replace(f"module {name}", f"module {name}_bench"),

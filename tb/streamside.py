@@ -14,16 +14,16 @@ import harness
 class StreamSide:
     """Write requests, read requests and their outcome."""
 
-    def __init__(self, dut, bursts: str | None = None) -> None:
-        """Watch the memory `dut`, and the lengths of its bursts if its AW channel is `bursts`."""
+    def __init__(self, dut, bursts: object | None = None) -> None:
+        """Watch the memory `dut`, and its bursts if `bursts` is the AXI4 interface of them."""
         self.dut = dut
         self.committed = 0
         self.bad = 0  # of these, with an error
         self.words: list[bytes] = []
         self.lost: list[bool] = []  # for each of these, whether it is not what was stored
         self.bursts: list[int] = []
-        names = ("awvalid", "awready", "awlen") if bursts else ()
-        self._aw = [getattr(dut, f"{bursts}_{name}") for name in names]
+        names = ("awvalid", "awready", "awlen") if bursts is not None else ()
+        self._aw = [getattr(bursts, name) for name in names]
         cocotb.start_soon(self._watch())
 
     async def _watch(self) -> None:

@@ -32,6 +32,22 @@ interface fb_axi_if #(
       input rid, rdata, rresp, rlast, rvalid
   );
 
+  // The halves of an initiator.
+  modport write_initiator(
+      output awid, awaddr, awlen, awsize, awburst, awvalid,
+      output wdata, wstrb, wlast, wvalid,
+      output bready,
+      input awready, wready,
+      input bid, bresp, bvalid
+  );
+
+  modport read_initiator(
+      output arid, araddr, arlen, arsize, arburst, arvalid,
+      output rready,
+      input arready,
+      input rid, rdata, rresp, rlast, rvalid
+  );
+
   modport target(
       input awid, awaddr, awlen, awsize, awburst, awvalid,
       input wdata, wstrb, wlast, wvalid,

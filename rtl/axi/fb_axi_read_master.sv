@@ -30,19 +30,7 @@ module fb_axi_read_master #(
     output logic [SideBits-1:0] loaded_side,
     output logic [       511:0] loaded_data,
 
-    output logic [  0:0] m_axi_arid,
-    output logic [ 63:0] m_axi_araddr,
-    output logic [  7:0] m_axi_arlen,
-    output logic [  2:0] m_axi_arsize,
-    output logic [  1:0] m_axi_arburst,
-    output logic         m_axi_arvalid,
-    input  wire          m_axi_arready,
-    input  wire  [  0:0] m_axi_rid,
-    input  wire  [511:0] m_axi_rdata,
-    input  wire  [  1:0] m_axi_rresp,
-    input  wire          m_axi_rlast,
-    input  wire          m_axi_rvalid,
-    output logic         m_axi_rready
+    fb_axi_if.read_initiator m_axi
 );
 
   localparam int unsigned Under = 16;
@@ -53,7 +41,7 @@ module fb_axi_read_master #(
   logic [5:0] len_q;
   logic [$clog2(Under):0] level;
 
-  assign ask_ready = under_ready && (!ar_valid_q || m_axi_arready);
+  assign ask_ready = under_ready && (!ar_valid_q || m_axi.arready);
   assign takes = ask_valid && ask_ready;
 
   always_ff @(posedge clk) begin : bursts
@@ -61,16 +49,16 @@ module fb_axi_read_master #(
       addr_q <= ask_addr;
       len_q  <= ask_count_m1;
     end
-    ar_valid_q <= takes || (ar_valid_q && !m_axi_arready);
+    ar_valid_q <= takes || (ar_valid_q && !m_axi.arready);
     if (rst) ar_valid_q <= 1'b0;
   end
 
-  assign m_axi_arvalid = ar_valid_q;
-  assign m_axi_araddr = addr_q;
-  assign m_axi_arlen = {2'd0, len_q};
-  assign m_axi_arid = '0;
-  assign m_axi_arsize = 3'd6;
-  assign m_axi_arburst = INCR;
+  assign m_axi.arvalid = ar_valid_q;
+  assign m_axi.araddr = addr_q;
+  assign m_axi.arlen = {2'd0, len_q};
+  assign m_axi.arid = '0;
+  assign m_axi.arsize = 3'd6;
+  assign m_axi.arburst = INCR;
 
   fb_common_fifo #(
       .Width(SideBits),
@@ -86,22 +74,22 @@ module fb_axi_read_master #(
       .m_data (loaded_side),
       .level
   );
-  assign m_axi_rready = under_valid;
-  assign loaded = m_axi_rvalid && m_axi_rready;
-  assign loaded_last = m_axi_rlast;
-  assign loaded_error = m_axi_rresp[1];
-  assign loaded_data = m_axi_rdata;
+  assign m_axi.rready = under_valid;
+  assign loaded = m_axi.rvalid && m_axi.rready;
+  assign loaded_last = m_axi.rlast;
+  assign loaded_error = m_axi.rresp[1];
+  assign loaded_data = m_axi.rdata;
 
   // One identifier; EXOKAY is OKAY, since no access is exclusive.
   logic unused;
-  assign unused = &{1'b0, level, m_axi_rid, m_axi_rresp[0], 1'b0};
+  assign unused = &{1'b0, level, m_axi.rid, m_axi.rresp[0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.
   always_ff @(posedge clk) begin : watch
     if (!rst) begin
       a_read_was_asked :
-      assert (!m_axi_rvalid || under_valid)
+      assert (!m_axi.rvalid || under_valid)
       else $error("fb_axi_read_master (%m): the memory answers what was not asked");
     end
   end
@@ -113,9 +101,9 @@ module fb_axi_read_master #(
   ) u_check_ar (
       .clk,
       .rst,
-      .valid(m_axi_arvalid),
-      .ready(m_axi_arready),
-      .data ({m_axi_araddr, m_axi_arlen})
+      .valid(m_axi.arvalid),
+      .ready(m_axi.arready),
+      .data ({m_axi.araddr, m_axi.arlen})
   );
 
 endmodule

@@ -39,22 +39,7 @@ module fb_axi_write_master #(
     output logic                stored_error,  // SLVERR or DECERR
     output logic [SideBits-1:0] stored_side,
 
-    output logic [  0:0] m_axi_awid,
-    output logic [ 63:0] m_axi_awaddr,
-    output logic [  7:0] m_axi_awlen,
-    output logic [  2:0] m_axi_awsize,
-    output logic [  1:0] m_axi_awburst,
-    output logic         m_axi_awvalid,
-    input  wire          m_axi_awready,
-    output logic [511:0] m_axi_wdata,
-    output logic [ 63:0] m_axi_wstrb,
-    output logic         m_axi_wlast,
-    output logic         m_axi_wvalid,
-    input  wire          m_axi_wready,
-    input  wire  [  0:0] m_axi_bid,
-    input  wire  [  1:0] m_axi_bresp,
-    input  wire          m_axi_bvalid,
-    output logic         m_axi_bready
+    fb_axi_if.write_initiator m_axi
 );
 
   if (Under < 1 || Under > 16) begin : gen_bad_under
@@ -87,7 +72,7 @@ module fb_axi_write_master #(
     end else if (word_take) begin
       left_q <= left_q - 1'b1;
     end
-    aw_valid_q <= full || (aw_valid_q && !m_axi_awready);
+    aw_valid_q <= full || (aw_valid_q && !m_axi.awready);
     busy_q <= full || (busy_q && !(word_take && last));
     if (rst) begin
       aw_valid_q <= 1'b0;
@@ -97,17 +82,17 @@ module fb_axi_write_master #(
 
   assign last = left_q == '0;
   assign word_side = side_q;
-  assign word_take = m_axi_wvalid && m_axi_wready;
-  assign m_axi_wvalid = busy_q && word_valid;
-  assign m_axi_wdata = word_data;
-  assign m_axi_wstrb = word_strb;
-  assign m_axi_wlast = last;
-  assign m_axi_awvalid = aw_valid_q;
-  assign m_axi_awaddr = addr_q;
-  assign m_axi_awlen = {2'd0, len_q};
-  assign m_axi_awid = '0;
-  assign m_axi_awsize = 3'd6;
-  assign m_axi_awburst = INCR;
+  assign word_take = m_axi.wvalid && m_axi.wready;
+  assign m_axi.wvalid = busy_q && word_valid;
+  assign m_axi.wdata = word_data;
+  assign m_axi.wstrb = word_strb;
+  assign m_axi.wlast = last;
+  assign m_axi.awvalid = aw_valid_q;
+  assign m_axi.awaddr = addr_q;
+  assign m_axi.awlen = {2'd0, len_q};
+  assign m_axi.awid = '0;
+  assign m_axi.awsize = 3'd6;
+  assign m_axi.awburst = INCR;
 
   // What the memory has been given, in order.
   fb_common_fifo #(
@@ -124,26 +109,26 @@ module fb_axi_write_master #(
       .m_data ({under_side, under_empty}),
       .level
   );
-  assign m_axi_bready = under_valid && !under_empty;
-  assign pop = under_valid && (under_empty || m_axi_bvalid);
+  assign m_axi.bready = under_valid && !under_empty;
+  assign pop = under_valid && (under_empty || m_axi.bvalid);
 
   always_ff @(posedge clk) begin : answers
     stored <= pop && !rst;
     stored_empty <= under_empty;
-    stored_error <= !under_empty && m_axi_bresp[1];
+    stored_error <= !under_empty && m_axi.bresp[1];
     stored_side <= under_side;
   end
 
   // One identifier; EXOKAY is OKAY, since no access is exclusive.
   logic unused;
-  assign unused = &{1'b0, m_axi_bid, m_axi_bresp[0], 1'b0};
+  assign unused = &{1'b0, m_axi.bid, m_axi.bresp[0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.
   always_ff @(posedge clk) begin : watch
     if (!rst) begin
       a_write_was_given :
-      assert (!m_axi_bvalid || under_valid)
+      assert (!m_axi.bvalid || under_valid)
       else $error("fb_axi_write_master (%m): the memory answers a write that it was not given");
     end
   end
@@ -155,9 +140,9 @@ module fb_axi_write_master #(
   ) u_check_aw (
       .clk,
       .rst,
-      .valid(m_axi_awvalid),
-      .ready(m_axi_awready),
-      .data ({m_axi_awaddr, m_axi_awlen})
+      .valid(m_axi.awvalid),
+      .ready(m_axi.awready),
+      .data ({m_axi.awaddr, m_axi.awlen})
   );
 
   fb_axis_check #(
@@ -166,9 +151,9 @@ module fb_axi_write_master #(
   ) u_check_w (
       .clk,
       .rst,
-      .valid(m_axi_wvalid),
-      .ready(m_axi_wready),
-      .data ({m_axi_wdata, m_axi_wstrb, m_axi_wlast})
+      .valid(m_axi.wvalid),
+      .ready(m_axi.wready),
+      .data ({m_axi.wdata, m_axi.wstrb, m_axi.wlast})
   );
 
 endmodule

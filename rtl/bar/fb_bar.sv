@@ -105,24 +105,16 @@ module fb_bar
       .Latency(Latency),
       .Map(Map)
   ) u_target (
-      .clk,
-      .rst,
-      .s_axi_bar,
       .write_valid(writes),
       .write_ready(written),
       .write_refused(refused),
-      .write_addr,
-      .write_data,
-      .write_strb,
-      .write_dwords,
       .read_valid(reads),
       .read_ready(taken),
-      .read_addr,
       .read_word(words),
       .read_error(errors),
       .read_stays(payload.read_stays),
       .next_valid(payload.next_valid),
-      .next_addr
+      .*
   );
 
   assign payload.write_valid = writes[PAYLOAD];
@@ -150,18 +142,10 @@ module fb_bar
       .InHost(InHost),
       .Latency(Latency)
   ) u_lists (
-      .clk,
-      .data_window,
-      .data_write,
-      .data_read,
-      .segment_we,
-      .segment_index,
-      .segment_address,
       .fetched  (fetched_q[1]),
-      .fetched_tag,
-      .fetched_unit,
       .read_addr(read_addr[ListBits-1:0]),
-      .read_word(words[LISTS])
+      .read_word(words[LISTS]),
+      .*
   );
   assign written[LISTS] = 1'b1;
   assign refused[LISTS] = 1'b1;
@@ -174,15 +158,11 @@ module fb_bar
       .Drives(Drives),
       .Latency(Latency)
   ) u_submission (
-      .clk,
       .read_valid(reads[QUEUES]),
       .read_addr (read_addr[QueueBits-1:0]),
       .read_word (words[QUEUES]),
       .read_error(errors[QUEUES]),
-      .fetch_valid,
-      .fetch_drive,
-      .fetch_slot,
-      .fetch_sqe
+      .*
   );
   assign taken[QUEUES] = 1'b1;
 
@@ -191,39 +171,26 @@ module fb_bar
       .CqOffset(CqOffset),
       .Drives(Drives)
   ) u_completion (
-      .clk,
-      .rst,
       .write_valid(writes[QUEUES]),
       .write_ready(written[QUEUES]),
       .write_refused(refused[QUEUES]),
       .write_addr(write_addr[QueueBits-1:0]),
-      .write_data,
-      .write_dwords,
-      .write_strb,
-      .cqe_valid,
-      .cqe_ready,
-      .cqe,
-      .stray
+      .*
   );
 
   fb_bar_registers #(
       .Latency(Latency)
   ) u_registers (
-      .clk,
-      .rst,
       .write_valid(writes[REGISTERS]),
       .write_ready(written[REGISTERS]),
       .write_refused(refused[REGISTERS]),
       .write_addr(write_addr[11:0]),
-      .write_data,
-      .write_strb,
       .read_valid(reads[REGISTERS]),
       .read_ready(taken[REGISTERS]),
       .read_addr(read_addr[11:0]),
       .read_word(words[REGISTERS]),
       .read_error(errors[REGISTERS]),
-      .s_axil_ctrl,
-      .m_axil
+      .*
   );
 
   // A region looks at the low bits of an address.

@@ -33,9 +33,7 @@ module fb_nvme_read_split
     input wire cfg_t               cfg,
     input wire       [PAGE_BITS:0] held, // pages taken and not yet free again
 
-    input  wire          s_axis_rdcmd_tvalid,
-    output logic         s_axis_rdcmd_tready,
-    input  wire  [255:0] s_axis_rdcmd_tdata,   // the upper half of the beat is reserved
+    fb_axis_if.target s_axis_rdcmd,  // 256 bits: the upper half of the beat is reserved
 
     input  wire                  offer_valid,
     input  wire  [PAGE_BITS-1:0] offer_page,
@@ -85,8 +83,8 @@ module fb_nvme_read_split
   logic [PAGE_BITS-1:0] next_page_q, first_page_q;
 
   logic accept;
-  assign s_axis_rdcmd_tready = ready_q;
-  assign accept = s_axis_rdcmd_tvalid && ready_q;
+  assign s_axis_rdcmd.tready = ready_q;
+  assign accept = s_axis_rdcmd.tvalid && ready_q;
 
   // In TAKE: extend the open command by the page on offer, or send it off.
   // The ring hears of a page that is taken a cycle later. Whether the next one joins the open
@@ -172,15 +170,15 @@ module fb_nvme_read_split
 
   always_ff @(posedge clk) begin
     if (accept) begin
-      address_q <= s_axis_rdcmd_tdata[SECTOR_BITS+8:0];
-      size_q <= s_axis_rdcmd_tdata[127:64] - 1'b1;
-      zero_q <= s_axis_rdcmd_tdata[127:64] == '0;
-      room_q <= cfg.namespace_sectors - s_axis_rdcmd_tdata[9+:SECTOR_BITS];
-      above_q <= |s_axis_rdcmd_tdata[63:9+SECTOR_BITS] ||
-          s_axis_rdcmd_tdata[9+:SECTOR_BITS] > cfg.namespace_sectors;
-      unordered_q <= s_axis_rdcmd_tdata[128];
-      early_q <= s_axis_rdcmd_tdata[128];
-      tag_q <= s_axis_rdcmd_tdata[136+:READ_TAG_BITS];
+      address_q <= s_axis_rdcmd.tdata[SECTOR_BITS+8:0];
+      size_q <= s_axis_rdcmd.tdata[127:64] - 1'b1;
+      zero_q <= s_axis_rdcmd.tdata[127:64] == '0;
+      room_q <= cfg.namespace_sectors - s_axis_rdcmd.tdata[9+:SECTOR_BITS];
+      above_q <= |s_axis_rdcmd.tdata[63:9+SECTOR_BITS] ||
+          s_axis_rdcmd.tdata[9+:SECTOR_BITS] > cfg.namespace_sectors;
+      unordered_q <= s_axis_rdcmd.tdata[128];
+      early_q <= s_axis_rdcmd.tdata[128];
+      tag_q <= s_axis_rdcmd.tdata[136+:READ_TAG_BITS];
     end
     alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
     if (state_q == CHECK) begin
@@ -230,9 +228,9 @@ module fb_nvme_read_split
   ) u_check (
       .clk,
       .rst,
-      .valid(s_axis_rdcmd_tvalid),
-      .ready(s_axis_rdcmd_tready),
-      .data (s_axis_rdcmd_tdata)
+      .valid(s_axis_rdcmd.tvalid),
+      .ready(s_axis_rdcmd.tready),
+      .data (s_axis_rdcmd.tdata)
   );
 
 endmodule

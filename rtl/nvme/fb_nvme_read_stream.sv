@@ -57,13 +57,7 @@ module fb_nvme_read_stream
     input  wire                  data_error,  // the beat is not what was stored
     input  wire  [DATA_BITS-1:0] data,
 
-    output logic                     m_axis_rd_tvalid,
-    input  wire                      m_axis_rd_tready,
-    output logic [    DATA_BITS-1:0] m_axis_rd_tdata,
-    output logic [  DATA_BITS/8-1:0] m_axis_rd_tkeep,
-    output logic                     m_axis_rd_tlast,
-    output logic                     m_axis_rd_tuser,
-    output logic [READ_TAG_BITS-1:0] m_axis_rd_tid,
+    fb_axis_if.initiator m_axis_rd,
 
     output logic empty  // nothing under way
 );
@@ -196,10 +190,10 @@ module fb_nvme_read_stream
   logic [READ_TAG_BITS-1:0] cut_tag_q;
   assign abort = cut_q && !restart;
   always_ff @(posedge clk) begin
-    if (m_axis_rd_tvalid) cut_tag_q <= m_axis_rd_tid;
+    if (m_axis_rd.tvalid) cut_tag_q <= m_axis_rd.tid;
     if (rst) inside_q <= 1'b0;
-    else if (give) inside_q <= !m_axis_rd_tlast;
-    cut_q <= restart && (m_axis_rd_tvalid ? !m_axis_rd_tlast : inside_q) && !rst;
+    else if (give) inside_q <= !m_axis_rd.tlast;
+    cut_q <= restart && (m_axis_rd.tvalid ? !m_axis_rd.tlast : inside_q) && !rst;
   end
 
   always_ff @(posedge clk) begin
@@ -296,8 +290,8 @@ module fb_nvme_read_stream
         .level()
     );
   end
-  assign m_axis_rd_tvalid = beat_valid && !ended_q && !out_side.skip;
-  assign give = m_axis_rd_tvalid && m_axis_rd_tready;
+  assign m_axis_rd.tvalid = beat_valid && !ended_q && !out_side.skip;
+  assign give = m_axis_rd.tvalid && m_axis_rd.tready;
   assign pop = give || (beat_valid && (ended_q || out_side.skip));
 
   assign fail = out_side.fail || out_lost;
@@ -307,18 +301,18 @@ module fb_nvme_read_stream
     stale_q <= (restart ? beat_valid : stale_q) && !pop && !rst;
   end
   // Only the low byte ever carries a code.
-  assign m_axis_rd_tdata = {
+  assign m_axis_rd.tdata = {
     out_word[DATA_BITS-1:CODE_BITS],
     out_side.fail ? out_side.code : fail ? ERR_MEMORY : out_word[CODE_BITS-1:0]
   };
 
   always_comb begin
     for (int unsigned i = 0; i < DATA_BITS / 8; i++)
-    m_axis_rd_tkeep[i] = !fail && (6'(i) <= out_side.top);
+    m_axis_rd.tkeep[i] = !fail && (6'(i) <= out_side.top);
   end
-  assign m_axis_rd_tlast = out_side.last || out_lost;
-  assign m_axis_rd_tuser = fail;
-  assign m_axis_rd_tid = out_side.tag;
+  assign m_axis_rd.tlast = out_side.last || out_lost;
+  assign m_axis_rd.tuser = fail;
+  assign m_axis_rd.tid = out_side.tag;
   assign empty = jobs == '0 && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
 
   fb_axis_check #(
@@ -327,9 +321,9 @@ module fb_nvme_read_stream
   ) u_check (
       .clk,
       .rst,
-      .valid(m_axis_rd_tvalid),
-      .ready(m_axis_rd_tready),
-      .data ({out_side, fail, m_axis_rd_tdata})
+      .valid(m_axis_rd.tvalid),
+      .ready(m_axis_rd.tready),
+      .data ({out_side, fail, m_axis_rd.tdata})
   );
 
 endmodule

@@ -2,7 +2,8 @@
 //
 // The NVMe streamer: the user's four streams on one side, the BAR in which the SSDs find their queues
 // on the other, the payload buffer below. This module only connects; read it to see who speaks to
-// whom.
+// whom. Nets of the same name are connected by `.*`: what an instance lists is what it has by
+// another name.
 //
 //   write stream -> write --\                      /-> sqe -> BAR: submission queues -> SSD
 //                            >- accept -> submit -<--> doorbell -> SSD
@@ -70,12 +71,6 @@ module fb_nvme_streamer
 
     // Payload memory, stream side.
     fb_payload_stream_if.streamer streams,
-    output logic [63:0] dram_read,
-    output logic [63:0] dram_write,
-    output logic [63:0] memory_offset,  // of addresses of host memory
-    output logic segment_we,  // where a segment of host memory lies
-    output logic [4:0] segment_index,
-    output logic [63:0] segment_address,
 
     // Payload memory, SSDs' side: words after BarLatency cycles.
     fb_bar_memory_if.bar bar_memory,
@@ -130,30 +125,16 @@ module fb_nvme_streamer
       .Pages(Pages),
       .ReservePages(ReservePages)
   ) u_rings (
-      .clk,
       .rst(restart),
-      .wr_offer_valid,
-      .wr_offer_page,
-      .wr_offer_take,
-      .wr_open,
-      .wr_look_valid,
-      .wr_look_page,
       .wr_look_step(wr_retire),
       .wr_look_count(retire_count),
       .wr_free_step(wr_retire),
       .wr_free_count(retire_count),
-      .wr_held,
-      .rd_offer_valid,
-      .rd_offer_page,
-      .rd_offer_take,
-      .rd_open,
-      .rd_look_valid,
-      .rd_look_page,
       .rd_look_step(rd_retire),
       .rd_look_count(retire_count),
       .rd_free_step(rd_free),
       .rd_free_count(9'd1),
-      .rd_held
+      .*
   );
 
   // The array's side of the user's streams.
@@ -164,17 +145,11 @@ module fb_nvme_streamer
   fb_raid_parity #(
       .Pages((Drives > 1) ? ParityPages : 0)
   ) u_parity (
-      .clk,
-      .rst,
-      .restart,
-      .cfg,
-      .s_axis_wr,
-      .s_axis_rdcmd,
-      .m_axis_rd,
       .m_axis_wr(wr),
       .m_axis_rdcmd(rdcmd),
       .s_axis_rd(rd),
-      .busy(parity_busy)
+      .busy(parity_busy),
+      .*
   );
 
   // Beats of the buffer by unit; in DRAM writes have the lower half, reads the upper one.
@@ -196,18 +171,9 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .Array(Drives > 1)
   ) u_write (
-      .clk,
-      .rst,
-      .restart,
-      .cfg,
       .held((PAGE_BITS + 1)'(wr_held)),
-      .grow,
       .hold(streams.write_hold),
-      .s_axis_wr_tvalid(wr.tvalid),
-      .s_axis_wr_tready(wr.tready),
-      .s_axis_wr_tdata(wr.tdata),
-      .s_axis_wr_tkeep(wr.tkeep),
-      .s_axis_wr_tlast(wr.tlast),
+      .s_axis_wr(wr),
       .offer_valid(wr_offer_valid),
       .offer_page(PAGE_BITS'(wr_offer_page)),
       .offer_take(wr_offer_take),
@@ -220,27 +186,25 @@ module fb_nvme_streamer
       .commit_error(streams.commit_error),
       .command_valid(wr_built),
       .command_ready(wr_taken),
-      .command(wr_array_command)
+      .command(wr_array_command),
+      .*
   );
 
   fb_nvme_read_split #(
       .UnitBits(UnitBits),
       .Array(Drives > 1)
   ) u_read (
-      .clk,
       .rst(restart),
-      .cfg,
       .held((PAGE_BITS + 1)'(rd_held)),
-      .s_axis_rdcmd_tvalid(rdcmd.tvalid),
-      .s_axis_rdcmd_tready(rdcmd.tready),
-      .s_axis_rdcmd_tdata(rdcmd.tdata),
+      .s_axis_rdcmd(rdcmd),
       .offer_valid(rd_offer_valid),
       .offer_page(PAGE_BITS'(rd_offer_page)),
       .offer_take(rd_offer_take),
       .open(rd_open),
       .command_valid(rd_built),
       .command_ready(rd_taken),
-      .command(rd_array_command)
+      .command(rd_array_command),
+      .*
   );
 
   if (Drives > 1) begin : gen_stripes
@@ -310,26 +274,11 @@ module fb_nvme_streamer
   fb_nvme_accept #(
       .Drives(Drives)
   ) u_accept (
-      .clk,
       .rst(restart),
-      .cfg,
-      .halted,
-      .wr_valid,
-      .wr_ready,
-      .wr_command,
-      .rd_valid,
-      .rd_ready,
-      .rd_command,
-      .writes_empty,
-      .reorder_valid,
-      .reorder_write,
-      .reorder_page,
-      .reorder_entry,
-      .rejected,
-      .rejected_code,
       .m_valid(accepted),
       .m_ready(accepting),
-      .m_descriptor(accepted_command)
+      .m_descriptor(accepted_command),
+      .*
   );
 
   if (Drives > 1) begin : gen_queues
@@ -359,53 +308,24 @@ module fb_nvme_streamer
       .QueueDepth(QueueDepth),
       .Drives(Drives)
   ) u_submit (
-      .clk,
       .rst(restart),
-      .sweep,
       .sweep_index(sweep_index_q),
-      .cfg,
-      .halted,
       .valid(next_valid),
       .ready(next_ready),
       .command(next_command),
       .open(open_drives),
-      .flush_valid,
-      .flush_ready,
-      .flush_page,
-      .flush_drive,
-      .finish,
-      .finish_retry,
       .finish_tag(lookup_tag),
       .finish_drive(seen.drive),
-      .submitted,
-      .submitted_retry,
-      .submitted_tag,
-      .submitted_slot,
-      .submitted_descriptor,
-      .sq_tail,
-      .drive_outstanding,
-      .outstanding,
-      .busy(grow)
+      .busy(grow),
+      .*
   );
 
   fb_nvme_command_table #(
       .Tags(Drives * QueueDepth)
   ) u_command_table (
-      .clk,
-      .sweep,
       .sweep_index(sweep_index_q),
-      .submitted,
-      .submitted_retry,
-      .submitted_tag,
-      .submitted_descriptor,
       .now(now_q),
-      .lookup_tag,
-      .lookup_in_use,
-      .lookup_descriptor,
-      .lookup_stamp,
-      .lookup_retries,
-      .finish,
-      .finish_retry
+      .*
   );
 
   fb_nvme_sqe #(
@@ -417,23 +337,10 @@ module fb_nvme_streamer
       .ListsInside(OnChip),
       .ListPerCommand(ListPerCommand)
   ) u_sqe (
-      .clk,
-      .cfg,
-      .segment_we,
-      .segment_index,
-      .segment_address,
-      .submitted,
-      .submitted_retry,
-      .submitted_tag,
-      .submitted_slot,
-      .submitted_descriptor,
-      .fetch_drive,
-      .fetch_slot,
-      .fetch_sqe,
-      .fetched_tag,
-      .fetched_unit,
-      .nsid_drive,
-      .nsid
+      .segment_we(streams.segment_we),
+      .segment_index(streams.segment_index),
+      .segment_address(streams.segment_address),
+      .*
   );
 
   fb_axil_if axil ();
@@ -449,28 +356,15 @@ module fb_nvme_streamer
       .AxiIdBits(AxiIdBits),
       .Latency(BarLatency)
   ) u_bar (
-      .clk,
-      .rst,
-      .s_axi_bar,
-      .s_axil_ctrl,
       .m_axil(axil),
       .payload(bar_memory),
       .data_window(cfg.data_window),
       .data_write(cfg.data_write),
       .data_read(cfg.data_read),
-      .segment_we,
-      .segment_index,
-      .segment_address,
-      .fetch_valid,
-      .fetch_drive,
-      .fetch_slot,
-      .fetch_sqe,
-      .fetched_tag,
-      .fetched_unit,
-      .cqe_valid,
-      .cqe_ready,
-      .cqe,
-      .stray
+      .segment_we(streams.segment_we),
+      .segment_index(streams.segment_index),
+      .segment_address(streams.segment_address),
+      .*
   );
 
   logic sq_rung, cq_rung, doorbell_error;
@@ -480,21 +374,10 @@ module fb_nvme_streamer
   fb_nvme_doorbell #(
       .Drives(Drives)
   ) u_doorbell (
-      .clk,
-      .rst,
       .enable(!restart),
-      .sq_tail,
-      .cq_head,
-      .ring_drive,
-      .sq_address,
-      .cq_address,
       .offset(doorbell_offset),
-      .sq_rung,
-      .cq_rung,
-      .rung_drive,
-      .rung_value,
       .error (doorbell_error),
-      .m_axil_db
+      .*
   );
 
   // Completion, and the user's order.
@@ -506,29 +389,9 @@ module fb_nvme_streamer
       .QueueDepth(QueueDepth),
       .Drives(Drives)
   ) u_complete (
-      .clk,
       .rst(restart),
-      .sweep,
-      .halted,
-      .cfg,
-      .cqe_valid,
-      .cqe_ready,
-      .cqe,
-      .lookup_tag,
-      .lookup_in_use,
-      .lookup_descriptor,
-      .lookup_stamp,
-      .lookup_retries,
-      .finish,
-      .finish_retry,
       .now(now_q),
-      .cq_head,
-      .result_valid,
-      .result_page,
-      .result,
-      .early_ready,
-      .early_valid,
-      .seen
+      .*
   );
 
   logic [Drives-1:0] lost;
@@ -541,46 +404,12 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .Drives(Drives)
   ) u_reorder (
-      .clk,
-      .rst,
-      .restart,
-      .sweep,
       .sweep_index(sweep_index_q),
-      .cfg,
-      .halted,
-      .timed_out,
-      .timed_out_write,
-      .timed_out_drive,
-      .lost,
       .offline(offline_late),
-      .reorder_valid,
-      .reorder_write,
-      .reorder_page,
-      .reorder_entry,
-      .result_valid,
-      .result_page,
-      .result,
-      .early_valid,
-      .early_ready,
-      .wr_look_valid,
       .wr_look_page(PAGE_BITS'(wr_look_page)),
-      .wr_retire,
-      .rd_look_valid,
       .rd_look_page(PAGE_BITS'(rd_look_page)),
-      .rd_retire,
-      .retire_count,
-      .flush_valid,
-      .flush_ready,
-      .flush_page,
-      .flush_drive,
-      .m_axis_wrsp_tvalid,
-      .m_axis_wrsp_tready,
-      .m_axis_wrsp_tdata,
-      .delivery_valid,
-      .delivery_ready,
-      .delivery,
-      .writes_empty,
-      .empty(reorder_empty)
+      .empty(reorder_empty),
+      .*
   );
 
   fb_nvme_read_stream #(
@@ -589,12 +418,6 @@ module fb_nvme_streamer
       .FifoDepth (ReadBeats),
       .WholePages(WholePages)
   ) u_deliver (
-      .clk,
-      .rst,
-      .restart,
-      .delivery_valid,
-      .delivery_ready,
-      .delivery,
       .free_step(rd_free),
       .read_valid(streams.read_valid),
       .read_ready(streams.read_ready),
@@ -604,24 +427,16 @@ module fb_nvme_streamer
       .data_valid(streams.data_valid),
       .data_error(streams.data_error),
       .data(streams.data),
-      .m_axis_rd_tvalid(rd.tvalid),
-      .m_axis_rd_tready(rd.tready),
-      .m_axis_rd_tdata(rd.tdata),
-      .m_axis_rd_tkeep(rd.tkeep),
-      .m_axis_rd_tlast(rd.tlast),
-      .m_axis_rd_tuser(rd.tuser),
-      .m_axis_rd_tid(rd.tid),
-      .empty(deliver_empty)
+      .m_axis_rd(rd),
+      .empty(deliver_empty),
+      .*
   );
 
   fb_nvme_page_check #(
       .Pages(Pages)
   ) u_page_check (
-      .clk,
       .rst(restart),
-      .sweep,
       .sweep_index(UnitIndexBits'(sweep_index_q)),
-      .halted,
       .offline(cfg.offline),
       .issue_valid(reorder_valid && !reorder_entry.reject),
       .issue_drive(reorder_entry.drive),
@@ -630,15 +445,14 @@ module fb_nvme_streamer
                    {1'b0, reorder_entry.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1),
       .over_valid(result_valid),
       .over_unit(UnitIndexBits'(result_page)),
-      .wr_offer_valid,
       .wr_offer_unit(wr_offer_page),
-      .rd_offer_valid,
       .rd_offer_unit(rd_offer_page),
       .write_valid(streams.write_valid),
       .write_unit(write_place[PlaceBits-1-:UnitIndexBits]),
       .read_valid(streams.read_valid && streams.read_ready),
       .read_unit(read_place[PlaceBits-1-:UnitIndexBits]),
-      .data_valid(streams.data_valid)
+      .data_valid(streams.data_valid),
+      .*
   );
 
   // Registers, and what they show.
@@ -650,42 +464,15 @@ module fb_nvme_streamer
   logic [63:0] trace_data;
 
   fb_nvme_monitor u_monitor (
-      .clk,
       .rst(restart),
-      .sweep,
       .sweep_index(sweep_index_q),
       .count_cycles(!restart),
-      .submitted,
-      .submitted_retry,
       .submitted_op(submitted_descriptor.op),
-      .submitted_tag,
       .submitted_drive(submitted_descriptor.drive),
-      .submitted_slot,
-      .rejected,
-      .rejected_code,
       .fetched(fetch_valid),
       .fetched_drive(fetch_drive),
       .fetched_slot(fetch_slot),
-      .seen,
-      .stray,
-      .timed_out,
-      .sq_rung,
-      .cq_rung,
-      .doorbell_error,
-      .rung_drive,
-      .rung_value,
-      .counter_req,
-      .counter_addr,
-      .counter_ack,
-      .counter_data,
-      .bin_req,
-      .bin_addr,
-      .bin_ack,
-      .bin_data,
-      .trace_req,
-      .trace_addr,
-      .trace_ack,
-      .trace_data
+      .*
   );
 
   always_ff @(posedge clk)
@@ -705,38 +492,21 @@ module fb_nvme_streamer
       .SqDoorbell(SqDoorbell),
       .CqDoorbell(CqDoorbell)
   ) u_regs (
-      .clk,
-      .rst,
       .s_axil_ctrl(axil),
-      .enable,
-      .cfg,
-      .doorbell_offset,
-      .ring_drive,
-      .sq_address,
-      .cq_address,
-      .nsid_drive,
-      .nsid,
-      .dram_read,
-      .dram_write,
-      .memory_offset,
-      .segment_we,
-      .segment_index,
-      .segment_address,
+      .dram_read(streams.dram_read),
+      .dram_write(streams.dram_write),
+      .memory_offset(streams.memory_offset),
+      .segment_we(streams.segment_we),
+      .segment_index(streams.segment_index),
+      .segment_address(streams.segment_address),
       .memory_errors(streams.errors),
       .clear(sweep && !restart),
-      .sweep,
       .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
       .ready(!sweep && !restart),
-      .halted,
-      .lost,
       .idle(idle_q),
-      .outstanding,
-      .drive_outstanding,
-      .offline_late,
       .write_pages((PAGE_BITS + 1)'(wr_held)),
       .read_pages((PAGE_BITS + 1)'(rd_held)),
       .over(result_valid),
-      .seen,
       .error(seen.failed || timed_out || rejected),
       .error_code(seen.failed ? status_code(seen.status) : timed_out ? ERR_TIMEOUT : rejected_code),
       .error_status(seen.failed ? seen.status : '0),
@@ -744,18 +514,7 @@ module fb_nvme_streamer
       .error_drive(seen.failed ? seen.drive : timed_out ? timed_out_drive : reorder_entry.drive),
       .error_write(seen.failed ? seen.write : timed_out ? timed_out_write : reorder_write),
       .error_sector(seen.failed ? seen.sector : '0),
-      .counter_req,
-      .counter_addr,
-      .counter_ack,
-      .counter_data,
-      .bin_req,
-      .bin_addr,
-      .bin_ack,
-      .bin_data,
-      .trace_req,
-      .trace_addr,
-      .trace_ack,
-      .trace_data
+      .*
   );
 
 endmodule

@@ -45,11 +45,7 @@ module fb_nvme_write_split
     input wire grow,  // the SSD is busy: a chunk may grow up to the transfer limit
     input wire hold,  // take no beat in this cycle
 
-    input  wire                    s_axis_wr_tvalid,
-    output logic                   s_axis_wr_tready,
-    input  wire  [  DATA_BITS-1:0] s_axis_wr_tdata,
-    input  wire  [DATA_BITS/8-1:0] s_axis_wr_tkeep,
-    input  wire                    s_axis_wr_tlast,
+    fb_axis_if.target s_axis_wr,
 
     input  wire                  offer_valid,
     input  wire  [PAGE_BITS-1:0] offer_page,
@@ -127,10 +123,10 @@ module fb_nvme_write_split
   logic take_address, take_data, take_empty, pads, stores, page_here, data_ready;
   assign page_here = !unit_begins_q || (command_begins_q ? offer_valid : stay_q);
   assign data_ready = data && !restart && page_here && room_for_command_q && !hold;
-  assign s_axis_wr_tready = (address && !restart) || data_ready;
-  assign take_address = address && !restart && s_axis_wr_tvalid;
-  assign take_empty = s_axis_wr_tlast && !s_axis_wr_tkeep[0];
-  assign take_data = data_ready && s_axis_wr_tvalid;
+  assign s_axis_wr.tready = (address && !restart) || data_ready;
+  assign take_address = address && !restart && s_axis_wr.tvalid;
+  assign take_empty = s_axis_wr.tlast && !s_axis_wr.tkeep[0];
+  assign take_data = data_ready && s_axis_wr.tvalid;
   assign pads = pad && !hold;
   assign stores = (take_data && !take_empty) || pads;
 
@@ -144,18 +140,18 @@ module fb_nvme_write_split
   logic ends, ends_before, data_ends, block_begin, cut, after_block;
   assign block_begin = cfg.block_4k ? page_begins_q : beat_q[2:0] == '0;
   assign after_block = block_begin && !(command_begins_q && page_begins_q);
-  assign ends = pads ? block_end : take_data && block_end && s_axis_wr_tlast && !take_empty;
+  assign ends = pads ? block_end : take_data && block_end && s_axis_wr.tlast && !take_empty;
   assign ends_before = take_data && take_empty && after_block;
-  assign data_ends = take_empty ? after_block : block_end && s_axis_wr_tlast;  // if it is taken
+  assign data_ends = take_empty ? after_block : block_end && s_axis_wr.tlast;  // if it is taken
   assign cut = (page_end && full_q) || (edge_q && sector_last_q);
 
   // What a beat gives cause for is known a cycle later, when a command is built, too.
   logic holed_q, hollow_q, misaligned_q, lone_q;
   always_ff @(posedge clk) begin
-    holed_q <= take_data && keep_bad(s_axis_wr_tlast, s_axis_wr_tkeep);
+    holed_q <= take_data && keep_bad(s_axis_wr.tlast, s_axis_wr.tkeep);
     hollow_q <= take_data && take_empty && block_begin && empty_q;
-    misaligned_q <= s_axis_wr_tdata[8:0] != '0 || (cfg.block_4k && s_axis_wr_tdata[11:9] != '0);
-    lone_q <= s_axis_wr_tlast;  // an address alone
+    misaligned_q <= s_axis_wr.tdata[8:0] != '0 || (cfg.block_4k && s_axis_wr.tdata[11:9] != '0);
+    lone_q <= s_axis_wr.tlast;  // an address alone
   end
 
   logic close;
@@ -213,11 +209,11 @@ module fb_nvme_write_split
     fresh_q <= take_address;
     room_big_q <= |room_q[SECTOR_BITS-1:11];
     if (take_address) begin
-      sector_q <= s_axis_wr_tdata[9+:SECTOR_BITS];
-      above_q  <= |s_axis_wr_tdata[63:9+SECTOR_BITS];
-      fua_q    <= s_axis_wr_tdata[USER_WRITE_FUA_BIT];
-      flush_q  <= s_axis_wr_tdata[USER_WRITE_FLUSH_BIT];
-      fence_q  <= s_axis_wr_tdata[USER_WRITE_FENCE_BIT];
+      sector_q <= s_axis_wr.tdata[9+:SECTOR_BITS];
+      above_q  <= |s_axis_wr.tdata[63:9+SECTOR_BITS];
+      fua_q    <= s_axis_wr.tdata[USER_WRITE_FUA_BIT];
+      flush_q  <= s_axis_wr.tdata[USER_WRITE_FLUSH_BIT];
+      fence_q  <= s_axis_wr.tdata[USER_WRITE_FENCE_BIT];
       empty_q  <= 1'b1;
     end else begin
       if (push_q) fence_q <= 1'b0;
@@ -264,14 +260,14 @@ module fb_nvme_write_split
       else if (code_q == ERR_OK && holed_q) code_q <= ERR_BAD_KEEP;
       else if (code_q == ERR_OK && hollow_q) code_q <= ERR_ZERO_LENGTH;
       unique case (state_q)
-        ADDRESS: if (take_address) state_q <= s_axis_wr_tlast ? CLOSE : DATA;
+        ADDRESS: if (take_address) state_q <= s_axis_wr.tlast ? CLOSE : DATA;
         DATA:
         if (take_data) begin
           if (data_ends) begin
             state_q <= ADDRESS;
           end else if (take_empty && block_begin) begin
             state_q <= CLOSE;
-          end else if (s_axis_wr_tlast) begin
+          end else if (s_axis_wr.tlast) begin
             state_q <= PAD;
           end
         end
@@ -308,7 +304,7 @@ module fb_nvme_write_split
     mem_we_q   <= stores && !rst;
     mem_addr_q <= {$clog2(Pages)'(page_now), (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
     for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
-      mem_wdata_q[8*i+:8] <= s_axis_wr_tdata[8*i+:8] & {8{s_axis_wr_tkeep[i] && data}};
+      mem_wdata_q[8*i+:8] <= s_axis_wr.tdata[8*i+:8] & {8{s_axis_wr.tkeep[i] && data}};
     end
   end
   assign mem_we = mem_we_q;
@@ -371,9 +367,9 @@ module fb_nvme_write_split
   ) u_check (
       .clk,
       .rst,
-      .valid(s_axis_wr_tvalid),
-      .ready(s_axis_wr_tready),
-      .data ({s_axis_wr_tlast, s_axis_wr_tkeep, s_axis_wr_tdata})
+      .valid(s_axis_wr.tvalid),
+      .ready(s_axis_wr.tready),
+      .data ({s_axis_wr.tlast, s_axis_wr.tkeep, s_axis_wr.tdata})
   );
 
 `ifndef SYNTHESIS

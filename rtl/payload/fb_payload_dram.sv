@@ -38,43 +38,12 @@ module fb_payload_dram #(
     // The streams' side.
     fb_payload_stream_if.memory streams,
 
-    // Settings, stable while the streamer is enabled.
-    input wire [63:0] dram_read,  // address of the read buffer, a multiple of its size
-    input wire [63:0] dram_write,
-
     // The SSD's side.
     fb_bar_memory_if.memory bar_memory,
 
     // The memory.
-    output logic [  0:0] m_axi_dram_awid,
-    output logic [ 63:0] m_axi_dram_awaddr,
-    output logic [  7:0] m_axi_dram_awlen,
-    output logic [  2:0] m_axi_dram_awsize,
-    output logic [  1:0] m_axi_dram_awburst,
-    output logic         m_axi_dram_awvalid,
-    input  wire          m_axi_dram_awready,
-    output logic [511:0] m_axi_dram_wdata,
-    output logic [ 63:0] m_axi_dram_wstrb,
-    output logic         m_axi_dram_wlast,
-    output logic         m_axi_dram_wvalid,
-    input  wire          m_axi_dram_wready,
-    input  wire  [  0:0] m_axi_dram_bid,
-    input  wire  [  1:0] m_axi_dram_bresp,
-    input  wire          m_axi_dram_bvalid,
-    output logic         m_axi_dram_bready,
-    output logic [  0:0] m_axi_dram_arid,
-    output logic [ 63:0] m_axi_dram_araddr,
-    output logic [  7:0] m_axi_dram_arlen,
-    output logic [  2:0] m_axi_dram_arsize,
-    output logic [  1:0] m_axi_dram_arburst,
-    output logic         m_axi_dram_arvalid,
-    input  wire          m_axi_dram_arready,
-    input  wire  [  0:0] m_axi_dram_rid,
-    input  wire  [511:0] m_axi_dram_rdata,
-    input  wire  [  1:0] m_axi_dram_rresp,
-    input  wire          m_axi_dram_rlast,
-    input  wire          m_axi_dram_rvalid,
-    output logic         m_axi_dram_rready
+    fb_axi_if.write_initiator m_axi_write,
+    fb_axi_if.read_initiator  m_axi_read
 );
 
   if (Channels < 1 || Channels > 32) begin : gen_bad_channels
@@ -93,7 +62,9 @@ module fb_payload_dram #(
   localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
 
   function automatic logic [63:0] memory_address(input logic [WordBits-1:0] word);
-    return (word[WordBits-1] ? dram_read : dram_write) | 64'({word[WordBits-2:0], 6'd0});
+    logic [63:0] base;
+    base = word[WordBits-1] ? streams.dram_read : streams.dram_write;
+    return base | 64'({word[WordBits-2:0], 6'd0});
   endfunction
 
   // ------------------------------------------------------------------ what the memory has answered
@@ -358,22 +329,7 @@ module fb_payload_dram #(
       .stored_empty,
       .stored_error,
       .stored_side(written),
-      .m_axi_awid(m_axi_dram_awid),
-      .m_axi_awaddr(m_axi_dram_awaddr),
-      .m_axi_awlen(m_axi_dram_awlen),
-      .m_axi_awsize(m_axi_dram_awsize),
-      .m_axi_awburst(m_axi_dram_awburst),
-      .m_axi_awvalid(m_axi_dram_awvalid),
-      .m_axi_awready(m_axi_dram_awready),
-      .m_axi_wdata(m_axi_dram_wdata),
-      .m_axi_wstrb(m_axi_dram_wstrb),
-      .m_axi_wlast(m_axi_dram_wlast),
-      .m_axi_wvalid(m_axi_dram_wvalid),
-      .m_axi_wready(m_axi_dram_wready),
-      .m_axi_bid(m_axi_dram_bid),
-      .m_axi_bresp(m_axi_dram_bresp),
-      .m_axi_bvalid(m_axi_dram_bvalid),
-      .m_axi_bready(m_axi_dram_bready)
+      .m_axi(m_axi_write)
   );
   assign userw_take = word_take && word_side.user;
   assign ssdw_take = word_take && !word_side.user;
@@ -458,19 +414,7 @@ module fb_payload_dram #(
       .loaded_error,
       .loaded_side(read),
       .loaded_data(streams.data),
-      .m_axi_arid(m_axi_dram_arid),
-      .m_axi_araddr(m_axi_dram_araddr),
-      .m_axi_arlen(m_axi_dram_arlen),
-      .m_axi_arsize(m_axi_dram_arsize),
-      .m_axi_arburst(m_axi_dram_arburst),
-      .m_axi_arvalid(m_axi_dram_arvalid),
-      .m_axi_arready(m_axi_dram_arready),
-      .m_axi_rid(m_axi_dram_rid),
-      .m_axi_rdata(m_axi_dram_rdata),
-      .m_axi_rresp(m_axi_dram_rresp),
-      .m_axi_rlast(m_axi_dram_rlast),
-      .m_axi_rvalid(m_axi_dram_rvalid),
-      .m_axi_rready(m_axi_dram_rready)
+      .m_axi(m_axi_read)
   );
   assign fill_valid = loaded && read.fetch;
   assign streams.data_valid = loaded && !read.fetch;

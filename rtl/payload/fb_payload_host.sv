@@ -32,48 +32,16 @@ module fb_payload_host #(
     // The streams' side.
     fb_payload_stream_if.memory streams,
 
-    input wire        segment_we,       // where a segment lies; index as fb_payload_host_map has it
-    input wire [ 4:0] segment_index,
-    input wire [63:0] segment_address,
-    input wire [63:0] memory_offset,    // added to it modulo 2^64, a multiple of its size
-
     // The bridge to the host.
-    output logic [  0:0] m_axi_host_awid,
-    output logic [ 63:0] m_axi_host_awaddr,
-    output logic [  7:0] m_axi_host_awlen,
-    output logic [  2:0] m_axi_host_awsize,
-    output logic [  1:0] m_axi_host_awburst,
-    output logic         m_axi_host_awvalid,
-    input  wire          m_axi_host_awready,
-    output logic [511:0] m_axi_host_wdata,
-    output logic [ 63:0] m_axi_host_wstrb,
-    output logic         m_axi_host_wlast,
-    output logic         m_axi_host_wvalid,
-    input  wire          m_axi_host_wready,
-    input  wire  [  0:0] m_axi_host_bid,
-    input  wire  [  1:0] m_axi_host_bresp,
-    input  wire          m_axi_host_bvalid,
-    output logic         m_axi_host_bready,
-    output logic [  0:0] m_axi_host_arid,
-    output logic [ 63:0] m_axi_host_araddr,
-    output logic [  7:0] m_axi_host_arlen,
-    output logic [  2:0] m_axi_host_arsize,
-    output logic [  1:0] m_axi_host_arburst,
-    output logic         m_axi_host_arvalid,
-    input  wire          m_axi_host_arready,
-    input  wire  [  0:0] m_axi_host_rid,
-    input  wire  [511:0] m_axi_host_rdata,
-    input  wire  [  1:0] m_axi_host_rresp,
-    input  wire          m_axi_host_rlast,
-    input  wire          m_axi_host_rvalid,
-    output logic         m_axi_host_rready
+    fb_axi_if.write_initiator m_axi_write,
+    fb_axi_if.read_initiator  m_axi_read
 );
 
   localparam int unsigned Bursts = 64;  // that wait to be written
 
   // Where the bridge has a word of a page.
   function automatic logic [63:0] outbound(input logic [63:12] page, input logic [5:0] word);
-    return {page[63:22] + memory_offset[63:22], page[21:12], word, 6'd0};
+    return {page[63:22] + streams.memory_offset[63:22], page[21:12], word, 6'd0};
   endfunction
 
   // ----------------------------------------------------------------------------- what is written
@@ -122,9 +90,9 @@ module fb_payload_host #(
 
   fb_payload_host_map u_write_segment (
       .clk,
-      .we(segment_we),
-      .index(segment_index),
-      .base(segment_address),
+      .we(streams.segment_we),
+      .index(streams.segment_index),
+      .base(streams.segment_address),
       .page(burst_addr[WordBits-1:6]),
       .address(write_place)
   );
@@ -151,22 +119,7 @@ module fb_payload_host #(
       .stored_empty,
       .stored_error,
       .stored_side(written),
-      .m_axi_awid(m_axi_host_awid),
-      .m_axi_awaddr(m_axi_host_awaddr),
-      .m_axi_awlen(m_axi_host_awlen),
-      .m_axi_awsize(m_axi_host_awsize),
-      .m_axi_awburst(m_axi_host_awburst),
-      .m_axi_awvalid(m_axi_host_awvalid),
-      .m_axi_awready(m_axi_host_awready),
-      .m_axi_wdata(m_axi_host_wdata),
-      .m_axi_wstrb(m_axi_host_wstrb),
-      .m_axi_wlast(m_axi_host_wlast),
-      .m_axi_wvalid(m_axi_host_wvalid),
-      .m_axi_wready(m_axi_host_wready),
-      .m_axi_bid(m_axi_host_bid),
-      .m_axi_bresp(m_axi_host_bresp),
-      .m_axi_bvalid(m_axi_host_bvalid),
-      .m_axi_bready(m_axi_host_bready)
+      .m_axi(m_axi_write)
   );
 
   // Commands all of whose data the bridge has taken, each with a word of it to be read.
@@ -238,9 +191,9 @@ module fb_payload_host #(
 
   fb_payload_host_map u_read_segment (
       .clk,
-      .we(segment_we),
-      .index(segment_index),
-      .base(segment_address),
+      .we(streams.segment_we),
+      .index(streams.segment_index),
+      .base(streams.segment_address),
       .page(read_addr[WordBits-1:6]),
       .address(read_place)
   );
@@ -261,19 +214,7 @@ module fb_payload_host #(
       .loaded_error,
       .loaded_side(read),
       .loaded_data(streams.data),
-      .m_axi_arid(m_axi_host_arid),
-      .m_axi_araddr(m_axi_host_araddr),
-      .m_axi_arlen(m_axi_host_arlen),
-      .m_axi_arsize(m_axi_host_arsize),
-      .m_axi_arburst(m_axi_host_arburst),
-      .m_axi_arvalid(m_axi_host_arvalid),
-      .m_axi_arready(m_axi_host_arready),
-      .m_axi_rid(m_axi_host_rid),
-      .m_axi_rdata(m_axi_host_rdata),
-      .m_axi_rresp(m_axi_host_rresp),
-      .m_axi_rlast(m_axi_host_rlast),
-      .m_axi_rvalid(m_axi_host_rvalid),
-      .m_axi_rready(m_axi_host_rready)
+      .m_axi(m_axi_read)
   );
   assign streams.data_valid = loaded && !read.mark;
   assign streams.data_error = loaded_error;
@@ -292,7 +233,7 @@ module fb_payload_host #(
 
   logic unused;
   assign unused = &{1'b0, writes_wait, word_side, stored_empty, marks, ask_level, write_place[11:0],
-                    read_place[11:0], memory_offset[21:0], 1'b0};
+                    read_place[11:0], streams.memory_offset[21:0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_payload_stream_if: what the streams ask of the payload memory: write requests, read requests.
+// fb_payload_stream_if: what the streams ask of the payload memory: write requests, read requests; and
+// where a memory outside of the chip lies.
 //
 // Handshake:   docs/reference/memories.md. A beat to be written is always taken; `write_hold` asks for
 //              no more. Requests are committed in the order of their ends; read data come in the
@@ -20,13 +21,21 @@ interface fb_payload_stream_if #(
   logic restart, quiet;
   logic [1:0] errors;
 
+  // Settings, stable while the streamer is enabled.
+  logic [63:0] dram_read, dram_write;  // addresses of the buffers, multiples of their size
+  logic segment_we;  // where a segment of host memory lies; index as fb_payload_host_map has it
+  logic [4:0] segment_index;
+  logic [63:0] segment_address;
+  logic [63:0] memory_offset;  // added to it modulo 2^64, a multiple of its size
+
   modport streamer(
       output write_valid, write_addr, write_data, write_end,
       input write_hold, committed, commit_error,
       output read_valid, read_addr, read_first, read_count,
       input read_ready, data_valid, data_error, data,
       output restart,
-      input quiet, errors
+      input quiet, errors,
+      output dram_read, dram_write, segment_we, segment_index, segment_address, memory_offset
   );
 
   modport memory(
@@ -35,7 +44,8 @@ interface fb_payload_stream_if #(
       input read_valid, read_addr, read_first, read_count,
       output read_ready, data_valid, data_error, data,
       input restart,
-      output quiet, errors
+      output quiet, errors,
+      input dram_read, dram_write, segment_we, segment_index, segment_address, memory_offset
   );
 
 endinterface

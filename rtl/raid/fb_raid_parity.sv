@@ -49,25 +49,17 @@ module fb_raid_parity
     fb_raid_parity_write #(
         .Beats(Beats)
     ) u_write (
-        .clk,
-        .rst,
-        .restart,
-        .cfg,
-        .s_axis_wr,
-        .m_axis_wr,
-        .busy(write_busy)
+        .busy(write_busy),
+        .*
     );
 
     fb_raid_parity_split u_split (
-        .clk,
         .rst(restart),
-        .cfg,
-        .s_axis_rdcmd,
-        .m_axis_rdcmd,
         .piece_valid(cut_valid),
         .piece_ready(cut_ready),
         .piece(cut),
-        .busy(split_busy)
+        .busy(split_busy),
+        .*
     );
 
     fb_common_fifo #(
@@ -89,15 +81,8 @@ module fb_raid_parity
     fb_raid_parity_join #(
         .Beats(Beats)
     ) u_join (
-        .clk,
-        .rst,
-        .restart,
         .parity(cfg.parity),
-        .piece_valid,
-        .piece_ready,
-        .piece,
-        .s_axis_rd,
-        .m_axis_rd
+        .*
     );
     assign busy = write_busy || split_busy || pieces != '0 || m_axis_rd.tvalid;
   end else begin : gen_wires

@@ -296,8 +296,6 @@ module fb_top_dram #(
       .*
   );
 
-  logic [63:0] dram_read, dram_write;
-
   fb_nvme_streamer #(
       .QueueDepth(QueueDepth),
       .Drives(Drives),
@@ -314,49 +312,6 @@ module fb_top_dram #(
       .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
   ) u_streamer (
       .s_axi_bar(sliced),
-      .segment_we(),
-      .segment_index(),
-      .segment_address(),
-      .memory_offset(),
-      .*
-  );
-
-  fb_payload_dram #(
-      .UnitBits(UnitBits),
-      .AheadPages(AheadPages),
-      .Channels(Channels),
-      .WriteBatch(WriteBatch),
-      .WritesUnder(WritesUnder)
-  ) u_buffer (
-      .m_axi_dram_awid(),
-      .m_axi_dram_arid(),
-      .m_axi_dram_bid('0),
-      .m_axi_dram_rid('0),
-      .m_axi_dram_awaddr(memory.awaddr),
-      .m_axi_dram_awlen(memory.awlen),
-      .m_axi_dram_awsize(memory.awsize),
-      .m_axi_dram_awburst(memory.awburst),
-      .m_axi_dram_awvalid(memory.awvalid),
-      .m_axi_dram_awready(memory.awready),
-      .m_axi_dram_wdata(memory.wdata),
-      .m_axi_dram_wstrb(memory.wstrb),
-      .m_axi_dram_wlast(memory.wlast),
-      .m_axi_dram_wvalid(memory.wvalid),
-      .m_axi_dram_wready(memory.wready),
-      .m_axi_dram_bresp(memory.bresp),
-      .m_axi_dram_bvalid(memory.bvalid),
-      .m_axi_dram_bready(memory.bready),
-      .m_axi_dram_araddr(memory.araddr),
-      .m_axi_dram_arlen(memory.arlen),
-      .m_axi_dram_arsize(memory.arsize),
-      .m_axi_dram_arburst(memory.arburst),
-      .m_axi_dram_arvalid(memory.arvalid),
-      .m_axi_dram_arready(memory.arready),
-      .m_axi_dram_rdata(memory.rdata),
-      .m_axi_dram_rresp(memory.rresp),
-      .m_axi_dram_rlast(memory.rlast),
-      .m_axi_dram_rvalid(memory.rvalid),
-      .m_axi_dram_rready(memory.rready),
       .*
   );
 
@@ -407,8 +362,19 @@ module fb_top_dram #(
       .IdBits  (MasterIdBits),
       .AddrBits(64)
   ) memory ();
-  assign memory.awid = '0;
-  assign memory.arid = '0;
+
+  fb_payload_dram #(
+      .UnitBits(UnitBits),
+      .AheadPages(AheadPages),
+      .Channels(Channels),
+      .WriteBatch(WriteBatch),
+      .WritesUnder(WritesUnder)
+  ) u_buffer (
+      .m_axi_write(memory),
+      .m_axi_read (memory),
+      .*
+  );
+
   fb_axi_slice #(
       .Stages(Slices),
       .IdBits(MasterIdBits)

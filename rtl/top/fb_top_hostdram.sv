@@ -289,10 +289,6 @@ module fb_top_hostdram #(
       .*
   );
 
-  logic segment_we;
-  logic [4:0] segment_index;
-  logic [63:0] segment_address, memory_offset;
-
   // The SSD finds the payload at the places of the segments: the BAR has none.
   assign bar_memory.write_ready = 1'b1;
   assign bar_memory.read_ready  = 1'b1;
@@ -314,42 +310,7 @@ module fb_top_hostdram #(
       .WholePages(1'b1),
       .Identity(fb_spec_pkg::IDENTITY_HOST)
   ) u_streamer (
-      .s_axi_bar (sliced),
-      .dram_read (),
-      .dram_write(),
-      .*
-  );
-
-  fb_payload_host u_buffer (
-      .m_axi_host_awid(),
-      .m_axi_host_arid(),
-      .m_axi_host_bid('0),
-      .m_axi_host_rid('0),
-      .m_axi_host_awaddr(memory.awaddr),
-      .m_axi_host_awlen(memory.awlen),
-      .m_axi_host_awsize(memory.awsize),
-      .m_axi_host_awburst(memory.awburst),
-      .m_axi_host_awvalid(memory.awvalid),
-      .m_axi_host_awready(memory.awready),
-      .m_axi_host_wdata(memory.wdata),
-      .m_axi_host_wstrb(memory.wstrb),
-      .m_axi_host_wlast(memory.wlast),
-      .m_axi_host_wvalid(memory.wvalid),
-      .m_axi_host_wready(memory.wready),
-      .m_axi_host_bresp(memory.bresp),
-      .m_axi_host_bvalid(memory.bvalid),
-      .m_axi_host_bready(memory.bready),
-      .m_axi_host_araddr(memory.araddr),
-      .m_axi_host_arlen(memory.arlen),
-      .m_axi_host_arsize(memory.arsize),
-      .m_axi_host_arburst(memory.arburst),
-      .m_axi_host_arvalid(memory.arvalid),
-      .m_axi_host_arready(memory.arready),
-      .m_axi_host_rdata(memory.rdata),
-      .m_axi_host_rresp(memory.rresp),
-      .m_axi_host_rlast(memory.rlast),
-      .m_axi_host_rvalid(memory.rvalid),
-      .m_axi_host_rready(memory.rready),
+      .s_axi_bar(sliced),
       .*
   );
 
@@ -400,8 +361,13 @@ module fb_top_hostdram #(
       .IdBits  (MasterIdBits),
       .AddrBits(64)
   ) memory ();
-  assign memory.awid = '0;
-  assign memory.arid = '0;
+
+  fb_payload_host u_buffer (
+      .m_axi_write(memory),
+      .m_axi_read (memory),
+      .*
+  );
+
   fb_axi_slice #(
       .Stages(Slices),
       .IdBits(MasterIdBits)

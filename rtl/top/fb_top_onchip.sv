@@ -258,12 +258,6 @@ module fb_top_onchip #(
       .BarLatency(ReadLatency)
   ) u_streamer (
       .s_axi_bar(sliced),
-      .dram_read(),
-      .dram_write(),
-      .segment_we(),
-      .segment_index(),
-      .segment_address(),
-      .memory_offset(),
       .*
   );
 

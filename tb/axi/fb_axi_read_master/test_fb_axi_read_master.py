@@ -23,7 +23,7 @@ class Reader:
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        self.ram = AxiRamRead(AxiReadBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=SIZE)
+        self.ram = AxiRamRead(AxiReadBus.from_entity(dut.m_axi), dut.clk, dut.rst, size=SIZE)
         self.ram.log.setLevel("WARNING")
         memory.late_reads(self.ram, dut.clk)
         self.ram.write(0, random.randbytes(SIZE))
@@ -101,10 +101,10 @@ async def there_are_no_gaps(dut) -> None:
 @harness.provocation
 async def unasked(dut) -> None:
     """An answer to nothing must be noticed."""
-    harness.clear(dut, "m_axi_arready", "m_axi_r[vidl]*", "m_axi_rresp")
+    harness.clear(dut.m_axi, "arready", "r[vidl]*", "rresp")
     await start_bare(dut)
     await harness.step(dut.clk)
-    dut.m_axi_rvalid.value = 1
+    dut.m_axi.rvalid.value = 1
     await harness.step(dut.clk, 2)
 
 
@@ -112,12 +112,19 @@ async def unasked(dut) -> None:
 async def withdraw_ar(dut) -> None:
     """The checker of the addresses is connected."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_check_ar)
+    await harness.withdraw(dut.clk, dut.u_dut.u_check_ar)
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_axi_read_master", filelist="rtl/top/hostdram.f", **options)
+    interfaces = {"m_axi": "fb_axi_if #(.IdBits(1))"}
+    simulate(
+        __file__,
+        "fb_axi_read_master",
+        filelist="rtl/top/hostdram.f",
+        interfaces=interfaces,
+        **options,
+    )
 
 
 def test_reader() -> None:

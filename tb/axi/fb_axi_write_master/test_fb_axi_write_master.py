@@ -23,7 +23,7 @@ class Writer:
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        self.ram = AxiRamWrite(AxiWriteBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, size=SIZE)
+        self.ram = AxiRamWrite(AxiWriteBus.from_entity(dut.m_axi), dut.clk, dut.rst, size=SIZE)
         self.ram.log.setLevel("WARNING")
         memory.late_answers(self.ram)
         self.words: list[tuple[int, int, int]] = []  # data, strobes, whose they are
@@ -112,10 +112,10 @@ async def there_are_no_gaps(dut) -> None:
 @harness.provocation
 async def ungiven(dut) -> None:
     """An answer to nothing must be noticed."""
-    harness.clear(dut, "m_axi_awready", "m_axi_wready", "m_axi_bvalid", "m_axi_bid", "m_axi_bresp")
+    harness.clear(dut.m_axi, "awready", "wready", "bvalid", "bid", "bresp")
     await start_bare(dut)
     await harness.step(dut.clk)
-    dut.m_axi_bvalid.value = 1
+    dut.m_axi.bvalid.value = 1
     await harness.step(dut.clk, 2)
 
 
@@ -124,12 +124,19 @@ async def ungiven(dut) -> None:
 async def withdraw(dut, channel: str) -> None:
     """The checkers of both channels are connected."""
     await start(dut)
-    await harness.withdraw(dut.clk, getattr(dut, f"u_check_{channel}"))
+    await harness.withdraw(dut.clk, getattr(dut.u_dut, f"u_check_{channel}"))
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_axi_write_master", filelist="rtl/top/hostdram.f", **options)
+    interfaces = {"m_axi": "fb_axi_if #(.IdBits(1))"}
+    simulate(
+        __file__,
+        "fb_axi_write_master",
+        filelist="rtl/top/hostdram.f",
+        interfaces=interfaces,
+        **options,
+    )
 
 
 def test_writer() -> None:

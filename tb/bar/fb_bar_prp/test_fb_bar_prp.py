@@ -70,7 +70,7 @@ async def words(dut) -> None:
     cocotb.start_soon(Clock(dut.clk, harness.PERIOD_NS, unit="ns").start())
     lists, latency = Lists(dut), int(dut.Latency.value)
     await harness.step(dut.clk)
-    await lists.segments.set()
+    await lists.segments.set(dut)
     count = 64 if lists.per_command else lists.pages // (1 if lists.onchip else lists.unit_pages)
     special = [0, 1, count - 1, count // 2, count // 2 - 1]
     for tag in range(64):

@@ -25,7 +25,7 @@ class Reader:
     def __init__(self, dut, transfer: int) -> None:
         self.most = min(transfer, int(dut.CommandPages.value))
         self.array = bool(dut.Array.value)
-        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd", byte_lanes=32)
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_rdcmd")
         self.pages = Pages(dut)
 
     async def ask(self, address: int, length: int, tag: int | None = None) -> None:
@@ -155,7 +155,7 @@ async def latency_and_rate(dut) -> None:
     await harness.step(dut.clk, 5)
     asked: list[int] = []
     left: list[int] = []
-    requests = dut.s_axis_rdcmd_tvalid, dut.s_axis_rdcmd_tready
+    requests = dut.s_axis_rdcmd.tvalid, dut.s_axis_rdcmd.tready
     cocotb.start_soon(harness.record(dut.clk, *requests, asked))
     cocotb.start_soon(harness.record(dut.clk, dut.command_valid, dut.command_ready, left))
     for _ in range(40):
@@ -185,13 +185,20 @@ async def reset_in_read(dut) -> None:
 async def withdraw(dut) -> None:
     """The port's stream checker is connected."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_check)
 
 
 def run(unit: int = 0, array: int = 0, pages: int = 8, **options: object) -> None:
     """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
     parameters = {"UnitBits": unit, "Array": array, "CommandPages": pages}
-    simulate(__file__, "fb_nvme_read_split", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_read_split",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axis_rdcmd": "fb_axis_if #(.DataBits(256))"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize(

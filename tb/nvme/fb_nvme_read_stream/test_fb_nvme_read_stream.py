@@ -236,7 +236,7 @@ async def rate_and_latency(dut) -> None:
     taken: list[int] = []
     left: list[int] = []
     cocotb.start_soon(harness.record(dut.clk, dut.delivery_valid, dut.delivery_ready, taken))
-    beats = dut.m_axis_rd_tvalid, dut.m_axis_rd_tready
+    beats = dut.m_axis_rd.tvalid, dut.m_axis_rd.tready
     cocotb.start_soon(harness.record(dut.clk, *beats, left))
     for n in range(12):
         await delivery.hand_over(page=n, size=PAGE - 1, last=1)
@@ -300,14 +300,21 @@ async def restart_while_offered(dut, lossy: bool) -> None:
 async def withdraw(dut) -> None:
     """The port's stream checker is connected."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_check)
 
 
 def run(unit: int, **options: object) -> None:
     """Build the module for units of 2^unit pages and simulate it."""
     whole = {"FifoDepth": 128, "WholePages": "1'b1"} if unit else {"FifoDepth": 16}
     parameters = {"UnitBits": unit, **whole}
-    simulate(__file__, "fb_nvme_read_stream", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_read_stream",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces={"m_axis_rd": "fb_axis_if"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize("unit", [0, 2])

@@ -148,7 +148,7 @@ async def full_rate(dut) -> None:
     writer = await start(dut)
     writer.pages.offer = writer.pages.take = 1.0
     moved: list[int] = []
-    cocotb.start_soon(harness.record(dut.clk, dut.s_axis_wr_tvalid, dut.s_axis_wr_tready, moved))
+    cocotb.start_soon(harness.record(dut.clk, dut.s_axis_wr.tvalid, dut.s_axis_wr.tready, moved))
     for n in range(6):
         await writer.send(n * PAGE, bytes(4 * PAGE))
     for _ in range(6):
@@ -248,8 +248,8 @@ async def command_without_room(dut) -> None:
     await writer.send(0, bytes(100))
     for _ in range(60):
         await FallingEdge(dut.clk)
-        if dut.push_q.value == 1:
-            dut.u_commands.level_q.value = 1 << len(dut.u_commands.level_q) - 1
+        if dut.u_dut.push_q.value == 1:
+            dut.u_dut.u_commands.level_q.value = 1 << len(dut.u_dut.u_commands.level_q) - 1
         await harness.step(dut.clk)
 
 
@@ -262,9 +262,9 @@ async def beat_without_page(dut) -> None:
     dut.offer_valid.value = 0
     await harness.step(dut.clk, 2)
     await FallingEdge(dut.clk)
-    dut.page_begins_q.value = 1
-    dut.unit_begins_q.value = 1
-    dut.state_q.value = 4
+    dut.u_dut.page_begins_q.value = 1
+    dut.u_dut.unit_begins_q.value = 1
+    dut.u_dut.state_q.value = 4
     await harness.step(dut.clk, 2)
 
 
@@ -280,13 +280,20 @@ async def committed_too_often(dut) -> None:
 async def withdraw(dut) -> None:
     """The port's stream checker is connected."""
     await start(dut)
-    await harness.withdraw(dut.clk, dut.u_check)
+    await harness.withdraw(dut.clk, dut.u_dut.u_check)
 
 
 def run(unit: int = 0, array: int = 0, **options: object) -> None:
     """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
     parameters = {"UnitBits": unit, "Array": array}
-    simulate(__file__, "fb_nvme_write_split", parameters, filelist="rtl/top/onchip.f", **options)
+    simulate(
+        __file__,
+        "fb_nvme_write_split",
+        parameters,
+        filelist="rtl/top/onchip.f",
+        interfaces={"s_axis_wr": "fb_axis_if"},
+        **options,
+    )
 
 
 @pytest.mark.parametrize(("unit", "array"), [(0, 0), (1, 0), (0, 1), (1, 1)])

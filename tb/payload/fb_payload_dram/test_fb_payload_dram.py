@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge
-from cocotbext.axi import AxiBus, AxiRam
+from cocotbext.axi import AxiRam
 
 import harness
 from barside import BarSide
@@ -28,9 +28,9 @@ class Buffer(StreamSide):
     """The device under test and its three sides."""
 
     def __init__(self, dut) -> None:
-        super().__init__(dut, "m_axi_dram")
+        super().__init__(dut, dut.m_axi_write)
         self.ssd = BarSide(dut, LATENCY)
-        bus = AxiBus.from_prefix(dut, "m_axi_dram")
+        bus = harness.axi_halves(dut, "m_axi")
         self.ram = AxiRam(bus, dut.clk, dut.rst, size=spec.DRAM_WINDOW_BYTES)
         for half in (self.ram.write_if, self.ram.read_if):
             half.log.setLevel("WARNING")
@@ -51,8 +51,8 @@ async def start(dut) -> Buffer:
     harness.clear(
         dut.bar_memory, "write_[vads]*", "read_valid", "read_addr", "read_stays", "next_*"
     )
-    dut.dram_read.value = HALF
-    dut.dram_write.value = 0
+    dut.streams.dram_read.value = HALF
+    dut.streams.dram_write.value = 0
     buffer = Buffer(dut)
     await harness.start(dut)
     return buffer
@@ -239,7 +239,7 @@ async def answer_ungiven(dut) -> None:
     """The answer to a write that there was not."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.m_axi_dram_bvalid.value = 1
+    dut.m_axi_write.bvalid.value = 1
     await harness.step(dut.clk, 3)
 
 
@@ -248,7 +248,7 @@ async def answer_unasked(dut) -> None:
     """Data that were not requested."""
     await start(dut)
     await FallingEdge(dut.clk)
-    dut.m_axi_dram_rvalid.value = 1
+    dut.m_axi_read.rvalid.value = 1
     await harness.step(dut.clk, 3)
 
 
@@ -328,6 +328,8 @@ def run(**options: object) -> None:
         interfaces={
             "bar_memory": "fb_bar_memory_if #(.AddrBits(WordBits))",
             "streams": "fb_payload_stream_if #(.AddrBits(WordBits))",
+            "m_axi_write": "fb_axi_if #(.IdBits(1))",
+            "m_axi_read": "fb_axi_if #(.IdBits(1))",
         },
         **options,
     )

@@ -8,7 +8,6 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge
-from cocotbext.axi import AxiBus
 
 import harness
 from buffer_segments import SEGMENT, BufferSegments
@@ -24,9 +23,9 @@ class Buffer(StreamSide):
     """The device under test and its two sides."""
 
     def __init__(self, dut) -> None:
-        super().__init__(dut, "m_axi_host")
+        super().__init__(dut, dut.m_axi_write)
         self.segments = BufferSegments(dut)
-        bus = AxiBus.from_prefix(dut, "m_axi_host")
+        bus = harness.axi_halves(dut, "m_axi")
         self.host = LateRam(bus, dut.clk, dut.rst, self.segments.span, posted=True)
 
     def stored(self, address: int, count: int) -> bytes:
@@ -37,10 +36,10 @@ class Buffer(StreamSide):
 async def start(dut) -> Buffer:
     """Reset with everything idle, and set the segments."""
     harness.clear(dut.streams, "write_[vade]*", "read_[vafc]*", "restart")
-    harness.clear(dut, "segment_*", "memory_offset")
+    harness.clear(dut.streams, "segment_*", "memory_offset")
     buffer = Buffer(dut)
     await harness.start(dut)
-    await buffer.segments.set()
+    await buffer.segments.set(dut.streams)
     return buffer
 
 
@@ -70,8 +69,8 @@ async def offset_is_added(dut) -> None:
     buffer = await start(dut)
     for offset in (9 * SEGMENT, 2**64 - 9 * SEGMENT):
         # The registers have bus addresses: where the bridge has them, less the offset.
-        await buffer.segments.set(less=offset)
-        dut.memory_offset.value = offset
+        await buffer.segments.set(dut.streams, less=offset)
+        dut.streams.memory_offset.value = offset
         data = random.randbytes(PAGE)
         committed = buffer.committed
         await buffer.write(SEGMENT, data)
@@ -179,7 +178,11 @@ def run(**options: object) -> None:
         __file__,
         "fb_payload_host",
         filelist="rtl/top/hostdram.f",
-        interfaces={"streams": "fb_payload_stream_if #(.AddrBits(WordBits))"},
+        interfaces={
+            "streams": "fb_payload_stream_if #(.AddrBits(WordBits))",
+            "m_axi_write": "fb_axi_if #(.IdBits(1))",
+            "m_axi_read": "fb_axi_if #(.IdBits(1))",
+        },
         **options,
     )
 
