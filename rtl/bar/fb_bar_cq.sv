@@ -68,15 +68,16 @@ module fb_bar_cq
   // ----------------------------------------------------------------------- lanes leave, lowest first
   logic [3:0] open_q, open_d;
   logic [1:0] lane_q, lane_d;
-  logic any_q, last_q;  // a lane is open; at most one is
+  logic any_q, ready_q;  // a lane is open; at most one is, and it leaves in this cycle
   logic [3:0][15:0] head_q;
   logic [3:0][31:0] dword3_q;
   logic [2:0] drive_q;
   logic [PairBits-8:0] row_q;
   logic fifo_ready;
+  logic [4:0] entries;
   completion_t entry;
 
-  assign write_ready = last_q && (!any_q || fifo_ready);
+  assign write_ready = ready_q;
 
   // The lane is chosen one cycle ahead.
   always_comb begin : next_open_lane
@@ -96,15 +97,16 @@ module fb_bar_cq
       drive_q <= drive;
       row_q   <= row;
     end
-    open_q <= open_d;
-    lane_q <= lane_d;
-    any_q  <= open_d != '0;
-    last_q <= (open_d & (open_d - 1'b1)) == '0;
-    stray  <= take && write_refused && !rst;
+    open_q  <= open_d;
+    lane_q  <= lane_d;
+    any_q   <= open_d != '0;
+    // Nothing leads from the queue of entries to WREADY: one more may be given before its level is known.
+    ready_q <= open_d == '0 || ((open_d & (open_d - 1'b1)) == '0 && entries < 5'd15);
+    stray   <= take && write_refused && !rst;
     if (rst) begin
-      open_q <= '0;
-      any_q  <= 1'b0;
-      last_q <= 1'b1;
+      open_q  <= '0;
+      any_q   <= 1'b0;
+      ready_q <= 1'b1;
     end
   end
 
@@ -127,7 +129,7 @@ module fb_bar_cq
       .m_valid(cqe_valid),
       .m_ready(cqe_ready),
       .m_data (cqe),
-      .level  ()
+      .level  (entries)
   );
 
   logic unused;

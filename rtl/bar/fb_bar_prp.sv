@@ -56,8 +56,10 @@ module fb_bar_prp #(
     logic [2:0] column;  // page of the first entry in its group
   } place_t;
 
-  place_t asked, place_q[Latency], place;
-  logic [GroupBits-1:0] next_q, next;
+  place_t asked, place_q[Latency];
+  logic [7:0] wraps_q;  // entries that come from the next group
+  logic [7:0][2:0] column_q;  // page of each entry in its group
+  logic [GroupBits-1:0] group, next_q, next;
   logic [63:15] group_address, next_address;
 
   if (OnChip) begin : gen_pages
@@ -88,8 +90,9 @@ module fb_bar_prp #(
     place_q[0] <= asked;
     for (int unsigned i = 1; i < Latency; i++) place_q[i] <= place_q[i-1];
     next_q <= place_q[Latency-2].group + 1'b1;
+    for (int i = 0; i < 8; i++) {wraps_q[i], column_q[i]} <= 4'(place_q[Latency-2].column) + 4'(i);
   end
-  assign place = place_q[Latency-1];
+  assign group = place_q[Latency-1].group;
   assign next  = next_q;
 
   if (InHost) begin : gen_segments
@@ -99,7 +102,7 @@ module fb_bar_prp #(
         .we(segment_we),
         .index(segment_index),
         .base(segment_address),
-        .page({place.group, 3'd0}),
+        .page({group, 3'd0}),
         .address(group_page)
     );
     fb_payload_host_map u_next_segment (
@@ -115,26 +118,22 @@ module fb_bar_prp #(
     logic unused;
     assign unused = &{1'b0, group_page[14:0], next_page[14:0], 1'b0};
   end else if (OnChip) begin : gen_window
-    assign group_address = {data_window[63:PageBits+12], place.group};
+    assign group_address = {data_window[63:PageBits+12], group};
     assign next_address  = {data_window[63:PageBits+12], next};
   end else begin : gen_halves
-    function automatic logic [63:15] address_of(input logic [GroupBits-1:0] group);
+    function automatic logic [63:15] address_of(input logic [GroupBits-1:0] which);
       address_of = {
-        group[GroupBits-1] ? data_read[63:PageBits+11] : data_write[63:PageBits+11],
-        group[GroupBits-2:0]
+        which[GroupBits-1] ? data_read[63:PageBits+11] : data_write[63:PageBits+11],
+        which[GroupBits-2:0]
       };
     endfunction
-    assign group_address = address_of(place.group);
+    assign group_address = address_of(group);
     assign next_address  = address_of(next);
   end
 
   always_comb
     for (int i = 0; i < 8; i++)
-      read_word[64*i+:64] = {
-        (4'(place.column) + 4'(i) > 4'd7) ? next_address : group_address,
-        place.column + 3'(i),
-        12'd0
-      };
+      read_word[64*i+:64] = {wraps_q[i] ? next_address : group_address, column_q[i], 12'd0};
 
   // Each kind of buffer looks at its own.
   logic unused_kinds;

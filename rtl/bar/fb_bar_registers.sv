@@ -67,20 +67,17 @@ module fb_bar_registers #(
   assign door_wants = door_write_wants || door_read_wants;
   assign door_next = door_wants && !(bar_wants && last_door_q);
 
-  // The lane of the BAR that is written.
-  logic [7:0] lanes, lane_strb;
+  // The lane of the BAR that is written: of a beat that waits, known a cycle later.
+  logic [7:0] lane_q, lane_strb;
   logic [63:0] lane_data;
   logic [ 2:0] lane;
   logic no_lane_q, lanes_q;  // none has strobes; more than one
+  always_ff @(posedge clk) for (int i = 0; i < 8; i++) lane_q[i] <= |write_strb[8*i+:8];
   always_comb begin : choose_lane
-    lane = '0;
-    for (int i = 0; i < 8; i++) begin
-      lanes[i] = |write_strb[8*i+:8];
-      if (lanes[i]) lane |= 3'(i);
-    end
-    {lane_strb, lane_data} = '0;
+    {lane, lane_strb, lane_data} = '0;
     for (int i = 0; i < 8; i++)
-    if (lane == 3'(i)) {lane_strb, lane_data} = {write_strb[8*i+:8], write_data[64*i+:64]};
+    if (lane_q[i])
+      {lane, lane_strb, lane_data} |= {3'(i), write_strb[8*i+:8], write_data[64*i+:64]};
   end
 
   logic ended, aw_left_q, w_left_q, ar_left_q;
@@ -97,8 +94,8 @@ module fb_bar_registers #(
         if (bar_wants || door_wants) state_q <= TAKE;
       end
       TAKE: begin
-        no_lane_q <= !door_q && write_q && lanes == '0;
-        lanes_q   <= !door_q && write_q && (lanes & (lanes - 1'b1)) != '0;
+        no_lane_q <= !door_q && write_q && lane_q == '0;
+        lanes_q   <= !door_q && write_q && (lane_q & (lane_q - 1'b1)) != '0;
         state_q   <= ASK;
       end
       ASK: begin

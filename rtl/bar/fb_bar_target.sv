@@ -87,7 +87,8 @@ module fb_bar_target
   logic burst_valid, write_last, write_error, write_none, write_go, bad, bad_q;
   logic [AxiIdBits-1:0] write_id;
   logic [  REGIONS-1:0] write_in;
-  logic beat_valid_q, beat_last_q, beat_take, answer_ready, answer_error;
+  logic beat_valid_q, beat_last_q, answer_ready, answer_room_q, answer_error;
+  logic [$clog2(AnswerDepth):0] answers;
 
   fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
@@ -118,26 +119,30 @@ module fb_bar_target
   );
 
   assign s_axi_bar.wready = !beat_valid_q || write_go;
-  assign beat_take = s_axi_bar.wvalid && s_axi_bar.wready;
 
+  // What is not valid is taken as well: no gate more in front of the 512 bits.
   always_ff @(posedge clk) begin : hold_beat
-    if (beat_take) begin
+    if (s_axi_bar.wready) begin
       write_data  <= s_axi_bar.wdata;
       write_strb  <= s_axi_bar.wstrb;
       beat_last_q <= s_axi_bar.wlast;
       for (int i = 0; i < 16; i++) write_dwords[i] <= &s_axi_bar.wstrb[4*i+:4];
     end
-    beat_valid_q <= beat_take || (beat_valid_q && !write_go);
+    beat_valid_q <= s_axi_bar.wready ? s_axi_bar.wvalid : beat_valid_q;
     if (rst) beat_valid_q <= 1'b0;
   end
 
   // A beat waits until its answer has a place: an initiator that takes none stops only itself.
   assign write_none = write_error || write_in == '0;
-  assign write_valid = (beat_valid_q && burst_valid && answer_ready && !write_error) ? write_in : '0;
+  assign write_valid = (beat_valid_q && burst_valid && answer_room_q && !write_error) ? write_in : '0;
   assign write_go = (write_valid & write_ready) != '0 ||
-      (beat_valid_q && burst_valid && answer_ready && write_none);
+      (beat_valid_q && burst_valid && answer_room_q && write_none);
   assign bad = write_none || (write_in & write_refused) != '0;
-  always_ff @(posedge clk) if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);
+  always_ff @(posedge clk) begin
+    if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);
+    // One more may be given before this is known.
+    answer_room_q <= answers < ($clog2(AnswerDepth) + 1)'(AnswerDepth - 1);
+  end
 
   fb_common_fifo #(
       .Width(AxiIdBits + 1),
@@ -151,7 +156,7 @@ module fb_bar_target
       .m_valid(s_axi_bar.bvalid),
       .m_ready(s_axi_bar.bready),
       .m_data ({s_axi_bar.bid, answer_error}),
-      .level  ()
+      .level  (answers)
   );
   assign s_axi_bar.bresp = answer_error ? RESP_SLVERR : RESP_OKAY;
 
@@ -249,6 +254,10 @@ module fb_bar_target
   assign s_axi_bar.rresp = answered_error ? RESP_SLVERR : RESP_OKAY;
 
 `ifndef SYNTHESIS
+  answers_have_room :
+  assert property (@(posedge clk) disable iff (rst) (write_go && write_last) |-> answer_ready)
+  else $error("fb_bar_target (%m): an answer without room for it");
+
   words_have_room :
   assert property (@(posedge clk) disable iff (rst) arriving_q[Latency-1] |-> fifo_ready)
   else $error("fb_bar_target (%m): a word without room for it");
@@ -262,7 +271,7 @@ module fb_bar_target
   else $error("fb_bar_target (%m): regions of the map overlap");
 `else
   logic unused;
-  assign unused = &{1'b0, fifo_ready, beat_last_q, 1'b0};
+  assign unused = &{1'b0, answer_ready, fifo_ready, beat_last_q, 1'b0};
 `endif
 
   fb_axis_check #(

@@ -90,13 +90,20 @@ module fb_nvme_monitor
 
   logic [4:0] sum_q[Counters];
   logic [3:0] scan_q, counter_addr_q, counter_index;
-  logic counter_ack_q, carry;
-  logic [31:0] counter_old;
+  logic counter_ack_q, carry, carry_q;
+  logic [3:0] carry_index_q;
+  logic [4:0] carry_sum_q;
+  logic [31:0] counter_old, carry_old_q;
   assign carry = !counter_ack_q && !sweep;
   assign counter_index = counter_ack_q ? counter_addr_q : scan_q;
   always_ff @(posedge clk) begin
-    counter_ack_q  <= counter_req;
+    counter_ack_q <= counter_req;
     counter_addr_q <= counter_addr;
+    // Read in one cycle, written in the next: the same counter comes 16 cycles later.
+    carry_q <= carry && !rst;
+    carry_index_q <= scan_q;
+    carry_sum_q <= sum_q[scan_q];
+    carry_old_q <= counter_old;
     if (rst) scan_q <= '0;
     else if (carry) scan_q <= scan_q + 1'b1;
     for (int unsigned i = 0; i < Counters; i++) begin
@@ -110,20 +117,20 @@ module fb_nvme_monitor
       .Depth(Counters)
   ) u_counters (
       .clk,
-      .we(carry || sweep),
-      .waddr(sweep ? sweep_index[3:0] : scan_q),
-      .wdata(sweep ? '0 : counter_old + 32'(sum_q[scan_q])),
+      .we(carry_q || sweep),
+      .waddr(sweep ? sweep_index[3:0] : carry_index_q),
+      .wdata(sweep ? '0 : carry_old_q + 32'(carry_sum_q)),
       .raddr(counter_index),
       .rdata(counter_old)
   );
   assign counter_ack  = counter_ack_q;
   assign counter_data = counter_old;
 
-  // Histogram: find the leading one, then count.
-  logic bin_ack_q, completed_q, bin_found_q;
+  // Histogram: find the leading one, read its bin, count. Completions are three cycles apart or more.
+  logic bin_ack_q, completed_q, bin_found_q, bin_read_q;
   logic [STAMP_BITS-1:0] latency_q;
   logic [4:0] bin_addr_q, bin_q, log2_latency;
-  logic [31:0] bin_old;
+  logic [31:0] bin_old, bin_old_q;
   logic bin_count;
   always_comb begin
     log2_latency = '0;
@@ -138,15 +145,17 @@ module fb_nvme_monitor
     if (rst) bin_found_q <= 1'b0;
     else bin_found_q <= completed_q || (bin_found_q && !bin_count);
     if (completed_q) bin_q <= log2_latency;
+    bin_read_q <= bin_count && !rst;
+    bin_old_q  <= bin_old;
   end
   fb_common_lutram #(
       .Width(32),
       .Depth(32)
   ) u_bins (
       .clk,
-      .we(bin_count || sweep),
+      .we(bin_read_q || sweep),
       .waddr(sweep ? sweep_index[4:0] : bin_q),
-      .wdata(sweep ? '0 : bin_old + 1'b1),
+      .wdata(sweep ? '0 : bin_old_q + 1'b1),
       .raddr(bin_ack_q ? bin_addr_q : bin_q),
       .rdata(bin_old)
   );
@@ -161,8 +170,9 @@ module fb_nvme_monitor
   } event_t;
   localparam int unsigned Sources = 5;
   logic [Sources-1:0] new_event, waits_q;
-  event_t latest[Sources], event_q[Sources], chosen;
+  event_t latest[Sources], event_q[Sources], chosen, chosen_q;
   logic [Sources-1:0] choice;
+  logic chosen_valid_q;
   logic rogue;
   logic [31:0] cycle_q;
   logic [5:0] trace_head_q, trace_addr_q;
@@ -201,12 +211,14 @@ module fb_nvme_monitor
     chosen = '0;
     for (int unsigned i = 0; i < Sources; i++) if (choice[i]) chosen |= event_q[i];
   end
-  assign trace_we = |waits_q && !sweep;
+  assign trace_we = chosen_valid_q && !sweep;
 
   always_ff @(posedge clk) begin
     trace_ack_q <= trace_req;
     trace_addr_q <= trace_addr;
     cycle_q <= rst ? '0 : cycle_q + 1'b1;
+    chosen_q <= chosen;
+    chosen_valid_q <= |waits_q && !rst;
     waits_q <= rst ? '0 : new_event | (waits_q & ~choice);
     for (int unsigned i = 0; i < Sources; i++) if (new_event[i]) event_q[i] <= latest[i];
     if (rst) trace_head_q <= '0;
@@ -219,7 +231,7 @@ module fb_nvme_monitor
       .clk,
       .we(trace_we || sweep),
       .waddr(sweep ? sweep_index[5:0] : trace_head_q),
-      .wdata(sweep ? '0 : {chosen.detail, chosen.cid, chosen.kind, cycle_q}),
+      .wdata(sweep ? '0 : {chosen_q, cycle_q}),
       .raddr(trace_addr_q),
       .rdata(trace_data)
   );
@@ -228,6 +240,9 @@ module fb_nvme_monitor
 `ifndef SYNTHESIS
   // The registers read one counter in three cycles at most, so each sum is added after 24 of them.
   always_ff @(posedge clk) begin : watch
+    a_bin_is_free :
+    assert (rst || !(completed_q && bin_found_q))
+    else $error("fb_nvme_monitor (%m): a completion before the last one was counted");
     if (!rst && !sweep && !carry) begin
       for (int unsigned i = 0; i < Counters; i++) begin
         a_sum_has_room :

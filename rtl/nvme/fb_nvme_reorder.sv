@@ -110,8 +110,10 @@ module fb_nvme_reorder
 
   reorder_t entry_q;
   command_result_t found_q, found, written;
-  logic result_we;
-  logic [PAGE_BITS-1:0] written_page;
+  // What is written into the completion table, a cycle late: its 1024 lines are far apart.
+  logic result_we_q;
+  logic [PAGE_BITS-1:0] written_page_q;
+  command_result_t written_q;
 
   fb_common_table #(
       .Width($bits(reorder_t)),
@@ -129,9 +131,9 @@ module fb_nvme_reorder
       .Depth(Pages)
   ) u_completion_table (
       .clk,
-      .we(result_we),
-      .waddr($clog2(Pages)'(written_page)),
-      .wdata(written),
+      .we(result_we_q),
+      .waddr($clog2(Pages)'(written_page_q)),
+      .wdata(written_q),
       .raddr($clog2(Pages)'(page_q)),
       .rdata(found_q)
   );
@@ -159,8 +161,8 @@ module fb_nvme_reorder
   logic flushing_q;  // it is looked at
   logic [PAGE_BITS-1:0] look_page_q;
   command_result_t result_q;
-  logic result_here_q;  // it came while that was read
-  logic act, act_write, act_read, act_early, act_flush;
+  logic result_here_q;  // it came while that was read, or was not yet in the table
+  logic arrives, act, act_write, act_read, act_early, act_flush;
   logic [1:0] wr_moves_q, rd_moves_q;
 
   always_ff @(posedge clk) begin
@@ -173,13 +175,14 @@ module fb_nvme_reorder
     look_early_q <= early_q;
     flushing_q <= side_q && flush_busy;
     look_page_q <= page_q;
-    result_here_q <= result_valid && result_page == page_q;
-    result_q <= result;
+    result_here_q <= arrives || (result_we_q && written_page_q == page_q);
+    result_q <= arrives ? result : written_q;
   end
-  assign found = result_here_q ? result_q : found_q;
+  assign arrives = result_valid && result_page == page_q;
+  assign found   = result_here_q ? result_q : found_q;
 
   // What became of it.
-  logic open, over, rejected, gone, covered, failed;
+  logic open, over, rejected, gone, covered, failed, bad;
   logic [DRIVE_BITS-1:0] drive;
   logic [ CODE_BITS-1:0] code;
   // A flush that was asked for has a result of its own, also where the command had none.
@@ -191,6 +194,7 @@ module fb_nvme_reorder
   // What the one drive that parity stands for has not done of a write is no loss.
   assign covered = open && gone && cfg.degraded && look_side_q;
   assign failed = !rejected && !covered && found.error;
+  assign bad = rejected ? entry_q.size[CODE_BITS-1:0] != ERR_OK : failed;  // code is not ERR_OK
   assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found.code;
 
   // Writes.
@@ -228,7 +232,7 @@ module fb_nvme_reorder
           page: look_page_q,
           size: entry_q.unordered ? {8'd0, entry_q.size[11:0]} : entry_q.size,
           last: entry_q.last,
-          fail: code != ERR_OK && !rd_broken_q,
+          fail: bad && !rd_broken_q,
           skip: rd_broken_q,
           sent: delivered,
           keep: look_early_q,
@@ -244,14 +248,15 @@ module fb_nvme_reorder
       rd_broken_q  <= 1'b0;
       rd_inside_q  <= 1'b0;
     end else begin
+      // A command that is over is counted a cycle late, while its side sees nothing anyway.
       wr_pending_q <= wr_pending_q + CountBits'(reorder_valid && reorder_write) -
-          CountBits'(act_write);
+          CountBits'(wr_retire);
       rd_pending_q <= rd_pending_q + CountBits'(reorder_valid && !reorder_write) -
-          CountBits'(act_read);
-      if (act_write) wr_broken_q <= !entry_q.last && (wr_broken_q || code != ERR_OK);
+          CountBits'(rd_retire);
+      if (act_write) wr_broken_q <= !entry_q.last && (wr_broken_q || bad);
       if (act_read) begin
         rd_inside_q <= !entry_q.last;
-        rd_broken_q <= (rd_broken_q || code != ERR_OK) && !entry_q.last;
+        rd_broken_q <= (rd_broken_q || bad) && !entry_q.last;
       end
     end
   end
@@ -261,9 +266,12 @@ module fb_nvme_reorder
 
   // Results come from fb_nvme_cqe_check, and are cleared here, so that a free page is always OPEN. A
   // command that is never completed has timed out: that is the code of an open one.
+  always_ff @(posedge clk) begin
+    result_we_q <= result_valid || act || sweep;
+    written_page_q <= sweep ? sweep_index : result_valid ? result_page : look_page_q;
+    written_q <= written;
+  end
   always_comb begin
-    result_we = result_valid || act || sweep;
-    written_page = sweep ? sweep_index : result_valid ? result_page : look_page_q;
     written = result;
     if (!result_valid) begin
       written.progress = act_early ? DELIVERED : OPEN;

@@ -172,8 +172,6 @@ module fb_payload_dram #(
       .Lines(Lines),
       .AheadPages(AheadPages)
   ) u_ahead (
-      .clk,
-      .rst,
       .bar_read_valid(bar_memory.read_valid),
       .bar_read_ready(bar_memory.read_ready),
       .bar_read_addr(bar_memory.read_addr),
@@ -182,14 +180,12 @@ module fb_payload_dram #(
       .bar_read_stays(bar_memory.read_stays),
       .bar_next_valid(bar_memory.next_valid),
       .bar_next_addr(bar_memory.next_addr),
-      .fetch_valid,
       .fetch_ready(fetch_take),
-      .fetch_page,
-      .fill_valid,
       .fill_data(streams.data),
       .fill_error(loaded_error),
       .committed_valid(stored_user),
-      .committed_page(written.page)
+      .committed_page(written.page),
+      .*
   );
 
   // --------------------------------------------------------------------------------- read requests
@@ -277,15 +273,8 @@ module fb_payload_dram #(
     fb_payload_scheduler #(
         .WriteBatch(WriteBatch)
     ) u_turns (
-        .clk,
-        .rst,
-        .read_waits,
-        .write_waits,
         .writes(writes_q),
-        .read_goes,
-        .write_goes,
-        .may_read,
-        .may_write
+        .*
     );
   end else begin : gen_at_once
     assign may_read  = 1'b1;
@@ -308,8 +297,6 @@ module fb_payload_dram #(
       .SideBits($bits(written_t)),
       .Under(WritesUnder)
   ) u_writer (
-      .clk,
-      .rst,
       .burst_valid(may_write && write_waits),
       .burst_ready(write_ready),
       .burst_addr(memory_address(pick_user ? userb_addr : ssdb_addr)),
@@ -321,15 +308,11 @@ module fb_payload_dram #(
         pick_user ? userb_addr[WordBits-1:6] : ssdb_addr[WordBits-1:6]
       }),
       .word_valid(word_side.user ? userw_valid : ssdw_valid),
-      .word_take,
-      .word_side,
       .word_data(word_side.user ? userw_data : ssdw_data),
       .word_strb(word_side.user ? '1 : ssdw_strb),
-      .stored,
-      .stored_empty,
-      .stored_error,
       .stored_side(written),
-      .m_axi(m_axi_write)
+      .m_axi(m_axi_write),
+      .*
   );
   assign userw_take = word_take && word_side.user;
   assign ssdw_take = word_take && !word_side.user;
@@ -402,19 +385,15 @@ module fb_payload_dram #(
   fb_axi_read_master #(
       .SideBits($bits(read_t))
   ) u_reader (
-      .clk,
-      .rst,
       .ask_valid(may_read && read_waits),
       .ask_ready(read_ready),
       .ask_addr(memory_address(pick_fetch ? {fetch_page, 6'd0} : ask.addr)),
       .ask_count_m1(pick_fetch ? 6'd63 : ask.count_m1),
       .ask_side({pick_fetch, !pick_fetch && request_bad}),
-      .loaded,
-      .loaded_last,
-      .loaded_error,
       .loaded_side(read),
       .loaded_data(streams.data),
-      .m_axi(m_axi_read)
+      .m_axi(m_axi_read),
+      .*
   );
   assign fill_valid = loaded && read.fetch;
   assign streams.data_valid = loaded && !read.fetch;

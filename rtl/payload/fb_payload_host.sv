@@ -64,8 +64,6 @@ module fb_payload_host #(
       .FifoBeats(FifoBeats),
       .Bursts(Bursts)
   ) u_writes (
-      .clk,
-      .rst,
       .flush(streams.restart),
       .write_valid(streams.write_valid),
       .write_addr(streams.write_addr),
@@ -76,16 +74,8 @@ module fb_payload_host #(
       .open_addr(),
       .begins(),
       .rests(writes_rest),
-      .burst_valid(burst_valid),
-      .burst_take(burst_take),
-      .burst_addr(burst_addr),
-      .burst_count_m1(burst_count_m1),
-      .burst_end(burst_end),
-      .burst_empty(burst_empty),
       .bursts(writes_wait),
-      .word_valid(word_valid),
-      .word_take(word_take),
-      .word_data(word_data)
+      .*
   );
 
   fb_payload_host_map u_write_segment (
@@ -102,24 +92,13 @@ module fb_payload_host #(
   fb_axi_write_master #(
       .SideBits($bits(written_t))
   ) u_writer (
-      .clk,
-      .rst,
-      .burst_valid(burst_valid),
       .burst_ready(write_ready),
       .burst_addr(write_address),
-      .burst_count_m1(burst_count_m1),
-      .burst_empty(burst_empty),
       .burst_side({burst_end, burst_addr}),
-      .word_valid(word_valid),
-      .word_take(word_take),
-      .word_side,
-      .word_data(word_data),
       .word_strb('1),
-      .stored,
-      .stored_empty,
-      .stored_error,
       .stored_side(written),
-      .m_axi(m_axi_write)
+      .m_axi(m_axi_write),
+      .*
   );
 
   // Commands all of whose data the bridge has taken, each with a word of it to be read.
@@ -202,19 +181,15 @@ module fb_payload_host #(
   fb_axi_read_master #(
       .SideBits($bits(read_t))
   ) u_reader (
-      .clk,
-      .rst,
       .ask_valid(mark_valid || ask_valid),
       .ask_ready(read_ready),
       .ask_addr(read_address),
       .ask_count_m1(pick_mark ? 6'd0 : ask.count_m1),
       .ask_side({pick_mark, pick_mark && mark_bad}),
-      .loaded,
-      .loaded_last,
-      .loaded_error,
       .loaded_side(read),
       .loaded_data(streams.data),
-      .m_axi(m_axi_read)
+      .m_axi(m_axi_read),
+      .*
   );
   assign streams.data_valid = loaded && !read.mark;
   assign streams.data_error = loaded_error;

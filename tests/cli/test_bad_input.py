@@ -36,7 +36,7 @@ MISSING = ("no/such", "README.toml")
         ("demo --param Depth", "NAME=VALUE"),
         ("demo --param NoSuch=1 --limit 4KiB", "NoSuch"),
         ("demo --memory flash", "possible values: onchip, dram, host"),
-        ("demo --memory host --buffer 1MiB", "64 MiB for each direction"),
+        ("demo --memory host --buffer 1MiB", "60 MiB for one direction"),
         ("demo --memory dram --dram ddr9", "ddr4-2400, hbm2-1800"),
         ("demo --memory dram --dram no/such/file.toml", "no/such/file.toml"),
         ("demo --memory dram --dram README.toml", "README.toml"),

@@ -188,7 +188,7 @@ impl MachineSpec {
             return Err(Failure::input(
                 "buffer_pages",
                 "given",
-                "it is the size of the buffer on chip; in DRAM there are 64 MiB for each direction",
+                "it sizes the buffer on chip; DRAM has 60 MiB for one direction, 32 MiB each for both",
                 "leave it out, or take memory onchip",
             ));
         }

@@ -15,9 +15,9 @@ use super::{Place, Result, schema};
 pub enum Memory {
     /// 4 MiB in the FPGA.
     Onchip,
-    /// On-board DRAM, 64 MiB for each direction.
+    /// On-board DRAM: 60 MiB for one direction, 32 MiB for each of both.
     Dram,
-    /// Host memory, reached over PCIe, 64 MiB for each direction.
+    /// Host memory over PCIe: 60 MiB for one direction, 32 MiB for each of both.
     Host,
 }
 

@@ -288,6 +288,19 @@ async def flood_answers(dut) -> None:
 
 
 @harness.provocation
+async def answer_without_room(dut) -> None:
+    """A write that is answered while the queue of answers is full must be noticed."""
+    master, _ = await start(dut)
+    master.write_if.b_channel.pause = True
+    for n in range(40):
+        master.init_write(PLACES[PAYLOAD][0] + WORD * n, bytes(WORD))
+    for _ in range(300):
+        await FallingEdge(dut.clk)
+        dut.u_target.answer_room_q.value = 1
+    await harness.step(dut.clk, 5)
+
+
+@harness.provocation
 async def overlap(dut) -> None:
     """Regions that lie on each other must be noticed."""
     master, _ = await start(dut)
@@ -325,6 +338,7 @@ def test_target(latency: int) -> None:
     [
         ("early_wlast", "wlast_matches_awlen"),
         ("flood_answers", "words_have_room"),
+        ("answer_without_room", "answers_have_room"),
         ("withdraw/channel=aw", "s_axi_bar AW: valid fell"),
         ("withdraw/channel=w", "s_axi_bar W: valid fell"),
         ("withdraw/channel=b", "s_axi_bar B: valid fell"),

@@ -39,8 +39,8 @@ const SIMULATED: [&str; 13] = [
 pub fn memory() -> impl TypedValueParser<Value = Memory> {
     let meanings = [
         "4 MiB in the FPGA",
-        "On-board DRAM, 64 MiB for each direction",
-        "Host memory, reached over PCIe, 64 MiB for each direction",
+        "On-board DRAM: 60 MiB for one direction, 32 MiB for each of both",
+        "Host memory over PCIe: 60 MiB for one direction, 32 MiB for each of both",
     ];
     let all = [Memory::Onchip, Memory::Dram, Memory::Host];
     values::named(std::array::from_fn::<_, 3, _>(|at| {
