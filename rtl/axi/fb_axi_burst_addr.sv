@@ -63,6 +63,7 @@ module fb_axi_burst_addr #(
     logic [IdBits-1:0] id;
     logic [AddrBits-1:0] addr;
     logic [7:0] left;  // beats after this one
+    logic last;  // there is none
     logic [2:0] size;
     logic error;
     logic [SideBits-1:0] side;
@@ -76,6 +77,7 @@ module fb_axi_burst_addr #(
     arriving.id = s_id;
     arriving.addr = s_addr;
     arriving.left = s_len;
+    arriving.last = s_len == '0;
     arriving.size = s_size;
     arriving.side = s_side;
     arriving.error = s_burst != INCR || s_size > 3'(MaxSize);
@@ -89,6 +91,7 @@ module fb_axi_burst_addr #(
     next_low = {1'b0, now_q.addr[5:0] & ~(bytes[5:0] - 6'd1)} + bytes;
     stepped = now_q;
     stepped.left = now_q.left - 1'b1;
+    stepped.last = now_q.left == 8'd1;
     stepped.addr[5:0] = next_low[5:0];
     stepped.addr[11:6] = now_q.addr[11:6] + 6'(next_low[6]);
   end
@@ -103,7 +106,7 @@ module fb_axi_burst_addr #(
   assign m_id = now_q.id;
   assign m_addr = now_q.addr;
   assign m_side = now_q.side;
-  assign m_last = now_q.left == '0;
+  assign m_last = now_q.last;
   assign m_error = now_q.error;
   assign wait_valid = wait_valid_q;
   assign wait_addr = wait_q.addr;

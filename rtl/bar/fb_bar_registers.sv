@@ -49,7 +49,7 @@ module fb_bar_registers #(
     TAKE,
     ASK,
     ANSWER,
-    DONE  // tells the BAR
+    DONE  // tells the BAR: a write by write_ready
   } state_e;
 
   state_e state_q;
@@ -85,6 +85,7 @@ module fb_bar_registers #(
 
   always_ff @(posedge clk) begin : access
     rest_q <= (state_q == DONE && !write_q) ? 5'(Latency) : rest_q - 5'(rest_q != '0);
+    write_ready <= 1'b0;
     case (state_q)
       IDLE: begin
         door_q <= door_next;
@@ -99,12 +100,17 @@ module fb_bar_registers #(
         state_q   <= ASK;
       end
       ASK: begin
-        if (no_lane_q || lanes_q) state_q <= DONE;
-        else if (!(aw_left_q && !m_axil.awready) && !(w_left_q && !m_axil.wready) &&
+        if (no_lane_q || lanes_q) begin
+          state_q <= DONE;
+          write_ready <= write_q;
+        end else if (!(aw_left_q && !m_axil.awready) && !(w_left_q && !m_axil.wready) &&
                  !(ar_left_q && !m_axil.arready))
           state_q <= ANSWER;
       end
-      ANSWER:  if (ended) state_q <= door_q ? IDLE : DONE;
+      ANSWER: begin
+        if (ended) state_q <= door_q ? IDLE : DONE;
+        write_ready <= ended && !door_q && write_q;
+      end
       default: state_q <= IDLE;
     endcase
     if (state_q == TAKE) begin
@@ -113,6 +119,7 @@ module fb_bar_registers #(
     end
     if (rst) begin
       state_q <= IDLE;
+      write_ready <= 1'b0;
       last_door_q <= 1'b0;
       last_write_q <= 1'b0;
       rest_q <= '0;
@@ -187,7 +194,6 @@ module fb_bar_registers #(
   assign s_axil_ctrl.awready = state_q == TAKE && door_q && write_q;
   assign s_axil_ctrl.wready = state_q == TAKE && door_q && write_q;
   assign s_axil_ctrl.arready = state_q == TAKE && door_q && !write_q;
-  assign write_ready = state_q == DONE && write_q;
   assign write_refused = lanes_q || bar_error_q;
   assign read_ready = state_q == DONE && !write_q;
   assign read_word = {8{bar_data_q}};

@@ -71,6 +71,7 @@ module fb_bar_target
   localparam int unsigned LevelBits = $clog2(ReadDepth) + 1;
   localparam int unsigned AnswerDepth = 16;
   localparam int unsigned RegionBits = $clog2(REGIONS);
+  localparam logic [1:0] INCR = 2'b01;
   localparam logic [1:0] RESP_OKAY = 2'b00;
   localparam logic [1:0] RESP_SLVERR = 2'b10;
 
@@ -84,16 +85,21 @@ module fb_bar_target
   endfunction
 
   // --------------------------------------------------------------------------------------- writes
-  logic burst_valid, write_last, write_error, write_none, write_go, bad, bad_q;
+  logic burst_valid, write_last, write_none, write_may, write_go, bad, bad_q;
   logic [AxiIdBits-1:0] write_id;
-  logic [  REGIONS-1:0] write_in;
+  logic [REGIONS-1:0] write_in, asked_in;
   logic beat_valid_q, beat_last_q, answer_ready, answer_room_q, answer_error;
   logic [$clog2(AnswerDepth):0] answers;
+
+  // Where a burst may write; a bad one nowhere.
+  assign asked_in = (s_axi_bar.awburst == INCR && s_axi_bar.awsize <= 3'd6) ? region_of(
+      s_axi_bar.awaddr
+  ) & writable() : '0;
 
   fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
       .AddrBits(AddrBits),
-      .SideBits(REGIONS),
+      .SideBits(REGIONS + 1),
       .MaxSize (6)
   ) u_write_burst (
       .clk,
@@ -105,20 +111,21 @@ module fb_bar_target
       .s_len(s_axi_bar.awlen),
       .s_size(s_axi_bar.awsize),
       .s_burst(s_axi_bar.awburst),
-      .s_side(region_of(s_axi_bar.awaddr) & writable()),
+      .s_side({asked_in == '0, asked_in}),
       .m_valid(burst_valid),
       .m_valid_next(),
       .m_step(write_go),
       .m_id(write_id),
       .m_addr(write_addr),
-      .m_side(write_in),
+      .m_side({write_none, write_in}),
       .m_last(write_last),
-      .m_error(write_error),
+      .m_error(),
       .wait_valid(),
       .wait_addr()
   );
 
-  assign s_axi_bar.wready = !beat_valid_q || write_go;
+  assign s_axi_bar.wready = !beat_valid_q ||
+      (burst_valid && answer_room_q && (write_none || (write_in & write_ready) != '0));
 
   // What is not valid is taken as well: no gate more in front of the 512 bits.
   always_ff @(posedge clk) begin : hold_beat
@@ -133,10 +140,9 @@ module fb_bar_target
   end
 
   // A beat waits until its answer has a place: an initiator that takes none stops only itself.
-  assign write_none = write_error || write_in == '0;
-  assign write_valid = (beat_valid_q && burst_valid && answer_room_q && !write_error) ? write_in : '0;
-  assign write_go = (write_valid & write_ready) != '0 ||
-      (beat_valid_q && burst_valid && answer_room_q && write_none);
+  assign write_may = beat_valid_q && burst_valid && answer_room_q;
+  assign write_valid = write_may ? write_in : '0;
+  assign write_go = write_may && (write_none || (write_in & write_ready) != '0);
   assign bad = write_none || (write_in & write_refused) != '0;
   always_ff @(posedge clk) begin
     if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);

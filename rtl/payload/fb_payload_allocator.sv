@@ -56,20 +56,26 @@ module fb_payload_allocator #(
     $fatal(1, "fb_payload_allocator (%m): ReservePages=%0d must be 1 to Pages/2", ReservePages);
   end
 
-  logic wr_active, rd_active;
-  assign wr_active = wr_open || wr_held != '0;
-  assign rd_active = rd_open || rd_held != '0;
-
-  logic [PtrBits-1:0] wanted_q;  // where the edge should be
+  logic wr_active_q, rd_active_q;
   always_ff @(posedge clk) begin
-    if (rst || wr_active == rd_active) wanted_q <= PtrBits'(Pages / 2);
-    else if (wr_active) wanted_q <= PtrBits'(Pages - ReservePages);
-    else wanted_q <= PtrBits'(ReservePages);
+    wr_active_q <= wr_open || wr_held != '0;
+    rd_active_q <= rd_open || rd_held != '0;
   end
 
-  logic [PtrBits-1:0] wr_extent, rd_extent, wr_edge, rd_edge;
-  assign wr_edge = (rd_extent < wanted_q) ? rd_extent : wanted_q;
-  assign rd_edge = (wr_extent > wanted_q) ? wr_extent : wanted_q;
+  // The upper ring begins a lap where the edge should be, or where the lower one ended a cycle ago;
+  // meanwhile the lower one has gone no further than it should have in both cycles.
+  logic [PtrBits-1:0] wanted_d, wanted_q;  // where the edge should be
+  logic [PtrBits-1:0] wr_extent, rd_extent, wr_edge_q, rd_edge_q;
+  always_comb begin
+    if (wr_active_q == rd_active_q) wanted_d = PtrBits'(Pages / 2);
+    else if (wr_active_q) wanted_d = PtrBits'(Pages - ReservePages);
+    else wanted_d = PtrBits'(ReservePages);
+  end
+  always_ff @(posedge clk) begin
+    wanted_q  <= rst ? PtrBits'(Pages / 2) : wanted_d;
+    wr_edge_q <= (wanted_d < wanted_q) ? wanted_d : wanted_q;
+    rd_edge_q <= (wr_extent > wanted_q) ? wr_extent : wanted_q;
+  end
 
   fb_payload_ring #(
       .Pages(Pages),
@@ -77,7 +83,8 @@ module fb_payload_allocator #(
   ) u_wr (
       .clk,
       .rst,
-      .edge_now(wr_edge),
+      .edge_now(wr_edge_q),
+      .other(rd_extent),
       .extent(wr_extent),
       .offer_valid(wr_offer_valid),
       .offer_page(wr_offer_page),
@@ -98,7 +105,8 @@ module fb_payload_allocator #(
   ) u_rd (
       .clk,
       .rst,
-      .edge_now(rd_edge),
+      .edge_now(rd_edge_q),
+      .other(wr_extent),
       .extent(rd_extent),
       .offer_valid(rd_offer_valid),
       .offer_page(rd_offer_page),

@@ -31,6 +31,7 @@ module fb_payload_ring #(
     input wire rst,
 
     input  wire  [PtrBits-1:0] edge_now,  // where the next lap ends (lower) or begins (upper)
+    input  wire  [PtrBits-1:0] other,     // extent of the other ring, below which a lower lap stays
     output logic [PtrBits-1:0] extent,    // outermost page held: what the other ring may not use
 
     output logic                offer_valid,
@@ -59,13 +60,22 @@ module fb_payload_ring #(
   logic unfit_q;  // the offer is not where an idle ring would begin
 
   // The stretch on which the head is now or, when it turns, will be.
-  logic [PtrBits-1:0] top, restart;
-  assign top = Upper ? PtrBits'(Pages) : edge_now;
+  logic [PtrBits-1:0] restart;
+  logic below, begins;  // the head is on it; it has a page
   assign restart = Upper ? edge_now : '0;
+  if (Upper) begin : gen_upper
+    assign below  = head_q < PtrBits'(Pages);
+    assign begins = edge_now < PtrBits'(Pages);
+    logic unused;
+    assign unused = &{1'b0, other, 1'b0};
+  end else begin : gen_lower
+    assign below  = head_q < edge_now && head_q < other;
+    assign begins = edge_now != '0 && other != '0;
+  end
 
   logic room, turn, idle, withdraw, refill, look_turns, tail_turns;
-  assign room = (head_q < top) && (!tail_behind_q || head_q < tail_q);
-  assign turn = (head_q >= top) && !tail_behind_q && !look_behind_q;
+  assign room = below && (!tail_behind_q || head_q < tail_q);
+  assign turn = !below && !tail_behind_q && !look_behind_q;
   assign idle = none_q && !open;  // a command that takes a page is open
   assign withdraw = idle && (unfit_q || !offer_valid_q);
   assign refill = !offer_valid_q || offer_take;
@@ -97,9 +107,9 @@ module fb_payload_ring #(
 
       if (withdraw) begin
         // Begin afresh where the edge is now, with the first page on offer.
-        offer_valid_q <= (restart < top);
+        offer_valid_q <= begins;
         offer_page_q <= PageBits'(restart);
-        head_q <= (restart < top) ? restart + 1'b1 : restart;
+        head_q <= restart + PtrBits'(begins);
         look_q <= restart;
         tail_q <= restart;
         look_behind_q <= 1'b0;
