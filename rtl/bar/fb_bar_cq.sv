@@ -7,8 +7,8 @@
 //              16 B write, in halves or in Dwords in ascending order, or up to four entries in one
 //              beat.
 // Handshake:   writes as fb_bar_target makes them; `cqe_valid` waits for `cqe_ready`.
-// Latency:     2 cycles from the write to cqe_valid.
-// Throughput:  a beat a cycle, or as many cycles as it has entries.
+// Latency:     3 cycles from the write to cqe_valid.
+// Throughput:  a beat in two cycles, or in one more than it has entries.
 // Limits:      the identifier of the submission queue in Dword 2 is not looked at: a drive has one
 //              queue. Dword 3 counts only when all of its bytes are written at once. The queue head of
 //              an entry in halves may be that of another drive, which has written to the same lane
@@ -68,7 +68,8 @@ module fb_bar_cq
   // ----------------------------------------------------------------------- lanes leave, lowest first
   logic [3:0] open_q, open_d;
   logic [1:0] lane_q, lane_d;
-  logic any_q, ready_q;  // a lane is open; at most one is, and it leaves in this cycle
+  logic any_q;  // a lane is chosen
+  logic ready_q;  // no lane is open, or one that leaves in this cycle
   logic [3:0][15:0] head_q;
   logic [3:0][31:0] dword3_q;
   logic [2:0] drive_q;
@@ -79,11 +80,10 @@ module fb_bar_cq
 
   assign write_ready = ready_q;
 
-  // The lane is chosen one cycle ahead.
+  // The lane is chosen one cycle ahead, of a new beat in the cycle after it was taken.
   always_comb begin : next_open_lane
     open_d = open_q;
     if (any_q && fifo_ready) open_d[lane_q] = 1'b0;
-    if (take) open_d = open & fits;
     lane_d = 2'd3;
     for (int i = 3; i >= 0; i--) if (open_d[i]) lane_d = 2'(i);
   end
@@ -97,11 +97,11 @@ module fb_bar_cq
       drive_q <= drive;
       row_q   <= row;
     end
-    open_q  <= open_d;
+    open_q  <= take ? open & fits : open_d;
     lane_q  <= lane_d;
-    any_q   <= open_d != '0;
+    any_q   <= open_d != '0 && !take;
     // Nothing leads from the queue of entries to WREADY: one more may be given before its level is known.
-    ready_q <= open_d == '0 || ((open_d & (open_d - 1'b1)) == '0 && entries < 5'd15);
+    ready_q <= !take && (open_d == '0 || ((open_d & (open_d - 1'b1)) == '0 && entries < 5'd15));
     stray   <= take && write_refused && !rst;
     if (rst) begin
       open_q  <= '0;

@@ -49,7 +49,7 @@ module fb_bar_registers #(
     TAKE,
     ASK,
     ANSWER,
-    DONE  // tells the BAR: a write by write_ready
+    DONE  // tells the BAR, by write_ready or read_ready
   } state_e;
 
   state_e state_q;
@@ -85,7 +85,7 @@ module fb_bar_registers #(
 
   always_ff @(posedge clk) begin : access
     rest_q <= (state_q == DONE && !write_q) ? 5'(Latency) : rest_q - 5'(rest_q != '0);
-    write_ready <= 1'b0;
+    {write_ready, read_ready} <= '0;
     case (state_q)
       IDLE: begin
         door_q <= door_next;
@@ -110,6 +110,7 @@ module fb_bar_registers #(
       ANSWER: begin
         if (ended) state_q <= door_q ? IDLE : DONE;
         write_ready <= ended && !door_q && write_q;
+        read_ready  <= ended && !door_q && !write_q;
       end
       default: state_q <= IDLE;
     endcase
@@ -119,7 +120,7 @@ module fb_bar_registers #(
     end
     if (rst) begin
       state_q <= IDLE;
-      write_ready <= 1'b0;
+      {write_ready, read_ready} <= '0;
       last_door_q <= 1'b0;
       last_write_q <= 1'b0;
       rest_q <= '0;
@@ -195,7 +196,6 @@ module fb_bar_registers #(
   assign s_axil_ctrl.wready = state_q == TAKE && door_q && write_q;
   assign s_axil_ctrl.arready = state_q == TAKE && door_q && !write_q;
   assign write_refused = lanes_q || bar_error_q;
-  assign read_ready = state_q == DONE && !write_q;
   assign read_word = {8{bar_data_q}};
   assign read_error = bar_read_error_q;
 

@@ -80,6 +80,12 @@ module fb_bar_target
     region_of[i] = 32'(addr) >> Map[i].bits == Map[i].base >> Map[i].bits;
   endfunction
 
+  // Where a burst leads to; a bad one nowhere.
+  function automatic logic [REGIONS-1:0] asked(input logic [AddrBits-1:0] addr,
+                                               input logic [1:0] burst, input logic [2:0] size);
+    return (burst == INCR && size <= 3'd6) ? region_of(addr) : '0;
+  endfunction
+
   function automatic logic [REGIONS-1:0] writable();
     for (int unsigned i = 0; i < REGIONS; i++) writable[i] = Map[i].writable;
   endfunction
@@ -91,10 +97,7 @@ module fb_bar_target
   logic beat_valid_q, beat_last_q, answer_ready, answer_room_q, answer_error;
   logic [$clog2(AnswerDepth):0] answers;
 
-  // Where a burst may write; a bad one nowhere.
-  assign asked_in = (s_axi_bar.awburst == INCR && s_axi_bar.awsize <= 3'd6) ? region_of(
-      s_axi_bar.awaddr
-  ) & writable() : '0;
+  assign asked_in = asked(s_axi_bar.awaddr, s_axi_bar.awburst, s_axi_bar.awsize) & writable();
 
   fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
@@ -175,19 +178,21 @@ module fb_bar_target
     logic [RegionBits-1:0] region;
   } beat_t;
 
-  logic read_begun, read_last, read_bad, read_go, read_none, read_may, room_q, done;
+  logic read_begun, read_last, read_go, read_none, read_may, room_q, done;
   logic [AxiIdBits-1:0] read_id;
-  logic [  REGIONS-1:0] read_in;
+  logic [REGIONS-1:0] read_in, read_asked;
   logic [LevelBits-1:0] under_way_q;  // beats between the request and the R handshake
   logic [  Latency-1:0] arriving_q;
   beat_t beat, beat_q[Latency], arrived;
   logic [511:0] word;
   logic fifo_ready, word_error, answered_error;
 
+  assign read_asked = asked(s_axi_bar.araddr, s_axi_bar.arburst, s_axi_bar.arsize);
+
   fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
       .AddrBits(AddrBits),
-      .SideBits(REGIONS),
+      .SideBits(REGIONS + 1),
       .MaxSize (6)
   ) u_read_burst (
       .clk,
@@ -199,23 +204,22 @@ module fb_bar_target
       .s_len(s_axi_bar.arlen),
       .s_size(s_axi_bar.arsize),
       .s_burst(s_axi_bar.arburst),
-      .s_side(region_of(s_axi_bar.araddr)),
+      .s_side({read_asked == '0, read_asked}),
       .m_valid(read_begun),
       .m_valid_next(),
       .m_step(read_go),
       .m_id(read_id),
       .m_addr(read_addr),
-      .m_side(read_in),
+      .m_side({read_none, read_in}),
       .m_last(read_last),
-      .m_error(read_bad),
+      .m_error(),
       .wait_valid(next_valid),
       .wait_addr(next_addr)
   );
 
-  assign read_none = read_bad || read_in == '0;
   assign read_may = read_begun && room_q;
-  assign read_valid = (read_may && !read_bad) ? read_in : '0;
-  assign read_go = (read_valid & read_ready) != '0 || (read_may && read_none);
+  assign read_valid = read_may ? read_in : '0;
+  assign read_go = read_may && (read_none || (read_in & read_ready) != '0);
   assign read_stays = read_begun && !(read_go && read_last);
 
   always_comb begin : describe

