@@ -11,8 +11,8 @@
 // Throughput:  one beat a cycle, without gaps between bursts, also when each has a single beat.
 // Limits:      s_ready and m_* but m_valid_next come from registers. The address counts within its
 //              4 KiB page only, so that a burst which breaks AXI's rule (A3.4.1: no burst crosses
-//              4 KiB) cannot reach another page. Bursts that are not INCR, or wider than the bus,
-//              are described with m_error set, with their number of beats right.
+//              4 KiB) cannot reach another page. Of bursts that are not INCR, or wider than the bus,
+//              the number of beats is right, and no address but the first.
 // Does not implement: FIXED and WRAP address sequences.
 
 `default_nettype none
@@ -42,7 +42,6 @@ module fb_axi_burst_addr #(
     output logic [AddrBits-1:0] m_addr,        // byte address of this beat
     output logic [SideBits-1:0] m_side,
     output logic                m_last,        // last beat of its burst
-    output logic                m_error,       // answer with SLVERR, without effect
     output logic                wait_valid,    // there is a burst behind this one,
     output logic [AddrBits-1:0] wait_addr      // which begins here
 );
@@ -65,7 +64,6 @@ module fb_axi_burst_addr #(
     logic [7:0] left;  // beats after this one
     logic last;  // there is none
     logic [2:0] size;
-    logic error;
     logic [SideBits-1:0] side;
   } burst_t;
 
@@ -74,13 +72,12 @@ module fb_axi_burst_addr #(
   logic take, free, now_valid_d;
 
   always_comb begin : describe_arriving
-    arriving.id = s_id;
+    arriving.id   = s_id;
     arriving.addr = s_addr;
     arriving.left = s_len;
     arriving.last = s_len == '0;
     arriving.size = s_size;
     arriving.side = s_side;
-    arriving.error = s_burst != INCR || s_size > 3'(MaxSize);
   end
 
   // The first beat may be unaligned; the ones after it are aligned to the size (A3.4.1).
@@ -107,7 +104,6 @@ module fb_axi_burst_addr #(
   assign m_addr = now_q.addr;
   assign m_side = now_q.side;
   assign m_last = now_q.last;
-  assign m_error = now_q.error;
   assign wait_valid = wait_valid_q;
   assign wait_addr = wait_q.addr;
 
@@ -133,7 +129,7 @@ module fb_axi_burst_addr #(
 
   stays_in_page :
   assert property (@(posedge clk) disable iff (rst)
-                   (s_valid && s_ready && !arriving.error) |->
+                   (s_valid && s_ready && s_burst == INCR && s_size <= 3'(MaxSize)) |->
                    ((20'(s_addr[11:0]) >> s_size) + 20'(s_len)) << s_size <= 20'd4095)
   else $error("fb_axi_burst_addr (%m): burst at %0h, len %0d crosses 4 KiB", s_addr, s_len);
 `endif

@@ -151,7 +151,6 @@ module fb_axi_width #(
       .m_addr(write_addr),
       .m_side(gathers),
       .m_last(write_last),
-      .m_error(),
       .wait_valid(),
       .wait_addr()
   );
@@ -247,7 +246,6 @@ module fb_axi_width #(
       .m_addr(read_addr),
       .m_side(hands_out),
       .m_last(read_last),
-      .m_error(),
       .wait_valid(),
       .wait_addr()
   );

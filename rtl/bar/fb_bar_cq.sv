@@ -135,6 +135,12 @@ module fb_bar_cq
   logic unused;
   assign unused = &{1'b0, write_addr[5:0], write_data, write_strb, write_dwords, 1'b0};
 
+`ifndef SYNTHESIS
+  a_lane_leaves :
+  assert property (@(posedge clk) disable iff (rst) (take && any_q) |-> fifo_ready)
+  else $error("fb_bar_cq (%m): a beat was taken while a lane could not leave");
+`endif
+
   fb_axis_check #(
       .Width($bits(completion_t)),
       .Name ("completion")

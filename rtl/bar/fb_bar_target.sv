@@ -122,7 +122,6 @@ module fb_bar_target
       .m_addr(write_addr),
       .m_side({write_none, write_in}),
       .m_last(write_last),
-      .m_error(),
       .wait_valid(),
       .wait_addr()
   );
@@ -149,8 +148,10 @@ module fb_bar_target
   assign bad = write_none || (write_in & write_refused) != '0;
   always_ff @(posedge clk) begin
     if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);
-    // One more may be given before this is known.
-    answer_room_q <= answers < ($clog2(AnswerDepth) + 1)'(AnswerDepth - 1);
+    // One more may be given before this is known. What was shown to a region stays until it is taken.
+    answer_room_q <= answers < ($clog2(
+        AnswerDepth
+    ) + 1)'(AnswerDepth - 1) || (answer_room_q && !write_go);
   end
 
   fb_common_fifo #(
@@ -212,7 +213,6 @@ module fb_bar_target
       .m_addr(read_addr),
       .m_side({read_none, read_in}),
       .m_last(read_last),
-      .m_error(),
       .wait_valid(next_valid),
       .wait_addr(next_addr)
   );
@@ -235,8 +235,8 @@ module fb_bar_target
     for (int unsigned i = 1; i < Latency; i++) beat_q[i] <= beat_q[i-1];
     arriving_q <= Latency'({arriving_q, read_go});
     under_way_q <= under_way_q + LevelBits'(read_go) - LevelBits'(done);
-    // One more may be on its way before this is known.
-    room_q <= under_way_q < LevelBits'(ReadDepth - 2);
+    // The same here.
+    room_q <= under_way_q < LevelBits'(ReadDepth - 2) || (room_q && !read_go);
     if (rst) begin
       arriving_q  <= '0;
       under_way_q <= '0;
@@ -271,6 +271,20 @@ module fb_bar_target
   words_have_room :
   assert property (@(posedge clk) disable iff (rst) arriving_q[Latency-1] |-> fifo_ready)
   else $error("fb_bar_target (%m): a word without room for it");
+
+  write_stays :
+  assert property (@(posedge clk) disable iff (rst)
+                   (write_valid & ~write_ready) != '0 |=> write_valid == $past(
+      write_valid
+  ))
+  else $error("fb_bar_target (%m): a write was withdrawn before its region took it");
+
+  read_stays_asked :
+  assert property (@(posedge clk) disable iff (rst)
+                   (read_valid & ~read_ready) != '0 |=> read_valid == $past(
+      read_valid
+  ))
+  else $error("fb_bar_target (%m): a read was withdrawn before its region took it");
 
   wlast_matches_awlen :
   assert property (@(posedge clk) disable iff (rst) write_go |-> beat_last_q == write_last)

@@ -56,7 +56,8 @@ module fb_nvme_sqe
 
   logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
   descriptor_t descriptor, sqe_q;
-  logic has_data, has_prp2, has_list;  // of sqe_q: more than one page, more than two
+  logic
+      has_data_q, has_prp2_q, has_list_q;  // of sqe_q: any data, more than one page, more than two
   fb_common_lutram #(
       .Width(TagBits),
       .Depth(1 << TagBits)
@@ -83,9 +84,9 @@ module fb_nvme_sqe
     tag_q <= tag;
     sqe_tag_q <= tag_q;
     sqe_q <= descriptor;
-    has_data <= descriptor.op != OP_FLUSH;
-    has_prp2 <= descriptor.op != OP_FLUSH && descriptor.size[SIZE_BITS-1:12] != '0;
-    has_list <= descriptor.size[SIZE_BITS-1:12] != 8'd1;
+    has_data_q <= descriptor.op != OP_FLUSH;
+    has_prp2_q <= descriptor.op != OP_FLUSH && descriptor.size[SIZE_BITS-1:12] != '0;
+    has_list_q <= descriptor.size[SIZE_BITS-1:12] != 8'd1;
   end
 
   assign fetched_tag  = TAG_BITS'(sqe_tag_q);
@@ -94,19 +95,19 @@ module fb_nvme_sqe
   assign nsid_drive   = sqe_q.drive;
 
   logic [63:0] first_page, prp1, prp2, slba;
-  assign prp1 = has_data ? first_page : '0;
+  assign prp1 = has_data_q ? first_page : '0;
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
     logic [UnitIndexBits-1:0] second_unit_q;
     always_ff @(posedge clk) second_unit_q <= UnitIndexBits'(descriptor.page) + 1'b1;
     assign first_page = cfg.data_window | 64'({fetched_unit, 12'd0});
-    assign prp2 = has_prp2 ? cfg.data_window | (64'(has_list) << ListBit) | 64'({second_unit_q, 12'd0}) : '0;
+    assign prp2 = has_prp2_q ? cfg.data_window | (64'(has_list_q) << ListBit) | 64'({second_unit_q, 12'd0}) : '0;
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     logic [PlaceBits-1:0] list;
     assign list = ListPerCommand ? PlaceBits'(sqe_tag_q) : fetched_unit;
-    assign prp2 = !has_prp2 ? '0 : has_list ? cfg.prp_lists | (64'(list) << 12) :
+    assign prp2 = !has_prp2_q ? '0 : has_list_q ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
     if (InHost) begin : gen_segments
       fb_payload_host_map u_segment (
@@ -135,7 +136,7 @@ module fb_nvme_sqe
     fetch_sqe[63:32] = nsid;
     fetch_sqe[6*32+:64] = prp1;
     fetch_sqe[8*32+:64] = prp2;
-    if (has_data) begin
+    if (has_data_q) begin
       fetch_sqe[10*32+:64] = slba;
       fetch_sqe[12*32+:16] = cfg.block_4k ? 16'(sqe_q.size >> 3) : 16'(sqe_q.size);
       fetch_sqe[12*32+30]  = sqe_q.fua;

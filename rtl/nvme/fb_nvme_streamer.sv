@@ -209,28 +209,26 @@ module fb_nvme_streamer
 
   if (Drives > 1) begin : gen_stripes
     fb_raid_map u_wr_stripe (
-        .clk,
         .rst(restart),
-        .cfg,
         .s_valid(wr_built),
         .s_ready(wr_taken),
         .s_command(wr_array_command),
         .m_valid(wr_valid),
         .m_ready(wr_ready),
         .m_command(wr_command),
-        .busy(wr_waits)
+        .busy(wr_waits),
+        .*
     );
     fb_raid_map u_rd_stripe (
-        .clk,
         .rst(restart),
-        .cfg,
         .s_valid(rd_built),
         .s_ready(rd_taken),
         .s_command(rd_array_command),
         .m_valid(rd_valid),
         .m_ready(rd_ready),
         .m_command(rd_command),
-        .busy(rd_waits)
+        .busy(rd_waits),
+        .*
     );
   end else begin : gen_no_stripes
     assign wr_valid = wr_built;
@@ -285,7 +283,6 @@ module fb_nvme_streamer
     fb_raid_queues #(
         .Drives(Drives)
     ) u_queues (
-        .clk,
         .rst(restart),
         .offline(cfg.offline),
         .open(open_drives),
@@ -294,7 +291,8 @@ module fb_nvme_streamer
         .s_descriptor(accepted_command),
         .m_valid(next_valid),
         .m_ready(next_ready),
-        .m_descriptor(next_command)
+        .m_descriptor(next_command),
+        .*
     );
   end else begin : gen_no_queues
     assign next_valid = accepted;

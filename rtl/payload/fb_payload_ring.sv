@@ -17,7 +17,7 @@
 // `look_step` and `free_step` move a pointer by a number of pages, all within one lap.
 // Latency: a freed page is on offer two cycles later. Throughput: one page a cycle.
 //
-// Does not implement: any knowledge of commands, or of the other ring beyond `edge_now`.
+// Does not implement: any knowledge of commands, or of the other ring beyond its extent.
 
 `default_nettype none
 
@@ -59,7 +59,7 @@ module fb_payload_ring #(
   logic none_q;  // held_q is 0
   logic unfit_q;  // the offer is not where an idle ring would begin
 
-  // The stretch on which the head is now or, when it turns, will be.
+  // The stretch on which the head is now or, when it turns, will be: from `restart` to where `below` ends.
   logic [PtrBits-1:0] restart;
   logic below, begins;  // the head is on it; it has a page
   assign restart = Upper ? edge_now : '0;

@@ -207,6 +207,26 @@ async def withdraw_completion(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check_cqe)
 
 
+@harness.provocation
+async def taken_while_full(dut) -> None:
+    """A beat is taken while the one before it has no place in the queue of entries."""
+    queues = await start(dut)
+    queues.ready_share = 0.0
+    cocotb.start_soon(flood(queues))
+    for _ in range(120):
+        await FallingEdge(dut.clk)
+        if dut.any_q.value == 1:
+            dut.ready_q.value = 1
+    await harness.step(dut.clk, 3)
+
+
+async def flood(queues: Queues) -> None:
+    """Write completions without end."""
+    while True:
+        one = random_completion(0)
+        await queues.write(queues.place(0), one.encode())
+
+
 def run(depth: int, drives: int = 1, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"QueueDepth": depth, "Drives": drives, "CqOffset": max(4096, 64 * depth)}
@@ -219,6 +239,13 @@ def test_completion(depth: int, drives: int) -> None:
     run(depth, drives)
 
 
-def test_assertion_fires() -> None:
-    """The checker stops the simulation."""
-    run(64, testcase="withdraw_completion", expect_failure="completion: valid fell")
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("withdraw_completion", "completion: valid fell"),
+        ("taken_while_full", "a_lane_leaves"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(64, testcase=testcase, expect_failure=message)

@@ -287,6 +287,43 @@ async def flood_answers(dut) -> None:
     await harness.step(dut.clk, 5)
 
 
+@cocotb.test()
+async def slow_region_with_full_answers(dut) -> None:
+    """A request that a slow region has seen stays, also where the last place was just taken."""
+    master, regions = await start(dut, share=0.9)
+    master.write_if.b_channel.pause = True
+    first, _ = PLACES[REGISTERS]
+    for n in range(20):
+        master.init_write(first + WORD * n, bytes([n]) * WORD)
+    await harness.step(dut.clk, 600)
+    # As many as there is room for, and each once.
+    assert regions.written == [(REGISTERS, first + WORD * n) for n in range(16)]
+    master.write_if.b_channel.pause = False
+    await harness.step(dut.clk, 600)
+    assert regions.written == [(REGISTERS, first + WORD * n) for n in range(20)]
+    master.read_if.r_channel.pause = True
+    read = master.init_read(first, 20 * WORD)
+    await harness.step(dut.clk, 600)
+    master.read_if.r_channel.pause = False
+    await read.wait()
+
+
+@harness.provocation
+@cocotb.parametrize(kind=["write", "read"])
+async def withdraw_request(dut, kind: str) -> None:
+    """A request that a region has seen goes away: the room that it had is taken from it."""
+    master, _ = await start(dut, share=1.0)
+    if kind == "write":
+        master.init_write(PLACES[PAYLOAD][0], bytes(WORD))
+    else:
+        master.init_read(PLACES[PAYLOAD][0], WORD)
+    await harness.step(dut.clk, 20)
+    await FallingEdge(dut.clk)
+    room = dut.u_target.answer_room_q if kind == "write" else dut.u_target.room_q
+    room.value = 0
+    await harness.step(dut.clk, 3)
+
+
 @harness.provocation
 async def answer_without_room(dut) -> None:
     """A write that is answered while the queue of answers is full must be noticed."""
@@ -339,6 +376,8 @@ def test_target(latency: int) -> None:
         ("early_wlast", "wlast_matches_awlen"),
         ("flood_answers", "words_have_room"),
         ("answer_without_room", "answers_have_room"),
+        ("withdraw_request/kind=write", "write_stays"),
+        ("withdraw_request/kind=read", "read_stays_asked"),
         ("withdraw/channel=aw", "s_axi_bar AW: valid fell"),
         ("withdraw/channel=w", "s_axi_bar W: valid fell"),
         ("withdraw/channel=b", "s_axi_bar B: valid fell"),
