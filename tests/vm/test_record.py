@@ -23,7 +23,7 @@ BEFORE = 14 + 20 + 8
 OURS = b"\x02FB\x00\x00\x01"
 # The command that records in the guest. Its queue is short: QEMU fetches all commands that there
 # are, with 520 reads of the card each, and stops the guest meanwhile.
-RECORD = "forebay record --bus vfio --fpga 0000:04:00.0 --queue-depth 4"
+RECORD = "forebay record --bus vfio --fpga 0000:05:00.0 --queue-depth 4"
 
 
 def payloads(frames: list[bytes]) -> dict[int, bytes]:
@@ -59,7 +59,7 @@ def test_a_card_records_while_frames_keep_coming(
 
     The link partner never stops. What the guest reports of the first frames that it was handed is
     held against the capture of all of them, byte by byte. Then what cannot be is refused, and a
-    drive that fails in the middle is told, while frames still come.
+    drive that fails in the middle is told, or behind what is recorded, while frames still come.
     """
     share, image, bad = tmp_path / "share", tmp_path / "drive.img", tmp_path / "bad.img"
     share.mkdir()
@@ -75,7 +75,7 @@ def test_a_card_records_while_frames_keep_coming(
     answer = guest(
         f"""
         good="{RECORD} --ssd 0000:01:00.0" bad="{RECORD} --ssd 0000:02:00.0"
-        tiny="{RECORD} --ssd 0000:03:00.0"
+        tiny="{RECORD} --ssd 0000:03:00.0" dark="{RECORD} --ssd 0000:04:00.0"
         $good record.toml --for 4s --yes -o json --output-file report.json
         expect() {{ code=$1; shift; found=0; "$@" || found=$?; test $found = $code; }}
         expect {BAD_INPUT} $good record.toml --for 1s
@@ -85,12 +85,14 @@ def test_a_card_records_while_frames_keep_coming(
         expect {FILE_FAILED} $good missing.toml --for 1s --yes
         expect {BAD_INPUT} $good streams.toml --for 1s --yes
         expect {BAD_INPUT} $tiny record.toml --for 1s --yes
-        expect {BAD_RESULT} $bad record.toml --for 2s --yes -o json --output-file failed.json
+        expect {BAD_RESULT} $bad record.toml --for 4s --yes -o json --output-file failed.json
+        expect {BAD_RESULT} $dark record.toml --for 1s --yes -o json --output-file open.json
         expect 130 timeout -s INT 20 $bad record.toml --yes -o json --output-file interrupted.json
         dmesg | grep -c DMAR.*fault && exit 1 || true
         """,
-        *("--ssd", f"{image}:size=96MiB", "--ssd", f"{bad}:size=96MiB,error=write@8000"),
+        *("--ssd", f"{image}:size=96MiB", "--ssd", f"{bad}:size=96MiB,error=write@6400"),
         *("--ssd", f"{tmp_path / 'tiny.img'}:size=1MiB"),
+        *("--ssd", f"{tmp_path / 'dark.img'}:size=96MiB,error=read@20000"),
         *("--device", socket, "--iommu", "translate", "--share", share, "--timeout", "1200s"),
     )
     assert end()[0] == GOOD
@@ -101,6 +103,10 @@ def test_a_card_records_while_frames_keep_coming(
     check_recording(forebay, json.loads((share / "report.json").read_text()), tmp_path, image)
     failed = json.loads((share / "failed.json").read_text())
     assert failed["failed"]["count"] > 0 and failed["stored"]["count"] > 0 and not failed["wrong"]
+    # Where it ends cannot be known: more may lie where the drive cannot be read.
+    left = json.loads((share / "open.json").read_text())
+    assert left["stored"]["count"] > 0 and left["failed"]["count"] == 0 and not left["wrong"]
+    assert not left["closed"] and "the recording stays open" in answer.complaint
     interrupted = json.loads((share / "interrupted.json").read_text())
     assert interrupted["interrupted"] and interrupted["stored"]["count"] > 0
     assert not interrupted["wrong"]

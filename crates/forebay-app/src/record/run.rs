@@ -73,7 +73,6 @@ pub struct Report {
     #[serde(skip)]
     pub outputs: Outputs,
     /// It was closed: others' tools open it.
-    #[serde(skip)]
     pub closed: bool,
 }
 
@@ -83,9 +82,9 @@ impl Report {
         self.summary.wrong.is_empty() && self.source_failure.is_none()
     }
 
-    /// The same, and all that was for us is on the drives.
+    /// The same, and all that was for us is on the drives, in a recording that is closed.
     pub fn is_good(&self) -> bool {
-        self.adds_up() && self.summary.is_complete()
+        self.adds_up() && self.summary.is_complete() && self.closed
     }
 
     /// Stores the files that are wanted, and closes the recording.

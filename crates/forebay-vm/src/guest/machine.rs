@@ -263,12 +263,17 @@ impl Namespace {
                 .errors
                 .iter()
                 .map(|error| {
-                    let event = match error.access {
-                        Access::Read => "read_aio",
-                        Access::Write => "write_aio",
+                    // Once its event has come, a rule stays in force: without `iotype` for what
+                    // follows of either kind.
+                    let (event, kind) = match error.access {
+                        Access::Read => ("read_aio", "read"),
+                        Access::Write => ("write_aio", "write"),
                     };
                     let sector = error.lba.saturating_mul(sectors);
-                    json!({"event": event, "errno": EIO, "sector": sector, "once": error.once})
+                    json!({
+                        "event": event, "iotype": kind, "errno": EIO, "sector": sector,
+                        "once": error.once,
+                    })
                 })
                 .collect();
             blockdev(qemu, &file);
@@ -402,7 +407,7 @@ mod tests {
         for part in [
             r#""driver":"pcie-root-port","id":"port0""#,
             r#""bus":"port0","driver":"nvme","id":"ssd0","mdts":8,"serial":"FB0000""#,
-            r#""inject-error":[{"errno":5,"event":"read_aio","once":true,"sector":24}]"#,
+            r#""inject-error":[{"errno":5,"event":"read_aio","iotype":"read","once":true,"sector":24}]"#,
             r#""drive":"ssd0-raw1","driver":"nvme-ns","logical_block_size":4096"#,
             "a,b.img\"",
         ] {
