@@ -107,6 +107,7 @@ def test_a_card_records_while_frames_keep_coming(
     left = json.loads((share / "open.json").read_text())
     assert left["stored"]["count"] > 0 and left["failed"]["count"] == 0 and not left["wrong"]
     assert not left["closed"] and "the recording stays open" in answer.complaint
+    assert "✗ what came is stored, but the recording stays open" in answer.out
     interrupted = json.loads((share / "interrupted.json").read_text())
     assert interrupted["interrupted"] and interrupted["stored"]["count"] > 0
     assert not interrupted["wrong"]

@@ -296,6 +296,10 @@ fn verdict(report: &Report) -> (bool, String) {
     if let Some(text) = not_stored(report) {
         return (false, text);
     }
+    if !report.closed {
+        let text = "what came is stored, but the recording stays open";
+        return (false, text.into());
+    }
     let delivered = summary.placed(Place::Delivered);
     if delivered.count == 0 && report.pipeline.sink.layout == Kind::Packets {
         return (false, "no frame came".into());
