@@ -2,7 +2,7 @@
 """Checks that every assertion of the RTL has been seen to fire: one that cannot is worth nothing.
 
 A test shows it by `expect_failure="label"`, of a stream checker by the name it reports:
-`expect_failure="s_axi_bar AR: valid fell"`.
+`expect_failure="AXI4 ar: valid fell"`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,17 @@ from pathlib import Path
 LABEL = re.compile(r"^\s*(\w+)\s*:\s*assert\b", re.M)
 CHECKER = re.compile(r"fb_axis_check\s*#\([^;]*?\.Name\s*\(\"([^\"]+)\"\)")
 
+# Those of a bus's channels, of which a macro writes each.
+KIND = re.compile(r'\.Name *\(`"(\S+) channel`"\)')
+CHANNEL = re.compile(r"^ *`FB_CHECK\((\w+),", re.M)
+
 
 def assertions(text: str) -> list[str]:
     """List what a source's assertions are expected by: labels, and names of stream checkers."""
-    return LABEL.findall(text) + [f"{name}: " for name in CHECKER.findall(text)]
+    names = CHECKER.findall(text)
+    for kind in KIND.findall(text):
+        names += [f"{kind} {channel}" for channel in CHANNEL.findall(text)]
+    return LABEL.findall(text) + [f"{name}: " for name in names]
 
 
 def expected(text: str) -> set[str]:

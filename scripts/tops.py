@@ -197,7 +197,7 @@ class Tops:
 
     def _interface(self, names: str, _: list[str]) -> Iterator[str]:
         for of in (self.buses[name] for name in names.split()):
-            yield f"  {of.kind} {of.name} ();"
+            yield f"  {of.kind} {of.name} (.*);"
             if not of.prefix.endswith("."):
                 yield from self._connected(of.name, of, [])
 

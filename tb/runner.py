@@ -56,6 +56,9 @@ MAKE_VARIABLES = " ".join(
     ]
 )
 
+# An interface's type; or type and reset.
+Interface = str | tuple[str, str]
+
 # Models that this process has built, and of what.
 _built: dict[Path, list[Path]] = {}
 
@@ -89,7 +92,7 @@ def _failures(results: Path) -> list[str]:
     ]
 
 
-def _bench(source: Path, interfaces: Mapping[str, str], folder: Path) -> Path:
+def _bench(source: Path, interfaces: Mapping[str, Interface], folder: Path) -> Path:
     """Write a module that has the ports of another but for interfaces, which are inside it.
 
     Verilator has no interfaces as pins. A test finds them by their names, and the module in
@@ -101,9 +104,13 @@ def _bench(source: Path, interfaces: Mapping[str, str], folder: Path) -> Path:
     head = re.sub(r"^ *fb_\w+_if\.\w+ +\w+,?(?: *//.*)?\n", "", head, flags=re.M)
     head = re.sub(r",(\s*(?://.*\s*)*\);)$", r"\1", head)
     values = ", ".join(f".{parameter}({parameter})" for parameter in parameters)
+    buses = {
+        port: (of, ".*") if isinstance(of, str) else (of[0], f".clk, .rst({of[1]})")
+        for port, of in interfaces.items()
+    }
     lines = [
         head.replace(f"module {name}", f"module {name}_bench"),
-        *(f"  {kind} {port} ();" for port, kind in interfaces.items()),
+        *(f"  {kind} {port} ({ports});" for port, (kind, ports) in buses.items()),
         f"  {name} #({values}) u_dut (.*);",
         "endmodule",
     ]
@@ -122,7 +129,7 @@ def simulate(
     *,
     filelist: str | None = None,
     extra_sources: Sequence[Path] = (),
-    interfaces: Mapping[str, str] | None = None,
+    interfaces: Mapping[str, Interface] | None = None,
     defines: Sequence[str] = (),
     testcase: str | Sequence[str] | None = None,
     expect_failure: str | None = None,
@@ -142,8 +149,9 @@ def simulate(
     extra_sources : sequence of Path, optional
         Sources beside the filelist's, such as a wrapper in the test's folder.
     interfaces : mapping, optional
-        Ports that are interfaces, with their types. The test sees them, and the module as `u_dut`,
-        inside a bench that has the other ports.
+        Ports that are interfaces, with their types; or with type and reset, where that is not
+        `rst`. The test sees them, and the module as `u_dut`, inside a bench that has the other
+        ports.
     defines : sequence of str, optional
         Macros that are set, such as `SYNTHESIS`.
     testcase : str or sequence of str, optional

@@ -10,6 +10,9 @@ interface fb_axi_if #(
     parameter int unsigned IdBits   = 4,
     parameter int unsigned AddrBits = 64,
     parameter int unsigned DataBits = 512
+) (
+    input wire clk,
+    input wire rst
 );
 
   logic [IdBits-1:0] awid, bid, arid, rid;
@@ -57,6 +60,22 @@ interface fb_axi_if #(
       output bid, bresp, bvalid,
       output rid, rdata, rresp, rlast, rvalid
   );
+
+`ifndef SYNTHESIS
+  // Each channel by its handshake.
+  `define FB_CHECK(channel, fields) \
+    fb_axis_check #( \
+        .Width($bits(fields)), \
+        .Name (`"AXI4 channel`") \
+    ) u_check_``channel ( \
+        .clk, .rst, .valid(channel``valid), .ready(channel``ready), .data(fields));
+  `FB_CHECK(aw, {awid, awaddr, awlen, awsize, awburst})
+  `FB_CHECK(w, {wdata, wstrb, wlast})
+  `FB_CHECK(b, {bid, bresp})
+  `FB_CHECK(ar, {arid, araddr, arlen, arsize, arburst})
+  `FB_CHECK(r, {rid, rdata, rresp, rlast})
+  `undef FB_CHECK
+`endif
 
 endinterface
 

@@ -141,28 +141,6 @@ module fb_axi_mux #(
     assign r_ready[i] = s_axi[i].rready;
   end
 
-  fb_axis_check #(
-      .Width(PortBits + AddrBits + 13),
-      .Name ("joined AW")
-  ) u_check_aw (
-      .clk,
-      .rst,
-      .valid(m_axi.awvalid),
-      .ready(m_axi.awready),
-      .data ({m_axi.awid, m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst})
-  );
-
-  fb_axis_check #(
-      .Width(PortBits + AddrBits + 13),
-      .Name ("joined AR")
-  ) u_check_ar (
-      .clk,
-      .rst,
-      .valid(m_axi.arvalid),
-      .ready(m_axi.arready),
-      .data ({m_axi.arid, m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst})
-  );
-
 endmodule
 
 `default_nettype wire

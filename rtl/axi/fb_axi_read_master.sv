@@ -95,17 +95,6 @@ module fb_axi_read_master #(
   end
 `endif
 
-  fb_axis_check #(
-      .Width(72),
-      .Name ("m_axi AR")
-  ) u_check_ar (
-      .clk,
-      .rst,
-      .valid(m_axi.arvalid),
-      .ready(m_axi.arready),
-      .data ({m_axi.araddr, m_axi.arlen})
-  );
-
 endmodule
 
 `default_nettype wire

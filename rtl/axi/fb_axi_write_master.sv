@@ -134,28 +134,6 @@ module fb_axi_write_master #(
   end
 `endif
 
-  fb_axis_check #(
-      .Width(72),
-      .Name ("m_axi AW")
-  ) u_check_aw (
-      .clk,
-      .rst,
-      .valid(m_axi.awvalid),
-      .ready(m_axi.awready),
-      .data ({m_axi.awaddr, m_axi.awlen})
-  );
-
-  fb_axis_check #(
-      .Width(577),
-      .Name ("m_axi W")
-  ) u_check_w (
-      .clk,
-      .rst,
-      .valid(m_axi.wvalid),
-      .ready(m_axi.wready),
-      .data ({m_axi.wdata, m_axi.wstrb, m_axi.wlast})
-  );
-
 endmodule
 
 `default_nettype wire

@@ -9,6 +9,9 @@
 interface fb_axil_if #(
     parameter int unsigned AddrBits = 12,
     parameter int unsigned DataBits = 64
+) (
+    input wire clk,
+    input wire rst
 );
 
   logic [AddrBits-1:0] awaddr, araddr;
@@ -26,6 +29,22 @@ interface fb_axil_if #(
       input awaddr, awvalid, wdata, wstrb, wvalid, araddr, arvalid, bready, rready,
       output awready, wready, arready, bresp, bvalid, rdata, rresp, rvalid
   );
+
+`ifndef SYNTHESIS
+  // Each channel by its handshake.
+  `define FB_CHECK(channel, fields) \
+    fb_axis_check #( \
+        .Width($bits(fields)), \
+        .Name (`"AXI4-Lite channel`") \
+    ) u_check_``channel ( \
+        .clk, .rst, .valid(channel``valid), .ready(channel``ready), .data(fields));
+  `FB_CHECK(aw, {awaddr})
+  `FB_CHECK(w, {wdata, wstrb})
+  `FB_CHECK(b, {bresp})
+  `FB_CHECK(ar, {araddr})
+  `FB_CHECK(r, {rdata, rresp})
+  `undef FB_CHECK
+`endif
 
 endinterface
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_axis_check: the one checker of valid/ready handshakes; every stream port carries one.
+// fb_axis_check: the one checker of valid/ready handshakes; fb_axis_if, fb_axi_if and fb_axil_if carry
+// it, and so does every other stream port.
 //
 // What:        once `valid` is high it stays high, and `data` stays the same, until a cycle in
 //              which `ready` is high too (AMBA AXI-Stream, section 2.2.1; the rule of every AXI
 //              channel). Pack the whole payload into `data`: TDATA, TKEEP, TLAST, TUSER, TID.
 // Handshake:   watches only; drives nothing.
-// Limits:      simulation and formal only: the module is empty in synthesis.
+// Limits:      simulation and formal only: empty in synthesis. An interface, since an interface can
+//              have no module inside.
 // Does not implement: rules between beats (TKEEP before TLAST, burst lengths).
 
 `default_nettype none
 
-module fb_axis_check #(
+interface fb_axis_check #(
     parameter int unsigned Width = 1,        // bits of the packed payload
     parameter string       Name  = "stream"  // which port, for the message
 ) (
@@ -42,6 +44,6 @@ module fb_axis_check #(
   end
 `endif
 
-endmodule
+endinterface
 
 `default_nettype wire

@@ -202,28 +202,6 @@ module fb_bar_registers #(
   logic unused;
   assign unused = &{1'b0, write_addr[5:0], read_addr[2:0], m_axil.bresp[0], m_axil.rresp[0], 1'b0};
 
-  fb_axis_check #(
-      .Width(2),
-      .Name ("s_axil_ctrl B")
-  ) u_check_b (
-      .clk,
-      .rst,
-      .valid(s_axil_ctrl.bvalid),
-      .ready(s_axil_ctrl.bready),
-      .data (s_axil_ctrl.bresp)
-  );
-
-  fb_axis_check #(
-      .Width(66),
-      .Name ("s_axil_ctrl R")
-  ) u_check_r (
-      .clk,
-      .rst,
-      .valid(s_axil_ctrl.rvalid),
-      .ready(s_axil_ctrl.rready),
-      .data ({s_axil_ctrl.rdata, s_axil_ctrl.rresp})
-  );
-
 endmodule
 
 `default_nettype wire

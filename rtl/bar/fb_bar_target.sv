@@ -298,65 +298,6 @@ module fb_bar_target
   assign unused = &{1'b0, answer_ready, fifo_ready, beat_last_q, 1'b0};
 `endif
 
-  fb_axis_check #(
-      .Width(AxiIdBits + AddrBits + 13),
-      .Name ("s_axi_bar AW")
-  ) u_check_aw (
-      .clk,
-      .rst,
-      .valid(s_axi_bar.awvalid),
-      .ready(s_axi_bar.awready),
-      .data({
-        s_axi_bar.awid, s_axi_bar.awaddr, s_axi_bar.awlen, s_axi_bar.awsize, s_axi_bar.awburst
-      })
-  );
-
-  fb_axis_check #(
-      .Width(577),
-      .Name ("s_axi_bar W")
-  ) u_check_w (
-      .clk,
-      .rst,
-      .valid(s_axi_bar.wvalid),
-      .ready(s_axi_bar.wready),
-      .data ({s_axi_bar.wdata, s_axi_bar.wstrb, s_axi_bar.wlast})
-  );
-
-  fb_axis_check #(
-      .Width(AxiIdBits + 2),
-      .Name ("s_axi_bar B")
-  ) u_check_b (
-      .clk,
-      .rst,
-      .valid(s_axi_bar.bvalid),
-      .ready(s_axi_bar.bready),
-      .data ({s_axi_bar.bid, s_axi_bar.bresp})
-  );
-
-  fb_axis_check #(
-      .Width(AxiIdBits + AddrBits + 13),
-      .Name ("s_axi_bar AR")
-  ) u_check_ar (
-      .clk,
-      .rst,
-      .valid(s_axi_bar.arvalid),
-      .ready(s_axi_bar.arready),
-      .data({
-        s_axi_bar.arid, s_axi_bar.araddr, s_axi_bar.arlen, s_axi_bar.arsize, s_axi_bar.arburst
-      })
-  );
-
-  fb_axis_check #(
-      .Width(AxiIdBits + 515),
-      .Name ("s_axi_bar R")
-  ) u_check_r (
-      .clk,
-      .rst,
-      .valid(s_axi_bar.rvalid),
-      .ready(s_axi_bar.rready),
-      .data ({s_axi_bar.rid, s_axi_bar.rdata, s_axi_bar.rresp, s_axi_bar.rlast})
-  );
-
 endmodule
 
 `default_nettype wire

@@ -165,39 +165,6 @@ module fb_nvme_doorbell #(
   else $error("fb_nvme_doorbell (%m): idle with an unannounced value");
 `endif
 
-  fb_axis_check #(
-      .Width(64),
-      .Name ("m_axil_db AW")
-  ) u_check_aw (
-      .clk,
-      .rst,
-      .valid(m_axil_db.awvalid),
-      .ready(m_axil_db.awready),
-      .data (m_axil_db.awaddr)
-  );
-
-  fb_axis_check #(
-      .Width(36),
-      .Name ("m_axil_db W")
-  ) u_check_w (
-      .clk,
-      .rst,
-      .valid(m_axil_db.wvalid),
-      .ready(m_axil_db.wready),
-      .data ({m_axil_db.wdata, m_axil_db.wstrb})
-  );
-
-  fb_axis_check #(
-      .Width(2),
-      .Name ("m_axil_db B")
-  ) u_check_b (
-      .clk,
-      .rst,
-      .valid(m_axil_db.bvalid),
-      .ready(m_axil_db.bready),
-      .data (m_axil_db.bresp)
-  );
-
 endmodule
 
 `default_nettype wire

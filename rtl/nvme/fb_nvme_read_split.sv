@@ -222,17 +222,6 @@ module fb_nvme_read_split
       .level  (waiting)
   );
 
-  fb_axis_check #(
-      .Width(256),
-      .Name ("s_axis_rdcmd")
-  ) u_check (
-      .clk,
-      .rst,
-      .valid(s_axis_rdcmd.tvalid),
-      .ready(s_axis_rdcmd.tready),
-      .data (s_axis_rdcmd.tdata)
-  );
-
 endmodule
 
 `default_nettype wire

@@ -315,17 +315,6 @@ module fb_nvme_read_stream
   assign m_axis_rd.tid = out_side.tag;
   assign empty = jobs == '0 && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
 
-  fb_axis_check #(
-      .Width(DATA_BITS + $bits(side_t) + 1),
-      .Name ("m_axis_rd")
-  ) u_check (
-      .clk,
-      .rst,
-      .valid(m_axis_rd.tvalid),
-      .ready(m_axis_rd.tready),
-      .data ({out_side, fail, m_axis_rd.tdata})
-  );
-
 endmodule
 
 `default_nettype wire

@@ -137,9 +137,22 @@ module fb_nvme_streamer
       .*
   );
 
-  // The array's side of the user's streams.
-  fb_axis_if wr (), rd ();
-  fb_axis_if #(.DataBits(256)) rdcmd ();
+  // The array's side of the user's streams: a restart may take away what waits here.
+  fb_axis_if
+      wr (
+          .clk,
+          .rst(restart)
+      ),
+      rd (
+          .clk,
+          .rst(restart)
+      );
+  fb_axis_if #(
+      .DataBits(256)
+  ) rdcmd (
+      .clk,
+      .rst(restart)
+  );
   logic parity_busy;
 
   fb_raid_parity #(
@@ -341,7 +354,7 @@ module fb_nvme_streamer
       .*
   );
 
-  fb_axil_if axil ();
+  fb_axil_if axil (.*);
   completion_t cqe;
   logic cqe_valid, cqe_ready, stray;
   fb_bar #(

@@ -360,18 +360,6 @@ module fb_nvme_write_split
   );
   // One command may be on its way into the queue, and one be built before the level shows it.
   always_ff @(posedge clk) room_for_command_q <= int'(waiting) < CommandDepth - 2;
-
-  fb_axis_check #(
-      .Width(DATA_BITS + DATA_BITS / 8 + 1),
-      .Name ("s_axis_wr")
-  ) u_check (
-      .clk,
-      .rst,
-      .valid(s_axis_wr.tvalid),
-      .ready(s_axis_wr.tready),
-      .data ({s_axis_wr.tlast, s_axis_wr.tkeep, s_axis_wr.tdata})
-  );
-
 `ifndef SYNTHESIS
   a_push_room :
   assert property (@(posedge clk) disable iff (rst || restart) push_q |-> fifo_ready)

@@ -107,18 +107,6 @@ module fb_raid_parity_join
       inside_piece_q <= 1'b0;
     end
   end
-
-  fb_axis_check #(
-      .Width(DATA_BITS + DATA_BITS / 8 + 2 + READ_TAG_BITS),
-      .Name ("m_axis_rd")
-  ) u_check (
-      .clk,
-      .rst,
-      .valid(m_axis_rd.tvalid),
-      .ready(m_axis_rd.tready),
-      .data ({m_axis_rd.tid, m_axis_rd.tuser, m_axis_rd.tlast, m_axis_rd.tkeep, m_axis_rd.tdata})
-  );
-
 `ifndef SYNTHESIS
   a_piece_known :
   assert property (@(posedge clk) disable iff (rst || restart)

@@ -213,27 +213,6 @@ module fb_raid_parity_split
   end
   assign busy = state_q != IDLE;
 
-  fb_axis_check #(
-      .Width(256),
-      .Name ("s_axis_rdcmd")
-  ) u_s_check (
-      .clk,
-      .rst,
-      .valid(s_axis_rdcmd.tvalid),
-      .ready(s_axis_rdcmd.tready),
-      .data (s_axis_rdcmd.tdata)
-  );
-  fb_axis_check #(
-      .Width(256 + $bits(piece_t)),
-      .Name ("m_axis_rdcmd")
-  ) u_m_check (
-      .clk,
-      .rst,
-      .valid(m_axis_rdcmd.tvalid),
-      .ready(m_axis_rdcmd.tready),
-      .data ({piece, m_axis_rdcmd.tdata})
-  );
-
 endmodule
 
 `default_nettype wire

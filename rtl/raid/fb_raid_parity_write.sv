@@ -182,27 +182,6 @@ module fb_raid_parity_write
   end
   assign busy = state_q != ADDRESS;
 
-  fb_axis_check #(
-      .Width(DATA_BITS + DATA_BITS / 8 + 1),
-      .Name ("s_axis_wr")
-  ) u_s_check (
-      .clk,
-      .rst,
-      .valid(s_axis_wr.tvalid),
-      .ready(s_axis_wr.tready),
-      .data ({s_axis_wr.tlast, s_axis_wr.tkeep, s_axis_wr.tdata})
-  );
-  fb_axis_check #(
-      .Width(DATA_BITS + DATA_BITS / 8 + 1),
-      .Name ("m_axis_wr")
-  ) u_m_check (
-      .clk,
-      .rst  (rst || restart),
-      .valid(m_axis_wr.tvalid),
-      .ready(m_axis_wr.tready),
-      .data ({m_axis_wr.tlast, m_axis_wr.tkeep, m_axis_wr.tdata})
-  );
-
 endmodule
 
 `default_nettype wire

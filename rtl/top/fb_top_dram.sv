@@ -183,13 +183,13 @@ module fb_top_dram #(
 
   localparam int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT;
   localparam int unsigned WordBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 6;
-  fb_axis_if s_axis_wr ();
+  fb_axis_if s_axis_wr (.*);
   assign s_axis_wr.tvalid = s_axis_wr_tvalid;
   assign s_axis_wr_tready = s_axis_wr.tready;
   assign s_axis_wr.tdata  = s_axis_wr_tdata;
   assign s_axis_wr.tkeep  = s_axis_wr_tkeep;
   assign s_axis_wr.tlast  = s_axis_wr_tlast;
-  fb_axis_if m_axis_rd ();
+  fb_axis_if m_axis_rd (.*);
   assign m_axis_rd_tvalid = m_axis_rd.tvalid;
   assign m_axis_rd.tready = m_axis_rd_tready;
   assign m_axis_rd_tdata = m_axis_rd.tdata;
@@ -200,7 +200,9 @@ module fb_top_dram #(
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(BarAddrBits)
-  ) s_axi_bar ();
+  ) s_axi_bar (
+      .*
+  );
   assign s_axi_bar.awid = s_axi_bar_awid;
   assign s_axi_bar.awaddr = s_axi_bar_awaddr;
   assign s_axi_bar.awlen = s_axi_bar_awlen;
@@ -233,7 +235,9 @@ module fb_top_dram #(
   fb_axil_if #(
       .AddrBits(64),
       .DataBits(32)
-  ) m_axil_db ();
+  ) m_axil_db (
+      .*
+  );
   assign m_axil_db_awaddr  = m_axil_db.awaddr;
   assign m_axil_db_awprot  = '0;
   assign m_axil_db_awvalid = m_axil_db.awvalid;
@@ -256,7 +260,9 @@ module fb_top_dram #(
   fb_axil_if #(
       .AddrBits(12),
       .DataBits(64)
-  ) s_axil_ctrl ();
+  ) s_axil_ctrl (
+      .*
+  );
   assign s_axil_ctrl.awaddr  = s_axil_ctrl_awaddr;
   assign s_axil_ctrl.awvalid = s_axil_ctrl_awvalid;
   assign s_axil_ctrl_awready = s_axil_ctrl.awready;
@@ -274,7 +280,7 @@ module fb_top_dram #(
   assign s_axil_ctrl_rresp   = s_axil_ctrl.rresp;
   assign s_axil_ctrl_rvalid  = s_axil_ctrl.rvalid;
   assign s_axil_ctrl.rready  = s_axil_ctrl_rready;
-  fb_axis_if #(.DataBits(256)) s_axis_rdcmd ();
+  fb_axis_if #(.DataBits(256)) s_axis_rdcmd (.*);
   assign s_axis_rdcmd.tvalid = s_axis_rdcmd_tvalid;
   assign s_axis_rdcmd_tready = s_axis_rdcmd.tready;
   assign s_axis_rdcmd.tlast  = s_axis_rdcmd_tlast;
@@ -285,7 +291,9 @@ module fb_top_dram #(
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(BarAddrBits)
-  ) sliced ();
+  ) sliced (
+      .*
+  );
   fb_axi_slice #(
       .Stages  (Slices),
       .IdBits  (AxiIdBits),
@@ -318,7 +326,9 @@ module fb_top_dram #(
   fb_axi_if #(
       .IdBits  (MasterIdBits),
       .AddrBits(64)
-  ) m_axi_dram ();
+  ) m_axi_dram (
+      .*
+  );
   assign m_axi_dram_awid = m_axi_dram.awid;
   assign m_axi_dram_awaddr = m_axi_dram.awaddr;
   assign m_axi_dram_awlen = m_axi_dram.awlen;
@@ -361,7 +371,9 @@ module fb_top_dram #(
   fb_axi_if #(
       .IdBits  (MasterIdBits),
       .AddrBits(64)
-  ) memory ();
+  ) memory (
+      .*
+  );
 
   fb_payload_dram #(
       .UnitBits(UnitBits),

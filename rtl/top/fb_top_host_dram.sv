@@ -261,7 +261,9 @@ module fb_top_host_dram #(
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(HostAddrBits)
-  ) s_axi_host ();
+  ) s_axi_host (
+      .*
+  );
   assign s_axi_host.awid = s_axi_host_awid;
   assign s_axi_host.awaddr = s_axi_host_awaddr;
   assign s_axi_host.awlen = s_axi_host_awlen;
@@ -294,7 +296,9 @@ module fb_top_host_dram #(
   fb_axil_if #(
       .AddrBits(12),
       .DataBits(64)
-  ) s_axil_host ();
+  ) s_axil_host (
+      .*
+  );
   assign s_axil_host.awaddr  = s_axil_host_awaddr;
   assign s_axil_host.awvalid = s_axil_host_awvalid;
   assign s_axil_host_awready = s_axil_host.awready;
@@ -315,7 +319,9 @@ module fb_top_host_dram #(
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(HostAddrBits)
-  ) staged ();
+  ) staged (
+      .*
+  );
 
   fb_axi_slice #(
       .Stages  (Slices),

@@ -250,7 +250,9 @@ module fb_top_host_hostdram #(
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(HostAddrBits)
-  ) s_axi_host ();
+  ) s_axi_host (
+      .*
+  );
   assign s_axi_host.awid = s_axi_host_awid;
   assign s_axi_host.awaddr = s_axi_host_awaddr;
   assign s_axi_host.awlen = s_axi_host_awlen;
@@ -283,7 +285,9 @@ module fb_top_host_hostdram #(
   fb_axil_if #(
       .AddrBits(12),
       .DataBits(64)
-  ) s_axil_host ();
+  ) s_axil_host (
+      .*
+  );
   assign s_axil_host.awaddr  = s_axil_host_awaddr;
   assign s_axil_host.awvalid = s_axil_host_awvalid;
   assign s_axil_host_awready = s_axil_host.awready;
@@ -304,7 +308,9 @@ module fb_top_host_hostdram #(
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(HostAddrBits)
-  ) staged ();
+  ) staged (
+      .*
+  );
 
   fb_axi_slice #(
       .Stages  (Slices),

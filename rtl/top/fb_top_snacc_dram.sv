@@ -238,15 +238,22 @@ module fb_top_snacc_dram #(
     return BarAddrBits'(fb_spec_pkg::BAR0_CONTROL) | BarAddrBits'(place);
   endfunction
 
+  logic clk, rst;
+  assign clk = aclk;
+  assign rst = !aresetn;
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(BarAddrBits)
-  ) joined ();
+  ) joined (
+      .*
+  );
 
   fb_axi_if #(
       .IdBits  (1),
       .AddrBits(BarAddrBits)
-  ) targets[3] ();
+  ) targets[3] (
+      .*
+  );
   assign targets[0].awlen = S_AXI_PCIe_awlen;
   assign targets[0].awsize = S_AXI_PCIe_awsize;
   assign targets[0].awburst = S_AXI_PCIe_awburst;
@@ -333,10 +340,9 @@ module fb_top_snacc_dram #(
       .Ports(3),
       .AddrBits(BarAddrBits)
   ) u_join (
-      .clk  (aclk),
-      .rst  (!aresetn),
       .s_axi(targets),
-      .m_axi(joined)
+      .m_axi(joined),
+      .*
   );
 
   if (host_ddr) begin : gen_host
@@ -346,8 +352,8 @@ module fb_top_snacc_dram #(
         .SqDoorbell(SqDoorbell),
         .CqDoorbell(CqDoorbell)
     ) u_streamer (
-        .clk(aclk),
-        .rst(!aresetn),
+        .clk,
+        .rst,
         .s_axis_wr_tkeep(UseKeep ? S_AXIS_WRITE_tkeep : '1),
         .s_axis_wr_tvalid(S_AXIS_WRITE_tvalid),
         .s_axis_wr_tready(S_AXIS_WRITE_tready),
@@ -483,8 +489,8 @@ module fb_top_snacc_dram #(
         .SqDoorbell(SqDoorbell),
         .CqDoorbell(CqDoorbell)
     ) u_streamer (
-        .clk(aclk),
-        .rst(!aresetn),
+        .clk,
+        .rst,
         .s_axis_wr_tkeep(UseKeep ? S_AXIS_WRITE_tkeep : '1),
         .s_axis_wr_tvalid(S_AXIS_WRITE_tvalid),
         .s_axis_wr_tready(S_AXIS_WRITE_tready),

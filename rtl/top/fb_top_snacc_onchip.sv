@@ -174,15 +174,22 @@ module fb_top_snacc_onchip #(
 
   localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES);
   localparam int unsigned AxiIdBits = 1;
+  logic clk, rst;
+  assign clk = aclk;
+  assign rst = !aresetn;
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(BarAddrBits)
-  ) joined ();
+  ) joined (
+      .*
+  );
 
   fb_axi_if #(
       .IdBits  (1),
       .AddrBits(BarAddrBits)
-  ) targets[2] ();
+  ) targets[2] (
+      .*
+  );
   assign targets[0].awlen = S_AXI_URAM_PRP_awlen;
   assign targets[0].awsize = S_AXI_URAM_PRP_awsize;
   assign targets[0].awburst = S_AXI_URAM_PRP_awburst;
@@ -241,10 +248,9 @@ module fb_top_snacc_onchip #(
   fb_axi_mux #(
       .AddrBits(BarAddrBits)
   ) u_join (
-      .clk  (aclk),
-      .rst  (!aresetn),
       .s_axi(targets),
-      .m_axi(joined)
+      .m_axi(joined),
+      .*
   );
 
   fb_top_onchip #(
@@ -252,8 +258,8 @@ module fb_top_snacc_onchip #(
       .SqDoorbell(pcie_nvme_base_address + 64'h1008),
       .CqDoorbell(pcie_nvme_base_address + 64'h100c)
   ) u_streamer (
-      .clk(aclk),
-      .rst(!aresetn),
+      .clk,
+      .rst,
       .s_axis_wr_tkeep(UseKeep ? S_AXIS_WRITE_tkeep : '1),
       .s_axis_wr_tvalid(S_AXIS_WRITE_tvalid),
       .s_axis_wr_tready(S_AXIS_WRITE_tready),

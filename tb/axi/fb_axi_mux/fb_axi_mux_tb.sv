@@ -12,11 +12,13 @@ module fb_axi_mux_tb #(
     input wire rst
 );
 
-  fb_axi_if #(.AddrBits(AddrBits)) p[3] ();
+  fb_axi_if #(.AddrBits(AddrBits)) p[3] (.*);
   fb_axi_if #(
       .IdBits  (2),
       .AddrBits(AddrBits)
-  ) m_axi ();
+  ) m_axi (
+      .*
+  );
 
   fb_axi_mux #(
       .Ports(3),

@@ -157,14 +157,6 @@ async def reset_in_burst(dut) -> None:
             await mixed(master, n * SPAN, 3)
 
 
-@harness.provocation
-@cocotb.parametrize(channel=["aw", "ar"])
-async def withdraw(dut, channel: str) -> None:
-    """Each of the checkers is connected."""
-    await start(dut)
-    await harness.withdraw(dut.clk, getattr(dut.u_join, f"u_check_{channel}"))
-
-
 def run(most: int, **options: object) -> None:
     """Build the module behind ports of their own names, and simulate it."""
     simulate(
@@ -181,15 +173,3 @@ def run(most: int, **options: object) -> None:
 def test_join(most: int) -> None:
     """Run all coroutines with this many addresses in a row."""
     run(most)
-
-
-@pytest.mark.parametrize(
-    ("testcase", "message"),
-    [
-        ("withdraw/channel=aw", "joined AW: valid fell"),
-        ("withdraw/channel=ar", "joined AR: valid fell"),
-    ],
-)
-def test_assertion_fires(testcase: str, message: str) -> None:
-    """The checker stops the simulation."""
-    run(15, testcase=testcase, expect_failure=message)

@@ -119,14 +119,6 @@ async def ungiven(dut) -> None:
     await harness.step(dut.clk, 2)
 
 
-@harness.provocation
-@cocotb.parametrize(channel=["aw", "w"])
-async def withdraw(dut, channel: str) -> None:
-    """The checkers of both channels are connected."""
-    await start(dut)
-    await harness.withdraw(dut.clk, getattr(dut.u_dut, f"u_check_{channel}"))
-
-
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     interfaces = {"m_axi": "fb_axi_if #(.IdBits(1))"}
@@ -148,8 +140,6 @@ def test_writer() -> None:
     ("testcase", "message"),
     [
         ("ungiven", "a_write_was_given"),
-        ("withdraw/channel=aw", "m_axi AW: valid fell"),
-        ("withdraw/channel=w", "m_axi W: valid fell"),
     ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:

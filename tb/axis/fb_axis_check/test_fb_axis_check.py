@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_axis_check must stay silent on every stream that is right, and stop those that are not."""
+"""fb_axis_check must stay silent on every stream that is right, and stop those that are not.
+
+fb_axis_if has one.
+"""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import cocotb
 import pytest
@@ -18,6 +22,8 @@ async def start(dut) -> None:
     dut.valid.value = 0
     dut.ready.value = 0
     dut.data.value = 0
+    dut.stream.tvalid.value = 0
+    dut.stream.tready.value = 0
     await harness.start(dut)
 
 
@@ -65,15 +71,42 @@ async def change(dut) -> None:
     await harness.step(dut.clk, 2)
 
 
+@harness.provocation
+async def change_stream(dut) -> None:
+    """The payload of a stream changes while it waits."""
+    await start(dut)
+    dut.stream.tkeep.value = 1
+    dut.stream.tvalid.value = 1
+    await harness.step(dut.clk, 2)
+    dut.stream.tkeep.value = 3
+    await harness.step(dut.clk, 2)
+
+
+def run(width: int, **options: object) -> None:
+    """Build the checker behind pins and simulate it."""
+    simulate(
+        __file__,
+        "fb_axis_check_tb",
+        {"Width": width},
+        extra_sources=[Path(__file__).parent / "fb_axis_check_tb.sv"],
+        **options,
+    )
+
+
 @pytest.mark.parametrize("width", [2, 577])
 def test_check(width: int) -> None:
     """Run all coroutines at this width."""
-    simulate(__file__, "fb_axis_check", {"Width": width})
+    run(width)
 
 
 @pytest.mark.parametrize(
-    ("testcase", "message"), [("withdraw", "valid_holds"), ("change", "payload_stable")]
+    ("testcase", "message"),
+    [
+        ("withdraw", "valid_holds"),
+        ("change", "payload_stable"),
+        ("change_stream", "stream: payload changed"),
+    ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:
     """The assertion stops the simulation."""
-    simulate(__file__, "fb_axis_check", {"Width": 2}, testcase=testcase, expect_failure=message)
+    run(2, testcase=testcase, expect_failure=message)

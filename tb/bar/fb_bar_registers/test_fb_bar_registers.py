@@ -194,14 +194,6 @@ async def reset_in_access(dut) -> None:
         await beside_it(doors, range(1024, 1088, 8), 5)
 
 
-@harness.provocation
-@cocotb.parametrize(channel=["b", "r"])
-async def withdraw(dut, channel: str) -> None:
-    """Each of the door's checkers is connected."""
-    await start(dut)
-    await harness.withdraw(dut.clk, getattr(dut.u_dut, f"u_check_{channel}"))
-
-
 def run(latency: int, **options: object) -> None:
     """Build the module and simulate it."""
     simulate(
@@ -218,15 +210,3 @@ def run(latency: int, **options: object) -> None:
 def test_registers(latency: int) -> None:
     """Run all coroutines at this latency of a word."""
     run(latency)
-
-
-@pytest.mark.parametrize(
-    ("testcase", "message"),
-    [
-        ("withdraw/channel=b", "s_axil_ctrl B: valid fell"),
-        ("withdraw/channel=r", "s_axil_ctrl R: valid fell"),
-    ],
-)
-def test_assertion_fires(testcase: str, message: str) -> None:
-    """The checker stops the simulation."""
-    run(3, testcase=testcase, expect_failure=message)

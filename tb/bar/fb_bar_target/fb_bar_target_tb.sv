@@ -45,7 +45,9 @@ module fb_bar_target_tb
   fb_axi_if #(
       .IdBits  (AxiIdBits),
       .AddrBits(AddrBits)
-  ) s_axi_bar ();
+  ) s_axi_bar (
+      .*
+  );
 
   fb_bar_target #(
       .AddrBits(AddrBits),

@@ -181,13 +181,6 @@ async def reset_in_read(dut) -> None:
         await reader.check(512, 100)
 
 
-@harness.provocation
-async def withdraw(dut) -> None:
-    """The port's stream checker is connected."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_check)
-
-
 def run(unit: int = 0, array: int = 0, pages: int = 8, **options: object) -> None:
     """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
     parameters = {"UnitBits": unit, "Array": array, "CommandPages": pages}
@@ -207,8 +200,3 @@ def run(unit: int = 0, array: int = 0, pages: int = 8, **options: object) -> Non
 def test_read(unit: int, array: int, pages: int) -> None:
     """Run all coroutines with units of one page and of several, for one drive and for more."""
     run(unit, array, pages)
-
-
-def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(testcase="withdraw", expect_failure="s_axis_rdcmd: valid fell")

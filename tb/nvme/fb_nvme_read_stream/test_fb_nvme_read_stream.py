@@ -296,13 +296,6 @@ async def restart_while_offered(dut, lossy: bool) -> None:
         await harness.step(dut.clk)
 
 
-@harness.provocation
-async def withdraw(dut) -> None:
-    """The port's stream checker is connected."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_check)
-
-
 def run(unit: int, **options: object) -> None:
     """Build the module for units of 2^unit pages and simulate it."""
     whole = {"FifoDepth": 128, "WholePages": "1'b1"} if unit else {"FifoDepth": 16}
@@ -321,8 +314,3 @@ def run(unit: int, **options: object) -> None:
 def test_deliver(unit: int) -> None:
     """Run all coroutines with units of one page and of several."""
     run(unit)
-
-
-def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(0, testcase="withdraw", expect_failure="m_axis_rd: valid fell")

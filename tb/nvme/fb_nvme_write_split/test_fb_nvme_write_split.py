@@ -276,13 +276,6 @@ async def committed_too_often(dut) -> None:
     await harness.step(dut.clk, 4)
 
 
-@harness.provocation
-async def withdraw(dut) -> None:
-    """The port's stream checker is connected."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_check)
-
-
 def run(unit: int = 0, array: int = 0, **options: object) -> None:
     """Build the module for units of 2^unit pages, and an array or none, and simulate it."""
     parameters = {"UnitBits": unit, "Array": array}
@@ -308,7 +301,6 @@ def test_write(unit: int, array: int) -> None:
         ("command_without_room", "a_push_room"),
         ("beat_without_page", "a_page_there"),
         ("committed_too_often", "a_committed_built"),
-        ("withdraw", "s_axis_wr: valid fell"),
     ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
@@ -237,20 +236,6 @@ async def nothing_is_taken_in_reset(dut) -> None:
     await splitter.parts()
 
 
-@harness.provocation
-async def withdraw_in(dut) -> None:
-    """The user's port has its stream checker."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_s_check)
-
-
-@harness.provocation
-async def withdraw_out(dut) -> None:
-    """The array's port has its stream checker."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_m_check)
-
-
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     simulate(
@@ -265,12 +250,3 @@ def run(**options: object) -> None:
 def test_parity_split() -> None:
     """Run all coroutines."""
     run()
-
-
-@pytest.mark.parametrize(
-    ("testcase", "message"),
-    [("withdraw_in", "s_axis_rdcmd: valid fell"), ("withdraw_out", "m_axis_rdcmd: valid fell")],
-)
-def test_assertion_fires(testcase: str, message: str) -> None:
-    """The assertion stops the simulation."""
-    run(testcase=testcase, expect_failure=message)

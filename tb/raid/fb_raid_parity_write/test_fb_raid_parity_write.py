@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
@@ -192,20 +191,6 @@ async def restart_in_packet(dut) -> None:
     await writer.check(0, b"good")
 
 
-@harness.provocation
-async def withdraw_in(dut) -> None:
-    """The user's port has its stream checker."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_s_check)
-
-
-@harness.provocation
-async def withdraw_out(dut) -> None:
-    """The array's port has its stream checker."""
-    await start(dut)
-    await harness.withdraw(dut.clk, dut.u_dut.u_m_check)
-
-
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"Beats": PAGES * 64}
@@ -222,12 +207,3 @@ def run(**options: object) -> None:
 def test_parity_write() -> None:
     """Run all coroutines."""
     run()
-
-
-@pytest.mark.parametrize(
-    ("testcase", "message"),
-    [("withdraw_in", "s_axis_wr: valid fell"), ("withdraw_out", "m_axis_wr: valid fell")],
-)
-def test_assertion_fires(testcase: str, message: str) -> None:
-    """The assertion stops the simulation."""
-    run(testcase=testcase, expect_failure=message)
