@@ -63,38 +63,34 @@ module fb_axi_burst_addr #(
     logic [AddrBits-1:0] addr;
     logic [7:0] left;  // beats after this one
     logic last;  // there is none
-    logic [2:0] size;
+    logic [5:0] low;  // address bits below its size
     logic [SideBits-1:0] side;
   } burst_t;
 
   burst_t now_q, wait_q, arriving, stepped;
   logic now_valid_q, wait_valid_q;
-  logic take, free, now_valid_d;
+  logic take, free, turn, now_valid_d;
 
   always_comb begin : describe_arriving
     arriving.id   = s_id;
     arriving.addr = s_addr;
     arriving.left = s_len;
     arriving.last = s_len == '0;
-    arriving.size = s_size;
+    arriving.low  = 6'((7'd1 << s_size) - 1'b1);
     arriving.side = s_side;
   end
 
   // The first beat may be unaligned; the ones after it are aligned to the size (A3.4.1).
-  logic [6:0] bytes, next_low;
-
   always_comb begin : step_address
-    bytes = 7'd1 << now_q.size;
-    next_low = {1'b0, now_q.addr[5:0] & ~(bytes[5:0] - 6'd1)} + bytes;
     stepped = now_q;
     stepped.left = now_q.left - 1'b1;
     stepped.last = now_q.left == 8'd1;
-    stepped.addr[5:0] = next_low[5:0];
-    stepped.addr[11:6] = now_q.addr[11:6] + 6'(next_low[6]);
+    stepped.addr[11:0] = (now_q.addr[11:0] | 12'(now_q.low)) + 1'b1;
   end
 
   assign take = s_valid && s_ready;
-  assign free = !now_valid_q || (m_step && m_last);  // the place of the served burst is free
+  assign turn = !now_valid_q || now_q.last;  // another burst is next
+  assign free = !now_valid_q || (m_step && now_q.last);  // the place of the served burst is free
   assign now_valid_d = !free || wait_valid_q || take;
 
   assign s_ready = !wait_valid_q;
@@ -108,8 +104,7 @@ module fb_axi_burst_addr #(
   assign wait_addr = wait_q.addr;
 
   always_ff @(posedge clk) begin : hold
-    if (free) now_q <= wait_valid_q ? wait_q : arriving;
-    else if (m_step) now_q <= stepped;
+    if (m_step || !now_valid_q) now_q <= !turn ? stepped : wait_valid_q ? wait_q : arriving;
     if (!wait_valid_q) wait_q <= arriving;
   end
 

@@ -70,7 +70,8 @@ module fb_bar_cq
   logic [1:0] lane_q, lane_d;
   logic any_q;  // a lane is chosen
   logic ready_q;  // no lane is open, or one that leaves in this cycle
-  logic [3:0][15:0] head_q;
+  logic [3:0] names_q;  // lanes whose new SQ head counts
+  logic [3:0][15:0] head_q, new_head_q;
   logic [3:0][31:0] dword3_q;
   logic [2:0] drive_q;
   logic [PairBits-8:0] row_q;
@@ -89,13 +90,18 @@ module fb_bar_cq
   end
 
   always_ff @(posedge clk) begin : lanes
-    if (take) begin
+    // What is not valid is taken as well, and opens no lane.
+    if (ready_q) begin
       for (int i = 0; i < 4; i++) begin
-        if (place && (&write_strb[16*i+8+:2])) head_q[i] <= write_data[128*i+64+:16];
-        dword3_q[i] <= write_data[128*i+96+:32];
+        new_head_q[i] <= write_data[128*i+64+:16];
+        dword3_q[i]   <= write_data[128*i+96+:32];
       end
       drive_q <= drive;
       row_q   <= row;
+    end
+    for (int i = 0; i < 4; i++) begin
+      names_q[i] <= take && place && (&write_strb[16*i+8+:2]);
+      if (names_q[i]) head_q[i] <= new_head_q[i];
     end
     open_q  <= take ? open & fits : open_d;
     lane_q  <= lane_d;
@@ -137,8 +143,8 @@ module fb_bar_cq
 
 `ifndef SYNTHESIS
   a_lane_leaves :
-  assert property (@(posedge clk) disable iff (rst) (take && any_q) |-> fifo_ready)
-  else $error("fb_bar_cq (%m): a beat was taken while a lane could not leave");
+  assert property (@(posedge clk) disable iff (rst) (ready_q && any_q) |-> fifo_ready)
+  else $error("fb_bar_cq (%m): a beat may be taken while a lane cannot leave");
 `endif
 
   fb_axis_check #(

@@ -2,10 +2,10 @@
 //
 // fb_common_table: a table with one write port and one read port on the clock.
 //
-// What:        LUT RAM with a register behind it where that is no more than a block RAM holds, 36 Kib,
-//              and block RAM above.
+// What:        block RAM and a register behind it, so that its slow output leads nowhere but there; up
+//              to 64 words LUT RAM.
 // Handshake:   none. `we` high writes `wdata` at `waddr` at the end of the cycle.
-// Latency:     read 1 cycle: a word that is written in the cycle of its address is not yet seen.
+// Latency:     read 2 cycles. What is read while it is written is undefined; simulation inverts it.
 // Throughput:  one write and one read a cycle.
 // Limits:      contents are not reset; they start as zero in simulation and, on FPGAs, in
 //              hardware after configuration. Who needs them cleared later sweeps them.
@@ -37,8 +37,9 @@ module fb_common_table #(
     );
   end
 
-  (* ram_style = (Width * Depth > 36864) ? "block" : "distributed" *)
-  logic [Width-1:0] store[Depth];
+  (* ram_style = (Depth > 64) ? "block" : "distributed", no_rw_check *)
+  logic [Width-1:0] store  [Depth];
+  logic [Width-1:0] read_q;
 
   initial begin : clear_store
     for (int i = 0; i < Depth; i++) store[i] = '0;
@@ -46,7 +47,11 @@ module fb_common_table #(
 
   always_ff @(posedge clk) begin : memory
     if (we) store[waddr] <= wdata;
-    rdata <= store[raddr];
+    read_q <= store[raddr];
+`ifndef SYNTHESIS
+    if (we && waddr == raddr) read_q <= ~store[raddr];
+`endif
+    rdata <= read_q;
   end
 
 endmodule

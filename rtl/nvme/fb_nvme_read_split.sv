@@ -62,13 +62,14 @@ module fb_nvme_read_split
   state_e state_q;
   logic ready_q;
   logic [SECTOR_BITS+8:0] address_q;
-  logic [63:0] size_q;  // bytes - 1
+  logic [SECTOR_BITS+8:0] size_q;  // bytes - 1
   logic unordered_q;
   logic early_q;  // unordered, and one command: it may be delivered before older ones
   logic [READ_TAG_BITS-1:0] tag_q;
   logic zero_q;
   logic [SECTOR_BITS-1:0] room_q;
-  logic above_q;
+  logic above_q;  // it begins or reaches behind every namespace
+  logic long_q;  // it has more than a page
   logic [CODE_BITS-1:0] code_q;
 
   logic [SECTOR_BITS-1:0] sector_q;
@@ -130,7 +131,7 @@ module fb_nvme_read_split
   logic fits;
   if (Array) begin : gen_array
     assign ahead_m1 = ~address_q[19:9] & {cfg.strip_m1, 3'b111};
-    assign fits = size_q[63:9] <= 55'(ahead_m1);
+    assign fits = size_q[9+:SECTOR_BITS] <= SECTOR_BITS'(ahead_m1);
   end else begin : gen_alone
     assign ahead_m1 = '0;
     assign fits = 1'b1;
@@ -141,8 +142,8 @@ module fb_nvme_read_split
     if (zero_q) code_now = ERR_ZERO_LENGTH;
     else if (address_q[8:0] != '0 || (cfg.block_4k && address_q[11:9] != '0))
       code_now = ERR_MISALIGNED;
-    else if (above_q || size_q[63:9] >= 55'(room_q)) code_now = ERR_OUT_OF_RANGE;
-    else if (unordered_q && |size_q[63:12]) code_now = ERR_TOO_LONG;
+    else if (above_q || size_q[9+:SECTOR_BITS] >= room_q) code_now = ERR_OUT_OF_RANGE;
+    else if (unordered_q && long_q) code_now = ERR_TOO_LONG;
     else code_now = ERR_OK;
   end
 
@@ -171,11 +172,13 @@ module fb_nvme_read_split
   always_ff @(posedge clk) begin
     if (accept) begin
       address_q <= s_axis_rdcmd.tdata[SECTOR_BITS+8:0];
-      size_q <= s_axis_rdcmd.tdata[127:64] - 1'b1;
+      size_q <= s_axis_rdcmd.tdata[64+:SECTOR_BITS+9] - 1'b1;
       zero_q <= s_axis_rdcmd.tdata[127:64] == '0;
       room_q <= cfg.namespace_sectors - s_axis_rdcmd.tdata[9+:SECTOR_BITS];
-      above_q <= |s_axis_rdcmd.tdata[63:9+SECTOR_BITS] ||
+      above_q <= |{s_axis_rdcmd.tdata[63:9+SECTOR_BITS], s_axis_rdcmd.tdata[127:73+SECTOR_BITS]} ||
           s_axis_rdcmd.tdata[9+:SECTOR_BITS] > cfg.namespace_sectors;
+      long_q <= |s_axis_rdcmd.tdata[127:77] ||
+          (s_axis_rdcmd.tdata[76] && |s_axis_rdcmd.tdata[75:64]);
       unordered_q <= s_axis_rdcmd.tdata[128];
       early_q <= s_axis_rdcmd.tdata[128];
       tag_q <= s_axis_rdcmd.tdata[136+:READ_TAG_BITS];
@@ -192,7 +195,7 @@ module fb_nvme_read_split
       if (!fits) begin
         early_q <= 1'b0;
         address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
-        size_q[63:9] <= size_q[63:9] - 55'(ahead_m1) - 1'b1;
+        size_q[9+:SECTOR_BITS] <= size_q[9+:SECTOR_BITS] - SECTOR_BITS'(ahead_m1) - 1'b1;
       end
     end else if (extend) begin
       if (!building_q) first_page_q <= offer_page;

@@ -227,10 +227,13 @@ module fb_nvme_read_stream
   logic out_lost, fail;
   logic ended_q;  // the read has ended with a beat that the memory has lost
   logic stale_q;  // the beat on offer was there before the restart, and nothing behind it
+  logic word_there, side_there;
+  assign beat_valid = word_there && side_there;
   if (FifoDepth <= LutDepth) begin : gen_lut
     fb_common_fifo #(
         .Width($bits(side_t)),
-        .Depth(FifoDepth)
+        .Depth(FifoDepth),
+        .OutputRegister(1'b1)
     ) u_sides (
         .clk,
         .rst(rst || (restart && !beat_valid)),
@@ -238,7 +241,7 @@ module fb_nvme_read_stream
         .s_valid(send || abort),
         .s_ready(),
         .s_data(side),
-        .m_valid(),
+        .m_valid(side_there),
         .m_ready(pop),
         .m_data(out_side),
         .level()
@@ -248,12 +251,12 @@ module fb_nvme_read_stream
         .Depth(FifoDepth)
     ) u_beats (
         .clk,
-        .rst(rst),
+        .rst(rst || (restart && !beat_valid)),
         .clear(restart),
         .s_valid(data_valid || abort),
         .s_ready(),
         .s_data({data_error, data}),
-        .m_valid(beat_valid),
+        .m_valid(word_there),
         .m_ready(pop),
         .m_data({out_lost, out_word}),
         .level()
@@ -269,7 +272,7 @@ module fb_nvme_read_stream
         .s_valid(send || abort),
         .s_ready(),
         .s_data(side),
-        .m_valid(),
+        .m_valid(side_there),
         .m_ready(pop),
         .m_data(out_side),
         .level()
@@ -279,12 +282,12 @@ module fb_nvme_read_stream
         .Depth(FifoDepth)
     ) u_beats (
         .clk,
-        .rst(rst),
+        .rst(rst || (restart && !beat_valid)),
         .clear(restart),
         .s_valid(data_valid || abort),
         .s_ready(),
         .s_data({data_error, data}),
-        .m_valid(beat_valid),
+        .m_valid(word_there),
         .m_ready(pop),
         .m_data({out_lost, out_word}),
         .level()

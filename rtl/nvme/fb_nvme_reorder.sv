@@ -15,7 +15,7 @@
 // Handshake:   responses and deliveries are AXI4-Stream-like. A response on offer stays on offer
 //              until it is taken, also when a restart comes.
 // Latency:     one cycle from a result to the response or delivery.
-// Throughput:  a command every four cycles for each ring, the time it takes a pointer to move and its
+// Throughput:  a command every five cycles for each ring, the time it takes a pointer to move and its
 //              next command to be read; the shortest command has eight beats.
 // Does not implement: retries (fb_nvme_cqe_check).
 
@@ -154,32 +154,45 @@ module fb_nvme_reorder
       .level()
   );
 
-  // What is read there; a result that comes meanwhile counts. Nothing that was read before a pointer
-  // had moved counts: after an act its side sees nothing for three cycles.
-  logic look_q, look_side_q, look_early_q;
-  logic flush_busy, flush_last;  // the oldest write has asked for its flush; at the last drive
-  logic flushing_q;  // it is looked at
+  // What is read there, in two cycles; a result that comes meanwhile counts, and one that was not yet
+  // in the table. Nothing that was read before a pointer had moved counts: after an act its side sees
+  // nothing for four cycles.
+  logic read_side_q, read_early_q, read_there_q, read_here_q;  // half-way
+  logic [PAGE_BITS-1:0] read_page_q;
+  command_result_t read_result_q;
+  logic look_q, look_side_q, look_early_q, result_here_q;
   logic [PAGE_BITS-1:0] look_page_q;
   command_result_t result_q;
-  logic result_here_q;  // it came while that was read, or was not yet in the table
-  logic arrives, act, act_write, act_read, act_early, act_flush;
-  logic [1:0] wr_moves_q, rd_moves_q;
+  logic flush_busy, flush_last;  // the oldest write has asked for its flush; at the last drive
+  logic flushing_q;  // it is looked at
+  logic act, act_write, act_read, act_early, act_flush;
+  logic [2:0] wr_moves_q, rd_moves_q;
 
   always_ff @(posedge clk) begin
-    wr_moves_q <= restart ? '0 : {wr_moves_q[0], act && look_side_q};
-    rd_moves_q <= restart ? '0 : {rd_moves_q[0], act && !look_side_q};
-    look_q <= there_q && (side_q ? wr_any && wr_moves_q == '0 : rd_any && rd_moves_q == '0) &&
-        !(act && look_side_q == side_q);
-    if (restart) look_q <= 1'b0;
-    look_side_q <= side_q;
-    look_early_q <= early_q;
-    flushing_q <= side_q && flush_busy;
-    look_page_q <= page_q;
-    result_here_q <= arrives || (result_we_q && written_page_q == page_q);
-    result_q <= arrives ? result : written_q;
+    read_there_q <= there_q && (side_q ? wr_any : rd_any) && !restart;
+    read_side_q  <= side_q;
+    read_early_q <= early_q;
+    read_page_q  <= page_q;
+    {read_here_q, read_result_q} <= newer(page_q, result_we_q && written_page_q == page_q, written_q);
+    look_side_q  <= read_side_q;
+    look_early_q <= read_early_q;
+    look_page_q  <= read_page_q;
+    {result_here_q, result_q} <= newer(read_page_q, read_here_q, read_result_q);
+    flushing_q <= read_side_q && flush_busy;
+
+    wr_moves_q <= {wr_moves_q[1:0], act && look_side_q};
+    rd_moves_q <= {rd_moves_q[1:0], act && !look_side_q};
+    look_q <= read_there_q && !(act && look_side_q == read_side_q) &&
+        (read_side_q ? wr_moves_q : rd_moves_q) == '0;
+    if (restart) {look_q, wr_moves_q, rd_moves_q} <= '0;
   end
-  assign arrives = result_valid && result_page == page_q;
-  assign found   = result_here_q ? result_q : found_q;
+
+  // Whether a result is known of a page, and which: that of this cycle, or else the one that was.
+  function automatic logic [$bits(command_result_t):0] newer(
+      input logic [PAGE_BITS-1:0] page, input logic known, input command_result_t old);
+    return (result_valid && result_page == page) ? {1'b1, result} : {known, old};
+  endfunction
+  assign found = result_here_q ? result_q : found_q;
 
   // What became of it.
   logic open, over, rejected, gone, covered, failed, bad;

@@ -140,18 +140,18 @@ module fb_nvme_streamer
   // The array's side of the user's streams: a restart may take away what waits here.
   fb_axis_if
       wr (
-          .clk,
-          .rst(restart)
+          clk,
+          restart
       ),
       rd (
-          .clk,
-          .rst(restart)
+          clk,
+          restart
       );
   fb_axis_if #(
       .DataBits(256)
   ) rdcmd (
-      .clk,
-      .rst(restart)
+      clk,
+      restart
   );
   logic parity_busy;
 

@@ -160,7 +160,9 @@ module fb_nvme_submit
     for (int unsigned i = 0; i < Drives; i++) begin
       automatic logic ends = Drives == 1 || finish_drive == DRIVE_BITS'(i);
       if (goes[i]) tail_q[i] <= (tail_q[i] + 1'b1 == cfg.queue_entries) ? '0 : tail_q[i] + 1'b1;
-      outstanding_q[i] <= outstanding_q[i] + SLOT_BITS'(takes[i]) - SLOT_BITS'(give_back && ends);
+      // Which of three sums is told at the end: both events come late.
+      if (takes[i] != (give_back && ends))
+        outstanding_q[i] <= takes[i] ? outstanding_q[i] + 1'b1 : outstanding_q[i] - 1'b1;
       // Whether there is room for one more command, and for one after that.
       // A drive that is offline takes everything, and nothing comes of it.
       open_q[i] <= !sweep && !halted && (takes[i] ?

@@ -55,8 +55,8 @@ module fb_payload_ring #(
   logic look_behind_q, tail_behind_q;  // the head is one lap ahead of that pointer
   logic offer_valid_q;
   logic [PageBits-1:0] offer_page_q;
-  logic [PtrBits-1:0] held_q, held_d;
-  logic none_q;  // held_q is 0
+  logic [PtrBits-1:0] held_q, held_d, freed;
+  logic none_q;  // it was 0
   logic unfit_q;  // the offer is not where an idle ring would begin
 
   // The stretch on which the head is now or, when it turns, will be: from `restart` to where `below` ends.
@@ -79,7 +79,8 @@ module fb_payload_ring #(
   assign idle = none_q && !open;  // a command that takes a page is open
   assign withdraw = idle && (unfit_q || !offer_valid_q);
   assign refill = !offer_valid_q || offer_take;
-  assign held_d = held_q + PtrBits'(offer_take) - (free_step ? PtrBits'(free_count) : '0);
+  assign freed = free_step ? PtrBits'(free_count) : '0;
+  assign held_d = held_q + PtrBits'(offer_take) - freed;
   assign look_turns = look_behind_q && look_q == lap_end_q;
   assign tail_turns = tail_behind_q && tail_q == lap_end_q;
 
@@ -97,11 +98,11 @@ module fb_payload_ring #(
     end else begin
       unfit_q <= PtrBits'(offer_page_q) != restart;  // a cycle late does no harm
       held_q  <= held_d;
-      none_q  <= held_d == '0;
+      none_q  <= held_q == '0 && !offer_take;  // so does this
 
-      // A pointer at the end of its lap goes to where the next one began, and may step from there.
-      look_q  <= (look_turns ? lap_start_q : look_q) + (look_step ? PtrBits'(look_count) : '0);
-      tail_q  <= (tail_turns ? lap_start_q : tail_q) + (free_step ? PtrBits'(free_count) : '0);
+      // A pointer at the end of its lap goes to where the next one began; the tail may step meanwhile.
+      look_q  <= look_turns ? lap_start_q : look_q + (look_step ? PtrBits'(look_count) : '0);
+      tail_q  <= tail_turns ? lap_start_q + freed : tail_q + freed;
       if (look_turns) look_behind_q <= 1'b0;
       if (tail_turns) tail_behind_q <= 1'b0;
 

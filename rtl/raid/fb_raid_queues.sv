@@ -7,7 +7,7 @@
 //              fb_nvme_reorder answers these commands.
 // Handshake:   `s_ready[d]` is high while drive d has room. A command on offer that is not taken at once
 //              is offered anew after others.
-// Latency:     5 cycles. Throughput: a command in four cycles; a division takes 25 (fb_raid_map).
+// Latency:     6 cycles. Throughput: a command in five cycles; a division takes 25 (fb_raid_map).
 // Does not implement: an order between the commands of different queues.
 
 `default_nettype none
@@ -54,7 +54,8 @@ module fb_raid_queues
   logic [QueueBits-1:0] choice, chosen_q;
   logic [Queues-1:0] waits_q, behind;  // commands whose drive is open
   logic [Queues-1:0] room;
-  logic choose, read_q, offered_q, rest_q, take;
+  logic choose, offered_q, rest_q, take;
+  logic [1:0] read_q;  // what was chosen is being read
 
   assign into = {pushed_q.drive[QueueBits-2:0], pushed_q.op == OP_READ};
   assign m_valid = offered_q && !offline[DRIVE_BITS'(chosen_q>>1)];
@@ -68,13 +69,13 @@ module fb_raid_queues
     for (int i = Queues - 1; i >= 0; i--) if (behind[i]) choice = QueueBits'(i);
   end
   // What was taken shows in waits_q two cycles later.
-  assign choose = waits_q != '0 && !read_q && !offered_q && !rest_q;
+  assign choose = waits_q != '0 && read_q == '0 && !offered_q && !rest_q;
 
   always_ff @(posedge clk) begin
     push_q <= s_valid && !rst;
     pushed_q <= s_descriptor;
-    read_q <= choose && !rst;
-    offered_q <= read_q && !rst;
+    read_q <= rst ? '0 : {read_q[0], choose};
+    offered_q <= read_q[1] && !rst;
     rest_q <= offered_q;
     if (choose) chosen_q <= choice;
     for (int unsigned i = 0; i < Queues; i++) begin
