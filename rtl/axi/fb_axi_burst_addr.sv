@@ -40,7 +40,7 @@ module fb_axi_burst_addr #(
     input  wire                 m_step,
     output logic [  IdBits-1:0] m_id,
     output logic [AddrBits-1:0] m_addr,        // byte address of this beat
-    output logic [SideBits-1:0] m_side,
+    output logic [SideBits-1:0] m_side,        // 0 without a burst
     output logic                m_last,        // last beat of its burst
     output logic                wait_valid,    // there is a burst behind this one,
     output logic [AddrBits-1:0] wait_addr      // which begins here
@@ -77,7 +77,7 @@ module fb_axi_burst_addr #(
     arriving.left = s_len;
     arriving.last = s_len == '0;
     arriving.low  = 6'((7'd1 << s_size) - 1'b1);
-    arriving.side = s_side;
+    arriving.side = take ? s_side : '0;
   end
 
   // The first beat may be unaligned; the ones after it are aligned to the size (A3.4.1).
@@ -106,6 +106,7 @@ module fb_axi_burst_addr #(
   always_ff @(posedge clk) begin : hold
     if (m_step || !now_valid_q) now_q <= !turn ? stepped : wait_valid_q ? wait_q : arriving;
     if (!wait_valid_q) wait_q <= arriving;
+    if (rst) now_q.side <= '0;
   end
 
   always_ff @(posedge clk) begin : valids

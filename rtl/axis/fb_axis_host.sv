@@ -132,7 +132,7 @@ module fb_axis_host
   logic [5:0] tail_q;  // bytes of the last beat, 0 is 64
   logic last_q;  // the last beat ends the packet
   logic open_q;  // a packet has begun and not ended
-  logic abort_q, closing_q;  // `clear` found something; the beat that spoils the packet is offered
+  logic abort_q, closes, closes_q;  // `clear` found something; a beat spoils the packet
   logic fetching, fetch, sent, write_busy, store;
 
   logic [ByteBits-1:0] bytes;
@@ -146,31 +146,31 @@ module fb_axis_host
   assign fetching = fetch_left_q != '0;
   assign fetch = fetching && !pending_q[WordsBits-1] && !clear && !store;
 
-  logic words_ready, words_valid, word_final;
+  logic words_ready, word_final, word_closes;
   logic [WordsBits-1:0] words_level;
 
   fb_common_fifo #(
-      .Width(USER_DATA_BITS + 1),
+      .Width(USER_DATA_BITS + 2),
       .Depth(WordsDepth)
   ) u_words (
       .clk,
       .rst,
-      .s_valid(arriving_q[ReadLatency-1]),
+      .s_valid(arriving_q[ReadLatency-1] || closes_q),
       .s_ready(words_ready),
-      .s_data ({final_q[ReadLatency-1], mem_rdata}),
-      .m_valid(words_valid),
+      .s_data ({closes_q, final_q[ReadLatency-1], mem_rdata}),
+      .m_valid(m_axis_wr_tvalid),
       .m_ready(m_axis_wr_tready),
-      .m_data ({word_final, m_axis_wr_tdata}),
+      .m_data ({word_closes, word_final, m_axis_wr_tdata}),
       .level  (words_level)
   );
 
   assign sent = m_axis_wr_tvalid && m_axis_wr_tready;
-  assign m_axis_wr_tvalid = words_valid || closing_q;
-  assign m_axis_wr_tlast = closing_q || (word_final && last_q);
+  assign m_axis_wr_tlast = word_closes || (word_final && last_q);
+  assign closes = (clear || abort_q) && open_q && !fetching && pending_q == '0;
 
   always_comb begin : keep
     m_axis_wr_tkeep = '1;
-    if (closing_q) m_axis_wr_tkeep = HOLE;
+    if (word_closes) m_axis_wr_tkeep = HOLE;
     else if (word_final && tail_q != '0) begin
       for (int i = 0; i < USER_BEAT_BYTES; i++) m_axis_wr_tkeep[i] = 6'(i) < tail_q;
     end
@@ -188,19 +188,18 @@ module fb_axis_host
     end
     arriving_q <= ReadLatency'({arriving_q, fetch});
     final_q <= ReadLatency'({final_q, fetch_left_q == (HalfBits + 1)'(1)});
-    pending_q <= pending_q + WordsBits'(fetch) - WordsBits'(sent && !closing_q);
+    pending_q <= pending_q + WordsBits'(fetch || closes) - WordsBits'(sent);
     if (sent) open_q <= !m_axis_wr_tlast;
     // What was fetched still goes its way; only then it is known whether a packet is left open.
-    abort_q <= (clear || abort_q) && (fetching || pending_q != '0 || open_q);
-    closing_q <= closing_q ? !m_axis_wr_tready :
-        (clear || abort_q) && open_q && !fetching && pending_q == '0;
+    abort_q  <= (clear || abort_q) && (fetching || pending_q != '0 || open_q);
+    closes_q <= closes;
     if (rst || clear) fetch_left_q <= '0;
     if (rst) begin
       arriving_q <= '0;
       pending_q <= '0;
       open_q <= 1'b0;
       abort_q <= 1'b0;
-      closing_q <= 1'b0;
+      closes_q <= 1'b0;
     end
   end
 

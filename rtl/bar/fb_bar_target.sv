@@ -13,13 +13,13 @@
 //              word. `*_valid` of a region waits for its `*_ready`; address and data are stable
 //              until then. `write_refused` counts with write_ready, `read_error` with read_word.
 // Latency:     AR to the first R handshake Latency + 2 cycles; a W beat is at its region in the
-//              cycle after its handshake, and B is offered one later.
+//              cycle after its handshake, and B is offered two later.
 // Throughput:  64 B a cycle each way, bursts back to back without gaps.
 // Limits:      FIXED, WRAP and sizes above 64 B, and what lies in no region or may not be written,
 //              get SLVERR and have no effect. A burst never leaves its 4 KiB page. Outputs to the
-//              bus come from registers, or from LUT RAM read through registers; readies of regions
-//              lead to WREADY. One 512-bit register (the W beat). AWLEN ends a write burst; WLAST is
-//              only checked.
+//              bus come from registers, or from LUT RAM read through registers. Up to 16 W beats wait
+//              in LUT RAM: there is no 512-bit register. AWLEN ends a write burst; WLAST is only
+//              checked.
 // Does not implement: exclusive access, answers in another order than the requests.
 
 `default_nettype none
@@ -91,10 +91,13 @@ module fb_bar_target
   endfunction
 
   // --------------------------------------------------------------------------------------- writes
-  logic burst_valid, write_last, write_none, write_may, write_go, bad, bad_q;
+  logic write_last, write_none, write_go, bad, bad_q;
   logic [AxiIdBits-1:0] write_id;
   logic [REGIONS-1:0] write_in, asked_in;
-  logic beat_valid_q, beat_last_q, answer_ready, answer_room_q, answer_error;
+  logic beat_valid, beat_last, answer_ready, answer_room_q, answer_error;
+  logic [15:0] dwords;
+  logic answered_q;
+  logic [AxiIdBits:0] answer_q;
   logic [$clog2(AnswerDepth):0] answers;
 
   assign asked_in = asked(s_axi_bar.awaddr, s_axi_bar.awburst, s_axi_bar.awsize) & writable();
@@ -115,7 +118,7 @@ module fb_bar_target
       .s_size(s_axi_bar.awsize),
       .s_burst(s_axi_bar.awburst),
       .s_side({asked_in == '0, asked_in}),
-      .m_valid(burst_valid),
+      .m_valid(),
       .m_valid_next(),
       .m_step(write_go),
       .m_id(write_id),
@@ -126,32 +129,36 @@ module fb_bar_target
       .wait_addr()
   );
 
-  assign s_axi_bar.wready = !beat_valid_q ||
-      (burst_valid && answer_room_q && (write_none || (write_in & write_ready) != '0));
+  always_comb for (int i = 0; i < 16; i++) dwords[i] = &s_axi_bar.wstrb[4*i+:4];
 
-  // What is not valid is taken as well: no gate more in front of the 512 bits.
-  always_ff @(posedge clk) begin : hold_beat
-    if (s_axi_bar.wready) begin
-      write_data  <= s_axi_bar.wdata;
-      write_strb  <= s_axi_bar.wstrb;
-      beat_last_q <= s_axi_bar.wlast;
-      for (int i = 0; i < 16; i++) write_dwords[i] <= &s_axi_bar.wstrb[4*i+:4];
-    end
-    beat_valid_q <= s_axi_bar.wready ? s_axi_bar.wvalid : beat_valid_q;
-    if (rst) beat_valid_q <= 1'b0;
-  end
+  fb_common_fifo #(
+      .Width(512 + 64 + 16 + 1),
+      .Depth(16)
+  ) u_beats (
+      .clk,
+      .rst,
+      .s_valid(s_axi_bar.wvalid),
+      .s_ready(s_axi_bar.wready),
+      .s_data ({s_axi_bar.wlast, dwords, s_axi_bar.wstrb, s_axi_bar.wdata}),
+      .m_valid(beat_valid),
+      .m_ready(write_go),
+      .m_data ({beat_last, write_dwords, write_strb, write_data}),
+      .level  ()
+  );
 
-  // A beat waits until its answer has a place: an initiator that takes none stops only itself.
-  assign write_may = beat_valid_q && burst_valid && answer_room_q;
-  assign write_valid = write_may ? write_in : '0;
-  assign write_go = write_may && (write_none || (write_in & write_ready) != '0);
+  // A beat waits until its answer has a place: an initiator that takes none stops only itself. Without
+  // a burst it leads nowhere.
+  assign write_valid = (beat_valid && answer_room_q) ? write_in : '0;
+  assign write_go = beat_valid && answer_room_q && (write_none || (write_in & write_ready) != '0);
   assign bad = write_none || (write_in & write_refused) != '0;
   always_ff @(posedge clk) begin
     if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);
-    // One more may be given before this is known. What was shown to a region stays until it is taken.
+    // Two more may be given before this is known. What was shown to a region stays until it is taken.
     answer_room_q <= answers < ($clog2(
         AnswerDepth
-    ) + 1)'(AnswerDepth - 1) || (answer_room_q && !write_go);
+    ) + 1)'(AnswerDepth - 2) || (answer_room_q && !write_go);
+    answered_q <= write_go && write_last && !rst;
+    answer_q <= {write_id, bad || bad_q};
   end
 
   fb_common_fifo #(
@@ -160,9 +167,9 @@ module fb_bar_target
   ) u_answers (
       .clk,
       .rst,
-      .s_valid(write_go && write_last),
+      .s_valid(answered_q),
       .s_ready(answer_ready),
-      .s_data ({write_id, bad || bad_q}),
+      .s_data (answer_q),
       .m_valid(s_axi_bar.bvalid),
       .m_ready(s_axi_bar.bready),
       .m_data ({s_axi_bar.bid, answer_error}),
@@ -179,7 +186,7 @@ module fb_bar_target
     logic [RegionBits-1:0] region;
   } beat_t;
 
-  logic read_begun, read_last, read_go, read_none, read_may, room_q, done;
+  logic read_begun, read_last, read_go, read_none, room_q, done;
   logic [AxiIdBits-1:0] read_id;
   logic [REGIONS-1:0] read_in, read_asked;
   logic [LevelBits-1:0] under_way_q;  // beats between the request and the R handshake
@@ -217,9 +224,8 @@ module fb_bar_target
       .wait_addr(next_addr)
   );
 
-  assign read_may = read_begun && room_q;
-  assign read_valid = read_may ? read_in : '0;
-  assign read_go = read_may && (read_none || (read_in & read_ready) != '0);
+  assign read_valid = room_q ? read_in : '0;
+  assign read_go = room_q && (read_none || (read_in & read_ready) != '0);
   assign read_stays = read_begun && !(read_go && read_last);
 
   always_comb begin : describe
@@ -265,7 +271,7 @@ module fb_bar_target
 
 `ifndef SYNTHESIS
   answers_have_room :
-  assert property (@(posedge clk) disable iff (rst) (write_go && write_last) |-> answer_ready)
+  assert property (@(posedge clk) disable iff (rst) answered_q |-> answer_ready)
   else $error("fb_bar_target (%m): an answer without room for it");
 
   words_have_room :
@@ -287,7 +293,7 @@ module fb_bar_target
   else $error("fb_bar_target (%m): a read was withdrawn before its region took it");
 
   wlast_matches_awlen :
-  assert property (@(posedge clk) disable iff (rst) write_go |-> beat_last_q == write_last)
+  assert property (@(posedge clk) disable iff (rst) write_go |-> beat_last == write_last)
   else $error("fb_bar_target (%m): WLAST does not match AWLEN");
 
   one_region :
@@ -295,7 +301,7 @@ module fb_bar_target
   else $error("fb_bar_target (%m): regions of the map overlap");
 `else
   logic unused;
-  assign unused = &{1'b0, answer_ready, fifo_ready, beat_last_q, 1'b0};
+  assign unused = &{1'b0, answer_ready, fifo_ready, beat_last, 1'b0};
 `endif
 
 endmodule

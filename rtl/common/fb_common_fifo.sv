@@ -87,8 +87,9 @@ module fb_common_fifo #(
     end
   end
 
+  // What is not valid is written as well, and written over: s_valid leads to no wide enable.
   always_ff @(posedge clk) begin : write_store
-    if (push) store[write_q] <= s_data;
+    if (s_ready) store[write_q] <= s_data;
   end
 
   always_ff @(posedge clk) begin : pointers

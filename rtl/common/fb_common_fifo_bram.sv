@@ -55,7 +55,7 @@ module fb_common_fifo_bram #(
   assign fetch = level_q != '0 && (!valid_q || m_ready);
 
   always_ff @(posedge clk) begin : memory
-    if (push) store[write_q] <= s_data;
+    if (s_ready) store[write_q] <= s_data;  // only a pointer knows whether it was valid
     if (fetch) oldest_q <= store[read_q];
   end
 

@@ -62,8 +62,8 @@ module fb_nvme_accept
   assign wr_here = wr_valid && !(wr_command.fence && writes_q) && (Drives == 1 || wr_open);
   assign rd_here = rd_valid && (Drives == 1 || rd_open);
   assign pick_rd = rd_here && (turn_q || !wr_here);
-  assign wr_go = wr_here && !pick_rd && wr_open;
-  assign rd_go = pick_rd && rd_open;
+  assign wr_go = wr_here && wr_open && !(rd_here && turn_q);
+  assign rd_go = rd_here && rd_open && (turn_q || !wr_here);
   assign go = wr_go || rd_go;
   assign wr_ready = wr_go;
   assign rd_ready = rd_go;

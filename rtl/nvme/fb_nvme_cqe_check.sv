@@ -89,7 +89,7 @@ module fb_nvme_cqe_check
 
   // What stage 2 leaves for stage 3.
   logic at_head_q, known_q, head_known_q;
-  logic good_q, over_q, retry_q, error_q;  // good: over or to be retried
+  logic good_q, retry_q, error_q;  // good: over or to be retried
   descriptor_t descriptor_q;
   logic [STAMP_BITS-1:0] now_q, stamp_q;
 
@@ -109,7 +109,6 @@ module fb_nvme_cqe_check
     known_q <= known;
     head_known_q <= cqe_q.sq_head < 16'(cfg.queue_entries);
     good_q <= good;
-    over_q <= good && !retry;
     retry_q <= retry;
     error_q <= error;
     descriptor_q <= lookup_descriptor;
@@ -141,7 +140,7 @@ module fb_nvme_cqe_check
 
   assign finish = good_q;
   assign finish_retry = retry_q;
-  assign result_valid = over_q;
+  assign result_valid = good_q && !retry_q;
   assign result_page = descriptor_q.page;
   assign early_valid = result_valid && descriptor_q.early && early_ready;
   assign result.progress = early_valid ? DONE_EARLY : DONE;
@@ -150,7 +149,7 @@ module fb_nvme_cqe_check
 
   assign seen = '{
           completed: good_q,
-          failed: over_q && error_q,
+          failed: result_valid && error_q,
           rogue_phase: valid_q && !at_head_q,
           rogue_cid: valid_q && at_head_q && !known_q,
           rogue_head: good_q && !head_known_q,

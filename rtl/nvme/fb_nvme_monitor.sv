@@ -207,9 +207,13 @@ module fb_nvme_monitor
     latest[4].kind = timed_out ? TRACE_TIMEOUT : TRACE_REJECT;
     latest[4].detail = timed_out ? '0 : 16'(rejected_code);
 
-    choice = waits_q & (~waits_q + 1'b1);
-    chosen = '0;
-    for (int unsigned i = 0; i < Sources; i++) if (choice[i]) chosen |= event_q[i];
+    choice = '0;
+    chosen = event_q[0];
+    for (int i = Sources - 1; i >= 0; i--)
+    if (waits_q[i]) begin
+      choice = Sources'(1) << i;
+      chosen = event_q[i];
+    end
   end
   assign trace_we = chosen_valid_q && !sweep;
 

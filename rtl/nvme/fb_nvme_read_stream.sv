@@ -116,7 +116,7 @@ module fb_nvme_read_stream
   logic first_q, final_q;  // of the command: this beat is the first, one after it is the last
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
   logic beat_valid;  // a beat is at its output
-  logic sends, send, skims, final_beat, final_page, give, pop, room, abort;
+  logic sends, send, skims, final_beat, final_page, give, pop, room;
   logic free_ready_q;  // a unit that ends may be noted
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
@@ -186,14 +186,14 @@ module fb_nvme_read_stream
 
   // A beat that is on offer when a restart comes stays on offer. A read that is cut in two by it gets an
   // end, before anything else is sent: a beat that the memory is not asked for.
-  logic inside_q, cut_q;
+  logic inside_q, cut_q, abort_q;
   logic [READ_TAG_BITS-1:0] cut_tag_q;
-  assign abort = cut_q && !restart;
   always_ff @(posedge clk) begin
     if (m_axis_rd.tvalid) cut_tag_q <= m_axis_rd.tid;
     if (rst) inside_q <= 1'b0;
     else if (give) inside_q <= !m_axis_rd.tlast;
-    cut_q <= restart && (m_axis_rd.tvalid ? !m_axis_rd.tlast : inside_q) && !rst;
+    cut_q   <= restart && (m_axis_rd.tvalid ? !m_axis_rd.tlast : inside_q) && !rst;
+    abort_q <= cut_q && !restart && !rst;
   end
 
   always_ff @(posedge clk) begin
@@ -208,19 +208,19 @@ module fb_nvme_read_stream
         first_q <= final_beat;
         final_q <= first_q ? job_pair : left_q == BeatsBits'(1);
       end
-      credits_q <= credits_q - CreditBits'(send || abort) + CreditBits'(pop);
+      credits_q <= credits_q - CreditBits'(send || abort_q) + CreditBits'(pop);
     end
   end
 
   // Beside the memory.
   side_t side, out_side;
   assign side = '{
-          last: abort || job.fail || (job.last && final_beat),
-          fail: abort || job.fail,
-          skip: !abort && (job.skip || (job.fail && beat_q != '0)),
+          last: abort_q || job.fail || (job.last && final_beat),
+          fail: abort_q || job.fail,
+          skip: !abort_q && (job.skip || (job.fail && beat_q != '0)),
           top: (job.last && final_beat) ? job.size[5:0] : 6'h3f,
-          tag: abort ? cut_tag_q : job.tag,
-          code: abort ? ERR_HALTED : job.code
+          tag: abort_q ? cut_tag_q : job.tag,
+          code: abort_q ? ERR_HALTED : job.code
       };
 
   logic [DATA_BITS-1:0] out_word;
@@ -238,7 +238,7 @@ module fb_nvme_read_stream
         .clk,
         .rst(rst || (restart && !beat_valid)),
         .clear(restart),
-        .s_valid(send || abort),
+        .s_valid(send || abort_q),
         .s_ready(),
         .s_data(side),
         .m_valid(side_there),
@@ -253,7 +253,7 @@ module fb_nvme_read_stream
         .clk,
         .rst(rst || (restart && !beat_valid)),
         .clear(restart),
-        .s_valid(data_valid || abort),
+        .s_valid(data_valid || abort_q),
         .s_ready(),
         .s_data({data_error, data}),
         .m_valid(word_there),
@@ -269,7 +269,7 @@ module fb_nvme_read_stream
         .clk,
         .rst(rst || (restart && !beat_valid)),
         .clear(restart),
-        .s_valid(send || abort),
+        .s_valid(send || abort_q),
         .s_ready(),
         .s_data(side),
         .m_valid(side_there),
@@ -284,7 +284,7 @@ module fb_nvme_read_stream
         .clk,
         .rst(rst || (restart && !beat_valid)),
         .clear(restart),
-        .s_valid(data_valid || abort),
+        .s_valid(data_valid || abort_q),
         .s_ready(),
         .s_data({data_error, data}),
         .m_valid(word_there),
@@ -316,7 +316,7 @@ module fb_nvme_read_stream
   assign m_axis_rd.tlast = out_side.last || out_lost;
   assign m_axis_rd.tuser = fail;
   assign m_axis_rd.tid = out_side.tag;
-  assign empty = jobs == '0 && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
+  assign empty = jobs == '0 && !abort_q && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
 
 endmodule
 

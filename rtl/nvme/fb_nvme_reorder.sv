@@ -83,6 +83,7 @@ module fb_nvme_reorder
 );
 
   localparam int unsigned CountBits = PAGE_BITS + 1;
+  localparam int unsigned IndexBits = $clog2(Pages);
 
   // Which command is looked at: writes and reads in turn where both have one. Between the commands
   // of one ordered read nothing else may be delivered; otherwise reads in order and early ones are
@@ -112,7 +113,7 @@ module fb_nvme_reorder
   command_result_t found_q, found, written;
   // What is written into the completion table, a cycle late: its 1024 lines are far apart.
   logic result_we_q;
-  logic [PAGE_BITS-1:0] written_page_q;
+  logic [IndexBits-1:0] written_page_q;
   command_result_t written_q;
 
   fb_common_table #(
@@ -121,9 +122,9 @@ module fb_nvme_reorder
   ) u_reorder_table (
       .clk,
       .we(reorder_valid),
-      .waddr($clog2(Pages)'(reorder_page)),
+      .waddr(IndexBits'(reorder_page)),
       .wdata(reorder_entry),
-      .raddr($clog2(Pages)'(page_q)),
+      .raddr(IndexBits'(page_q)),
       .rdata(entry_q)
   );
   fb_common_table #(
@@ -132,9 +133,9 @@ module fb_nvme_reorder
   ) u_completion_table (
       .clk,
       .we(result_we_q),
-      .waddr($clog2(Pages)'(written_page_q)),
+      .waddr(written_page_q),
       .wdata(written_q),
-      .raddr($clog2(Pages)'(page_q)),
+      .raddr(IndexBits'(page_q)),
       .rdata(found_q)
   );
 
@@ -173,7 +174,7 @@ module fb_nvme_reorder
     read_side_q  <= side_q;
     read_early_q <= early_q;
     read_page_q  <= page_q;
-    {read_here_q, read_result_q} <= newer(page_q, result_we_q && written_page_q == page_q, written_q);
+    {read_here_q, read_result_q} <= newer(page_q, result_we_q && written_page_q == IndexBits'(page_q), written_q);
     look_side_q  <= read_side_q;
     look_early_q <= read_early_q;
     look_page_q  <= read_page_q;
@@ -281,7 +282,7 @@ module fb_nvme_reorder
   // command that is never completed has timed out: that is the code of an open one.
   always_ff @(posedge clk) begin
     result_we_q <= result_valid || act || sweep;
-    written_page_q <= sweep ? sweep_index : result_valid ? result_page : look_page_q;
+    written_page_q <= IndexBits'(sweep ? sweep_index : result_valid ? result_page : look_page_q);
     written_q <= written;
   end
   always_comb begin

@@ -196,7 +196,7 @@ async def rates_and_latency(dut) -> None:
     await master.read(first, WORD)
     assert times["r"][0] - times["ar"][0] == regions.latency + 2
     await master.write(first, bytes(WORD))
-    assert times["b"][0] - times["w"][0] == 2
+    assert times["b"][0] - times["w"][0] == 3
     for length, count in ((PAGE, 8), (64, 64), (192, 40)):
         times["r"].clear()
         times["w"].clear()
@@ -297,7 +297,7 @@ async def slow_region_with_full_answers(dut) -> None:
         master.init_write(first + WORD * n, bytes([n]) * WORD)
     await harness.step(dut.clk, 600)
     # As many as there is room for, and each once.
-    assert regions.written == [(REGISTERS, first + WORD * n) for n in range(16)]
+    assert regions.written == [(REGISTERS, first + WORD * n) for n in range(15)]
     master.write_if.b_channel.pause = False
     await harness.step(dut.clk, 600)
     assert regions.written == [(REGISTERS, first + WORD * n) for n in range(20)]
