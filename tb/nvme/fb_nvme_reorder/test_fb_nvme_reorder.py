@@ -68,7 +68,8 @@ class Reorder:
         self.empties = 0.1  # share of writes without data of their own
         self.spared = False  # parity stands for the one that is
         self.queues: dict[str, deque[Command]] = {"wr": deque(), "rd": deque()}
-        self.next_page = {"wr": 0, "rd": 512}
+        self.half = int(dut.Pages.value) // 2  # pages of each ring
+        self.next_page = {"wr": 0, "rd": self.half}
         self.tokens: deque[int] = deque()
         self.write_code = 0
         self.read_broken = False
@@ -80,10 +81,11 @@ class Reorder:
     def new(self, side: str, simple: bool = False) -> Command:
         """Return a command on the next pages of its ring."""
         pages = random.choice([1, 1, 2, 5])
-        if self.next_page[side] % 512 + pages > 512:
-            self.next_page[side] &= 512
+        half = self.half
+        if self.next_page[side] % half + pages > half:
+            self.next_page[side] &= half
         page = self.next_page[side]
-        self.next_page[side] = page & 512 | (page + pages) % 512
+        self.next_page[side] = page & half | (page + pages) % half
         last = int(random.random() < 0.6)
         command = Command(page, pages, pages * PAGE - 1, last)
         if simple:
@@ -281,13 +283,14 @@ async def start(dut, timeout: int = 0) -> Reorder:
     return await renew(dut)
 
 
-async def renew(dut) -> Reorder:
-    """Begin a new life of the queue."""
+async def renew(dut, swept: bool = True) -> Reorder:
+    """Begin a new life of the queue, with cleared tables or about to clear them."""
     harness.clear(dut, "reorder_valid", "result_valid", "early_valid", "??_look_valid")
     dut.restart.value = 1
     await harness.step(dut.clk, 2)
     dut.restart.value = 0
-    await sweep(dut)
+    if swept:
+        await sweep(dut)
     return Reorder(dut)
 
 
@@ -424,6 +427,20 @@ async def reset_in_work(dut) -> None:
 
 
 @cocotb.test()
+async def work_during_the_sweep(dut) -> None:
+    """Commands may come while the tables are cleared, again and again where the buffer is small."""
+    await start(dut)
+    for _ in range(4):
+        reorder = await renew(dut, swept=False)
+        for index in range(1024):
+            dut.sweep.value, dut.sweep_index.value = 1, index
+            await reorder.cycle(0.05, 0.0, 1.0)
+        dut.sweep.value = 0
+        await reorder.drain()
+        assert reorder.count["token"] and reorder.count["delivery"]
+
+
+@cocotb.test()
 async def restart_while_offered(dut) -> None:
     """A response on offer stays on offer across a restart, the only one of the last life."""
     reorder = await start(dut)
@@ -454,16 +471,16 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check)
 
 
-def run(drives: int, **options: object) -> None:
+def run(drives: int, pages: int = 1024, **options: object) -> None:
     """Build the module for this number of drives and simulate it."""
-    parameters = {"Pages": 1024, "EarlyDepth": 64, "Drives": drives}
+    parameters = {"Pages": pages, "EarlyDepth": 64, "Drives": drives}
     simulate(__file__, "fb_nvme_reorder", parameters, filelist="rtl/top/onchip.f", **options)
 
 
-@pytest.mark.parametrize("drives", [1, 4])
-def test_reorder(drives: int) -> None:
-    """Run all coroutines for one drive and for several."""
-    run(drives)
+@pytest.mark.parametrize(("drives", "pages"), [(1, 1024), (4, 512)])
+def test_reorder(drives: int, pages: int) -> None:
+    """Run all coroutines for one drive and for several, the latter with a small buffer."""
+    run(drives, pages)
 
 
 def test_assertion_fires() -> None:
