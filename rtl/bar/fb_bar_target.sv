@@ -241,7 +241,7 @@ module fb_bar_target
     for (int unsigned i = 1; i < Latency; i++) beat_q[i] <= beat_q[i-1];
     arriving_q <= Latency'({arriving_q, read_go});
     under_way_q <= under_way_q + LevelBits'(read_go) - LevelBits'(done);
-    // The same here.
+    // Here one more.
     room_q <= under_way_q < LevelBits'(ReadDepth - 2) || (room_q && !read_go);
     if (rst) begin
       arriving_q  <= '0;

@@ -13,7 +13,8 @@
 // Throughput:  one word a cycle; full and read in the same cycle does not accept a word (s_ready
 //              comes from registers alone). With the register and a Depth of 2, two words in three
 //              cycles.
-// Limits:      no combinational path from any input to any output. Only pointers are reset.
+// Limits:      no combinational path from any input to any output. Only pointers are reset. While
+//              m_valid is low m_data means nothing, and changes.
 // Does not implement: two clocks, packet drop, almost-full flags (compare `level` instead).
 
 `default_nettype none

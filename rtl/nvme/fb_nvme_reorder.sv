@@ -111,7 +111,7 @@ module fb_nvme_reorder
 
   reorder_t entry_q;
   command_result_t found_q, found, written;
-  // What is written into the completion table, a cycle late: its 1024 lines are far apart.
+  // What is written into the completion table, a cycle late: only registers lead to a block RAM.
   logic result_we_q;
   logic [IndexBits-1:0] written_page_q;
   command_result_t written_q;
@@ -170,7 +170,8 @@ module fb_nvme_reorder
   logic [2:0] wr_moves_q, rd_moves_q;
 
   always_ff @(posedge clk) begin
-    read_there_q <= there_q && (side_q ? wr_any : rd_any) && !restart;
+    // Until the table is cleared it says what became of the last life's commands.
+    read_there_q <= there_q && (side_q ? wr_any : rd_any) && !restart && !sweep;
     read_side_q  <= side_q;
     read_early_q <= early_q;
     read_page_q  <= page_q;

@@ -137,16 +137,12 @@ module fb_nvme_streamer
       .*
   );
 
-  // The array's side of the user's streams: a restart may take away what waits here.
-  fb_axis_if
-      wr (
-          clk,
-          restart
-      ),
-      rd (
-          clk,
-          restart
-      );
+  // The array's side of the user's streams: what waits here a restart may take away, but no data read.
+  fb_axis_if wr (
+      clk,
+      restart
+  );
+  fb_axis_if rd (.*);
   fb_axis_if #(
       .DataBits(256)
   ) rdcmd (

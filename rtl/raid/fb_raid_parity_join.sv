@@ -80,8 +80,9 @@ module fb_raid_parity_join
       m_axis_rd.tkeep <= s_axis_rd.tkeep & {DATA_BITS / 8{!owed_q}};
       m_axis_rd.tuser <= s_axis_rd.tuser || owed_q;
       m_axis_rd.tlast <= next_last;
-      m_axis_rd.tid   <= parity ? piece.tag : s_axis_rd.tid;
     end
+    // What ends a read that was cut has its tag, that of the last beat.
+    if (give && !owed_q) m_axis_rd.tid <= parity ? piece.tag : s_axis_rd.tid;
   end
 
   logic inside_q, inside_piece_q;

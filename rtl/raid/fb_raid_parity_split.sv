@@ -213,6 +213,17 @@ module fb_raid_parity_split
   end
   assign busy = state_q != IDLE;
 
+  fb_axis_check #(
+      .Width($bits(piece_t)),
+      .Name ("piece")
+  ) u_check (
+      .clk,
+      .rst,
+      .valid(piece_valid),
+      .ready(piece_ready),
+      .data (piece)
+  );
+
 endmodule
 
 `default_nettype wire

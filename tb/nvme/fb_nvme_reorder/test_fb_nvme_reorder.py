@@ -294,6 +294,20 @@ async def renew(dut, swept: bool = True) -> Reorder:
     return Reorder(dut)
 
 
+async def cut_short(dut, swept: bool = True) -> Reorder:
+    """Begin a new life in the middle of work: only a response on offer remains of the last one."""
+    await harness.step(dut.clk)
+    dut.m_axis_wrsp_tready.value = dut.delivery_ready.value = 0
+    await FallingEdge(dut.clk)
+    offered = dut.m_axis_wrsp_tvalid.value == 1
+    response = int(dut.m_axis_wrsp_tdata.value)
+    await harness.step(dut.clk)
+    renewed = await renew(dut, swept)
+    if offered:
+        renewed.tokens.append(response)
+    return renewed
+
+
 @cocotb.test()
 async def random_order(dut) -> None:
     """Tokens and deliveries come in the user's order, with the first error of each transaction."""
@@ -429,9 +443,12 @@ async def reset_in_work(dut) -> None:
 @cocotb.test()
 async def work_during_the_sweep(dut) -> None:
     """Commands may come while the tables are cleared, again and again where the buffer is small."""
-    await start(dut)
-    for _ in range(4):
-        reorder = await renew(dut, swept=False)
+    reorder = await start(dut)
+    for _ in range(6):
+        # The last life leaves outcomes in the table: reads that its user has not taken.
+        for _ in range(300):
+            await reorder.cycle(0.5, 0.9, 0.0)
+        reorder = await cut_short(dut, swept=False)
         for index in range(1024):
             dut.sweep.value, dut.sweep_index.value = 1, index
             await reorder.cycle(0.05, 0.0, 1.0)
@@ -450,16 +467,8 @@ async def restart_while_offered(dut) -> None:
             await reorder.cycle(0.8, 0.6, 0.2)
             if dut.m_axis_wrsp_tvalid.value == 1 and random.random() < 0.2:
                 break
-        await harness.step(dut.clk)
-        dut.m_axis_wrsp_tready.value = 0
-        await FallingEdge(dut.clk)
-        offered = dut.m_axis_wrsp_tvalid.value == 1
-        response = int(dut.m_axis_wrsp_tdata.value)
-        await harness.step(dut.clk)
-        reorder = await renew(dut)
-        if offered:
-            reorder.tokens.append(response)
-            kept += 1
+        reorder = await cut_short(dut)
+        kept += len(reorder.tokens)
     await reorder.drain()
     assert kept > 2
 

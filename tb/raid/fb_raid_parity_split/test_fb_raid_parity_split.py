@@ -236,6 +236,13 @@ async def nothing_is_taken_in_reset(dut) -> None:
     await splitter.parts()
 
 
+@harness.provocation
+async def withdraw_piece(dut) -> None:
+    """What is told of each part has its stream checker."""
+    await start(dut, 3, 1)
+    await harness.withdraw(dut.clk, dut.u_dut.u_check)
+
+
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     simulate(
@@ -250,3 +257,8 @@ def run(**options: object) -> None:
 def test_parity_split() -> None:
     """Run all coroutines."""
     run()
+
+
+def test_assertion_fires() -> None:
+    """The assertion stops the simulation."""
+    run(testcase="withdraw_piece", expect_failure="piece: valid fell")
