@@ -22,8 +22,9 @@ from passed import UNCHANGED, Case, Stamps
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "check"
-# On chip what the same method counts of SNAcc's published streamer. Of its variant with on-board DRAM it
-# counts 11532 LUT, 15545 FF and 23 RAM blocks: ours may have 1.5 blocks more, and far less of the others.
+# On chip what the same method counts of SNAcc's published streamer. Of its variant with on-board
+# DRAM it counts 11532 LUT, 15545 FF and 23 RAM blocks: ours may have 1.5 blocks more, and far less
+# of the others.
 BUDGET = "lut=7257,ff=8152"
 BUDGET_DRAM = "lut=9000,ff=8000,bram=25"
 PRINTED_LINES = 80
