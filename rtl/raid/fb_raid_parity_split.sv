@@ -215,7 +215,7 @@ module fb_raid_parity_split
 
   fb_axis_check #(
       .Width($bits(piece_t)),
-      .Name ("piece")
+      .Name ("part")
   ) u_check (
       .clk,
       .rst,

@@ -261,4 +261,4 @@ def test_parity_split() -> None:
 
 def test_assertion_fires() -> None:
     """The assertion stops the simulation."""
-    run(testcase="withdraw_piece", expect_failure="piece: valid fell")
+    run(testcase="withdraw_piece", expect_failure="part: valid fell")
