@@ -160,7 +160,7 @@ module fb_nvme_submit
     for (int unsigned i = 0; i < Drives; i++) begin
       automatic logic ends = Drives == 1 || finish_drive == DRIVE_BITS'(i);
       if (goes[i]) tail_q[i] <= (tail_q[i] + 1'b1 == cfg.queue_entries) ? '0 : tail_q[i] + 1'b1;
-      // Which of three sums is told at the end: both events come late.
+      // Both events come late: they choose between two sums, and go through no adder.
       if (takes[i] != (give_back && ends))
         outstanding_q[i] <= takes[i] ? outstanding_q[i] + 1'b1 : outstanding_q[i] - 1'b1;
       // Whether there is room for one more command, and for one after that.

@@ -56,7 +56,7 @@ module fb_payload_ring #(
   logic offer_valid_q;
   logic [PageBits-1:0] offer_page_q;
   logic [PtrBits-1:0] held_q, held_d, freed;
-  logic none_q;  // it was 0
+  logic none_q;  // held_q was 0 in the cycle before, and nothing was taken
   logic unfit_q;  // the offer is not where an idle ring would begin
 
   // The stretch on which the head is now or, when it turns, will be: from `restart` to where `below` ends.
@@ -98,7 +98,7 @@ module fb_payload_ring #(
     end else begin
       unfit_q <= PtrBits'(offer_page_q) != restart;  // a cycle late does no harm
       held_q  <= held_d;
-      none_q  <= held_q == '0 && !offer_take;  // so does this
+      none_q  <= held_q == '0 && !offer_take;  // nor does this
 
       // A pointer at the end of its lap goes to where the next one began; the tail may step meanwhile.
       look_q  <= look_turns ? lap_start_q : look_q + (look_step ? PtrBits'(look_count) : '0);
