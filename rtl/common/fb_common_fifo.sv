@@ -110,16 +110,18 @@ module fb_common_fifo #(
   end
 
 `ifndef SYNTHESIS
-  // What the pointers say and what the level says must be the same count.
-  level_matches_pointers :
-  assert property (@(posedge clk) disable iff (rst)
-                   AddrBits'(level_q) == AddrBits'(write_q - read_q) +
-                                         AddrBits'(OutputRegister && valid_q))
-  else $error("fb_common_fifo (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
-
-  level_in_range :
-  assert property (@(posedge clk) disable iff (rst) level_q <= (AddrBits + 1)'(Depth))
-  else $error("fb_common_fifo (%m): level %0d exceeds Depth=%0d", level_q, Depth);
+  // Of registers alone, so immediate: a simulator would sample them for a concurrent one.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      level_matches_pointers :
+      assert (AddrBits'(level_q) ==
+              AddrBits'(write_q - read_q) + AddrBits'(OutputRegister && valid_q))
+      else $error("fb_common_fifo (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
+      level_in_range :
+      assert (level_q <= (AddrBits + 1)'(Depth))
+      else $error("fb_common_fifo (%m): level %0d exceeds Depth=%0d", level_q, Depth);
+    end
+  end
 `endif
 
 endmodule

@@ -73,10 +73,14 @@ module fb_common_fifo_bram #(
   end
 
 `ifndef SYNTHESIS
-  level_matches_pointers :
-  assert property (@(posedge clk) disable iff (rst)
-                   AddrBits'(level_q) == AddrBits'(write_q - read_q))
-  else $error("fb_common_fifo_bram (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
+  // Of registers alone, so immediate: a simulator would sample them for a concurrent one.
+  always_ff @(posedge clk) begin : watch
+    if (!rst) begin
+      level_matches_pointers :
+      assert (AddrBits'(level_q) == AddrBits'(write_q - read_q))
+      else $error("fb_common_fifo_bram (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q);
+    end
+  end
 `endif
 
 endmodule
