@@ -6,7 +6,7 @@
 // Handshake:   `ask_*` valid/ready; words come in order by `loaded`, always taken: the requester
 //              has room for them.
 // Latency:     1 cycle from a request to ARVALID, none from R to `loaded`.
-// Throughput:  64 B a cycle, without gaps between bursts.
+// Throughput:  64 B a cycle, without gaps between bursts; a burst every two cycles.
 // Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
 // Does not implement: more than 16 bursts under way.
 
@@ -37,7 +37,7 @@ module fb_axi_read_master #(
 
   logic takes, under_ready, under_valid;
 
-  assign ask_ready = under_ready && (!m_axi.arvalid || m_axi.arready);
+  assign ask_ready = under_ready && !m_axi.arvalid;  // of registers: it decides who is served
   assign takes = ask_valid && ask_ready;
 
   always_ff @(posedge clk) begin : bursts

@@ -7,8 +7,8 @@
 //              without words (`burst_empty`) has been answered as soon as its turn comes.
 // Handshake:   `burst_*` valid/ready; the words of a burst are taken by `word_take` after it, and
 //              `word_side` says of which burst they are. `stored` pulses.
-// Latency:     1 cycle from a burst to AWVALID and to its first word, 1 from B to `stored`.
-// Throughput:  64 B a cycle, without gaps between bursts.
+// Latency:     1 cycle from a burst to AWVALID, 3 to WVALID of its first word, 1 from B to `stored`.
+// Throughput:  64 B a cycle, without gaps between bursts; a burst every two cycles.
 // Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
 // Does not implement: more than `Under` bursts of which the memory has not answered.
 
@@ -48,40 +48,51 @@ module fb_axi_write_master #(
 
   localparam logic [1:0] INCR = 2'b01;
 
-  logic busy_q, takes, full, ends, pop, under_ready, under_valid, under_empty;
+  logic next_q, busy_q;  // a burst waits for the end of the words before it; its words are taken
+  logic takes, full, starts, ends, pop, under_ready, under_valid, under_empty;
   logic [5:0] left_q;
-  logic [SideBits-1:0] under_side;
+  logic [SideBits-1:0] next_side_q, under_side;
   logic [4:0] level;
 
-  assign burst_ready = level < 5'(Under) && under_ready && !m_axi.awvalid && (!busy_q || ends);
+  // Of registers: it decides who is served.
+  assign burst_ready = level < 5'(Under) && under_ready && !m_axi.awvalid && !next_q;
   assign takes = burst_valid && burst_ready;
   assign full = takes && !burst_empty;
+  assign starts = next_q && (!busy_q || ends);
 
   always_ff @(posedge clk) begin : bursts
     if (takes) begin
       m_axi.awaddr <= burst_addr;
       m_axi.awlen  <= 8'(burst_count_m1);
+      next_side_q  <= burst_side;
     end
-    if (full) begin
-      left_q <= burst_count_m1;
-      word_side <= burst_side;
+    if (starts) begin
+      left_q <= m_axi.awlen[5:0];
+      word_side <= next_side_q;
     end else if (word_take) begin
       left_q <= left_q - 1'b1;
     end
     m_axi.awvalid <= full || (m_axi.awvalid && !m_axi.awready);
-    busy_q <= full || (busy_q && !ends);
-    if (rst) {m_axi.awvalid, busy_q} <= '0;
+    next_q <= full || (next_q && !starts);
+    busy_q <= starts || (busy_q && !ends);
+    if (rst) {m_axi.awvalid, next_q, busy_q} <= '0;
   end
+
+  always_ff @(posedge clk) begin : words
+    if (!m_axi.wvalid || m_axi.wready) begin
+      m_axi.wvalid <= word_take;
+      m_axi.wdata  <= word_data;
+      m_axi.wstrb  <= word_strb;
+      m_axi.wlast  <= left_q == '0;
+    end
+    if (rst) m_axi.wvalid <= 1'b0;
+  end
+  assign word_take = busy_q && word_valid && (!m_axi.wvalid || m_axi.wready);
+  assign ends = word_take && left_q == '0;
 
   assign m_axi.awid = '0;
   assign m_axi.awsize = 3'd6;
   assign m_axi.awburst = INCR;
-  assign m_axi.wvalid = busy_q && word_valid;
-  assign m_axi.wdata = word_data;
-  assign m_axi.wstrb = word_strb;
-  assign m_axi.wlast = left_q == '0;
-  assign word_take = m_axi.wvalid && m_axi.wready;
-  assign ends = word_take && m_axi.wlast;
 
   // What the memory has been given, in order.
   fb_common_fifo #(
