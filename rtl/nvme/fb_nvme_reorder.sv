@@ -91,7 +91,6 @@ module fb_nvme_reorder
     logic [PAGE_BITS-1:0] page;
   } look_t;
 
-  // A result, if one is known.
   typedef struct packed {
     logic known;
     command_result_t result;
@@ -235,7 +234,8 @@ module fb_nvme_reorder
   always_ff @(posedge clk) begin
     wr_retire <= act_write && !restart;
     rd_retire <= act_read && !restart;
-    retire_count <= entry_q.unordered ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
+    retire_count <= entry_q.unordered ? 9'd1 :
+        {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
   end
 
   assign delivery_valid = act_read || act_early;
