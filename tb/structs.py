@@ -60,7 +60,8 @@ def layout(name: str) -> tuple[tuple[str, int, int], ...]:
             bounds = (eval(part.split("::")[-1], {}, constants) for part in (high, low))
             width = next(bounds) - next(bounds) + 1
         else:
-            width = widths.get(kind, 1)
+            inner = sum(bits for *_, bits in layout(kind)) if kind in bodies else 1
+            width = widths.get(kind, inner)
         fields.append((field, first, width))
         first += width
     return tuple(fields)
