@@ -17,7 +17,7 @@
 //
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out, whose TVALID never falls before
 // TREADY, not even by a restart.
-// Latency: that of the memory + 3 cycles from a delivery to its first beat.
+// Latency: that of the memory + 3 cycles from a delivery to its first beat; + 4 with WholePages.
 // Throughput: 64 bytes a cycle, none lost between deliveries; no 512-bit registers.
 // Limits: answers of at most FifoDepth, and 64, units are awaited.
 // Does not implement: any choice of what comes next.
@@ -217,52 +217,77 @@ module fb_nvme_read_stream
   logic out_lost, fail;
   logic ended_q;  // the read has ended with a beat that the memory has lost
   logic stale_q;  // the beat on offer was there before the restart, and nothing behind it
-  logic [1:0] there;
-  assign beat_valid = &there;
-  // Beats in FIFO 1, what goes with them in FIFO 0.
-  for (genvar i = 0; i < 2; i++) begin : gen_fifos
-    localparam int unsigned Width = (i == 0) ? $bits(side_t) : DATA_BITS + 1;
-    logic push;
-    logic [Width-1:0] in, out;
-    assign push = ((i == 0) ? send : data_valid) || abort_q;
-    assign in   = Width'((i == 0) ? (DATA_BITS + 1)'(side) : {data_error, data});
-    if (FifoDepth <= LutDepth) begin : gen_lut
-      fb_common_fifo #(
-          .Width(Width),
-          .Depth(FifoDepth),
-          .OutputRegister(i == 0)
-      ) u_fifo (
-          .clk,
-          .rst(rst || (restart && !beat_valid)),
-          .clear(restart),
-          .s_valid(push),
-          .s_ready(),
-          .s_data(in),
-          .m_valid(there[i]),
-          .m_ready(pop),
-          .m_data(out),
-          .level()
-      );
-    end else begin : gen_block
-      fb_common_fifo_bram #(
-          .Width(Width),
-          .Depth(FifoDepth)
-      ) u_fifo (
-          .clk,
-          .rst(rst || (restart && !beat_valid)),
-          .clear(restart),
-          .s_valid(push),
-          .s_ready(),
-          .s_data(in),
-          .m_valid(there[i]),
-          .m_ready(pop),
-          .m_data(out),
-          .level()
-      );
-    end
+  logic word_there, side_there, lost_there, fifo_rst;
+  assign beat_valid = word_there && side_there && lost_there;
+  assign fifo_rst   = rst || (restart && !beat_valid);
+
+  if (FifoDepth <= LutDepth) begin : gen_lut
+    fb_common_fifo #(
+        .Width(DATA_BITS),
+        .Depth(FifoDepth)
+    ) u_words (
+        .clk,
+        .rst(fifo_rst),
+        .clear(restart),
+        .s_valid(data_valid || abort_q),
+        .s_ready(),
+        .s_data(data),
+        .m_valid(word_there),
+        .m_ready(pop),
+        .m_data(out_word),
+        .level()
+    );
+  end else begin : gen_block
+    fb_common_fifo_bram #(
+        .Width(DATA_BITS),
+        .Depth(FifoDepth)
+    ) u_words (
+        .clk,
+        .rst(fifo_rst),
+        .clear(restart),
+        .s_valid(data_valid || abort_q),
+        .s_ready(),
+        .s_data(data),
+        .m_valid(word_there),
+        .m_ready(pop),
+        .m_data(out_word),
+        .level()
+    );
   end
-  assign out_side = gen_fifos[0].out;
-  assign {out_lost, out_word} = gen_fifos[1].out;
+
+  // What decides about a beat comes from flip-flops.
+  fb_common_fifo #(
+      .Width($bits(side_t)),
+      .Depth(FifoDepth),
+      .OutputRegister(1'b1)
+  ) u_sides (
+      .clk,
+      .rst(fifo_rst),
+      .clear(restart),
+      .s_valid(send || abort_q),
+      .s_ready(),
+      .s_data(side),
+      .m_valid(side_there),
+      .m_ready(pop),
+      .m_data(out_side),
+      .level()
+  );
+  fb_common_fifo #(
+      .Width(1),
+      .Depth(FifoDepth),
+      .OutputRegister(WholePages)
+  ) u_lost (
+      .clk,
+      .rst(fifo_rst),
+      .clear(restart),
+      .s_valid(data_valid || abort_q),
+      .s_ready(),
+      .s_data(data_error),
+      .m_valid(lost_there),
+      .m_ready(pop),
+      .m_data(out_lost),
+      .level()
+  );
 
   assign m_axis_rd.tvalid = beat_valid && !ended_q && !out_side.skip;
   assign give = m_axis_rd.tvalid && m_axis_rd.tready;
