@@ -3,7 +3,6 @@ rtl/payload/fb_payload_stream_if.sv
 rtl/payload/fb_payload_ram.sv
 rtl/payload/fb_payload_bar_port.sv
 rtl/payload/fb_payload_onchip.sv
-rtl/payload/fb_payload_ring.sv
 rtl/payload/fb_payload_allocator.sv
 rtl/payload/fb_payload_prefetch.sv
 rtl/payload/fb_payload_scheduler.sv
