@@ -177,14 +177,17 @@ module fb_payload_prefetch
     if (rst) {valid_q, alloc_q, fill_q, filling_q, beats_q} <= '0;
   end
 
-  (* ram_style = "block" *)
-  logic [512:0] store  [Lines*64];
-  logic [512:0] word_q;
-  always_ff @(posedge clk) begin : memory
-    if (fill_valid) store[{fill_q, beats_q[5:0]}] <= {fill_error, fill_data};
-    word_q <= store[{place_q.line, bar_read_addr.word}];
-    {bar_read_error, bar_read_word} <= word_q;  // the output register of the block RAM
-  end
+  fb_common_table #(
+      .Width(513),
+      .Depth(Lines * 64)
+  ) u_store (
+      .clk,
+      .we(fill_valid),
+      .waddr({fill_q, beats_q[5:0]}),
+      .wdata({fill_error, fill_data}),
+      .raddr({place_q.line, bar_read_addr.word}),
+      .rdata({bar_read_error, bar_read_word})
+  );
 
   // ------------------------------------------------------------------------------ what comes after
   // How far each unit of the write ring is committed, which one was last, and which one ended the
