@@ -40,26 +40,31 @@ module fb_payload_scheduler #(
     $fatal(1, "fb_payload_scheduler (%m): ReadBatch=%0d must be from 1 to MostReads", ReadBatch);
   end
 
-  logic writing_q;
+  logic writing_q, goes, to_write, to_read;
   logic [6:0] done_q;  // bursts of this turn, as far as they matter
-  logic to_write, to_read;
 
-  assign to_write = !writing_q && write_waits && (!read_waits || done_q >= 7'(MostReads) ||
-      (done_q >= 7'(ReadBatch) && writes >= 5'(WriteBatch)));
-  assign to_read = writing_q && (!write_waits || (read_waits && done_q >= 7'(WriteBatch)));
+  // Who may go comes from registers, so the turn changes as its last burst goes.
+  function automatic logic reached(input int unsigned bursts);
+    return done_q >= 7'(bursts) || (goes && done_q == 7'(bursts - 1));
+  endfunction
+
+  assign goes = read_goes || write_goes;
+  assign to_write = !writing_q && write_waits && (!read_waits || reached(
+      MostReads
+  ) || (reached(
+      ReadBatch
+  ) && writes >= 5'(WriteBatch)));
+  assign to_read = writing_q && (!write_waits || (read_waits && reached(WriteBatch)));
 
   always_ff @(posedge clk) begin
-    if (to_write || to_read) begin
-      writing_q <= to_write;
-      done_q <= '0;
-    end else if ((read_goes || write_goes) && !done_q[6]) begin
-      done_q <= done_q + 1'b1;
-    end
+    writing_q <= to_write || (writing_q && !to_read);
+    if (to_write || to_read) done_q <= '0;
+    else if (goes && !done_q[6]) done_q <= done_q + 1'b1;
     if (rst) {writing_q, done_q} <= '0;
   end
 
-  assign may_read  = !writing_q && !to_write;
-  assign may_write = writing_q && !to_read;
+  assign may_read  = !writing_q;
+  assign may_write = writing_q;
 
 endmodule
 
