@@ -279,8 +279,11 @@ class Tops:
         widths = {"BarAddrBits": inner["bar_bits"], **self.of["width"]}
         widths = {name: bits for name, bits in widths.items() if any(name in pin for pin in pins)}
         top = f"fb_top_{memory}"
-        body = inner["head"] + self.of["streamer"]["body"] + inner["body"]
-        body += "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
+        body = inner["head"] + self.of["streamer"]["body"]
+        for bus in inner["buses"]:
+            text = self.of["initiator"]["body"]
+            body += text.replace("BUS", bus).replace("NAME", self.buses[bus].name)
+        body += inner["body"] + "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
         if user:
             names = [entry.partition(" = ")[0] for entry in own]
             connected = [f"      @bus {self.buses[name].name} = {name}\n" for name in streams]
@@ -290,7 +293,7 @@ class Tops:
                 f"{''.join(connected)}      .*\n  );\n{outer['body']}"
             )
         about = outer.get("about", inner["about"]).format(place=inner["place"], streamer=top)
-        about = described(about, {**inner, **outer})
+        about = described(about, {**self.of["streamer"], **inner, **outer})
         suffix = "" if memory == "onchip" else f"_{memory}"
         name = f"fb_top_{user}{suffix}" if user else top
         parameters = own + outer.get("parameters", [])
