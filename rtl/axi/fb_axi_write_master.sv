@@ -46,58 +46,47 @@ module fb_axi_write_master #(
     $fatal(1, "fb_axi_write_master (%m): Under=%0d must be from 1 to 16", Under);
   end
 
-  localparam int unsigned Depth = 16;
   localparam logic [1:0] INCR = 2'b01;
 
-  logic aw_valid_q, busy_q, takes, full, last, pop, under_ready, under_valid, under_empty;
-  logic [63:0] addr_q;
-  logic [5:0] len_q, left_q;
-  logic [SideBits-1:0] side_q, under_side;
-  logic [$clog2(Depth):0] level;
+  logic busy_q, takes, full, ends, pop, under_ready, under_valid, under_empty;
+  logic [5:0] left_q;
+  logic [SideBits-1:0] under_side;
+  logic [4:0] level;
 
-  assign burst_ready = level < ($clog2(
-      Depth
-  ) + 1)'(Under) && under_ready && !aw_valid_q && (!busy_q || (word_take && last));
+  assign burst_ready = level < 5'(Under) && under_ready && !m_axi.awvalid && (!busy_q || ends);
   assign takes = burst_valid && burst_ready;
   assign full = takes && !burst_empty;
 
   always_ff @(posedge clk) begin : bursts
     if (takes) begin
-      addr_q <= burst_addr;
-      len_q  <= burst_count_m1;
+      m_axi.awaddr <= burst_addr;
+      m_axi.awlen  <= 8'(burst_count_m1);
     end
     if (full) begin
       left_q <= burst_count_m1;
-      side_q <= burst_side;
+      word_side <= burst_side;
     end else if (word_take) begin
       left_q <= left_q - 1'b1;
     end
-    aw_valid_q <= full || (aw_valid_q && !m_axi.awready);
-    busy_q <= full || (busy_q && !(word_take && last));
-    if (rst) begin
-      aw_valid_q <= 1'b0;
-      busy_q <= 1'b0;
-    end
+    m_axi.awvalid <= full || (m_axi.awvalid && !m_axi.awready);
+    busy_q <= full || (busy_q && !ends);
+    if (rst) {m_axi.awvalid, busy_q} <= '0;
   end
 
-  assign last = left_q == '0;
-  assign word_side = side_q;
-  assign word_take = m_axi.wvalid && m_axi.wready;
-  assign m_axi.wvalid = busy_q && word_valid;
-  assign m_axi.wdata = word_data;
-  assign m_axi.wstrb = word_strb;
-  assign m_axi.wlast = last;
-  assign m_axi.awvalid = aw_valid_q;
-  assign m_axi.awaddr = addr_q;
-  assign m_axi.awlen = {2'd0, len_q};
   assign m_axi.awid = '0;
   assign m_axi.awsize = 3'd6;
   assign m_axi.awburst = INCR;
+  assign m_axi.wvalid = busy_q && word_valid;
+  assign m_axi.wdata = word_data;
+  assign m_axi.wstrb = word_strb;
+  assign m_axi.wlast = left_q == '0;
+  assign word_take = m_axi.wvalid && m_axi.wready;
+  assign ends = word_take && m_axi.wlast;
 
   // What the memory has been given, in order.
   fb_common_fifo #(
       .Width(SideBits + 1),
-      .Depth(Depth)
+      .Depth(16)
   ) u_under (
       .clk,
       .rst,
