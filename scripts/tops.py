@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flat tops, as SystemVerilog, from rtl/top/tops.toml.
 
-A bus is written once there; here it becomes pins, nets, or connections of an instance.
+A bus is written once there; here it becomes pins, an interface, or connections of an instance.
 """
 
 from __future__ import annotations

@@ -172,13 +172,7 @@ module fb_axis_host
     abort_q  <= (clear || abort_q) && (fetching || pending_q != '0 || open_q);
     closes_q <= closes;
     if (rst || clear) fetch_left_q <= '0;
-    if (rst) begin
-      arriving_q <= '0;
-      pending_q <= '0;
-      open_q <= 1'b0;
-      abort_q <= 1'b0;
-      closes_q <= 1'b0;
-    end
+    if (rst) {arriving_q, pending_q, open_q, abort_q, closes_q} <= '0;
   end
 
   // ----------------------------------------------------------------------------- write responses
@@ -275,11 +269,7 @@ module fb_axis_host
     if (take) inside_q <= !s_axis_rd.tlast;
     discard_q <= discard && (take ? !s_axis_rd.tlast : inside_q);
     if (rst || clear || note_read_q) next_word_q <= '0;
-    if (rst) begin
-      note_read_q <= 1'b0;
-      inside_q <= 1'b0;
-      discard_q <= 1'b0;
-    end
+    if (rst) {note_read_q, inside_q, discard_q} <= '0;
   end
 
   // Bytes of the word taken last: TKEEP has its ones in a row from bit 0 on.
