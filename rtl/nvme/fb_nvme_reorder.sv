@@ -147,6 +147,8 @@ module fb_nvme_reorder
       .rdata(found_q)
   );
 
+  logic act, act_write, act_read, act_early, act_flush;
+
   fb_common_fifo #(
       .Width(PAGE_BITS),
       .Depth(EarlyDepth),
@@ -169,7 +171,6 @@ module fb_nvme_reorder
   noted_t read_noted_q, look_noted_q;
   logic flush_busy_q, flush_last;  // the oldest write has asked for its flush; at the last drive
   logic flushing_q;  // it is looked at
-  logic act, act_write, act_read, act_early, act_flush;
   logic [2:0] wr_moves_q, rd_moves_q;
 
   // The result of this cycle, if it is of this page, or else the one that was.
