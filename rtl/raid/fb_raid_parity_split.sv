@@ -54,7 +54,7 @@ module fb_raid_parity_split
   logic accept, zero_q, above_q, unordered_q;
   logic [AddressBits-1:0] address_q;
   logic [SECTOR_BITS-1:0] end_q;  // sector of the last byte
-  logic [55:0] end_sector;  // the same, of an address that is a multiple of one
+  logic [55:0] end_sector;  // the same, where the address is a multiple of a sector
   logic [63:0] size_q;  // bytes - 1 that are left of it
   logic [READ_TAG_BITS-1:0] tag_q;
   assign accept = s_axis_rdcmd.tready && cfg.parity && s_axis_rdcmd.tvalid;
