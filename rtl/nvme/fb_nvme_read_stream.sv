@@ -151,7 +151,8 @@ module fb_nvme_read_stream
 
   fb_common_fifo #(
       .Width($bits(free_t)),
-      .Depth(FreeDepth)
+      .Depth(FreeDepth),
+      .OutputRegister(1'b1)
   ) u_frees (
       .clk,
       .rst(restart),

@@ -101,6 +101,7 @@ module fb_nvme_reorder
   // looked at in turn.
   look_t next, asked_q, read_q, look_q;  // to be looked at; asked of the tables, half read, read
   logic rd_inside_q, early_last_q, early_there, wr_any, rd_any;
+  logic act, act_write, act_read, act_early, act_flush;  // it is over, or asks for a flush
   logic [CountBits-1:0] wr_pending_q, rd_pending_q;
   logic [PAGE_BITS-1:0] early_page;
   assign wr_any = wr_pending_q != '0;
@@ -146,8 +147,6 @@ module fb_nvme_reorder
       .raddr(IndexBits'(asked_q.page)),
       .rdata(found_q)
   );
-
-  logic act, act_write, act_read, act_early, act_flush;
 
   fb_common_fifo #(
       .Width(PAGE_BITS),

@@ -79,8 +79,14 @@ module fb_nvme_sqe
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
+    (* ram_style = "distributed" *)
+    logic [UnitIndexBits-1:0] second_units  [1<<TagBits];
     logic [UnitIndexBits-1:0] second_unit_q;
-    always_ff @(posedge clk) second_unit_q <= UnitIndexBits'(descriptor.page) + 1'b1;
+    always_ff @(posedge clk) begin
+      if (submitted.valid && !submitted.retry)
+        second_units[TagBits'(submitted.tag)] <= UnitIndexBits'(submitted.descriptor.page) + 1'b1;
+      second_unit_q <= second_units[tag_q];
+    end
     assign first_page = cfg.data_window | 64'({fetched_unit, 12'd0});
     assign prp2 = !has_prp2_q ? '0 :
         cfg.data_window | (64'(has_list_q) << ListBit) | 64'({second_unit_q, 12'd0});

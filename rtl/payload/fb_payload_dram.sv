@@ -265,7 +265,8 @@ module fb_payload_dram
   );
 
   logic user_bad_q;  // a burst of the command that is being stored has failed
-  logic [4:0] user_under_q;
+  logic user_taken_q;
+  logic [4:0] user_under_q;  // a cycle late
   assign stored_ssd = stored && !written.user;
   assign streams.committed = stored && written.mark;
   assign streams.commit_error = user_bad_q || stored_error;
@@ -274,7 +275,8 @@ module fb_payload_dram
     if (stored && written.user) user_bad_q <= !written.mark && (user_bad_q || stored_error);
     seen_q <= seen_q + SeenBits'(ssd_growing.begins);
     stored_q <= stored_q + SeenBits'(stored_ssd);
-    user_under_q <= user_under_q + 5'(user_take) - 5'(stored && written.user);
+    user_taken_q <= user_take && !rst;
+    user_under_q <= user_under_q + 5'(user_taken_q) - 5'(stored && written.user);
     if (rst || streams.restart) user_bad_q <= 1'b0;
     if (rst) {seen_q, stored_q, user_under_q} <= '0;
   end
@@ -284,8 +286,9 @@ module fb_payload_dram
   logic spoils, unit_bad, request_bad, request_bad_q, forgets, forgotten;
   logic [  SideBits:0] forget_q;  // its top bit: all of them
   logic [SideBits-1:0] ask_unit;
-  // Two cycles late; no request is looked at in these.
-  logic spoilt_we_q, spoilt_bad_q;
+  // Two cycles late, and read a cycle later; no request is looked at in these. Of requests one in two
+  // cycles is taken at most.
+  logic spoilt_we_q, spoilt_bad_q, settles_q, unit_was_bad;
   logic [SideBits-1:0] spoilt_q, spoilt_at_q;
   assign ask_unit = ask.addr.page[UnitBits+:SideBits];
   // What is read begins with a unit, or goes on in one.
@@ -298,6 +301,8 @@ module fb_payload_dram
     spoilt_we_q <= spoils || ask_take || forgets;
     spoilt_at_q <= spoils ? spoilt_q : ask_take ? ask_unit : forget_q[SideBits-1:0];
     spoilt_bad_q <= spoils;
+    settles_q <= spoilt_bad_q;
+    unit_bad <= unit_was_bad;
     if (ask_take) request_bad_q <= request_bad;
     forget_q <= (rst || !streams.restart) ? '0 : forget_q + (SideBits + 1)'(forgets && !spoils);
   end
@@ -311,14 +316,14 @@ module fb_payload_dram
       .waddr(spoilt_at_q),
       .wdata(spoilt_bad_q),
       .raddr(ask_unit),
-      .rdata(unit_bad)
+      .rdata(unit_was_bad)
   );
 
   // ------------------------------------------------------------------------------- what is read
   logic pick_fetch, last_fetch_q, read_ready;
   logic [4:0] requests_asked_q;
 
-  assign ask_may = ask_any_q && !spoils && !spoilt_bad_q;
+  assign ask_may = ask_any_q && !spoils && !spoilt_bad_q && !settles_q;
   assign pick_fetch = fetch_valid && (!ask_may || !last_fetch_q);
   assign read_goes = may_read && read_waits && read_ready;
   assign fetch_take = read_goes && pick_fetch;
@@ -344,7 +349,7 @@ module fb_payload_dram
     if (read_goes) last_fetch_q <= pick_fetch;
     requests_asked_q <= requests_asked_q + 5'(ask_take) - 5'(streams.data_valid && loaded_last);
     streams.errors <= {stored && stored_error, loaded && loaded_error};
-    streams.quiet <= (forgotten || !streams.restart) && user_rests && user_under_q == '0 &&
+    streams.quiet <= (forgotten || !streams.restart) && user_rests && !user_taken_q && user_under_q == '0 &&
         !ask_valid && !request_push && !(streams.read_valid && streams.read_ready) &&
         requests_asked_q == '0;
     if (rst) requests_asked_q <= '0;

@@ -84,12 +84,14 @@ module fb_payload_prefetch
   // that is read, where it is not known yet. A known page stays known until its line is given away,
   // so a burst that began before its page was committed may read on in the old copy.
   typedef struct packed {
+    logic                known;
     logic                hit;
     logic                ready;  // the line has the beat, or all
     logic [LineBits-1:0] line;
   } place_t;
-  place_t place_q, found;  // of the page that is read; what was looked up
-  logic known_q, looks_want;  // the comparison is that of the page that is wanted
+  // Of the page that is read: whether its burst goes on is known late, so both are made ready.
+  place_t place, goes_on_q, ends_q, found;  // `found` is what was looked up
+  logic went_on_q, looks_want;  // the comparison is that of the page that is wanted
   word_addr_t look;
   logic [Lines-1:0] match;
 
@@ -99,13 +101,14 @@ module fb_payload_prefetch
 
   assign looks_want = want_due_q && !dropped_q;
   always_comb begin : look_up
-    look = known_q ? bar_next_addr : bar_read_addr;
+    look = place.known ? bar_next_addr : bar_read_addr;
     if (aside_q) look.page = aside_page_q;
     found = '0;
     for (int unsigned i = 0; i < Lines; i++) begin
       match[i] = valid_q[i] && tag_q[i] == look.page;
       if (match[i])
         found |= place_t'{
+            known: 1'b0,
             hit: 1'b1,
             ready: has_beat(LineBits'(i), {1'b0, look.word}),
             line: LineBits'(i)
@@ -113,25 +116,26 @@ module fb_payload_prefetch
     end
   end
 
+  assign place = went_on_q ? goes_on_q : ends_q;
   always_ff @(posedge clk) begin : what_is_read
-    if (!known_q || !bar_read_stays) place_q <= found;
-    // The page goes on with the beat after this one.
-    else
-      place_q.ready <= place_q.hit && has_beat(place_q.line, bar_read_addr.word + 7'd1);
-    if (!known_q) known_q <= bar_read_stays && !aside_q;
-    else if (!bar_read_stays) known_q <= bar_next_valid && !aside_q;
-    // What is given away may be that page, or take its line.
-    if (rst || (give && !(known_q && bar_read_stays && place_q.hit && place_q.line != alloc_q)))
-      known_q <= 1'b0;
+    went_on_q <= bar_read_stays;
+    // The page goes on with the beat after this one. What is given away may be it, or take its line.
+    goes_on_q <= place.known ? place : found;
+    if (place.known)
+      goes_on_q.ready <= place.hit && has_beat(place.line, bar_read_addr.word + 7'd1);
+    goes_on_q.known <= !rst && (place.known ?
+        !give || (place.hit && place.line != alloc_q) : !aside_q && !give);
+    ends_q <= found;
+    ends_q.known <= !rst && place.known && bar_next_valid && !aside_q && !give;
   end
-  assign bar_read_ready = known_q && place_q.ready;
+  assign bar_read_ready = place.known && place.ready;
 
   // A line is given to what the SSD waits for, or else to what it will ask for next; a cycle late,
   // since what is given meanwhile may be what is missed.
   always_ff @(posedge clk) begin : misses
     dropped_q <= committed_valid;
     aside_page_q <= committed_valid ? committed_page : want_page_q;
-    miss_q <= bar_read_valid && known_q && !place_q.hit && !give && !rst;
+    miss_q <= bar_read_valid && place.known && !place.hit && !give && !rst;
     if (looks_want) want_there_q <= found.hit;
     want_due_q <= want_due;
     aside_q <= committed_valid || want_due;
@@ -185,7 +189,7 @@ module fb_payload_prefetch
       .we(fill_valid),
       .waddr({fill_q, beats_q[5:0]}),
       .wdata({fill_error, fill_data}),
-      .raddr({place_q.line, bar_read_addr.word}),
+      .raddr({place.line, bar_read_addr.word}),
       .rdata({bar_read_error, bar_read_word})
   );
 
