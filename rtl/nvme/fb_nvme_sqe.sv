@@ -49,52 +49,56 @@ module fb_nvme_sqe
   localparam int unsigned SlotBits = $clog2(QueueDepth);
   localparam int unsigned ListBit = fb_bar_pkg::chip_bits(Pages);  // selects lists, not payload
 
+  // A command, with what its entry needs of it.
+  typedef struct packed {
+    descriptor_t descriptor;
+    logic has_data, has_prp2, has_list;  // more than no, one, two pages
+    logic [UnitIndexBits-1:0] second_unit;  // that of the second page, on the chip
+  } entry_t;
+
   logic [TagBits-1:0] place, tag_q, sqe_tag_q;
-  descriptor_t descriptor, sqe_q;
-  logic has_data_q, has_prp2_q, has_list_q;  // of sqe_q: data, more than one page, more than two
+  logic [7:0] more_pages;
+  entry_t entry, entry_q;
+  descriptor_t sqe_q;
   (* ram_style = "distributed" *)
   logic [TagBits-1:0] places[1<<TagBits];
   (* ram_style = "distributed" *)
-  logic [$bits(descriptor_t)-1:0] descriptors[1<<TagBits];
-  assign descriptor = descriptors[tag_q];
+  logic [$bits(entry_t)-1:0] entries[1<<TagBits];
   assign place = TagBits'({submitted.descriptor.drive, SlotBits'(submitted.slot)});
+  assign more_pages = submitted.descriptor.size[SIZE_BITS-1:12];
+  assign entry = '{
+          descriptor: submitted.descriptor,
+          has_data: submitted.descriptor.op != OP_FLUSH,
+          has_prp2: submitted.descriptor.op != OP_FLUSH && more_pages != '0,
+          has_list: more_pages > 8'd1,
+          second_unit: UnitIndexBits'(submitted.descriptor.page) + 1'b1
+      };
   always_ff @(posedge clk) begin
     if (submitted.valid) places[place] <= TagBits'(submitted.tag);
-    if (submitted.valid && !submitted.retry)
-      descriptors[TagBits'(submitted.tag)] <= submitted.descriptor;
+    if (submitted.valid && !submitted.retry) entries[TagBits'(submitted.tag)] <= entry;
     tag_q <= places[TagBits'({fetch_drive, SlotBits'(fetch_slot)})];
     sqe_tag_q <= tag_q;
-    sqe_q <= descriptor;
-    has_data_q <= descriptor.op != OP_FLUSH;
-    has_prp2_q <= descriptor.op != OP_FLUSH && descriptor.size[SIZE_BITS-1:12] != '0;
-    has_list_q <= descriptor.size[SIZE_BITS-1:12] != 8'd1;
+    entry_q <= entries[tag_q];
   end
+  assign sqe_q = entry_q.descriptor;
 
-  assign fetched_tag  = TAG_BITS'(sqe_tag_q);
+  assign fetched_tag = TAG_BITS'(sqe_tag_q);
   // On the chip a unit is the same for both directions: the upper half falls away.
   assign fetched_unit = PlaceBits'({sqe_q.op == OP_READ, UnitIndexBits'(sqe_q.page)});
-  assign nsid_drive   = sqe_q.drive;
+  assign nsid_drive = sqe_q.drive;
 
   logic [63:0] first_page, prp2;
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
-    (* ram_style = "distributed" *)
-    logic [UnitIndexBits-1:0] second_units  [1<<TagBits];
-    logic [UnitIndexBits-1:0] second_unit_q;
-    always_ff @(posedge clk) begin
-      if (submitted.valid && !submitted.retry)
-        second_units[TagBits'(submitted.tag)] <= UnitIndexBits'(submitted.descriptor.page) + 1'b1;
-      second_unit_q <= second_units[tag_q];
-    end
     assign first_page = cfg.data_window | 64'({fetched_unit, 12'd0});
-    assign prp2 = !has_prp2_q ? '0 :
-        cfg.data_window | (64'(has_list_q) << ListBit) | 64'({second_unit_q, 12'd0});
+    assign prp2 = !entry_q.has_prp2 ? '0 :
+        cfg.data_window | (64'(entry_q.has_list) << ListBit) | 64'({entry_q.second_unit, 12'd0});
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
     logic [PlaceBits-1:0] list;
     assign list = ListPerCommand ? PlaceBits'(sqe_tag_q) : fetched_unit;
-    assign prp2 = !has_prp2_q ? '0 : has_list_q ? cfg.prp_lists | (64'(list) << 12) :
+    assign prp2 = !entry_q.has_prp2 ? '0 : entry_q.has_list ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
     if (InHost) begin : gen_segments
       fb_payload_host_map u_segment (
@@ -121,7 +125,7 @@ module fb_nvme_sqe
     fetch_sqe[31:0] = {16'(sqe_tag_q), 14'd0, sqe_q.op};
     fetch_sqe[63:32] = nsid;
     fetch_sqe[8*32+:64] = prp2;
-    if (has_data_q) begin
+    if (entry_q.has_data) begin
       fetch_sqe[6*32+:64]  = first_page;
       fetch_sqe[10*32+:64] = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
       fetch_sqe[12*32+:16] = cfg.block_4k ? 16'(sqe_q.size >> 3) : 16'(sqe_q.size);
