@@ -96,7 +96,9 @@ module fb_nvme_sqe
         cfg.data_window | (64'(entry_q.has_list) << ListBit) | 64'({entry_q.second_unit, 12'd0});
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
+    logic unused;
     logic [PlaceBits-1:0] list;
+    assign unused = &{1'b0, entry_q.second_unit, 1'b0};
     assign list = ListPerCommand ? PlaceBits'(sqe_tag_q) : fetched_unit;
     assign prp2 = !entry_q.has_prp2 ? '0 : entry_q.has_list ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
