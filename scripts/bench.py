@@ -123,6 +123,7 @@ BENCHES = {
     "soak-seeds": [sys.executable, "scripts/soaks.py"],
     "swarm": [FOREBAY, "swarm", "--seeds", "0..20000", "--keep-going"],
     "snacc-pins": [sys.executable, "scripts/snacc_pins.py"],
+    "lines": [sys.executable, "scripts/lines.py", "--rtl"],
     "cases": [sys.executable, "scripts/cases.py"],
     "mutants": [sys.executable, "scripts/mutants.py"],
     "fresh": [sys.executable, "scripts/fresh.py"],

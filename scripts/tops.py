@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flat tops, as SystemVerilog, from rtl/top/tops.toml.
 
-A bus is written once there; here it becomes pins, nets, or connections of an instance.
+A bus is written once there; here it becomes pins, an interface, or connections of an instance.
 """
 
 from __future__ import annotations
@@ -88,13 +88,6 @@ class Bus:
             kind = "output logic" if self.drives(signal) else "input wire"
             yield f"    {kind} {signal.range}{self.prefix}{signal.name},"
 
-    def nets(self, without: list[str]) -> Iterator[str]:
-        """Yield declarations of nets with the names of the pins."""
-        for signal in self.signals:
-            if signal.name in without:
-                continue
-            yield f"  logic {signal.range}{self.prefix}{signal.name};"
-
 
 def listed(text: str) -> Iterator[Signal]:
     """Yield the signals of a list of `name` and `name:width`."""
@@ -138,7 +131,9 @@ def bus(entry: dict[str, Any]) -> Bus:
         signals = lite(**of)
         kind = f"fb_axil_if #(.AddrBits({of['address']}), .DataBits({of['data']}))"
     else:
-        signals, kind = entry["signals"], "fb_axis_if"
+        signals = entry["signals"]
+        data = re.search(r"tdata:(\d+)", signals)
+        kind = f"fb_axis_if #(.DataBits({data[1]}))" if data and data[1] != "512" else "fb_axis_if"
     prefix = f"{prefix}_" if prefix else ""
     return Bus(
         prefix=f"{entry['interface']}." if "interface" in entry else prefix,
@@ -181,9 +176,9 @@ class Tops:
         # The last connection of an instance has no comma.
         return re.sub(r",\s*\n(\s*\))", r"\n\1", "\n".join(lines))
 
-    def _nets(self, names: str, without: list[str]) -> Iterator[str]:
-        for name in names.split():
-            yield from self.buses[name].nets(without)
+    def _nets(self, names: str, _: list[str]) -> Iterator[str]:
+        for of in (self.buses[name] for name in names.split()):
+            yield f"  {of.kind} {of.name} (.*);"
 
     def _same(self, names: str, _: list[str]) -> Iterator[str]:
         return (f"      .{name}({name})," for name in names.split())
@@ -193,7 +188,7 @@ class Tops:
         of = self.buses[nets]
         for signal in of.signals:
             if signal.name not in without:
-                yield f"      .{ports}_{signal.name}({of.prefix}{signal.name}),"
+                yield f"      .{ports}_{signal.name}({of.name}.{signal.name}),"
 
     def _interface(self, names: str, _: list[str]) -> Iterator[str]:
         for of in (self.buses[name] for name in names.split()):
@@ -284,18 +279,21 @@ class Tops:
         widths = {"BarAddrBits": inner["bar_bits"], **self.of["width"]}
         widths = {name: bits for name, bits in widths.items() if any(name in pin for pin in pins)}
         top = f"fb_top_{memory}"
-        body = inner["head"] + self.of["streamer"]["body"] + inner["body"]
-        body += "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
+        body = inner["head"] + self.of["streamer"]["body"]
+        for bus in inner["buses"]:
+            text = self.of["initiator"]["body"]
+            body += text.replace("BUS", bus).replace("NAME", self.buses[bus].name)
+        body += inner["body"] + "\n  assign m_axis_wrsp_tlast = 1'b1;  // a response is a packet\n"
         if user:
             names = [entry.partition(" = ")[0] for entry in own]
+            connected = [f"      @bus {self.buses[name].name} = {name}\n" for name in streams]
             body = (
-                "  // The streams, named as the streamer names them.\n"
                 f"  @nets {' '.join(streams)}\n\n"
-                f"  {top} #(\n      @same {' '.join(names)}\n  ) u_streamer (\n      .*\n  );\n"
-                f"{outer['body']}"
+                f"  {top} #(\n      @same {' '.join(names)}\n  ) u_streamer (\n"
+                f"{''.join(connected)}      .*\n  );\n{outer['body']}"
             )
         about = outer.get("about", inner["about"]).format(place=inner["place"], streamer=top)
-        about = described(about, {**inner, **outer})
+        about = described(about, {**self.of["streamer"], **inner, **outer})
         suffix = "" if memory == "onchip" else f"_{memory}"
         name = f"fb_top_{user}{suffix}" if user else top
         parameters = own + outer.get("parameters", [])

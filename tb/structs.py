@@ -8,13 +8,14 @@ so that a test never holds a second copy of them.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from forebay import spec
 
 RTL = Path(__file__).resolve().parent.parent / "rtl"
-PACKAGES = tuple(RTL / area / f"fb_{area}_pkg.sv" for area in ("bar", "nvme", "store"))
+PACKAGES = tuple(RTL / area / f"fb_{area}_pkg.sv" for area in ("bar", "nvme", "payload", "store"))
 
 
 @cache
@@ -28,8 +29,10 @@ def _package() -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
     """Return constants, widths of enums, and bodies of structs, by name."""
     text = _text()
     constants = {name: value for name, value in vars(spec).items() if isinstance(value, int)}
-    for name, value in re.findall(r"localparam int unsigned (\w+) = (\d+);", text):
-        constants[name] = int(value)
+    scope = {"clog2": lambda value: (value - 1).bit_length()}
+    for name, value in re.findall(r"localparam int unsigned (\w+) = ([^;]+);", text):
+        with suppress(NameError, SyntaxError):  # none of a struct's fields is as wide as that
+            constants[name] = eval(re.sub(r"\$|\bfb_\w+_pkg::", "", value), scope, constants)
     widths = {}
     for high, name in re.findall(r"typedef enum logic \[(\d+):0\] \{[^}]*\} (\w+);", text):
         widths[name] = int(high) + 1
@@ -60,7 +63,8 @@ def layout(name: str) -> tuple[tuple[str, int, int], ...]:
             bounds = (eval(part.split("::")[-1], {}, constants) for part in (high, low))
             width = next(bounds) - next(bounds) + 1
         else:
-            width = widths.get(kind, 1)
+            inner = sum(bits for *_, bits in layout(kind)) if kind in bodies else 1
+            width = widths.get(kind, inner)
         fields.append((field, first, width))
         first += width
     return tuple(fields)

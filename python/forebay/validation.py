@@ -373,6 +373,16 @@ FIGURES = [
         "{:g}",
         at_most(0),
     ),
+    Figure(
+        "hand-written lines of the core's RTL and the tops",
+        "≤ 9500",
+        "12746 (4a85a08)",
+        "scripts/lines.py --rtl",
+        "lines",
+        lambda report: report["all"],
+        "{:g}",
+        at_most(9500),
+    ),
     *(
         Figure(
             f"longest path, LUT levels, {place}",

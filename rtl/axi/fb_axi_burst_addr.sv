@@ -5,11 +5,10 @@
 // What:        holds the burst that is being served and one more. Each `m_step` moves on to the
 //              next beat, or to the next burst after the last beat.
 // Handshake:   s_* is the AXI channel. `m_valid` says that a beat is described by m_*; m_step may
-//              be high only then. `m_valid_next` is m_valid of the coming cycle, for an arbiter
-//              that decides one cycle ahead.
+//              be high only then.
 // Latency:     1 cycle from the address handshake to m_valid.
 // Throughput:  one beat a cycle, without gaps between bursts, also when each has a single beat.
-// Limits:      s_ready and m_* but m_valid_next come from registers. The address counts within its
+// Limits:      s_ready and m_* come from registers. The address counts within its
 //              4 KiB page only, so that a burst which breaks AXI's rule (A3.4.1: no burst crosses
 //              4 KiB) cannot reach another page. Of bursts that are not INCR, or wider than the bus,
 //              the number of beats is right, and no address but the first.
@@ -36,14 +35,13 @@ module fb_axi_burst_addr #(
     input  wire  [SideBits-1:0] s_side,
 
     output logic                m_valid,
-    output logic                m_valid_next,
     input  wire                 m_step,
     output logic [  IdBits-1:0] m_id,
-    output logic [AddrBits-1:0] m_addr,        // byte address of this beat
-    output logic [SideBits-1:0] m_side,        // 0 without a burst
-    output logic                m_last,        // last beat of its burst
-    output logic                wait_valid,    // there is a burst behind this one,
-    output logic [AddrBits-1:0] wait_addr      // which begins here
+    output logic [AddrBits-1:0] m_addr,      // byte address of this beat
+    output logic [SideBits-1:0] m_side,      // 0 without a burst
+    output logic                m_last,      // last beat of its burst
+    output logic                wait_valid,  // there is a burst behind this one,
+    output logic [AddrBits-1:0] wait_addr    // which begins here
 );
 
   if (IdBits < 1) begin : gen_bad_id
@@ -68,8 +66,7 @@ module fb_axi_burst_addr #(
   } burst_t;
 
   burst_t now_q, wait_q, arriving, stepped;
-  logic now_valid_q, wait_valid_q;
-  logic take, free, turn, now_valid_d;
+  logic take, free, turn;
 
   always_comb begin : describe_arriving
     arriving.id   = s_id;
@@ -89,32 +86,24 @@ module fb_axi_burst_addr #(
   end
 
   assign take = s_valid && s_ready;
-  assign turn = !now_valid_q || now_q.last;  // another burst is next
-  assign free = !now_valid_q || (m_step && now_q.last);  // the place of the served burst is free
-  assign now_valid_d = !free || wait_valid_q || take;
+  assign turn = !m_valid || now_q.last;  // another burst is next
+  assign free = !m_valid || (m_step && now_q.last);  // the place of the served burst is free
 
-  assign s_ready = !wait_valid_q;
-  assign m_valid = now_valid_q;
-  assign m_valid_next = now_valid_d;
+  assign s_ready = !wait_valid;
   assign m_id = now_q.id;
   assign m_addr = now_q.addr;
   assign m_side = now_q.side;
   assign m_last = now_q.last;
-  assign wait_valid = wait_valid_q;
   assign wait_addr = wait_q.addr;
 
   always_ff @(posedge clk) begin : hold
-    if (m_step || !now_valid_q) now_q <= !turn ? stepped : wait_valid_q ? wait_q : arriving;
-    if (!wait_valid_q) wait_q <= arriving;
-    if (rst) now_q.side <= '0;
-  end
-
-  always_ff @(posedge clk) begin : valids
-    now_valid_q  <= now_valid_d;
-    wait_valid_q <= !free && (wait_valid_q || take);
+    if (m_step || !m_valid) now_q <= !turn ? stepped : wait_valid ? wait_q : arriving;
+    if (!wait_valid) wait_q <= arriving;
+    m_valid <= !free || wait_valid || take;
+    wait_valid <= !free && (wait_valid || take);
     if (rst) begin
-      now_valid_q  <= 1'b0;
-      wait_valid_q <= 1'b0;
+      now_q.side <= '0;
+      {m_valid, wait_valid} <= '0;
     end
   end
 

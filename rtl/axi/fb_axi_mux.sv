@@ -32,7 +32,6 @@ module fb_axi_mux #(
   if (Most < 1 || Most > 15) begin : gen_bad_most
     $fatal(1, "fb_axi_mux (%m): Most=%0d must be from 1 to 15", Most);
   end
-
   if (Ports < 2 || Ports > 8) begin : gen_bad_ports
     $fatal(1, "fb_axi_mux (%m): Ports=%0d must be from 2 to 8", Ports);
   end
@@ -56,47 +55,47 @@ module fb_axi_mux #(
   beat_t [Ports-1:0] beats;
   logic [Ports-1:0] write_valid, read_valid, beat_valid, b_ready, r_ready;
 
-  // Which port sends the next address. One whose address stands keeps its turn; after it port 0 goes
-  // on, or else the turn goes round to whoever waits.
-  function automatic port_t next_port(input port_t port, input logic [Ports-1:0] valid,
-                                      input logic taken, input logic [3:0] in_a_row);
-    logic goes_on;
-    goes_on   = taken ? port == '0 && in_a_row != 4'(Most) : valid[port];
-    next_port = port;
-    if (!goes_on) begin
+  // Which port sends the next address, and which address of port 0 in a row it is.
+  typedef struct packed {
+    port_t port;
+    logic [3:0] in_a_row;
+  } turn_t;
+  localparam turn_t First = '{port: '0, in_a_row: 4'd1};
+
+  // A port whose address stands keeps its turn; after it port 0 goes on, or else the turn goes round
+  // to whoever waits.
+  function automatic turn_t next(input turn_t turn, input logic [Ports-1:0] valid,
+                                 input logic taken);
+    logic more;
+    more = turn.port == '0 && turn.in_a_row != 4'(Most);
+    next = turn;
+    if (!(taken ? more : valid[turn.port])) begin
       for (int i = Ports - 1; i >= 0; i--)
-      if (valid[i] && port_t'(i) < port) next_port = port_t'(i);
+      if (valid[i] && port_t'(i) < turn.port) next.port = port_t'(i);
       for (int i = Ports - 1; i >= 0; i--)
-      if (valid[i] && port_t'(i) > port) next_port = port_t'(i);
+      if (valid[i] && port_t'(i) > turn.port) next.port = port_t'(i);
     end
+    if (taken) next.in_a_row = more ? turn.in_a_row + 1'b1 : 4'd1;
   endfunction
 
-  port_t write_port_q, read_port_q, data_port;
+  turn_t write_q, read_q;
+  port_t data_port;
   logic write_taken, read_taken, order_ready, data_valid;
-  logic [3:0] writes_q, reads_q;  // which address of port 0 in a row comes next
 
-  always_ff @(posedge clk) begin : ports
-    write_port_q <= next_port(write_port_q, write_valid, write_taken, writes_q);
-    read_port_q  <= next_port(read_port_q, read_valid, read_taken, reads_q);
-    if (write_taken)
-      writes_q <= (write_port_q != '0 || writes_q == 4'(Most)) ? 4'd1 : writes_q + 1'b1;
-    if (read_taken) reads_q <= (read_port_q != '0 || reads_q == 4'(Most)) ? 4'd1 : reads_q + 1'b1;
-    if (rst) begin
-      write_port_q <= '0;
-      read_port_q <= '0;
-      writes_q <= 4'd1;
-      reads_q <= 4'd1;
-    end
+  always_ff @(posedge clk) begin : turns
+    write_q <= next(write_q, write_valid, write_taken);
+    read_q  <= next(read_q, read_valid, read_taken);
+    if (rst) {write_q, read_q} <= {First, First};
   end
 
-  assign m_axi.awid = write_port_q;
-  assign {m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst} = writes[write_port_q];
-  assign m_axi.awvalid = write_valid[write_port_q] && order_ready;
+  assign m_axi.awid = write_q.port;
+  assign {m_axi.awaddr, m_axi.awlen, m_axi.awsize, m_axi.awburst} = writes[write_q.port];
+  assign m_axi.awvalid = write_valid[write_q.port] && order_ready;
   assign write_taken = m_axi.awvalid && m_axi.awready;
 
-  assign m_axi.arid = read_port_q;
-  assign {m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst} = reads[read_port_q];
-  assign m_axi.arvalid = read_valid[read_port_q];
+  assign m_axi.arid = read_q.port;
+  assign {m_axi.araddr, m_axi.arlen, m_axi.arsize, m_axi.arburst} = reads[read_q.port];
+  assign m_axi.arvalid = read_valid[read_q.port];
   assign read_taken = m_axi.arvalid && m_axi.arready;
 
   // Data come from the port whose address is the oldest one without them.
@@ -108,7 +107,7 @@ module fb_axi_mux #(
       .rst,
       .s_valid(write_taken),
       .s_ready(order_ready),
-      .s_data (write_port_q),
+      .s_data (write_q.port),
       .m_valid(data_valid),
       .m_ready(m_axi.wvalid && m_axi.wready && m_axi.wlast),
       .m_data (data_port),
@@ -122,7 +121,7 @@ module fb_axi_mux #(
   for (genvar i = 0; i < Ports; i++) begin : gen_ports
     assign writes[i] = {s_axi[i].awaddr, s_axi[i].awlen, s_axi[i].awsize, s_axi[i].awburst};
     assign write_valid[i] = s_axi[i].awvalid;
-    assign s_axi[i].awready = write_port_q == port_t'(i) && order_ready && m_axi.awready;
+    assign s_axi[i].awready = write_q.port == port_t'(i) && order_ready && m_axi.awready;
     assign beats[i] = {s_axi[i].wdata, s_axi[i].wstrb, s_axi[i].wlast};
     assign beat_valid[i] = s_axi[i].wvalid;
     assign s_axi[i].wready = data_valid && data_port == port_t'(i) && m_axi.wready;
@@ -132,7 +131,7 @@ module fb_axi_mux #(
     assign b_ready[i] = s_axi[i].bready;
     assign reads[i] = {s_axi[i].araddr, s_axi[i].arlen, s_axi[i].arsize, s_axi[i].arburst};
     assign read_valid[i] = s_axi[i].arvalid;
-    assign s_axi[i].arready = read_port_q == port_t'(i) && m_axi.arready;
+    assign s_axi[i].arready = read_q.port == port_t'(i) && m_axi.arready;
     assign s_axi[i].rvalid = m_axi.rvalid && m_axi.rid == port_t'(i);
     assign s_axi[i].rid = '0;
     assign s_axi[i].rdata = m_axi.rdata;

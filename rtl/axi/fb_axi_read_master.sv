@@ -6,7 +6,7 @@
 // Handshake:   `ask_*` valid/ready; words come in order by `loaded`, always taken: the requester
 //              has room for them.
 // Latency:     1 cycle from a request to ARVALID, none from R to `loaded`.
-// Throughput:  64 B a cycle, without gaps between bursts.
+// Throughput:  64 B a cycle, without gaps between bursts; a burst every two cycles.
 // Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
 // Does not implement: more than 16 bursts under way.
 
@@ -33,36 +33,29 @@ module fb_axi_read_master #(
     fb_axi_if.read_initiator m_axi
 );
 
-  localparam int unsigned Under = 16;
   localparam logic [1:0] INCR = 2'b01;
 
-  logic ar_valid_q, takes, under_ready, under_valid;
-  logic [63:0] addr_q;
-  logic [5:0] len_q;
-  logic [$clog2(Under):0] level;
+  logic takes, under_ready, under_valid;
 
-  assign ask_ready = under_ready && (!ar_valid_q || m_axi.arready);
+  assign ask_ready = under_ready && !m_axi.arvalid;  // of registers: it decides who is served
   assign takes = ask_valid && ask_ready;
 
   always_ff @(posedge clk) begin : bursts
     if (takes) begin
-      addr_q <= ask_addr;
-      len_q  <= ask_count_m1;
+      m_axi.araddr <= ask_addr;
+      m_axi.arlen  <= 8'(ask_count_m1);
     end
-    ar_valid_q <= takes || (ar_valid_q && !m_axi.arready);
-    if (rst) ar_valid_q <= 1'b0;
+    m_axi.arvalid <= takes || (m_axi.arvalid && !m_axi.arready);
+    if (rst) m_axi.arvalid <= 1'b0;
   end
 
-  assign m_axi.arvalid = ar_valid_q;
-  assign m_axi.araddr = addr_q;
-  assign m_axi.arlen = {2'd0, len_q};
   assign m_axi.arid = '0;
   assign m_axi.arsize = 3'd6;
   assign m_axi.arburst = INCR;
 
   fb_common_fifo #(
       .Width(SideBits),
-      .Depth(Under)
+      .Depth(16)
   ) u_under (
       .clk,
       .rst,
@@ -72,7 +65,7 @@ module fb_axi_read_master #(
       .m_valid(under_valid),
       .m_ready(loaded && loaded_last),
       .m_data (loaded_side),
-      .level
+      .level  ()
   );
   assign m_axi.rready = under_valid;
   assign loaded = m_axi.rvalid && m_axi.rready;
@@ -82,7 +75,7 @@ module fb_axi_read_master #(
 
   // One identifier; EXOKAY is OKAY, since no access is exclusive.
   logic unused;
-  assign unused = &{1'b0, level, m_axi.rid, m_axi.rresp[0], 1'b0};
+  assign unused = &{1'b0, m_axi.rid, m_axi.rresp[0], 1'b0};
 
 `ifndef SYNTHESIS
   // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.

@@ -11,81 +11,21 @@
 //              identifiers, as fb_bar_target does.
 // Latency:     none for addresses, answers and read data; 1 cycle for a word from its last beat.
 // Throughput:  one narrow beat a cycle each way, bursts back to back.
-// Limits:      16 read bursts under way; one 512-bit register (the word to be written). Addresses,
-//              answers, read data and readies pass through: fb_axi_slice on either side cuts them.
-//              Of FIXED and WRAP bursts the lanes are those of INCR: the BAR refuses them. Registers
-//              are accessed by single beats.
+// Limits:      16 read bursts under way. All but write data pass through: fb_axi_slice on either
+//              side cuts the paths. Of FIXED and WRAP bursts the lanes are those of INCR: the BAR
+//              refuses them. Registers are accessed by single beats.
 // Does not implement: a target narrower than the initiator; answers out of order.
 
 `default_nettype none
 
 module fb_axi_width #(
-    parameter int unsigned NarrowBits = 128,  // of the initiator's data: 64, 128 or 256
-    parameter int unsigned IdBits = 4,  // 1 or more
-    parameter int unsigned AddrBits = 26  // 13 or more
+    parameter int unsigned NarrowBits = 128  // of the initiator's data: 64, 128 or 256
 ) (
     input wire clk,
     input wire rst,
 
-    input  wire  [      IdBits-1:0] s_axi_awid,
-    input  wire  [    AddrBits-1:0] s_axi_awaddr,
-    input  wire  [             7:0] s_axi_awlen,
-    input  wire  [             2:0] s_axi_awsize,
-    input  wire  [             1:0] s_axi_awburst,
-    input  wire                     s_axi_awvalid,
-    output logic                    s_axi_awready,
-    input  wire  [  NarrowBits-1:0] s_axi_wdata,
-    input  wire  [NarrowBits/8-1:0] s_axi_wstrb,
-    input  wire                     s_axi_wlast,
-    input  wire                     s_axi_wvalid,
-    output logic                    s_axi_wready,
-    output logic [      IdBits-1:0] s_axi_bid,
-    output logic [             1:0] s_axi_bresp,
-    output logic                    s_axi_bvalid,
-    input  wire                     s_axi_bready,
-    input  wire  [      IdBits-1:0] s_axi_arid,
-    input  wire  [    AddrBits-1:0] s_axi_araddr,
-    input  wire  [             7:0] s_axi_arlen,
-    input  wire  [             2:0] s_axi_arsize,
-    input  wire  [             1:0] s_axi_arburst,
-    input  wire                     s_axi_arvalid,
-    output logic                    s_axi_arready,
-    output logic [      IdBits-1:0] s_axi_rid,
-    output logic [  NarrowBits-1:0] s_axi_rdata,
-    output logic [             1:0] s_axi_rresp,
-    output logic                    s_axi_rlast,
-    output logic                    s_axi_rvalid,
-    input  wire                     s_axi_rready,
-
-    output logic [  IdBits-1:0] m_axi_awid,
-    output logic [AddrBits-1:0] m_axi_awaddr,
-    output logic [         7:0] m_axi_awlen,
-    output logic [         2:0] m_axi_awsize,
-    output logic [         1:0] m_axi_awburst,
-    output logic                m_axi_awvalid,
-    input  wire                 m_axi_awready,
-    output logic [       511:0] m_axi_wdata,
-    output logic [        63:0] m_axi_wstrb,
-    output logic                m_axi_wlast,
-    output logic                m_axi_wvalid,
-    input  wire                 m_axi_wready,
-    input  wire  [  IdBits-1:0] m_axi_bid,
-    input  wire  [         1:0] m_axi_bresp,
-    input  wire                 m_axi_bvalid,
-    output logic                m_axi_bready,
-    output logic [  IdBits-1:0] m_axi_arid,
-    output logic [AddrBits-1:0] m_axi_araddr,
-    output logic [         7:0] m_axi_arlen,
-    output logic [         2:0] m_axi_arsize,
-    output logic [         1:0] m_axi_arburst,
-    output logic                m_axi_arvalid,
-    input  wire                 m_axi_arready,
-    input  wire  [  IdBits-1:0] m_axi_rid,
-    input  wire  [       511:0] m_axi_rdata,
-    input  wire  [         1:0] m_axi_rresp,
-    input  wire                 m_axi_rlast,
-    input  wire                 m_axi_rvalid,
-    output logic                m_axi_rready
+    fb_axi_if.target s_axi,  // NarrowBits
+    fb_axi_if.initiator m_axi  // 512 bits
 );
 
   if (!(NarrowBits inside {64, 128, 256})) begin : gen_bad_bits
@@ -96,38 +36,43 @@ module fb_axi_width #(
   localparam int unsigned LaneBits = $clog2(Lanes);
   localparam int unsigned NarrowBytes = NarrowBits / 8;
   localparam int unsigned NarrowSize = $clog2(NarrowBytes);
-  localparam logic [2:0] WORD = 3'd6;  // size of a beat of 64 B
   localparam logic [1:0] INCR = 2'b01;
 
   typedef logic [LaneBits-1:0] lane_t;
 
+  typedef struct packed {
+    logic [7:0] len;
+    logic [2:0] size;
+    logic [1:0] burst;
+  } burst_t;
+
   // Whether the beats of a burst are put together.
-  function automatic logic merges(input logic [7:0] len, input logic [2:0] size,
-                                  input logic [1:0] burst);
-    return burst == INCR && size == 3'(NarrowSize) && len != '0;
+  function automatic logic merges(input burst_t of);
+    return of.burst == INCR && of.size == 3'(NarrowSize) && of.len != '0;
   endfunction
 
-  // Words - 1 of the beats that are put together, of which the first is on this lane.
-  function automatic logic [7:0] words_m1(input lane_t lane, input logic [7:0] len);
-    return 8'((9'(len) + 9'(lane)) >> LaneBits);
+  // What the target is asked for, where the first beat is on this lane.
+  function automatic burst_t widened(input burst_t of, input lane_t lane);
+    widened = of;
+    if (merges(of)) begin
+      widened.len  = 8'((9'(of.len) + 9'(lane)) >> LaneBits);
+      widened.size = 3'd6;  // 64 B
+    end
   endfunction
 
   // --------------------------------------------------------------------------------------- writes
-  logic write_merges, write_begun, write_room, gathers, write_last, beat, word_ends;
+  burst_t written;
+  logic write_begun, write_room, gathers, write_last, beat, word_ends;
   logic full_q, fresh_q;  // the word is whole; the next beat begins one
   logic [12:0] write_addr;
   lane_t write_lane;
 
-  assign write_merges = merges(s_axi_awlen, s_axi_awsize, s_axi_awburst);
-  assign m_axi_awid = s_axi_awid;
-  assign m_axi_awaddr = s_axi_awaddr;
-  assign m_axi_awlen = write_merges ? words_m1(
-      s_axi_awaddr[5-:LaneBits], s_axi_awlen
-  ) : s_axi_awlen;
-  assign m_axi_awsize = write_merges ? WORD : s_axi_awsize;
-  assign m_axi_awburst = s_axi_awburst;
-  assign m_axi_awvalid = s_axi_awvalid && write_room;
-  assign s_axi_awready = m_axi_awready && write_room;
+  assign written = {s_axi.awlen, s_axi.awsize, s_axi.awburst};
+  assign m_axi.awid = s_axi.awid;
+  assign m_axi.awaddr = s_axi.awaddr;
+  assign {m_axi.awlen, m_axi.awsize, m_axi.awburst} = widened(written, s_axi.awaddr[5-:LaneBits]);
+  assign m_axi.awvalid = s_axi.awvalid && write_room;
+  assign s_axi.awready = m_axi.awready && write_room;
 
   fb_axi_burst_addr #(
       .IdBits  (1),
@@ -136,16 +81,15 @@ module fb_axi_width #(
   ) u_write (
       .clk,
       .rst,
-      .s_valid(s_axi_awvalid && m_axi_awready),
+      .s_valid(s_axi.awvalid && m_axi.awready),
       .s_ready(write_room),
       .s_id('0),
-      .s_addr({1'b0, s_axi_awaddr[11:0]}),
-      .s_len(s_axi_awlen),
-      .s_size(s_axi_awsize),
-      .s_burst(s_axi_awburst),
-      .s_side(write_merges),
+      .s_addr({1'b0, s_axi.awaddr[11:0]}),
+      .s_len(written.len),
+      .s_size(written.size),
+      .s_burst(written.burst),
+      .s_side(merges(written)),
       .m_valid(write_begun),
-      .m_valid_next(),
       .m_step(beat),
       .m_id(),
       .m_addr(write_addr),
@@ -157,70 +101,59 @@ module fb_axi_width #(
 
   assign write_lane = write_addr[5-:LaneBits];
   assign word_ends = !gathers || write_lane == '1 || write_last;
-  assign s_axi_wready = write_begun && (!full_q || m_axi_wready);
-  assign beat = s_axi_wvalid && s_axi_wready;
-  assign m_axi_wvalid = full_q;
+  assign s_axi.wready = write_begun && (!full_q || m_axi.wready);
+  assign beat = s_axi.wvalid && s_axi.wready;
+  assign m_axi.wvalid = full_q;
 
   always_ff @(posedge clk) begin : gather
     for (int i = 0; i < int'(Lanes); i++) begin
       if (beat && write_lane == lane_t'(i)) begin
-        m_axi_wdata[i*NarrowBits+:NarrowBits]   <= s_axi_wdata;
-        m_axi_wstrb[i*NarrowBytes+:NarrowBytes] <= s_axi_wstrb;
+        m_axi.wdata[i*NarrowBits+:NarrowBits]   <= s_axi.wdata;
+        m_axi.wstrb[i*NarrowBytes+:NarrowBytes] <= s_axi.wstrb;
       end else if (beat && fresh_q) begin
-        m_axi_wstrb[i*NarrowBytes+:NarrowBytes] <= '0;
+        m_axi.wstrb[i*NarrowBytes+:NarrowBytes] <= '0;
       end
     end
     if (beat) begin
-      m_axi_wlast <= write_last;
+      m_axi.wlast <= write_last;
       fresh_q <= word_ends;
     end
-    full_q <= (beat && word_ends) || (full_q && !m_axi_wready);
+    full_q <= (beat && word_ends) || (full_q && !m_axi.wready);
     if (rst) begin
       full_q  <= 1'b0;
       fresh_q <= 1'b1;
     end
   end
 
-  assign s_axi_bid = m_axi_bid;
-  assign s_axi_bresp = m_axi_bresp;
-  assign s_axi_bvalid = m_axi_bvalid;
-  assign m_axi_bready = s_axi_bready;
+  assign {s_axi.bid, s_axi.bresp, s_axi.bvalid} = {m_axi.bid, m_axi.bresp, m_axi.bvalid};
+  assign m_axi.bready = s_axi.bready;
 
   // ---------------------------------------------------------------------------------------- reads
-  // What is needed of a burst when its data come.
-  typedef struct packed {
-    logic [11:0] addr;
-    logic [7:0]  len;
-    logic [2:0]  size;
-    logic [1:0]  burst;
-  } asked_t;
-
-  logic read_merges, read_room, asked_valid, asked_ready, read_begun, hands_out, read_last, given;
+  burst_t read, asked;  // the second when its data come
+  logic read_room, asked_valid, asked_ready, read_begun, hands_out, read_last, given;
+  logic [11:0] asked_addr;
   logic [12:0] read_addr;
   lane_t read_lane;
-  asked_t asked;
 
-  assign read_merges = merges(s_axi_arlen, s_axi_arsize, s_axi_arburst);
-  assign m_axi_arid = s_axi_arid;
-  assign m_axi_araddr = s_axi_araddr;
-  assign m_axi_arlen = read_merges ? words_m1(s_axi_araddr[5-:LaneBits], s_axi_arlen) : s_axi_arlen;
-  assign m_axi_arsize = read_merges ? WORD : s_axi_arsize;
-  assign m_axi_arburst = s_axi_arburst;
-  assign m_axi_arvalid = s_axi_arvalid && read_room;
-  assign s_axi_arready = m_axi_arready && read_room;
+  assign read = {s_axi.arlen, s_axi.arsize, s_axi.arburst};
+  assign m_axi.arid = s_axi.arid;
+  assign m_axi.araddr = s_axi.araddr;
+  assign {m_axi.arlen, m_axi.arsize, m_axi.arburst} = widened(read, s_axi.araddr[5-:LaneBits]);
+  assign m_axi.arvalid = s_axi.arvalid && read_room;
+  assign s_axi.arready = m_axi.arready && read_room;
 
   fb_common_fifo #(
-      .Width($bits(asked_t)),
+      .Width(12 + $bits(burst_t)),
       .Depth(16)
   ) u_asked (
       .clk,
       .rst,
-      .s_valid(s_axi_arvalid && m_axi_arready),
+      .s_valid(s_axi.arvalid && m_axi.arready),
       .s_ready(read_room),
-      .s_data ({s_axi_araddr[11:0], s_axi_arlen, s_axi_arsize, s_axi_arburst}),
+      .s_data ({s_axi.araddr[11:0], read}),
       .m_valid(asked_valid),
       .m_ready(asked_ready),
-      .m_data (asked),
+      .m_data ({asked_addr, asked}),
       .level  ()
   );
 
@@ -234,13 +167,12 @@ module fb_axi_width #(
       .s_valid(asked_valid),
       .s_ready(asked_ready),
       .s_id('0),
-      .s_addr({1'b0, asked.addr}),
+      .s_addr({1'b0, asked_addr}),
       .s_len(asked.len),
       .s_size(asked.size),
       .s_burst(asked.burst),
-      .s_side(merges(asked.len, asked.size, asked.burst)),
+      .s_side(merges(asked)),
       .m_valid(read_begun),
-      .m_valid_next(),
       .m_step(given),
       .m_id(),
       .m_addr(read_addr),
@@ -251,13 +183,13 @@ module fb_axi_width #(
   );
 
   assign read_lane = read_addr[5-:LaneBits];
-  assign s_axi_rid = m_axi_rid;
-  assign s_axi_rdata = m_axi_rdata[read_lane*NarrowBits+:NarrowBits];
-  assign s_axi_rresp = m_axi_rresp;
-  assign s_axi_rlast = read_last;
-  assign s_axi_rvalid = m_axi_rvalid && read_begun;
-  assign given = s_axi_rvalid && s_axi_rready;
-  assign m_axi_rready = read_begun && s_axi_rready && (!hands_out || read_lane == '1 || read_last);
+  assign s_axi.rid = m_axi.rid;
+  assign s_axi.rdata = m_axi.rdata[read_lane*NarrowBits+:NarrowBits];
+  assign s_axi.rresp = m_axi.rresp;
+  assign s_axi.rlast = read_last;
+  assign s_axi.rvalid = m_axi.rvalid && read_begun;
+  assign given = s_axi.rvalid && s_axi.rready;
+  assign m_axi.rready = read_begun && s_axi.rready && (!hands_out || read_lane == '1 || read_last);
 
   logic unused;
   assign unused = &{1'b0, write_addr, read_addr, 1'b0};
@@ -267,61 +199,14 @@ module fb_axi_width #(
   always_ff @(posedge clk) begin : watch
     if (!rst) begin
       wlast_matches_awlen :
-      assert (!beat || s_axi_wlast == write_last)
+      assert (!beat || s_axi.wlast == write_last)
       else $error("fb_axi_width (%m): WLAST does not match AWLEN");
       rlast_matches_arlen :
-      assert (!(m_axi_rvalid && m_axi_rready) || m_axi_rlast == read_last)
+      assert (!(m_axi.rvalid && m_axi.rready) || m_axi.rlast == read_last)
       else $error("fb_axi_width (%m): RLAST does not match ARLEN");
     end
   end
-`else
-  logic unused_last;
-  assign unused_last = &{1'b0, s_axi_wlast, m_axi_rlast, 1'b0};
 `endif
-
-  fb_axis_check #(
-      .Width(IdBits + AddrBits + 13),
-      .Name ("widened AW")
-  ) u_check_aw (
-      .clk,
-      .rst,
-      .valid(m_axi_awvalid),
-      .ready(m_axi_awready),
-      .data ({m_axi_awid, m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst})
-  );
-
-  fb_axis_check #(
-      .Width(577),
-      .Name ("widened W")
-  ) u_check_w (
-      .clk,
-      .rst,
-      .valid(m_axi_wvalid),
-      .ready(m_axi_wready),
-      .data ({m_axi_wdata, m_axi_wstrb, m_axi_wlast})
-  );
-
-  fb_axis_check #(
-      .Width(IdBits + AddrBits + 13),
-      .Name ("widened AR")
-  ) u_check_ar (
-      .clk,
-      .rst,
-      .valid(m_axi_arvalid),
-      .ready(m_axi_arready),
-      .data ({m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst})
-  );
-
-  fb_axis_check #(
-      .Width(IdBits + NarrowBits + 3),
-      .Name ("narrowed R")
-  ) u_check_r (
-      .clk,
-      .rst,
-      .valid(s_axi_rvalid),
-      .ready(s_axi_rready),
-      .data ({s_axi_rid, s_axi_rdata, s_axi_rresp, s_axi_rlast})
-  );
 
 endmodule
 

@@ -7,8 +7,8 @@
 //              without words (`burst_empty`) has been answered as soon as its turn comes.
 // Handshake:   `burst_*` valid/ready; the words of a burst are taken by `word_take` after it, and
 //              `word_side` says of which burst they are. `stored` pulses.
-// Latency:     1 cycle from a burst to AWVALID and to its first word, 1 from B to `stored`.
-// Throughput:  64 B a cycle, without gaps between bursts.
+// Latency:     1 cycle from a burst to AWVALID, 3 to WVALID of its first word, 1 from B to `stored`.
+// Throughput:  64 B a cycle, without gaps between bursts; a burst every two cycles.
 // Limits:      one identifier, INCR, bursts of up to 64 beats inside 4 KiB.
 // Does not implement: more than `Under` bursts of which the memory has not answered.
 
@@ -46,50 +46,50 @@ module fb_axi_write_master #(
     $fatal(1, "fb_axi_write_master (%m): Under=%0d must be from 1 to 16", Under);
   end
 
-  localparam int unsigned Depth = 16;
   localparam logic [1:0] INCR = 2'b01;
 
-  logic aw_valid_q, busy_q, takes, full, last, pop, under_ready, under_valid, under_empty;
-  logic [63:0] addr_q;
-  logic [5:0] len_q, left_q;
-  logic [SideBits-1:0] side_q, under_side;
-  logic [$clog2(Depth):0] level;
+  logic next_q, busy_q;  // a burst waits for the end of the words before it; its words are taken
+  logic takes, full, starts, ends, pop, under_ready, under_valid, under_empty;
+  logic [5:0] left_q;
+  logic [SideBits-1:0] next_side_q, under_side;
+  logic [4:0] level;
 
-  assign burst_ready = level < ($clog2(
-      Depth
-  ) + 1)'(Under) && under_ready && !aw_valid_q && (!busy_q || (word_take && last));
+  // Of registers: it decides who is served.
+  assign burst_ready = level < 5'(Under) && under_ready && !m_axi.awvalid && !next_q;
   assign takes = burst_valid && burst_ready;
   assign full = takes && !burst_empty;
+  assign starts = next_q && (!busy_q || ends);
 
   always_ff @(posedge clk) begin : bursts
     if (takes) begin
-      addr_q <= burst_addr;
-      len_q  <= burst_count_m1;
+      m_axi.awaddr <= burst_addr;
+      m_axi.awlen  <= 8'(burst_count_m1);
+      next_side_q  <= burst_side;
     end
-    if (full) begin
-      left_q <= burst_count_m1;
-      side_q <= burst_side;
+    if (starts) begin
+      left_q <= m_axi.awlen[5:0];
+      word_side <= next_side_q;
     end else if (word_take) begin
       left_q <= left_q - 1'b1;
     end
-    aw_valid_q <= full || (aw_valid_q && !m_axi.awready);
-    busy_q <= full || (busy_q && !(word_take && last));
-    if (rst) begin
-      aw_valid_q <= 1'b0;
-      busy_q <= 1'b0;
-    end
+    m_axi.awvalid <= full || (m_axi.awvalid && !m_axi.awready);
+    next_q <= full || (next_q && !starts);
+    busy_q <= starts || (busy_q && !ends);
+    if (rst) {m_axi.awvalid, next_q, busy_q} <= '0;
   end
 
-  assign last = left_q == '0;
-  assign word_side = side_q;
-  assign word_take = m_axi.wvalid && m_axi.wready;
-  assign m_axi.wvalid = busy_q && word_valid;
-  assign m_axi.wdata = word_data;
-  assign m_axi.wstrb = word_strb;
-  assign m_axi.wlast = last;
-  assign m_axi.awvalid = aw_valid_q;
-  assign m_axi.awaddr = addr_q;
-  assign m_axi.awlen = {2'd0, len_q};
+  always_ff @(posedge clk) begin : words
+    if (!m_axi.wvalid || m_axi.wready) begin
+      m_axi.wvalid <= word_take;
+      m_axi.wdata  <= word_data;
+      m_axi.wstrb  <= word_strb;
+      m_axi.wlast  <= left_q == '0;
+    end
+    if (rst) m_axi.wvalid <= 1'b0;
+  end
+  assign word_take = busy_q && word_valid && (!m_axi.wvalid || m_axi.wready);
+  assign ends = word_take && left_q == '0;
+
   assign m_axi.awid = '0;
   assign m_axi.awsize = 3'd6;
   assign m_axi.awburst = INCR;
@@ -97,7 +97,7 @@ module fb_axi_write_master #(
   // What the memory has been given, in order.
   fb_common_fifo #(
       .Width(SideBits + 1),
-      .Depth(Depth)
+      .Depth(16)
   ) u_under (
       .clk,
       .rst,

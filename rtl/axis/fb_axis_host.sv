@@ -4,20 +4,17 @@
 // memory, with no other IP: for bring-up and tests, not for speed.
 //
 // What:        the lower half of the staging memory holds bytes that `write` sends as beats of the
-//              write stream, the upper half takes beats of read data until it is full or TLAST
-//              comes. Responses and read commands go through FIFOs of 16. The registers stand in
-//              regs/host_port.rdl, how to use them in docs/reference/host-port.md.
+//              write stream, the upper half takes read data until it is full or TLAST comes. The
+//              registers stand in regs/host_port.rdl, their use in docs/reference/host-port.md.
 // Handshake:   AXI4-Stream; AXI4-Lite, 64 bit, one access at a time, never held up by a stream.
 //              `mem_*` is one port of the memory: read data come ReadLatency cycles after mem_en and
-//              stay for a cycle. Software writes and reads the memory by its other port, and only
-//              the half that the registers say is its own.
+//              stay for a cycle. Software reaches by its other port only the half that is its own.
 // Latency:     ReadLatency + 4 cycles from the write of a register to the first beat; a beat read is
 //              in memory one cycle after its handshake.
 // Throughput:  64 bytes a cycle in one direction; read data go first where both want the memory.
-// Limits:      `mem_*` follows `s_axis_rd_*` within the cycle; no other path leads from an input to
-//              an output. A beat that is offered is never taken back: `clear` ends a packet that is
-//              open by a beat whose TKEEP has a hole, which the streamer answers with an error.
-//              512-bit registers: none; the one wide FIFO is LUT RAM.
+// Limits:      `mem_*` follows `s_axis_rd` within the cycle; no other path leads from an input to
+//              an output. A beat that is offered is never taken back: `clear` ends an open packet
+//              by a beat whose TKEEP has a hole, which the streamer answers with an error.
 // Does not implement: interrupts, DMA, two transfers of the same direction at a time.
 
 `default_nettype none
@@ -33,26 +30,10 @@ module fb_axis_host
     input wire rst,
 
     // To the streamer, and from it.
-    output logic                          m_axis_wr_tvalid,
-    input  wire                           m_axis_wr_tready,
-    output logic [    USER_DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic [   USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
-    output logic                          m_axis_wr_tlast,
-    input  wire                           s_axis_wrsp_tvalid,
-    output logic                          s_axis_wrsp_tready,
-    input  wire  [                   7:0] s_axis_wrsp_tdata,
-    output logic                          m_axis_rdcmd_tvalid,
-    input  wire                           m_axis_rdcmd_tready,
-    output logic [    USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
-    output logic [   USER_BEAT_BYTES-1:0] m_axis_rdcmd_tkeep,
-    output logic                          m_axis_rdcmd_tlast,
-    input  wire                           s_axis_rd_tvalid,
-    output logic                          s_axis_rd_tready,
-    input  wire  [    USER_DATA_BITS-1:0] s_axis_rd_tdata,
-    input  wire  [   USER_BEAT_BYTES-1:0] s_axis_rd_tkeep,
-    input  wire                           s_axis_rd_tlast,
-    input  wire  [                   0:0] s_axis_rd_tuser,
-    input  wire  [USER_READ_TAG_BITS-1:0] s_axis_rd_tid,
+    fb_axis_if.initiator m_axis_wr,
+    fb_axis_if.target s_axis_wrsp,
+    fb_axis_if.initiator m_axis_rdcmd,
+    fb_axis_if.target s_axis_rd,
 
     // Staging memory.
     output logic                      mem_en,
@@ -114,11 +95,9 @@ module fb_axis_host
       .hwif_out(out)
   );
 
-  logic clear;
-  assign clear = out.control.clear.value;
-
   // A register that starts something was written in the cycle before: its fields are there now.
-  logic start_q, command_q;
+  logic clear, start_q, command_q;
+  assign clear = out.control.clear.value;
   always_ff @(posedge clk) begin : strobes
     start_q   <= out.write.bytes.swmod && !rst;
     command_q <= out.read_command.unordered.swmod && !rst;
@@ -147,7 +126,6 @@ module fb_axis_host
   assign fetch = fetching && !pending_q[WordsBits-1] && !clear && !store;
 
   logic words_ready, word_final, word_closes;
-  logic [WordsBits-1:0] words_level;
 
   fb_common_fifo #(
       .Width(USER_DATA_BITS + 2),
@@ -158,21 +136,21 @@ module fb_axis_host
       .s_valid(arriving_q[ReadLatency-1] || closes_q),
       .s_ready(words_ready),
       .s_data ({closes_q, final_q[ReadLatency-1], mem_rdata}),
-      .m_valid(m_axis_wr_tvalid),
-      .m_ready(m_axis_wr_tready),
-      .m_data ({word_closes, word_final, m_axis_wr_tdata}),
-      .level  (words_level)
+      .m_valid(m_axis_wr.tvalid),
+      .m_ready(m_axis_wr.tready),
+      .m_data ({word_closes, word_final, m_axis_wr.tdata}),
+      .level  ()
   );
 
-  assign sent = m_axis_wr_tvalid && m_axis_wr_tready;
-  assign m_axis_wr_tlast = word_closes || (word_final && last_q);
+  assign sent = m_axis_wr.tvalid && m_axis_wr.tready;
+  assign m_axis_wr.tlast = word_closes || (word_final && last_q);
   assign closes = (clear || abort_q) && open_q && !fetching && pending_q == '0;
 
   always_comb begin : keep
-    m_axis_wr_tkeep = '1;
-    if (word_closes) m_axis_wr_tkeep = HOLE;
+    m_axis_wr.tkeep = '1;
+    if (word_closes) m_axis_wr.tkeep = HOLE;
     else if (word_final && tail_q != '0) begin
-      for (int i = 0; i < USER_BEAT_BYTES; i++) m_axis_wr_tkeep[i] = 6'(i) < tail_q;
+      for (int i = 0; i < USER_BEAT_BYTES; i++) m_axis_wr.tkeep[i] = 6'(i) < tail_q;
     end
   end
 
@@ -189,18 +167,12 @@ module fb_axis_host
     arriving_q <= ReadLatency'({arriving_q, fetch});
     final_q <= ReadLatency'({final_q, fetch_left_q == (HalfBits + 1)'(1)});
     pending_q <= pending_q + WordsBits'(fetch || closes) - WordsBits'(sent);
-    if (sent) open_q <= !m_axis_wr_tlast;
+    if (sent) open_q <= !m_axis_wr.tlast;
     // What was fetched still goes its way; only then it is known whether a packet is left open.
     abort_q  <= (clear || abort_q) && (fetching || pending_q != '0 || open_q);
     closes_q <= closes;
     if (rst || clear) fetch_left_q <= '0;
-    if (rst) begin
-      arriving_q <= '0;
-      pending_q <= '0;
-      open_q <= 1'b0;
-      abort_q <= 1'b0;
-      closes_q <= 1'b0;
-    end
+    if (rst) {arriving_q, pending_q, open_q, abort_q, closes_q} <= '0;
   end
 
   // ----------------------------------------------------------------------------- write responses
@@ -215,9 +187,9 @@ module fb_axis_host
   ) u_responses (
       .clk,
       .rst(rst || clear),
-      .s_valid(s_axis_wrsp_tvalid),
-      .s_ready(s_axis_wrsp_tready),
-      .s_data(s_axis_wrsp_tdata),
+      .s_valid(s_axis_wrsp.tvalid),
+      .s_ready(s_axis_wrsp.tready),
+      .s_data(s_axis_wrsp.tdata),
       .m_valid(response_valid),
       .m_ready(response_next),
       .m_data(response_data),
@@ -251,21 +223,21 @@ module fb_axis_host
         out.read_length.length.value,
         out.read_address.address.value
       }),
-      .m_valid(m_axis_rdcmd_tvalid),
-      .m_ready(m_axis_rdcmd_tready),
+      .m_valid(m_axis_rdcmd.tvalid),
+      .m_ready(m_axis_rdcmd.tready),
       .m_data({tag, unordered, length, address}),
       .level(commands_level)
   );
 
   always_comb begin : command_beat
-    m_axis_rdcmd_tdata = '0;
-    m_axis_rdcmd_tdata[USER_ADDRESS_LSB+:64] = address;
-    m_axis_rdcmd_tdata[USER_READ_LENGTH_LSB+:64] = length;
-    m_axis_rdcmd_tdata[USER_READ_UNORDERED_BIT] = unordered;
-    m_axis_rdcmd_tdata[USER_READ_TAG_LSB+:USER_READ_TAG_BITS] = tag;
+    m_axis_rdcmd.tdata = '0;
+    m_axis_rdcmd.tdata[USER_ADDRESS_LSB+:64] = address;
+    m_axis_rdcmd.tdata[USER_READ_LENGTH_LSB+:64] = length;
+    m_axis_rdcmd.tdata[USER_READ_UNORDERED_BIT] = unordered;
+    m_axis_rdcmd.tdata[USER_READ_TAG_LSB+:USER_READ_TAG_BITS] = tag;
   end
-  assign m_axis_rdcmd_tkeep = '1;
-  assign m_axis_rdcmd_tlast = 1'b1;
+  assign m_axis_rdcmd.tkeep = '1;
+  assign m_axis_rdcmd.tlast = 1'b1;
 
   // ----------------------------------------------------------------------------------- read data
   logic [HalfBits-1:0] next_word_q, last_word_q;  // of the upper half: next, and taken last
@@ -279,29 +251,25 @@ module fb_axis_host
   logic take, discard;
 
   assign discard = clear || discard_q;
-  assign s_axis_rd_tready = discard || (!out.read.valid.value && !note_read_q);
-  assign take = s_axis_rd_tvalid && s_axis_rd_tready;
+  assign s_axis_rd.tready = discard || (!out.read.valid.value && !note_read_q);
+  assign take = s_axis_rd.tvalid && s_axis_rd.tready;
   assign store = take && !discard;
 
   always_ff @(posedge clk) begin : read_words
     if (store) begin
       next_word_q <= next_word_q + 1'b1;
       last_word_q <= next_word_q;
-      keep_q <= s_axis_rd_tkeep;
-      read_last_q <= s_axis_rd_tlast;
-      read_error_q <= s_axis_rd_tlast && s_axis_rd_tuser[0];
-      read_code_q <= s_axis_rd_tdata[7:0];
-      read_tag_q <= s_axis_rd_tid;
+      keep_q <= s_axis_rd.tkeep;
+      read_last_q <= s_axis_rd.tlast;
+      read_error_q <= s_axis_rd.tlast && s_axis_rd.tuser;
+      read_code_q <= s_axis_rd.tdata[7:0];
+      read_tag_q <= s_axis_rd.tid;
     end
-    note_read_q <= store && (s_axis_rd_tlast || next_word_q == '1);
-    if (take) inside_q <= !s_axis_rd_tlast;
-    discard_q <= discard && (take ? !s_axis_rd_tlast : inside_q);
+    note_read_q <= store && (s_axis_rd.tlast || next_word_q == '1);
+    if (take) inside_q <= !s_axis_rd.tlast;
+    discard_q <= discard && (take ? !s_axis_rd.tlast : inside_q);
     if (rst || clear || note_read_q) next_word_q <= '0;
-    if (rst) begin
-      note_read_q <= 1'b0;
-      inside_q <= 1'b0;
-      discard_q <= 1'b0;
-    end
+    if (rst) {note_read_q, inside_q, discard_q} <= '0;
   end
 
   // Bytes of the word taken last: TKEEP has its ones in a row from bit 0 on.
@@ -320,11 +288,10 @@ module fb_axis_host
   assign mem_en = fetch || store;
   assign mem_we = store;
   assign mem_addr = store ? {1'b1, next_word_q} : {1'b0, fetch_word_q};
-  assign mem_wdata = s_axis_rd_tdata;
+  assign mem_wdata = s_axis_rd.tdata;
 
   // ----------------------------------------------------------------------- what software is shown
   always_comb begin : show
-    in = '0;
     in.parameters.write_pages.next = 16'(Pages / 2);
     in.parameters.read_pages.next = 16'(Pages / 2);
     in.parameters.commands.next = 8'(Depth);
@@ -349,10 +316,6 @@ module fb_axis_host
     in.read.valid.hwclr = clear;
   end
 
-  // What nothing here asks about.
-  logic unused;
-  assign unused = &{1'b0, words_level, 1'b0};
-
 `ifndef SYNTHESIS
   words_have_room :
   assert property (@(posedge clk) disable iff (rst) arriving_q[ReadLatency-1] |-> words_ready)
@@ -360,54 +323,10 @@ module fb_axis_host
 
   keep_without_holes :
   assert property (@(posedge clk) disable iff (rst)
-                   store |-> (s_axis_rd_tkeep & (s_axis_rd_tkeep + 1'b1)) == '0 &&
-                   (s_axis_rd_tlast || s_axis_rd_tkeep == '1))
-  else $error("fb_axis_host (%m): TKEEP %0h of read data", s_axis_rd_tkeep);
+                   store |-> (s_axis_rd.tkeep & (s_axis_rd.tkeep + 1'b1)) == '0 &&
+                   (s_axis_rd.tlast || s_axis_rd.tkeep == '1))
+  else $error("fb_axis_host (%m): TKEEP %0h of read data", s_axis_rd.tkeep);
 `endif
-
-  fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
-      .Name ("m_axis_wr")
-  ) u_check_wr (
-      .clk,
-      .rst,
-      .valid(m_axis_wr_tvalid),
-      .ready(m_axis_wr_tready),
-      .data ({m_axis_wr_tlast, m_axis_wr_tkeep, m_axis_wr_tdata})
-  );
-
-  fb_axis_check #(
-      .Width(8),
-      .Name ("s_axis_wrsp")
-  ) u_check_wrsp (
-      .clk,
-      .rst,
-      .valid(s_axis_wrsp_tvalid),
-      .ready(s_axis_wrsp_tready),
-      .data (s_axis_wrsp_tdata)
-  );
-
-  fb_axis_check #(
-      .Width(USER_DATA_BITS),
-      .Name ("m_axis_rdcmd")
-  ) u_check_rdcmd (
-      .clk,
-      .rst,
-      .valid(m_axis_rdcmd_tvalid),
-      .ready(m_axis_rdcmd_tready),
-      .data (m_axis_rdcmd_tdata)
-  );
-
-  fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + USER_READ_TAG_BITS + 2),
-      .Name ("s_axis_rd")
-  ) u_check_rd (
-      .clk,
-      .rst,
-      .valid(s_axis_rd_tvalid),
-      .ready(s_axis_rd_tready),
-      .data ({s_axis_rd_tid, s_axis_rd_tuser, s_axis_rd_tlast, s_axis_rd_tkeep, s_axis_rd_tdata})
-  );
 
 endmodule
 

@@ -92,8 +92,8 @@ module fb_bar
       REGISTERS: '{base: 32'(BAR0_CONTROL), bits: 6'd12, writable: 1'b1}
   };
 
-  logic [REGIONS-1:0] writes, written, refused, reads, taken, errors;
-  logic [REGIONS-1:0][511:0] words;
+  logic [REGIONS-1:0] write_valid, write_ready, write_refused, read_valid, read_ready, read_error;
+  logic [REGIONS-1:0][511:0] read_word;
   logic [AddrBits-1:0] write_addr, read_addr, next_addr;
   logic [511:0] write_data;
   logic [ 63:0] write_strb;
@@ -105,30 +105,23 @@ module fb_bar
       .Latency(Latency),
       .Map(Map)
   ) u_target (
-      .write_valid(writes),
-      .write_ready(written),
-      .write_refused(refused),
-      .read_valid(reads),
-      .read_ready(taken),
-      .read_word(words),
-      .read_error(errors),
       .read_stays(payload.read_stays),
       .next_valid(payload.next_valid),
       .*
   );
 
-  assign payload.write_valid = writes[PAYLOAD];
+  assign payload.write_valid = write_valid[PAYLOAD];
   assign payload.write_addr = WordBits'(write_addr >> 6);
   assign payload.write_data = write_data;
   assign payload.write_strb = write_strb;
-  assign written[PAYLOAD] = payload.write_ready;
-  assign refused[PAYLOAD] = 1'b0;
-  assign payload.read_valid = reads[PAYLOAD];
+  assign write_ready[PAYLOAD] = payload.write_ready;
+  assign write_refused[PAYLOAD] = 1'b0;
+  assign payload.read_valid = read_valid[PAYLOAD];
   assign payload.read_addr = WordBits'(read_addr >> 6);
   assign payload.next_addr = WordBits'(next_addr >> 6);
-  assign taken[PAYLOAD] = payload.read_ready;
-  assign words[PAYLOAD] = payload.read_word;
-  assign errors[PAYLOAD] = payload.read_error;
+  assign read_ready[PAYLOAD] = payload.read_ready;
+  assign read_word[PAYLOAD] = payload.read_word;
+  assign read_error[PAYLOAD] = payload.read_error;
 
   // The entry that is asked for comes two cycles later.
   logic [1:0] fetched_q;
@@ -144,13 +137,13 @@ module fb_bar
   ) u_lists (
       .fetched  (fetched_q[1]),
       .read_addr(read_addr[ListBits-1:0]),
-      .read_word(words[LISTS]),
+      .read_word(read_word[LISTS]),
       .*
   );
-  assign written[LISTS] = 1'b1;
-  assign refused[LISTS] = 1'b1;
-  assign taken[LISTS]   = 1'b1;
-  assign errors[LISTS]  = 1'b0;
+  assign write_ready[LISTS] = 1'b1;
+  assign write_refused[LISTS] = 1'b1;
+  assign read_ready[LISTS] = 1'b1;
+  assign read_error[LISTS] = 1'b0;
 
   fb_bar_sq #(
       .QueueDepth(QueueDepth),
@@ -158,22 +151,22 @@ module fb_bar
       .Drives(Drives),
       .Latency(Latency)
   ) u_submission (
-      .read_valid(reads[QUEUES]),
+      .read_valid(read_valid[QUEUES]),
       .read_addr (read_addr[QueueBits-1:0]),
-      .read_word (words[QUEUES]),
-      .read_error(errors[QUEUES]),
+      .read_word (read_word[QUEUES]),
+      .read_error(read_error[QUEUES]),
       .*
   );
-  assign taken[QUEUES] = 1'b1;
+  assign read_ready[QUEUES] = 1'b1;
 
   fb_bar_cq #(
       .QueueDepth(QueueDepth),
       .CqOffset(CqOffset),
       .Drives(Drives)
   ) u_completion (
-      .write_valid(writes[QUEUES]),
-      .write_ready(written[QUEUES]),
-      .write_refused(refused[QUEUES]),
+      .write_valid(write_valid[QUEUES]),
+      .write_ready(write_ready[QUEUES]),
+      .write_refused(write_refused[QUEUES]),
       .write_addr(write_addr[QueueBits-1:0]),
       .*
   );
@@ -181,15 +174,15 @@ module fb_bar
   fb_bar_registers #(
       .Latency(Latency)
   ) u_registers (
-      .write_valid(writes[REGISTERS]),
-      .write_ready(written[REGISTERS]),
-      .write_refused(refused[REGISTERS]),
+      .write_valid(write_valid[REGISTERS]),
+      .write_ready(write_ready[REGISTERS]),
+      .write_refused(write_refused[REGISTERS]),
       .write_addr(write_addr[11:0]),
-      .read_valid(reads[REGISTERS]),
-      .read_ready(taken[REGISTERS]),
+      .read_valid(read_valid[REGISTERS]),
+      .read_ready(read_ready[REGISTERS]),
       .read_addr(read_addr[11:0]),
-      .read_word(words[REGISTERS]),
-      .read_error(errors[REGISTERS]),
+      .read_word(read_word[REGISTERS]),
+      .read_error(read_error[REGISTERS]),
       .*
   );
 

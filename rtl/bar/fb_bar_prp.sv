@@ -59,7 +59,7 @@ module fb_bar_prp #(
   place_t asked, place_q[Latency];
   logic [7:0] wraps_q;  // entries that come from the next group
   logic [7:0][2:0] column_q;  // page of each entry in its group
-  logic [GroupBits-1:0] group, next_q, next;
+  logic [GroupBits-1:0] group, next_q;
   logic [63:15] group_address, next_address;
 
   if (OnChip) begin : gen_pages
@@ -93,7 +93,6 @@ module fb_bar_prp #(
     for (int i = 0; i < 8; i++) {wraps_q[i], column_q[i]} <= 4'(place_q[Latency-2].column) + 4'(i);
   end
   assign group = place_q[Latency-1].group;
-  assign next  = next_q;
 
   if (InHost) begin : gen_segments
     logic [63:0] group_page, next_page;
@@ -110,7 +109,7 @@ module fb_bar_prp #(
         .we(segment_we),
         .index(segment_index),
         .base(segment_address),
-        .page({next, 3'd0}),
+        .page({next_q, 3'd0}),
         .address(next_page)
     );
     assign group_address = group_page[63:15];
@@ -119,7 +118,7 @@ module fb_bar_prp #(
     assign unused = &{1'b0, group_page[14:0], next_page[14:0], 1'b0};
   end else if (OnChip) begin : gen_window
     assign group_address = {data_window[63:PageBits+12], group};
-    assign next_address  = {data_window[63:PageBits+12], next};
+    assign next_address  = {data_window[63:PageBits+12], next_q};
   end else begin : gen_halves
     function automatic logic [63:15] address_of(input logic [GroupBits-1:0] which);
       address_of = {
@@ -128,7 +127,7 @@ module fb_bar_prp #(
       };
     endfunction
     assign group_address = address_of(group);
-    assign next_address  = address_of(next);
+    assign next_address  = address_of(next_q);
   end
 
   always_comb

@@ -69,38 +69,28 @@ module fb_bar_target
   // Deeper than the way of a read, and no dearer in LUT RAM than less.
   localparam int unsigned ReadDepth = (Latency > 8) ? 32 : 16;
   localparam int unsigned LevelBits = $clog2(ReadDepth) + 1;
-  localparam int unsigned AnswerDepth = 16;
   localparam int unsigned RegionBits = $clog2(REGIONS);
   localparam logic [1:0] INCR = 2'b01;
-  localparam logic [1:0] RESP_OKAY = 2'b00;
-  localparam logic [1:0] RESP_SLVERR = 2'b10;
-
-  function automatic logic [REGIONS-1:0] region_of(input logic [AddrBits-1:0] addr);
-    for (int unsigned i = 0; i < REGIONS; i++)
-    region_of[i] = 32'(addr) >> Map[i].bits == Map[i].base >> Map[i].bits;
-  endfunction
 
   // Where a burst leads to; a bad one nowhere.
-  function automatic logic [REGIONS-1:0] asked(input logic [AddrBits-1:0] addr,
-                                               input logic [1:0] burst, input logic [2:0] size);
-    return (burst == INCR && size <= 3'd6) ? region_of(addr) : '0;
-  endfunction
-
-  function automatic logic [REGIONS-1:0] writable();
-    for (int unsigned i = 0; i < REGIONS; i++) writable[i] = Map[i].writable;
+  function automatic logic [REGIONS-1:0] region_of(input logic [AddrBits-1:0] addr,
+                                                   input logic [1:0] burst, input logic [2:0] size,
+                                                   input logic writes);
+    for (int unsigned i = 0; i < REGIONS; i++)
+    region_of[i] = burst == INCR && size <= 3'd6 && (Map[i].writable || !writes) &&
+        32'(addr) >> Map[i].bits == Map[i].base >> Map[i].bits;
   endfunction
 
   // --------------------------------------------------------------------------------------- writes
-  logic write_last, write_none, write_go, bad, bad_q;
+  logic write_last, write_none, write_go, bad, bad_q, answered_q;
   logic [AxiIdBits-1:0] write_id;
-  logic [REGIONS-1:0] write_in, asked_in;
+  logic [REGIONS-1:0] write_in, write_asked;
   logic beat_valid, beat_last, answer_ready, answer_room_q, answer_error;
   logic [15:0] dwords;
-  logic answered_q;
   logic [AxiIdBits:0] answer_q;
-  logic [$clog2(AnswerDepth):0] answers;
+  logic [4:0] answers;
 
-  assign asked_in = asked(s_axi_bar.awaddr, s_axi_bar.awburst, s_axi_bar.awsize) & writable();
+  assign write_asked = region_of(s_axi_bar.awaddr, s_axi_bar.awburst, s_axi_bar.awsize, 1'b1);
 
   fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
@@ -117,9 +107,8 @@ module fb_bar_target
       .s_len(s_axi_bar.awlen),
       .s_size(s_axi_bar.awsize),
       .s_burst(s_axi_bar.awburst),
-      .s_side({asked_in == '0, asked_in}),
+      .s_side({write_asked == '0, write_asked}),
       .m_valid(),
-      .m_valid_next(),
       .m_step(write_go),
       .m_id(write_id),
       .m_addr(write_addr),
@@ -154,16 +143,14 @@ module fb_bar_target
   always_ff @(posedge clk) begin
     if (rst || write_go) bad_q <= !rst && !write_last && (bad_q || bad);
     // Two more may be given before this is known. What was shown to a region stays until it is taken.
-    answer_room_q <= answers < ($clog2(
-        AnswerDepth
-    ) + 1)'(AnswerDepth - 2) || (answer_room_q && !write_go);
+    answer_room_q <= answers < 5'd14 || (answer_room_q && !write_go);
     answered_q <= write_go && write_last && !rst;
     answer_q <= {write_id, bad || bad_q};
   end
 
   fb_common_fifo #(
       .Width(AxiIdBits + 1),
-      .Depth(AnswerDepth)
+      .Depth(16)
   ) u_answers (
       .clk,
       .rst,
@@ -175,7 +162,7 @@ module fb_bar_target
       .m_data ({s_axi_bar.bid, answer_error}),
       .level  (answers)
   );
-  assign s_axi_bar.bresp = answer_error ? RESP_SLVERR : RESP_OKAY;
+  assign s_axi_bar.bresp = {answer_error, 1'b0};  // SLVERR or OKAY
 
   // ---------------------------------------------------------------------------------------- reads
   // What a beat needs besides its word.
@@ -192,10 +179,9 @@ module fb_bar_target
   logic [LevelBits-1:0] under_way_q;  // beats between the request and the R handshake
   logic [  Latency-1:0] arriving_q;
   beat_t beat, beat_q[Latency], arrived;
-  logic [511:0] word;
-  logic fifo_ready, word_error, answered_error;
+  logic fifo_ready, word_error, arrived_error;
 
-  assign read_asked = asked(s_axi_bar.araddr, s_axi_bar.arburst, s_axi_bar.arsize);
+  assign read_asked = region_of(s_axi_bar.araddr, s_axi_bar.arburst, s_axi_bar.arsize, 1'b0);
 
   fb_axi_burst_addr #(
       .IdBits  (AxiIdBits),
@@ -214,7 +200,6 @@ module fb_bar_target
       .s_burst(s_axi_bar.arburst),
       .s_side({read_asked == '0, read_asked}),
       .m_valid(read_begun),
-      .m_valid_next(),
       .m_step(read_go),
       .m_id(read_id),
       .m_addr(read_addr),
@@ -229,10 +214,7 @@ module fb_bar_target
   assign read_stays = read_begun && !(read_go && read_last);
 
   always_comb begin : describe
-    beat.id = read_id;
-    beat.last = read_last;
-    beat.error = read_none;
-    beat.region = '0;
+    beat = '{id: read_id, last: read_last, error: read_none, region: '0};
     for (int unsigned i = 0; i < REGIONS; i++) if (read_in[i]) beat.region |= RegionBits'(i);
   end
   assign done = s_axi_bar.rvalid && s_axi_bar.rready;
@@ -243,14 +225,9 @@ module fb_bar_target
     under_way_q <= under_way_q + LevelBits'(read_go) - LevelBits'(done);
     // Here one more.
     room_q <= under_way_q < LevelBits'(ReadDepth - 2) || (room_q && !read_go);
-    if (rst) begin
-      arriving_q  <= '0;
-      under_way_q <= '0;
-    end
+    if (rst) {arriving_q, under_way_q} <= '0;
   end
   assign arrived = beat_q[Latency-1];
-
-  assign word = read_word[arrived.region];
   assign word_error = arrived.error || read_error[arrived.region];
 
   fb_common_fifo #(
@@ -261,13 +238,13 @@ module fb_bar_target
       .rst,
       .s_valid(arriving_q[Latency-1]),
       .s_ready(fifo_ready),
-      .s_data ({arrived.id, arrived.last, word_error, word}),
+      .s_data ({arrived.id, arrived.last, word_error, read_word[arrived.region]}),
       .m_valid(s_axi_bar.rvalid),
       .m_ready(s_axi_bar.rready),
-      .m_data ({s_axi_bar.rid, s_axi_bar.rlast, answered_error, s_axi_bar.rdata}),
+      .m_data ({s_axi_bar.rid, s_axi_bar.rlast, arrived_error, s_axi_bar.rdata}),
       .level  ()
   );
-  assign s_axi_bar.rresp = answered_error ? RESP_SLVERR : RESP_OKAY;
+  assign s_axi_bar.rresp = {arrived_error, 1'b0};
 
 `ifndef SYNTHESIS
   answers_have_room :
@@ -299,9 +276,6 @@ module fb_bar_target
   one_region :
   assert property (@(posedge clk) disable iff (rst) $onehot0(write_valid) && $onehot0(read_valid))
   else $error("fb_bar_target (%m): regions of the map overlap");
-`else
-  logic unused;
-  assign unused = &{1'b0, answer_ready, fifo_ready, beat_last, 1'b0};
 `endif
 
 endmodule

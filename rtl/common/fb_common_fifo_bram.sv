@@ -40,7 +40,8 @@ module fb_common_fifo_bram #(
     $fatal(1, "fb_common_fifo_bram (%m): Width=%0d must be at least 1", Width);
   end
 
-  (* ram_style = "block" *)
+  // A word is not read while it is written: the ports need no bypass.
+  (* ram_style = "block", no_rw_check *)
   logic [Width-1:0] store[Depth];
   logic [Width-1:0] oldest_q;
   logic [AddrBits-1:0] write_q, read_q;

@@ -7,8 +7,8 @@
 //              drive is offline: then the announcement alone says what the user is told.
 // Order:       a write with a fence waits until all earlier writes are answered, and so do those
 //              behind it; reads pass it.
-// Handshake:   `*_ready` rises in the cycle in which a command is taken, for which its drive has
-//              `m_ready`, or the queue has halted. `m_valid` comes with it.
+// Handshake:   `*_ready` rises in the cycle in which a command is taken: its drive has `m_ready`, or
+//              the queue has halted.
 // Latency:     none to `m_valid`; one cycle to `reorder_valid`.
 // Throughput:  one command a cycle.
 // Does not implement: a choice by drive (fb_raid_queues).
@@ -54,7 +54,7 @@ module fb_nvme_accept
 
   logic writes_q;  // a write is not answered, that of the last cycle included
   logic turn_q;  // 1: it is the reads' turn
-  logic wr_open, rd_open, wr_here, rd_here, pick_rd, wr_go, rd_go, go;
+  logic wr_open, rd_open, wr_here, rd_here, pick_rd, go;
 
   // With one drive its room is looked at last.
   assign wr_open = m_ready[IndexBits'(wr_command.drive)] || halted_q;
@@ -62,14 +62,12 @@ module fb_nvme_accept
   assign wr_here = wr_valid && !(wr_command.fence && writes_q) && (Drives == 1 || wr_open);
   assign rd_here = rd_valid && (Drives == 1 || rd_open);
   assign pick_rd = rd_here && (turn_q || !wr_here);
-  assign wr_go = wr_here && wr_open && !(rd_here && turn_q);
-  assign rd_go = rd_here && rd_open && (turn_q || !wr_here);
-  assign go = wr_go || rd_go;
-  assign wr_ready = wr_go;
-  assign rd_ready = rd_go;
+  assign wr_ready = wr_here && wr_open && !(rd_here && turn_q);
+  assign rd_ready = rd_open && pick_rd;
+  assign go = wr_ready || rd_ready;
   always_ff @(posedge clk) begin
-    writes_q <= wr_go || !writes_empty;
-    if (go) turn_q <= wr_go;
+    writes_q <= wr_ready || !writes_empty;
+    if (go) turn_q <= wr_ready;
     if (rst) turn_q <= 1'b0;
   end
 
@@ -86,7 +84,7 @@ module fb_nvme_accept
   assign verdict = covered ? ERR_OK : offline ? ERR_OFFLINE : ERR_HALTED;
   always_ff @(posedge clk) begin
     reorder_valid <= go && !rst;
-    reorder_write <= wr_go;
+    reorder_write <= wr_ready;
     reorder_page <= command.page;
     reorder_entry <= '{
         drive: command.drive,
@@ -111,9 +109,6 @@ module fb_nvme_accept
           size: {command.unordered ? 8'd0 : command.size[SIZE_BITS-1:12], command.size[11:9]},
           sector: command.sector
       };
-
-  logic unused;
-  assign unused = &{1'b0, command.fence, 1'b0};
 
 endmodule
 

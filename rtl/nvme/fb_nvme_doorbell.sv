@@ -7,15 +7,14 @@
 //              outstanding; values that change meanwhile are coalesced into the next one, and the
 //              last value is never left unannounced. Who waits is served in turn: drive by drive,
 //              the submission queue of each first.
-// Handshake:   AXI4-Lite; the address and data channels may be accepted in any order. sq_tail and
-//              cq_head are levels, expected from registers. The addresses are those of the drive
-//              that ring_drive names in the same cycle.
-// Latency:     3 cycles from a change of sq_tail or cq_head to awvalid and wvalid: to compare, to
-//              choose, to ring.
+// Handshake:   AXI4-Lite; address and data may be accepted in any order. sq_tail and cq_head are
+//              levels, from registers. The addresses are those of the drive that ring_drive names in
+//              the same cycle.
+// Latency:     3 cycles from a change to awvalid and wvalid: to compare, to choose, to ring.
 // Throughput:  one doorbell per round trip of the write, at best one in 4 cycles.
-// Limits:      a doorbell answered with an error is counted by `error`, not repeated: its value may
-//              have arrived, and the next one replaces it. While `enable` is low nothing is
-//              started and both values count as announced 0; a write under way is completed.
+// Limits:      a doorbell answered with an error is counted, not repeated: its value may have
+//              arrived, and the next one replaces it. While `enable` is low nothing is started and
+//              both values count as announced 0; a write under way is completed.
 // Does not implement: reads.
 
 `default_nettype none
@@ -56,11 +55,8 @@ module fb_nvme_doorbell #(
   logic [BellBits-1:0] first, bell_q, last_q;  // to be rung next, now; rung last
   logic any_q;  // bell_q waits
   logic [2:0] settles_q;  // a bell was rung, and waits_q and bell_q do not know it yet
-  logic [10:0] value_q;
   logic [63:0] address_q;
-  logic busy_q, aw_valid_q, w_valid_q, error_q;
-  logic sq_rung_q, cq_rung_q;
-  logic pick_cq, start, answered;
+  logic busy_q, aw_valid_q, w_valid_q, pick_cq, start, answered;
 
   always_comb begin
     for (int unsigned i = 0; i < Drives; i++) begin
@@ -86,61 +82,40 @@ module fb_nvme_doorbell #(
   assign answered = m_axil_db.bvalid && m_axil_db.bready;
   assign start = enable && any_q && settles_q == '0 && !busy_q;
 
-  always_ff @(posedge clk) begin : payload
-    // The address is kept: the registers behind sq_address may change once `enable` is low, while
-    // a write is still under way.
-    if (start) begin
-      address_q  <= (pick_cq ? cq_address : sq_address) + offset;
-      value_q    <= now[bell_q];
-      rung_drive <= ring_drive;
-    end
-  end
-
-  always_ff @(posedge clk) begin : control
-    sq_rung_q <= start && !pick_cq;
-    cq_rung_q <= start && pick_cq;
-    error_q   <= answered && m_axil_db.bresp != 2'b00;
+  always_ff @(posedge clk) begin : ring
+    sq_rung <= start && !pick_cq && !rst;
+    cq_rung <= start && pick_cq && !rst;
+    error   <= answered && m_axil_db.bresp != 2'b00 && !rst;
     if (m_axil_db.awready) aw_valid_q <= 1'b0;
     if (m_axil_db.wready) w_valid_q <= 1'b0;
     if (answered) busy_q <= 1'b0;
+    // The address is kept: the registers behind sq_address may change once `enable` is low, while
+    // a write is still under way.
     if (start) begin
-      busy_q <= 1'b1;
-      aw_valid_q <= 1'b1;
-      w_valid_q <= 1'b1;
+      {busy_q, aw_valid_q, w_valid_q} <= '1;
+      address_q <= (pick_cq ? cq_address : sq_address) + offset;
+      rung_value <= now[bell_q];
+      rung_drive <= ring_drive;
       last_q <= bell_q;
       sent_q[bell_q] <= now[bell_q];
     end
-    if (!enable) begin
+    if (rst) {busy_q, aw_valid_q, w_valid_q} <= '0;
+    if (rst || !enable) begin
       sent_q <= '0;
       last_q <= '1;
-    end
-    if (rst) begin
-      sent_q <= '0;
-      last_q <= '1;
-      busy_q <= 1'b0;
-      aw_valid_q <= 1'b0;
-      w_valid_q <= 1'b0;
-      error_q <= 1'b0;
-      sq_rung_q <= 1'b0;
-      cq_rung_q <= 1'b0;
     end
   end
 
-  assign sq_rung = sq_rung_q;
-  assign cq_rung = cq_rung_q;
-  assign rung_value = value_q;
-  assign error = error_q;
-
-  assign m_axil_db.awaddr = address_q;
+  assign m_axil_db.awaddr  = address_q;
   assign m_axil_db.awvalid = aw_valid_q;
-  assign m_axil_db.wdata = 32'(value_q);
-  assign m_axil_db.wstrb = 4'hF;
-  assign m_axil_db.wvalid = w_valid_q;
-  assign m_axil_db.bready = busy_q && !aw_valid_q && !w_valid_q;
+  assign m_axil_db.wdata   = 32'(rung_value);
+  assign m_axil_db.wstrb   = 4'hF;
+  assign m_axil_db.wvalid  = w_valid_q;
+  assign m_axil_db.bready  = busy_q && !aw_valid_q && !w_valid_q;
 
-  assign m_axil_db.araddr = '0;
+  assign m_axil_db.araddr  = '0;
   assign m_axil_db.arvalid = 1'b0;
-  assign m_axil_db.rready = 1'b0;
+  assign m_axil_db.rready  = 1'b0;
 
   logic unused;
   assign unused = &{1'b0, m_axil_db.arready, m_axil_db.rdata, m_axil_db.rresp, m_axil_db.rvalid};

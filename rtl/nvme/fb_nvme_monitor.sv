@@ -11,9 +11,7 @@
 // kind comes before the first was written, the newer one is kept: a trace of fetches says "up to
 // this place". Places and values of doorbells have the drive in their three upper bits.
 //
-// Handshake: `*_req` with an address in words is answered by `*_ack` one cycle later.
-// The contents are cleared by the sweep after a restart.
-//
+// Handshake: `monitor_read` is answered by `monitor_data` one cycle later. The sweep clears the contents.
 // Does not implement: counters wider than 32 bits.
 
 `default_nettype none
@@ -29,12 +27,7 @@ module fb_nvme_monitor
     input wire count_cycles,
 
     // Events.
-    input wire submitted,
-    input wire submitted_retry,
-    input wire op_e submitted_op,
-    input wire [TAG_BITS-1:0] submitted_tag,
-    input wire [DRIVE_BITS-1:0] submitted_drive,
-    input wire [SLOT_BITS-1:0] submitted_slot,
+    input wire submitted_t submitted,
     input wire rejected,
     input wire [CODE_BITS-1:0] rejected_code,
     input wire fetched,
@@ -49,26 +42,18 @@ module fb_nvme_monitor
     input wire [DRIVE_BITS-1:0] rung_drive,
     input wire [SLOT_BITS-1:0] rung_value,
 
-    // Reading.
-    input  wire         counter_req,
-    input  wire  [ 3:0] counter_addr,
-    output logic        counter_ack,
-    output logic [31:0] counter_data,
-    input  wire         bin_req,
-    input  wire  [ 4:0] bin_addr,
-    output logic        bin_ack,
-    output logic [31:0] bin_data,
-    input  wire         trace_req,
-    input  wire  [ 5:0] trace_addr,
-    output logic        trace_ack,
-    output logic [63:0] trace_data
+    input wire monitor_read_t monitor_read,
+    output monitor_data_t monitor_data
 );
 
   // Counters, in the order of the register map.
   localparam int unsigned Counters = 16;
   logic [Counters-1:0] event_now;
-  logic trace_we, rogue_phase;
+  logic trace_we, rogue_phase, fresh;
+  monitor_read_t read_q;
+  always_ff @(posedge clk) read_q <= monitor_read;
   assign rogue_phase = seen.rogue_phase || stray;
+  assign fresh = submitted.valid && !submitted.retry;
   assign event_now = {
     doorbell_error,
     count_cycles,
@@ -81,29 +66,30 @@ module fb_nvme_monitor
     rogue_phase,
     timed_out,
     seen.failed,
-    submitted && submitted_retry,
+    submitted.valid && submitted.retry,
     seen.completed,
-    submitted && !submitted_retry && submitted_op == OP_FLUSH,
-    submitted && !submitted_retry && submitted_op == OP_READ,
-    submitted && !submitted_retry && submitted_op == OP_WRITE
+    fresh && submitted.descriptor.op == OP_FLUSH,
+    fresh && submitted.descriptor.op == OP_READ,
+    fresh && submitted.descriptor.op == OP_WRITE
   };
 
-  logic [4:0] sum_q[Counters];
-  logic [3:0] scan_q, counter_addr_q, counter_index;
-  logic counter_ack_q, carry, carry_q;
-  logic [3:0] carry_index_q;
-  logic [4:0] carry_sum_q;
-  logic [31:0] counter_old, carry_old_q;
-  assign carry = !counter_ack_q && !sweep;
-  assign counter_index = counter_ack_q ? counter_addr_q : scan_q;
+  (* ram_style = "distributed" *)
+  logic [31:0] counters[Counters];
+  logic [4:0] sum_q[Counters], carry_sum_q;
+  logic [3:0] scan_q, carry_index_q, counter_put, counter_get;
+  logic carry, carry_q;
+  logic [31:0] carry_old_q;
+  assign counter_put = sweep ? sweep_index[3:0] : carry_index_q;
+  assign counter_get = read_q.counter ? read_q.addr[3:0] : scan_q;
+  assign monitor_data.counter = counters[counter_get];
+  assign carry = !read_q.counter && !sweep;
   always_ff @(posedge clk) begin
-    counter_ack_q <= counter_req;
-    counter_addr_q <= counter_addr;
     // Read in one cycle, written in the next: the same counter comes 16 cycles later.
     carry_q <= carry && !rst;
     carry_index_q <= scan_q;
     carry_sum_q <= sum_q[scan_q];
-    carry_old_q <= counter_old;
+    carry_old_q <= monitor_data.counter;
+    if (carry_q || sweep) counters[counter_put] <= sweep ? '0 : carry_old_q + 32'(carry_sum_q);
     if (rst) scan_q <= '0;
     else if (carry) scan_q <= scan_q + 1'b1;
     for (int unsigned i = 0; i < Counters; i++) begin
@@ -112,55 +98,31 @@ module fb_nvme_monitor
       else sum_q[i] <= sum_q[i] + 5'(event_now[i]);
     end
   end
-  fb_common_lutram #(
-      .Width(32),
-      .Depth(Counters)
-  ) u_counters (
-      .clk,
-      .we(carry_q || sweep),
-      .waddr(sweep ? sweep_index[3:0] : carry_index_q),
-      .wdata(sweep ? '0 : carry_old_q + 32'(carry_sum_q)),
-      .raddr(counter_index),
-      .rdata(counter_old)
-  );
-  assign counter_ack  = counter_ack_q;
-  assign counter_data = counter_old;
 
   // Histogram: find the leading one, read its bin, count. Completions are three cycles apart or more.
-  logic bin_ack_q, completed_q, bin_found_q, bin_read_q;
+  (* ram_style = "distributed" *)
+  logic [31:0] histogram[32];
+  logic completed_q, bin_count, bin_found_q, bin_read_q;
   logic [STAMP_BITS-1:0] latency_q;
-  logic [4:0] bin_addr_q, bin_q, log2_latency;
-  logic [31:0] bin_old, bin_old_q;
-  logic bin_count;
+  logic [4:0] bin_q, bin_put, bin_get, log2_latency;
+  logic [31:0] bin_old_q;
   always_comb begin
     log2_latency = '0;
     for (int unsigned i = 1; i < STAMP_BITS; i++) if (latency_q[i]) log2_latency = 5'(i);
   end
-  assign bin_count = bin_found_q && !bin_ack_q;
+  assign bin_put = sweep ? sweep_index[4:0] : bin_q;
+  assign bin_get = read_q.bin ? read_q.addr[4:0] : bin_q;
+  assign monitor_data.bin = histogram[bin_get];
+  assign bin_count = bin_found_q && !read_q.bin;
   always_ff @(posedge clk) begin
-    bin_ack_q   <= bin_req;
-    bin_addr_q  <= bin_addr;
     completed_q <= seen.completed && !rst;
     latency_q   <= seen.latency;
-    if (rst) bin_found_q <= 1'b0;
-    else bin_found_q <= completed_q || (bin_found_q && !bin_count);
+    bin_found_q <= (completed_q || (bin_found_q && !bin_count)) && !rst;
     if (completed_q) bin_q <= log2_latency;
     bin_read_q <= bin_count && !rst;
-    bin_old_q  <= bin_old;
+    bin_old_q  <= monitor_data.bin;
+    if (bin_read_q || sweep) histogram[bin_put] <= sweep ? '0 : bin_old_q + 1'b1;
   end
-  fb_common_lutram #(
-      .Width(32),
-      .Depth(32)
-  ) u_bins (
-      .clk,
-      .we(bin_read_q || sweep),
-      .waddr(sweep ? sweep_index[4:0] : bin_q),
-      .wdata(sweep ? '0 : bin_old_q + 1'b1),
-      .raddr(bin_ack_q ? bin_addr_q : bin_q),
-      .rdata(bin_old)
-  );
-  assign bin_ack  = bin_ack_q;
-  assign bin_data = bin_old;
 
   // Trace.
   typedef struct packed {
@@ -168,44 +130,35 @@ module fb_nvme_monitor
     logic [11:0] cid;
     logic [3:0]  kind;
   } event_t;
+  (* ram_style = "distributed" *)
+  logic [63:0] trace[64];
   localparam int unsigned Sources = 5;
-  logic [Sources-1:0] new_event, waits_q;
+  logic [Sources-1:0] new_event, waits_q, choice;
   event_t latest[Sources], event_q[Sources], chosen, chosen_q;
-  logic [Sources-1:0] choice;
-  logic chosen_valid_q;
-  logic rogue;
+  logic chosen_valid_q, rogue, failed;
   logic [31:0] cycle_q;
-  logic [5:0] trace_head_q, trace_addr_q;
-  logic trace_ack_q;
+  logic [5:0] trace_head_q, trace_put;
 
   assign rogue = rogue_phase || seen.rogue_cid;
+  assign failed = seen.status[10:0] != '0;
+  assign new_event = {
+    timed_out || rejected, fetched, sq_rung || cq_rung, submitted.valid, seen.completed || rogue
+  };
   always_comb begin
-    new_event[0] = seen.completed || rogue;
     latest[0].cid = 12'(seen.cid);
-    latest[0].kind = rogue ? TRACE_ROGUE :
-        (seen.status[10:0] != '0) ? TRACE_COMPLETE_ERROR : TRACE_COMPLETE;
+    latest[0].kind = rogue ? TRACE_ROGUE : failed ? TRACE_COMPLETE_ERROR : TRACE_COMPLETE;
     latest[0].detail = rogue ? 16'({seen.rogue_cid, rogue_phase}) :
-        (seen.status[10:0] != '0) ? 16'(seen.status) : {seen.drive, seen.head};
-
-    new_event[1] = submitted;
-    latest[1].cid = 12'(submitted_tag);
-    latest[1].kind = submitted_retry ? TRACE_RETRY : TRACE_SUBMIT;
-    latest[1].detail = {submitted_drive, 13'(submitted_slot)};
-
-    new_event[2] = sq_rung || cq_rung;
-    latest[2].cid = '0;
+        failed ? 16'(seen.status) : {seen.drive, seen.head};
+    latest[1].cid = 12'(submitted.tag);
+    latest[1].kind = submitted.retry ? TRACE_RETRY : TRACE_SUBMIT;
+    latest[1].detail = {submitted.descriptor.drive, 13'(submitted.slot)};
     latest[2].kind = sq_rung ? TRACE_SQ_DOORBELL : TRACE_CQ_DOORBELL;
     latest[2].detail = {rung_drive, 13'(rung_value)};
-
-    new_event[3] = fetched;
-    latest[3].cid = '0;
     latest[3].kind = TRACE_FETCH;
     latest[3].detail = {fetched_drive, 13'(fetched_slot)};
-
-    new_event[4] = timed_out || rejected;
-    latest[4].cid = '0;
     latest[4].kind = timed_out ? TRACE_TIMEOUT : TRACE_REJECT;
     latest[4].detail = timed_out ? '0 : 16'(rejected_code);
+    for (int i = 2; i < int'(Sources); i++) latest[i].cid = '0;
 
     choice = '0;
     chosen = event_q[0];
@@ -216,10 +169,10 @@ module fb_nvme_monitor
     end
   end
   assign trace_we = chosen_valid_q && !sweep;
+  assign trace_put = sweep ? sweep_index[5:0] : trace_head_q;
+  assign monitor_data.trace = trace[read_q.addr];
 
   always_ff @(posedge clk) begin
-    trace_ack_q <= trace_req;
-    trace_addr_q <= trace_addr;
     cycle_q <= rst ? '0 : cycle_q + 1'b1;
     chosen_q <= chosen;
     chosen_valid_q <= |waits_q && !rst;
@@ -227,19 +180,11 @@ module fb_nvme_monitor
     for (int unsigned i = 0; i < Sources; i++) if (new_event[i]) event_q[i] <= latest[i];
     if (rst) trace_head_q <= '0;
     else if (trace_we) trace_head_q <= trace_head_q + 1'b1;
+    if (trace_we || sweep) trace[trace_put] <= sweep ? '0 : {chosen_q, cycle_q};
   end
-  fb_common_lutram #(
-      .Width(64),
-      .Depth(64)
-  ) u_trace (
-      .clk,
-      .we(trace_we || sweep),
-      .waddr(sweep ? sweep_index[5:0] : trace_head_q),
-      .wdata(sweep ? '0 : {chosen_q, cycle_q}),
-      .raddr(trace_addr_q),
-      .rdata(trace_data)
-  );
-  assign trace_ack = trace_ack_q;
+  assign {monitor_data.counter_ack, monitor_data.bin_ack, monitor_data.trace_ack} = {
+    read_q.counter, read_q.bin, read_q.trace
+  };
 
 `ifndef SYNTHESIS
   // The registers read one counter in three cycles at most, so each sum is added after 24 of them.

@@ -3,13 +3,12 @@
 // fb_nvme_page_check: the one checker of who may touch a unit of the payload buffer.
 //
 // What:        a unit has one user at a time. From the entry that names it to the completion of that
-//              command it is the drive's; from the first beat asked for to the last one answered it is
-//              the reader's. Meanwhile neither ring offers it, no entry names it, nothing is written there,
-//              and no beat of it is asked for while it is the drive's.
-// Handshake:   watches only; drives nothing.
-// Limits:      simulation only: the module is empty in synthesis. A drive that is offline, and every
-//              one once the queues are halted, has no unit: these are free by rule. What is asked for
-//              in the sweep only ends a packet, so its unit does not matter.
+//              command it is the drive's; from the first beat asked for to the last one answered it
+//              is the reader's. Meanwhile neither ring offers it, no entry names it, nothing is
+//              written there, and no beat of it is asked for while it is the drive's.
+// Limits:      simulation only: the module drives nothing and is empty in synthesis. A drive that is
+//              offline, and every one once the queues are halted, has no unit: these are free by
+//              rule. What is asked for in the sweep only ends a packet: its unit does not matter.
 // Does not implement: the order of the rings; these check that themselves.
 
 `default_nettype none
@@ -71,43 +70,29 @@ module fb_nvme_page_check
       asked_q <= 0;
       answered_q <= 0;
     end else begin
-      if (read_valid) asked_q <= asked_q + 1;
-      if (data_valid) begin
-        answered_q <= answered_q + 1;
-        a_data_asked :
-        assert (answered_q < asked_q)
-        else $error("fb_nvme_page_check (%m): the memory answers what nobody asked for");
-      end
+      asked_q <= asked_q + longint'(read_valid);
+      answered_q <= answered_q + longint'(data_valid);
+      a_data_asked :
+      assert (!data_valid || answered_q < asked_q)
+      else $error("fb_nvme_page_check (%m): the memory answers what nobody asked for");
     end
-  end
-
-  always_ff @(posedge clk) begin : watch_units
     if (sweep) begin
       named_q[sweep_index] <= 1'b0;
       last_q[sweep_index]  <= 0;
     end else if (!rst) begin
-      if (read_valid) begin
-        last_q[read_unit] <= asked_q + 1;
-        a_read_own :
-        assert (!driven(read_unit))
-        else $error("fb_nvme_page_check (%m): unit %0d is read while a drive has it", read_unit);
-      end
-      if (write_valid) begin
-        a_write_own :
-        assert (!driven(write_unit))
-        else
-          $error("fb_nvme_page_check (%m): unit %0d is written while a drive has it", write_unit);
-      end
-      if (wr_offer_valid) begin
-        a_wr_offer_free :
-        assert (!used(wr_offer_unit))
-        else $error("fb_nvme_page_check (%m): unit %0d, in use, is on offer", wr_offer_unit);
-      end
-      if (rd_offer_valid) begin
-        a_rd_offer_free :
-        assert (!used(rd_offer_unit))
-        else $error("fb_nvme_page_check (%m): unit %0d, in use, is on offer", rd_offer_unit);
-      end
+      if (read_valid) last_q[read_unit] <= asked_q + 1;
+      a_read_own :
+      assert (!read_valid || !driven(read_unit))
+      else $error("fb_nvme_page_check (%m): unit %0d is read while a drive has it", read_unit);
+      a_write_own :
+      assert (!write_valid || !driven(write_unit))
+      else $error("fb_nvme_page_check (%m): unit %0d is written while a drive has it", write_unit);
+      a_wr_offer_free :
+      assert (!wr_offer_valid || !used(wr_offer_unit))
+      else $error("fb_nvme_page_check (%m): unit %0d, in use, is on offer", wr_offer_unit);
+      a_rd_offer_free :
+      assert (!rd_offer_valid || !used(rd_offer_unit))
+      else $error("fb_nvme_page_check (%m): unit %0d, in use, is on offer", rd_offer_unit);
       if (over_valid) begin
         for (int n = 0; n < int'(count_q[over_unit]); n++) named_q[over_unit+IndexBits'(n)] <= 1'b0;
         count_q[over_unit] <= '0;

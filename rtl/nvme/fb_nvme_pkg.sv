@@ -107,6 +107,23 @@ package fb_nvme_pkg;
     logic [SECTOR_BITS-1:0] sector;
   } descriptor_t;
 
+  // A command that was given a place in a submission queue.
+  typedef struct packed {
+    logic valid;  // pulse
+    logic retry;  // it was submitted before, too
+    logic [TAG_BITS-1:0] tag;
+    logic [SLOT_BITS-1:0] slot;
+    descriptor_t descriptor;  // of a retry: its drive
+  } submitted_t;
+
+  // What is known of the command of an identifier.
+  typedef struct packed {
+    logic in_use;
+    logic [3:0] retries;
+    descriptor_t descriptor;
+    logic [STAMP_BITS-1:0] stamp;  // when it was submitted first
+  } lookup_t;
+
   // What a completion queue entry told: pulses, and what they are about.
   typedef struct packed {
     logic                                completed;    // of a command, also one that is sent again
@@ -123,6 +140,33 @@ package fb_nvme_pkg;
     logic [SIZE_BITS-9:0]                sectors;
     logic [SECTOR_BITS-1:0]              sector;
   } seen_t;
+
+  // What the registers read of the monitor, pulses; and its answers, one cycle later.
+  typedef struct packed {
+    logic counter;
+    logic bin;  // of the histogram
+    logic trace;
+    logic [5:0] addr;  // in words
+  } monitor_read_t;
+  typedef struct packed {
+    logic counter_ack;
+    logic bin_ack;
+    logic trace_ack;
+    logic [31:0] counter;
+    logic [31:0] bin;
+    logic [63:0] trace;
+  } monitor_data_t;
+
+  // An error, as the registers show the first one.
+  typedef struct packed {
+    logic valid;  // pulse
+    logic write;
+    logic [CODE_BITS-1:0] code;
+    logic [fb_spec_pkg::STATUS_BITS-1:0] status;
+    logic [15:0] cid;
+    logic [DRIVE_BITS-1:0] drive;
+    logic [SECTOR_BITS-1:0] sector;
+  } error_t;
 
   // A command's place in the buffer, to be sent to the reader and freed.
   typedef struct packed {

@@ -4,15 +4,14 @@
 //
 // A read is cut into commands of CommandPages, so that the first can be delivered while the others
 // are still on their way, and where the next page on offer is not the neighbour of the last; with
-// several drives first of all at the end of each chunk of the array. An unordered read that crosses one is two
-// commands, which are delivered in order, with its tag. Where no page is on offer a command
-// waits for one, unless it holds all there are. Pages are taken from the read ring before a command
-// is issued: data that the SSD returns always has a place.
+// several drives first of all at the end of each chunk of the array. An unordered read that crosses
+// one is two commands, which are delivered in order, with its tag. Where no page is on offer a
+// command waits for one, unless it holds all there are. Pages are taken from the read ring before a
+// command is issued: data that the SSD returns always has a place.
 //
 // Handshake: AXI4-Stream, one beat a command; TREADY depends on registers only.
 // Latency: two cycles from the handshake to the first page, three a unit after that, and one for
 // each further page of a unit. Throughput: a read of one page every three cycles.
-//
 // Does not implement: unordered reads of more than 4096 bytes.
 
 `default_nettype none
@@ -60,9 +59,8 @@ module fb_nvme_read_split
   } state_e;
 
   state_e state_q;
-  logic ready_q;
-  logic [SECTOR_BITS+8:0] address_q;
-  logic [SECTOR_BITS+8:0] size_q;  // bytes - 1
+  logic ready_q, accept;
+  logic [SECTOR_BITS+8:0] address_q, size_q;  // bytes - 1
   logic unordered_q;
   logic early_q;  // unordered, and one command: it may be delivered before older ones
   logic [READ_TAG_BITS-1:0] tag_q;
@@ -73,7 +71,7 @@ module fb_nvme_read_split
   logic [CODE_BITS-1:0] code_q;
 
   logic [SECTOR_BITS-1:0] sector_q;
-  logic [LeftBits-1:0] left_q;  // pages after the next one
+  logic [LeftBits-1:0] left, left_q;  // pages after the next one
   logic final_q;  // there are none
   logic [8:0] pages_q;  // pages in the open command
   logic building_q;  // there is an open command
@@ -83,7 +81,6 @@ module fb_nvme_read_split
   logic [2:0] tail_q;  // or else the sectors - 1 in the last of them
   logic [PAGE_BITS-1:0] next_page_q, first_page_q;
 
-  logic accept;
   assign s_axis_rdcmd.tready = ready_q;
   assign accept = s_axis_rdcmd.tvalid && ready_q;
 
@@ -92,8 +89,7 @@ module fb_nvme_read_split
   // command is known a cycle after it is on offer.
   logic extend, flush_open, reject, push, fifo_ready;
   logic [$clog2(CommandDepth):0] waiting;
-  logic known_q, joins_q, parts_q;
-  logic in_unit;  // the next page lies in the unit of the last one
+  logic known_q, joins_q, parts_q, in_unit;  // the next page lies in the unit of the last one
   assign in_unit = (pages_q & UnitMask) != '0;
   always_ff @(posedge clk) begin
     known_q <= !offer_take && !push && !rst;
@@ -111,17 +107,17 @@ module fb_nvme_read_split
 
   command_t built;
   always_comb begin
-    built.drive = '0;
-    built.sector = sector_q;
-    built.page = building_q ? first_page_q : offer_page;
-    built.fua = 1'b0;
-    built.flush = 1'b0;
-    built.fence = 1'b0;
-    built.early = early_q;
-    built.unordered = unordered_q;
-    built.reject = reject;
-    built.last = reject || (extend && whole_q);
-    built.size = extend ? {pages_q[7:0], whole_q ? size_q[11:0] : {tail_q, 9'h1ff}} : {8'(pages_q - 1'b1), 12'hfff};
+    built = '{
+        sector: sector_q,
+        page: building_q ? first_page_q : offer_page,
+        early: early_q,
+        unordered: unordered_q,
+        reject: reject,
+        last: reject || (extend && whole_q),
+        default: '0
+    };
+    built.size = extend ? {pages_q[7:0], whole_q ? size_q[11:0] : {tail_q, 9'h1ff}} :
+        {8'(pages_q - 1'b1), 12'hfff};
     if (unordered_q) built.size[SIZE_BITS-1:12] = tag_q;
     if (reject) built.size = {unordered_q ? tag_q : 8'd0, 4'd0, code_q};
   end
@@ -129,13 +125,9 @@ module fb_nvme_read_split
   // Sectors up to the end of the chunk - 1, and whether all that is left lies before it.
   logic [10:0] ahead_m1;
   logic fits;
-  if (Array) begin : gen_array
-    assign ahead_m1 = ~address_q[19:9] & {cfg.strip_m1, 3'b111};
-    assign fits = size_q[9+:SECTOR_BITS] <= SECTOR_BITS'(ahead_m1);
-  end else begin : gen_alone
-    assign ahead_m1 = '0;
-    assign fits = 1'b1;
-  end
+  assign ahead_m1 = Array ? ~address_q[19:9] & {cfg.strip_m1, 3'b111} : '0;
+  assign left = fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3]);
+  assign fits = !Array || size_q[9+:SECTOR_BITS] <= SECTOR_BITS'(ahead_m1);
 
   logic [CODE_BITS-1:0] code_now;
   always_comb begin
@@ -150,9 +142,7 @@ module fb_nvme_read_split
   always_ff @(posedge clk) begin
     if (rst) begin
       state_q <= IDLE;
-      ready_q <= 1'b0;
-      building_q <= 1'b0;
-      full_q <= 1'b0;
+      {ready_q, building_q, full_q} <= '0;
     end else begin
       ready_q <= (state_q == IDLE && !accept) || (extend && final_q && whole_q) || reject;
       unique case (state_q)
@@ -161,11 +151,11 @@ module fb_nvme_read_split
         TAKE:   if (extend && final_q) state_q <= whole_q ? IDLE : CHECK;
         REJECT: if (reject) state_q <= IDLE;
       endcase
-      if (push) building_q <= 1'b0;
-      else if (extend) building_q <= 1'b1;
-      if (push) full_q <= 1'b0;
-      else if (extend)
+      if (push) {building_q, full_q} <= '0;
+      else if (extend) begin
+        building_q <= 1'b1;
         full_q <= (pages_q == 9'(CommandPages - 1) || pages_q == 9'(cfg.transfer_m1));
+      end
     end
   end
 
@@ -187,8 +177,8 @@ module fb_nvme_read_split
     if (state_q == CHECK) begin
       code_q   <= code_now;
       sector_q <= address_q[9+:SECTOR_BITS];
-      left_q   <= fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3]);
-      final_q  <= (fits ? size_q[12+:LeftBits] : LeftBits'(ahead_m1[10:3])) == '0;
+      left_q   <= left;
+      final_q  <= left == '0;
       tail_q   <= ahead_m1[2:0];
       whole_q  <= fits;
       pages_q  <= '0;

@@ -2,27 +2,24 @@
 //
 // Read path, second half: from the buffer to the user's stream.
 //
-// Deliveries come in order from retirement and leave as beats. TKEEP is exact on the last beat of a
-// read. A failed read ends with one beat without data: TLAST, TUSER, TKEEP zero, and the error code
-// in TDATA[7:0]. Where the memory has lost a beat, that one is the end: what comes before is good, and
-// what comes after is discarded.
+// Deliveries come in order from fb_nvme_reorder and leave as beats. TKEEP is exact on the last beat
+// of a read. A failed read ends with one beat without data: TLAST, TUSER, TKEEP zero, and the error
+// code in TDATA[7:0]. Where the memory has lost a beat, that one is the end: what comes before is
+// good, and what comes after is discarded.
 //
 // Beats are requested one by one, and their answers come in order, however late: each has a place in
 // a FIFO. With the first beat of a page the memory is told how many of it will follow; with
-// WholePages, all of these have a place then. Of a read that failed one beat of each unit is requested,
-// and discarded: so the memory forgets whatever it holds against these units.
+// WholePages, all of these have a place then. Of a read that failed one beat of each unit is
+// requested, and discarded: so the memory forgets whatever it holds against these units.
 //
-// A unit is freed when the answer to its last beat is here, not when that beat is requested: until
-// then the memory may still have to read it, and a freed unit is soon overwritten. What the requests
-// sent so far will free waits in a queue, a unit an entry, each for its number of answers.
+// A unit is freed when the answer to its last beat is here: until then the memory may still have to
+// read it, and a freed unit is soon overwritten.
+//
 // Handshake: `delivery_valid`/`delivery_ready`; AXI4-Stream out, whose TVALID never falls before
 // TREADY, not even by a restart.
-// Latency: that of the memory + 3 cycles from a delivery to its first beat.
-// Throughput: 64 bytes a cycle, none lost between deliveries.
-// 512-bit registers: none; a FIFO, in LUT RAM or a deep one in block RAM, takes up what the memory
-// has under way.
+// Latency: that of the memory + 3 cycles from a delivery to its first beat; + 4 with WholePages.
+// Throughput: 64 bytes a cycle, none lost between deliveries; no 512-bit registers.
 // Limits: answers of at most FifoDepth, and 64, units are awaited.
-//
 // Does not implement: any choice of what comes next.
 
 `default_nettype none
@@ -90,11 +87,9 @@ module fb_nvme_read_stream
   logic [2:0] jobs;
   delivery_t job;
   logic [BeatsBits-1:0] beats_m1, job_beats_m1;  // beats to be requested - 1
-  logic single, pair, job_single, job_pair;  // one, two beats
+  logic job_single, job_pair;  // one, two beats
   assign beats_m1 = (delivery.fail || delivery.skip) ?
       BeatsBits'(delivery.size[SIZE_BITS-1:UnitBits+12]) : delivery.size[SIZE_BITS-1:6];
-  assign single = beats_m1 == '0;
-  assign pair = beats_m1 == BeatsBits'(1);
   fb_common_fifo #(
       .Width($bits(delivery_t) + 2),
       .Depth(4),
@@ -104,31 +99,29 @@ module fb_nvme_read_stream
       .rst(restart),
       .s_valid(delivery_valid),
       .s_ready(delivery_ready),
-      .s_data({single, pair, delivery}),
+      .s_data({beats_m1 == '0, beats_m1 == BeatsBits'(1), delivery}),
       .m_valid(job_valid),
       .m_ready(job_done),
       .m_data({job_single, job_pair, job}),
       .level(jobs)
   );
 
-  logic [BeatsBits-1:0] beat_q;
-  logic [BeatsBits-1:0] left_q;  // beats after this one, if it is not the first
+  logic [BeatsBits-1:0] beat_q, left_q;  // this one; beats after it, if it is not the first
   logic first_q, final_q;  // of the command: this beat is the first, one after it is the last
   logic [CreditBits-1:0] credits_q;  // places in the output FIFO not spoken for
   logic beat_valid;  // a beat is at its output
-  logic sends, send, skims, final_beat, final_page, give, pop, room;
+  logic send, skims, final_beat, final_page, give, pop, room;
   logic free_ready_q;  // a unit that ends may be noted
   assign room = !WholePages ? credits_q != '0 :
       beat_q[BEAT_BITS-1:0] != '0 || credits_q >= CreditBits'(PageBeats);
-  assign sends = job_valid && !job.sent && room && free_ready_q;
-  assign send = sends && read_ready;
+  assign read_valid = job_valid && !job.sent && room && free_ready_q;
+  assign send = read_valid && read_ready;
   assign skims = job.fail || job.skip;  // the first beat of each unit
   assign job_beats_m1 = skims ? BeatsBits'(job.size[SIZE_BITS-1:UnitBits+12]) :
       job.size[SIZE_BITS-1:6];
   assign final_beat = first_q ? job_single : final_q;
   assign job_done = job_valid && (job.sent ? free_ready_q : send && final_beat);
 
-  assign read_valid = sends;
   assign read_addr = {
     $clog2(Pages)'(job.page) + $clog2(Pages)'(beat_q[SIZE_BITS-7:6] >> UnitBits),
     UnitBeatBits'(beat_q)
@@ -146,20 +139,20 @@ module fb_nvme_read_stream
 
   logic unit_ends, free_valid, free_due, free_push_q;
   logic [$clog2(FreeDepth):0] free_level;
-  free_t free, free_q, oldest;
+  free_t free_q, oldest;
   assign unit_ends = send && (skims || final_beat || beat_q[UnitBeatBits-1:0] == '1);
-  assign free.keep = job.keep;
   // One may be on its way into the queue, and one be pushed before the level shows it.
   always_ff @(posedge clk) begin
     free_push_q <= (unit_ends || (job_done && job.sent)) && !restart;
-    free_q <= free;
+    free_q.keep <= job.keep;
+    free_q.answers <= job.sent ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
     free_ready_q <= int'(free_level) < FreeDepth - 2;
   end
-  assign free.answers = job.sent ? '0 : {1'b0, beat_q[UnitBeatBits-1:0]} + 1'b1;
 
   fb_common_fifo #(
       .Width($bits(free_t)),
-      .Depth(FreeDepth)
+      .Depth(FreeDepth),
+      .OutputRegister(1'b1)
   ) u_frees (
       .clk,
       .rst(restart),
@@ -177,10 +170,9 @@ module fb_nvme_read_stream
   logic [UnitBeatBits+1:0] answers_q;
   assign free_due = free_valid && answers_q >= {1'b0, oldest.answers};
   always_ff @(posedge clk) begin
+    answers_q <= answers_q + (UnitBeatBits + 2)'(data_valid) -
+        (free_due ? {1'b0, oldest.answers} : '0);
     if (restart) answers_q <= '0;
-    else
-      answers_q <= answers_q + (UnitBeatBits + 2)'(data_valid) -
-          (free_due ? {1'b0, oldest.answers} : '0);
     free_step <= free_due && !oldest.keep && !restart;
   end
 
@@ -197,18 +189,17 @@ module fb_nvme_read_stream
   end
 
   always_ff @(posedge clk) begin
+    if (send) begin
+      beat_q  <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
+      left_q  <= (first_q ? job_beats_m1 : left_q) - 1'b1;
+      first_q <= final_beat;
+      final_q <= first_q ? job_pair : left_q == BeatsBits'(1);
+    end
+    credits_q <= credits_q - CreditBits'(send || abort_q) + CreditBits'(pop);
     if (restart) begin
       beat_q <= '0;
       first_q <= 1'b1;
       credits_q <= CreditBits'(FifoDepth) - CreditBits'(beat_valid && !pop);
-    end else begin
-      if (send) begin
-        beat_q  <= final_beat ? '0 : beat_q + BeatsBits'(skims ? 1 << UnitBeatBits : 1);
-        left_q  <= (first_q ? job_beats_m1 : left_q) - 1'b1;
-        first_q <= final_beat;
-        final_q <= first_q ? job_pair : left_q == BeatsBits'(1);
-      end
-      credits_q <= credits_q - CreditBits'(send || abort_q) + CreditBits'(pop);
     end
   end
 
@@ -227,72 +218,78 @@ module fb_nvme_read_stream
   logic out_lost, fail;
   logic ended_q;  // the read has ended with a beat that the memory has lost
   logic stale_q;  // the beat on offer was there before the restart, and nothing behind it
-  logic word_there, side_there;
-  assign beat_valid = word_there && side_there;
+  logic word_there, side_there, lost_there, fifo_rst;
+  assign beat_valid = word_there && side_there && lost_there;
+  assign fifo_rst   = rst || (restart && !beat_valid);
+
   if (FifoDepth <= LutDepth) begin : gen_lut
     fb_common_fifo #(
-        .Width($bits(side_t)),
-        .Depth(FifoDepth),
-        .OutputRegister(1'b1)
-    ) u_sides (
-        .clk,
-        .rst(rst || (restart && !beat_valid)),
-        .clear(restart),
-        .s_valid(send || abort_q),
-        .s_ready(),
-        .s_data(side),
-        .m_valid(side_there),
-        .m_ready(pop),
-        .m_data(out_side),
-        .level()
-    );
-    fb_common_fifo #(
-        .Width(DATA_BITS + 1),
+        .Width(DATA_BITS),
         .Depth(FifoDepth)
-    ) u_beats (
+    ) u_words (
         .clk,
-        .rst(rst || (restart && !beat_valid)),
+        .rst(fifo_rst),
         .clear(restart),
         .s_valid(data_valid || abort_q),
         .s_ready(),
-        .s_data({data_error, data}),
+        .s_data(data),
         .m_valid(word_there),
         .m_ready(pop),
-        .m_data({out_lost, out_word}),
+        .m_data(out_word),
         .level()
     );
   end else begin : gen_block
     fb_common_fifo_bram #(
-        .Width($bits(side_t)),
+        .Width(DATA_BITS),
         .Depth(FifoDepth)
-    ) u_sides (
+    ) u_words (
         .clk,
-        .rst(rst || (restart && !beat_valid)),
-        .clear(restart),
-        .s_valid(send || abort_q),
-        .s_ready(),
-        .s_data(side),
-        .m_valid(side_there),
-        .m_ready(pop),
-        .m_data(out_side),
-        .level()
-    );
-    fb_common_fifo_bram #(
-        .Width(DATA_BITS + 1),
-        .Depth(FifoDepth)
-    ) u_beats (
-        .clk,
-        .rst(rst || (restart && !beat_valid)),
+        .rst(fifo_rst),
         .clear(restart),
         .s_valid(data_valid || abort_q),
         .s_ready(),
-        .s_data({data_error, data}),
+        .s_data(data),
         .m_valid(word_there),
         .m_ready(pop),
-        .m_data({out_lost, out_word}),
+        .m_data(out_word),
         .level()
     );
   end
+
+  // What decides about a beat comes from flip-flops.
+  fb_common_fifo #(
+      .Width($bits(side_t)),
+      .Depth(FifoDepth),
+      .OutputRegister(1'b1)
+  ) u_sides (
+      .clk,
+      .rst(fifo_rst),
+      .clear(restart),
+      .s_valid(send || abort_q),
+      .s_ready(),
+      .s_data(side),
+      .m_valid(side_there),
+      .m_ready(pop),
+      .m_data(out_side),
+      .level()
+  );
+  fb_common_fifo #(
+      .Width(1),
+      .Depth(FifoDepth),
+      .OutputRegister(WholePages)
+  ) u_lost (
+      .clk,
+      .rst(fifo_rst),
+      .clear(restart),
+      .s_valid(data_valid || abort_q),
+      .s_ready(),
+      .s_data(data_error),
+      .m_valid(lost_there),
+      .m_ready(pop),
+      .m_data(out_lost),
+      .level()
+  );
+
   assign m_axis_rd.tvalid = beat_valid && !ended_q && !out_side.skip;
   assign give = m_axis_rd.tvalid && m_axis_rd.tready;
   assign pop = give || (beat_valid && (ended_q || out_side.skip));
@@ -316,7 +313,8 @@ module fb_nvme_read_stream
   assign m_axis_rd.tlast = out_side.last || out_lost;
   assign m_axis_rd.tuser = fail;
   assign m_axis_rd.tid = out_side.tag;
-  assign empty = jobs == '0 && !abort_q && !free_push_q && !free_valid && !free_step && credits_q == CreditBits'(FifoDepth);
+  assign empty = jobs == '0 && !abort_q && !free_push_q && !free_valid && !free_step &&
+      credits_q == CreditBits'(FifoDepth);
 
 endmodule
 

@@ -71,35 +71,18 @@ module fb_nvme_regs
     input wire over,
     input wire seen_t seen,
 
-    // The first error since the last one was cleared.
-    input wire                   error,
-    input wire [  CODE_BITS-1:0] error_code,
-    input wire [STATUS_BITS-1:0] error_status,
-    input wire [           15:0] error_cid,
-    input wire [ DRIVE_BITS-1:0] error_drive,
-    input wire                   error_write,
-    input wire [SECTOR_BITS-1:0] error_sector,
+    input wire error_t error,
 
-    // Counters, histogram and trace.
-    output logic        counter_req,
-    output logic [ 3:0] counter_addr,
-    input  wire         counter_ack,
-    input  wire  [31:0] counter_data,
-    output logic        bin_req,
-    output logic [ 4:0] bin_addr,
-    input  wire         bin_ack,
-    input  wire  [31:0] bin_data,
-    output logic        trace_req,
-    output logic [ 5:0] trace_addr,
-    input  wire         trace_ack,
-    input  wire  [63:0] trace_data
+    output monitor_read_t monitor_read,
+    input wire monitor_data_t monitor_data
 );
 
-  fb_nvme_csr_pkg::streamer__in_t  in;
+  fb_nvme_csr_pkg::streamer__in_t in;
   // Bits of the map that nothing here looks at: byte addresses within a word, data for read-only
   // blocks.
   /* verilator lint_off UNUSEDSIGNAL */
   fb_nvme_csr_pkg::streamer__out_t out;
+  fb_nvme_csr_pkg::streamer__host_read__out_t segment;
   /* verilator lint_on UNUSEDSIGNAL */
 
   fb_nvme_csr u_csr (
@@ -129,50 +112,34 @@ module fb_nvme_regs
   );
 
   // Settings, bounded.
-  logic [8:0] transfer, chunk;
-  logic [SLOT_BITS-1:0] entries;
-  assign transfer = out.transfer_pages.pages.value;
-  assign chunk = out.chunk.pages.value;
-  assign entries = out.queue_entries.entries.value;
+  function automatic logic [7:0] last_page(input logic [8:0] pages);
+    return (pages == '0) ? 8'd0 : pages[8] ? 8'd255 : 8'(pages - 1'b1);
+  endfunction
   logic block_4k_q;
   logic [7:0] transfer_m1_q, chunk_m1_q;
-  logic [SLOT_BITS-1:0] entries_q;
+  logic [SLOT_BITS-1:0] entries, entries_q;
+  assign entries = out.queue_entries.entries.value;
   always_ff @(posedge clk) begin
     block_4k_q <= (out.block_shift.shift.value == 4'd12);
-    transfer_m1_q <= (transfer == '0) ? 8'd0 : transfer[8] ? 8'd255 : 8'(transfer - 1'b1);
+    transfer_m1_q <= last_page(out.transfer_pages.pages.value);
     // Whole units: what a command leaves of its last one is of no use to others.
-    chunk_m1_q <= ((chunk == '0) ? 8'd0 : chunk[8] ? 8'd255 : 8'(chunk - 1'b1)) |
-        8'((1 << UnitBits) - 1);
+    chunk_m1_q <= last_page(out.chunk.pages.value) | 8'((1 << UnitBits) - 1);
     entries_q <= (entries < SLOT_BITS'(2)) ? SLOT_BITS'(2) :
         (entries > SLOT_BITS'(QueueDepth)) ? SLOT_BITS'(QueueDepth) : entries;
   end
-  logic [DRIVE_BITS-1:0] drives_m1;
-  logic [7:0] strip_m1;
-  logic [SECTOR_BITS-1:0] region_sectors;
-  logic [DRIVES_MOST-1:0] offline;
-  logic parity, degraded, array_rd_ack, array_wr_ack;
-  logic [63:0] array_data;
-  always_comb begin : bring_settings
-    cfg.block_4k = block_4k_q;
-    cfg.transfer_m1 = transfer_m1_q;
-    cfg.chunk_m1 = chunk_m1_q;
-    cfg.queue_entries = entries_q;
-    cfg.busy_commands = out.chunk.busy_commands.value;
-    cfg.namespace_sectors = out.namespace_sectors.sectors.value;
-    cfg.timeout = out.timeout_cycles.cycles.value;
-    cfg.retry_limit = out.retry_limit.limit.value;
-    cfg.nsid = out.nsid.nsid.value;
-    cfg.data_window = {out.data_window.address.value, 23'd0};
-    cfg.data_read = {out.data_read.address.value, 26'd0};
-    cfg.data_write = {out.data_write.address.value, 26'd0};
-    cfg.prp_lists = {out.prp_lists.address.value, 18'd0};
-    cfg.drives_m1 = drives_m1;
-    cfg.offline = offline;
-    cfg.strip_m1 = strip_m1;
-    cfg.region_sectors = region_sectors;
-    cfg.parity = parity;
-    cfg.degraded = degraded;
-  end
+  assign cfg.block_4k = block_4k_q;
+  assign cfg.transfer_m1 = transfer_m1_q;
+  assign cfg.chunk_m1 = chunk_m1_q;
+  assign cfg.queue_entries = entries_q;
+  assign cfg.busy_commands = out.chunk.busy_commands.value;
+  assign cfg.namespace_sectors = out.namespace_sectors.sectors.value;
+  assign cfg.timeout = out.timeout_cycles.cycles.value;
+  assign cfg.retry_limit = out.retry_limit.limit.value;
+  assign cfg.nsid = out.nsid.nsid.value;
+  assign cfg.data_window = {out.data_window.address.value, 23'd0};
+  assign cfg.data_read = {out.data_read.address.value, 26'd0};
+  assign cfg.data_write = {out.data_write.address.value, 26'd0};
+  assign cfg.prp_lists = {out.prp_lists.address.value, 18'd0};
   assign enable = out.enable.enable.value;
   assign doorbell_offset = {out.doorbell_offset.address.value, 12'd0};
   assign memory_offset = {out.memory_offset.address.value, 26'd0};
@@ -181,7 +148,8 @@ module fb_nvme_regs
 
   // What there is once for each of several drives. Of drive 0 doorbells and namespace stand where
   // SNAcc's software looks for them.
-  logic [63:0] sq_doorbell, cq_doorbell;
+  logic [63:0] sq_doorbell, cq_doorbell, array_data;
+  logic array_rd_ack, array_wr_ack;
   assign sq_doorbell = {out.sq_doorbell.address.value, 2'd0};
   assign cq_doorbell = {out.cq_doorbell.address.value, 2'd0};
 
@@ -196,12 +164,12 @@ module fb_nvme_regs
         .rst,
         .sweep,
         .sweep_row,
-        .drives_m1,
-        .strip_m1,
-        .region_sectors,
-        .parity,
-        .degraded,
-        .offline,
+        .drives_m1(cfg.drives_m1),
+        .strip_m1(cfg.strip_m1),
+        .region_sectors(cfg.region_sectors),
+        .parity(cfg.parity),
+        .degraded(cfg.degraded),
+        .offline(cfg.offline),
         .offline_late,
         .ring_drive,
         .sq_doorbell(other_sq_doorbell),
@@ -228,80 +196,42 @@ module fb_nvme_regs
     assign cq_address = (ring_drive == '0) ? cq_doorbell : other_cq_doorbell;
     assign nsid = (nsid_drive == '0) ? cfg.nsid : other_nsid;
   end else begin : gen_no_array
-    assign drives_m1 = '0;
-    assign strip_m1 = '1;
-    assign region_sectors = '0;
-    assign offline = '0;
-    assign offline_late = '0;
-    assign parity = 1'b0;
-    assign degraded = 1'b0;
+    assign {cfg.drives_m1, cfg.region_sectors, cfg.offline, cfg.parity, cfg.degraded} = '0;
+    assign cfg.strip_m1 = '1;
+    assign {offline_late, array_data} = '0;
     assign sq_address = sq_doorbell;
     assign cq_address = cq_doorbell;
     assign nsid = cfg.nsid;
     assign array_rd_ack = out.array.req && !out.array.req_is_wr;
     assign array_wr_ack = out.array.req && out.array.req_is_wr;
-    assign array_data = '0;
     logic unused;
-    assign unused = &{1'b0, sweep, sweep_row, drive_outstanding, nsid_drive, ring_drive, over, seen, 1'b0};
+    assign unused = &{
+        1'b0, sweep, sweep_row, drive_outstanding, nsid_drive, ring_drive, over, seen, 1'b0};
   end
 
   // The first error is held until software clears its valid bit.
-  logic note_q;
-  logic [CODE_BITS-1:0] code_q;
-  logic [STATUS_BITS-1:0] status_q;
-  logic [15:0] cid_q;
-  logic [DRIVE_BITS-1:0] drive_q;
-  logic write_q;
-  logic [SECTOR_BITS-1:0] sector_q;
-  always_ff @(posedge clk) begin
-    note_q <= error && !note_q && !out.error_cause.valid.value && !rst;
-    if (!note_q && !out.error_cause.valid.value) begin
-      code_q   <= error_code;
-      status_q <= error_status;
-      cid_q    <= error_cid;
-      drive_q  <= error_drive;
-      write_q  <= error_write;
-      sector_q <= error_sector;
-    end
-  end
-
+  error_t error_q;
   // What comes out of a memory rests once before it meets the other registers.
-  logic counter_ack_q, bin_ack_q, trace_ack_q;
-  logic [31:0] counter_data_q, bin_data_q;
-  logic [63:0] trace_data_q;
+  monitor_data_t data_q;
   always_ff @(posedge clk) begin
-    counter_ack_q <= counter_ack && !rst;
-    bin_ack_q <= bin_ack && !rst;
-    trace_ack_q <= trace_ack && !rst;
-    counter_data_q <= counter_data;
-    bin_data_q <= bin_data;
-    trace_data_q <= trace_data;
+    if (!error_q.valid && !out.error_cause.valid.value) error_q <= error;
+    else error_q.valid <= 1'b0;
+    data_q <= monitor_data;
+    if (rst) {error_q.valid, data_q.counter_ack, data_q.bin_ack, data_q.trace_ack} <= '0;
   end
 
   // Segments of a buffer in host memory are kept here only to be read back.
-  logic segment_req, segment_write;
-  logic [63:0] segment_data, segment_mask, segment_now;
-  assign segment_req = out.host_read.req || out.host_write.req;
-  assign segment_write = out.host_read.req ? out.host_read.req_is_wr : out.host_write.req_is_wr;
-  assign segment_data = out.host_read.req ? out.host_read.wr_data : out.host_write.wr_data;
-  assign segment_mask = out.host_read.req ? out.host_read.wr_biten : out.host_write.wr_biten;
-  assign segment_index = out.host_read.req ? {1'b1, out.host_read.addr[6:3]} :
-      {1'b0, out.host_write.addr[6:3]};
-  assign segment_we = InHost && segment_req && segment_write;
-  assign segment_address = (segment_data & segment_mask) | (segment_now & ~segment_mask);
+  logic [63:0] segment_now;
+  assign segment = out.host_read.req ? out.host_read : out.host_write;
+  assign segment_index = {out.host_read.req, segment.addr[6:3]};
+  assign segment_we = InHost && segment.req && segment.req_is_wr;
+  assign segment_address = (segment.wr_data & segment.wr_biten) | (segment_now & ~segment.wr_biten);
   if (InHost) begin : gen_segments
-    fb_common_lutram #(
-        .Width(42),
-        .Depth(32)
-    ) u_segments (
-        .clk,
-        .we(segment_we),
-        .waddr(segment_index),
-        .wdata(segment_address[63:22]),
-        .raddr(segment_index),
-        .rdata(segment_now[63:22])
-    );
-    assign segment_now[21:0] = '0;
+    (* ram_style = "distributed" *)
+    logic [63:22] segments[32];
+    always_ff @(posedge clk) if (segment_we) segments[segment_index] <= segment_address[63:22];
+    assign segment_now[63:22] = segments[segment_index];
+    assign segment_now[21:0]  = '0;
   end else begin : gen_no_segments
     assign segment_now = '0;
   end
@@ -310,10 +240,7 @@ module fb_nvme_regs
   always_ff @(posedge clk) begin
     lost_writes_q <= lost_writes_q + 32'(memory_errors[1]);
     lost_reads_q  <= lost_reads_q + 32'(memory_errors[0]);
-    if (rst || clear) begin
-      lost_writes_q <= '0;
-      lost_reads_q  <= '0;
-    end
+    if (rst || clear) {lost_writes_q, lost_reads_q} <= '0;
   end
 
   logic fresh_q;  // the cycle after a reset
@@ -341,13 +268,13 @@ module fb_nvme_regs
     in.status.outstanding.next = outstanding;
     in.status.write_pages.next = write_pages;
     in.status.read_pages.next = read_pages;
-    in.error_cause.valid.hwset = note_q;
-    in.error_cause.code.next = code_q;
-    in.error_cause.nvme_status.next = status_q;
-    in.error_cause.cid.next = cid_q;
-    in.error_cause.write.next = write_q;
-    in.error_cause.drive.next = drive_q;
-    in.error_sector.sector.next = sector_q;
+    in.error_cause.valid.hwset = error_q.valid;
+    in.error_cause.code.next = error_q.code;
+    in.error_cause.nvme_status.next = error_q.status;
+    in.error_cause.cid.next = error_q.cid;
+    in.error_cause.write.next = error_q.write;
+    in.error_cause.drive.next = error_q.drive;
+    in.error_sector.sector.next = error_q.sector;
     in.memory_errors.writes.next = lost_writes_q;
     in.memory_errors.reads.next = lost_reads_q;
     in.host_read.rd_ack = out.host_read.req && !out.host_read.req_is_wr;
@@ -356,23 +283,21 @@ module fb_nvme_regs
     in.host_write.rd_ack = out.host_write.req && !out.host_write.req_is_wr;
     in.host_write.rd_data = segment_now;
     in.host_write.wr_ack = out.host_write.req && out.host_write.req_is_wr;
-    in.counters.rd_ack = counter_ack_q;
-    in.counters.rd_data = 64'(counter_data_q);
+    in.counters.rd_ack = data_q.counter_ack;
+    in.counters.rd_data = 64'(data_q.counter);
     in.counters.wr_ack = out.counters.req && out.counters.req_is_wr;
-    in.histogram.rd_ack = bin_ack_q;
-    in.histogram.rd_data = 64'(bin_data_q);
-    in.trace.rd_ack = trace_ack_q;
-    in.trace.rd_data = trace_data_q;
+    in.histogram.rd_ack = data_q.bin_ack;
+    in.histogram.rd_data = 64'(data_q.bin);
+    in.trace.rd_ack = data_q.trace_ack;
+    in.trace.rd_data = data_q.trace;
     in.array.rd_ack = array_rd_ack;
     in.array.wr_ack = array_wr_ack;
     in.array.rd_data = array_data;
   end
-  assign counter_req = out.counters.req && !out.counters.req_is_wr;
-  assign counter_addr = out.counters.addr[6:3];
-  assign bin_req = out.histogram.req && !out.histogram.req_is_wr;
-  assign bin_addr = out.histogram.addr[7:3];
-  assign trace_req = out.trace.req && !out.trace.req_is_wr;
-  assign trace_addr = out.trace.addr[8:3];
+  assign monitor_read.counter = out.counters.req && !out.counters.req_is_wr;
+  assign monitor_read.bin = out.histogram.req && !out.histogram.req_is_wr;
+  assign monitor_read.trace = out.trace.req && !out.trace.req_is_wr;
+  assign monitor_read.addr = out.trace.addr[8:3];  // the same for each of them
 
 endmodule
 

@@ -4,16 +4,15 @@
 //
 // What:        each ring of pages has a look pointer on its oldest command. The reorder table says
 //              what that command is, the completion table what became of it; both are kept by its
-//              first page. When a write is over its pages are free and, with the last command of
-//              the transaction, the user gets a response. When a read is over it is handed to
-//              fb_nvme_read_stream, which frees the pages. Unordered reads come from a queue of their
-//              own as soon as they complete; when their turn comes only their page is left to free.
-//              A transaction fails as a whole: the first error is what the user is told; a failed
-//              read ends there. A write's flush goes to all drives (fb_nvme_flush). A command that
-//              stays open too long halts the queue or loses its drive (fb_nvme_timeout): what is
-//              open then fails, except for writes that parity stands for.
-// Handshake:   responses and deliveries are AXI4-Stream-like. A response on offer stays on offer
-//              until it is taken, also when a restart comes.
+//              first page. A write that is over frees its pages and, with the last command of the
+//              transaction, is answered; a read is handed to fb_nvme_read_stream, which frees the
+//              pages. Unordered reads come from a queue of their own as soon as they complete; when
+//              their turn comes only their page is left to free. The first error is what the user is
+//              told of a transaction; a failed read ends there. A write's flush goes to each drive
+//              in turn. A command that stays open too long halts the queue or loses its
+//              drive (fb_nvme_timeout): what is open then fails, except for writes that parity
+//              stands for.
+// Handshake:   a response on offer stays until it is taken, also when a restart comes.
 // Latency:     one cycle from a result to the response or delivery.
 // Throughput:  a command every five cycles for each ring, the time it takes a pointer to move and its
 //              next command to be read; the shortest command has eight beats.
@@ -85,32 +84,42 @@ module fb_nvme_reorder
   localparam int unsigned CountBits = PAGE_BITS + 1;
   localparam int unsigned IndexBits = $clog2(Pages);
 
+  typedef struct packed {
+    logic valid;
+    logic write;
+    logic early;
+    logic [PAGE_BITS-1:0] page;
+  } look_t;
+
+  typedef struct packed {
+    logic known;
+    command_result_t result;
+  } noted_t;
+
   // Which command is looked at: writes and reads in turn where both have one. Between the commands
   // of one ordered read nothing else may be delivered; otherwise reads in order and early ones are
   // looked at in turn.
-  logic rd_inside_q, early_last_q;
+  look_t next, asked_q, read_q, look_q;  // to be looked at; asked of the tables, half read, read
+  logic rd_inside_q, early_last_q, early_there, wr_any, rd_any;
+  logic act, act_write, act_read, act_early, act_flush;  // it is over, or asks for a flush
   logic [CountBits-1:0] wr_pending_q, rd_pending_q;
-  logic early_there, early_pop;
   logic [PAGE_BITS-1:0] early_page;
-  logic wr_any, rd_any;
   assign wr_any = wr_pending_q != '0;
   assign rd_any = rd_pending_q != '0;
-
-  logic side, side_q;  // 1 = write
-  logic early, early_q, there_q;
-  logic [PAGE_BITS-1:0] page_q;
-  assign side  = wr_any && (!rd_any || !side_q);
-  assign early = !side && early_there && !rd_inside_q && !(early_last_q && rd_look_valid);
+  always_comb begin
+    next.write = wr_any && (!rd_any || !asked_q.write);
+    next.early = !next.write && early_there && !rd_inside_q && !(early_last_q && rd_look_valid);
+    next.valid = next.write ? wr_look_valid : next.early || rd_look_valid;
+    next.page  = next.write ? wr_look_page : next.early ? early_page : rd_look_page;
+  end
   always_ff @(posedge clk) begin
-    side_q  <= side && !restart;
-    early_q <= early;
-    there_q <= side ? wr_look_valid : early || rd_look_valid;
-    page_q  <= side ? wr_look_page : early ? early_page : rd_look_page;
-    if (!side) early_last_q <= early;
+    asked_q <= next;
+    if (restart) asked_q.write <= 1'b0;
+    if (!next.write) early_last_q <= next.early;
   end
 
   reorder_t entry_q;
-  command_result_t found_q, found, written;
+  command_result_t found_q, found;
   // What is written into the completion table, a cycle late: only registers lead to a block RAM.
   logic result_we_q;
   logic [IndexBits-1:0] written_page_q;
@@ -124,7 +133,7 @@ module fb_nvme_reorder
       .we(reorder_valid),
       .waddr(IndexBits'(reorder_page)),
       .wdata(reorder_entry),
-      .raddr(IndexBits'(page_q)),
+      .raddr(IndexBits'(asked_q.page)),
       .rdata(entry_q)
   );
   fb_common_table #(
@@ -135,7 +144,7 @@ module fb_nvme_reorder
       .we(result_we_q),
       .waddr(written_page_q),
       .wdata(written_q),
-      .raddr(IndexBits'(page_q)),
+      .raddr(IndexBits'(asked_q.page)),
       .rdata(found_q)
   );
 
@@ -150,7 +159,7 @@ module fb_nvme_reorder
       .s_ready(early_ready),
       .s_data(result_page),
       .m_valid(early_there),
-      .m_ready(early_pop),
+      .m_ready(act_early),
       .m_data(early_page),
       .level()
   );
@@ -158,43 +167,34 @@ module fb_nvme_reorder
   // What is read there, in two cycles; a result that comes meanwhile counts, and one that was not yet
   // in the table. Nothing that was read before a pointer had moved counts: after an act its side sees
   // nothing for four cycles.
-  logic read_side_q, read_early_q, read_there_q, read_here_q;  // half-way
-  logic [PAGE_BITS-1:0] read_page_q;
-  command_result_t read_result_q;
-  logic look_q, look_side_q, look_early_q, result_here_q;
-  logic [PAGE_BITS-1:0] look_page_q;
-  command_result_t result_q;
-  logic flush_busy, flush_last;  // the oldest write has asked for its flush; at the last drive
+  noted_t read_noted_q, look_noted_q;
+  logic flush_busy_q, flush_last;  // the oldest write has asked for its flush; at the last drive
   logic flushing_q;  // it is looked at
-  logic act, act_write, act_read, act_early, act_flush;
   logic [2:0] wr_moves_q, rd_moves_q;
 
-  always_ff @(posedge clk) begin
-    // Until the table is cleared it says what became of the last life's commands.
-    read_there_q <= there_q && (side_q ? wr_any : rd_any) && !restart && !sweep;
-    read_side_q  <= side_q;
-    read_early_q <= early_q;
-    read_page_q  <= page_q;
-    {read_here_q, read_result_q} <= newer(page_q, result_we_q && written_page_q == IndexBits'(page_q), written_q);
-    look_side_q  <= read_side_q;
-    look_early_q <= read_early_q;
-    look_page_q  <= read_page_q;
-    {result_here_q, result_q} <= newer(read_page_q, read_here_q, read_result_q);
-    flushing_q <= read_side_q && flush_busy;
-
-    wr_moves_q <= {wr_moves_q[1:0], act && look_side_q};
-    rd_moves_q <= {rd_moves_q[1:0], act && !look_side_q};
-    look_q <= read_there_q && !(act && look_side_q == read_side_q) &&
-        (read_side_q ? wr_moves_q : rd_moves_q) == '0;
-    if (restart) {look_q, wr_moves_q, rd_moves_q} <= '0;
-  end
-
-  // Whether a result is known of a page, and which: that of this cycle, or else the one that was.
-  function automatic logic [$bits(command_result_t):0] newer(
-      input logic [PAGE_BITS-1:0] page, input logic known, input command_result_t old);
-    return (result_valid && result_page == page) ? {1'b1, result} : {known, old};
+  // The result of this cycle, if it is of this page, or else the one that was.
+  function automatic noted_t newer(input logic [PAGE_BITS-1:0] page, input noted_t old);
+    return (result_valid && result_page == page) ? {1'b1, result} : old;
   endfunction
-  assign found = result_here_q ? result_q : found_q;
+
+  always_ff @(posedge clk) begin
+    read_q <= asked_q;
+    // Until the table is cleared it says what became of the last life's commands.
+    read_q.valid <= asked_q.valid && (asked_q.write ? wr_any : rd_any) && !restart && !sweep;
+    read_noted_q <= newer(
+        asked_q.page, {result_we_q && written_page_q == IndexBits'(asked_q.page), written_q}
+    );
+    look_q <= read_q;
+    look_noted_q <= newer(read_q.page, read_noted_q);
+    flushing_q <= read_q.write && flush_busy_q;
+
+    wr_moves_q <= {wr_moves_q[1:0], act && look_q.write};
+    rd_moves_q <= {rd_moves_q[1:0], act && !look_q.write};
+    look_q.valid <= read_q.valid && !(act && look_q.write == read_q.write) &&
+        (read_q.write ? wr_moves_q : rd_moves_q) == '0;
+    if (restart) {look_q.valid, wr_moves_q, rd_moves_q} <= '0;
+  end
+  assign found = look_noted_q.known ? look_noted_q.result : found_q;
 
   // What became of it.
   logic open, over, rejected, gone, covered, failed, bad;
@@ -205,77 +205,68 @@ module fb_nvme_reorder
   assign drive = (Drives > 1 && flushing_q) ? flush_drive : entry_q.drive;
   assign gone = Drives > 1 && offline[drive];
   assign open = !rejected && found.progress == OPEN;
-  assign over = !(open && !halted && !gone) && !(found.progress == DONE_EARLY && !look_early_q);
+  assign over = !(open && !halted && !gone) && !(found.progress == DONE_EARLY && !look_q.early);
   // What the one drive that parity stands for has not done of a write is no loss.
-  assign covered = open && gone && cfg.degraded && look_side_q;
+  assign covered = open && gone && cfg.degraded && look_q.write;
   assign failed = !rejected && !covered && found.error;
   assign bad = rejected ? entry_q.size[CODE_BITS-1:0] != ERR_OK : failed;  // code is not ERR_OK
   assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found.code;
 
-  // Writes.
   logic [CODE_BITS-1:0] wr_code_q, wr_code;
   logic wr_broken_q;  // wr_code_q is an error
   logic response_ready, wants_flush;
   assign wr_code = wr_broken_q ? wr_code_q : code;
   assign wants_flush = entry_q.last && entry_q.flush && !(flushing_q && flush_last) &&
       !wr_broken_q && !failed;
-  assign act_flush = look_q && look_side_q && over && !result_valid && wants_flush;
-  assign act_write = look_q && look_side_q && over && !result_valid && !wants_flush &&
+  logic rd_broken_q;  // an earlier command of this read failed and has ended it
+  logic looks;
+  assign looks = look_q.valid && !result_valid;
+  assign act_flush = looks && look_q.write && over && wants_flush;
+  assign act_write = looks && look_q.write && over && !wants_flush &&
       (response_ready || !entry_q.last);
-
-  // Reads.
-  logic rd_broken_q;  // an earlier command of this transaction failed and has ended it
-  assign act_early = look_q && look_early_q && !result_valid && delivery_ready;
-  assign act_read = look_q && !look_side_q && !look_early_q && over && !result_valid &&
-      delivery_ready;
+  assign act_early = looks && look_q.early && delivery_ready;
+  assign act_read = looks && !look_q.write && !look_q.early && over && delivery_ready;
   // Any of these, without asking which.
-  assign act = look_q && !result_valid && (look_early_q || over) &&
-      (look_side_q ? wants_flush || response_ready || !entry_q.last : delivery_ready);
-  assign early_pop = act_early;
+  assign act = looks && (look_q.early || over) &&
+      (look_q.write ? wants_flush || response_ready || !entry_q.last : delivery_ready);
 
   // The pointers move one cycle later.
   always_ff @(posedge clk) begin
     wr_retire <= act_write && !restart;
     rd_retire <= act_read && !restart;
-    retire_count <= entry_q.unordered ? 9'd1 : {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
+    retire_count <= entry_q.unordered ? 9'd1 :
+        {1'b0, entry_q.size[SIZE_BITS-1:12] >> UnitBits} + 9'd1;
   end
 
-  logic delivered;
-  assign delivered = found.progress == DELIVERED;
   assign delivery_valid = act_read || act_early;
   assign delivery = '{
-          page: look_page_q,
+          page: look_q.page,
           size: entry_q.unordered ? {8'd0, entry_q.size[11:0]} : entry_q.size,
           last: entry_q.last,
           fail: bad && !rd_broken_q,
           skip: rd_broken_q,
-          sent: delivered,
-          keep: look_early_q,
+          sent: found.progress == DELIVERED,
+          keep: look_q.early,
           code: code,
           tag: entry_q.unordered ? entry_q.size[12+:READ_TAG_BITS] : '0
       };
 
   always_ff @(posedge clk) begin
-    if (restart) begin
-      wr_pending_q <= '0;
-      rd_pending_q <= '0;
-      wr_broken_q  <= 1'b0;
-      rd_broken_q  <= 1'b0;
-      rd_inside_q  <= 1'b0;
-    end else begin
-      // A command that is over is counted a cycle late, while its side sees nothing anyway.
-      wr_pending_q <= wr_pending_q + CountBits'(reorder_valid && reorder_write) -
-          CountBits'(wr_retire);
-      rd_pending_q <= rd_pending_q + CountBits'(reorder_valid && !reorder_write) -
-          CountBits'(rd_retire);
-      if (act_write) wr_broken_q <= !entry_q.last && (wr_broken_q || bad);
-      if (act_read) begin
-        rd_inside_q <= !entry_q.last;
-        rd_broken_q <= (rd_broken_q || bad) && !entry_q.last;
-      end
+    // A command that is over is counted a cycle late, while its side sees nothing anyway.
+    wr_pending_q <= wr_pending_q + CountBits'(reorder_valid && reorder_write) -
+        CountBits'(wr_retire);
+    rd_pending_q <= rd_pending_q + CountBits'(reorder_valid && !reorder_write) -
+        CountBits'(rd_retire);
+    if (act_write) begin
+      wr_broken_q <= !entry_q.last && (wr_broken_q || bad);
+      wr_code_q   <= wr_code;
     end
+    if (act_read) begin
+      rd_inside_q <= !entry_q.last;
+      rd_broken_q <= (rd_broken_q || bad) && !entry_q.last;
+    end
+    if (restart) {wr_pending_q, rd_pending_q, wr_broken_q, rd_broken_q, rd_inside_q} <= '0;
   end
-  always_ff @(posedge clk) if (act_write) wr_code_q <= wr_code;
   assign writes_empty = !wr_any && !(reorder_valid && reorder_write);
   assign empty = !wr_any && !rd_any;
 
@@ -283,33 +274,22 @@ module fb_nvme_reorder
   // command that is never completed has timed out: that is the code of an open one.
   always_ff @(posedge clk) begin
     result_we_q <= result_valid || act || sweep;
-    written_page_q <= IndexBits'(sweep ? sweep_index : result_valid ? result_page : look_page_q);
-    written_q <= written;
-  end
-  always_comb begin
-    written = result;
-    if (!result_valid) begin
-      written.progress = act_early ? DELIVERED : OPEN;
-      written.error = !act_early;
-      written.code = act_early ? ERR_OK : ERR_TIMEOUT;
-    end
+    written_page_q <= IndexBits'(sweep ? sweep_index : result_valid ? result_page : look_q.page);
+    written_q <= result_valid ? result : command_result_t'{
+        progress: act_early ? DELIVERED : OPEN,
+        error: !act_early,
+        code: act_early ? ERR_OK : ERR_TIMEOUT
+    };
   end
 
+  // The flush that the oldest write waits for, at each drive in turn.
   assign flush_page = wr_look_page;
-  fb_nvme_flush #(
-      .Drives(Drives)
-  ) u_flush (
-      .clk,
-      .rst(restart),
-      .drives_m1(cfg.drives_m1),
-      .start(act_flush),
-      .finish(act_write),
-      .busy(flush_busy),
-      .last(flush_last),
-      .valid(flush_valid),
-      .ready(flush_ready),
-      .drive(flush_drive)
-  );
+  assign flush_last = Drives == 1 || flush_drive == cfg.drives_m1;
+  always_ff @(posedge clk) begin
+    flush_busy_q <= (flush_busy_q || act_flush) && !act_write && !restart;
+    flush_valid  <= (act_flush || (flush_valid && !flush_ready)) && !restart;
+    if (act_flush) flush_drive <= (Drives > 1 && flush_busy_q) ? flush_drive + 1'b1 : '0;
+  end
 
   fb_nvme_timeout #(
       .Drives(Drives)
@@ -317,12 +297,12 @@ module fb_nvme_reorder
       .clk,
       .rst(restart),
       .cycles(cfg.timeout),
-      .look(look_q && !look_early_q),
-      .look_write(look_side_q),
+      .look(look_q.valid && !look_q.early),
+      .look_write(look_q.write),
       .look_open(open),
       .look_drive(drive),
       .step(act),
-      .step_write(look_side_q),
+      .step_write(look_q.write),
       .timed_out,
       .timed_out_write,
       .timed_out_drive,

@@ -7,7 +7,6 @@
 //              from these (NVMe Base 2.0c, figure 87; NVM Command Set 1.0c, 3.2.4 and 3.2.6).
 //              PRP 1 is the command's first page, PRP 2 the second page or a list that
 //              fb_bar_prp computes.
-// Handshake:   none; `submitted` is a pulse.
 // Latency:     two cycles from `fetch_slot` to `fetch_sqe`; an entry can be read two cycles after
 //              `submitted`, and the doorbell that tells the SSD of it takes longer.
 // Throughput:  one submission and one entry a cycle.
@@ -36,11 +35,7 @@ module fb_nvme_sqe
     input wire [4:0] segment_index,
     input wire [63:0] segment_address,
 
-    input wire                              submitted,
-    input wire                              submitted_retry,
-    input wire              [ TAG_BITS-1:0] submitted_tag,
-    input wire              [SLOT_BITS-1:0] submitted_slot,
-    input wire descriptor_t                 submitted_descriptor,
+    input wire submitted_t submitted,
 
     input  wire  [DRIVE_BITS-1:0] fetch_drive,
     input  wire  [           9:0] fetch_slot,
@@ -54,60 +49,58 @@ module fb_nvme_sqe
   localparam int unsigned SlotBits = $clog2(QueueDepth);
   localparam int unsigned ListBit = fb_bar_pkg::chip_bits(Pages);  // selects lists, not payload
 
-  logic [TagBits-1:0] tag, tag_q, sqe_tag_q;
-  descriptor_t descriptor, sqe_q;
-  logic
-      has_data_q, has_prp2_q, has_list_q;  // of sqe_q: any data, more than one page, more than two
-  fb_common_lutram #(
-      .Width(TagBits),
-      .Depth(1 << TagBits)
-  ) u_places (
-      .clk,
-      .we(submitted),
-      .waddr(TagBits'({submitted_descriptor.drive, SlotBits'(submitted_slot)})),
-      .wdata(TagBits'(submitted_tag)),
-      .raddr(TagBits'({fetch_drive, SlotBits'(fetch_slot)})),
-      .rdata(tag)
-  );
-  fb_common_lutram #(
-      .Width($bits(descriptor_t)),
-      .Depth(1 << TagBits)
-  ) u_descriptors (
-      .clk,
-      .we(submitted && !submitted_retry),
-      .waddr(TagBits'(submitted_tag)),
-      .wdata(submitted_descriptor),
-      .raddr(tag_q),
-      .rdata(descriptor)
-  );
-  always_ff @(posedge clk) begin
-    tag_q <= tag;
-    sqe_tag_q <= tag_q;
-    sqe_q <= descriptor;
-    has_data_q <= descriptor.op != OP_FLUSH;
-    has_prp2_q <= descriptor.op != OP_FLUSH && descriptor.size[SIZE_BITS-1:12] != '0;
-    has_list_q <= descriptor.size[SIZE_BITS-1:12] != 8'd1;
-  end
+  // A command, with what its entry needs of it.
+  typedef struct packed {
+    descriptor_t descriptor;
+    logic has_data, has_prp2, has_list;  // more than no, one, two pages
+    logic [UnitIndexBits-1:0] second_unit;  // that of the second page, on the chip
+  } entry_t;
 
-  assign fetched_tag  = TAG_BITS'(sqe_tag_q);
+  logic [TagBits-1:0] place, tag_q, sqe_tag_q;
+  logic [7:0] more_pages;
+  entry_t entry, entry_q;
+  descriptor_t sqe_q;
+  (* ram_style = "distributed" *)
+  logic [TagBits-1:0] places[1<<TagBits];
+  (* ram_style = "distributed" *)
+  logic [$bits(entry_t)-1:0] entries[1<<TagBits];
+  assign place = TagBits'({submitted.descriptor.drive, SlotBits'(submitted.slot)});
+  assign more_pages = submitted.descriptor.size[SIZE_BITS-1:12];
+  assign entry = '{
+          descriptor: submitted.descriptor,
+          has_data: submitted.descriptor.op != OP_FLUSH,
+          has_prp2: submitted.descriptor.op != OP_FLUSH && more_pages != '0,
+          has_list: more_pages > 8'd1,
+          second_unit: UnitIndexBits'(submitted.descriptor.page) + 1'b1
+      };
+  always_ff @(posedge clk) begin
+    if (submitted.valid) places[place] <= TagBits'(submitted.tag);
+    if (submitted.valid && !submitted.retry) entries[TagBits'(submitted.tag)] <= entry;
+    tag_q <= places[TagBits'({fetch_drive, SlotBits'(fetch_slot)})];
+    sqe_tag_q <= tag_q;
+    entry_q <= entries[tag_q];
+  end
+  assign sqe_q = entry_q.descriptor;
+
+  assign fetched_tag = TAG_BITS'(sqe_tag_q);
   // On the chip a unit is the same for both directions: the upper half falls away.
   assign fetched_unit = PlaceBits'({sqe_q.op == OP_READ, UnitIndexBits'(sqe_q.page)});
-  assign nsid_drive   = sqe_q.drive;
+  assign nsid_drive = sqe_q.drive;
 
-  logic [63:0] first_page, prp1, prp2, slba;
-  assign prp1 = has_data_q ? first_page : '0;
+  logic [63:0] first_page, prp2;
   if (ListsInside) begin : gen_pages
     // The list that starts at the second page: the upper half of the data window shows each page as
     // the list of its successors.
-    logic [UnitIndexBits-1:0] second_unit_q;
-    always_ff @(posedge clk) second_unit_q <= UnitIndexBits'(descriptor.page) + 1'b1;
     assign first_page = cfg.data_window | 64'({fetched_unit, 12'd0});
-    assign prp2 = has_prp2_q ? cfg.data_window | (64'(has_list_q) << ListBit) | 64'({second_unit_q, 12'd0}) : '0;
+    assign prp2 = !entry_q.has_prp2 ? '0 :
+        cfg.data_window | (64'(entry_q.has_list) << ListBit) | 64'({entry_q.second_unit, 12'd0});
   end else begin : gen_units
     // A command begins with a unit: its second page is in it, and its list is that of the unit.
+    logic unused;
     logic [PlaceBits-1:0] list;
+    assign unused = &{1'b0, entry_q.second_unit, 1'b0};
     assign list = ListPerCommand ? PlaceBits'(sqe_tag_q) : fetched_unit;
-    assign prp2 = !has_prp2_q ? '0 : has_list_q ? cfg.prp_lists | (64'(list) << 12) :
+    assign prp2 = !entry_q.has_prp2 ? '0 : entry_q.has_list ? cfg.prp_lists | (64'(list) << 12) :
         first_page | 64'h1000;
     if (InHost) begin : gen_segments
       fb_payload_host_map u_segment (
@@ -123,7 +116,6 @@ module fb_nvme_sqe
           (64'(fetched_unit[UnitIndexBits-1:0]) << (12 + UnitBits));
     end
   end
-  assign slba = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
 
   if (!InHost) begin : gen_no_segments
     logic unused;
@@ -134,10 +126,10 @@ module fb_nvme_sqe
     fetch_sqe = '0;
     fetch_sqe[31:0] = {16'(sqe_tag_q), 14'd0, sqe_q.op};
     fetch_sqe[63:32] = nsid;
-    fetch_sqe[6*32+:64] = prp1;
     fetch_sqe[8*32+:64] = prp2;
-    if (has_data_q) begin
-      fetch_sqe[10*32+:64] = slba;
+    if (entry_q.has_data) begin
+      fetch_sqe[6*32+:64]  = first_page;
+      fetch_sqe[10*32+:64] = cfg.block_4k ? 64'(sqe_q.sector >> 3) : 64'(sqe_q.sector);
       fetch_sqe[12*32+:16] = cfg.block_4k ? 16'(sqe_q.size >> 3) : 16'(sqe_q.size);
       fetch_sqe[12*32+30]  = sqe_q.fua;
     end

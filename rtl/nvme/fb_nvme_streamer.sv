@@ -2,20 +2,19 @@
 //
 // The NVMe streamer: the user's four streams on one side, the BAR in which the SSDs find their queues
 // on the other, the payload buffer below. This module only connects; read it to see who speaks to
-// whom. Nets of the same name are connected by `.*`: what an instance lists is what it has by
-// another name.
+// whom. Nets of the same name are connected by `.*`.
 //
 //   write stream -> write --\                      /-> sqe -> BAR: submission queues -> SSD
 //                            >- accept -> submit -<--> doorbell -> SSD
 //   read command -> read ---/      \               \-> command table
 //                                   \-> reorder
 //
+//   SSD -> BAR: completion queues -> complete -> reorder -> write responses
+//                                                       \-> deliver -> read data
+//
 // Where there are several drives (docs/reference/drives.md), fb_raid_map before accept finds out which
 // of them a command is for, and fb_raid_queues behind it lets commands wait for their drive; with
 // parity, fb_raid_parity stands before write and read.
-//
-//   SSD -> BAR: completion queues -> complete -> reorder -> write responses
-//                                                       \-> deliver -> read data
 //
 // Pages of the buffer come from the rings (fb_payload_allocator): taken by write and read, freed by
 // reorder and deliver. The memory itself is outside: behind `streams` for the streams, behind
@@ -23,9 +22,7 @@
 //
 // Handshake: AXI4-Stream, AXI4, AXI4-Lite; see the modules. Disabling the streamer by its control
 // register forgets all queues and pages; 1024 cycles after enabling it is ready, one for each page
-// where there are more.
-// Latency and throughput: docs/reference/streamer.md.
-//
+// where there are more. Latency and throughput: docs/reference/streamer.md.
 // Does not implement: bringing up the drive; that is the driver's.
 
 `default_nettype none
@@ -59,7 +56,6 @@ module fb_nvme_streamer
     input wire clk,
     input wire rst,
 
-    // User side.
     fb_axis_if.target s_axis_wr,
 
     output logic                 m_axis_wrsp_tvalid,
@@ -69,20 +65,12 @@ module fb_nvme_streamer
     fb_axis_if.target s_axis_rdcmd,
     fb_axis_if.initiator m_axis_rd,
 
-    // Payload memory, stream side.
-    fb_payload_stream_if.streamer streams,
+    fb_payload_stream_if.streamer streams,  // payload memory, stream side
+    fb_bar_memory_if.bar bar_memory,  // and the SSDs' side: words after BarLatency cycles
 
-    // Payload memory, SSDs' side: words after BarLatency cycles.
-    fb_bar_memory_if.bar bar_memory,
-
-    // The BAR.
     fb_axi_if.target s_axi_bar,
-
-    // Doorbells.
-    fb_axil_if.initiator m_axil_db,
-
-    // Control registers, beside the BAR.
-    fb_axil_if.target s_axil_ctrl
+    fb_axil_if.initiator m_axil_db,  // doorbells
+    fb_axil_if.target s_axil_ctrl  // control registers, beside the BAR
 );
 
   if (ListPerCommand && (OnChip || QueueDepth * Drives > 64)) begin : gen_bad_lists
@@ -90,29 +78,24 @@ module fb_nvme_streamer
   end
 
   // Life of the queue: nothing while disabled, then a sweep that clears the tables, then service.
-  logic enable, sweep, sweep_q;
   localparam logic [PAGE_BITS-1:0] SweepLast = PAGE_BITS'((Pages > 1024) ? Pages - 1 : 1023);
-  logic [PAGE_BITS-1:0] sweep_index_q;
   cfg_t cfg;
-  logic restart_q;
-  logic restart;
-  assign restart = restart_q;
-  assign streams.restart = restart_q;
-  assign sweep = sweep_q;
+  logic enable, restart, sweep;
+  logic [ PAGE_BITS-1:0] sweep_index;
+  logic [STAMP_BITS-1:0] now;
+  assign streams.restart = restart;
   always_ff @(posedge clk) begin
+    now <= rst ? '0 : now + 1'b1;
     // What the memory is still asked for must not be answered in the next life.
-    restart_q <= rst || !enable || (restart_q && !streams.quiet);
-    if (restart_q) begin
-      sweep_index_q <= '0;
-      sweep_q <= 1'b1;
-    end else if (sweep_q) begin
-      sweep_index_q <= sweep_index_q + 1'b1;
-      sweep_q <= (sweep_index_q != SweepLast);
+    restart <= rst || !enable || (restart && !streams.quiet);
+    if (restart) begin
+      sweep_index <= '0;
+      sweep <= 1'b1;
+    end else if (sweep) begin
+      sweep_index <= sweep_index + 1'b1;
+      sweep <= (sweep_index != SweepLast);
     end
   end
-
-  logic [STAMP_BITS-1:0] now_q;
-  always_ff @(posedge clk) now_q <= rst ? '0 : now_q + 1'b1;
 
   // Rings.
   logic wr_offer_valid, wr_offer_take, wr_open, rd_offer_valid, rd_offer_take, rd_open;
@@ -138,11 +121,11 @@ module fb_nvme_streamer
   );
 
   // The array's side of the user's streams: what waits here a restart may take away, but no data read.
+  fb_axis_if rd (.*);
   fb_axis_if wr (
       clk,
       restart
   );
-  fb_axis_if rd (.*);
   fb_axis_if #(
       .DataBits(256)
   ) rdcmd (
@@ -171,9 +154,9 @@ module fb_nvme_streamer
   logic grow, halted;
   logic wr_valid, wr_ready, rd_valid, rd_ready;
   command_t wr_command, rd_command;
-  // Commands for the array, not yet for a drive.
-  logic wr_built, wr_taken, wr_waits, rd_built, rd_taken, rd_waits;
-  command_t wr_array_command, rd_array_command;
+  // Commands for the array, not yet for a drive: reads 0, writes 1.
+  logic [1:0] built, taken, waits, mapped, mapped_ready;
+  command_t array_command[2], mapped_command[2];
 
   fb_nvme_write_split #(
       .Pages(Pages),
@@ -193,9 +176,9 @@ module fb_nvme_streamer
       .mem_end(streams.write_end),
       .committed(streams.committed),
       .commit_error(streams.commit_error),
-      .command_valid(wr_built),
-      .command_ready(wr_taken),
-      .command(wr_array_command),
+      .command_valid(built[1]),
+      .command_ready(taken[1]),
+      .command(array_command[1]),
       .*
   );
 
@@ -210,64 +193,59 @@ module fb_nvme_streamer
       .offer_page(PAGE_BITS'(rd_offer_page)),
       .offer_take(rd_offer_take),
       .open(rd_open),
-      .command_valid(rd_built),
-      .command_ready(rd_taken),
-      .command(rd_array_command),
+      .command_valid(built[0]),
+      .command_ready(taken[0]),
+      .command(array_command[0]),
       .*
   );
 
-  if (Drives > 1) begin : gen_stripes
-    fb_raid_map u_wr_stripe (
-        .rst(restart),
-        .s_valid(wr_built),
-        .s_ready(wr_taken),
-        .s_command(wr_array_command),
-        .m_valid(wr_valid),
-        .m_ready(wr_ready),
-        .m_command(wr_command),
-        .busy(wr_waits),
-        .*
-    );
-    fb_raid_map u_rd_stripe (
-        .rst(restart),
-        .s_valid(rd_built),
-        .s_ready(rd_taken),
-        .s_command(rd_array_command),
-        .m_valid(rd_valid),
-        .m_ready(rd_ready),
-        .m_command(rd_command),
-        .busy(rd_waits),
-        .*
-    );
-  end else begin : gen_no_stripes
-    assign wr_valid = wr_built;
-    assign wr_taken = wr_ready;
-    assign wr_waits = wr_built;
-    assign rd_valid = rd_built;
-    assign rd_taken = rd_ready;
-    assign rd_waits = rd_built;
-    always_comb begin
-      wr_command = wr_array_command;
-      rd_command = rd_array_command;
-      // Said once more here, so that nothing is kept of it.
-      wr_command.drive = '0;
-      rd_command.drive = '0;
+  for (genvar i = 0; i < 2; i++) begin : gen_map
+    if (Drives > 1) begin : gen_stripes
+      fb_raid_map u_map (
+          .rst(restart),
+          .s_valid(built[i]),
+          .s_ready(taken[i]),
+          .s_command(array_command[i]),
+          .m_valid(mapped[i]),
+          .m_ready(mapped_ready[i]),
+          .m_command(mapped_command[i]),
+          .busy(waits[i]),
+          .*
+      );
+    end else begin : gen_no_stripes
+      assign mapped[i] = built[i];
+      assign taken[i]  = mapped_ready[i];
+      assign waits[i]  = built[i];
+      always_comb begin
+        mapped_command[i] = array_command[i];
+        mapped_command[i].drive = '0;  // said once more here, so that nothing is kept of it
+      end
     end
   end
+  assign {wr_valid, rd_valid} = mapped;
+  assign mapped_ready = {wr_ready, rd_ready};
+  assign wr_command = mapped_command[1];
+  assign rd_command = mapped_command[0];
+
+  // Where a segment of the buffer in host memory lies.
+  logic segment_we;
+  logic [4:0] segment_index;
+  logic [63:0] segment_address;
+  assign {streams.segment_we, streams.segment_index} = {segment_we, segment_index};
+  assign streams.segment_address = segment_address;
 
   // Submission.
   logic flush_valid, flush_ready, reorder_valid, reorder_write, writes_empty, rejected;
   logic [PAGE_BITS-1:0] flush_page, reorder_page;
   logic [PageBits-UnitBits-1:0] fetched_unit;
   reorder_t reorder_entry;
-  logic submitted, submitted_retry, lookup_in_use, finish, finish_retry;
-  logic [TAG_BITS-1:0] submitted_tag, lookup_tag, fetched_tag;
-  descriptor_t submitted_descriptor, lookup_descriptor;
+  submitted_t submitted;
+  lookup_t lookup;
   seen_t seen;  // what a completion entry told
-  logic [STAMP_BITS-1:0] lookup_stamp;
-  logic [3:0] lookup_retries;
+  logic finish, finish_retry;
+  logic [TAG_BITS-1:0] lookup_tag, fetched_tag;
   logic [Drives-1:0][SLOT_BITS-1:0] sq_tail, cq_head, drive_outstanding;
-  logic [SLOT_BITS-1:0] outstanding, submitted_slot;
+  logic [SLOT_BITS-1:0] outstanding;
   logic [DRIVE_BITS-1:0] flush_drive, fetch_drive, nsid_drive;
   logic [31:0] nsid;
   logic fetch_valid;
@@ -316,7 +294,6 @@ module fb_nvme_streamer
       .Drives(Drives)
   ) u_submit (
       .rst(restart),
-      .sweep_index(sweep_index_q),
       .valid(next_valid),
       .ready(next_ready),
       .command(next_command),
@@ -327,13 +304,7 @@ module fb_nvme_streamer
       .*
   );
 
-  fb_nvme_command_table #(
-      .Tags(Drives * QueueDepth)
-  ) u_command_table (
-      .sweep_index(sweep_index_q),
-      .now(now_q),
-      .*
-  );
+  fb_nvme_command_table #(.Tags(Drives * QueueDepth)) u_command_table (.*);
 
   fb_nvme_sqe #(
       .QueueDepth(QueueDepth),
@@ -344,9 +315,6 @@ module fb_nvme_streamer
       .ListsInside(OnChip),
       .ListPerCommand(ListPerCommand)
   ) u_sqe (
-      .segment_we(streams.segment_we),
-      .segment_index(streams.segment_index),
-      .segment_address(streams.segment_address),
       .*
   );
 
@@ -368,9 +336,6 @@ module fb_nvme_streamer
       .data_window(cfg.data_window),
       .data_write(cfg.data_write),
       .data_read(cfg.data_read),
-      .segment_we(streams.segment_we),
-      .segment_index(streams.segment_index),
-      .segment_address(streams.segment_address),
       .*
   );
 
@@ -397,7 +362,6 @@ module fb_nvme_streamer
       .Drives(Drives)
   ) u_complete (
       .rst(restart),
-      .now(now_q),
       .*
   );
 
@@ -411,7 +375,6 @@ module fb_nvme_streamer
       .UnitBits(UnitBits),
       .Drives(Drives)
   ) u_reorder (
-      .sweep_index(sweep_index_q),
       .offline(offline_late),
       .wr_look_page(PAGE_BITS'(wr_look_page)),
       .rd_look_page(PAGE_BITS'(rd_look_page)),
@@ -443,7 +406,7 @@ module fb_nvme_streamer
       .Pages(Pages)
   ) u_page_check (
       .rst(restart),
-      .sweep_index(UnitIndexBits'(sweep_index_q)),
+      .sweep_index(UnitIndexBits'(sweep_index)),
       .offline(cfg.offline),
       .issue_valid(reorder_valid && !reorder_entry.reject),
       .issue_drive(reorder_entry.drive),
@@ -463,19 +426,13 @@ module fb_nvme_streamer
   );
 
   // Registers, and what they show.
-  logic counter_req, counter_ack, bin_req, bin_ack, trace_req, trace_ack, idle_q;
-  logic [3:0] counter_addr;
-  logic [4:0] bin_addr;
-  logic [5:0] trace_addr;
-  logic [31:0] counter_data, bin_data;
-  logic [63:0] trace_data;
-
+  logic idle_q;
+  monitor_read_t monitor_read;
+  monitor_data_t monitor_data;
+  error_t error;
   fb_nvme_monitor u_monitor (
       .rst(restart),
-      .sweep_index(sweep_index_q),
       .count_cycles(!restart),
-      .submitted_op(submitted_descriptor.op),
-      .submitted_drive(submitted_descriptor.drive),
       .fetched(fetch_valid),
       .fetched_drive(fetch_drive),
       .fetched_slot(fetch_slot),
@@ -483,8 +440,24 @@ module fb_nvme_streamer
   );
 
   always_ff @(posedge clk)
-    idle_q <= !reorder_valid && !wr_open && !rd_open && !wr_built && !rd_built && !wr_waits &&
-        !rd_waits && reorder_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
+    idle_q <= !reorder_valid && !wr_open && !rd_open && built == '0 && waits == '0 &&
+        reorder_empty && deliver_empty && !m_axis_wrsp_tvalid && !parity_busy;
+
+  always_comb begin
+    error = '{
+        valid: seen.failed || timed_out || rejected,
+        write: timed_out ? timed_out_write : reorder_write,
+        code: timed_out ? ERR_TIMEOUT : rejected_code,
+        status: '0,
+        cid: '1,
+        drive: timed_out ? timed_out_drive : reorder_entry.drive,
+        sector: '0
+    };
+    if (seen.failed)
+      error = {
+        1'b1, seen.write, status_code(seen.status), seen.status, seen.cid, seen.drive, seen.sector
+      };
+  end
 
   fb_nvme_regs #(
       .QueueDepth(QueueDepth),
@@ -503,24 +476,14 @@ module fb_nvme_streamer
       .dram_read(streams.dram_read),
       .dram_write(streams.dram_write),
       .memory_offset(streams.memory_offset),
-      .segment_we(streams.segment_we),
-      .segment_index(streams.segment_index),
-      .segment_address(streams.segment_address),
       .memory_errors(streams.errors),
       .clear(sweep && !restart),
-      .sweep_row(sweep_index_q[DRIVE_BITS-1:0]),
+      .sweep_row(sweep_index[DRIVE_BITS-1:0]),
       .ready(!sweep && !restart),
       .idle(idle_q),
       .write_pages((PAGE_BITS + 1)'(wr_held)),
       .read_pages((PAGE_BITS + 1)'(rd_held)),
       .over(result_valid),
-      .error(seen.failed || timed_out || rejected),
-      .error_code(seen.failed ? status_code(seen.status) : timed_out ? ERR_TIMEOUT : rejected_code),
-      .error_status(seen.failed ? seen.status : '0),
-      .error_cid(seen.failed ? seen.cid : '1),
-      .error_drive(seen.failed ? seen.drive : timed_out ? timed_out_drive : reorder_entry.drive),
-      .error_write(seen.failed ? seen.write : timed_out ? timed_out_write : reorder_write),
-      .error_sector(seen.failed ? seen.sector : '0),
       .*
   );
 

@@ -3,14 +3,15 @@
 // fb_nvme_submit: an identifier and a place in a submission queue for each command.
 //
 // What:        a command gets an identifier and the next place in its drive's submission queue, and
-//              is announced to those who keep it: fb_nvme_command_table what a completion is compared
-//              with, fb_nvme_sqe what the SSD reads, fb_nvme_doorbell the new tail. An identifier is
-//              free again when its command completes, whatever became of older ones. Each drive has a
-//              queue of its own, and all share one pool of identifiers. A command that is to be
-//              retried keeps its place in the count of its drive, so there is always room for it.
+//              is announced to those who keep it: fb_nvme_command_table what a completion is
+//              compared with, fb_nvme_sqe what the SSD reads, fb_nvme_doorbell the new tail. An
+//              identifier is free again when its command completes, whatever became of older ones.
+//              Each drive has a queue of its own, and all share one pool of identifiers. A command
+//              that is to be retried keeps its place in the count of its drive, so there is always
+//              room for it.
 // Order:       retries, a flush that a transaction waits for, then the user's commands as they come.
-// Handshake:   `*_ready` rises in the cycle in which a command is taken; `open` says which drives have
-//              room for one. A flush that meets a halted queue or an offline drive goes nowhere.
+// Handshake:   `*_ready` rises in the cycle in which a command is taken; `open` says which drives
+//              have room for one. A flush that meets a halted queue or an offline drive goes nowhere.
 // Latency:     one cycle from a command to `sq_tail` and `submitted`.
 // Throughput:  one command a cycle.
 // Does not implement: queues in memory; fb_bar_sq serves the entries.
@@ -50,16 +51,11 @@ module fb_nvme_submit
     input wire [  TAG_BITS-1:0] finish_tag,
     input wire [DRIVE_BITS-1:0] finish_drive,
 
-    output logic submitted,
-    output logic submitted_retry,  // it was before, too
-    output logic [TAG_BITS-1:0] submitted_tag,
-    output logic [SLOT_BITS-1:0] submitted_slot,
-    output descriptor_t submitted_descriptor,  // of a retry: its drive
-    output logic [Drives-1:0][SLOT_BITS-1:0] sq_tail,
-
-    output logic [   Drives-1:0][SLOT_BITS-1:0] drive_outstanding,
-    output logic [SLOT_BITS-1:0]                outstanding,        // at all drives
-    output logic                                busy                // write commands may grow
+    output submitted_t                                submitted,
+    output logic       [   Drives-1:0][SLOT_BITS-1:0] sq_tail,
+    output logic       [   Drives-1:0][SLOT_BITS-1:0] drive_outstanding,
+    output logic       [SLOT_BITS-1:0]                outstanding,        // at all drives
+    output logic                                      busy                // write commands may grow
 );
 
   if (QueueDepth < 2 || QueueDepth > 1024 || (QueueDepth & (QueueDepth - 1)) != 0)
@@ -69,12 +65,7 @@ module fb_nvme_submit
     );
   end
   if (Drives < 1 || Drives > 8 || Tags > 1024) begin : gen_bad_drives
-    $fatal(
-        1,
-        "fb_nvme_submit (%m): Drives=%0d must be from 1 to 8, and with QueueDepth=%0d at most 1024",
-        Drives,
-        QueueDepth
-    );
+    $fatal(1, "fb_nvme_submit (%m): Drives=%0d must be 1 to 8, Tags at most 1024", Drives);
   end
 
   localparam int unsigned IndexBits = (Drives > 1) ? $clog2(Drives) : 1;
@@ -84,8 +75,7 @@ module fb_nvme_submit
   logic [TagBits-1:0] free_tag, retry_tag;
   logic [DRIVE_BITS-1:0] retry_drive;
 
-  logic give_back;  // an identifier, and a place in the count of its drive
-  logic back_q;
+  logic give_back, back_q;  // an identifier, and a place in the count of its drive
   logic [TagBits-1:0] back_tag_q;
   assign give_back = finish && !finish_retry;
   always_ff @(posedge clk) begin
@@ -125,26 +115,24 @@ module fb_nvme_submit
       .level  ()
   );
 
-  // Who is served in this cycle; what decides is in registers. open_q excludes halted_q.
-  logic [Drives-1:0] open_q;  // one more command may be outstanding there
+  // Who is served in this cycle; what decides is in registers. `open`, that one more
+  // command may be outstanding there, excludes halted_q.
   logic halted_q;  // a cycle late: one more command does no harm
   always_ff @(posedge clk) halted_q <= halted && !rst;
-  logic flush_open, tag_free, retry_goes, flush_here, command_take;
-  assign open = open_q;
+  logic flush_open, tag_free, retry_goes, flush_here;
   assign tag_free = tag_valid && !retry_valid;
   assign retry_take = retry_valid && !halted_q;
-  assign flush_open = open_q[IndexBits'(flush_drive)];
+  assign flush_open = open[IndexBits'(flush_drive)];
   // With one drive its room is looked at last.
   assign flush_here = flush_valid && (Drives == 1 || flush_open || halted_q);
   assign flush_ready = flush_here && ((flush_open && tag_free) || halted_q);
-  assign ready = !flush_here && tag_free && open_q[IndexBits'(command.drive)];
-  assign command_take = valid && ready;
+  assign ready = !flush_here && tag_free && open[IndexBits'(command.drive)];
 
   // A place in a queue is used, and at which drive. Nothing goes to a drive that is offline, and an
   // identifier that is to be retried there is forgotten.
   logic [Drives-1:0] takes, goes;
   assign tag_take = flush_here ?
-      flush_open && tag_free && !(Drives > 1 && cfg.offline[flush_drive]) : command_take;
+      flush_open && tag_free && !(Drives > 1 && cfg.offline[flush_drive]) : valid && ready;
   assign retry_goes = retry_take && !(Drives > 1 && cfg.offline[retry_drive]);
   always_comb begin
     for (int unsigned i = 0; i < Drives; i++) begin
@@ -155,57 +143,50 @@ module fb_nvme_submit
   end
 
   // Tails, and commands that are outstanding.
-  logic [Drives-1:0][SLOT_BITS-1:0] tail_q, outstanding_q;
   always_ff @(posedge clk) begin
     for (int unsigned i = 0; i < Drives; i++) begin
       automatic logic ends = Drives == 1 || finish_drive == DRIVE_BITS'(i);
-      if (goes[i]) tail_q[i] <= (tail_q[i] + 1'b1 == cfg.queue_entries) ? '0 : tail_q[i] + 1'b1;
+      if (goes[i]) sq_tail[i] <= (sq_tail[i] + 1'b1 == cfg.queue_entries) ? '0 : sq_tail[i] + 1'b1;
       // Both events come late: they choose between two sums, and go through no adder.
       if (takes[i] != (give_back && ends))
-        outstanding_q[i] <= takes[i] ? outstanding_q[i] + 1'b1 : outstanding_q[i] - 1'b1;
+        drive_outstanding[i] <= takes[i] ? drive_outstanding[i] + 1'b1 :
+            drive_outstanding[i] - 1'b1;
       // Whether there is room for one more command, and for one after that.
       // A drive that is offline takes everything, and nothing comes of it.
-      open_q[i] <= !sweep && !halted && (takes[i] ?
-          outstanding_q[i] + SLOT_BITS'(2) < cfg.queue_entries :
-          outstanding_q[i] + SLOT_BITS'(1) < cfg.queue_entries);
-      if (Drives > 1 && cfg.offline[i]) open_q[i] <= !sweep && !halted;
+      open[i] <= !sweep && !halted && (takes[i] ?
+          drive_outstanding[i] + SLOT_BITS'(2) < cfg.queue_entries :
+          drive_outstanding[i] + SLOT_BITS'(1) < cfg.queue_entries);
+      if (Drives > 1 && cfg.offline[i]) open[i] <= !sweep && !halted;
     end
-    if (rst) begin
-      tail_q <= '0;
-      outstanding_q <= '0;
-      open_q <= '0;
-    end
+    if (rst) {sq_tail, drive_outstanding, open} <= '0;
   end
-  assign sq_tail = tail_q;
-  assign drive_outstanding = outstanding_q;
   always_ff @(posedge clk) busy <= outstanding >= SLOT_BITS'(cfg.busy_commands);
 
   if (Drives == 1) begin : gen_one
-    assign outstanding = outstanding_q;
+    assign outstanding = drive_outstanding;
   end else begin : gen_many
-    logic [SLOT_BITS-1:0] all_q;
     always_ff @(posedge clk)
-      all_q <= rst ? '0 : all_q + SLOT_BITS'(tag_take) - SLOT_BITS'(give_back);
-    assign outstanding = all_q;
+      outstanding <= rst ? '0 : outstanding + SLOT_BITS'(tag_take) - SLOT_BITS'(give_back);
   end
 
   // What is chosen here is announced one cycle later: nobody needs to know sooner. While there is a
   // retry no other identifier is used.
   logic [DRIVE_BITS-1:0] drive;
-  assign drive = (Drives == 1) ? '0 : retry_valid ? retry_drive : flush_here ? flush_drive : command.drive;
+  assign drive = (Drives == 1) ? '0 : retry_valid ? retry_drive :
+      flush_here ? flush_drive : command.drive;
   always_ff @(posedge clk) begin
-    submitted <= (tag_take || retry_goes) && !rst;
-    submitted_retry <= retry_take;
-    submitted_tag <= TAG_BITS'(retry_valid ? retry_tag : free_tag);
-    submitted_slot <= tail_q[IndexBits'(drive)];
-    submitted_descriptor <= command;
-    submitted_descriptor.drive <= drive;
+    submitted.valid <= (tag_take || retry_goes) && !rst;
+    submitted.retry <= retry_take;
+    submitted.tag <= TAG_BITS'(retry_valid ? retry_tag : free_tag);
+    submitted.slot <= sq_tail[IndexBits'(drive)];
+    submitted.descriptor <= command;
+    submitted.descriptor.drive <= drive;
     if (flush_here) begin
       // It has no data: its page only says what waits for it.
-      submitted_descriptor.op <= OP_FLUSH;
-      submitted_descriptor.early <= 1'b0;
-      submitted_descriptor.page <= flush_page;
-      submitted_descriptor.sector <= '0;
+      submitted.descriptor.op <= OP_FLUSH;
+      submitted.descriptor.early <= 1'b0;
+      submitted.descriptor.page <= flush_page;
+      submitted.descriptor.sector <= '0;
     end
   end
 

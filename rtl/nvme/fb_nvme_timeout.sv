@@ -8,7 +8,6 @@
 //              queue is halted at once, until a reset. With several drives software has as long
 //              again to cut the drive off the bus and to call it offline; then its commands fail,
 //              and those of the others go on. If it does not, the queue is halted after all.
-// Handshake:   none; `look` and `step` are pulses.
 // Latency:     a time-out is two cycles after the timer's end.
 // Limits:      one number of cycles for all commands.
 // Does not implement: what becomes of the commands (fb_nvme_reorder).
@@ -45,7 +44,7 @@ module fb_nvme_timeout
   logic [1:0] open_q, ended_q, expired;
   logic [1:0][31:0] timer_q;
   logic [1:0][DRIVE_BITS-1:0] drive_q;
-  logic enabled_q, halted_q, halt;
+  logic enabled_q, halt;
   always_ff @(posedge clk) begin
     for (int unsigned i = 0; i < 2; i++) begin
       if (look && look_write == 1'(i)) begin
@@ -53,32 +52,29 @@ module fb_nvme_timeout
         drive_q[i] <= look_drive;
       end
       if (rst || (step && step_write == 1'(i))) open_q[i] <= 1'b0;
-      // Both begin anew, so that a lost drive does not halt the queue through the other ring at once.
+      // Both begin anew: a lost drive does not halt the queue through the other ring at once.
       timer_q[i] <= (open_q[i] && !timed_out) ? timer_q[i] - 1'b1 : cycles;
       // A cycle late: what was waited for may just have come.
       ended_q[i] <= timer_q[i] == '0 && enabled_q;
     end
     enabled_q <= cycles != '0;
-    halted_q  <= (halted_q || halt) && !rst;
+    halted <= (halted || halt) && !rst;
   end
-  assign expired = halted_q ? '0 : open_q & ended_q;
+  assign expired = halted ? '0 : open_q & ended_q;
   assign timed_out = |expired;
   assign timed_out_write = expired[1];
   assign timed_out_drive = drive_q[expired[1]];
-  assign halted = halted_q;
 
   if (Drives == 1) begin : gen_one
-    assign lost = halted_q;
+    assign lost = halted;
     assign halt = timed_out;
   end else begin : gen_many
     localparam int unsigned IndexBits = $clog2(Drives);
-    logic [Drives-1:0] lost_q;
     always_ff @(posedge clk) begin
-      if (timed_out) lost_q[IndexBits'(timed_out_drive)] <= 1'b1;
-      if (rst) lost_q <= '0;
+      if (timed_out) lost[IndexBits'(timed_out_drive)] <= 1'b1;
+      if (rst) lost <= '0;
     end
-    assign lost = lost_q;
-    assign halt = timed_out && lost_q[IndexBits'(timed_out_drive)];
+    assign halt = timed_out && lost[IndexBits'(timed_out_drive)];
   end
 
 endmodule

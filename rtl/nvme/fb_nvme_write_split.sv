@@ -12,16 +12,14 @@
 // The tail is padded with zeros up to the logical block. A transaction that breaks the rules is
 // taken to its end; from where it broke them on, its commands are marked rejected. One of beat 0
 // alone that asks for a flush is a flush and nothing else: its address does not count. A fence goes
-// with the first command: fb_nvme_submit takes it, and what follows it, when all before is answered.
+// with the first command. A command is offered only once the memory says that its data are
+// committed; `mem_end` goes there with or after its last beat.
 //
 // Handshake: AXI4-Stream; TREADY depends on registers only and falls while there is no page, no
 // room for a command, or `hold` lends the memory port to the read path.
 // Latency: a beat is in memory two cycles after its handshake; the command of the last beat is
-// offered three cycles after it. Throughput: 64 bytes a cycle, none lost between transactions.
-// A command is offered only once the memory says that its data are committed; `mem_end` goes there
-// with or after its last beat.
-// 512-bit registers: one, in front of the memory.
-//
+// offered three cycles after it.
+// Throughput: 64 bytes a cycle, none lost between transactions. One 512-bit register.
 // Does not implement: anything that needs to know what became of a command.
 
 `default_nettype none
@@ -130,20 +128,16 @@ module fb_nvme_write_split
   assign pads = pad && !hold;
   assign stores = (take_data && !take_empty) || pads;
 
-  // The last beat of a logical block, and of a page.
-  logic block_end, page_end;
-  assign page_end  = page_last_q;
-  assign block_end = cfg.block_4k ? page_last_q : sector_last_q;
-
   // A transaction ends with this beat or, where the last beat turns out to be empty, with the one
   // before; either way not before its logical block is full.
-  logic ends, ends_before, data_ends, block_begin, cut, after_block;
+  logic ends, ends_before, data_ends, block_begin, block_end, cut, after_block;
   assign block_begin = cfg.block_4k ? page_begins_q : beat_q[2:0] == '0;
+  assign block_end = cfg.block_4k ? page_last_q : sector_last_q;
   assign after_block = block_begin && !(command_begins_q && page_begins_q);
   assign ends = pads ? block_end : take_data && block_end && s_axis_wr.tlast && !take_empty;
   assign ends_before = take_data && take_empty && after_block;
   assign data_ends = take_empty ? after_block : block_end && s_axis_wr.tlast;  // if it is taken
-  assign cut = (page_end && full_q) || (edge_q && sector_last_q);
+  assign cut = (page_last_q && full_q) || (edge_q && sector_last_q);
 
   // What a beat gives cause for is known a cycle later, when a command is built, too.
   logic holed_q, hollow_q, misaligned_q, lone_q;
@@ -154,15 +148,13 @@ module fb_nvme_write_split
     lone_q <= s_axis_wr.tlast;  // an address alone
   end
 
-  logic close;
+  logic close, take_page;
+  logic [PAGE_BITS-1:0] page_now;
   assign close = closing && offer_valid && room_for_command_q;
-  logic take_page;
   assign take_page = (stores && unit_begins_q) || close;
+  assign page_now = unit_begins_q ? offer_page : page_q;
   // The ring hears of it a cycle later: a command has eight beats, so there is time.
   always_ff @(posedge clk) offer_take <= take_page && !rst && !restart;
-
-  logic [PAGE_BITS-1:0] page_now;
-  assign page_now = unit_begins_q ? offer_page : page_q;
 
   // A command is complete with the beat of this cycle, and enters its queue in the next.
   logic push, push_q, fifo_ready, last_q, close_q, past_end_q;
@@ -172,8 +164,7 @@ module fb_nvme_write_split
   assign push = (take_data && (data_ends || (cut && !take_empty))) || (pads && (cut || block_end)) ||
       leave || close;
   always_ff @(posedge clk) begin
-    push_q <= push;
-    if (rst || restart) push_q <= 1'b0;
+    push_q <= push && !rst && !restart;
     last_q <= ends || ends_before || close;
     close_q <= close;
     length_q <= (ends_before || leave) ? before_q : {pages_q, beat_q};
@@ -183,23 +174,20 @@ module fb_nvme_write_split
 
   logic [CODE_BITS-1:0] code;
   command_t built;
+  assign code = (code_q != ERR_OK) ? code_q : holed_q ? ERR_BAD_KEEP :
+      (past_end_q && !close_q) ? ERR_OUT_OF_RANGE : ERR_OK;
   always_comb begin
-    if (code_q != ERR_OK) code = code_q;
-    else if (holed_q) code = ERR_BAD_KEEP;
-    else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;
-    else code = ERR_OK;
-
-    built.drive  = '0;
-    built.sector = sector_q;
-    built.page   = command_page_q;
-    built.fua    = fua_q;
-    built.flush  = flush_q && code == ERR_OK;
-    built.fence  = fence_q;
-    built.early  = 1'b0;
-    built.unordered = 1'b0;
-    built.reject = (code != ERR_OK) || close_q;
-    built.last   = last_q;
-    built.size   = {length_q, 6'h3f};
+    built = '{
+        sector: sector_q,
+        page: command_page_q,
+        fua: fua_q,
+        flush: flush_q && code == ERR_OK,
+        fence: fence_q,
+        reject: (code != ERR_OK) || close_q,
+        last: last_q,
+        size: {length_q, 6'h3f},
+        default: '0
+    };
     if (built.reject) built.size = {close_q ? 8'd0 : length_q[13:6], 4'd0, code};
   end
 
@@ -238,21 +226,12 @@ module fb_nvme_write_split
   end
 
   always_ff @(posedge clk) begin
-    if (rst || restart) begin
-      beat_q <= '0;
-      pages_q <= '0;
-      page_begins_q <= 1'b1;
-      page_last_q <= 1'b0;
-      sector_last_q <= 1'b0;
-      unit_begins_q <= 1'b1;
-      command_begins_q <= 1'b1;
+    if (rst || (restart && !data)) begin
+      state_q <= ADDRESS;
+      code_q  <= ERR_OK;
+    end else if (restart) begin
       // A packet that was cut in two by a restart is taken to its end and answered with an error.
-      if (rst || !data) begin
-        state_q <= ADDRESS;
-        code_q  <= ERR_OK;
-      end else begin
-        code_q <= ERR_HALTED;
-      end
+      code_q <= ERR_HALTED;
     end else begin
       if (fresh_q)
         code_q <= lone_q ? (flush_q ? ERR_OK : ERR_ZERO_LENGTH) :
@@ -263,53 +242,41 @@ module fb_nvme_write_split
         ADDRESS: if (take_address) state_q <= s_axis_wr.tlast ? CLOSE : DATA;
         DATA:
         if (take_data) begin
-          if (data_ends) begin
-            state_q <= ADDRESS;
-          end else if (take_empty && block_begin) begin
-            state_q <= CLOSE;
-          end else if (s_axis_wr.tlast) begin
-            state_q <= PAD;
-          end
+          if (data_ends) state_q <= ADDRESS;
+          else if (take_empty && block_begin) state_q <= CLOSE;
+          else if (s_axis_wr.tlast) state_q <= PAD;
         end
         PAD: if (pads && block_end) state_q <= ADDRESS;
         CLOSE: if (close) state_q <= ADDRESS;
       endcase
-      if (push) begin
-        beat_q <= '0;
-        pages_q <= '0;
-        page_begins_q <= 1'b1;
-        page_last_q <= 1'b0;
-        sector_last_q <= 1'b0;
-        unit_begins_q <= 1'b1;
-        command_begins_q <= 1'b1;
-      end else if (stores) begin
-        beat_q <= beat_q + 1'b1;
-        page_begins_q <= page_end;
-        page_last_q <= beat_q == BEAT_BITS'(62);
-        sector_last_q <= beat_q[2:0] == 3'd6;
-        unit_begins_q <= page_end && (pages_q & UnitMask) == UnitMask;
-        if (page_end) begin
-          pages_q <= pages_q + 1'b1;
-          command_begins_q <= 1'b0;
-        end
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (stores) begin
+      beat_q <= beat_q + 1'b1;
+      page_begins_q <= page_last_q;
+      page_last_q <= beat_q == BEAT_BITS'(62);
+      sector_last_q <= beat_q[2:0] == 3'd6;
+      unit_begins_q <= page_last_q && (pages_q & UnitMask) == UnitMask;
+      if (page_last_q) begin
+        pages_q <= pages_q + 1'b1;
+        command_begins_q <= 1'b0;
       end
+    end
+    if (rst || restart || push) begin
+      {beat_q, pages_q, page_last_q, sector_last_q} <= '0;
+      {page_begins_q, unit_begins_q, command_begins_q} <= '1;
     end
   end
 
   // The one 512-bit register: beats with the bytes after the end set to zero.
-  logic mem_we_q;
-  logic [AddrBits-1:0] mem_addr_q;
-  logic [DATA_BITS-1:0] mem_wdata_q;
   always_ff @(posedge clk) begin
-    mem_we_q   <= stores && !rst;
-    mem_addr_q <= {$clog2(Pages)'(page_now), (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
-    for (int unsigned i = 0; i < DATA_BITS / 8; i++) begin
-      mem_wdata_q[8*i+:8] <= s_axis_wr.tdata[8*i+:8] & {8{s_axis_wr.tkeep[i] && data}};
-    end
+    mem_we   <= stores && !rst;
+    mem_addr <= {$clog2(Pages)'(page_now), (UnitBits + BEAT_BITS)'({pages_q, beat_q})};
+    for (int unsigned i = 0; i < DATA_BITS / 8; i++)
+    mem_wdata[8*i+:8] <= s_axis_wr.tdata[8*i+:8] & {8{s_axis_wr.tkeep[i] && data}};
   end
-  assign mem_we = mem_we_q;
-  assign mem_addr = mem_addr_q;
-  assign mem_wdata = mem_wdata_q;
   assign mem_end = push_q;
 
   // Commands in the queue whose data are committed. What the memory has refused goes no further.

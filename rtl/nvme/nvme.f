@@ -7,7 +7,6 @@ rtl/nvme/fb_nvme_command_table.sv
 rtl/nvme/fb_nvme_sqe.sv
 rtl/nvme/fb_nvme_doorbell.sv
 rtl/nvme/fb_nvme_cqe_check.sv
-rtl/nvme/fb_nvme_flush.sv
 rtl/nvme/fb_nvme_timeout.sv
 rtl/nvme/fb_nvme_reorder.sv
 rtl/nvme/fb_nvme_read_split.sv

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// The payload buffer shared by writes (lower ring) and reads (upper ring).
+// fb_payload_allocator: the payload buffer, shared by writes and reads.
 //
-// Each direction has a ring of its own, so a reader that does not take its data can never stop a
-// writer, nor the other way round, and a design that feeds what it reads back into a write cannot
-// lock up. The edge between the two follows demand: while one direction rests, the other has all
-// but `ReservePages`; while both work, each has half. A direction that wakes up finds its reserve
-// at once and the rest when the other ring has come round.
-//
-// Safe by construction: each ring stops at the farther of the wanted edge and the pages that the
-// other one still holds.
-//
-// Ports: wr_* the lower ring, rd_* the upper one; see fb_payload_ring.
+// What:        each direction has a ring of units, called pages here, so that a reader that does not take
+//              its data never stops a writer, nor the other way round, and a design that feeds what it
+//              reads back into a write cannot lock up. The lower ring, of writes, lives in pages
+//              [0, edge), the upper one, of reads, in [edge, Pages). The edge follows demand: while
+//              one direction rests, the other has all but `ReservePages`; while both work, each has
+//              half. A direction that wakes up finds its reserve at once, and the rest when the other
+//              ring has come round. Each ring stops at the farther of the wanted edge and the pages
+//              that the other one still holds.
+//              In a ring `head` is the next page on offer, `look` the oldest command that has not been
+//              retired, `tail` the oldest page that is not free. A pointer keeps to the stretch on
+//              which it began its lap; only the head, when it comes round, begins the next lap on the
+//              stretch that the edge then leaves. Pages of one command must be neighbours, so a command
+//              that meets the end of a lap is cut there by its builder, which sees that the next page on
+//              offer is not the successor of the last.
+// Handshake:   `offer_valid` and `offer_page` are registers and stay until `take`, except that an idle
+//              ring (nothing held, no command open) withdraws an offer that the moved edge made
+//              unfit. `look_step` and `free_step` move a pointer by a number of pages, within one lap.
+// Latency:     a freed page is on offer two cycles later. Throughput: one page a cycle.
+// Does not implement: any knowledge of commands.
 
 `default_nettype none
 
@@ -27,14 +36,14 @@ module fb_payload_allocator #(
     output logic                wr_offer_valid,
     output logic [PageBits-1:0] wr_offer_page,
     input  wire                 wr_offer_take,
-    input  wire                 wr_open,
+    input  wire                 wr_open,         // a command is being built: keep the offer
     output logic                wr_look_valid,
     output logic [PageBits-1:0] wr_look_page,
     input  wire                 wr_look_step,
-    input  wire  [         8:0] wr_look_count,
+    input  wire  [         8:0] wr_look_count,   // pages, 1 to 256
     input  wire                 wr_free_step,
-    input  wire  [         8:0] wr_free_count,
-    output logic [ PtrBits-1:0] wr_held,
+    input  wire  [         8:0] wr_free_count,   // pages, 1 to 256
+    output logic [ PtrBits-1:0] wr_held,         // pages taken and not freed
 
     output logic                rd_offer_valid,
     output logic [PageBits-1:0] rd_offer_page,
@@ -56,75 +65,134 @@ module fb_payload_allocator #(
     $fatal(1, "fb_payload_allocator (%m): ReservePages=%0d must be 1 to Pages/2", ReservePages);
   end
 
-  logic wr_active_q, rd_active_q;
-  always_ff @(posedge clk) begin
-    wr_active_q <= wr_open || wr_held != '0;
-    rd_active_q <= rd_open || rd_held != '0;
-  end
+  // Of the lower ring and of the upper one.
+  logic [1:0] offer_valid, offer_take, open, look_valid, look_step, free_step, active_q;
+  logic [1:0][PageBits-1:0] offer_page, look_page;
+  logic [1:0][8:0] look_count, free_count;
+  logic [1:0][PtrBits-1:0] held;
+  logic [1:0][PtrBits-1:0] edge_q;  // where the next lap ends (lower) or begins (upper)
+  logic [1:0][PtrBits-1:0] extent;  // outermost page held: what the other ring may not use
+  assign {rd_offer_valid, wr_offer_valid} = offer_valid;
+  assign {rd_offer_page, wr_offer_page} = offer_page;
+  assign {rd_look_valid, wr_look_valid} = look_valid;
+  assign {rd_look_page, wr_look_page} = look_page;
+  assign {rd_held, wr_held} = held;
+  assign offer_take = {rd_offer_take, wr_offer_take};
+  assign open = {rd_open, wr_open};
+  assign look_step = {rd_look_step, wr_look_step};
+  assign look_count = {rd_look_count, wr_look_count};
+  assign free_step = {rd_free_step, wr_free_step};
+  assign free_count = {rd_free_count, wr_free_count};
 
   // The upper ring begins a lap where the edge should be, or where the lower one ended a cycle ago;
   // meanwhile the lower one has gone no further than it should have in both cycles.
   logic [PtrBits-1:0] wanted_d, wanted_q;  // where the edge should be
-  logic [PtrBits-1:0] wr_extent, rd_extent, wr_edge_q, rd_edge_q;
-  always_comb begin
-    if (wr_active_q == rd_active_q) wanted_d = PtrBits'(Pages / 2);
-    else if (wr_active_q) wanted_d = PtrBits'(Pages - ReservePages);
-    else wanted_d = PtrBits'(ReservePages);
-  end
+  assign wanted_d = (active_q[0] == active_q[1]) ? PtrBits'(Pages / 2) :
+      PtrBits'(active_q[0] ? Pages - ReservePages : ReservePages);
   always_ff @(posedge clk) begin
     wanted_q  <= rst ? PtrBits'(Pages / 2) : wanted_d;
-    wr_edge_q <= (wanted_d < wanted_q) ? wanted_d : wanted_q;
-    rd_edge_q <= (wr_extent > wanted_q) ? wr_extent : wanted_q;
+    edge_q[0] <= (wanted_d < wanted_q) ? wanted_d : wanted_q;
+    edge_q[1] <= (extent[0] > wanted_q) ? extent[0] : wanted_q;
   end
 
-  fb_payload_ring #(
-      .Pages(Pages),
-      .Upper(1'b0)
-  ) u_wr (
-      .clk,
-      .rst,
-      .edge_now(wr_edge_q),
-      .other(rd_extent),
-      .extent(wr_extent),
-      .offer_valid(wr_offer_valid),
-      .offer_page(wr_offer_page),
-      .offer_take(wr_offer_take),
-      .open(wr_open),
-      .look_valid(wr_look_valid),
-      .look_page(wr_look_page),
-      .look_step(wr_look_step),
-      .look_count(wr_look_count),
-      .free_step(wr_free_step),
-      .free_count(wr_free_count),
-      .held(wr_held)
-  );
+  for (genvar r = 0; r < 2; r++) begin : gen_ring
+    logic [PtrBits-1:0] head_q, look_q, tail_q;  // pages, Pages itself at the end of an upper lap
+    logic [PtrBits-1:0] lap_end_q, lap_start_q;  // where the head last turned, and to where
+    logic look_behind_q, tail_behind_q;  // the head is one lap ahead of that pointer
+    logic none_q;  // held was 0 in the cycle before, and nothing was taken
+    logic unfit_q;  // the offer is not where an idle ring would begin
+    logic [PtrBits-1:0] freed;
+    logic room, turn, withdraw, look_turns, tail_turns;
+    // The stretch on which the head is now or, when it turns, will be: from `restart` to where `below` ends.
+    logic [PtrBits-1:0] restart;
+    logic below, begins;  // the head is on it; it has a page
 
-  fb_payload_ring #(
-      .Pages(Pages),
-      .Upper(1'b1)
-  ) u_rd (
-      .clk,
-      .rst,
-      .edge_now(rd_edge_q),
-      .other(wr_extent),
-      .extent(rd_extent),
-      .offer_valid(rd_offer_valid),
-      .offer_page(rd_offer_page),
-      .offer_take(rd_offer_take),
-      .open(rd_open),
-      .look_valid(rd_look_valid),
-      .look_page(rd_look_page),
-      .look_step(rd_look_step),
-      .look_count(rd_look_count),
-      .free_step(rd_free_step),
-      .free_count(rd_free_count),
-      .held(rd_held)
-  );
+    // The lower ring reaches up to `extent` (exclusive), the upper one down to it (inclusive). What
+    // the upper one takes shows at once, what it gives back a cycle later.
+    if (r == 0) begin : gen_lower
+      assign restart = '0;
+      assign below = head_q < edge_q[0] && head_q < extent[1];
+      assign begins = edge_q[0] != '0 && extent[1] != '0;
+      assign extent[0] = tail_behind_q ? lap_end_q : head_q;
+    end else begin : gen_upper
+      assign restart = edge_q[1];
+      assign below   = head_q < PtrBits'(Pages);
+      assign begins  = edge_q[1] < PtrBits'(Pages);
+      logic [PtrBits-1:0] extent_q;
+      always_ff @(posedge clk) begin
+        if (rst) extent_q <= restart;
+        else if (withdraw || turn) extent_q <= (restart < extent_q) ? restart : extent_q;
+        else extent_q <= (tail_behind_q && lap_start_q < tail_q) ? lap_start_q : tail_q;
+      end
+      assign extent[1] = extent_q;
+    end
+
+    assign room = below && (!tail_behind_q || head_q < tail_q);
+    assign turn = !below && !tail_behind_q && !look_behind_q;
+    // Where no command that takes a page is open.
+    assign withdraw = none_q && !open[r] && (unfit_q || !offer_valid[r]);
+    assign freed = free_step[r] ? PtrBits'(free_count[r]) : '0;
+    assign look_turns = look_behind_q && look_q == lap_end_q;
+    assign tail_turns = tail_behind_q && tail_q == lap_end_q;
+
+    always_ff @(posedge clk) begin
+      active_q[r] <= open[r] || held[r] != '0;
+      if (rst) begin
+        {offer_valid[r], look_behind_q, tail_behind_q, unfit_q, held[r]} <= '0;
+        {head_q, look_q, tail_q} <= {3{restart}};
+        none_q <= 1'b1;
+      end else begin
+        unfit_q <= PtrBits'(offer_page[r]) != restart;  // a cycle late does no harm
+        held[r] <= held[r] + PtrBits'(offer_take[r]) - freed;
+        none_q <= held[r] == '0 && !offer_take[r];  // nor does this
+
+        // A pointer at the end of its lap goes to where the next one began; the tail may step meanwhile.
+        look_q <= look_turns ? lap_start_q : look_q + (look_step[r] ? PtrBits'(look_count[r]) : '0);
+        tail_q <= (tail_turns ? lap_start_q : tail_q) + freed;
+        if (look_turns) look_behind_q <= 1'b0;
+        if (tail_turns) tail_behind_q <= 1'b0;
+
+        if (withdraw) begin
+          // Begin afresh where the edge is now, with the first page on offer.
+          offer_valid[r] <= begins;
+          offer_page[r] <= PageBits'(restart);
+          head_q <= restart + PtrBits'(begins);
+          {look_q, tail_q} <= {2{restart}};
+          {look_behind_q, tail_behind_q} <= '0;
+        end else begin
+          if (!offer_valid[r] || offer_take[r]) begin
+            offer_valid[r] <= room;
+            offer_page[r]  <= PageBits'(head_q);
+            if (room) head_q <= head_q + 1'b1;
+          end
+          if (turn) begin
+            head_q <= restart;
+            lap_start_q <= restart;
+            lap_end_q <= head_q;
+            {look_behind_q, tail_behind_q} <= '1;
+          end
+        end
+      end
+    end
+    assign look_valid[r] = !look_turns;
+    assign look_page[r]  = PageBits'(look_q);
 
 `ifndef SYNTHESIS
-  // The promise of this module.
+    a_take_offered :
+    assert property (@(posedge clk) disable iff (rst) offer_take[r] |-> offer_valid[r])
+    else $error("fb_payload_allocator (%m): a page was taken that was not on offer");
+    a_free_held :
+    assert property (@(posedge clk) disable iff (rst) free_step[r] |-> held[r] >= freed)
+    else $error("fb_payload_allocator (%m): more pages freed than held");
+    a_look_in_lap :
+    assert property (@(posedge clk) disable iff (rst) look_step[r] |-> !look_turns)
+    else $error("fb_payload_allocator (%m): the look pointer moved while it was turning");
+`endif
+  end
+
+`ifndef SYNTHESIS
   a_apart :
-  assert property (@(posedge clk) disable iff (rst) wr_extent <= rd_extent)
+  assert property (@(posedge clk) disable iff (rst) extent[0] <= extent[1])
   else $error("fb_payload_allocator (%m): the rings overlap");
 `endif
 

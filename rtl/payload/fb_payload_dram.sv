@@ -2,48 +2,43 @@
 //
 // fb_payload_dram: the payload buffer in on-board DRAM, 64 MiB for each direction.
 //
-// What:        four requesters share one AXI4 master: write and read requests of the
-//              streams, writes and reads of the SSD by the BAR. Writes of both are coalesced into
-//              bursts (fb_payload_write_combiner), the SSD's reads are served from pages fetched ahead
-//              (fb_payload_prefetch). With one channel fb_payload_scheduler decides when the bus turns around;
-//              with several, reads and writes go at once.
+// What:        four requesters share one AXI4 master: write and read requests of the streams, writes
+//              and reads of the SSD by the BAR. Writes of both become bursts
+//              (fb_payload_write_combiner), the SSD's reads are served from pages fetched ahead
+//              (fb_payload_prefetch). With one channel fb_payload_scheduler decides when the bus turns
+//              around; with several, reads and writes go at once.
 // Handshake:   the streams' side as in docs/reference/memories.md, with whole pages announced; the
 //              SSD's as fb_bar_target has it, words after 2 cycles; AXI4 at the memory, INCR of
 //              64-byte beats, one identifier, so that answers come in order.
 // Order:       a write request is committed when the memory has answered it. A write of the SSD is
-//              answered when it is accepted; a read request waits until all of the SSD's writes that were
-//              accepted before it are in memory, but for a burst to another page that still grows.
+//              answered when it is accepted; a read request waits until all of the SSD's writes accepted
+//              before it are in memory, but for a burst to another page that still grows.
 // Throughput:  64 B a cycle each way at the memory's side, and at each other side.
-// Errors:      what the memory refuses is an error of the request that it concerns: of a write with
-//              `committed`, of a read with the beat. A write of the SSD has been
-//              answered before: it spoils its unit, of which the next read request fails.
+// Errors:      what the memory refuses is an error of its request: of a write with `committed`, of a
+//              read with the beat. A write of the SSD has been answered before: it spoils its unit, of
+//              which the next read request fails.
 // Does not implement: ECC, more than one identifier.
 
 `default_nettype none
 
-module fb_payload_dram #(
+module fb_payload_dram
+  import fb_payload_pkg::*;
+#(
     parameter int unsigned UnitBits = fb_spec_pkg::DRAM_UNIT_SHIFT,  // log2 of the pages of a unit
     parameter int unsigned Channels = 1,  // of the memory behind the one master, 1 to 32
     parameter int unsigned FifoBeats = 512,  // beats that wait to be written, of either side
     parameter int unsigned Lines = 8,  // pages at hand for the SSD
     parameter int unsigned AheadPages = 2,  // of them fetched before the SSD asks
     parameter int unsigned WriteBatch = 4,  // bursts of writes in a row
-    parameter int unsigned WritesUnder = 3,  // bursts that the memory has not answered, 1 to 16
-    localparam int unsigned PageBits = $clog2(fb_spec_pkg::DRAM_WINDOW_BYTES) - 12,
-    localparam int unsigned WordBits = PageBits + 6
+    parameter int unsigned WritesUnder = 3  // bursts that the memory has not answered, 1 to 16
 ) (
     input wire clk,
     input wire rst,
 
-    // The streams' side.
     fb_payload_stream_if.memory streams,
-
-    // The SSD's side.
-    fb_bar_memory_if.memory bar_memory,
-
-    // The memory.
+    fb_bar_memory_if.memory bar_memory,  // the SSD's side
     fb_axi_if.write_initiator m_axi_write,
-    fb_axi_if.read_initiator  m_axi_read
+    fb_axi_if.read_initiator m_axi_read
 );
 
   if (Channels < 1 || Channels > 32) begin : gen_bad_channels
@@ -59,113 +54,91 @@ module fb_payload_dram #(
   // Counts them so that a difference has a sign: of those on their way, or of those stored while
   // Requests of them are released, one a cycle.
   localparam int unsigned SeenBits = $clog2(SsdUnder + Requests) + 1;
-  localparam int unsigned SideBits = PageBits - UnitBits - 1;  // index of a unit of one direction
+  localparam int unsigned SideBits = DRAM_PAGE_BITS - UnitBits - 1;  // unit of one direction
 
-  function automatic logic [63:0] memory_address(input logic [WordBits-1:0] word);
+  function automatic logic [63:0] memory_address(input logic [DRAM_WORD_BITS-1:0] word);
     logic [63:0] base;
-    base = word[WordBits-1] ? streams.dram_read : streams.dram_write;
-    return base | 64'({word[WordBits-2:0], 6'd0});
+    base = word[DRAM_WORD_BITS-1] ? streams.dram_read : streams.dram_write;
+    return base | 64'({word[DRAM_WORD_BITS-2:0], 6'd0});
   endfunction
 
-  // ------------------------------------------------------------------ what the memory has answered
+  // What the memory has answered.
   typedef struct packed {
-    logic                user;
-    logic                mark;
-    logic [PageBits-1:0] page;
+    logic                      user;
+    logic                      mark;
+    logic [DRAM_PAGE_BITS-1:0] page;
   } written_t;
 
-  typedef struct packed {
-    logic fetch;
-    logic bad;
-  } read_t;
-
-  logic stored, stored_empty, stored_error, stored_user, stored_ssd;
-  logic loaded, loaded_last, loaded_error;
-  written_t written;
-  read_t read;
-  logic user_bad_q;  // a burst of the command that is being stored has failed
+  written_t written, word_side;
+  logic stored, stored_empty, stored_error, stored_ssd;
+  logic loaded, loaded_last, loaded_error, loaded_fetch, loaded_bad;
 
   // ------------------------------------------------------------------------- what waits to be written
-  logic user_rests, userb_valid, userb_take, userb_end, userb_empty, userw_valid, userw_take;
-  logic [WordBits-1:0] userb_addr;
-  logic [5:0] userb_count_m1;
+  logic may_read, may_write, read_goes, write_goes, read_waits, write_waits;
+  logic user_rests, user_valid, user_take, user_word_valid, pick_user, word_take;
+  burst_t user_burst;
   logic [$clog2(UserBursts):0] user_waits;
-  logic [511:0] userw_data;
+  logic [511:0] user_word;
 
   fb_payload_write_combiner #(
-      .WordBits(WordBits),
       .FifoBeats(FifoBeats),
       .Bursts(UserBursts)
   ) u_user_writes (
-      .clk,
-      .rst,
       .flush(streams.restart),
       .write_valid(streams.write_valid),
       .write_addr(streams.write_addr),
       .write_data(streams.write_data),
       .write_end(streams.write_end),
       .write_hold(streams.write_hold),
-      .open(),
-      .open_addr(),
-      .begins(),
+      .growing(),
       .rests(user_rests),
-      .burst_valid(userb_valid),
-      .burst_take(userb_take),
-      .burst_addr(userb_addr),
-      .burst_count_m1(userb_count_m1),
-      .burst_end(userb_end),
-      .burst_empty(userb_empty),
+      .burst_valid(user_valid),
+      .burst_take(user_take),
+      .burst(user_burst),
       .bursts(user_waits),
-      .word_valid(userw_valid),
-      .word_take(userw_take),
-      .word_data(userw_data)
+      .word_valid(user_word_valid),
+      .word_take(word_take && word_side.user),
+      .word_data(user_word),
+      .*
   );
 
-  logic ssd_hold, ssd_open, ssd_begins, ssd_flush;
-  logic ssdb_valid, ssdb_take, ssdw_valid, ssdw_take;
-  logic [WordBits-1:0] ssd_open_addr, ssdb_addr;
-  logic [5:0] ssdb_count_m1;
+  logic ssd_hold, ssd_flush, ssd_valid, ssd_word_valid;
+  growing_t ssd_growing;
+  burst_t ssd_burst;
   logic [$clog2(SsdBursts):0] ssd_waits;
-  logic [511:0] ssdw_data;
-  logic [63:0] ssdw_strb;
+  logic [511:0] ssd_word;
+  logic [63:0] ssd_strb;
 
   // The SSD marks no ends: a pause ends a burst.
   assign bar_memory.write_ready = !ssd_hold;
   fb_payload_write_combiner #(
-      .WordBits(WordBits),
       .DataBits(576),
       .FifoBeats(FifoBeats),
       .Bursts(SsdBursts),
       .Spare(4),
       .IdleCycles(16)
   ) u_ssd_writes (
-      .clk,
-      .rst,
       .flush(ssd_flush),
       .write_valid(bar_memory.write_valid && !ssd_hold),
       .write_addr(bar_memory.write_addr),
       .write_data({bar_memory.write_strb, bar_memory.write_data}),
       .write_end(1'b0),
       .write_hold(ssd_hold),
-      .open(ssd_open),
-      .open_addr(ssd_open_addr),
-      .begins(ssd_begins),
+      .growing(ssd_growing),
       .rests(),
-      .burst_valid(ssdb_valid),
-      .burst_take(ssdb_take),
-      .burst_addr(ssdb_addr),
-      .burst_count_m1(ssdb_count_m1),
-      .burst_end(),
-      .burst_empty(),
+      .burst_valid(ssd_valid),
+      .burst_take(write_goes && !pick_user),
+      .burst(ssd_burst),
       .bursts(ssd_waits),
-      .word_valid(ssdw_valid),
-      .word_take(ssdw_take),
-      .word_data({ssdw_strb, ssdw_data})
+      .word_valid(ssd_word_valid),
+      .word_take(word_take && !word_side.user),
+      .word_data({ssd_strb, ssd_word}),
+      .*
   );
 
   // ----------------------------------------------------------------------------- reads of the SSD
-  logic fetch_valid, fetch_take, fill_valid;
-  logic [PageBits-1:0] fetch_page;
+  logic fetch_valid, fetch_take;
+  logic [DRAM_PAGE_BITS-1:0] fetch_page;
 
   fb_payload_prefetch #(
       .UnitBits(UnitBits),
@@ -181,9 +154,10 @@ module fb_payload_dram #(
       .bar_next_valid(bar_memory.next_valid),
       .bar_next_addr(bar_memory.next_addr),
       .fetch_ready(fetch_take),
+      .fill_valid(loaded && loaded_fetch),
       .fill_data(streams.data),
       .fill_error(loaded_error),
-      .committed_valid(stored_user),
+      .committed_valid(stored && written.user && !stored_empty),
       .committed_page(written.page),
       .*
   );
@@ -191,32 +165,17 @@ module fb_payload_dram #(
   // --------------------------------------------------------------------------------- read requests
   // A request waits for the SSD's bursts before it, and then for its turn. The first wait ends as soon as
   // its last burst is stored, whether or not the turn has come: no count gets old.
-  typedef struct packed {
-    logic [WordBits-1:0] addr;
-    logic [5:0]          count_m1;
-  } request_t;
-
+  request_t request, ask;
   logic [SeenBits-1:0] seen_q, stored_q;  // the SSD's bursts: begun, and in memory
-  logic [SeenBits-1:0] request_after, after, passed;
-  logic request_push, request_same, request_fifo_ready, after_valid, released;
+  logic [SeenBits-1:0] after, passed;
+  logic request_push, request_same, requests_ready, after_valid, released;
   logic ask_valid, ask_take, ask_may;
   logic [4:0] ask_level;
   logic [4:0] released_q, released_d;  // those that wait for their turn alone
   logic ask_any_q;  // there are some
-  request_t ask;
 
-  // A request is looked at in the cycle after it was taken; one more may be taken then.
-  logic read_ready_q;
-  request_t request;
-  always_ff @(posedge clk) begin
-    read_ready_q <= ask_level < 5'(Requests - 2);
-    request_push <= streams.read_valid && streams.read_ready && streams.read_first && !rst;
-    request <= '{addr: streams.read_addr, count_m1: 6'(streams.read_count - 7'd1)};
-  end
-  assign streams.read_ready = read_ready_q;
-  assign request_same = ssd_open_addr[WordBits-1:6] == request.addr[WordBits-1:6];
-  assign request_after = seen_q - SeenBits'(ssd_open && !request_same);
-  assign ssd_flush = request_push && ssd_open && request_same;
+  assign request_same = ssd_growing.addr.page == request.addr.page;
+  assign ssd_flush = request_push && ssd_growing.open && request_same;
 
   fb_common_fifo #(
       .Width($bits(request_t)),
@@ -225,7 +184,7 @@ module fb_payload_dram #(
       .clk,
       .rst,
       .s_valid(request_push),
-      .s_ready(request_fifo_ready),
+      .s_ready(requests_ready),
       .s_data (request),
       .m_valid(ask_valid),
       .m_ready(ask_take),
@@ -242,7 +201,7 @@ module fb_payload_dram #(
       .rst,
       .s_valid(request_push),
       .s_ready(),
-      .s_data (request_after),
+      .s_data (seen_q - SeenBits'(ssd_growing.open && !request_same)),
       .m_valid(after_valid),
       .m_ready(released),
       .m_data (after),
@@ -254,44 +213,38 @@ module fb_payload_dram #(
   assign released = after_valid && !passed[SeenBits-1];
   assign released_d = released_q + 5'(released) - 5'(ask_take);
   always_ff @(posedge clk) begin
+    // A request is looked at in the cycle after it was taken; one more may be taken then.
+    streams.read_ready <= ask_level < 5'(Requests - 2);
+    request_push <= streams.read_valid && streams.read_ready && streams.read_first && !rst;
+    request <= '{addr: streams.read_addr, count_m1: 6'(streams.read_count - 7'd1)};
     released_q <= rst ? '0 : released_d;
-    ask_any_q  <= released_d != '0 && !rst;
+    ask_any_q <= released_d != '0 && !rst;
   end
 
   // ------------------------------------------------------------------------------------------ turns
-  logic may_read, may_write, read_goes, write_goes, read_waits, write_waits;
-  logic [6:0] waiting;
-  logic [4:0] writes_q;  // that wait, two cycles ago
-  always_ff @(posedge clk) begin
-    waiting  <= 7'(user_waits) + 7'(ssd_waits);
-    writes_q <= (waiting > 7'd16) ? 5'd16 : 5'(waiting);
-  end
   assign read_waits  = fetch_valid || ask_may;
-  assign write_waits = userb_valid || ssdb_valid;
+  assign write_waits = user_valid || ssd_valid;
 
   if (Channels == 1) begin : gen_turns
-    fb_payload_scheduler #(
-        .WriteBatch(WriteBatch)
-    ) u_turns (
-        .writes(writes_q),
-        .*
-    );
+    logic [6:0] waiting;
+    logic [4:0] writes;  // that wait, two cycles ago
+    always_ff @(posedge clk) begin
+      waiting <= 7'(user_waits) + 7'(ssd_waits);
+      writes  <= (waiting > 7'd16) ? 5'd16 : 5'(waiting);
+    end
+    fb_payload_scheduler #(.WriteBatch(WriteBatch)) u_turns (.*);
   end else begin : gen_at_once
-    assign may_read  = 1'b1;
-    assign may_write = 1'b1;
-    logic unused_waiting;
-    assign unused_waiting = &{1'b0, writes_q, 1'b0};
+    assign {may_read, may_write} = '1;
   end
 
   // --------------------------------------------------------------------------- what is written
-  logic pick_user, last_user_q, write_ready, word_take;
-  written_t word_side;
+  logic last_user_q, write_ready;
+  burst_t burst;
 
-  assign pick_user  = userb_valid && (!ssdb_valid || !last_user_q);
+  assign pick_user = user_valid && (!ssd_valid || !last_user_q);
+  assign burst = pick_user ? user_burst : ssd_burst;
   assign write_goes = may_write && write_waits && write_ready;
-  assign userb_take = write_goes && pick_user;
-  assign ssdb_take  = write_goes && !pick_user;
-  always_ff @(posedge clk) if (write_goes) last_user_q <= pick_user;
+  assign user_take = write_goes && pick_user;
 
   fb_axi_write_master #(
       .SideBits($bits(written_t)),
@@ -299,63 +252,57 @@ module fb_payload_dram #(
   ) u_writer (
       .burst_valid(may_write && write_waits),
       .burst_ready(write_ready),
-      .burst_addr(memory_address(pick_user ? userb_addr : ssdb_addr)),
-      .burst_count_m1(pick_user ? userb_count_m1 : ssdb_count_m1),
-      .burst_empty(pick_user && userb_empty),
-      .burst_side({
-        pick_user,
-        pick_user && userb_end,
-        pick_user ? userb_addr[WordBits-1:6] : ssdb_addr[WordBits-1:6]
-      }),
-      .word_valid(word_side.user ? userw_valid : ssdw_valid),
-      .word_data(word_side.user ? userw_data : ssdw_data),
-      .word_strb(word_side.user ? '1 : ssdw_strb),
+      .burst_addr(memory_address(burst.addr)),
+      .burst_count_m1(burst.count_m1),
+      .burst_empty(pick_user && user_burst.empty),
+      .burst_side({pick_user, pick_user && user_burst.mark, burst.addr.page}),
+      .word_valid(word_side.user ? user_word_valid : ssd_word_valid),
+      .word_data(word_side.user ? user_word : ssd_word),
+      .word_strb(word_side.user ? '1 : ssd_strb),
       .stored_side(written),
       .m_axi(m_axi_write),
       .*
   );
-  assign userw_take = word_take && word_side.user;
-  assign ssdw_take = word_take && !word_side.user;
-  assign stored_user = stored && written.user && !stored_empty;
+
+  logic user_bad_q;  // a burst of the command that is being stored has failed
+  logic user_taken_q;
+  logic [4:0] user_under_q;  // a cycle late
   assign stored_ssd = stored && !written.user;
   assign streams.committed = stored && written.mark;
   assign streams.commit_error = user_bad_q || stored_error;
-
-  logic [4:0] user_under_q;
   always_ff @(posedge clk) begin : written_so_far
+    if (write_goes) last_user_q <= pick_user;
     if (stored && written.user) user_bad_q <= !written.mark && (user_bad_q || stored_error);
-    seen_q <= seen_q + SeenBits'(ssd_begins);
+    seen_q <= seen_q + SeenBits'(ssd_growing.begins);
     stored_q <= stored_q + SeenBits'(stored_ssd);
-    user_under_q <= user_under_q + 5'(userb_take) - 5'(stored && written.user);
+    user_taken_q <= user_take && !rst;
+    user_under_q <= user_under_q + 5'(user_taken_q) - 5'(stored && written.user);
     if (rst || streams.restart) user_bad_q <= 1'b0;
-    if (rst) begin
-      seen_q <= '0;
-      stored_q <= '0;
-      user_under_q <= '0;
-    end
+    if (rst) {seen_q, stored_q, user_under_q} <= '0;
   end
 
   // Units of which something that the SSD wrote was not stored, until they are read, or a restart has
   // forgotten them all.
-  logic spoils, request_begins, unit_bad, request_bad, request_bad_q, forgets, forgotten;
+  logic spoils, unit_bad, request_bad, request_bad_q, forgets, forgotten;
   logic [  SideBits:0] forget_q;  // its top bit: all of them
   logic [SideBits-1:0] ask_unit;
-  // Two cycles late; no request is looked at in these.
-  logic spoilt_we_q, spoilt_bad_q;
+  // Two cycles late, and read a cycle later; no request is looked at in these. Of requests one in two
+  // cycles is taken at most.
+  logic spoilt_we_q, spoilt_bad_q, settles_q, unit_was_bad;
   logic [SideBits-1:0] spoilt_q, spoilt_at_q;
+  assign ask_unit = ask.addr.page[UnitBits+:SideBits];
+  // What is read begins with a unit, or goes on in one.
+  assign request_bad = unit_bad || (request_bad_q && ask.addr.page[UnitBits-1:0] != '0);
+  assign forgotten = forget_q[SideBits];
+  assign forgets = streams.restart && !forgotten && !ask_take;
   always_ff @(posedge clk) begin
     spoils <= stored_ssd && stored_error && !rst;
     spoilt_q <= written.page[UnitBits+:SideBits];
     spoilt_we_q <= spoils || ask_take || forgets;
     spoilt_at_q <= spoils ? spoilt_q : ask_take ? ask_unit : forget_q[SideBits-1:0];
     spoilt_bad_q <= spoils;
-  end
-  assign ask_unit = ask.addr[6+UnitBits+:SideBits];
-  assign request_begins = ask.addr[6+:UnitBits] == '0;  // what is read begins with a unit
-  assign request_bad = unit_bad || (request_bad_q && !request_begins);
-  assign forgotten = forget_q[SideBits];
-  assign forgets = streams.restart && !forgotten && !ask_take;
-  always_ff @(posedge clk) begin
+    settles_q <= spoilt_bad_q;
+    unit_bad <= unit_was_bad;
     if (ask_take) request_bad_q <= request_bad;
     forget_q <= (rst || !streams.restart) ? '0 : forget_q + (SideBits + 1)'(forgets && !spoils);
   end
@@ -369,46 +316,44 @@ module fb_payload_dram #(
       .waddr(spoilt_at_q),
       .wdata(spoilt_bad_q),
       .raddr(ask_unit),
-      .rdata(unit_bad)
+      .rdata(unit_was_bad)
   );
 
   // ------------------------------------------------------------------------------- what is read
   logic pick_fetch, last_fetch_q, read_ready;
   logic [4:0] requests_asked_q;
 
-  assign ask_may = ask_any_q && !spoils && !spoilt_bad_q;
+  assign ask_may = ask_any_q && !spoils && !spoilt_bad_q && !settles_q;
   assign pick_fetch = fetch_valid && (!ask_may || !last_fetch_q);
   assign read_goes = may_read && read_waits && read_ready;
   assign fetch_take = read_goes && pick_fetch;
   assign ask_take = read_goes && !pick_fetch;
 
   fb_axi_read_master #(
-      .SideBits($bits(read_t))
+      .SideBits(2)
   ) u_reader (
       .ask_valid(may_read && read_waits),
       .ask_ready(read_ready),
       .ask_addr(memory_address(pick_fetch ? {fetch_page, 6'd0} : ask.addr)),
       .ask_count_m1(pick_fetch ? 6'd63 : ask.count_m1),
       .ask_side({pick_fetch, !pick_fetch && request_bad}),
-      .loaded_side(read),
+      .loaded_side({loaded_fetch, loaded_bad}),
       .loaded_data(streams.data),
       .m_axi(m_axi_read),
       .*
   );
-  assign fill_valid = loaded && read.fetch;
-  assign streams.data_valid = loaded && !read.fetch;
-  assign streams.data_error = loaded_error || read.bad;
+  assign streams.data_valid = loaded && !loaded_fetch;
+  assign streams.data_error = loaded_error || loaded_bad;
 
   always_ff @(posedge clk) begin : read_so_far
     if (read_goes) last_fetch_q <= pick_fetch;
     requests_asked_q <= requests_asked_q + 5'(ask_take) - 5'(streams.data_valid && loaded_last);
-    streams.errors   <= {stored && stored_error, loaded && loaded_error};
+    streams.errors <= {stored && stored_error, loaded && loaded_error};
+    streams.quiet <= (forgotten || !streams.restart) && user_rests && !user_taken_q && user_under_q == '0 &&
+        !ask_valid && !request_push && !(streams.read_valid && streams.read_ready) &&
+        requests_asked_q == '0;
     if (rst) requests_asked_q <= '0;
   end
-
-  always_ff @(posedge clk)
-    streams.quiet <= (forgotten || !streams.restart) && user_rests && user_under_q == '0 && !ask_valid && !request_push &&
-        !(streams.read_valid && streams.read_ready) && requests_asked_q == '0;
 
 `ifndef SYNTHESIS
   // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
@@ -418,7 +363,7 @@ module fb_payload_dram #(
       assert (seen_q - stored_q <= SeenBits'(SsdUnder))
       else $error("fb_payload_dram (%m): more of the SSD's bursts under way than are counted");
       a_requests_have_room :
-      assert (!request_push || request_fifo_ready)
+      assert (!request_push || requests_ready)
       else $error("fb_payload_dram (%m): a request without room for it");
       a_no_count_is_old :
       assert (!released || passed <= SeenBits'(Requests))
@@ -429,7 +374,7 @@ module fb_payload_dram #(
 `endif
 
   logic unused;
-  assign unused = &{1'b0, request_fifo_ready, ssd_open_addr[5:0], word_side.mark, word_side.page, 1'b0};
+  assign unused = &{1'b0, ssd_growing, burst, word_side, user_waits, ssd_waits, 1'b0};
 
 endmodule
 

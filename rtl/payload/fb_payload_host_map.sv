@@ -2,9 +2,8 @@
 //
 // fb_payload_host_map: where a page of the payload lies in host memory.
 //
-// What:        the buffer is in segments of 4 MiB, sixteen for writes, then sixteen for reads, each
-//              with an address of its own. Whoever needs addresses has such a table; all of them
-//              hear of every change.
+// What:        the buffer is in segments of 4 MiB, sixteen for writes, then sixteen for reads, each with
+//              an address of its own. Each user of addresses has such a table, and all are written.
 // Handshake:   none: `we` sets a segment's address, of which bits 21:0 are not looked at.
 // Latency:     `page` to `address` is combinational, through LUT RAM.
 // Does not implement: a check that addresses have been set.

@@ -2,11 +2,10 @@
 //
 // fb_payload_onchip: the payload buffer on the chip, with the interface of those in DRAM.
 //
-// What:        a memory of two ports (fb_payload_ram). The streams' requests take turns at one,
-//              the SSD's at the other (fb_payload_bar_port).
-// Handshake:   docs/reference/memories.md; the SSD's side as fb_bar_target has it. A beat to be
-//              written goes first; while one is to be read, `write_hold` keeps every second cycle
-//              free.
+// What:        a memory of two ports (fb_payload_ram). The streams' requests take turns at one, the
+//              SSD's at the other (fb_payload_bar_port).
+// Handshake:   docs/reference/memories.md; the SSD's side as fb_bar_target has it. A beat to be written
+//              goes first; while one is to be read, `write_hold` keeps every second cycle free.
 // Order:       what is written is committed at once: the SSD's side sees it in the next cycle.
 // Latency:     none on the way in; words ReadLatency cycles after their request.
 // Throughput:  64 B a cycle for the streams, and for the SSD.
@@ -22,31 +21,20 @@ module fb_payload_onchip #(
     input wire clk,
     input wire rst,
 
-    // The streams' side.
     fb_payload_stream_if.memory streams,
-
-    // The SSD's side.
-    fb_bar_memory_if.memory bar_memory
+    fb_bar_memory_if.memory bar_memory  // the SSD's side
 );
 
-  // --------------------------------------------------------------------------- the streams' port
-  logic hold_q, a_en;
-  logic [WordBits-1:0] a_addr;
   logic [ReadLatency-1:0] under_way_q;
-
   always_ff @(posedge clk) begin
-    hold_q <= streams.read_valid && !hold_q && !streams.restart;
-    under_way_q <= streams.restart ? '0 : ReadLatency'({under_way_q, streams.read_valid && streams.read_ready});
+    streams.write_hold <= streams.read_valid && !streams.write_hold && !streams.restart;
+    under_way_q <= streams.restart ? '0 :
+        ReadLatency'({under_way_q, streams.read_valid && streams.read_ready});
   end
-
-  assign streams.write_hold = hold_q;
   assign streams.read_ready = !streams.write_valid;
-  assign streams.committed = streams.write_end;
+  assign streams.committed  = streams.write_end;
   assign streams.data_valid = under_way_q[ReadLatency-1];
-  assign a_en = streams.write_valid || streams.read_valid;
-  assign a_addr = streams.write_valid ? streams.write_addr : streams.read_addr;
 
-  // ------------------------------------------------------------------------------- the SSD's port
   logic b_en;
   logic [63:0] b_we;
   logic [WordBits-1:0] b_addr;
@@ -58,7 +46,9 @@ module fb_payload_onchip #(
       .Pages(Pages),
       .ReadLatency(ReadLatency)
   ) u_buffer (
+      .a_en(streams.write_valid || streams.read_valid),
       .a_we(streams.write_valid),
+      .a_addr(streams.write_valid ? streams.write_addr : streams.read_addr),
       .a_wdata(streams.write_data),
       .a_rdata(streams.data),
       .*

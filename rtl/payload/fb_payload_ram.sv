@@ -4,13 +4,13 @@
 //
 // What:        port A belongs to the stream side, port B to the SSD. Each reads or writes one 64 B
 //              word a cycle. Meant for UltraRAM: 128 of them at the default 1024 pages.
-// Handshake:   none. `a_en` with `a_we` writes, `a_en` alone reads; `b_en` with any byte strobe
-//              in `b_we` writes those bytes, `b_en` with none reads.
-// Latency:     read data is on *_rdata ReadLatency cycles after the cycle of *_en and stays until
-//              the next read arrives there. A write is seen by reads from the next cycle on.
-//              Up to three cycles are the array, its output register and one of the cascade; with more the
-//              first is a register at the inputs, and the rest are the cascade's, of eight columns
-//              with Pages / 64 blocks each.
+// Handshake:   none. `a_en` with `a_we` writes, `a_en` alone reads; `b_en` with any byte strobe in
+//              `b_we` writes those bytes, `b_en` with none reads.
+// Latency:     read data is on *_rdata ReadLatency cycles after the cycle of *_en and stays until the
+//              next read arrives there. A write is seen by reads from the next cycle on. Up to three
+//              cycles are the array, its output register and one of the cascade; with more the first
+//              is a register at the inputs, and the rest are the cascade's, of eight columns with
+//              Pages / 64 blocks each.
 // Throughput:  64 B a cycle and port, reads and writes in any mixture.
 // Limits:      both ports never touch the same word in the same cycle with a write among them:
 //              a page belongs either to the stream side or to a command the SSD works on. If a

@@ -33,37 +33,38 @@ module fb_payload_scheduler #(
   if (WriteBatch < 1 || WriteBatch > 16) begin : gen_bad_batch
     $fatal(1, "fb_payload_scheduler (%m): WriteBatch=%0d must be from 1 to 16", WriteBatch);
   end
-  if (ReadBatch < 1 || ReadBatch > MostReads || MostReads > 64) begin : gen_bad_reads
-    $fatal(
-        1,
-        "fb_payload_scheduler (%m): ReadBatch=%0d must be from 1 to MostReads=%0d, at most 64",
-        ReadBatch,
-        MostReads
-    );
+  if (MostReads > 64) begin : gen_bad_most
+    $fatal(1, "fb_payload_scheduler (%m): MostReads=%0d must be at most 64", MostReads);
+  end
+  if (ReadBatch < 1 || ReadBatch > MostReads) begin : gen_bad_reads
+    $fatal(1, "fb_payload_scheduler (%m): ReadBatch=%0d must be from 1 to MostReads", ReadBatch);
   end
 
-  logic writing_q;
+  logic writing_q, goes, to_write, to_read;
   logic [6:0] done_q;  // bursts of this turn, as far as they matter
-  logic enough, to_write, to_read;
 
-  assign enough = done_q >= 7'(ReadBatch) && writes >= 5'(WriteBatch);
-  assign to_write = !writing_q && write_waits && (!read_waits || enough || done_q >= 7'(MostReads));
-  assign to_read = writing_q && (!write_waits || (read_waits && done_q >= 7'(WriteBatch)));
+  // Who may go comes from registers, so the turn changes as its last burst goes.
+  function automatic logic reached(input int unsigned bursts);
+    return done_q >= 7'(bursts) || (goes && done_q == 7'(bursts - 1));
+  endfunction
+
+  assign goes = read_goes || write_goes;
+  assign to_write = !writing_q && write_waits && (!read_waits || reached(
+      MostReads
+  ) || (reached(
+      ReadBatch
+  ) && writes >= 5'(WriteBatch)));
+  assign to_read = writing_q && (!write_waits || (read_waits && reached(WriteBatch)));
 
   always_ff @(posedge clk) begin
-    if (rst) begin
-      writing_q <= 1'b0;
-      done_q <= '0;
-    end else if (to_write || to_read) begin
-      writing_q <= to_write;
-      done_q <= '0;
-    end else if ((read_goes || write_goes) && !done_q[6]) begin
-      done_q <= done_q + 1'b1;
-    end
+    writing_q <= to_write || (writing_q && !to_read);
+    if (to_write || to_read) done_q <= '0;
+    else if (goes && !done_q[6]) done_q <= done_q + 1'b1;
+    if (rst) {writing_q, done_q} <= '0;
   end
 
-  assign may_read  = !writing_q && !to_write;
-  assign may_write = writing_q && !to_read;
+  assign may_read  = !writing_q;
+  assign may_write = writing_q;
 
 endmodule
 

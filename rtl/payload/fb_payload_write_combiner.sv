@@ -2,18 +2,23 @@
 //
 // fb_payload_write_combiner: write requests, of the write stream or of the SSD, as bursts and their words.
 //
-// What:        fb_payload_coalescer for the addresses, a FIFO in block RAM for the data beside it.
-// Handshake:   beats as in docs/reference/memories.md, always taken: four that are under way
-//              when `write_hold` rises still find room. Bursts and words each have valid and take; the
-//              words of a burst are there when it is.
+// What:        a burst grows as long as the next beat is the next word of the same 4 KiB page. It is
+//              closed by a beat that is not, by the end of its page, by `write_end`, by `flush`, or
+//              when no beat has come for IdleCycles. Words pass by in order, through block RAM.
+// Handshake:   beats as in docs/reference/memories.md, always taken: four that are under way when
+//              `write_hold` rises still find room. `write_end` comes with a beat or after it, never in
+//              two cycles in a row: the burst of that beat bears the mark; where it has gone already,
+//              an empty burst does. Bursts and words each have valid and take; the words of a burst
+//              are there when it is.
 // Latency:     2 cycles from the last beat of a burst to `burst_valid`.
 // Throughput:  64 B a cycle.
 // Does not implement: anything about where bursts go.
 
 `default_nettype none
 
-module fb_payload_write_combiner #(
-    parameter int unsigned WordBits = 21,  // address of a 64-byte word
+module fb_payload_write_combiner
+  import fb_payload_pkg::*;
+#(
     parameter int unsigned DataBits = 512,  // of a beat, with its strobes where it has any
     parameter int unsigned FifoBeats = 512,  // beats that wait, 128 or more
     parameter int unsigned Bursts = 64,  // bursts that wait, a power of two
@@ -24,24 +29,19 @@ module fb_payload_write_combiner #(
     input wire rst,
     input wire flush, // close the burst that grows
 
-    input  wire                 write_valid,
-    input  wire  [WordBits-1:0] write_addr,
-    input  wire  [DataBits-1:0] write_data,
-    input  wire                 write_end,
-    output logic                write_hold,
+    input  wire                            write_valid,
+    input  wire word_addr_t                write_addr,
+    input  wire             [DataBits-1:0] write_data,
+    input  wire                            write_end,
+    output logic                           write_hold,
 
-    output logic                open,       // a burst grows,
-    output logic [WordBits-1:0] open_addr,  // which begins here
-    output logic                begins,     // a new one began in this cycle
-    output logic                rests,      // nothing is open or waits
+    output growing_t growing,
+    output logic     rests,    // nothing is open or waits
 
-    output logic                    burst_valid,
-    input  wire                     burst_take,
-    output logic [    WordBits-1:0] burst_addr,
-    output logic [             5:0] burst_count_m1,
-    output logic                    burst_end,
-    output logic                    burst_empty,
-    output logic [$clog2(Bursts):0] bursts,
+    output logic                      burst_valid,
+    input  wire                       burst_take,
+    output burst_t                    burst,
+    output logic   [$clog2(Bursts):0] bursts,
 
     output logic                word_valid,
     input  wire                 word_take,
@@ -52,38 +52,62 @@ module fb_payload_write_combiner #(
     $fatal(1, "fb_payload_write_combiner (%m): FifoBeats=%0d must be 128 or more", FifoBeats);
   end
   if (Bursts <= Spare) begin : gen_bad_bursts
-    $fatal(
-        1, "fb_payload_write_combiner (%m): Bursts=%0d must be more than Spare=%0d", Bursts, Spare
-    );
+    $fatal(1, "fb_payload_write_combiner (%m): Bursts=%0d must exceed Spare=%0d", Bursts, Spare);
   end
 
-  localparam int unsigned LevelBits = $clog2(FifoBeats) + 1;
-  localparam int unsigned BurstBits = $clog2(Bursts) + 1;
+  localparam int unsigned IdleBits = (IdleCycles > 1) ? $clog2(IdleCycles + 1) : 1;
 
-  logic fifo_ready;
-  logic [LevelBits-1:0] level;
+  request_t burst_q;
+  burst_t pushed;
+  word_addr_t next_q;
+  logic open_q, mark_q, done_q;
+  logic [IdleBits-1:0] idle_q;
+  logic [$clog2(FifoBeats):0] level;
+  logic goes_on, alone, idle, push, bursts_ready, words_ready;
 
-  fb_payload_coalescer #(
-      .AddrBits(WordBits),
-      .Depth(Bursts),
-      .IdleCycles(IdleCycles)
-  ) u_gather (
+  // Where the page has ended next_q is its begin, and done_q is set.
+  assign goes_on = open_q && !done_q && write_addr == next_q;
+  assign alone = write_end && !write_valid;
+  assign idle = IdleCycles != 0 && idle_q == IdleBits'(IdleCycles);
+  assign push = (open_q && (done_q || (write_valid && !goes_on))) || (alone && !open_q);
+
+  // A mark that comes alone is that of the burst which leaves just now.
+  assign pushed = {!open_q, !open_q || mark_q || alone, burst_q};
+
+  always_ff @(posedge clk) begin : grow
+    if (write_valid) begin
+      next_q <= {write_addr.page, write_addr.word + 6'd1};
+      burst_q.count_m1 <= goes_on ? burst_q.count_m1 + 1'b1 : '0;
+      if (!goes_on) burst_q.addr <= write_addr;
+    end
+    if (write_valid || write_end) mark_q <= write_end;
+    done_q <= write_end || flush || (write_valid ? write_addr.word == '1 : idle);
+    open_q <= write_valid || (open_q && !push);
+    idle_q <= write_valid ? '0 : idle_q + IdleBits'(!idle);
+    write_hold <= level >= ($bits(
+        level
+    ))'(FifoBeats - 8) || bursts >= ($bits(
+        bursts
+    ))'(Bursts - Spare);
+    if (rst) open_q <= 1'b0;
+  end
+
+  assign growing = '{open: open_q, addr: burst_q.addr, begins: write_valid && !goes_on};
+  assign rests   = !open_q && !write_valid && !write_end && !burst_valid;
+
+  fb_common_fifo #(
+      .Width($bits(burst_t)),
+      .Depth(Bursts)
+  ) u_bursts (
       .clk,
       .rst,
-      .s_valid(write_valid),
-      .s_addr(write_addr),
-      .s_end(write_end),
-      .flush,
-      .open,
-      .open_addr,
-      .begins,
+      .s_valid(push),
+      .s_ready(bursts_ready),
+      .s_data (pushed),
       .m_valid(burst_valid),
       .m_ready(burst_take),
-      .m_addr(burst_addr),
-      .m_count_m1(burst_count_m1),
-      .m_end(burst_end),
-      .m_empty(burst_empty),
-      .level(bursts)
+      .m_data (burst),
+      .level  (bursts)
   );
 
   fb_common_fifo_bram #(
@@ -93,7 +117,7 @@ module fb_payload_write_combiner #(
       .clk,
       .rst,
       .s_valid(write_valid),
-      .s_ready(fifo_ready),
+      .s_ready(words_ready),
       .s_data (write_data),
       .m_valid(word_valid),
       .m_ready(word_take),
@@ -101,22 +125,21 @@ module fb_payload_write_combiner #(
       .level
   );
 
-  always_ff @(posedge clk)
-    write_hold <= level >= LevelBits'(FifoBeats - 8) || bursts >= BurstBits'(Bursts - Spare);
-  assign rests = !open && !write_valid && !write_end && !burst_valid;
-
 `ifndef SYNTHESIS
-  // Immediate, since it looks at inputs: a concurrent one would see what these led to a cycle ago.
+  // Immediate, since they look at inputs: a concurrent one would see what these led to a cycle ago.
   always_ff @(posedge clk) begin : watch
     if (!rst) begin
+      a_bursts_have_room :
+      assert (!push || bursts_ready)
+      else $error("fb_payload_write_combiner (%m): a burst without room for it");
+      a_one_mark_a_burst :
+      assert (!(open_q && mark_q && alone))
+      else $error("fb_payload_write_combiner (%m): a second mark for the same burst");
       a_word_has_room :
-      assert (!write_valid || fifo_ready)
+      assert (!write_valid || words_ready)
       else $error("fb_payload_write_combiner (%m): a word without room for it");
     end
   end
-`else
-  logic unused_ready;
-  assign unused_ready = fifo_ready;
 `endif
 
 endmodule

@@ -1,10 +1,9 @@
+rtl/payload/fb_payload_pkg.sv
 rtl/payload/fb_payload_stream_if.sv
 rtl/payload/fb_payload_ram.sv
 rtl/payload/fb_payload_bar_port.sv
 rtl/payload/fb_payload_onchip.sv
-rtl/payload/fb_payload_ring.sv
 rtl/payload/fb_payload_allocator.sv
-rtl/payload/fb_payload_coalescer.sv
 rtl/payload/fb_payload_prefetch.sv
 rtl/payload/fb_payload_scheduler.sv
 rtl/payload/fb_payload_write_combiner.sv

@@ -2,9 +2,9 @@
 //
 // fb_raid_divide: the number of a chunk, divided by a number of drives.
 //
-// What:        the page number is divided bit by bit, the highest first, and the division stops where
-//              the page in the chunk begins: a quotient bit takes the place of the bit it comes from,
-//              so nothing is shifted by the chunk's size. The rest is left over from the chunk alone.
+// What:        the page number is divided bit by bit, the highest first, as far as the page in the chunk:
+//              a quotient bit takes the place of the bit it comes from, so nothing is shifted by the
+//              chunk's size. The rest is left over from the chunk alone.
 // Handshake:   `start` takes `page` in its cycle; `quotient` and `rest` stand, once `busy` has
 //              fallen, until the next start. A start meanwhile begins anew.
 // Latency:     25 cycles, the one of `start` among them: two bits a cycle keep the path short.
@@ -34,14 +34,14 @@ module fb_raid_divide
   localparam int unsigned Width = Steps * StepBits;  // the page number has three bits less
 
   logic [Width-1:0] work_q, shifted;
-  logic [DRIVE_BITS-1:0] rest_q, next_rest;
+  logic [DRIVE_BITS-1:0] next_rest;
   logic [$clog2(Steps+1)-1:0] left_q;  // steps to go
   logic [StepBits-1:0] keep_q;  // bits of this step that say which page of the chunk it is
 
   always_comb begin : divide
     automatic logic [DRIVE_BITS:0] digit;
     shifted   = work_q << StepBits;
-    next_rest = rest_q;
+    next_rest = rest;
     for (int i = int'(StepBits) - 1; i >= 0; i--) begin
       digit = {next_rest, work_q[int'(Width-StepBits)+i]};
       if (keep_q[i]) begin
@@ -63,11 +63,11 @@ module fb_raid_divide
     endcase
     if (start) begin
       work_q <= Width'(page);
-      rest_q <= '0;
+      rest   <= '0;
       left_q <= 5'(Steps);
     end else if (busy) begin
       work_q <= shifted;
-      rest_q <= next_rest;
+      rest   <= next_rest;
       left_q <= left_q - 1'b1;
     end
     if (start || rst) keep_q <= '0;
@@ -76,7 +76,6 @@ module fb_raid_divide
 
   assign busy = left_q != '0;
   assign quotient = work_q[SECTOR_BITS-4:0];
-  assign rest = rest_q;
 
 endmodule
 

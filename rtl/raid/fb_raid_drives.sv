@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
 // fb_raid_drives: what there is once for each of several drives: where its doorbells and its
-// namespace are, and what became of its commands.
+// namespace are, and what became of its commands. In LUT RAM of eight rows a drive more costs next to
+// nothing.
 //
-// All of it lies in LUT RAM of eight rows, so that a drive more costs next to nothing here.
-//
-// Handshake:   a request (array_req) is held for one cycle and answered by an acknowledgement
-//              some cycles later; no other comes meanwhile. Addresses of doorbells and the namespace follow
-//              their index in the same cycle.
+// Handshake:   a request (array_req) is held for one cycle and answered by an acknowledgement some
+//              cycles later; no other comes meanwhile. Doorbells and namespace follow their index
+//              in the same cycle.
 // Latency:     2 cycles from a request to its answer, one more for each command that ends then.
 // Throughput:  a command that is over in each cycle.
 // Limits:      counters are cleared by the sweep after a restart, settings by nothing.
-// Does not implement: the registers of drive 0's doorbells and namespace, which stand where SNAcc's
-//              software looks for them.
+// Does not implement: doorbells and namespace of drive 0, which are where SNAcc's software looks for
+//              them.
 
 `default_nettype none
 
@@ -73,33 +72,28 @@ module fb_raid_drives
   localparam int unsigned Late = 4;  // cycles that a completion takes to its outcome, or more
 
   // The request, until it is answered.
-  logic asked_q, write_q, layout_q, answer;
+  logic asked_q, write_q, layout_q, answer, writes, set;
   logic [DRIVE_BITS-1:0] row_q;
   logic [2:0] word_q;
-  logic [63:0] wdata_q, wmask_q, shown, written;
-  logic is_setting;
+  logic [63:0] wdata_q, wmask_q, setting, written;
 
   assign answer = asked_q && !over;
-  assign is_setting = !layout_q && word_q < 3'd3;
+  assign writes = answer && write_q;
+  assign set = writes && !layout_q && word_q < 3'd3;
+  assign written = (wdata_q & wmask_q) | (setting & ~wmask_q);
   always_ff @(posedge clk) begin
     array_rd_ack <= answer && !write_q && !rst;
-    array_wr_ack <= answer && write_q && !rst;
+    array_wr_ack <= writes && !rst;
     if (array_req) begin
       write_q <= array_write;
       {layout_q, row_q, word_q} <= array_addr;
       wdata_q <= array_wdata;
       wmask_q <= array_wmask;
     end
-    if (answer) asked_q <= 1'b0;
-    if (array_req) asked_q <= 1'b1;
-    if (rst) asked_q <= 1'b0;
+    asked_q <= (array_req || (asked_q && !answer)) && !rst;
   end
 
-  // Settings: a copy for whoever needs them, and one to be shown.
-  logic [63:0] setting;
-  logic set;
-  assign set = answer && write_q && is_setting;
-  assign written = (wdata_q & wmask_q) | (setting & ~wmask_q);
+  // Settings: a copy to be shown, and one of each for its user.
   fb_common_lutram #(
       .Width(64),
       .Depth(4 * Rows)
@@ -111,74 +105,44 @@ module fb_raid_drives
       .raddr({word_q[1:0], row_q}),
       .rdata(setting)
   );
-  fb_common_lutram #(
-      .Width(64),
-      .Depth(Rows)
-  ) u_sq_doorbells (
-      .clk,
-      .we(set && word_q == 3'd0),
-      .waddr(row_q),
-      .wdata(written),
-      .raddr(ring_drive),
-      .rdata(sq_doorbell)
-  );
-  fb_common_lutram #(
-      .Width(64),
-      .Depth(Rows)
-  ) u_cq_doorbells (
-      .clk,
-      .we(set && word_q == 3'd1),
-      .waddr(row_q),
-      .wdata(written),
-      .raddr(ring_drive),
-      .rdata(cq_doorbell)
-  );
-  fb_common_lutram #(
-      .Width(32),
-      .Depth(Rows)
-  ) u_namespaces (
-      .clk,
-      .we(set && word_q == 3'd2),
-      .waddr(row_q),
-      .wdata(written[31:0]),
-      .raddr(nsid_drive),
-      .rdata(nsid)
-  );
-
-  logic [DRIVE_BITS-1:0] drives_m1_q;
-  logic [7:0] strip_m1_q;
-  logic [SECTOR_BITS-1:0] region_q;
-  logic parity_q;
-  always_ff @(posedge clk) begin
-    if (answer && write_q && layout_q && word_q[0]) begin
-      region_q <= SECTOR_BITS'((wdata_q & wmask_q) | (64'(region_q) & ~wmask_q));
-    end else if (answer && write_q && layout_q) begin
-      if (wmask_q[0]) drives_m1_q <= wdata_q[DRIVE_BITS-1:0];
-      if (wmask_q[8]) strip_m1_q <= wdata_q[15:8];
-      if (wmask_q[16]) parity_q <= wdata_q[16] && ParityPages > 0;
-    end
-    if (rst) begin
-      drives_m1_q <= '0;
-      strip_m1_q  <= 8'd15;
-      region_q    <= '0;
-      parity_q    <= 1'b0;
-    end
+  logic [2:0][63:0] copies;
+  for (genvar i = 0; i < 3; i++) begin : gen_copies
+    fb_common_lutram #(
+        .Width(64),
+        .Depth(Rows)
+    ) u_copy (
+        .clk,
+        .we(set && word_q == 3'(i)),
+        .waddr(row_q),
+        .wdata(written),
+        .raddr(i == 2 ? nsid_drive : ring_drive),
+        .rdata(copies[i])
+    );
   end
-  assign drives_m1 = drives_m1_q;
-  assign strip_m1  = strip_m1_q;
-  assign parity    = parity_q;
-  assign region_sectors = region_q;
+  assign {sq_doorbell, cq_doorbell, nsid} = {copies[0], copies[1], copies[2][31:0]};
 
   logic [Late:0][DRIVES_MOST-1:0] offline_q;
   always_ff @(posedge clk) begin
+    if (writes && layout_q && word_q[0]) begin
+      region_sectors <= SECTOR_BITS'((wdata_q & wmask_q) | (64'(region_sectors) & ~wmask_q));
+    end else if (writes && layout_q) begin
+      if (wmask_q[0]) drives_m1 <= wdata_q[DRIVE_BITS-1:0];
+      if (wmask_q[8]) strip_m1 <= wdata_q[15:8];
+      if (wmask_q[16]) parity <= wdata_q[16] && ParityPages > 0;
+    end
     offline_q[Late:1] <= offline_q[Late-1:0];
-    if (answer && write_q && !layout_q && word_q == 3'd3 && wmask_q[12])
-      offline_q[0][row_q] <= wdata_q[12];
-    if (rst) offline_q <= '0;
+    if (writes && !layout_q && word_q == 3'd3 && wmask_q[12]) offline_q[0][row_q] <= wdata_q[12];
+    if (rst) begin
+      drives_m1 <= '0;
+      strip_m1 <= 8'd15;
+      region_sectors <= '0;
+      parity <= 1'b0;
+      offline_q <= '0;
+    end
   end
   assign offline = offline_q[0];
-  assign degraded = parity_q && $onehot(offline_q[0]);
   assign offline_late = offline_q[Late];
+  assign degraded = parity && $onehot(offline);
 
   // What became of the commands of each drive.
   typedef struct packed {
@@ -209,27 +173,23 @@ module fb_raid_drives
 
   logic [Rows-1:0][SLOT_BITS-1:0] all_outstanding;
   logic [Rows-1:0] all_lost;
-  always_comb begin
-    all_outstanding = '0;
-    all_outstanding[Drives-1:0] = outstanding;
-    all_lost = Rows'(lost);
-  end
+  assign all_outstanding = (Rows * SLOT_BITS)'(outstanding);
+  assign all_lost = Rows'(lost);
 
-  always_comb begin
+  always_ff @(posedge clk) begin
     unique case (word_q)
-      3'd2: shown = 64'(setting[31:0]);
-      3'd3: shown = 64'({all_lost[row_q], offline[row_q], 1'b0, all_outstanding[row_q]});
-      3'd4: shown = 64'(tally.commands);
-      3'd5: shown = 64'(tally.sectors);
-      3'd6: shown = 64'(tally.failed);
-      3'd7: shown = 64'(tally.longest);
-      default: shown = setting;
+      3'd2: array_data <= 64'(setting[31:0]);
+      3'd3: array_data <= 64'({all_lost[row_q], offline[row_q], 1'b0, all_outstanding[row_q]});
+      3'd4: array_data <= 64'(tally.commands);
+      3'd5: array_data <= 64'(tally.sectors);
+      3'd6: array_data <= 64'(tally.failed);
+      3'd7: array_data <= 64'(tally.longest);
+      default: array_data <= setting;
     endcase
-    if (layout_q && word_q[0]) shown = 64'(region_q);
+    if (layout_q && word_q[0]) array_data <= 64'(region_sectors);
     else if (layout_q)
-      shown = {31'd0, 9'(ParityPages), 7'd0, parity_q, strip_m1_q, 8'(drives_m1_q)};
+      array_data <= {31'd0, 9'(ParityPages), 7'd0, parity, strip_m1, 8'(drives_m1)};
   end
-  always_ff @(posedge clk) array_data <= shown;
 
 endmodule
 

@@ -3,10 +3,7 @@
 // fb_raid_map: from a place in the array to a drive and a place on it.
 //
 // What:        chunks go round the drives, so with c the number of the chunk, the drive is c mod N
-//              and the chunk on it c div N. The page number in the array is divided by N bit by bit,
-//              the highest first, and the division stops where the page in the chunk begins: a
-//              quotient bit takes the place of the bit it comes from, so nothing is shifted by the
-//              chunk's size, and the remainder is the drive. Where each drive has a region of the
+//              and the chunk on it c div N (fb_raid_divide). Where each drive has a region of the
 //              array to itself, a region is taken off in each of these cycles while there is one.
 // Handshake:   valid/ready; a command moves in a cycle in which both are high. It must not cross the
 //              end of a chunk.
@@ -21,7 +18,6 @@ module fb_raid_map
 (
     input wire clk,
     input wire rst,
-
     input wire cfg_t cfg,
 
     input  wire           s_valid,
@@ -34,8 +30,8 @@ module fb_raid_map
     output logic busy  // there is a command
 );
 
-  command_t command_q, found;
-  logic busy_q, load, dividing, leaves, m_valid_q;
+  command_t command_q;
+  logic busy_q, load, dividing, leaves;
   logic [SECTOR_BITS-4:0] page;
   logic [ DRIVE_BITS-1:0] drive;
 
@@ -46,10 +42,9 @@ module fb_raid_map
   logic [  SECTOR_BITS:0] less;
   assign less = {1'b0, left_q} - {1'b0, cfg.region_sectors};
 
-  assign busy = busy_q || m_valid_q;
-  assign m_valid = m_valid_q;
+  assign busy = busy_q || m_valid;
   // A command that waits for its drive's queue holds up the next one.
-  assign leaves = busy_q && !dividing && !m_valid_q;
+  assign leaves = busy_q && !dividing && !m_valid;
   assign s_ready = !busy_q || leaves;
   assign load = s_valid && s_ready;
 
@@ -66,34 +61,22 @@ module fb_raid_map
   );
 
   always_ff @(posedge clk) begin
-    if (load) command_q <= s_command;
     if (load) begin
+      command_q <= s_command;
       left_q <= s_command.sector;
       regions_q <= '0;
     end else if (dividing && !less[SECTOR_BITS] && regions_q != cfg.drives_m1) begin
       left_q <= less[SECTOR_BITS-1:0];
       regions_q <= regions_q + 1'b1;
     end
-    if (load) busy_q <= 1'b1;
-    else if (leaves) busy_q <= 1'b0;
     // What waits for its turn at its drive's queue is in a register.
-    if (leaves) m_command <= found;
-    m_valid_q <= leaves || (m_valid_q && !m_ready);
-    if (rst) begin
-      busy_q <= 1'b0;
-      m_valid_q <= 1'b0;
+    if (leaves) begin
+      m_command <= command_q;
+      m_command.drive <= (cfg.region_sectors == '0) ? drive : regions_q;
+      m_command.sector <= (cfg.region_sectors == '0) ? {page, command_q.sector[2:0]} : left_q;
     end
-  end
-
-  always_comb begin
-    found = command_q;
-    if (cfg.region_sectors == '0) begin
-      found.drive  = drive;
-      found.sector = {page, command_q.sector[2:0]};
-    end else begin
-      found.drive  = regions_q;
-      found.sector = left_q;
-    end
+    busy_q  <= (load || (busy_q && !leaves)) && !rst;
+    m_valid <= (leaves || (m_valid && !m_ready)) && !rst;
   end
 
   fb_axis_check #(

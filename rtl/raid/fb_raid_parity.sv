@@ -24,7 +24,6 @@ module fb_raid_parity
     input wire clk,
     input wire rst,  // of the whole streamer
     input wire restart,  // a new life of the queue
-
     input wire cfg_t cfg,
 
     // The user's side.
@@ -86,23 +85,18 @@ module fb_raid_parity
     );
     assign busy = write_busy || split_busy || pieces != '0 || m_axis_rd.tvalid;
   end else begin : gen_wires
-    assign m_axis_wr.tvalid = s_axis_wr.tvalid;
-    assign s_axis_wr.tready = m_axis_wr.tready;
-    assign m_axis_wr.tdata = s_axis_wr.tdata;
-    assign m_axis_wr.tkeep = s_axis_wr.tkeep;
-    assign m_axis_wr.tlast = s_axis_wr.tlast;
-    assign m_axis_rdcmd.tvalid = s_axis_rdcmd.tvalid;
-    assign s_axis_rdcmd.tready = m_axis_rdcmd.tready;
-    assign m_axis_rdcmd.tdata = s_axis_rdcmd.tdata;
-    assign m_axis_rdcmd.tkeep = '1;
-    assign m_axis_rdcmd.tlast = 1'b1;
-    assign m_axis_rd.tvalid = s_axis_rd.tvalid;
-    assign s_axis_rd.tready = m_axis_rd.tready;
-    assign m_axis_rd.tdata = s_axis_rd.tdata;
-    assign m_axis_rd.tkeep = s_axis_rd.tkeep;
-    assign m_axis_rd.tlast = s_axis_rd.tlast;
-    assign m_axis_rd.tuser = s_axis_rd.tuser;
-    assign m_axis_rd.tid = s_axis_rd.tid;
+    assign {m_axis_wr.tvalid, m_axis_wr.tdata, m_axis_wr.tkeep, m_axis_wr.tlast} = {
+      s_axis_wr.tvalid, s_axis_wr.tdata, s_axis_wr.tkeep, s_axis_wr.tlast
+    };
+    assign {m_axis_rdcmd.tvalid, m_axis_rdcmd.tdata} = {s_axis_rdcmd.tvalid, s_axis_rdcmd.tdata};
+    assign {m_axis_rdcmd.tkeep, m_axis_rdcmd.tlast} = '1;
+    assign {m_axis_rd.tvalid, m_axis_rd.tdata, m_axis_rd.tkeep, m_axis_rd.tlast} = {
+      s_axis_rd.tvalid, s_axis_rd.tdata, s_axis_rd.tkeep, s_axis_rd.tlast
+    };
+    assign {m_axis_rd.tuser, m_axis_rd.tid} = {s_axis_rd.tuser, s_axis_rd.tid};
+    assign {s_axis_wr.tready, s_axis_rdcmd.tready, s_axis_rd.tready} = {
+      m_axis_wr.tready, m_axis_rdcmd.tready, m_axis_rd.tready
+    };
     assign busy = 1'b0;
     logic unused;
     assign unused = &{1'b0, clk, rst, restart, cfg, 1'b0};

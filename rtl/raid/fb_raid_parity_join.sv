@@ -10,7 +10,6 @@
 //              TREADY, not even by a restart. `piece` is there before the first beat of its packet.
 // Latency:     one cycle. Throughput: 64 bytes a cycle, of the pieces as they come.
 // 512-bit registers: the output, and that of the memory of the sum.
-//
 // Does not implement: pieces of other drives at the same time.
 
 `default_nettype none
@@ -24,7 +23,6 @@ module fb_raid_parity_join
     input wire clk,
     input wire rst,     // of the whole streamer
     input wire restart, // a new life of the queue: forget everything but a read half sent
-
     input wire parity,  // the array has it
 
     input  wire         piece_valid,
@@ -32,19 +30,17 @@ module fb_raid_parity_join
     input  wire piece_t piece,
 
     fb_axis_if.target s_axis_rd,
-
     fb_axis_if.initiator m_axis_rd
 );
 
   logic swallow_q;  // the user's read has ended with an error
   logic owed_q;  // it was cut in two by a restart: its end comes from here
   logic late_q;  // and so was a piece: its end is still to come, and of no use
+  logic inside_q, inside_piece_q;
 
-  // The user's next beat, behind the one that is on offer.
-  logic next_valid, next_ready, next_last;
+  // The user's next beat, behind the one that is on offer; a beat moves on this side, on the user's.
+  logic next_valid, next_ready, next_last, take, give;
   assign next_ready = !m_axis_rd.tvalid || m_axis_rd.tready;
-
-  logic take, give;  // a beat moves on this side, on the user's
   assign take = s_axis_rd.tvalid && s_axis_rd.tready;
   assign give = next_valid && next_ready;
 
@@ -85,29 +81,19 @@ module fb_raid_parity_join
     if (give && !owed_q) m_axis_rd.tid <= parity ? piece.tag : s_axis_rd.tid;
   end
 
-  logic inside_q, inside_piece_q;
   always_ff @(posedge clk) begin
     if (take) inside_piece_q <= !s_axis_rd.tlast;
     if (give) inside_q <= !next_last;
     if (take && s_axis_rd.tlast && parity && !late_q)
       swallow_q <= !piece.last && (swallow_q || s_axis_rd.tuser);
-    if (restart) begin
-      swallow_q <= 1'b0;
-      owed_q <= give ? !next_last : inside_q;
-      // A beat that is on offer here stays so.
-      late_q <= take ? !s_axis_rd.tlast : s_axis_rd.tvalid || inside_piece_q;
-    end else begin
-      if (give) owed_q <= 1'b0;
-      if (take) late_q <= 1'b0;
-    end
-    if (rst) begin
-      swallow_q <= 1'b0;
-      owed_q <= 1'b0;
-      late_q <= 1'b0;
-      inside_q <= 1'b0;
-      inside_piece_q <= 1'b0;
-    end
+    if (restart) swallow_q <= 1'b0;
+    owed_q <= restart ? (give ? !next_last : inside_q) : owed_q && !give;
+    // A beat that is on offer here stays so.
+    if (restart) late_q <= take ? !s_axis_rd.tlast : s_axis_rd.tvalid || inside_piece_q;
+    else late_q <= late_q && !take;
+    if (rst) {swallow_q, owed_q, late_q, inside_q, inside_piece_q} <= '0;
   end
+
 `ifndef SYNTHESIS
   a_piece_known :
   assert property (@(posedge clk) disable iff (rst || restart)

@@ -6,13 +6,12 @@
 //              row before it. A piece of the drive that is missing is asked of all others instead,
 //              one after the other from the drive behind it on; fb_raid_parity_join is told what
 //              each piece is. Whether a drive is missing is decided for each chunk anew.
-//              A read that breaks a rule is refused as a whole: it is passed on as one piece that
-//              fb_nvme_read_split refuses for the same reason. Unordered reads are read in order.
-//              While the array has no parity commands go through as they are.
+//              A read that breaks a rule is passed on as one piece, which fb_nvme_read_split refuses
+//              for the same reason. Unordered reads are read in order. While the array has no parity
+//              commands go through as they are.
 // Handshake:   AXI4-Stream, one beat a command; valid/ready for `piece`, which moves with its command.
 // Latency:     56 cycles to the first piece, two more for each further one, and one for each row.
 // Throughput:  so a read in 57 cycles: where reads are shorter than 57 beats, that is the limit.
-//
 // Does not implement: reading again what was under way when its drive went.
 
 `default_nettype none
@@ -22,11 +21,9 @@ module fb_raid_parity_split
 (
     input wire clk,
     input wire rst,  // also holds while the streamer is disabled
-
     input wire cfg_t cfg,
 
     fb_axis_if.target s_axis_rdcmd,
-
     fb_axis_if.initiator m_axis_rdcmd,
 
     output logic   piece_valid,
@@ -54,25 +51,25 @@ module fb_raid_parity_split
   state_e state_q;
 
   // The command.
+  logic accept, zero_q, above_q, unordered_q;
   logic [AddressBits-1:0] address_q;
   logic [SECTOR_BITS-1:0] end_q;  // sector of the last byte
+  logic [55:0] end_sector;  // the same, where the address is a multiple of a sector
   logic [63:0] size_q;  // bytes - 1 that are left of it
-  logic zero_q, above_q, unordered_q;
   logic [READ_TAG_BITS-1:0] tag_q;
-
-  // The sector of the last byte, of an address that is a multiple of one.
-  logic [55:0] end_sector;
+  assign accept = s_axis_rdcmd.tready && cfg.parity && s_axis_rdcmd.tvalid;
   assign end_sector = 56'(address_q[AddressBits-1:9]) + 56'(size_q[63:9]);
 
-  logic accept;
-  assign accept = s_axis_rdcmd.tready && cfg.parity && s_axis_rdcmd.tvalid;
-
   // Where a byte lies: its page, and a chunk for each row before it.
-  logic start, dividing;
-  logic [PageBits-1:0] page, quotient, row;
+  logic divides, start, dividing, asked_q, found;
+  logic [PageBits-1:0] page, quotient;
   logic [DRIVE_BITS-1:0] rest;
   logic [PageBits:0] moved;
+  assign divides = state_q == END || state_q == BEGIN;
+  assign start = divides && !asked_q;
+  assign found = asked_q && !dividing;
   assign page = (state_q == END) ? end_q[SECTOR_BITS-1:3] : address_q[AddressBits-1:12];
+  assign moved = {1'b0, page} + {1'b0, quotient & ~PageBits'(cfg.strip_m1)};
   fb_raid_divide u_divide (
       .clk,
       .rst,
@@ -84,43 +81,29 @@ module fb_raid_parity_split
       .quotient,
       .rest
   );
-  assign row   = quotient & ~PageBits'(cfg.strip_m1);
-  assign moved = (PageBits + 1)'(page) + (PageBits + 1)'(row);
-
-  logic asked_q, found;
-  assign start = (state_q == END || state_q == BEGIN) && !asked_q;
-  assign found = asked_q && !dividing;
 
   // The piece.
-  logic [SECTOR_BITS-1:0] sector_q;
-  logic [DRIVE_BITS-1:0] drive_q, hole_q;
-  logic first_q;
-  logic [InsideBits-1:0] chunk_mask, ahead_m1;  // sectors
+  logic [SECTOR_BITS-1:0] sector_q, next_sector;
+  logic [DRIVE_BITS-1:0] drive_q, next_drive, hole_q;
+  logic first_q, row_ends;
   logic fits;  // what is left ends in this chunk
-  logic [SIZE_BITS:0] bytes;
+  logic [InsideBits-1:0] chunk_mask, ahead_m1;  // sectors
+  logic [InsideBits+DRIVE_BITS-1:0] row_back_q;  // from the last chunk of a row to its first
   assign chunk_mask = {cfg.strip_m1, 3'b111};
   assign ahead_m1 = ~sector_q[InsideBits-1:0] & chunk_mask;
   assign fits = size_q[63:9] <= 55'(ahead_m1);
-  assign bytes = {1'b0, fits ? size_q[SIZE_BITS-1:0] : {ahead_m1, 9'h1ff}} + 1'b1;
-
-  logic [SECTOR_BITS-1:0] next_sector;
-  logic [InsideBits+DRIVE_BITS-1:0] row_back_q;
-  logic [DRIVE_BITS-1:0] next_drive;
-  logic row_ends;
   assign row_ends = drive_q == cfg.drives_m1;
   assign next_drive = row_ends ? '0 : drive_q + 1'b1;
   assign next_sector = sector_q + SECTOR_BITS'(chunk_mask) + 1'b1;
-  // From the last chunk of a row to its first.
   always_ff @(posedge clk)
     row_back_q <= ((InsideBits + DRIVE_BITS)'(chunk_mask) + 1'b1) *
         (InsideBits + DRIVE_BITS)'(cfg.drives_m1);
 
-  logic here, moves;
-  assign here  = state_q == PIECE || state_q == REFUSE || (state_q == AROUND && drive_q != hole_q);
+  logic missing, here, moves, leaves;
+  assign missing = cfg.degraded && cfg.offline[drive_q];
+  assign here = state_q == PIECE || state_q == REFUSE || (state_q == AROUND && drive_q != hole_q);
   assign moves = here && m_axis_rdcmd.tready && piece_ready;
-
-  // What lies behind the chunk that was read.
-  logic leaves;
+  // What lies behind the chunk that was read is next.
   assign leaves = (state_q == PIECE && moves) || (state_q == AROUND && drive_q == hole_q);
 
   always_comb begin
@@ -137,8 +120,9 @@ module fb_raid_parity_split
       m_axis_rdcmd.tdata[64+:13] = zero_q ? '0 : 13'd4097;
       m_axis_rdcmd.tdata[128] = unordered_q;
     end else begin
-      m_axis_rdcmd.tdata[9+:SECTOR_BITS]  = sector_q;
-      m_axis_rdcmd.tdata[64+:SIZE_BITS+1] = bytes;
+      m_axis_rdcmd.tdata[9+:SECTOR_BITS] = sector_q;
+      m_axis_rdcmd.tdata[64+:SIZE_BITS+1] =
+          {1'b0, fits ? size_q[SIZE_BITS-1:0] : {ahead_m1, 9'h1ff}} + 1'b1;
     end
     piece_valid = here && m_axis_rdcmd.tready;
     piece.sum   = state_q == AROUND;
@@ -153,7 +137,7 @@ module fb_raid_parity_split
       (cfg.block_4k && address_q[11:9] != '0) || (unordered_q && size_q[63:12] != '0);
 
   always_ff @(posedge clk) begin
-    asked_q <= (start || asked_q) && (state_q == END || state_q == BEGIN);
+    asked_q <= divides;
     if (accept) begin
       address_q <= s_axis_rdcmd.tdata[AddressBits-1:0];
       size_q <= s_axis_rdcmd.tdata[127:64] - 1'b1;
@@ -181,18 +165,14 @@ module fb_raid_parity_split
         sector_q <= {moved[PageBits-1:0], address_q[11:9]};
         drive_q  <= rest;
       end
-      DECIDE:
-      if (row_ends) begin  // its last chunk is the parity
-        sector_q <= next_sector;
-        drive_q  <= '0;
-      end else if (cfg.degraded && cfg.offline[drive_q]) begin
-        state_q  <= AROUND;
-        hole_q   <= drive_q;
-        first_q  <= 1'b1;
-        sector_q <= next_sector;
-        drive_q  <= next_drive;
-      end else begin
-        state_q <= PIECE;
+      DECIDE: begin
+        if (row_ends || missing) begin
+          sector_q <= next_sector;
+          drive_q  <= next_drive;
+        end
+        if (!row_ends) state_q <= missing ? AROUND : PIECE;  // the last chunk is the parity
+        hole_q  <= drive_q;
+        first_q <= 1'b1;
       end
       AROUND:
       if (moves) begin

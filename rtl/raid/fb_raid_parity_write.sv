@@ -2,18 +2,16 @@
 //
 // fb_raid_parity_write: the parity of what is written, put between the user's chunks.
 //
-// What:        a row is a chunk of each drive but the last; there the parity of the row is to lie.
-//              The address of beat 0 is moved on by a chunk for each row before it, the data go
-//              through, and after the last chunk of a row follow as many beats of parity.
-//              A transaction is whole rows: one that ends inside a row is filled up with zeros, and
-//              the address of one that begins inside is passed on with an odd byte, which
-//              fb_nvme_write_split answers as misaligned. What breaks another of its rules is passed on as
-//              it is, for the same reason, and gets no parity from there on.
+// What:        a row is a chunk of each drive but the last, which has the parity of the row. The address
+//              of beat 0 is moved on by a chunk for each row before it, and after the last chunk of a
+//              row follow as many beats of parity. A transaction is whole rows: one that ends inside a
+//              row is filled up with zeros, and the address of one that begins inside is passed on with
+//              an odd byte, which fb_nvme_write_split answers as misaligned. What breaks another of its
+//              rules is passed on as it is, for the same reason, and gets no parity from there on.
 // Handshake:   AXI4-Stream; TREADY is the other side's, and does not depend on TVALID. Beat 0 waits
 //              until its address is known.
 // Latency:     26 cycles for beat 0, none for the data. Throughput: 64 bytes a cycle, parity included.
 // 512-bit registers: none but the output of the memory of the parity.
-//
 // Does not implement: writes of a part of a row.
 
 `default_nettype none
@@ -26,11 +24,9 @@ module fb_raid_parity_write
     input wire clk,
     input wire rst,  // of the whole streamer
     input wire restart,  // a new life of the queue: forget everything but a packet half taken
-
     input wire cfg_t cfg,
 
     fb_axis_if.target s_axis_wr,
-
     fb_axis_if.initiator m_axis_wr,
 
     output logic busy  // a packet is half taken
@@ -47,15 +43,11 @@ module fb_raid_parity_write
   } state_e;
 
   state_e state_q;
-  logic pass_q;  // what is left of the packet gets no parity
-  logic tail_q;  // the user's last beat is in
-  logic [DRIVE_BITS-1:0] chunk_q;  // of the row
-  logic row_begins_q;
-
-  // Beat 0 waits on the user's side until its address is known.
-  logic asked_q, dividing, start;
-  logic [PageBits-1:0] page, quotient, row;
-  logic [DRIVE_BITS-1:0] rest;
+  logic   pass_q;  // what is left of the packet gets no parity
+  logic   tail_q;  // the user's last beat is in
+  logic row_begins_q, asked_q, dividing, start;
+  logic [DRIVE_BITS-1:0] chunk_q, rest;  // of the row
+  logic [PageBits-1:0] page, quotient;
   assign page  = s_axis_wr.tdata[12+:PageBits];
   assign start = state_q == ADDRESS && cfg.parity && s_axis_wr.tvalid && !asked_q && !restart;
   fb_raid_divide u_divide (
@@ -73,36 +65,29 @@ module fb_raid_parity_write
   logic [PageBits:0] moved;
   logic midway;  // inside a row
   logic above;  // behind whatever can be divided: out of range, and nothing else
-  assign row = quotient & ~PageBits'(cfg.strip_m1);
-  assign moved = (PageBits + 1)'(page) + (PageBits + 1)'(row);
+  assign moved = {1'b0, page} + {1'b0, quotient & ~PageBits'(cfg.strip_m1)};
   assign above = |s_axis_wr.tdata[63:12+PageBits] && s_axis_wr.tdata[11:0] == '0;
   assign midway = rest != '0 || (quotient[7:0] & cfg.strip_m1) != '0 || s_axis_wr.tdata[11:0] != '0;
 
-  logic through, here, moves;  // the user's beats go on; a beat is on offer; it goes on
-  always_comb begin
-    unique case (state_q)
-      ADDRESS: through = !restart && (!cfg.parity || (asked_q && !dividing));
-      DATA:    through = 1'b1;
-      default: through = 1'b0;
-    endcase
-  end
-  assign here = through ? s_axis_wr.tvalid : state_q == PAD || state_q == PARITY;
-  assign moves = here && m_axis_wr.tready;
-  assign m_axis_wr.tvalid = here;
+  logic through, inserts, moves;  // the user's beats go on; others come between; a beat goes on
+  assign through = state_q == DATA ||
+      (state_q == ADDRESS && !restart && (!cfg.parity || (asked_q && !dividing)));
+  assign inserts = state_q == PAD || state_q == PARITY;
+  assign moves = m_axis_wr.tvalid && m_axis_wr.tready;
+  assign m_axis_wr.tvalid = (through && s_axis_wr.tvalid) || inserts;
   assign s_axis_wr.tready = through && m_axis_wr.tready;
 
-  // A beat that is not to be a part of the row.
+  // A beat of the user's that is not to be a part of the row.
   logic alien;
-  assign alien = pass_q || keep_bad(
+  assign alien = state_q == DATA && (pass_q || keep_bad(
       s_axis_wr.tlast, s_axis_wr.tkeep
-  ) || (row_begins_q && s_axis_wr.tlast && !s_axis_wr.tkeep[0]);
+  ) || (row_begins_q && s_axis_wr.tlast && !s_axis_wr.tkeep[0]));
 
-  logic step, chunk_end, row_end;
+  logic step, chunk_end;
   logic [BeatBits-1:0] beat;
   logic [DATA_BITS-1:0] data, sum;
-  assign step = moves && (state_q == PAD || state_q == PARITY || (state_q == DATA && !alien));
+  assign step = moves && (inserts || (state_q == DATA && !alien));
   assign chunk_end = beat == BeatBits'({cfg.strip_m1, 6'h3f});
-  assign row_end = chunk_q == cfg.drives_m1 - 1'b1;
   always_comb begin
     for (int unsigned i = 0; i < DATA_BITS / 8; i++)
     data[8*i+:8] = s_axis_wr.tdata[8*i+:8] & {8{state_q == DATA && s_axis_wr.tkeep[i]}};
@@ -126,7 +111,7 @@ module fb_raid_parity_write
     m_axis_wr.tdata = (state_q == PARITY) ? sum : data;
     m_axis_wr.tkeep = '1;
     m_axis_wr.tlast = state_q == PARITY && tail_q && chunk_end;
-    if (state_q == ADDRESS || (state_q == DATA && alien)) begin
+    if (state_q == ADDRESS || alien) begin
       m_axis_wr.tkeep = s_axis_wr.tkeep;
       m_axis_wr.tlast = s_axis_wr.tlast;
     end
@@ -140,8 +125,7 @@ module fb_raid_parity_write
   end
 
   always_ff @(posedge clk) begin
-    if (start) asked_q <= 1'b1;
-    else if (moves || restart) asked_q <= 1'b0;
+    asked_q <= (start || (asked_q && !moves && !restart)) && !rst;
     if (moves) begin
       row_begins_q <= state_q == ADDRESS || (state_q == PARITY && chunk_end);
       unique case (state_q)
@@ -151,20 +135,17 @@ module fb_raid_parity_write
           tail_q  <= 1'b0;
           chunk_q <= '0;
         end
-        DATA, PAD: begin
-          if (state_q == DATA && alien) begin
-            pass_q <= 1'b1;
-            if (s_axis_wr.tlast) state_q <= ADDRESS;
-          end else begin
-            if (state_q == DATA && s_axis_wr.tlast) begin
-              tail_q  <= 1'b1;
-              state_q <= PAD;
-            end
-            if (chunk_end) begin
-              chunk_q <= chunk_q + 1'b1;
-              if (row_end) state_q <= PARITY;
-            end
+        DATA, PAD:
+        if (alien) begin
+          pass_q <= 1'b1;
+          if (s_axis_wr.tlast) state_q <= ADDRESS;
+        end else begin
+          if (state_q == DATA && s_axis_wr.tlast) begin
+            tail_q  <= 1'b1;
+            state_q <= PAD;
           end
+          if (chunk_end) chunk_q <= chunk_q + 1'b1;
+          if (chunk_end && chunk_q == cfg.drives_m1 - 1'b1) state_q <= PARITY;
         end
         PARITY:
         if (chunk_end) begin
@@ -175,10 +156,7 @@ module fb_raid_parity_write
     end
     // A packet that was cut in two by a restart is taken to its end.
     if (restart && state_q != ADDRESS) pass_q <= 1'b1;
-    if (rst) begin
-      state_q <= ADDRESS;
-      asked_q <= 1'b0;
-    end
+    if (rst) state_q <= ADDRESS;
   end
   assign busy = state_q != ADDRESS;
 

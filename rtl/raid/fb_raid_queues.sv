@@ -33,14 +33,11 @@ module fb_raid_queues
     output descriptor_t m_descriptor
 );
 
-  if (Drives < 2 || Drives > DRIVES_MOST || Depth < 8 || (Depth & (Depth - 1)) != 0)
-  begin : gen_bad_size
-    $fatal(
-        1,
-        "fb_raid_queues (%m): Drives=%0d must be from 2 to 8, Depth=%0d a power of two, 8 or more",
-        Drives,
-        Depth
-    );
+  if (Drives < 2 || Drives > DRIVES_MOST) begin : gen_bad_drives
+    $fatal(1, "fb_raid_queues (%m): Drives=%0d must be from 2 to 8", Drives);
+  end
+  if (Depth < 8 || (Depth & (Depth - 1)) != 0) begin : gen_bad_depth
+    $fatal(1, "fb_raid_queues (%m): Depth=%0d must be a power of two, 8 or more", Depth);
   end
 
   localparam int unsigned Queues = 2 * Drives;  // the lowest bit: 1 for reads
@@ -52,8 +49,7 @@ module fb_raid_queues
   logic [QueueBits-1:0] into;  // which queue that goes into
   logic [Queues-1:0][PlaceBits:0] head_q, tail_q;  // the oldest command, and behind the newest
   logic [QueueBits-1:0] choice, chosen_q;
-  logic [Queues-1:0] waits_q, behind;  // commands whose drive is open
-  logic [Queues-1:0] room;
+  logic [Queues-1:0] waits_q, behind, room;  // waits_q: commands whose drive is open
   logic choose, offered_q, rest_q, take;
   logic [1:0] read_q;  // what was chosen is being read
 
@@ -64,7 +60,11 @@ module fb_raid_queues
   // Who comes after the last one, or else the first.
   always_comb begin
     choice = '0;
-    for (int unsigned i = 0; i < Queues; i++) behind[i] = waits_q[i] && QueueBits'(i) > chosen_q;
+    for (int unsigned i = 0; i < Queues; i++) begin
+      behind[i] = waits_q[i] && QueueBits'(i) > chosen_q;
+      // Three may be on their way before this is known.
+      room[i]   = tail_q[i] - head_q[i] < (PlaceBits + 1)'(Depth - 3);
+    end
     for (int i = Queues - 1; i >= 0; i--) if (waits_q[i]) choice = QueueBits'(i);
     for (int i = Queues - 1; i >= 0; i--) if (behind[i]) choice = QueueBits'(i);
   end
@@ -88,12 +88,6 @@ module fb_raid_queues
       end
     end
     for (int unsigned d = 0; d < Drives; d++) s_ready[d] <= room[2*d] && room[2*d+1];
-  end
-
-  // Three may be on their way before this is known.
-  always_comb begin
-    for (int unsigned i = 0; i < Queues; i++)
-    room[i] = tail_q[i] - head_q[i] < (PlaceBits + 1)'(Depth - 3);
   end
 
   fb_common_table #(

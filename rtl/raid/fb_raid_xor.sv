@@ -38,21 +38,17 @@ module fb_raid_xor
   (* ram_style = "block" *)
   logic [DATA_BITS-1:0] store[Beats];
   logic [DATA_BITS-1:0] stored_q;
-  logic [AddrBits-1:0] beat_q, next_beat;
+  logic [AddrBits-1:0] next_beat;
 
-  assign next_beat = rst ? '0 : !step ? beat_q : last ? '0 : beat_q + 1'b1;
+  assign next_beat = rst ? '0 : !step ? beat : last ? '0 : beat + 1'b1;
   assign sum = data ^ (first ? '0 : stored_q);
-  assign beat = beat_q;
 
-  always_ff @(posedge clk) begin : memory
-    if (step) store[beat_q] <= sum;
+  always_ff @(posedge clk) begin
+    if (step) store[beat] <= sum;
     stored_q <= store[next_beat];
-  end
-
-  always_ff @(posedge clk) begin : cursor
-    beat_q <= next_beat;
+    beat <= next_beat;
     // What is written in this cycle is not yet what is read.
-    ready  <= !(step && next_beat == beat_q);
+    ready <= !(step && next_beat == beat);
   end
 
 `ifndef SYNTHESIS
@@ -60,7 +56,7 @@ module fb_raid_xor
   assert property (@(posedge clk) disable iff (rst) step |-> ready)
   else $error("fb_raid_xor (%m): a step onto a beat that was not read yet");
   a_in_chunk :
-  assert property (@(posedge clk) disable iff (rst) step && beat_q == '1 |-> last)
+  assert property (@(posedge clk) disable iff (rst) step && beat == '1 |-> last)
   else $error("fb_raid_xor (%m): a chunk of more than Beats=%0d beats", Beats);
 `endif
 

@@ -304,25 +304,6 @@ module fb_top_dram #(
       .*
   );
 
-  fb_nvme_streamer #(
-      .QueueDepth(QueueDepth),
-      .Drives(Drives),
-      .ParityPages(ParityPages),
-      .ReservePages(ReservePages),
-      .UnitBits(UnitBits),
-      .ReadBeats(ReadBeats),
-      .AxiIdBits(AxiIdBits),
-      .ListPerCommand(ListPerCommand),
-      .SqDoorbell(SqDoorbell),
-      .CqDoorbell(CqDoorbell),
-      .Pages(1024),
-      .WholePages(1'b1),
-      .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
-  ) u_streamer (
-      .s_axi_bar(sliced),
-      .*
-  );
-
   fb_axi_if #(
       .IdBits  (MasterIdBits),
       .AddrBits(64)
@@ -374,6 +355,33 @@ module fb_top_dram #(
   ) memory (
       .*
   );
+  fb_axi_slice #(
+      .Stages(Slices),
+      .IdBits(MasterIdBits)
+  ) u_slice_memory (
+      .s_axi(memory),
+      .m_axi(m_axi_dram),
+      .*
+  );
+
+  fb_nvme_streamer #(
+      .QueueDepth(QueueDepth),
+      .Drives(Drives),
+      .ParityPages(ParityPages),
+      .ReservePages(ReservePages),
+      .UnitBits(UnitBits),
+      .ReadBeats(ReadBeats),
+      .AxiIdBits(AxiIdBits),
+      .ListPerCommand(ListPerCommand),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
+      .Pages(1024),
+      .WholePages(1'b1),
+      .Identity(fb_spec_pkg::IDENTITY_ONBOARD)
+  ) u_streamer (
+      .s_axi_bar(sliced),
+      .*
+  );
 
   fb_payload_dram #(
       .UnitBits(UnitBits),
@@ -384,15 +392,6 @@ module fb_top_dram #(
   ) u_buffer (
       .m_axi_write(memory),
       .m_axi_read (memory),
-      .*
-  );
-
-  fb_axi_slice #(
-      .Stages(Slices),
-      .IdBits(MasterIdBits)
-  ) u_slice_memory (
-      .s_axi(memory),
-      .m_axi(m_axi_dram),
       .*
   );
 

@@ -160,28 +160,10 @@ module fb_top_host #(
     input wire s_axil_host_rready
 );
 
-  // The streams, named as the streamer names them.
-  logic s_axis_wr_tvalid;
-  logic s_axis_wr_tready;
-  logic [511:0] s_axis_wr_tdata;
-  logic [63:0] s_axis_wr_tkeep;
-  logic s_axis_wr_tlast;
-  logic m_axis_wrsp_tvalid;
-  logic m_axis_wrsp_tready;
-  logic [7:0] m_axis_wrsp_tdata;
-  logic m_axis_wrsp_tlast;
-  logic s_axis_rdcmd_tvalid;
-  logic s_axis_rdcmd_tready;
-  logic [511:0] s_axis_rdcmd_tdata;
-  logic [63:0] s_axis_rdcmd_tkeep;
-  logic s_axis_rdcmd_tlast;
-  logic m_axis_rd_tvalid;
-  logic m_axis_rd_tready;
-  logic [511:0] m_axis_rd_tdata;
-  logic [63:0] m_axis_rd_tkeep;
-  logic m_axis_rd_tlast;
-  logic [0:0] m_axis_rd_tuser;
-  logic [7:0] m_axis_rd_tid;
+  fb_axis_if s_axis_wr (.*);
+  fb_axis_if #(.DataBits(8)) m_axis_wrsp (.*);
+  fb_axis_if s_axis_rdcmd (.*);
+  fb_axis_if m_axis_rd (.*);
 
   fb_top_onchip #(
       .QueueDepth(QueueDepth),
@@ -195,6 +177,27 @@ module fb_top_host #(
       .Slices(Slices),
       .AxiIdBits(AxiIdBits)
   ) u_streamer (
+      .s_axis_wr_tvalid(s_axis_wr.tvalid),
+      .s_axis_wr_tready(s_axis_wr.tready),
+      .s_axis_wr_tdata(s_axis_wr.tdata),
+      .s_axis_wr_tkeep(s_axis_wr.tkeep),
+      .s_axis_wr_tlast(s_axis_wr.tlast),
+      .m_axis_wrsp_tvalid(m_axis_wrsp.tvalid),
+      .m_axis_wrsp_tready(m_axis_wrsp.tready),
+      .m_axis_wrsp_tdata(m_axis_wrsp.tdata),
+      .m_axis_wrsp_tlast(m_axis_wrsp.tlast),
+      .s_axis_rdcmd_tvalid(s_axis_rdcmd.tvalid),
+      .s_axis_rdcmd_tready(s_axis_rdcmd.tready),
+      .s_axis_rdcmd_tdata(s_axis_rdcmd.tdata),
+      .s_axis_rdcmd_tkeep(s_axis_rdcmd.tkeep),
+      .s_axis_rdcmd_tlast(s_axis_rdcmd.tlast),
+      .m_axis_rd_tvalid(m_axis_rd.tvalid),
+      .m_axis_rd_tready(m_axis_rd.tready),
+      .m_axis_rd_tdata(m_axis_rd.tdata),
+      .m_axis_rd_tkeep(m_axis_rd.tkeep),
+      .m_axis_rd_tlast(m_axis_rd.tlast),
+      .m_axis_rd_tuser(m_axis_rd.tuser),
+      .m_axis_rd_tid(m_axis_rd.tid),
       .*
   );
   fb_axi_if #(
@@ -277,32 +280,13 @@ module fb_top_host #(
       .ReadLatency(ReadLatency),
       .AxiIdBits(AxiIdBits)
   ) u_host (
+      .m_axis_wr(s_axis_wr),
+      .s_axis_wrsp(m_axis_wrsp),
+      .m_axis_rdcmd(s_axis_rdcmd),
+      .s_axis_rd(m_axis_rd),
       .s_axi_host(staged),
-      .m_axis_wr_tvalid(s_axis_wr_tvalid),
-      .m_axis_wr_tready(s_axis_wr_tready),
-      .m_axis_wr_tdata(s_axis_wr_tdata),
-      .m_axis_wr_tkeep(s_axis_wr_tkeep),
-      .m_axis_wr_tlast(s_axis_wr_tlast),
-      .s_axis_wrsp_tvalid(m_axis_wrsp_tvalid),
-      .s_axis_wrsp_tready(m_axis_wrsp_tready),
-      .s_axis_wrsp_tdata(m_axis_wrsp_tdata),
-      .m_axis_rdcmd_tvalid(s_axis_rdcmd_tvalid),
-      .m_axis_rdcmd_tready(s_axis_rdcmd_tready),
-      .m_axis_rdcmd_tdata(s_axis_rdcmd_tdata),
-      .m_axis_rdcmd_tkeep(s_axis_rdcmd_tkeep),
-      .m_axis_rdcmd_tlast(s_axis_rdcmd_tlast),
-      .s_axis_rd_tvalid(m_axis_rd_tvalid),
-      .s_axis_rd_tready(m_axis_rd_tready),
-      .s_axis_rd_tdata(m_axis_rd_tdata),
-      .s_axis_rd_tkeep(m_axis_rd_tkeep),
-      .s_axis_rd_tlast(m_axis_rd_tlast),
-      .s_axis_rd_tuser(m_axis_rd_tuser),
-      .s_axis_rd_tid(m_axis_rd_tid),
       .*
   );
-
-  logic unused;
-  assign unused = &{1'b0, m_axis_wrsp_tlast, 1'b0};
 
 endmodule
 

@@ -297,31 +297,6 @@ module fb_top_hostdram #(
       .*
   );
 
-  // The SSD finds the payload at the places of the segments: the BAR has none.
-  assign bar_memory.write_ready = 1'b1;
-  assign bar_memory.read_ready  = 1'b1;
-  assign bar_memory.read_word   = '0;
-  assign bar_memory.read_error  = 1'b0;
-
-  fb_nvme_streamer #(
-      .QueueDepth(QueueDepth),
-      .Drives(Drives),
-      .ParityPages(ParityPages),
-      .ReservePages(ReservePages),
-      .UnitBits(UnitBits),
-      .ReadBeats(ReadBeats),
-      .AxiIdBits(AxiIdBits),
-      .ListPerCommand(ListPerCommand),
-      .SqDoorbell(SqDoorbell),
-      .CqDoorbell(CqDoorbell),
-      .Pages(1024),
-      .WholePages(1'b1),
-      .Identity(fb_spec_pkg::IDENTITY_HOST)
-  ) u_streamer (
-      .s_axi_bar(sliced),
-      .*
-  );
-
   fb_axi_if #(
       .IdBits  (MasterIdBits),
       .AddrBits(64)
@@ -373,19 +348,43 @@ module fb_top_hostdram #(
   ) memory (
       .*
   );
-
-  fb_payload_host u_buffer (
-      .m_axi_write(memory),
-      .m_axi_read (memory),
-      .*
-  );
-
   fb_axi_slice #(
       .Stages(Slices),
       .IdBits(MasterIdBits)
   ) u_slice_memory (
       .s_axi(memory),
       .m_axi(m_axi_host),
+      .*
+  );
+
+  // The SSD finds the payload at the places of the segments: the BAR has none.
+  assign bar_memory.write_ready = 1'b1;
+  assign bar_memory.read_ready  = 1'b1;
+  assign bar_memory.read_word   = '0;
+  assign bar_memory.read_error  = 1'b0;
+
+  fb_nvme_streamer #(
+      .QueueDepth(QueueDepth),
+      .Drives(Drives),
+      .ParityPages(ParityPages),
+      .ReservePages(ReservePages),
+      .UnitBits(UnitBits),
+      .ReadBeats(ReadBeats),
+      .AxiIdBits(AxiIdBits),
+      .ListPerCommand(ListPerCommand),
+      .SqDoorbell(SqDoorbell),
+      .CqDoorbell(CqDoorbell),
+      .Pages(1024),
+      .WholePages(1'b1),
+      .Identity(fb_spec_pkg::IDENTITY_HOST)
+  ) u_streamer (
+      .s_axi_bar(sliced),
+      .*
+  );
+
+  fb_payload_host u_buffer (
+      .m_axi_write(memory),
+      .m_axi_read (memory),
       .*
   );
 

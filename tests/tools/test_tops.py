@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/tops.py: a bus is written once, and becomes pins, nets and connections."""
+"""scripts/tops.py: a bus is written once, and becomes pins, interfaces and connections."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def text() -> str:
         "    input wire m_axi_rlast,",
         "    output logic IN_tready,",
         "    input wire [7:0] IN_tdata\n);",
-        "      .c_axis_tready(IN_tready),",
+        "      .c_axis_tready(IN.tready),",
         "      .s_axis_tdata(IN_tdata),",
         "      .s_axis_tid('0),",
         "      .m_axi_rready(m_axi_rready)\n  );",
-        "  logic [3:0] s_axis_tid;",
+        "  fb_axis_if #(.DataBits(8)) s_axis (.*);",
         "  fb_axi_if #(.IdBits(1), .AddrBits(AddrBits)) m_axi (.*);",
         "  fb_axil_if #(.AddrBits(12), .DataBits(32)) s_axil (.*);",
         "  assign m_axi_awaddr = m_axi.awaddr;",

@@ -34,10 +34,9 @@ class Table:
         self.now += 1
         dut.now.value = self.now
         tag = random.randrange(self.tags)
-        fresh = None
+        fresh, dut.submitted.value = None, 0
         if tag not in self.in_use and random.random() < submit:
             fresh = self._submit(tag)
-        dut.submitted.value = fresh is not None
         looked_up = random.randrange(self.tags)
         command = self.in_use.get(looked_up)
         over = command is not None and random.random() < finish
@@ -54,26 +53,27 @@ class Table:
             self.in_use[tag] = fresh
 
     def _submit(self, tag: int) -> dict[str, int]:
-        dut = self.dut
         fields = {name: random.getrandbits(bits) for name, bits in WIDTHS.items()}
-        dut.submitted_tag.value = tag
-        dut.submitted_descriptor.value = structs.pack("descriptor_t", **fields)
-        dut.submitted_retry.value = tag in self.waiting
+        descriptor, retry = structs.pack("descriptor_t", **fields), tag in self.waiting
+        self.dut.submitted.value = structs.pack(
+            "submitted_t", valid=1, retry=retry, tag=tag, descriptor=descriptor
+        )
         return self.waiting.pop(tag, fields | {"stamp": self.now, "retries": 0})
 
     def _compare(self, tag: int) -> None:
-        dut, command = self.dut, self.in_use.get(tag)
-        assert dut.lookup_in_use.value == (command is not None)
+        command = self.in_use.get(tag)
+        found = structs.unpack("lookup_t", int(self.dut.lookup.value))
+        assert found["in_use"] == (command is not None)
         if command is not None:
-            found = structs.unpack("descriptor_t", int(dut.lookup_descriptor.value))
-            assert found == {name: command[name] for name in WIDTHS}
-            assert dut.lookup_stamp.value == command["stamp"]
-            assert dut.lookup_retries.value == command["retries"]
+            descriptor = structs.unpack("descriptor_t", found["descriptor"])
+            assert descriptor == {name: command[name] for name in WIDTHS}
+            assert found["stamp"] == command["stamp"]
+            assert found["retries"] == command["retries"]
 
 
 async def sweep(dut) -> Table:
     """Clear the table, as the streamer does after a reset."""
-    harness.clear(dut, "submitted*", "finish*")
+    harness.clear(dut, "submitted", "finish", "finish_retry")
     for index in range(1024):
         dut.sweep.value, dut.sweep_index.value = 1, index
         await harness.step(dut.clk)
@@ -83,7 +83,8 @@ async def sweep(dut) -> Table:
 
 async def start(dut) -> Table:
     """Start the clock, and clear the table: it has no reset of its own."""
-    harness.clear(dut, "sweep*", "submitted*", "now", "lookup_tag", "finish*")
+    harness.clear(dut, "sweep*", "submitted", "now", "lookup_tag")
+    harness.clear(dut, "finish", "finish_retry")
     cocotb.start_soon(Clock(dut.clk, harness.PERIOD_NS, unit="ns").start())
     return await sweep(dut)
 

@@ -74,11 +74,15 @@ class Complete:
         dut = self.dut
         tag = int(dut.lookup_tag.value)
         known = self.drive.used.get(tag)
-        dut.lookup_in_use.value = known is not None
+        dut.lookup.value = 0
         if known:
             descriptor = {name: known[name] for name in ("drive", "op", "page", "sector", "early")}
-            dut.lookup_descriptor.value = structs.pack("descriptor_t", **descriptor)
-            dut.lookup_retries.value = known["retries"]
+            dut.lookup.value = structs.pack(
+                "lookup_t",
+                in_use=1,
+                retries=known["retries"],
+                descriptor=structs.pack("descriptor_t", **descriptor),
+            )
 
     def submit(self) -> int:
         """Bring one identifier into use, and return it."""
@@ -145,7 +149,7 @@ async def start(dut, entries: int, limit: int = 3) -> Complete:
         "halted",
         "cqe_valid",
         "cqe",
-        "lookup_[idsr]*",
+        "lookup",
         "now",
         "early_ready",
     )

@@ -41,6 +41,7 @@ PULSES = (
     "cq_rung",
     "doorbell_error",
 )
+WINDOWS = ("counter", "bin", "trace")
 # Of what a completion told.
 SEEN = ("completed", "failed", "rogue_phase", "rogue_cid", "rogue_head")
 
@@ -69,14 +70,15 @@ class Monitor:
 
     def _issue(self, share: float) -> None:
         dut = self.dut
-        issued = random.random() < share
-        dut.submitted.value = issued
-        if not issued:
+        dut.submitted.value = 0
+        if random.random() >= share:
             return
         kind = random.choice(["write", "read", "flush", "retry"])
-        op = "write" if kind == "retry" else kind
-        dut.submitted_op.value = structs.constant(f"OP_{op.upper()}")
-        dut.submitted_retry.value = kind == "retry"
+        op = structs.constant(f"OP_{'WRITE' if kind == 'retry' else kind.upper()}")
+        descriptor = structs.pack("descriptor_t", op=op)
+        dut.submitted.value = structs.pack(
+            "submitted_t", valid=1, retry=kind == "retry", descriptor=descriptor
+        )
         self.counts[kind] += 1
 
     def _complete(self, share: float) -> None:
@@ -101,13 +103,13 @@ class Monitor:
         """Read one counter, bin or trace word as the register block does."""
         dut = self.dut
         await harness.step(dut.clk)
-        getattr(dut, f"{what}_addr").value = address
-        getattr(dut, f"{what}_req").value = 1
+        dut.monitor_read.value = structs.pack("monitor_read_t", **{what: 1}, addr=address)
         await harness.step(dut.clk)
-        getattr(dut, f"{what}_req").value = 0
+        dut.monitor_read.value = 0
         await FallingEdge(dut.clk)
-        assert getattr(dut, f"{what}_ack").value == 1
-        return int(getattr(dut, f"{what}_data").value)
+        data = structs.unpack("monitor_data_t", int(dut.monitor_data.value))
+        assert [data[f"{name}_ack"] for name in WINDOWS] == [what == name for name in WINDOWS]
+        return data[what]
 
     async def check(self) -> None:
         """Compare everything after the counters have caught up."""
@@ -128,14 +130,13 @@ async def start(dut) -> Monitor:
         *PULSES,
         "sweep*",
         "count_cycles",
-        "submitted*",
+        "submitted",
         "rejected_code",
         "fetched*",
         "seen",
         "stray",
         "rung_value",
-        "*_req",
-        "*_addr",
+        "monitor_read",
     )
     await harness.start(dut)
     await sweep(dut)
@@ -158,9 +159,9 @@ async def random_events(dut) -> None:
         for n in range(300):
             await monitor.cycle(share)
             # A reader on the control port takes the memories away for a cycle now and then.
-            for what in ("counter", "bin", "trace"):
-                getattr(dut, f"{what}_req").value = n % 3 == 0 and random.random() < 0.7
-        harness.clear(dut, "*_req")
+            reads = {what: n % 3 == 0 and random.random() < 0.7 for what in WINDOWS}
+            dut.monitor_read.value = structs.pack("monitor_read_t", **reads)
+        harness.clear(dut, "monitor_read")
         await monitor.check()
 
 
@@ -172,8 +173,8 @@ async def trace_words(dut) -> None:
     head = await monitor.read("counter", COUNTERS.index("trace"))
     told = {"cid": 0x123, "head": 0x45}
     dut.seen.value, dut.rung_value.value = structs.pack("seen_t", **told), 0x67
-    dut.submitted_tag.value, dut.submitted_slot.value, dut.rejected_code.value = 0x89, 0xA, 0xB
-    dut.fetched_slot.value = 0xC
+    dut.submitted.value = structs.pack("submitted_t", tag=0x89, slot=0xA)
+    dut.rejected_code.value, dut.fetched_slot.value = 0xB, 0xC
     events = [
         ("submitted", spec.TRACE_SUBMIT, 0x89, 0xA),
         ("sq_rung", spec.TRACE_SQ_DOORBELL, 0, 0x67),
@@ -188,10 +189,16 @@ async def trace_words(dut) -> None:
     ]
     for name, *_ in events:
         await harness.step(dut.clk)
-        pulse = dut.seen if name in SEEN else getattr(dut, name)
-        pulse.value = structs.pack("seen_t", **told, **{name: 1}) if name in SEEN else 1
+        pulse, on, off = dut.seen if name in SEEN else getattr(dut, name), 1, 0
+        if name == "submitted":
+            off = structs.pack("submitted_t", tag=0x89, slot=0xA)
+            on = off | structs.pack("submitted_t", valid=1)
+        elif name in SEEN:
+            off = structs.pack("seen_t", **told)
+            on = off | structs.pack("seen_t", **{name: 1})
+        pulse.value = on
         await harness.step(dut.clk)
-        pulse.value = structs.pack("seen_t", **told) if name in SEEN else 0
+        pulse.value = off
         await harness.step(dut.clk, 3)
     await harness.step(dut.clk, 40)
     times = []
@@ -219,7 +226,7 @@ async def reset_clears(dut) -> None:
 async def read_without_pause(dut) -> None:
     """A counter is read in each cycle, so that no sum is ever added to its counter."""
     await start(dut)
-    dut.counter_req.value, dut.sq_rung.value = 1, 1
+    dut.monitor_read.value, dut.sq_rung.value = structs.pack("monitor_read_t", counter=1), 1
     await harness.step(dut.clk, 50)
 
 

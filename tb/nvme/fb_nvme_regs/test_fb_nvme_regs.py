@@ -19,31 +19,44 @@ VALID = 1 << regs.FIELDS["error_cause"]["valid"][0]
 # Settings and errors are there within this number of cycles; the exact number is not promised.
 SOON = 8
 PATIENCE_US = 2
+# Words behind each window onto the monitor.
+WORDS = {"counter": 16, "bin": 32, "trace": 64}
 
 
 class Memory:
-    """What stands behind a window: answers each request once, some cycles later."""
+    """What stands behind a window: its content by address, and the addresses it was asked for."""
 
-    def __init__(self, dut, name: str, content: Callable[[int], int]) -> None:
-        self.clk = dut.clk
+    def __init__(self, content: Callable[[int], int]) -> None:
         self.content = content
         self.seen: list[int] = []
-        for port in ("req", "addr", "ack", "data"):
-            setattr(self, port, getattr(dut, f"{name}_{port}"))
+
+
+class Monitor:
+    """Answers each request once, some cycles later, as one of three memories."""
+
+    def __init__(self, dut, memories: dict[str, Memory]) -> None:
+        self.dut = dut
+        self.memories = memories
         cocotb.start_soon(self._answer())
 
     async def _answer(self) -> None:
+        dut = self.dut
         while True:
-            await FallingEdge(self.clk)
-            self.ack.value = 0
-            if self.req.value == 0:
+            await FallingEdge(dut.clk)
+            dut.monitor_data.value = 0
+            request = structs.unpack("monitor_read_t", int(dut.monitor_read.value))
+            names = [name for name in self.memories if request[name]]
+            if not names:
                 continue
-            address = int(self.addr.value)
-            self.seen.append(address)
+            (name,) = names
+            address = request["addr"] & WORDS[name] - 1
+            self.memories[name].seen.append(address)
             for _ in range(random.randrange(1, 6)):
-                await FallingEdge(self.clk)
-                assert self.req.value == 0, "asked again before the answer"
-            self.ack.value, self.data.value = 1, self.content(address)
+                await FallingEdge(dut.clk)
+                request = structs.unpack("monitor_read_t", int(dut.monitor_read.value))
+                assert not any(request[name] for name in self.memories), "asked before the answer"
+            answer = {f"{name}_ack": 1, name: self.memories[name].content(address)}
+            dut.monitor_data.value = structs.pack("monitor_data_t", **answer)
 
 
 class Regs:
@@ -54,13 +67,14 @@ class Regs:
         self.master = harness.axil_master(dut, "s_axil_ctrl")
         salt = random.getrandbits(24)
         self.memories = {
-            name: Memory(dut, name, content)
+            name: Memory(content)
             for name, content in (
                 ("counter", lambda n: salt << 8 | n),
                 ("bin", lambda n: salt << 8 | 1 << 7 | n),
                 ("trace", lambda n: salt << 40 | n << 32 | salt),
             )
         }
+        Monitor(dut, self.memories)
 
     async def read(self, address: int) -> int:
         """Read a register."""
@@ -78,13 +92,9 @@ class Regs:
 
     async def error(self, **fields: int) -> None:
         """Report one error, for one cycle."""
-        self.dut.error.value = 1
-        for name, value in fields.items():
-            getattr(self.dut, f"error_{name}").value = value
+        self.dut.error.value = structs.pack("error_t", valid=1, **fields)
         await harness.step(self.dut.clk)
         self.dut.error.value = 0
-        for name in fields:
-            getattr(self.dut, f"error_{name}").value = 0
 
 
 async def start(dut) -> Regs:
@@ -92,8 +102,8 @@ async def start(dut) -> Regs:
     harness.clear(
         dut,
         *("memory_errors", "clear", "sweep*", "over", "seen", "drive_outstanding", "*_drive"),
-        *("ready", "halted", "idle", "outstanding", "*_pages", "error", "error_*"),
-        *("*_ack", "counter_data", "bin_data", "trace_data", "lost"),
+        *("ready", "halted", "idle", "outstanding", "*_pages", "error"),
+        *("monitor_data", "lost"),
     )
     block = Regs(dut)
     await harness.start(dut)

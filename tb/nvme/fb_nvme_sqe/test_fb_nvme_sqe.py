@@ -69,9 +69,10 @@ class Entries:
             command["size"] |= 7
         if command["op"] == structs.constant("OP_WRITE"):
             command["fua"] = random.getrandbits(1)
-        dut.submitted.value, dut.submitted_retry.value = 1, retry
-        dut.submitted_tag.value, dut.submitted_slot.value = tag, slot
-        dut.submitted_descriptor.value = structs.pack("descriptor_t", **command)
+        descriptor = structs.pack("descriptor_t", **command)
+        dut.submitted.value = structs.pack(
+            "submitted_t", valid=1, retry=retry, tag=tag, slot=slot, descriptor=descriptor
+        )
         await harness.step(dut.clk)
         dut.submitted.value = 0
         self.places[drive, slot] = tag
@@ -122,7 +123,7 @@ class Entries:
 @cocotb.parametrize(block_4k=[0, 1])
 async def random_entries(dut, block_4k: int) -> None:
     """The entry at any place is that of the command submitted there last, also of a retry."""
-    harness.clear(dut, "segment_*", "submitted*", "fetch_drive", "fetch_slot")
+    harness.clear(dut, "segment_*", "submitted", "fetch_drive", "fetch_slot")
     entries = Entries(dut)
     entries.settings(block_4k)
     cocotb.start_soon(Clock(dut.clk, harness.PERIOD_NS, unit="ns").start())

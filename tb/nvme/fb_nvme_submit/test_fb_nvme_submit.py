@@ -96,30 +96,30 @@ class Submit:
     def _follow(self) -> None:
         """Take over what the module did in the last cycle, and see what it takes in this one."""
         dut, core = self.dut, self.core
+        submitted = structs.unpack("submitted_t", int(dut.submitted.value))
+        tag = submitted["tag"]
         if self.taken is not None:
-            tag = int(dut.submitted_tag.value)
-            assert dut.submitted.value == 1 and tag not in core.in_use
-            assert dut.submitted_retry.value == 0
+            assert submitted["valid"] and tag not in core.in_use
+            assert not submitted["retry"]
             core.in_use[tag] = self.taken
             core.sent += 1
-            self._place(tag, self.taken["drive"])
-        elif dut.submitted.value == 1:
-            assert dut.submitted_retry.value == 1
-            tag = core.waiting.pop(0)
-            assert dut.submitted_tag.value == tag
-            self._place(tag, core.in_use[tag]["drive"])
+            self._place(submitted, self.taken["drive"])
+        elif submitted["valid"]:
+            assert submitted["retry"]
+            assert tag == core.waiting.pop(0)
+            self._place(submitted, core.in_use[tag]["drive"])
         self.taken = None
         if dut.ready.value == 1 and self.offered:
             assert int(dut.open.value) >> self.offered["drive"] & 1
             self.taken, self.offered = self.offered, None
 
-    def _place(self, tag: int, drive: int) -> None:
+    def _place(self, submitted: dict[str, int], drive: int) -> None:
         core = self.core
         tail = core.tails[drive]
-        found = structs.unpack("descriptor_t", int(self.dut.submitted_descriptor.value))
-        assert self.dut.submitted_slot.value == tail and found["drive"] == drive
-        if self.dut.submitted_retry.value == 0:
-            command = core.in_use[tag]
+        found = structs.unpack("descriptor_t", submitted["descriptor"])
+        assert submitted["slot"] == tail and found["drive"] == drive
+        if not submitted["retry"]:
+            command = core.in_use[submitted["tag"]]
             assert {name: found[name] for name in command} == command
         core.tails[drive] = (tail + 1) % core.entries
 
@@ -195,7 +195,8 @@ async def halted(dut) -> None:
     dut.flush_valid.value = 1
     for n in range(10):
         await FallingEdge(dut.clk)
-        assert dut.ready.value == 0 and dut.submitted.value == 0
+        assert dut.ready.value == 0
+        assert not structs.unpack("submitted_t", int(dut.submitted.value))["valid"]
         assert dut.flush_ready.value == (n == 0)
         await harness.step(dut.clk)
         dut.flush_valid.value = 0
@@ -215,8 +216,9 @@ async def flushes(dut) -> None:
     dut.flush_valid.value = 0
     offer(dut, None)
     await FallingEdge(dut.clk)
-    assert dut.submitted.value == 1
-    found = structs.unpack("descriptor_t", int(dut.submitted_descriptor.value))
+    submitted = structs.unpack("submitted_t", int(dut.submitted.value))
+    assert submitted["valid"]
+    found = structs.unpack("descriptor_t", submitted["descriptor"])
     assert found["op"] == structs.constant("OP_FLUSH")
     assert found["page"] == 77 and found["sector"] == 0 and not found["early"]
 

@@ -191,8 +191,8 @@ async def look_in_turn(dut) -> None:
     await harness.step(dut.clk, 4)
     dut.wr_offer_take.value = 0
     await FallingEdge(dut.clk)
-    dut.u_wr.look_behind_q.value = 1
-    dut.u_wr.lap_end_q.value = int(dut.u_wr.look_q.value)
+    dut.gen_ring[0].look_behind_q.value = 1
+    dut.gen_ring[0].lap_end_q.value = int(dut.gen_ring[0].look_q.value)
     dut.wr_look_step.value = 1
     await harness.step(dut.clk, 2)
 
@@ -203,7 +203,7 @@ async def overlap(dut) -> None:
     await start(dut)
     await harness.step(dut.clk, 3)
     await FallingEdge(dut.clk)
-    dut.u_wr.head_q.value = int(dut.Pages.value)
+    dut.gen_ring[0].head_q.value = int(dut.Pages.value)
     await harness.step(dut.clk, 2)
 
 

@@ -293,8 +293,8 @@ def run(**options: object) -> None:
         "fb_payload_dram",
         filelist="rtl/top/dram.f",
         interfaces={
-            "bar_memory": "fb_bar_memory_if #(.AddrBits(WordBits))",
-            "streams": "fb_payload_stream_if #(.AddrBits(WordBits))",
+            "bar_memory": "fb_bar_memory_if #(.AddrBits(fb_payload_pkg::DRAM_WORD_BITS))",
+            "streams": "fb_payload_stream_if #(.AddrBits(fb_payload_pkg::DRAM_WORD_BITS))",
             "m_axi_write": "fb_axi_if #(.IdBits(1))",
             "m_axi_read": "fb_axi_if #(.IdBits(1))",
         },

@@ -179,7 +179,7 @@ def run(**options: object) -> None:
         "fb_payload_host",
         filelist="rtl/top/hostdram.f",
         interfaces={
-            "streams": "fb_payload_stream_if #(.AddrBits(WordBits))",
+            "streams": "fb_payload_stream_if #(.AddrBits(fb_payload_pkg::DRAM_WORD_BITS))",
             "m_axi_write": "fb_axi_if #(.IdBits(1))",
             "m_axi_read": "fb_axi_if #(.IdBits(1))",
         },

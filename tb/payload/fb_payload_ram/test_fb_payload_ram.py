@@ -91,28 +91,26 @@ async def write_twice(dut) -> None:
     await harness.step(dut.clk, 2)
 
 
+def run(pages: int, latency: int, **options: object) -> None:
+    """Build the module and simulate it."""
+    parameters = {"Pages": pages, "ReadLatency": latency}
+    simulate(__file__, "fb_payload_ram", parameters, filelist="rtl/top/onchip.f", **options)
+
+
 @pytest.mark.parametrize(
     ("pages", "latency"), [(2, 1), (16, 2), (1024, 3), (16, 4), (16, 8), (1024, 16)]
 )
 def test_onchip(pages: int, latency: int) -> None:
     """Run all coroutines at this size and latency."""
-    simulate(__file__, "fb_payload_ram", {"Pages": pages, "ReadLatency": latency})
+    run(pages, latency)
 
 
 @pytest.mark.parametrize("latency", [3, 16])
 def test_synthesized(latency: int) -> None:
     """The description that tools for FPGAs see does the same."""
-    parameters = {"Pages": 16, "ReadLatency": latency}
-    simulate(__file__, "fb_payload_ram", parameters, defines=["SYNTHESIS"])
+    run(16, latency, defines=["SYNTHESIS"])
 
 
 def test_no_double_write_fires() -> None:
     """The assertion stops the simulation."""
-    parameters = {"Pages": 16, "ReadLatency": 2}
-    simulate(
-        __file__,
-        "fb_payload_ram",
-        parameters,
-        testcase="write_twice",
-        expect_failure="no_double_write",
-    )
+    run(16, 2, testcase="write_twice", expect_failure="no_double_write")

@@ -116,11 +116,17 @@ async def nobody_waits_for_ever(dut) -> None:
             assert waits[side] < 120
 
 
+def run(batch: int, reads: int, most: int) -> None:
+    """Build the module and simulate it."""
+    parameters = {"WriteBatch": batch, "ReadBatch": reads, "MostReads": most}
+    simulate(__file__, "fb_payload_scheduler", parameters, filelist="rtl/top/dram.f")
+
+
 def test_defaults() -> None:
     """Run all coroutines."""
-    simulate(__file__, "fb_payload_scheduler", {"WriteBatch": 4, "ReadBatch": 4, "MostReads": 16})
+    run(4, 4, 16)
 
 
 def test_single() -> None:
     """The least batches."""
-    simulate(__file__, "fb_payload_scheduler", {"WriteBatch": 1, "ReadBatch": 1, "MostReads": 1})
+    run(1, 1, 1)

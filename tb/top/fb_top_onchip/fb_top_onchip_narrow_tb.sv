@@ -115,99 +115,54 @@ module fb_top_onchip_narrow_tb #(
     input wire s_axil_ctrl_rready
 );
 
-  logic [AxiIdBits-1:0] wide_awid;
-  logic [BarAddrBits-1:0] wide_awaddr;
-  logic [7:0] wide_awlen;
-  logic [2:0] wide_awsize;
-  logic [1:0] wide_awburst;
-  logic wide_awvalid;
-  logic wide_awready;
-  logic [511:0] wide_wdata;
-  logic [63:0] wide_wstrb;
-  logic wide_wlast;
-  logic wide_wvalid;
-  logic wide_wready;
-  logic [AxiIdBits-1:0] wide_bid;
-  logic [1:0] wide_bresp;
-  logic wide_bvalid;
-  logic wide_bready;
-  logic [AxiIdBits-1:0] wide_arid;
-  logic [BarAddrBits-1:0] wide_araddr;
-  logic [7:0] wide_arlen;
-  logic [2:0] wide_arsize;
-  logic [1:0] wide_arburst;
-  logic wide_arvalid;
-  logic wide_arready;
-  logic [AxiIdBits-1:0] wide_rid;
-  logic [511:0] wide_rdata;
-  logic [1:0] wide_rresp;
-  logic wide_rlast;
-  logic wide_rvalid;
-  logic wide_rready;
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits),
+      .DataBits(NarrowBits)
+  ) narrow (
+      .*
+  );
+  fb_axi_if #(
+      .IdBits  (AxiIdBits),
+      .AddrBits(BarAddrBits)
+  ) wide (
+      .*
+  );
+  assign narrow.awid = s_axi_bar_awid;
+  assign narrow.awaddr = s_axi_bar_awaddr;
+  assign narrow.awlen = s_axi_bar_awlen;
+  assign narrow.awsize = s_axi_bar_awsize;
+  assign narrow.awburst = s_axi_bar_awburst;
+  assign narrow.awvalid = s_axi_bar_awvalid;
+  assign s_axi_bar_awready = narrow.awready;
+  assign narrow.wdata = s_axi_bar_wdata;
+  assign narrow.wstrb = s_axi_bar_wstrb;
+  assign narrow.wlast = s_axi_bar_wlast;
+  assign narrow.wvalid = s_axi_bar_wvalid;
+  assign s_axi_bar_wready = narrow.wready;
+  assign s_axi_bar_bid = narrow.bid;
+  assign s_axi_bar_bresp = narrow.bresp;
+  assign s_axi_bar_bvalid = narrow.bvalid;
+  assign narrow.bready = s_axi_bar_bready;
+  assign narrow.arid = s_axi_bar_arid;
+  assign narrow.araddr = s_axi_bar_araddr;
+  assign narrow.arlen = s_axi_bar_arlen;
+  assign narrow.arsize = s_axi_bar_arsize;
+  assign narrow.arburst = s_axi_bar_arburst;
+  assign narrow.arvalid = s_axi_bar_arvalid;
+  assign s_axi_bar_arready = narrow.arready;
+  assign s_axi_bar_rid = narrow.rid;
+  assign s_axi_bar_rdata = narrow.rdata;
+  assign s_axi_bar_rresp = narrow.rresp;
+  assign s_axi_bar_rlast = narrow.rlast;
+  assign s_axi_bar_rvalid = narrow.rvalid;
+  assign narrow.rready = s_axi_bar_rready;
 
   fb_axi_width #(
-      .NarrowBits(NarrowBits),
-      .IdBits(AxiIdBits),
-      .AddrBits(BarAddrBits)
+      .NarrowBits(NarrowBits)
   ) u_width (
-      .s_axi_awid(s_axi_bar_awid),
-      .s_axi_awaddr(s_axi_bar_awaddr),
-      .s_axi_awlen(s_axi_bar_awlen),
-      .s_axi_awsize(s_axi_bar_awsize),
-      .s_axi_awburst(s_axi_bar_awburst),
-      .s_axi_awvalid(s_axi_bar_awvalid),
-      .s_axi_awready(s_axi_bar_awready),
-      .s_axi_wdata(s_axi_bar_wdata),
-      .s_axi_wstrb(s_axi_bar_wstrb),
-      .s_axi_wlast(s_axi_bar_wlast),
-      .s_axi_wvalid(s_axi_bar_wvalid),
-      .s_axi_wready(s_axi_bar_wready),
-      .s_axi_bid(s_axi_bar_bid),
-      .s_axi_bresp(s_axi_bar_bresp),
-      .s_axi_bvalid(s_axi_bar_bvalid),
-      .s_axi_bready(s_axi_bar_bready),
-      .s_axi_arid(s_axi_bar_arid),
-      .s_axi_araddr(s_axi_bar_araddr),
-      .s_axi_arlen(s_axi_bar_arlen),
-      .s_axi_arsize(s_axi_bar_arsize),
-      .s_axi_arburst(s_axi_bar_arburst),
-      .s_axi_arvalid(s_axi_bar_arvalid),
-      .s_axi_arready(s_axi_bar_arready),
-      .s_axi_rid(s_axi_bar_rid),
-      .s_axi_rdata(s_axi_bar_rdata),
-      .s_axi_rresp(s_axi_bar_rresp),
-      .s_axi_rlast(s_axi_bar_rlast),
-      .s_axi_rvalid(s_axi_bar_rvalid),
-      .s_axi_rready(s_axi_bar_rready),
-      .m_axi_awid(wide_awid),
-      .m_axi_awaddr(wide_awaddr),
-      .m_axi_awlen(wide_awlen),
-      .m_axi_awsize(wide_awsize),
-      .m_axi_awburst(wide_awburst),
-      .m_axi_awvalid(wide_awvalid),
-      .m_axi_awready(wide_awready),
-      .m_axi_wdata(wide_wdata),
-      .m_axi_wstrb(wide_wstrb),
-      .m_axi_wlast(wide_wlast),
-      .m_axi_wvalid(wide_wvalid),
-      .m_axi_wready(wide_wready),
-      .m_axi_bid(wide_bid),
-      .m_axi_bresp(wide_bresp),
-      .m_axi_bvalid(wide_bvalid),
-      .m_axi_bready(wide_bready),
-      .m_axi_arid(wide_arid),
-      .m_axi_araddr(wide_araddr),
-      .m_axi_arlen(wide_arlen),
-      .m_axi_arsize(wide_arsize),
-      .m_axi_arburst(wide_arburst),
-      .m_axi_arvalid(wide_arvalid),
-      .m_axi_arready(wide_arready),
-      .m_axi_rid(wide_rid),
-      .m_axi_rdata(wide_rdata),
-      .m_axi_rresp(wide_rresp),
-      .m_axi_rlast(wide_rlast),
-      .m_axi_rvalid(wide_rvalid),
-      .m_axi_rready(wide_rready),
+      .s_axi(narrow),
+      .m_axi(wide),
       .*
   );
 
@@ -217,35 +172,35 @@ module fb_top_onchip_narrow_tb #(
       .ReservePages(ReservePages),
       .Slices(Slices)
   ) u_top (
-      .s_axi_bar_awid(wide_awid),
-      .s_axi_bar_awaddr(wide_awaddr),
-      .s_axi_bar_awlen(wide_awlen),
-      .s_axi_bar_awsize(wide_awsize),
-      .s_axi_bar_awburst(wide_awburst),
-      .s_axi_bar_awvalid(wide_awvalid),
-      .s_axi_bar_awready(wide_awready),
-      .s_axi_bar_wdata(wide_wdata),
-      .s_axi_bar_wstrb(wide_wstrb),
-      .s_axi_bar_wlast(wide_wlast),
-      .s_axi_bar_wvalid(wide_wvalid),
-      .s_axi_bar_wready(wide_wready),
-      .s_axi_bar_bid(wide_bid),
-      .s_axi_bar_bresp(wide_bresp),
-      .s_axi_bar_bvalid(wide_bvalid),
-      .s_axi_bar_bready(wide_bready),
-      .s_axi_bar_arid(wide_arid),
-      .s_axi_bar_araddr(wide_araddr),
-      .s_axi_bar_arlen(wide_arlen),
-      .s_axi_bar_arsize(wide_arsize),
-      .s_axi_bar_arburst(wide_arburst),
-      .s_axi_bar_arvalid(wide_arvalid),
-      .s_axi_bar_arready(wide_arready),
-      .s_axi_bar_rid(wide_rid),
-      .s_axi_bar_rdata(wide_rdata),
-      .s_axi_bar_rresp(wide_rresp),
-      .s_axi_bar_rlast(wide_rlast),
-      .s_axi_bar_rvalid(wide_rvalid),
-      .s_axi_bar_rready(wide_rready),
+      .s_axi_bar_awid(wide.awid),
+      .s_axi_bar_awaddr(wide.awaddr),
+      .s_axi_bar_awlen(wide.awlen),
+      .s_axi_bar_awsize(wide.awsize),
+      .s_axi_bar_awburst(wide.awburst),
+      .s_axi_bar_awvalid(wide.awvalid),
+      .s_axi_bar_awready(wide.awready),
+      .s_axi_bar_wdata(wide.wdata),
+      .s_axi_bar_wstrb(wide.wstrb),
+      .s_axi_bar_wlast(wide.wlast),
+      .s_axi_bar_wvalid(wide.wvalid),
+      .s_axi_bar_wready(wide.wready),
+      .s_axi_bar_bid(wide.bid),
+      .s_axi_bar_bresp(wide.bresp),
+      .s_axi_bar_bvalid(wide.bvalid),
+      .s_axi_bar_bready(wide.bready),
+      .s_axi_bar_arid(wide.arid),
+      .s_axi_bar_araddr(wide.araddr),
+      .s_axi_bar_arlen(wide.arlen),
+      .s_axi_bar_arsize(wide.arsize),
+      .s_axi_bar_arburst(wide.arburst),
+      .s_axi_bar_arvalid(wide.arvalid),
+      .s_axi_bar_arready(wide.arready),
+      .s_axi_bar_rid(wide.rid),
+      .s_axi_bar_rdata(wide.rdata),
+      .s_axi_bar_rresp(wide.rresp),
+      .s_axi_bar_rlast(wide.rlast),
+      .s_axi_bar_rvalid(wide.rvalid),
+      .s_axi_bar_rready(wide.rready),
       .*
   );
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_payload_coalescer: each beat is in one burst, in order, each mark behind its beats."""
+"""fb_payload_write_combiner: each beat is in one burst, in order, each mark behind its beats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from cocotb.triggers import FallingEdge
 
 import harness
+import structs
 from runner import simulate
 
 IDLE = 16
@@ -25,7 +26,7 @@ class Burst:
     mark: bool
 
 
-class Coalescer:
+class Combiner:
     """The device under test, what was put in, and what has come out."""
 
     def __init__(self, dut) -> None:
@@ -34,33 +35,36 @@ class Coalescer:
         self.words: list[int] = []
         self.marks: list[int] = []  # how many words came before each
         self.bursts: list[Burst] = []
+        self.data: list[int] = []  # of the beats that came out: their words, as put in
         cocotb.start_soon(self._take())
 
     async def _take(self) -> None:
         dut = self.dut
         while True:
             await harness.step(dut.clk)
-            dut.m_ready.value = random.random() < self.ready
+            dut.burst_take.value = random.random() < self.ready
             await FallingEdge(dut.clk)
-            if dut.m_valid.value == 1 and dut.m_ready.value == 1:
-                first, empty = int(dut.m_addr.value), dut.m_empty.value == 1
-                count = 0 if empty else int(dut.m_count_m1.value) + 1
-                words = list(range(first, first + count))
-                self.bursts.append(Burst(words, dut.m_end.value == 1))
+            if dut.burst_valid.value == 1 and dut.burst_take.value == 1:
+                burst = structs.unpack("burst_t", int(dut.burst.value))
+                count = 0 if burst["empty"] else burst["count_m1"] + 1
+                words = list(range(burst["addr"], burst["addr"] + count))
+                self.bursts.append(Burst(words, burst["mark"] == 1))
+            if dut.word_valid.value == 1:
+                self.data.append(int(dut.word_data.value))
 
     async def beat(self, word: int | None, end: bool = False, flush: bool = False) -> None:
         """Put a beat or none, and the mark with it or alone."""
         dut = self.dut
-        dut.s_valid.value = word is not None
-        dut.s_addr.value = word or 0
-        dut.s_end.value = end
+        dut.write_valid.value = word is not None
+        dut.write_addr.value = dut.write_data.value = word or 0
+        dut.write_end.value = end
         dut.flush.value = flush
         if word is not None:
             self.words.append(word)
         if end:
             self.marks.append(len(self.words))
         await harness.step(dut.clk)
-        for name in ("s_valid", "s_end", "flush"):
+        for name in ("write_valid", "write_end", "flush"):
             getattr(dut, name).value = 0
 
     async def settle(self) -> list[Burst]:
@@ -73,7 +77,7 @@ class Coalescer:
     def check(self) -> None:
         """Compare what came out with what was put in."""
         words = [word for burst in self.bursts for word in burst.words]
-        assert words == self.words
+        assert words == self.data == self.words
         marks, seen = [], 0
         for burst in self.bursts:
             assert len({word // PAGE for word in burst.words}) <= 1
@@ -83,54 +87,55 @@ class Coalescer:
         assert marks == self.marks
 
 
-async def start(dut) -> Coalescer:
+async def start(dut) -> Combiner:
     """Reset with everything idle."""
-    harness.clear(dut, "s_*", "flush", "m_ready")
-    coalescer = Coalescer(dut)
+    harness.clear(dut, "write_[vade]*", "flush", "burst_take")
+    dut.word_take.value = 1
+    combiner = Combiner(dut)
     await harness.start(dut)
-    return coalescer
+    return combiner
 
 
 @cocotb.test()
 @cocotb.parametrize(("ready", [1.0, 0.3]))
 async def every_beat_once(dut, ready: float) -> None:
     """Runs, jumps, pauses, marks and flushes in every mixture."""
-    coalescer = await start(dut)
-    coalescer.ready = ready
+    combiner = await start(dut)
+    combiner.ready = ready
     word, ended = 0, True
     for _ in range(4000):
-        await_room = dut.level.value.to_unsigned() > 48
+        await_room = dut.bursts.value.to_unsigned() > 48
         valid = not await_room and random.random() < 0.8
         if random.random() < 0.03:
             word = random.randrange(2**16)
-        alone = not valid and coalescer.words and not ended and random.random() < 0.3
+        alone = not valid and combiner.words and not ended and random.random() < 0.3
         end = bool((valid and random.random() < 0.05) or alone)
-        await coalescer.beat(word if valid else None, end, random.random() < 0.02)
+        await combiner.beat(word if valid else None, end, random.random() < 0.02)
         # A command ends once, and not in two cycles in a row.
         ended = end if valid or end else ended
         if end:
-            await coalescer.beat(None)
+            await combiner.beat(None)
         word += valid
-    await coalescer.settle()
-    coalescer.check()
+    await combiner.settle()
+    combiner.check()
 
 
 @cocotb.test()
 async def what_ends_a_burst(dut) -> None:
     """The page, a gap, the mark, a flush, and a pause of IdleCycles; nothing else."""
-    coalescer = await start(dut)
+    combiner = await start(dut)
     for word in range(PAGE - 4, PAGE + 4):  # over the end of a page
-        await coalescer.beat(word)
+        await combiner.beat(word)
     for word in range(200, 204):  # a gap
-        await coalescer.beat(word, end=word == 203)
+        await combiner.beat(word, end=word == 203)
     for word in range(204, 208):  # after the mark
-        await coalescer.beat(word)
+        await combiner.beat(word)
         await harness.step(dut.clk, IDLE - 4)  # not yet a pause
     await harness.step(dut.clk, IDLE + 4)
     for word in range(208, 212):
-        await coalescer.beat(word, flush=word == 209)
-    bursts = await coalescer.settle()
-    coalescer.check()
+        await combiner.beat(word, flush=word == 209)
+    bursts = await combiner.settle()
+    combiner.check()
     assert [len(burst.words) for burst in bursts] == [4, 4, 4, 4, 2, 2]
     assert [burst.mark for burst in bursts] == [False, False, True, False, False, False]
 
@@ -138,17 +143,17 @@ async def what_ends_a_burst(dut) -> None:
 @cocotb.test()
 async def a_mark_that_comes_late(dut) -> None:
     """A mark goes with the burst that is open, or alone where it has gone."""
-    coalescer = await start(dut)
-    await coalescer.beat(3)
-    await coalescer.beat(None, end=True)
+    combiner = await start(dut)
+    await combiner.beat(3)
+    await combiner.beat(None, end=True)
     await harness.step(dut.clk, 8)
-    assert coalescer.bursts == [Burst([3], True)]
+    assert combiner.bursts == [Burst([3], True)]
     for word in range(PAGE):
-        await coalescer.beat(PAGE + word)
+        await combiner.beat(PAGE + word)
     await harness.step(dut.clk, 4)
-    await coalescer.beat(None, end=True)
+    await combiner.beat(None, end=True)
     await harness.step(dut.clk, 8)
-    assert coalescer.bursts[1:] == [Burst(list(range(PAGE, 2 * PAGE)), False), Burst([], True)]
+    assert combiner.bursts[1:] == [Burst(list(range(PAGE, 2 * PAGE)), False), Burst([], True)]
 
 
 @harness.provocation
@@ -157,23 +162,36 @@ async def burst_without_room(dut) -> None:
     await start(dut)
     await FallingEdge(dut.clk)
     dut.u_bursts.level_q.value = 64
-    dut.s_end.value = 1
+    dut.write_end.value = 1
     await harness.step(dut.clk, 3)
 
 
 @harness.provocation
 async def two_marks(dut) -> None:
     """A second mark while the burst of the first is still there."""
-    coalescer = await start(dut)
-    await coalescer.beat(0, end=True)
-    dut.s_end.value = 1
+    combiner = await start(dut)
+    await combiner.beat(0, end=True)
+    dut.write_end.value = 1
+    await harness.step(dut.clk, 3)
+
+
+@harness.provocation
+async def word_without_room(dut) -> None:
+    """A beat for a FIFO that is full."""
+    await start(dut)
+    await FallingEdge(dut.clk)
+    dut.u_words.level_q.value = 512
+    dut.u_words.write_q.value = 0
+    dut.write_valid.value = 1
     await harness.step(dut.clk, 3)
 
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    parameters = {"AddrBits": 21, "IdleCycles": IDLE}
-    simulate(__file__, "fb_payload_coalescer", parameters, filelist="rtl/top/dram.f", **options)
+    parameters = {"IdleCycles": IDLE}
+    simulate(
+        __file__, "fb_payload_write_combiner", parameters, filelist="rtl/top/dram.f", **options
+    )
 
 
 def test_gather() -> None:
@@ -183,7 +201,11 @@ def test_gather() -> None:
 
 @pytest.mark.parametrize(
     ("testcase", "message"),
-    [("burst_without_room", "a_bursts_have_room"), ("two_marks", "a_one_mark_a_burst")],
+    [
+        ("burst_without_room", "a_bursts_have_room"),
+        ("two_marks", "a_one_mark_a_burst"),
+        ("word_without_room", "a_word_has_room"),
+    ],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:
     """The assertion stops the simulation."""
