@@ -56,7 +56,7 @@ def test_a_defect_is_found_and_made_simple(
     """RTL with a wrong code in it fails; the command that is printed fails the same way."""
     shutil.copytree(ROOT / "rtl", tmp_path / "rtl")
     source = tmp_path / "rtl/nvme/fb_nvme_write_split.sv"
-    good = "else if (past_end_q && !close_q) code = ERR_OUT_OF_RANGE;"
+    good = "(past_end_q && !close_q) ? ERR_OUT_OF_RANGE : ERR_OK;"
     text = source.read_text()
     assert text.count(good) == 1
     source.write_text(text.replace(good, good.replace("OUT_OF_RANGE", "MISALIGNED")))
