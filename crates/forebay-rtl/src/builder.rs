@@ -266,7 +266,7 @@ impl Builder {
         })?;
         write(&dir.join("fb_tick.inc"), &tick)?;
         write(&dir.join("fb_shim.cpp"), SHIM)?;
-        let mut units = files_with_extension(dir, &["cpp"])?;
+        let mut units = together(files_with_extension(dir, &["cpp"])?, dir)?;
         // The longest first, so that the cores finish together.
         units.sort_by_key(|unit| std::cmp::Reverse(fs::metadata(unit).map_or(0, |m| m.len())));
 
@@ -439,7 +439,7 @@ impl Builder {
                         command.args(extra).arg("-I").arg(out);
                         command.arg("-c").arg(unit).arg("-o").arg(object);
                         // Set-up code runs once: compiling it fast matters more.
-                        if unit.to_string_lossy().contains("__Slow") {
+                        if is_setup(unit) {
                             command.arg("-O1");
                         }
                         if let Err(error) = run(&mut command, "C++ compiler", "compiling the model")
@@ -512,6 +512,29 @@ fn runtime_units(trace: bool) -> impl Iterator<Item = &'static str> {
     ["verilated.cpp", "verilated_threads.cpp"]
         .into_iter()
         .chain(traced)
+}
+
+/// Units that take longer to begin than to compile, those of interfaces above all, as one: set-up code
+/// apart from the rest.
+fn together(units: Vec<PathBuf>, dir: &Path) -> Result<Vec<PathBuf>> {
+    const SMALL: u64 = 64 << 10;
+    let small = |unit: &PathBuf| fs::metadata(unit).is_ok_and(|m| m.len() < SMALL);
+    let (small, mut units): (Vec<_>, Vec<_>) = units.into_iter().partition(small);
+    let (slow, fast): (Vec<_>, Vec<_>) = small.into_iter().partition(|unit| is_setup(unit));
+    for (name, parts) in [("fb_small.cpp", fast), ("fb_small__Slow.cpp", slow)] {
+        let text: String = parts
+            .iter()
+            .map(|unit| format!("#include \"{}\"\n", unit.display()))
+            .collect();
+        write(&dir.join(name), &text)?;
+        units.push(dir.join(name));
+    }
+    Ok(units)
+}
+
+/// Whether a unit has code that runs once.
+fn is_setup(unit: &Path) -> bool {
+    unit.to_string_lossy().contains("__Slow")
 }
 
 /// What `-march=native` depends on.
