@@ -313,7 +313,7 @@ module fb_nvme_read_stream
   assign m_axis_rd.tlast = out_side.last || out_lost;
   assign m_axis_rd.tuser = fail;
   assign m_axis_rd.tid = out_side.tag;
-  assign empty = jobs == '0 && !abort_q && !free_push_q && !free_valid && !free_step &&
+  assign empty = jobs == '0 && !abort_q && !free_push_q && free_level == '0 && !free_step &&
       credits_q == CreditBits'(FifoDepth);
 
 endmodule

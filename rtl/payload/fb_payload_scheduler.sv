@@ -49,12 +49,11 @@ module fb_payload_scheduler #(
   endfunction
 
   assign goes = read_goes || write_goes;
-  assign to_write = !writing_q && write_waits && (!read_waits || reached(
-      MostReads
-  ) || (reached(
-      ReadBatch
-  ) && writes >= 5'(WriteBatch)));
-  assign to_read = writing_q && (!write_waits || (read_waits && reached(WriteBatch)));
+  always_comb begin : turn
+    to_write = !writing_q && write_waits &&
+        (!read_waits || reached(MostReads) || (reached(ReadBatch) && writes >= 5'(WriteBatch)));
+    to_read = writing_q && (!write_waits || (read_waits && reached(WriteBatch)));
+  end
 
   always_ff @(posedge clk) begin
     writing_q <= to_write || (writing_q && !to_read);
