@@ -250,6 +250,18 @@ async def rate_and_latency(dut) -> None:
 
 
 @cocotb.test()
+async def not_empty_while_a_unit_is_held(dut) -> None:
+    """A read that was delivered early sends no beat; its unit is freed before all is empty."""
+    delivery = await start(dut)
+    await harness.step(dut.clk, 4)
+    await delivery.hand_over(page=5, size=99, tag=1, last=1, sent=1)
+    for _ in range(20):
+        await FallingEdge(dut.clk)
+        assert dut.empty.value == 0 or not delivery.held
+    assert dut.empty.value == 1
+
+
+@cocotb.test()
 async def restart_in_packet(dut) -> None:
     """A packet that was cut in two gets an error beat as its end, and what follows is whole."""
     delivery = await start(dut)
