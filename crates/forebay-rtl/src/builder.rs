@@ -514,8 +514,8 @@ fn runtime_units(trace: bool) -> impl Iterator<Item = &'static str> {
         .chain(traced)
 }
 
-/// Units that take longer to begin than to compile, those of interfaces above all, as one: set-up code
-/// apart from the rest.
+/// Units that take longer to begin than to compile, those of interfaces above all, become two: one of
+/// set-up code, one of the rest.
 fn together(units: Vec<PathBuf>, dir: &Path) -> Result<Vec<PathBuf>> {
     const SMALL: u64 = 64 << 10;
     let small = |unit: &PathBuf| fs::metadata(unit).is_ok_and(|m| m.len() < SMALL);
