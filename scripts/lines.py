@@ -2,7 +2,7 @@
 """Count the lines of a revision: of its Rust sources, crate by crate, or of its RTL, room by room.
 
 Without a revision: of the working tree. Of Rust, tests are `tests/`, `tests.rs` and modules of
-`#[cfg(test)]`. Of RTL the core and the tops count; of these the bodies from which they are written.
+`#[cfg(test)]`. Of RTL the core and the tops count; of these the text from which they are written.
 Generated is what says so in its first lines.
 """
 
@@ -23,8 +23,10 @@ CORE = ("axi", "axis", "bar", "common", "nvme", "payload", "raid", "top")
 GENERATED = re.compile(r"(?://.*\n){0,6}//.*(?:[Gg]enerated (?:by|from)|Written by)")
 # Left out, as in the count before the core was redrawn: its head speaks of what is generated.
 LEFT_OUT = "fb_nvme_regs.sv"
-# What stands in the description of the tops as RTL.
-BODY = re.compile(r"^(?:head|body) = '''\n(.*?)'''", re.MULTILINE | re.DOTALL)
+# What the description of the tops has of their text, comments included.
+EMITTED = re.compile(
+    r"^(?:head|body|about|handshake) = ('''|\"\"\")\n(.*?)\1", re.MULTILINE | re.DOTALL
+)
 TEST_MODULE = re.compile(
     r"^( *)#\[cfg\(test\)\]\n(?: *#\[.*\]\n)*\1(?:pub\S* )?mod \w+ \{\n.*?^\1\}\n",
     re.MULTILINE | re.DOTALL,
@@ -63,9 +65,9 @@ def rooms(revision: str | None) -> dict[str, int]:
     for path, text in sources(revision, "rtl", (".sv", ".toml")):
         if path.parts[1] not in CORE or GENERATED.match(text):
             continue
-        bodies = BODY.findall(text) if path.suffix == ".toml" else [text]
+        texts = [of for _, of in EMITTED.findall(text)] if path.suffix == ".toml" else [text]
         room = path.name if path.name == LEFT_OUT else path.parts[1]
-        counts[room] += sum(body.count("\n") for body in bodies)
+        counts[room] += sum(len(of.splitlines()) for of in texts)
     return dict(counts)
 
 

@@ -63,7 +63,7 @@ module fb_axi_mux #(
   localparam turn_t First = '{port: '0, in_a_row: 4'd1};
 
   // A port whose address stands keeps its turn; after it port 0 goes on, or else the turn goes round
-  // to whoever waits.
+  // to a port that waits.
   function automatic turn_t next(input turn_t turn, input logic [Ports-1:0] valid,
                                  input logic taken);
     logic more;

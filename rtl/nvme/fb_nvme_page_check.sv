@@ -74,7 +74,7 @@ module fb_nvme_page_check
       answered_q <= answered_q + longint'(data_valid);
       a_data_asked :
       assert (!data_valid || answered_q < asked_q)
-      else $error("fb_nvme_page_check (%m): the memory answers what nobody asked for");
+      else $error("fb_nvme_page_check (%m): the memory answers a beat that was not asked for");
     end
     if (sweep) begin
       named_q[sweep_index] <= 1'b0;

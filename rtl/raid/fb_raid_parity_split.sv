@@ -103,7 +103,7 @@ module fb_raid_parity_split
   assign missing = cfg.degraded && cfg.offline[drive_q];
   assign here = state_q == PIECE || state_q == REFUSE || (state_q == AROUND && drive_q != hole_q);
   assign moves = here && m_axis_rdcmd.tready && piece_ready;
-  // What lies behind the chunk that was read is next.
+  // Next is what follows the chunk that was read.
   assign leaves = (state_q == PIECE && moves) || (state_q == AROUND && drive_q == hole_q);
 
   always_comb begin

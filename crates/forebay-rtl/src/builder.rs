@@ -524,7 +524,8 @@ fn together(units: Vec<PathBuf>, dir: &Path) -> Result<Vec<PathBuf>> {
     for (name, parts) in [("fb_small.cpp", fast), ("fb_small__Slow.cpp", slow)] {
         let text: String = parts
             .iter()
-            .map(|unit| format!("#include \"{}\"\n", unit.display()))
+            .filter_map(|unit| unit.file_name())
+            .map(|unit| format!("#include {unit:?}\n"))
             .collect();
         write(&dir.join(name), &text)?;
         units.push(dir.join(name));
