@@ -109,14 +109,17 @@ module fb_nvme_streamer
       .ReservePages(ReservePages)
   ) u_rings (
       .rst(restart),
-      .wr_look_step(wr_retire),
-      .wr_look_count(retire_count),
-      .wr_free_step(wr_retire),
-      .wr_free_count(retire_count),
-      .rd_look_step(rd_retire),
-      .rd_look_count(retire_count),
-      .rd_free_step(rd_free),
-      .rd_free_count(9'd1),
+      .offer_valid({rd_offer_valid, wr_offer_valid}),
+      .offer_page({rd_offer_page, wr_offer_page}),
+      .offer_take({rd_offer_take, wr_offer_take}),
+      .open({rd_open, wr_open}),
+      .look_valid({rd_look_valid, wr_look_valid}),
+      .look_page({rd_look_page, wr_look_page}),
+      .look_step({rd_retire, wr_retire}),
+      .look_count({2{retire_count}}),
+      .free_step({rd_free, wr_retire}),
+      .free_count({9'd1, retire_count}),
+      .held({rd_held, wr_held}),
       .*
   );
 

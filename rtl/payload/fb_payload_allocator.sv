@@ -33,29 +33,18 @@ module fb_payload_allocator #(
     input wire clk,
     input wire rst,
 
-    output logic                wr_offer_valid,
-    output logic [PageBits-1:0] wr_offer_page,
-    input  wire                 wr_offer_take,
-    input  wire                 wr_open,         // a command is being built: keep the offer
-    output logic                wr_look_valid,
-    output logic [PageBits-1:0] wr_look_page,
-    input  wire                 wr_look_step,
-    input  wire  [         8:0] wr_look_count,   // pages, 1 to 256
-    input  wire                 wr_free_step,
-    input  wire  [         8:0] wr_free_count,   // pages, 1 to 256
-    output logic [ PtrBits-1:0] wr_held,         // pages taken and not freed
-
-    output logic                rd_offer_valid,
-    output logic [PageBits-1:0] rd_offer_page,
-    input  wire                 rd_offer_take,
-    input  wire                 rd_open,
-    output logic                rd_look_valid,
-    output logic [PageBits-1:0] rd_look_page,
-    input  wire                 rd_look_step,
-    input  wire  [         8:0] rd_look_count,
-    input  wire                 rd_free_step,
-    input  wire  [         8:0] rd_free_count,
-    output logic [ PtrBits-1:0] rd_held
+    // Of each: 0 the ring of writes, the lower one; 1 that of reads, the upper one.
+    output logic [1:0]               offer_valid,
+    output logic [1:0][PageBits-1:0] offer_page,
+    input  wire  [1:0]               offer_take,
+    input  wire  [1:0]               open,         // a command is being built: keep the offer
+    output logic [1:0]               look_valid,
+    output logic [1:0][PageBits-1:0] look_page,
+    input  wire  [1:0]               look_step,
+    input  wire  [1:0][         8:0] look_count,   // pages, 1 to 256
+    input  wire  [1:0]               free_step,
+    input  wire  [1:0][         8:0] free_count,   // pages, 1 to 256
+    output logic [1:0][ PtrBits-1:0] held          // pages taken and not freed
 );
 
   if (Pages < 16 || Pages > 4096 || (Pages & (Pages - 1)) != 0) begin : gen_bad_pages
@@ -65,24 +54,9 @@ module fb_payload_allocator #(
     $fatal(1, "fb_payload_allocator (%m): ReservePages=%0d must be 1 to Pages/2", ReservePages);
   end
 
-  // Of the lower ring and of the upper one.
-  logic [1:0] offer_valid, offer_take, open, look_valid, look_step, free_step, active_q;
-  logic [1:0][PageBits-1:0] offer_page, look_page;
-  logic [1:0][8:0] look_count, free_count;
-  logic [1:0][PtrBits-1:0] held;
+  logic [1:0] active_q;
   logic [1:0][PtrBits-1:0] edge_q;  // where the next lap ends (lower) or begins (upper)
   logic [1:0][PtrBits-1:0] extent;  // outermost page held: what the other ring may not use
-  assign {rd_offer_valid, wr_offer_valid} = offer_valid;
-  assign {rd_offer_page, wr_offer_page} = offer_page;
-  assign {rd_look_valid, wr_look_valid} = look_valid;
-  assign {rd_look_page, wr_look_page} = look_page;
-  assign {rd_held, wr_held} = held;
-  assign offer_take = {rd_offer_take, wr_offer_take};
-  assign open = {rd_open, wr_open};
-  assign look_step = {rd_look_step, wr_look_step};
-  assign look_count = {rd_look_count, wr_look_count};
-  assign free_step = {rd_free_step, wr_free_step};
-  assign free_count = {rd_free_count, wr_free_count};
 
   // The upper ring begins a lap where the edge should be, or where the lower one ended a cycle ago;
   // meanwhile the lower one has gone no further than it should have in both cycles.

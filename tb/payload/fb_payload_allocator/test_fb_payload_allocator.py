@@ -14,12 +14,37 @@ import harness
 from runner import simulate
 
 
+SIDES = ("wr", "rd")
+INPUTS = ("offer_take", "open", "look_step", "look_count", "free_step", "free_count")
+
+
+class Half:
+    """One direction's half of a port that both share."""
+
+    def __init__(self, dut, name: str, side: str, written: dict[str, int]) -> None:
+        self.port, self.written = getattr(dut, name), written
+        bits = len(self.port) // 2
+        self.mask, self.shift = (1 << bits) - 1, bits * SIDES.index(side)
+
+    @property
+    def value(self) -> int:
+        """What it is."""
+        return int(self.port.value) >> self.shift & self.mask
+
+    @value.setter
+    def value(self, value: int) -> None:
+        name = self.port._name
+        kept = self.written.get(name, 0) & ~(self.mask << self.shift)
+        self.port.value = self.written[name] = kept | int(value) << self.shift
+
+
 class Side:
     """One direction: builds commands of neighbouring pages, retires and frees them in order."""
 
-    def __init__(self, dut, prefix: str, together: bool) -> None:
+    def __init__(self, dut, prefix: str, together: bool, written: dict[str, int]) -> None:
         self.dut = dut
         self.prefix = prefix
+        self.written = written  # what each input stands at
         self.together = together  # look and free at once, as writes do
         self.building: list[int] = []
         self.wanted = 0
@@ -27,9 +52,9 @@ class Side:
         self.freeing: deque[int] = deque()  # looked at, not yet free
         self.taken = 0
 
-    def signal(self, name: str):  # noqa: ANN201
-        """Return the handle of this side's signal."""
-        return getattr(self.dut, f"{self.prefix}_{name}")
+    def signal(self, name: str) -> Half:
+        """Return this side's half of a port."""
+        return Half(self.dut, name, self.prefix, self.written)
 
     def held(self) -> list[int]:
         """Return the pages this side owns."""
@@ -82,8 +107,9 @@ class Rings:
 
     def __init__(self, dut) -> None:
         self.dut = dut
-        self.wr = Side(dut, "wr", together=True)
-        self.rd = Side(dut, "rd", together=False)
+        written: dict[str, int] = {}
+        self.wr = Side(dut, "wr", together=True, written=written)
+        self.rd = Side(dut, "rd", together=False, written=written)
 
     async def run(self, cycles: int, wr: tuple[float, float], rd: tuple[float, float]) -> None:
         """Let both sides work, each with its shares of (taking, retiring)."""
@@ -101,8 +127,7 @@ class Rings:
 
 async def start(dut) -> Rings:
     """Reset with everything idle."""
-    names = ("offer_take", "open", "look_step", "look_count", "free_step", "free_count")
-    harness.clear(dut, *(f"{side}_{name}" for side in ("wr", "rd") for name in names))
+    harness.clear(dut, *INPUTS)
     await harness.start(dut)
     return Rings(dut)
 
@@ -146,8 +171,8 @@ async def page_rate(dut) -> None:
     before = rings.wr.taken
     for _ in range(int(dut.Pages.value) // 2 - 2):
         await FallingEdge(dut.clk)
-        assert dut.wr_offer_valid.value == 1
-        dut.wr_open.value, dut.wr_offer_take.value = 1, 1
+        assert rings.wr.signal("offer_valid").value == 1
+        dut.open.value, dut.offer_take.value = 1, 1
     assert before == 0
 
 
@@ -157,11 +182,10 @@ async def reset_in_work(dut) -> None:
     for _ in range(3):
         rings = await start(dut) if _ == 0 else Rings(dut)
         await rings.run(random.randrange(20, 300), (1.0, 0.1), (1.0, 0.1))
-        names = ("offer_take", "open", "look_step", "free_step")
-        harness.clear(dut, *(f"{side}_{name}" for side in ("wr", "rd") for name in names))
+        harness.clear(dut, *INPUTS)
         await harness.reset(dut, 2)
         await FallingEdge(dut.clk)
-        assert dut.wr_held.value == 0 and dut.rd_held.value == 0
+        assert dut.held.value == 0
 
 
 @harness.provocation
@@ -169,7 +193,7 @@ async def take_nothing(dut) -> None:
     """A page taken that is not on offer must be noticed."""
     await start(dut)
     await harness.step(dut.clk, 3)
-    dut.wr_offer_take.value = 1
+    dut.offer_take.value = 1
     await harness.step(dut.clk, int(dut.Pages.value) + 5)
 
 
@@ -178,7 +202,7 @@ async def free_too_much(dut) -> None:
     """More pages freed than held must be noticed."""
     await start(dut)
     await harness.step(dut.clk, 3)
-    dut.rd_free_step.value, dut.rd_free_count.value = 1, 3
+    dut.free_step.value, dut.free_count.value = 0b10, 3 << 9
     await harness.step(dut.clk, 3)
 
 
@@ -187,13 +211,13 @@ async def look_in_turn(dut) -> None:
     """The look pointer moved while it turns must be noticed."""
     await start(dut)
     await harness.step(dut.clk, 3)
-    dut.wr_open.value, dut.wr_offer_take.value = 1, 1
+    dut.open.value, dut.offer_take.value = 1, 1
     await harness.step(dut.clk, 4)
-    dut.wr_offer_take.value = 0
+    dut.offer_take.value = 0
     await FallingEdge(dut.clk)
     dut.gen_ring[0].look_behind_q.value = 1
     dut.gen_ring[0].lap_end_q.value = int(dut.gen_ring[0].look_q.value)
-    dut.wr_look_step.value = 1
+    dut.look_step.value = 1
     await harness.step(dut.clk, 2)
 
 
