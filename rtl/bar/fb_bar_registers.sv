@@ -8,7 +8,7 @@
 //              where a bridge looks for it whatever size it asks for.
 // Handshake:   reads and writes as fb_bar_target makes them; AXI4-Lite. The doors take turns; an
 //              answer that is not taken keeps only its own door waiting.
-// Latency:     4 cycles and what the registers take.
+// Latency:     5 cycles and what the registers take.
 // Throughput:  one access at a time; a read by the BAR not before Latency cycles after the last.
 // Limits:      a beat with strobes in more than one lane is refused; one with none has no effect.
 //              Outputs come from registers.
@@ -45,6 +45,7 @@ module fb_bar_registers #(
 
   typedef enum logic [2:0] {
     IDLE,
+    LANE,
     TAKE,
     ASK,
     ANSWER,
@@ -64,22 +65,20 @@ module fb_bar_registers #(
   assign door_next = door_wants && !(bar_wants && door_q);
   assign {writes, reads} = door_next ? {door_writes, door_reads} : {write_valid, bar_reads};
 
-  // The lane of the BAR that is written: of a beat that waits, known a cycle later.
-  logic [7:0] lane_q, lane_strb;
-  logic [63:0] lane_data;
-  logic [ 2:0] lane;
-  logic no_lane_q, lanes_q;  // none has strobes; more than one
-  always_ff @(posedge clk) for (int i = 0; i < 8; i++) lane_q[i] <= |write_strb[8*i+:8];
-  always_comb begin : choose_lane
-    {lane, lane_strb, lane_data} = '0;
-    for (int i = 0; i < 8; i++)
-    if (lane_q[i])
-      {lane, lane_strb, lane_data} |= {3'(i), write_strb[8*i+:8], write_data[64*i+:64]};
+  // The lane of the BAR that is written: of a beat that waits, known two cycles later.
+  logic [7:0] lanes_q;  // those with strobes
+  logic [2:0] lane_q;
+  logic none_q, many_q;
+  always_ff @(posedge clk) begin : choose_lane
+    for (int i = 0; i < 8; i++) lanes_q[i] <= |write_strb[8*i+:8];
+    lane_q <= {|lanes_q[7:4], |(lanes_q & 8'hcc), |(lanes_q & 8'haa)};
+    none_q <= lanes_q == '0;
+    many_q <= (lanes_q & (lanes_q - 1'b1)) != '0;
   end
 
   logic [2:0] left_q, left;  // of AW, W and AR those that were not taken
   logic [AddrBits-1:0] addr_q;
-  logic bar_error_q;
+  logic ends_q, refused_q;  // a write of the BAR has no effect; is an error
   logic [63:0] bar_data_q;
   assign left = left_q & ~{m_axil.awready, m_axil.wready, m_axil.arready};
 
@@ -93,25 +92,25 @@ module fb_bar_registers #(
     case (state_q)
       IDLE:
       if (bar_wants || door_wants) begin
-        state_q <= TAKE;
+        state_q <= LANE;
         door_q  <= door_next;
         // Of one door, reads and writes take turns.
         write_q <= writes && !(reads && write_q);
       end
+      LANE: state_q <= TAKE;
       TAKE: begin
         state_q <= ASK;
         left_q  <= write_q ? 3'b110 : 3'b001;
-        if (write_q) addr_q <= door_q ? s_axil_ctrl.awaddr : {write_addr[AddrBits-1:6], lane, 3'd0};
+        if (write_q)
+          addr_q <= door_q ? s_axil_ctrl.awaddr : {write_addr[AddrBits-1:6], lane_q, 3'd0};
         else addr_q <= door_q ? s_axil_ctrl.araddr : {read_addr[AddrBits-1:3], 3'd0};
-        m_axil.wdata <= door_q ? s_axil_ctrl.wdata : lane_data;
-        m_axil.wstrb <= door_q ? s_axil_ctrl.wstrb : lane_strb;
-        no_lane_q <= !door_q && write_q && lane_q == '0;
-        lanes_q <= !door_q && write_q && (lane_q & (lane_q - 1'b1)) != '0;
-        bar_error_q <= 1'b0;
+        m_axil.wdata <= door_q ? s_axil_ctrl.wdata : write_data[64*lane_q+:64];
+        m_axil.wstrb <= door_q ? s_axil_ctrl.wstrb : write_strb[8*lane_q+:8];
+        {ends_q, refused_q} <= (!door_q && write_q) ? {none_q || many_q, many_q} : 2'b00;
       end
       ASK: begin
         left_q <= left;
-        if (no_lane_q || lanes_q) begin
+        if (ends_q) begin
           state_q <= DONE;
           write_ready <= 1'b1;
         end else if (left == '0) state_q <= ANSWER;
@@ -128,7 +127,7 @@ module fb_bar_registers #(
           s_axil_ctrl.rdata  <= m_axil.rdata;
         end else if (write_q) begin
           write_ready <= 1'b1;
-          bar_error_q <= m_axil.bresp[1];
+          refused_q   <= m_axil.bresp[1];
         end else begin
           read_ready <= 1'b1;
           read_error <= m_axil.rresp[1];
@@ -145,9 +144,7 @@ module fb_bar_registers #(
     end
   end
 
-  logic asks;
-  assign asks = state_q == ASK && !no_lane_q && !lanes_q;
-  assign {m_axil.awvalid, m_axil.wvalid, m_axil.arvalid} = asks ? left_q : '0;
+  assign {m_axil.awvalid, m_axil.wvalid, m_axil.arvalid} = (state_q == ASK && !ends_q) ? left_q : '0;
   assign m_axil.awaddr = addr_q;
   assign m_axil.araddr = addr_q;
   assign m_axil.bready = state_q == ANSWER;
@@ -155,7 +152,7 @@ module fb_bar_registers #(
   assign s_axil_ctrl.awready = state_q == TAKE && door_q && write_q;
   assign s_axil_ctrl.wready = s_axil_ctrl.awready;
   assign s_axil_ctrl.arready = state_q == TAKE && door_q && !write_q;
-  assign write_refused = lanes_q || bar_error_q;
+  assign write_refused = refused_q;
   assign read_word = {8{bar_data_q}};
 
   logic unused;

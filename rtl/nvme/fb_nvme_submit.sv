@@ -142,20 +142,21 @@ module fb_nvme_submit
     end
   end
 
-  // Tails, and commands that are outstanding.
+  // Tails, and commands that are outstanding: of a queue's entries one stays free.
+  logic [SLOT_BITS-1:0] last_q, last_but_one_q;  // index of its last entry
   always_ff @(posedge clk) begin
+    last_q <= cfg.queue_entries - 1'b1;
+    last_but_one_q <= cfg.queue_entries - SLOT_BITS'(2);
     for (int unsigned i = 0; i < Drives; i++) begin
       automatic logic ends = Drives == 1 || finish_drive == DRIVE_BITS'(i);
-      if (goes[i]) sq_tail[i] <= (sq_tail[i] + 1'b1 == cfg.queue_entries) ? '0 : sq_tail[i] + 1'b1;
+      if (goes[i]) sq_tail[i] <= (sq_tail[i] == last_q) ? '0 : sq_tail[i] + 1'b1;
       // Both events come late: they choose between two sums, and go through no adder.
       if (takes[i] != (give_back && ends))
         drive_outstanding[i] <= takes[i] ? drive_outstanding[i] + 1'b1 :
             drive_outstanding[i] - 1'b1;
       // Whether there is room for one more command, and for one after that.
       // A drive that is offline takes everything, and nothing comes of it.
-      open[i] <= !sweep && !halted && (takes[i] ?
-          drive_outstanding[i] + SLOT_BITS'(2) < cfg.queue_entries :
-          drive_outstanding[i] + SLOT_BITS'(1) < cfg.queue_entries);
+      open[i] <= !sweep && !halted && drive_outstanding[i] < (takes[i] ? last_but_one_q : last_q);
       if (Drives > 1 && cfg.offline[i]) open[i] <= !sweep && !halted;
     end
     if (rst) {sq_tail, drive_outstanding, open} <= '0;

@@ -115,7 +115,7 @@ module fb_payload_dram
       .DataBits(576),
       .FifoBeats(FifoBeats),
       .Bursts(SsdBursts),
-      .Spare(4),
+      .Spare(5),
       .IdleCycles(16)
   ) u_ssd_writes (
       .flush(ssd_flush),

@@ -10,7 +10,7 @@
 //              two cycles in a row: the burst of that beat bears the mark; where it has gone already,
 //              an empty burst does. Bursts and words each have valid and take; the words of a burst
 //              are there when it is.
-// Latency:     2 cycles from the last beat of a burst to `burst_valid`.
+// Latency:     3 cycles from the last beat of a burst to `burst_valid`.
 // Throughput:  64 B a cycle.
 // Does not implement: anything about where bursts go.
 
@@ -27,7 +27,7 @@ module fb_payload_write_combiner
 ) (
     input wire clk,
     input wire rst,
-    input wire flush, // close the burst that grows
+    input wire flush, // close the burst that `growing` shows
 
     input  wire                            write_valid,
     input  wire word_addr_t                write_addr,
@@ -57,6 +57,14 @@ module fb_payload_write_combiner
 
   localparam int unsigned IdleBits = (IdleCycles > 1) ? $clog2(IdleCycles + 1) : 1;
 
+  // A beat grows its burst a cycle after its word is stored.
+  logic beat_q, end_q;
+  word_addr_t addr_q;
+  always_ff @(posedge clk) begin
+    {beat_q, end_q} <= rst ? 2'b00 : {write_valid, write_end};
+    addr_q <= write_addr;
+  end
+
   request_t burst_q;
   burst_t pushed;
   word_addr_t next_q;
@@ -66,24 +74,24 @@ module fb_payload_write_combiner
   logic goes_on, alone, idle, push, bursts_ready, words_ready;
 
   // Where the page has ended next_q is its begin, and done_q is set.
-  assign goes_on = open_q && !done_q && write_addr == next_q;
-  assign alone = write_end && !write_valid;
+  assign goes_on = open_q && !done_q && addr_q == next_q;
+  assign alone = end_q && !beat_q;
   assign idle = IdleCycles != 0 && idle_q == IdleBits'(IdleCycles);
-  assign push = (open_q && (done_q || (write_valid && !goes_on))) || (alone && !open_q);
+  assign push = (open_q && (done_q || (beat_q && !goes_on))) || (alone && !open_q);
 
   // A mark that comes alone is that of the burst which leaves just now.
   assign pushed = {!open_q, !open_q || mark_q || alone, burst_q};
 
   always_ff @(posedge clk) begin : grow
-    if (write_valid) begin
-      next_q <= {write_addr.page, write_addr.word + 6'd1};
+    if (beat_q) begin
+      next_q <= {addr_q.page, addr_q.word + 6'd1};
       burst_q.count_m1 <= goes_on ? burst_q.count_m1 + 1'b1 : '0;
-      if (!goes_on) burst_q.addr <= write_addr;
+      if (!goes_on) burst_q.addr <= addr_q;
     end
-    if (write_valid || write_end) mark_q <= write_end;
-    done_q <= write_end || flush || (write_valid ? write_addr.word == '1 : idle);
-    open_q <= write_valid || (open_q && !push);
-    idle_q <= write_valid ? '0 : idle_q + IdleBits'(!idle);
+    if (beat_q || end_q) mark_q <= end_q;
+    done_q <= end_q || flush || (beat_q ? addr_q.word == '1 : idle);
+    open_q <= beat_q || (open_q && !push);
+    idle_q <= beat_q ? '0 : idle_q + IdleBits'(!idle);
     write_hold <= level >= ($bits(
         level
     ))'(FifoBeats - 8) || bursts >= ($bits(
@@ -92,8 +100,8 @@ module fb_payload_write_combiner
     if (rst) open_q <= 1'b0;
   end
 
-  assign growing = '{open: open_q, addr: burst_q.addr, begins: write_valid && !goes_on};
-  assign rests   = !open_q && !write_valid && !write_end && !burst_valid;
+  assign growing = '{open: open_q, addr: burst_q.addr, begins: beat_q && !goes_on};
+  assign rests   = !write_valid && !write_end && !beat_q && !end_q && !open_q && !burst_valid;
 
   fb_common_fifo #(
       .Width($bits(burst_t)),

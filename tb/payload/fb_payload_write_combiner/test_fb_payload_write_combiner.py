@@ -133,7 +133,7 @@ async def what_ends_a_burst(dut) -> None:
         await harness.step(dut.clk, IDLE - 4)  # not yet a pause
     await harness.step(dut.clk, IDLE + 4)
     for word in range(208, 212):
-        await combiner.beat(word, flush=word == 209)
+        await combiner.beat(word, flush=word == 210)  # what has grown: not yet this beat
     bursts = await combiner.settle()
     combiner.check()
     assert [len(burst.words) for burst in bursts] == [4, 4, 4, 4, 2, 2]
