@@ -77,6 +77,7 @@ module fb_nvme_read_split
   logic building_q;  // there is an open command
   logic full_q;  // it has its size
   logic alone_q;  // it holds all pages of the ring
+  logic checked_q;  // it was CHECK
   logic whole_q;  // these pages are all that is left of the read
   logic [2:0] tail_q;  // or else the sectors - 1 in the last of them
   logic [PAGE_BITS-1:0] next_page_q, first_page_q;
@@ -173,7 +174,13 @@ module fb_nvme_read_split
       early_q <= s_axis_rdcmd.tdata[128];
       tag_q <= s_axis_rdcmd.tdata[136+:READ_TAG_BITS];
     end
-    alone_q <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
+    alone_q   <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
+    // What lies behind the end of the chunk, a cycle late: the next CHECK comes no sooner.
+    checked_q <= state_q == CHECK;
+    if (checked_q && !whole_q) begin
+      address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
+      size_q[9+:SECTOR_BITS] <= size_q[9+:SECTOR_BITS] - SECTOR_BITS'(ahead_m1) - 1'b1;
+    end
     if (state_q == CHECK) begin
       code_q   <= code_now;
       sector_q <= address_q[9+:SECTOR_BITS];
@@ -182,11 +189,7 @@ module fb_nvme_read_split
       tail_q   <= ahead_m1[2:0];
       whole_q  <= fits;
       pages_q  <= '0;
-      if (!fits) begin
-        early_q <= 1'b0;
-        address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;
-        size_q[9+:SECTOR_BITS] <= size_q[9+:SECTOR_BITS] - SECTOR_BITS'(ahead_m1) - 1'b1;
-      end
+      if (!fits) early_q <= 1'b0;
     end else if (extend) begin
       if (!building_q) first_page_q <= offer_page;
       if (!in_unit) next_page_q <= offer_page + 1'b1;

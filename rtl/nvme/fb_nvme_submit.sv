@@ -156,7 +156,8 @@ module fb_nvme_submit
             drive_outstanding[i] - 1'b1;
       // Whether there is room for one more command, and for one after that.
       // A drive that is offline takes everything, and nothing comes of it.
-      open[i] <= !sweep && !halted && drive_outstanding[i] < (takes[i] ? last_but_one_q : last_q);
+      open[i] <= !sweep && !halted && (takes[i] ?
+          drive_outstanding[i] < last_but_one_q : drive_outstanding[i] < last_q);
       if (Drives > 1 && cfg.offline[i]) open[i] <= !sweep && !halted;
     end
     if (rst) {sq_tail, drive_outstanding, open} <= '0;

@@ -98,6 +98,7 @@ module fb_payload_host
   // Commands all of whose data the bridge has taken, each with a word of it to be read.
   logic bad_q, mark_valid, mark_bad, mark_ready, read_ready;
   word_addr_t mark_addr;
+  logic [$clog2(Marks):0] marks;
   logic [4:0] writes_under_q;
   always_ff @(posedge clk) begin : written_so_far
     if (stored) bad_q <= !written_mark && (bad_q || stored_error);
@@ -108,7 +109,8 @@ module fb_payload_host
 
   fb_common_fifo #(
       .Width(DRAM_WORD_BITS + 1),
-      .Depth(Marks)
+      .Depth(Marks),
+      .OutputRegister(1'b1)
   ) u_marks (
       .clk,
       .rst,
@@ -118,7 +120,7 @@ module fb_payload_host
       .m_valid(mark_valid),
       .m_ready(read_ready),
       .m_data ({mark_bad, mark_addr}),
-      .level  ()
+      .level  (marks)
   );
 
   // -------------------------------------------------------------------------------- what is read
@@ -126,11 +128,13 @@ module fb_payload_host
   logic loaded, loaded_last, loaded_error, loaded_mark, loaded_bad;
   logic [4:0] reads_under_q;
   request_t ask;
+  logic [4:0] asks;
 
   assign request_push = streams.read_valid && streams.read_ready && streams.read_first;
   fb_common_fifo #(
       .Width($bits(request_t)),
-      .Depth(16)
+      .Depth(16),
+      .OutputRegister(1'b1)
   ) u_requests (
       .clk,
       .rst,
@@ -140,7 +144,7 @@ module fb_payload_host
       .m_valid(ask_valid),
       .m_ready(read_ready && !mark_valid),
       .m_data (ask),
-      .level  ()
+      .level  (asks)
   );
 
   // A mark costs a beat and holds a command up: it goes first.
@@ -166,7 +170,7 @@ module fb_payload_host
     streams.committed <= loaded && loaded_mark && !rst;
     streams.commit_error <= loaded_bad || loaded_error;
     streams.errors <= {stored && stored_error, loaded && loaded_error};
-    streams.quiet <= writes_rest && writes_under_q == '0 && !stored && !mark_valid && !ask_valid &&
+    streams.quiet <= writes_rest && writes_under_q == '0 && !stored && marks == '0 && asks == '0 &&
         !request_push && reads_under_q == '0 && !streams.committed;
     reads_under_q <= reads_under_q + 5'(read_ready && (mark_valid || ask_valid)) -
         5'(loaded && loaded_last);

@@ -86,49 +86,63 @@ module fb_payload_prefetch
   typedef struct packed {
     logic                known;
     logic                hit;
-    logic                ready;  // the line has the beat, or all
+    logic                ready;  // and known, and the line has the beat
     logic [LineBits-1:0] line;
   } place_t;
   // Of the page that is read: whether its burst goes on is known late, so both are made ready.
-  place_t place, goes_on_q, ends_q, found;  // `found` is what was looked up
+  place_t place, goes_on, goes_on_q, ends, ends_q, found;  // `found` is what was looked up
   logic went_on_q, looks_want;  // the comparison is that of the page that is wanted
-  word_addr_t look;
-  logic [Lines-1:0] match;
+  logic [Lines-1:0] match, match_now, match_next;
+  logic [5:0] look_word;
 
   function automatic logic has_beat(input logic [LineBits-1:0] line, input logic [6:0] beat);
     return full_q[line] || (fill_q == line && beat < beats_q);
   endfunction
 
+  // Whether the page is known, comes late: both are compared.
   assign looks_want = want_due_q && !dropped_q;
+  assign look_word  = place.known ? bar_next_addr.word : bar_read_addr.word;
   always_comb begin : look_up
-    look = place.known ? bar_next_addr : bar_read_addr;
-    if (aside_q) look.page = aside_page_q;
     found = '0;
     for (int unsigned i = 0; i < Lines; i++) begin
-      match[i] = valid_q[i] && tag_q[i] == look.page;
+      match_now[i] = valid_q[i] && tag_q[i] == (aside_q ? aside_page_q : bar_read_addr.page);
+      match_next[i] = valid_q[i] && tag_q[i] == bar_next_addr.page;
+      match[i] = (place.known && !aside_q) ? match_next[i] : match_now[i];
       if (match[i])
         found |= place_t'{
             known: 1'b0,
             hit: 1'b1,
-            ready: has_beat(LineBits'(i), {1'b0, look.word}),
+            ready: has_beat(LineBits'(i), {1'b0, look_word}),
             line: LineBits'(i)
         };
     end
   end
 
+  // The page goes on with the beat after this one.
+  function automatic logic goes_on_ready(input place_t at);
+    return at.hit && has_beat(at.line, bar_read_addr.word + 7'd1);
+  endfunction
+
   assign place = went_on_q ? goes_on_q : ends_q;
+  always_comb begin : what_is_next
+    {goes_on, ends} = {2{found}};
+    // What is given away may be it, or take its line.
+    goes_on.known = !aside_q && !give;
+    ends.known = place.known && bar_next_valid && !aside_q && !give;
+    if (place.known) begin
+      goes_on = place;
+      goes_on.known = !give || (place.hit && place.line != alloc_q);
+      goes_on.ready = went_on_q ? goes_on_ready(goes_on_q) : goes_on_ready(ends_q);
+    end
+    goes_on.ready &= goes_on.known;
+    ends.ready &= ends.known;
+  end
   always_ff @(posedge clk) begin : what_is_read
     went_on_q <= bar_read_stays;
-    // The page goes on with the beat after this one. What is given away may be it, or take its line.
-    goes_on_q <= place.known ? place : found;
-    if (place.known)
-      goes_on_q.ready <= place.hit && has_beat(place.line, bar_read_addr.word + 7'd1);
-    goes_on_q.known <= !rst && (place.known ?
-        !give || (place.hit && place.line != alloc_q) : !aside_q && !give);
-    ends_q <= found;
-    ends_q.known <= !rst && place.known && bar_next_valid && !aside_q && !give;
+    {goes_on_q, ends_q} <= {goes_on, ends};
+    if (rst) {goes_on_q, ends_q} <= '0;
   end
-  assign bar_read_ready = place.known && place.ready;
+  assign bar_read_ready = place.ready;
 
   // A line is given to what the SSD waits for, or else to what it will ask for next; a cycle late,
   // since what is given meanwhile may be what is missed.
@@ -202,11 +216,11 @@ module fb_payload_prefetch
   logic [$clog2(AheadPages+1)-1:0] ahead_q, want_ahead_q;  // pages beyond what the SSD has touched
   logic [UnitBits-1:0] committed_last;
   logic [SideBits-1:0] newest_q, lap_end_q;
-  logic write_committed, goes_on;
+  logic write_committed, unit_goes_on;
 
   assign committed = committed_page;
   assign write_committed = committed_valid && !committed.read;
-  assign goes_on = touched_page_q.page < committed_last;
+  assign unit_goes_on = touched_page_q.page < committed_last;
   assign touch = bar_read_valid && bar_read_ready && bar_read_addr.word == '0;
   assign resolved = want_q && want_looked_q && (want_there_q || give_want);
 
@@ -232,11 +246,11 @@ module fb_payload_prefetch
     touched_page_q <= touch ? bar_read_addr.page : want_page_q;
     ahead_q <= touch ? '0 : want_ahead_q;
     if (touched_q) begin
-      want_q <= !touched_page_q.read && (goes_on || touched_page_q.unit != newest_q);
+      want_q <= !touched_page_q.read && (unit_goes_on || touched_page_q.unit != newest_q);
       want_page_q.read <= 1'b0;
-      if (goes_on) want_page_q.unit <= touched_page_q.unit;
+      if (unit_goes_on) want_page_q.unit <= touched_page_q.unit;
       else want_page_q.unit <= touched_page_q.unit == lap_end_q ? '0 : touched_page_q.unit + 1'b1;
-      want_page_q.page <= goes_on ? touched_page_q.page + 1'b1 : '0;
+      want_page_q.page <= unit_goes_on ? touched_page_q.page + 1'b1 : '0;
       want_ahead_q <= ahead_q + 1'b1;
     end else if (resolved) begin
       want_q <= 1'b0;
@@ -253,7 +267,7 @@ module fb_payload_prefetch
       else $error("fb_payload_prefetch (%m): a beat that nobody asked for");
       a_one_copy :
       assert ($onehot0(match))
-      else $error("fb_payload_prefetch (%m): page %0h is there twice", look.page);
+      else $error("fb_payload_prefetch (%m): lines %b hold the same page", match);
     end
   end
 `endif

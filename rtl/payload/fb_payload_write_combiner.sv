@@ -10,7 +10,7 @@
 //              two cycles in a row: the burst of that beat bears the mark; where it has gone already,
 //              an empty burst does. Bursts and words each have valid and take; the words of a burst
 //              are there when it is.
-// Latency:     3 cycles from the last beat of a burst to `burst_valid`.
+// Latency:     4 cycles from the last beat of a burst to `burst_valid`.
 // Throughput:  64 B a cycle.
 // Does not implement: anything about where bursts go.
 
@@ -101,11 +101,12 @@ module fb_payload_write_combiner
   end
 
   assign growing = '{open: open_q, addr: burst_q.addr, begins: beat_q && !goes_on};
-  assign rests   = !write_valid && !write_end && !beat_q && !end_q && !open_q && !burst_valid;
+  assign rests   = !write_valid && !write_end && !beat_q && !end_q && !open_q && bursts == '0;
 
   fb_common_fifo #(
       .Width($bits(burst_t)),
-      .Depth(Bursts)
+      .Depth(Bursts),
+      .OutputRegister(1'b1)
   ) u_bursts (
       .clk,
       .rst,
