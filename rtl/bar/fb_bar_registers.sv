@@ -77,8 +77,7 @@ module fb_bar_registers #(
   end
 
   logic [2:0] left_q, left;  // of AW, W and AR those that were not taken
-  logic [AddrBits-1:0] addr_q;
-  logic ends_q, refused_q;  // a write of the BAR has no effect; is an error
+  logic ends_q;  // a write of the BAR has no effect
   logic [63:0] bar_data_q;
   assign left = left_q & ~{m_axil.awready, m_axil.wready, m_axil.arready};
 
@@ -100,13 +99,12 @@ module fb_bar_registers #(
       LANE: state_q <= TAKE;
       TAKE: begin
         state_q <= ASK;
-        left_q  <= write_q ? 3'b110 : 3'b001;
-        if (write_q)
-          addr_q <= door_q ? s_axil_ctrl.awaddr : {write_addr[AddrBits-1:6], lane_q, 3'd0};
-        else addr_q <= door_q ? s_axil_ctrl.araddr : {read_addr[AddrBits-1:3], 3'd0};
+        left_q <= write_q ? 3'b110 : 3'b001;
+        m_axil.awaddr <= door_q ? (write_q ? s_axil_ctrl.awaddr : s_axil_ctrl.araddr) :
+            {write_q ? {write_addr[AddrBits-1:6], lane_q} : read_addr[AddrBits-1:3], 3'd0};
         m_axil.wdata <= door_q ? s_axil_ctrl.wdata : write_data[64*lane_q+:64];
         m_axil.wstrb <= door_q ? s_axil_ctrl.wstrb : write_strb[8*lane_q+:8];
-        {ends_q, refused_q} <= (!door_q && write_q) ? {none_q || many_q, many_q} : 2'b00;
+        {ends_q, write_refused} <= (!door_q && write_q) ? {none_q || many_q, many_q} : 2'b00;
       end
       ASK: begin
         left_q <= left;
@@ -126,8 +124,8 @@ module fb_bar_registers #(
           s_axil_ctrl.rresp  <= m_axil.rresp;
           s_axil_ctrl.rdata  <= m_axil.rdata;
         end else if (write_q) begin
-          write_ready <= 1'b1;
-          refused_q   <= m_axil.bresp[1];
+          write_ready   <= 1'b1;
+          write_refused <= m_axil.bresp[1];
         end else begin
           read_ready <= 1'b1;
           read_error <= m_axil.rresp[1];
@@ -145,14 +143,12 @@ module fb_bar_registers #(
   end
 
   assign {m_axil.awvalid, m_axil.wvalid, m_axil.arvalid} = (state_q == ASK && !ends_q) ? left_q : '0;
-  assign m_axil.awaddr = addr_q;
-  assign m_axil.araddr = addr_q;
+  assign m_axil.araddr = m_axil.awaddr;
   assign m_axil.bready = state_q == ANSWER;
   assign m_axil.rready = state_q == ANSWER;
   assign s_axil_ctrl.awready = state_q == TAKE && door_q && write_q;
   assign s_axil_ctrl.wready = s_axil_ctrl.awready;
   assign s_axil_ctrl.arready = state_q == TAKE && door_q && !write_q;
-  assign write_refused = refused_q;
   assign read_word = {8{bar_data_q}};
 
   logic unused;

@@ -256,15 +256,13 @@ module fb_bar_target
   else $error("fb_bar_target (%m): a word without room for it");
 
   write_stays :
-  assert property (@(posedge clk) disable iff (rst)
-                   (write_valid & ~write_ready) != '0 |=> write_valid == $past(
+  assert property (@(posedge clk) disable iff (rst) |(write_valid & ~write_ready) |=> $stable(
       write_valid
   ))
   else $error("fb_bar_target (%m): a write was withdrawn before its region took it");
 
   read_stays_asked :
-  assert property (@(posedge clk) disable iff (rst)
-                   (read_valid & ~read_ready) != '0 |=> read_valid == $past(
+  assert property (@(posedge clk) disable iff (rst) |(read_valid & ~read_ready) |=> $stable(
       read_valid
   ))
   else $error("fb_bar_target (%m): a read was withdrawn before its region took it");

@@ -171,7 +171,7 @@ module fb_payload_dram
   logic request_push, request_same, requests_ready, after_valid, released;
   logic ask_valid, ask_take, ask_may;
   logic [4:0] ask_level;
-  logic [4:0] released_q, released_d;  // those that wait for their turn alone
+  logic [4:0] released_q;  // those that wait for their turn alone
   logic ask_any_q;  // there are some
 
   assign request_same = ssd_growing.addr.page == request.addr.page;
@@ -209,16 +209,15 @@ module fb_payload_dram
   );
 
   // A cycle late, which a burst that is stored can be.
-  assign passed = stored_q - after;
+  assign passed   = stored_q - after;
   assign released = after_valid && !passed[SeenBits-1];
-  assign released_d = released_q + 5'(released) - 5'(ask_take);
   always_ff @(posedge clk) begin
     // A request is looked at in the cycle after it was taken; one more may be taken then.
     streams.read_ready <= ask_level < 5'(Requests - 2);
     request_push <= streams.read_valid && streams.read_ready && streams.read_first && !rst;
     request <= '{addr: streams.read_addr, count_m1: 6'(streams.read_count - 7'd1)};
-    released_q <= rst ? '0 : released_d;
-    ask_any_q <= released_d != '0 && !rst;
+    released_q <= rst ? '0 : released_q + 5'(released) - 5'(ask_take);
+    ask_any_q <= (released || released_q > 5'(ask_take)) && !rst;
   end
 
   // ------------------------------------------------------------------------------------------ turns

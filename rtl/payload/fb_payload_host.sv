@@ -126,9 +126,8 @@ module fb_payload_host
   // -------------------------------------------------------------------------------- what is read
   logic request_push, ask_valid;
   logic loaded, loaded_last, loaded_error, loaded_mark, loaded_bad;
-  logic [4:0] reads_under_q;
+  logic [4:0] asks, reads_under_q;
   request_t ask;
-  logic [4:0] asks;
 
   assign request_push = streams.read_valid && streams.read_ready && streams.read_first;
   fb_common_fifo #(

@@ -74,13 +74,13 @@ module fb_payload_prefetch
   logic want_q, want_due_q, want_looked_q, want_there_q;  // to be looked up, was, and was found
   logic want_due, want_looked, touched_q, resolved;
   logic dropped_q;  // a page is committed: its copy is dropped
-  logic aside_q;  // it, or the page that is wanted, is looked up
+  logic aside_q;  // it, or the page that is wanted, is looked up, not the one that is read
   page_t aside_page_q, given_page;
   logic touch, may_give, give, give_want, miss_q, last_fill;
   assign last_fill = fill_valid && beats_q == 7'd63;
 
-  // One page is compared with the tags in each cycle: one that was committed, or else the one that is
-  // wanted, or else the next page to be read, so that it is known when its turn comes; or the page
+  // Two pages are compared with the tags in each cycle: the next one to be read, so that it is known
+  // when its turn comes; and one that was committed, or else the one that is wanted, or else the page
   // that is read, where it is not known yet. A known page stays known until its line is given away,
   // so a burst that began before its page was committed may read on in the old copy.
   typedef struct packed {
@@ -90,49 +90,51 @@ module fb_payload_prefetch
     logic [LineBits-1:0] line;
   } place_t;
   // Of the page that is read: whether its burst goes on is known late, so both are made ready.
-  place_t place, goes_on, goes_on_q, ends, ends_q, found;  // `found` is what was looked up
+  place_t place, goes_on, goes_on_q, ends, ends_q;
+  place_t found, found_next;  // what was looked up: what is read or aside, what is next
   logic went_on_q, looks_want;  // the comparison is that of the page that is wanted
-  logic [Lines-1:0] match, match_now, match_next;
-  logic [5:0] look_word;
+  logic [Lines-1:0] match;
+  logic [6:0] beat_after;  // this one
 
   function automatic logic has_beat(input logic [LineBits-1:0] line, input logic [6:0] beat);
     return full_q[line] || (fill_q == line && beat < beats_q);
   endfunction
 
-  // Whether the page is known, comes late: both are compared.
-  assign looks_want = want_due_q && !dropped_q;
-  assign look_word  = place.known ? bar_next_addr.word : bar_read_addr.word;
-  always_comb begin : look_up
-    found = '0;
-    for (int unsigned i = 0; i < Lines; i++) begin
-      match_now[i] = valid_q[i] && tag_q[i] == (aside_q ? aside_page_q : bar_read_addr.page);
-      match_next[i] = valid_q[i] && tag_q[i] == bar_next_addr.page;
-      match[i] = (place.known && !aside_q) ? match_next[i] : match_now[i];
-      if (match[i])
-        found |= place_t'{
-            known: 1'b0,
-            hit: 1'b1,
-            ready: has_beat(LineBits'(i), {1'b0, look_word}),
-            line: LineBits'(i)
-        };
-    end
-  end
-
-  // The page goes on with the beat after this one.
-  function automatic logic goes_on_ready(input place_t at);
-    return at.hit && has_beat(at.line, bar_read_addr.word + 7'd1);
+  function automatic logic [Lines-1:0] lines_of(input page_t page);
+    for (int unsigned i = 0; i < Lines; i++) lines_of[i] = valid_q[i] && tag_q[i] == page;
   endfunction
 
+  function automatic place_t place_in(input logic [Lines-1:0] lines, input logic [5:0] word);
+    place_in = '0;
+    for (int unsigned i = 0; i < Lines; i++)
+    if (lines[i])
+      place_in |= place_t'{
+          known: 1'b0,
+          hit: 1'b1,
+          ready: has_beat(LineBits'(i), {1'b0, word}),
+          line: LineBits'(i)
+      };
+  endfunction
+
+  assign looks_want = want_due_q && !dropped_q;
+  always_comb begin : look_up
+    match = lines_of(aside_q ? aside_page_q : bar_read_addr.page);
+    found = place_in(match, bar_read_addr.word);
+    found_next = place_in(lines_of(bar_next_addr.page), bar_next_addr.word);
+  end
+
   assign place = went_on_q ? goes_on_q : ends_q;
+  assign beat_after = bar_read_addr.word + 7'd1;
   always_comb begin : what_is_next
-    {goes_on, ends} = {2{found}};
+    {goes_on, ends} = {found, found_next};
     // What is given away may be it, or take its line.
     goes_on.known = !aside_q && !give;
-    ends.known = place.known && bar_next_valid && !aside_q && !give;
+    ends.known = bar_next_valid && !dropped_q && !give;
     if (place.known) begin
       goes_on = place;
       goes_on.known = !give || (place.hit && place.line != alloc_q);
-      goes_on.ready = went_on_q ? goes_on_ready(goes_on_q) : goes_on_ready(ends_q);
+      goes_on.ready = place.hit &&
+          (went_on_q ? has_beat(goes_on_q.line, beat_after) : has_beat(ends_q.line, beat_after));
     end
     goes_on.ready &= goes_on.known;
     ends.ready &= ends.known;

@@ -92,11 +92,7 @@ module fb_payload_write_combiner
     done_q <= end_q || flush || (beat_q ? addr_q.word == '1 : idle);
     open_q <= beat_q || (open_q && !push);
     idle_q <= beat_q ? '0 : idle_q + IdleBits'(!idle);
-    write_hold <= level >= ($bits(
-        level
-    ))'(FifoBeats - 8) || bursts >= ($bits(
-        bursts
-    ))'(Bursts - Spare);
+    write_hold <= int'(level) >= FifoBeats - 8 || int'(bursts) >= Bursts - Spare;
     if (rst) open_q <= 1'b0;
   end
 
