@@ -152,7 +152,7 @@ module fb_payload_dram
       .bar_read_error(bar_memory.read_error),
       .bar_read_stays(bar_memory.read_stays),
       .bar_next_valid(bar_memory.next_valid),
-      .bar_next_addr(bar_memory.next_addr),
+      .bar_next_page(bar_memory.next_addr[DRAM_WORD_BITS-1:6]),
       .fetch_ready(fetch_take),
       .fill_valid(loaded && loaded_fetch),
       .fill_data(streams.data),

@@ -27,14 +27,14 @@ module fb_payload_prefetch
     input wire clk,
     input wire rst,
 
-    input  wire                     bar_read_valid,
-    output logic                    bar_read_ready,
-    input  wire word_addr_t         bar_read_addr,
-    output logic            [511:0] bar_read_word,
-    output logic                    bar_read_error,
-    input  wire                     bar_read_stays,  // what is read next goes on in this page,
-    input  wire                     bar_next_valid,  // or else, if there is anything,
-    input  wire word_addr_t         bar_next_addr,   // begins here
+    input wire bar_read_valid,
+    output logic bar_read_ready,
+    input wire word_addr_t bar_read_addr,
+    output logic [511:0] bar_read_word,
+    output logic bar_read_error,
+    input wire bar_read_stays,  // what is read next goes on in this page,
+    input wire bar_next_valid,  // or else, if there is anything,
+    input wire [DRAM_PAGE_BITS-1:0] bar_next_page,  // begins here
 
     output logic                      fetch_valid,
     input  wire                       fetch_ready,
@@ -104,23 +104,19 @@ module fb_payload_prefetch
     for (int unsigned i = 0; i < Lines; i++) lines_of[i] = valid_q[i] && tag_q[i] == page;
   endfunction
 
-  function automatic place_t place_in(input logic [Lines-1:0] lines, input logic [5:0] word);
+  // What a line that is being filled has, is looked at a cycle later.
+  function automatic place_t place_in(input logic [Lines-1:0] lines);
     place_in = '0;
     for (int unsigned i = 0; i < Lines; i++)
     if (lines[i])
-      place_in |= place_t'{
-          known: 1'b0,
-          hit: 1'b1,
-          ready: has_beat(LineBits'(i), {1'b0, word}),
-          line: LineBits'(i)
-      };
+      place_in |= place_t'{known: 1'b0, hit: 1'b1, ready: full_q[i], line: LineBits'(i)};
   endfunction
 
   assign looks_want = want_due_q && !dropped_q;
   always_comb begin : look_up
     match = lines_of(aside_q ? aside_page_q : bar_read_addr.page);
-    found = place_in(match, bar_read_addr.word);
-    found_next = place_in(lines_of(bar_next_addr.page), bar_next_addr.word);
+    found = place_in(match);
+    found_next = place_in(lines_of(bar_next_page));
   end
 
   assign place = went_on_q ? goes_on_q : ends_q;
