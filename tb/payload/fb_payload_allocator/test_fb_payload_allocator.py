@@ -13,7 +13,6 @@ from cocotb.triggers import FallingEdge
 import harness
 from runner import simulate
 
-
 SIDES = ("wr", "rd")
 INPUTS = ("offer_take", "open", "look_step", "look_count", "free_step", "free_count")
 
