@@ -38,7 +38,12 @@ module fb_bar_sq #(
     $fatal(1, "fb_bar_sq (%m): QueueDepth=%0d must be from 2 to 1024", QueueDepth);
   end
   if (CqOffset != (QueueDepth <= 64 ? 4096 : 1 << $clog2(QueueDepth * 64))) begin : gen_bad_offset
-    $fatal(1, "fb_bar_sq (%m): CqOffset=%0d is not that of QueueDepth=%0d", CqOffset, QueueDepth);
+    $fatal(
+        1,
+        "fb_bar_sq (%m): CqOffset=%0d must be 4096, or QueueDepth=%0d rounded up to 2^n, * 64",
+        CqOffset,
+        QueueDepth
+    );
   end
   if (Drives < 1 || Drives > 8) begin : gen_bad_drives
     $fatal(1, "fb_bar_sq (%m): Drives=%0d must be from 1 to 8", Drives);

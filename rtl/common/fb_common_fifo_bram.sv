@@ -79,7 +79,10 @@ module fb_common_fifo_bram #(
     if (!rst) begin
       level_matches_pointers :
       assert (AddrBits'(level_q) == AddrBits'(write_q - read_q))
-      else $error("fb_common_fifo_bram (%m): level %0d from %0d to %0d", level_q, read_q, write_q);
+      else
+        $error(
+            "fb_common_fifo_bram (%m): level %0d, write %0d, read %0d", level_q, write_q, read_q
+        );
     end
   end
 `endif

@@ -30,10 +30,7 @@ module fb_common_table #(
 
   if (Width < 1 || Depth < 2 || (Depth & (Depth - 1)) != 0) begin : gen_bad_size
     $fatal(
-        1,
-        "fb_common_table (%m): Width=%0d must be positive, Depth=%0d a power of two",
-        Width,
-        Depth
+        1, "fb_common_table (%m): Width=%0d must be 1 or more, Depth=%0d 2^n, n > 0", Width, Depth
     );
   end
 

@@ -175,7 +175,7 @@ module fb_nvme_read_split
       tag_q <= s_axis_rdcmd.tdata[136+:READ_TAG_BITS];
     end
     alone_q   <= (held == (PAGE_BITS + 1)'(pages_q >> UnitBits));
-    // What lies behind the end of the chunk, a cycle late: the next CHECK comes no sooner.
+    // The part behind the end of the chunk is computed in the cycle after CHECK, before its own CHECK.
     checked_q <= state_q == CHECK;
     if (checked_q && !whole_q) begin
       address_q[9+:SECTOR_BITS] <= address_q[9+:SECTOR_BITS] + SECTOR_BITS'(ahead_m1) + 1'b1;

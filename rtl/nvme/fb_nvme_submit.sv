@@ -58,7 +58,8 @@ module fb_nvme_submit
     output logic                                      busy                // write commands may grow
 );
 
-  if (QueueDepth < 2 || QueueDepth > 1024 || $countones(QueueDepth) != 1) begin : gen_bad_depth
+  if (QueueDepth < 2 || QueueDepth > 1024 || (QueueDepth & (QueueDepth - 1)) != 0)
+  begin : gen_bad_depth
     $fatal(1, "fb_nvme_submit (%m): QueueDepth=%0d must be a power of two, 2 to 1024", QueueDepth);
   end
   if (Drives < 1 || Drives > 8 || Tags > 1024) begin : gen_bad_drives

@@ -74,7 +74,7 @@ module fb_payload_prefetch
   logic want_q, want_due_q, want_looked_q, want_there_q;  // to be looked up, was, and was found
   logic want_due, want_looked, touched_q, resolved;
   logic dropped_q;  // a page is committed: its copy is dropped
-  logic aside_q;  // it, or the page that is wanted, is looked up, not the one that is read
+  logic aside_q;  // it, or the page that is wanted, is looked up in place of the page that is read
   page_t aside_page_q, given_page;
   logic touch, may_give, give, give_want, miss_q, last_fill;
   assign last_fill = fill_valid && beats_q == 7'd63;
@@ -91,10 +91,10 @@ module fb_payload_prefetch
   } place_t;
   // Of the page that is read: whether its burst goes on is known late, so both are made ready.
   place_t place, goes_on, goes_on_q, ends, ends_q;
-  place_t found, found_next;  // what was looked up: what is read or aside, what is next
+  place_t found, found_next;  // of the page that is read, or aside_page_q; of the next page
   logic went_on_q, looks_want;  // the comparison is that of the page that is wanted
   logic [Lines-1:0] match;
-  logic [6:0] beat_after;  // this one
+  logic [6:0] beat_after;  // the beat after the one that is read
 
   function automatic logic has_beat(input logic [LineBits-1:0] line, input logic [6:0] beat);
     return full_q[line] || (fill_q == line && beat < beats_q);
@@ -104,7 +104,7 @@ module fb_payload_prefetch
     for (int unsigned i = 0; i < Lines; i++) lines_of[i] = valid_q[i] && tag_q[i] == page;
   endfunction
 
-  // What a line that is being filled has, is looked at a cycle later.
+  // Whether a line that is being filled has the beat is looked at a cycle later.
   function automatic place_t place_in(input logic [Lines-1:0] lines);
     place_in = '0;
     for (int unsigned i = 0; i < Lines; i++)
