@@ -21,7 +21,6 @@ DRIVES = [FOREBAY, "bench", "drives", "--bytes", "128MiB"]
 # What holds several drives: room for what retries hold up, chunks that cost few commands.
 LARGE = ["--buffer", "16MiB", "--chunk", "256KiB"]
 COUNT = [sys.executable, "-m", "forebay.resources"]
-RESOURCES = [*COUNT, "--hierarchy", "--timing"]
 
 
 def resources(name: str) -> list[str]:
@@ -29,13 +28,13 @@ def resources(name: str) -> list[str]:
     return [*COUNT, "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
 
 
-def levels(name: str, *parameters: str) -> list[str]:
-    """Find the longest paths of a top."""
-    values = [word for one in parameters for word in ("--parameter", one)]
-    return [*resources(name), "--blackbox", "fb_payload_ram", *values, "--paths", "20"]
+def with_values(name: str, *parameters: str) -> list[str]:
+    """Name a top with values of its parameters."""
+    return [*resources(name), *(word for one in parameters for word in ("--parameter", one))]
 
 
-LEVELS = {
+LEVELS = ["--blackbox", "fb_payload_ram", "--paths", "20"]
+TIMED = {
     "onchip": ("onchip",),
     "dram": ("dram",),
     "hostdram": ("hostdram",),
@@ -145,8 +144,9 @@ BENCHES = {
         for n in ("2", "4", "8")
     },
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
-    **{f"levels-{name}": levels(*of) for name, of in LEVELS.items()},
-    "resources": RESOURCES,
+    **{f"levels-{name}": [*with_values(*of), *LEVELS] for name, of in TIMED.items()},
+    **{f"clock-{name}": [*with_values(*of), "--timing"] for name, of in TIMED.items()},
+    "resources": [*COUNT, "--hierarchy"],
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},
     "resources-parity": [*COUNT, "--parameter", "Drives=4", "--parameter", "ParityPages=16"],

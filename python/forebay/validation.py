@@ -25,6 +25,13 @@ DOCUMENT = ROOT / "docs" / "VALIDATION.md"
 README = ROOT / "README.md"
 BEGIN = "<!-- figures: begin (python -m forebay.validation writes what follows) -->"
 END = "<!-- figures: end -->"
+# The tops whose paths are judged, and the least clock of each on an ECP5 in MHz.
+TIMED = {
+    "onchip": ("on chip", 110),
+    "dram": ("on-board DRAM", 95),
+    "hostdram": ("host DRAM", 95),
+    "drives4": ("on chip, four drives", 95),
+}
 HEAD = ["what", "target", "measured", "SNAcc's RTL", "command"]
 GUEST_BEGIN = "<!-- guest: begin (python -m forebay.validation writes what follows) -->"
 GUEST_END = "<!-- guest: end -->"
@@ -394,24 +401,22 @@ FIGURES = [
             "{:g}",
             at_most(8),
         )
-        for name, place in (
-            ("onchip", "on chip"),
-            ("dram", "on-board DRAM"),
-            ("hostdram", "host DRAM"),
-            ("drives4", "on chip, four drives"),
+        for name, (place, _) in TIMED.items()
+    ),
+    *(
+        Figure(
+            f"clock on ECP5-85, median of 3 seeds, {place}",
+            f"≥ {least} MHz",
+            "–",
+            f"scripts/bench.py clock-{name}",
+            f"clock-{name}",
+            lambda report: report["ecp5"]["mhz_median"],
+            "{:.1f} MHz",
+            at_least(least),
         )
+        for name, (place, least) in TIMED.items()
     ),
     Figure("payload memory", "4 MiB UltraRAM", "4 MiB", "forebay resources"),
-    Figure(
-        "clock on ECP5-85, median of 3 seeds",
-        "≥ 110 MHz",
-        "64.9 MHz",
-        "forebay resources -- --timing",
-        "resources",
-        lambda report: report["ecp5"]["mhz_median"],
-        "{:.1f} MHz",
-        at_least(110),
-    ),
     Figure(
         "simulation speed, streamer busy, one core",
         "≥ 1.0 million cycles/s",

@@ -55,7 +55,8 @@ module fb_axi_read_master #(
 
   fb_common_fifo #(
       .Width(SideBits),
-      .Depth(16)
+      .Depth(16),
+      .OutputRegister(1'b1)
   ) u_under (
       .clk,
       .rst,

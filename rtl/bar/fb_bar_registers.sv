@@ -8,7 +8,7 @@
 //              where a bridge looks for it whatever size it asks for.
 // Handshake:   reads and writes as fb_bar_target makes them; AXI4-Lite. The doors take turns; an
 //              answer that is not taken keeps only its own door waiting.
-// Latency:     5 cycles and what the registers take.
+// Latency:     6 cycles and what the registers take.
 // Throughput:  one access at a time; a read by the BAR not before Latency cycles after the last.
 // Limits:      a beat with strobes in more than one lane is refused; one with none has no effect.
 //              Outputs come from registers.
@@ -46,6 +46,7 @@ module fb_bar_registers #(
   typedef enum logic [2:0] {
     IDLE,
     LANE,
+    PAIR,
     TAKE,
     ASK,
     ANSWER,
@@ -65,15 +66,17 @@ module fb_bar_registers #(
   assign door_next = door_wants && !(bar_wants && door_q);
   assign {writes, reads} = door_next ? {door_writes, door_reads} : {write_valid, bar_reads};
 
-  // The lane of the BAR that is written: of a beat that waits, known two cycles later.
-  logic [7:0] lanes_q;  // those with strobes
-  logic [2:0] lane_q;
+  // The lane of the BAR that a waiting beat writes: its number in two cycles, its data in three.
+  logic [  7:0] lanes_q;  // those with strobes
+  logic [  2:0] lane_q;
+  logic [143:0] pair_q;  // strobes and data of two lanes
   logic none_q, many_q;
   always_ff @(posedge clk) begin : choose_lane
     for (int i = 0; i < 8; i++) lanes_q[i] <= |write_strb[8*i+:8];
     lane_q <= {|lanes_q[7:4], |(lanes_q & 8'hcc), |(lanes_q & 8'haa)};
     none_q <= lanes_q == '0;
     many_q <= (lanes_q & (lanes_q - 1'b1)) != '0;
+    pair_q <= {write_strb[16*lane_q[2:1]+:16], write_data[128*lane_q[2:1]+:128]};
   end
 
   logic [2:0] left_q, left;  // of AW, W and AR those that were not taken
@@ -96,14 +99,15 @@ module fb_bar_registers #(
         // Of one door, reads and writes take turns.
         write_q <= writes && !(reads && write_q);
       end
-      LANE: state_q <= TAKE;
+      LANE: state_q <= PAIR;
+      PAIR: state_q <= TAKE;
       TAKE: begin
         state_q <= ASK;
         left_q <= write_q ? 3'b110 : 3'b001;
         m_axil.awaddr <= door_q ? (write_q ? s_axil_ctrl.awaddr : s_axil_ctrl.araddr) :
             {write_q ? {write_addr[AddrBits-1:6], lane_q} : read_addr[AddrBits-1:3], 3'd0};
-        m_axil.wdata <= door_q ? s_axil_ctrl.wdata : write_data[64*lane_q+:64];
-        m_axil.wstrb <= door_q ? s_axil_ctrl.wstrb : write_strb[8*lane_q+:8];
+        m_axil.wdata <= door_q ? s_axil_ctrl.wdata : pair_q[64*lane_q[0]+:64];
+        m_axil.wstrb <= door_q ? s_axil_ctrl.wstrb : pair_q[128+8*lane_q[0]+:8];
         {ends_q, write_refused} <= (!door_q && write_q) ? {none_q || many_q, many_q} : 2'b00;
       end
       ASK: begin
@@ -136,18 +140,15 @@ module fb_bar_registers #(
     endcase
     if (rst) begin
       state_q <= IDLE;
-      {door_q, write_q, write_ready, read_ready} <= '0;
+      {door_q, write_q, write_ready, read_ready, rest_q} <= '0;
       {s_axil_ctrl.bvalid, s_axil_ctrl.rvalid} <= '0;
-      rest_q <= '0;
     end
   end
 
   assign {m_axil.awvalid, m_axil.wvalid, m_axil.arvalid} = (state_q == ASK && !ends_q) ? left_q : '0;
   assign m_axil.araddr = m_axil.awaddr;
-  assign m_axil.bready = state_q == ANSWER;
-  assign m_axil.rready = state_q == ANSWER;
-  assign s_axil_ctrl.awready = state_q == TAKE && door_q && write_q;
-  assign s_axil_ctrl.wready = s_axil_ctrl.awready;
+  assign {m_axil.bready, m_axil.rready} = {2{state_q == ANSWER}};
+  assign {s_axil_ctrl.awready, s_axil_ctrl.wready} = {2{state_q == TAKE && door_q && write_q}};
   assign s_axil_ctrl.arready = state_q == TAKE && door_q && !write_q;
   assign read_word = {8{bar_data_q}};
 

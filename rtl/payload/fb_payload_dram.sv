@@ -237,7 +237,7 @@ module fb_payload_dram
   end
 
   // --------------------------------------------------------------------------- what is written
-  logic last_user_q, write_ready;
+  logic last_user_q, user_taken_q, write_ready;
   burst_t burst;
 
   assign pick_user = user_valid && (!ssd_valid || !last_user_q);
@@ -264,7 +264,6 @@ module fb_payload_dram
   );
 
   logic user_bad_q;  // a burst of the command that is being stored has failed
-  logic user_taken_q;
   logic [4:0] user_under_q;  // a cycle late
   assign stored_ssd = stored && !written.user;
   assign streams.committed = stored && written.mark;

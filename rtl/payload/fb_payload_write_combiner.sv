@@ -58,23 +58,24 @@ module fb_payload_write_combiner
   localparam int unsigned IdleBits = (IdleCycles > 1) ? $clog2(IdleCycles + 1) : 1;
 
   // A beat grows its burst a cycle after its word is stored.
-  logic beat_q, end_q;
-  word_addr_t addr_q;
+  logic beat_q, end_q, follows_q;  // it is the word after the last one, if its page had one
+  word_addr_t addr_q, next_q;
   always_ff @(posedge clk) begin
     {beat_q, end_q} <= rst ? 2'b00 : {write_valid, write_end};
     addr_q <= write_addr;
+    follows_q <= write_addr == next_q;
+    if (write_valid) next_q <= {write_addr.page, write_addr.word + 6'd1};
   end
 
   request_t burst_q;
-  burst_t pushed;
-  word_addr_t next_q;
+  burst_t   pushed;
   logic open_q, mark_q, done_q;
   logic [IdleBits-1:0] idle_q;
   logic [$clog2(FifoBeats):0] level;
   logic goes_on, alone, idle, push, bursts_ready, words_ready;
 
-  // Where the page has ended next_q is its begin, and done_q is set.
-  assign goes_on = open_q && !done_q && addr_q == next_q;
+  // Where the page has ended next_q was its begin, and done_q is set.
+  assign goes_on = open_q && !done_q && follows_q;
   assign alone = end_q && !beat_q;
   assign idle = IdleCycles != 0 && idle_q == IdleBits'(IdleCycles);
   assign push = (open_q && (done_q || (beat_q && !goes_on))) || (alone && !open_q);
@@ -84,7 +85,6 @@ module fb_payload_write_combiner
 
   always_ff @(posedge clk) begin : grow
     if (beat_q) begin
-      next_q <= {addr_q.page, addr_q.word + 6'd1};
       burst_q.count_m1 <= goes_on ? burst_q.count_m1 + 1'b1 : '0;
       if (!goes_on) burst_q.addr <= addr_q;
     end
