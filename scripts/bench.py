@@ -28,17 +28,12 @@ def resources(name: str) -> list[str]:
     return [*COUNT, "--rtl", f"rtl/top/{name}.f", "--top", f"fb_top_{name}"]
 
 
-def with_values(name: str, *parameters: str) -> list[str]:
-    """Name a top with values of its parameters."""
-    return [*resources(name), *(word for one in parameters for word in ("--parameter", one))]
-
-
-LEVELS = ["--blackbox", "fb_payload_ram", "--paths", "20"]
+# The tops whose paths are judged.
 TIMED = {
-    "onchip": ("onchip",),
-    "dram": ("dram",),
-    "hostdram": ("hostdram",),
-    "drives4": ("onchip", "Drives=4"),
+    "onchip": COUNT,
+    "dram": resources("dram"),
+    "hostdram": resources("hostdram"),
+    "drives4": [*COUNT, "--parameter", "Drives=4"],
 }
 
 
@@ -144,8 +139,8 @@ BENCHES = {
         for n in ("2", "4", "8")
     },
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
-    **{f"levels-{name}": [*with_values(*of), *LEVELS] for name, of in TIMED.items()},
-    **{f"clock-{name}": [*with_values(*of), "--timing"] for name, of in TIMED.items()},
+    **{f"levels-{name}": [*top, "--paths", "20"] for name, top in TIMED.items()},
+    **{f"clock-{name}": [*top, "--timing"] for name, top in TIMED.items()},
     "resources": [*COUNT, "--hierarchy"],
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},
     **{f"resources-drives{n}": [*COUNT, "--parameter", f"Drives={n}"] for n in (1, 2, 4, 8)},

@@ -68,8 +68,8 @@ module fb_payload_prefetch
   logic [Lines-1:0] valid_q, full_q;  // may be used; has all its beats
   logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
   logic [LineBits:0] filling_q;  // given away and not full
-  logic [6:0] beats_q;  // of the one that is being filled
-  logic fetch_room;  // one more may be asked for
+  logic [5:0] beats_q, before_q;  // of the one that is being filled; those before the last of them
+  logic  fetch_room;  // one more may be asked for
   page_t want_page_q;  // what the SSD will ask for next, if want_q:
   logic want_q, want_due_q, want_looked_q, want_there_q;  // to be looked up, was, and was found
   logic want_due, want_looked, touched_q, resolved;
@@ -77,7 +77,7 @@ module fb_payload_prefetch
   logic aside_q;  // it, or the page that is wanted, is looked up in place of the page that is read
   page_t aside_page_q, given_page;
   logic touch, may_give, give, give_want, miss_q, last_fill;
-  assign last_fill = fill_valid && beats_q == 7'd63;
+  assign last_fill = fill_valid && beats_q == '1;
 
   // Two pages are compared with the tags in each cycle: the next one to be read, so that it is known
   // when its turn comes; and one that was committed, or else the one that is wanted, or else the page
@@ -94,10 +94,10 @@ module fb_payload_prefetch
   place_t found, found_next;  // of the page that is read, or aside_page_q; of the next page
   logic went_on_q, looks_want;  // the comparison is that of the page that is wanted
   logic [Lines-1:0] match;
-  logic [6:0] beat_after;  // the beat after the one that is read
 
-  function automatic logic has_beat(input logic [LineBits-1:0] line, input logic [6:0] beat);
-    return full_q[line] || (fill_q == line && beat < beats_q);
+  // The line has the beat after the one that is read, if its page does.
+  function automatic logic has_next(input logic [LineBits-1:0] line);
+    return full_q[line] || (fill_q == line && bar_read_addr.word < before_q);
   endfunction
 
   function automatic logic [Lines-1:0] lines_of(input page_t page);
@@ -120,7 +120,6 @@ module fb_payload_prefetch
   end
 
   assign place = went_on_q ? goes_on_q : ends_q;
-  assign beat_after = bar_read_addr.word + 7'd1;
   always_comb begin : what_is_next
     {goes_on, ends} = {found, found_next};
     // What is given away may be it, or take its line.
@@ -129,8 +128,7 @@ module fb_payload_prefetch
     if (place.known) begin
       goes_on = place;
       goes_on.known = !give || (place.hit && place.line != alloc_q);
-      goes_on.ready = place.hit &&
-          (went_on_q ? has_beat(goes_on_q.line, beat_after) : has_beat(ends_q.line, beat_after));
+      goes_on.ready = place.hit && (went_on_q ? has_next(goes_on_q.line) : has_next(ends_q.line));
     end
     goes_on.ready &= goes_on.known;
     ends.ready &= ends.known;
@@ -187,10 +185,10 @@ module fb_payload_prefetch
       if (give && alloc_q == LineBits'(i)) {valid_q[i], full_q[i]} <= 2'b10;
       if (last_fill && fill_q == LineBits'(i)) full_q[i] <= 1'b1;
     end
-    if (fill_valid) beats_q <= last_fill ? '0 : beats_q + 1'b1;
+    if (fill_valid) {before_q, beats_q} <= last_fill ? '0 : {beats_q, beats_q + 6'd1};
     if (last_fill) fill_q <= fill_q + 1'b1;
     filling_q <= filling_q + (LineBits + 1)'(give) - (LineBits + 1)'(last_fill);
-    if (rst) {valid_q, alloc_q, fill_q, filling_q, beats_q} <= '0;
+    if (rst) {valid_q, alloc_q, fill_q, filling_q, beats_q, before_q} <= '0;
   end
 
   fb_common_table #(
@@ -199,7 +197,7 @@ module fb_payload_prefetch
   ) u_store (
       .clk,
       .we(fill_valid),
-      .waddr({fill_q, beats_q[5:0]}),
+      .waddr({fill_q, beats_q}),
       .wdata({fill_error, fill_data}),
       .raddr({place.line, bar_read_addr.word}),
       .rdata({bar_read_error, bar_read_word})
