@@ -22,8 +22,7 @@ from forebay.synthesis import Design, Port, load, module_ports, run_tool, run_yo
 HARNESS = "forebay_harness"
 # Above what any design here reaches, so that the router keeps trying.
 TARGET_MHZ = 150
-# Four times nextpnr's default, with which the wide registers at the ports, most of the wires here,
-# keep the cells of one path far from each other.
+# Four times nextpnr's default, with which the top with on-board DRAM had a fifth less clock.
 TIMING_WEIGHT = 40
 
 

@@ -25,6 +25,10 @@ DOCUMENT = ROOT / "docs" / "VALIDATION.md"
 README = ROOT / "README.md"
 BEGIN = "<!-- figures: begin (python -m forebay.validation writes what follows) -->"
 END = "<!-- figures: end -->"
+HEAD = ["what", "target", "measured", "SNAcc's RTL", "command"]
+GUEST_BEGIN = "<!-- guest: begin (python -m forebay.validation writes what follows) -->"
+GUEST_END = "<!-- guest: end -->"
+GUEST_REPORT = "vm-test"
 # The tops whose paths are judged, and the least clock of each on an ECP5 in MHz.
 TIMED = {
     "onchip": ("on chip", 110),
@@ -32,10 +36,6 @@ TIMED = {
     "hostdram": ("host DRAM", 95),
     "drives4": ("on chip, four drives", 95),
 }
-HEAD = ["what", "target", "measured", "SNAcc's RTL", "command"]
-GUEST_BEGIN = "<!-- guest: begin (python -m forebay.validation writes what follows) -->"
-GUEST_END = "<!-- guest: end -->"
-GUEST_REPORT = "vm-test"
 DRIVES_BEGIN = "<!-- drives: begin (python -m forebay.validation writes what follows) -->"
 DRIVES_END = "<!-- drives: end -->"
 DRIVES_REPORTS = {

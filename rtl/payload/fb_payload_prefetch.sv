@@ -67,9 +67,9 @@ module fb_payload_prefetch
   page_t tag_q[Lines];
   logic [Lines-1:0] valid_q, full_q;  // may be used; has all its beats
   logic [LineBits-1:0] alloc_q, fill_q;  // the next to be given away; the one that is being filled
+  logic fetch_room;  // one more may be asked for
   logic [LineBits:0] filling_q;  // given away and not full
-  logic [5:0] beats_q, before_q;  // of the one that is being filled; those before the last of them
-  logic  fetch_room;  // one more may be asked for
+  logic [5:0] beats_q, before_q;  // beats of the one that is being filled, and one fewer
   page_t want_page_q;  // what the SSD will ask for next, if want_q:
   logic want_q, want_due_q, want_looked_q, want_there_q;  // to be looked up, was, and was found
   logic want_due, want_looked, touched_q, resolved;

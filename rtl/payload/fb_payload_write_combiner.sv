@@ -58,7 +58,8 @@ module fb_payload_write_combiner
   localparam int unsigned IdleBits = (IdleCycles > 1) ? $clog2(IdleCycles + 1) : 1;
 
   // A beat grows its burst a cycle after its word is stored.
-  logic beat_q, end_q, follows_q;  // it is the word after the last one, if its page had one
+  logic beat_q, end_q;
+  logic follows_q;  // its word follows the last beat's in the same page
   word_addr_t addr_q, next_q;
   always_ff @(posedge clk) begin
     {beat_q, end_q} <= rst ? 2'b00 : {write_valid, write_end};
@@ -74,7 +75,7 @@ module fb_payload_write_combiner
   logic [$clog2(FifoBeats):0] level;
   logic goes_on, alone, idle, push, bursts_ready, words_ready;
 
-  // Where the page has ended next_q was its begin, and done_q is set.
+  // To the last word of a page its first one would follow; done_q is set then.
   assign goes_on = open_q && !done_q && follows_q;
   assign alone = end_q && !beat_q;
   assign idle = IdleCycles != 0 && idle_q == IdleBits'(IdleCycles);

@@ -32,6 +32,7 @@ class Combiner:
     def __init__(self, dut) -> None:
         self.dut = dut
         self.ready = 1.0
+        self.idle = 0  # what stands at the address and the data while no beat is there
         self.words: list[int] = []
         self.marks: list[int] = []  # how many words came before each
         self.bursts: list[Burst] = []
@@ -56,7 +57,7 @@ class Combiner:
         """Put a beat or none, and the mark with it or alone."""
         dut = self.dut
         dut.write_valid.value = word is not None
-        dut.write_addr.value = dut.write_data.value = word or 0
+        dut.write_addr.value = dut.write_data.value = self.idle if word is None else word
         dut.write_end.value = end
         dut.flush.value = flush
         if word is not None:
@@ -66,6 +67,8 @@ class Combiner:
         await harness.step(dut.clk)
         for name in ("write_valid", "write_end", "flush"):
             getattr(dut, name).value = 0
+        self.idle = random.randrange(2**16)
+        dut.write_addr.value = dut.write_data.value = self.idle
 
     async def settle(self) -> list[Burst]:
         """Close what is open and wait until all has come."""
@@ -107,7 +110,8 @@ async def every_beat_once(dut, ready: float) -> None:
         await_room = dut.bursts.value.to_unsigned() > 48
         valid = not await_room and random.random() < 0.8
         if random.random() < 0.03:
-            word = random.randrange(2**16)
+            # Or it follows what was no beat.
+            word = random.choice([random.randrange(2**16), (combiner.idle + 1) % 2**16])
         alone = not valid and combiner.words and not ended and random.random() < 0.3
         end = bool((valid and random.random() < 0.05) or alone)
         await combiner.beat(word if valid else None, end, random.random() < 0.02)
