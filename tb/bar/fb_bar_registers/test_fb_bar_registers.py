@@ -42,9 +42,7 @@ class Doors:
         dut = self.dut
         dut.write_valid.value, dut.write_addr.value = 1, address
         dut.write_data.value, dut.write_strb.value = data, strobes
-        await FallingEdge(dut.clk)
-        while dut.write_ready.value == 0:
-            await FallingEdge(dut.clk)
+        await harness.until(dut.clk, dut.write_ready)
         refused = dut.write_refused.value == 1
         await harness.step(dut.clk)
         dut.write_valid.value = 0
@@ -60,9 +58,7 @@ class Doors:
         """Read a beat of the BAR: its word, and whether it is an error."""
         dut = self.dut
         dut.read_valid.value, dut.read_addr.value = 1, address
-        await FallingEdge(dut.clk)
-        while dut.read_ready.value == 0:
-            await FallingEdge(dut.clk)
+        await harness.until(dut.clk, dut.read_ready)
         await harness.step(dut.clk)
         dut.read_valid.value = random.getrandbits(1)  # the next beat may be asked for at once
         dut.read_addr.value = random.randrange(BYTES)
@@ -118,7 +114,7 @@ async def beside_it(doors: Doors, registers: range, rounds: int) -> None:
             assert await doors.door.read_qword(register) == held[register]
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=10, timeout_unit="ms")
 @cocotb.parametrize(share=[0.0, 0.5])
 async def both_doors(dut, share: float) -> None:
     """Both doors at once, each with registers of its own."""
@@ -131,7 +127,7 @@ async def both_doors(dut, share: float) -> None:
     )
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=10, timeout_unit="ms")
 async def lanes(dut) -> None:
     """A beat writes one register; one with strobes in several lanes is refused and does nothing."""
     doors = await start(dut)
@@ -147,7 +143,7 @@ async def lanes(dut) -> None:
         assert (await doors.read(register))[0] & (1 << 64) - 1 == wanted
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=10, timeout_unit="ms")
 async def errors(dut) -> None:
     """What the registers refuse is told to the door that asked."""
     doors = await start(dut)
@@ -162,7 +158,7 @@ async def errors(dut) -> None:
     assert (await doors.door.read(0x80, 8)).resp == 0
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=10, timeout_unit="ms")
 async def answers_not_taken(dut) -> None:
     """A door whose answers are not taken does not keep the BAR waiting."""
     doors = await start(dut)
@@ -177,7 +173,7 @@ async def answers_not_taken(dut) -> None:
         await with_timeout(operation.wait(), PATIENCE_US, "us")
 
 
-@cocotb.test()
+@cocotb.test(timeout_time=10, timeout_unit="ms")
 async def reset_in_access(dut) -> None:
     """After a reset in the middle of accesses both doors work."""
     doors = await start(dut)
