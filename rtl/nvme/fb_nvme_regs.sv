@@ -5,7 +5,7 @@
 // that no value written by software can take it out of its queues or its buffer.
 //
 // Handshake: AXI4-Lite, 64 bit, one access at a time. Reads answer three cycles
-// after ARVALID, five for counters, histogram and trace.
+// after ARVALID, five for counters, histogram and trace, six for what there is once for each drive.
 //
 // Does not implement: interrupts.
 

@@ -7,8 +7,8 @@
 // Handshake:   a request (array_req) is held for one cycle and answered by an acknowledgement some
 //              cycles later; no other comes meanwhile. Doorbells and namespace follow their index
 //              in the same cycle.
-// Latency:     2 cycles from a request to its answer, one more for each command that ends then.
-// Throughput:  a command that is over in each cycle.
+// Latency:     3 cycles from a request to its answer, one more for each command counted meanwhile.
+// Throughput:  a command that is over in every second cycle: its counts are read, then written.
 // Limits:      counters are cleared by the sweep after a restart, settings by nothing.
 // Does not implement: doorbells and namespace of drive 0, which are where SNAcc's software looks for
 //              them.
@@ -68,35 +68,48 @@ module fb_raid_drives
     $fatal(1, "fb_raid_drives (%m): Drives=%0d must be from 2 to 8", Drives);
   end
 
-  localparam int unsigned Rows = DRIVES_MOST;
   localparam int unsigned Late = 4;  // cycles that a completion takes to its outcome, or more
 
-  // The request, until it is answered.
-  logic asked_q, write_q, layout_q, answer, writes, set;
-  logic [DRIVE_BITS-1:0] row_q;
+  // What became of the commands of a drive.
+  typedef struct packed {
+    logic [31:0] commands;
+    logic [31:0] failed;
+    logic [39:0] sectors;
+    logic [STAMP_BITS-1:0] longest;
+  } tally_t;
+  tally_t tally, tally_q, counted;
+
+  // The request, until it is answered; the command that is over, until it is counted.
+  logic asked_q, write_q, layout_q, answer_q, writes, set, over_q, counts_q, failed_q;
+  logic [DRIVE_BITS-1:0] row_q, drive_q;
+  logic [STAMP_BITS-1:0] latency_q;
+  logic [SIZE_BITS-9:0] sectors_q;
   logic [2:0] word_q;
   logic [63:0] wdata_q, wmask_q, setting, written;
 
-  assign answer = asked_q && !over;
-  assign writes = answer && write_q;
+  assign writes = answer_q && write_q;
   assign set = writes && !layout_q && word_q < 3'd3;
   assign written = (wdata_q & wmask_q) | (setting & ~wmask_q);
   always_ff @(posedge clk) begin
-    array_rd_ack <= answer && !write_q && !rst;
+    array_rd_ack <= answer_q && !write_q && !rst;
     array_wr_ack <= writes && !rst;
     if (array_req) begin
       write_q <= array_write;
       {layout_q, row_q, word_q} <= array_addr;
-      wdata_q <= array_wdata;
-      wmask_q <= array_wmask;
+      {wdata_q, wmask_q} <= {array_wdata, array_wmask};
     end
-    asked_q <= (array_req || (asked_q && !answer)) && !rst;
+    asked_q <= (array_req || (asked_q && over_q)) && !rst;
+    answer_q <= asked_q && !over_q && !rst;
+    {counts_q, over_q} <= rst ? '0 : {over_q, over};
+    if (over) {failed_q, drive_q, latency_q} <= {over_failed, over_drive, over_latency};
+    if (over) sectors_q <= over_sectors;
+    tally_q <= tally;
   end
 
   // Settings: a copy to be shown, and one of each for its user.
   fb_common_lutram #(
       .Width(64),
-      .Depth(4 * Rows)
+      .Depth(4 * DRIVES_MOST)
   ) u_settings (
       .clk,
       .we(set),
@@ -109,7 +122,7 @@ module fb_raid_drives
   for (genvar i = 0; i < 3; i++) begin : gen_copies
     fb_common_lutram #(
         .Width(64),
-        .Depth(Rows)
+        .Depth(DRIVES_MOST)
     ) u_copy (
         .clk,
         .we(set && word_q == 3'(i)),
@@ -133,57 +146,45 @@ module fb_raid_drives
     offline_q[Late:1] <= offline_q[Late-1:0];
     if (writes && !layout_q && word_q == 3'd3 && wmask_q[12]) offline_q[0][row_q] <= wdata_q[12];
     if (rst) begin
-      drives_m1 <= '0;
+      {drives_m1, region_sectors, parity, offline_q} <= '0;
       strip_m1 <= 8'd15;
-      region_sectors <= '0;
-      parity <= 1'b0;
-      offline_q <= '0;
     end
   end
-  assign offline = offline_q[0];
-  assign offline_late = offline_q[Late];
+  assign {offline_late, offline} = {offline_q[Late], offline_q[0]};
   assign degraded = parity && $onehot(offline);
 
-  // What became of the commands of each drive.
-  typedef struct packed {
-    logic [31:0] commands;
-    logic [31:0] failed;
-    logic [39:0] sectors;
-    logic [STAMP_BITS-1:0] longest;
-  } tally_t;
-  tally_t tally, counted;
   always_comb begin
-    counted = tally;
-    counted.commands = tally.commands + 1'b1;
-    if (over_failed) counted.failed = tally.failed + 1'b1;
-    else counted.sectors = tally.sectors + 40'(over_sectors);
-    if (over_latency > tally.longest) counted.longest = over_latency;
+    counted = tally_q;
+    counted.commands = tally_q.commands + 1'b1;
+    if (failed_q) counted.failed = tally_q.failed + 1'b1;
+    else counted.sectors = tally_q.sectors + 40'(sectors_q);
+    if (latency_q > tally_q.longest) counted.longest = latency_q;
   end
   fb_common_lutram #(
       .Width($bits(tally_t)),
-      .Depth(Rows)
+      .Depth(DRIVES_MOST)
   ) u_tallies (
       .clk,
-      .we(over || sweep),
-      .waddr(sweep ? sweep_row : over_drive),
+      .we(counts_q || sweep),
+      .waddr(sweep ? sweep_row : drive_q),
       .wdata(sweep ? '0 : counted),
-      .raddr(over ? over_drive : row_q),
+      .raddr(over_q ? drive_q : row_q),
       .rdata(tally)
   );
 
-  logic [Rows-1:0][SLOT_BITS-1:0] all_outstanding;
-  logic [Rows-1:0] all_lost;
-  assign all_outstanding = (Rows * SLOT_BITS)'(outstanding);
-  assign all_lost = Rows'(lost);
+  logic [DRIVES_MOST-1:0][SLOT_BITS-1:0] all_outstanding;
+  logic [DRIVES_MOST-1:0] all_lost;
+  assign all_outstanding = (DRIVES_MOST * SLOT_BITS)'(outstanding);
+  assign all_lost = DRIVES_MOST'(lost);
 
   always_ff @(posedge clk) begin
     unique case (word_q)
       3'd2: array_data <= 64'(setting[31:0]);
       3'd3: array_data <= 64'({all_lost[row_q], offline[row_q], 1'b0, all_outstanding[row_q]});
-      3'd4: array_data <= 64'(tally.commands);
-      3'd5: array_data <= 64'(tally.sectors);
-      3'd6: array_data <= 64'(tally.failed);
-      3'd7: array_data <= 64'(tally.longest);
+      3'd4: array_data <= 64'(tally_q.commands);
+      3'd5: array_data <= 64'(tally_q.sectors);
+      3'd6: array_data <= 64'(tally_q.failed);
+      3'd7: array_data <= 64'(tally_q.longest);
       default: array_data <= setting;
     endcase
     if (layout_q && word_q[0]) array_data <= 64'(region_sectors);

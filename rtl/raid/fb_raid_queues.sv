@@ -3,8 +3,8 @@
 // fb_raid_queues: commands wait for their drive, and hold up none for another.
 //
 // What:        a queue of writes and one of reads for each drive, all in one memory. Those whose drive
-//              has room for a command take turns. A drive that goes offline loses what waits for it:
-//              fb_nvme_reorder answers these commands.
+//              has room for a command take turns. A drive that goes offline loses what waits for it,
+//              but for one that is on offer in that cycle: fb_nvme_reorder answers these commands.
 // Handshake:   `s_ready[d]` is high while drive d has room. A command on offer that is not taken at once
 //              is offered anew after others.
 // Latency:     6 cycles. Throughput: a command in five cycles; a division takes 25 (fb_raid_map).
@@ -50,11 +50,10 @@ module fb_raid_queues
   logic [Queues-1:0][PlaceBits:0] head_q, tail_q;  // the oldest command, and behind the newest
   logic [QueueBits-1:0] choice, chosen_q;
   logic [Queues-1:0] waits_q, behind, room;  // waits_q: commands whose drive is open
-  logic choose, offered_q, rest_q, take;
+  logic choose, rest_q, take;
   logic [1:0] read_q;  // what was chosen is being read
 
   assign into = {pushed_q.drive[QueueBits-2:0], pushed_q.op == OP_READ};
-  assign m_valid = offered_q && !offline[DRIVE_BITS'(chosen_q>>1)];
   assign take = m_valid && m_ready;
 
   // Who comes after the last one, or else the first.
@@ -69,14 +68,14 @@ module fb_raid_queues
     for (int i = Queues - 1; i >= 0; i--) if (behind[i]) choice = QueueBits'(i);
   end
   // What was taken shows in waits_q two cycles later.
-  assign choose = waits_q != '0 && read_q == '0 && !offered_q && !rest_q;
+  assign choose = waits_q != '0 && read_q == '0 && !m_valid && !rest_q;
 
   always_ff @(posedge clk) begin
-    push_q <= s_valid && !rst;
+    push_q   <= s_valid && !rst;
     pushed_q <= s_descriptor;
-    read_q <= rst ? '0 : {read_q[0], choose};
-    offered_q <= read_q[1] && !rst;
-    rest_q <= offered_q;
+    read_q   <= rst ? '0 : {read_q[0], choose};
+    m_valid  <= read_q[1] && !offline[DRIVE_BITS'(chosen_q>>1)] && !rst;
+    rest_q   <= m_valid;
     if (choose) chosen_q <= choice;
     for (int unsigned i = 0; i < Queues; i++) begin
       waits_q[i] <= head_q[i] != tail_q[i] && open[i/2] && !offline[i/2] && !rst;

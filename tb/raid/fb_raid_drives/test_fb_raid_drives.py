@@ -14,6 +14,7 @@ import structs
 from runner import simulate
 
 SQ, CQ, NSID, STATE, COMMANDS, SECTORS, FAILED, LONGEST = range(8)
+WORDS = (COMMANDS, SECTORS, FAILED, LONGEST)
 LAYOUT, REGION = 64, 65  # words of the layout
 ALL = (1 << 64) - 1
 
@@ -38,17 +39,21 @@ class Array:
             ack, other = other, ack
         await harness.until(dut.clk, ack, limit=50)
         assert other.value == 0
-        return int(dut.array_data.value)
+        data = int(dut.array_data.value)
+        await FallingEdge(dut.clk)
+        assert ack.value == other.value == 0, "a second answer"
+        return data
 
     async def over(self, drive: int, failed: int, latency: int, sectors: int) -> None:
-        """Tell of a command that is over."""
+        """Tell of a command that is over, and of nothing that counts afterwards."""
         dut = self.dut
-        await harness.step(dut.clk)
-        dut.over_drive.value, dut.over_failed.value = drive, failed
-        dut.over_latency.value, dut.over_sectors.value = latency, sectors
-        dut.over.value = 1
-        await harness.step(dut.clk)
-        dut.over.value = 0
+        for valid in (1, 0):
+            await harness.step(dut.clk)
+            dut.over.value = valid
+            dut.over_drive.value, dut.over_failed.value = drive, failed
+            dut.over_latency.value, dut.over_sectors.value = latency, sectors
+            drive, failed = random.getrandbits(3), random.getrandbits(1)
+            latency, sectors = random.getrandbits(32), random.getrandbits(12)
 
 
 async def start(dut) -> Array:
@@ -102,7 +107,7 @@ async def statistics(dut) -> None:
     array = await start(dut)
     drives = int(dut.Drives.value)
     found = [[0, 0, 0, 0] for _ in range(drives)]
-    for _ in range(100):
+    for _ in range(200):
         drive, failed = random.randrange(drives), int(random.random() < 0.3)
         latency, sectors = random.getrandbits(32), random.randrange(2049)
         counts = found[drive]
@@ -110,12 +115,17 @@ async def statistics(dut) -> None:
         counts[1] += 0 if failed else sectors
         counts[2] += failed
         counts[3] = max(counts[3], latency)
-        telling = cocotb.start_soon(array.over(drive, failed, latency, sectors))
-        if random.random() < 0.3:
-            await array.ask(random.randrange(LAYOUT))
-        await telling
+        if random.random() < 0.5:
+            await array.over(drive, failed, latency, sectors)
+            continue
+        # Another drive's counts are asked for in a cycle near by.
+        other, word = (drive + 1) % drives, random.randrange(4)
+        asking = cocotb.start_soon(array.ask(8 * other + WORDS[word]))
+        await harness.step(dut.clk, random.randrange(4))
+        await array.over(drive, failed, latency, sectors)
+        assert await asking == found[other][word]
     for drive, counts in enumerate(found):
-        for word, value in zip((COMMANDS, SECTORS, FAILED, LONGEST), counts, strict=True):
+        for word, value in zip(WORDS, counts, strict=True):
             assert await array.ask(8 * drive + word) == value
 
 

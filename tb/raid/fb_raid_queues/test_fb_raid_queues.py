@@ -27,7 +27,8 @@ class Queues:
         self.waiting: dict[tuple[int, int], deque[dict[str, int]]] = {
             (drive, op): deque() for drive in range(self.drives) for op in (READ, WRITE)
         }
-        self.offline = 0
+        self.offline = 0  # drives; what waits for them is forgotten
+        self.deaf = 0  # the same of the cycle before: nothing goes there any more
         self.taken = 0
 
     async def cycle(self, push: float, opened: int, ready: float) -> None:
@@ -46,17 +47,21 @@ class Queues:
         }
         dut.s_valid.value = pushes
         dut.s_descriptor.value = structs.pack("descriptor_t", **command)
-        dut.open.value = opened
+        dut.open.value, dut.offline.value = opened, self.offline
         dut.m_ready.value = random.random() < ready
         await FallingEdge(dut.clk)
         if dut.m_valid.value == 1 and dut.m_ready.value == 1:
             found = structs.unpack("descriptor_t", int(dut.m_descriptor.value))
             queue = self.waiting[found["drive"], found["op"]]
             assert {name: found[name] for name in FIELDS} == queue.popleft()
-            assert not self.offline >> found["drive"] & 1
+            assert not self.deaf >> found["drive"] & 1
             self.taken += 1
         if pushes:
             self.waiting[drive, command["op"]].append(command)
+        self.deaf = self.offline
+        for (gone, _), queue in self.waiting.items():
+            if self.offline >> gone & 1:
+                queue.clear()
 
     def left(self) -> int:
         """Return how many commands wait."""
@@ -121,14 +126,10 @@ async def offline(dut) -> None:
             await queues.cycle(0.9, every, 0.6)
         # One that is on its way into its queue is forgotten as well.
         queues.offline = 1 << random.randrange(queues.drives)
-        dut.offline.value = queues.offline
-        for (drive, _), queue in queues.waiting.items():
-            if queues.offline >> drive & 1:
-                queue.clear()
         for _ in range(30):
             await queues.cycle(0.5, every, 0.6)
         assert int(dut.s_ready.value) & queues.offline
-        dut.offline.value = queues.offline = 0
+        queues.offline = 0
 
 
 @harness.provocation
