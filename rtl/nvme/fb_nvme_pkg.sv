@@ -48,7 +48,7 @@ package fb_nvme_pkg;
     logic [63:0] data_write;  // and of that for writes
     logic [63:0] prp_lists;  // bus address of the PRP lists, where units have them
     logic [DRIVE_BITS-1:0] drives_m1;  // drives - 1 of the array
-    logic [DRIVES_MOST-1:0] offline;  // drives that are asked for nothing, and not listened to
+    logic [DRIVES_MOST-1:0] offline;  // drives that get no new command, and are not listened to
     logic [SECTOR_BITS-1:0] region_sectors;  // of the array that a drive has to itself; 0: striped
     logic [7:0] strip_m1;  // pages - 1 of its chunk, a power of two - 1
     logic parity;  // the last drive holds the parity of the others

@@ -4,8 +4,8 @@
 // streamer. Settings are brought into the form in which the streamer uses them, and bounded, so
 // that no value written by software can take it out of its queues or its buffer.
 //
-// Handshake: AXI4-Lite, 64 bit, one access at a time. Reads answer three cycles
-// after ARVALID, five for counters, histogram and trace, six for what there is once for each drive.
+// Handshake: AXI4-Lite, 64 bit, one access at a time. Reads answer three cycles after ARVALID,
+// five for counters, histogram and trace, six or seven for what there is once for each drive.
 //
 // Does not implement: interrupts.
 

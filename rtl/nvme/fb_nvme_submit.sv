@@ -126,8 +126,8 @@ module fb_nvme_submit
   assign flush_ready = flush_here && ((flush_open && tag_free) || halted_q);
   assign ready = !flush_here && tag_free && open[IndexBits'(command.drive)];
 
-  // A place in a queue is used, and at which drive. Nothing goes to a drive that is offline, and an
-  // identifier that is to be retried there is forgotten.
+  // A place in a queue is used, and at which drive. No flush and no retry goes to a drive that is
+  // offline: the identifier of the retry is forgotten.
   logic [Drives-1:0] takes, goes;
   assign tag_take = flush_here ?
       flush_open && tag_free && !(Drives > 1 && cfg.offline[flush_drive]) : valid && ready;

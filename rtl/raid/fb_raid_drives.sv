@@ -4,14 +4,12 @@
 // namespace are, and what became of its commands. In LUT RAM of eight rows a drive more costs next to
 // nothing.
 //
-// Handshake:   a request (array_req) is held for one cycle and answered by an acknowledgement some
-//              cycles later; no other comes meanwhile. Doorbells and namespace follow their index
-//              in the same cycle.
-// Latency:     3 cycles from a request to its answer, one more for each command counted meanwhile.
+// Handshake:   a request (array_req) lasts one cycle, and no other comes before it is acknowledged.
+//              Doorbells and namespace follow their index in the same cycle.
+// Latency:     3 cycles from a request to its answer, 4 where a command is counted meanwhile.
 // Throughput:  a command that is over in every second cycle: its counts are read, then written.
 // Limits:      counters are cleared by the sweep after a restart, settings by nothing.
-// Does not implement: doorbells and namespace of drive 0, which are where SNAcc's software looks for
-//              them.
+// Does not implement: doorbells and namespace of drive 0 (fb_nvme_regs, where SNAcc has them).
 
 `default_nettype none
 
@@ -33,8 +31,7 @@ module fb_raid_drives
     output logic                   parity,
     output logic                   degraded,        // with it, one drive and no other is offline
     output logic [DRIVES_MOST-1:0] offline,
-    // The same some cycles later, when no completion of the drive is under way any more.
-    output logic [DRIVES_MOST-1:0] offline_late,
+    output logic [DRIVES_MOST-1:0] offline_late,    // when no completion is under way any more
 
     input  wire  [DRIVE_BITS-1:0] ring_drive,
     output logic [          63:0] sq_doorbell,
@@ -94,8 +91,7 @@ module fb_raid_drives
     array_rd_ack <= answer_q && !write_q && !rst;
     array_wr_ack <= writes && !rst;
     if (array_req) begin
-      write_q <= array_write;
-      {layout_q, row_q, word_q} <= array_addr;
+      {write_q, layout_q, row_q, word_q} <= {array_write, array_addr};
       {wdata_q, wmask_q} <= {array_wdata, array_wmask};
     end
     asked_q <= (array_req || (asked_q && over_q)) && !rst;
@@ -191,6 +187,12 @@ module fb_raid_drives
     else if (layout_q)
       array_data <= {31'd0, 9'(ParityPages), 7'd0, parity, strip_m1, 8'(drives_m1)};
   end
+
+`ifndef SYNTHESIS
+  a_counted_one_by_one :
+  assert property (@(posedge clk) disable iff (rst) over |-> !over_q)
+  else $error("fb_raid_drives (%m): drive %0d: over a cycle after drive %0d", over_drive, drive_q);
+`endif
 
 endmodule
 

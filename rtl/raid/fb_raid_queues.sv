@@ -4,9 +4,8 @@
 //
 // What:        a queue of writes and one of reads for each drive, all in one memory. Those whose drive
 //              has room for a command take turns. A drive that goes offline loses what waits for it,
-//              but for one that is on offer in that cycle: fb_nvme_reorder answers these commands.
-// Handshake:   `s_ready[d]` is high while drive d has room. A command on offer that is not taken at once
-//              is offered anew after others.
+//              and is sent one command more at most; fb_nvme_reorder answers all of them.
+// Handshake:   `s_ready[d]`: drive d has room. What is not taken at once is offered anew after others.
 // Latency:     6 cycles. Throughput: a command in five cycles; a division takes 25 (fb_raid_map).
 // Does not implement: an order between the commands of different queues.
 
@@ -41,8 +40,7 @@ module fb_raid_queues
   end
 
   localparam int unsigned Queues = 2 * Drives;  // the lowest bit: 1 for reads
-  localparam int unsigned QueueBits = $clog2(Queues);
-  localparam int unsigned PlaceBits = $clog2(Depth);
+  localparam int unsigned QueueBits = $clog2(Queues), PlaceBits = $clog2(Depth);
 
   logic push_q;
   descriptor_t pushed_q;

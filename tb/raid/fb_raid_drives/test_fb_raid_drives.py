@@ -37,11 +37,13 @@ class Array:
         ack, other = dut.array_wr_ack, dut.array_rd_ack
         if write is None:
             ack, other = other, ack
-        await harness.until(dut.clk, ack, limit=50)
+        # Three cycles, and one more where a command is counted.
+        await harness.until(dut.clk, ack, limit=4)
         assert other.value == 0
         data = int(dut.array_data.value)
-        await FallingEdge(dut.clk)
-        assert ack.value == other.value == 0, "a second answer"
+        for _ in range(3):
+            await FallingEdge(dut.clk)
+            assert ack.value == other.value == 0, "a second answer"
         return data
 
     async def over(self, drive: int, failed: int, latency: int, sectors: int) -> None:
@@ -61,11 +63,16 @@ async def start(dut) -> Array:
     harness.clear(dut, "sweep*", "ring_drive", "nsid_drive", "outstanding", "lost", "over*")
     harness.clear(dut, "array_req", "array_write", "array_addr", "array_w[dm]*")
     await harness.start(dut)
+    await sweep(dut)
+    return Array(dut)
+
+
+async def sweep(dut) -> None:
+    """Clear all counters."""
     for row in range(8):
         dut.sweep.value, dut.sweep_row.value = 1, row
         await harness.step(dut.clk)
     dut.sweep.value = 0
-    return Array(dut)
 
 
 @cocotb.test()
@@ -118,15 +125,57 @@ async def statistics(dut) -> None:
         if random.random() < 0.5:
             await array.over(drive, failed, latency, sectors)
             continue
-        # Another drive's counts are asked for in a cycle near by.
+        # In a cycle near by another drive's counts are asked for, or a setting is written.
         other, word = (drive + 1) % drives, random.randrange(4)
-        asking = cocotb.start_soon(array.ask(8 * other + WORDS[word]))
+        writes = random.random() < 0.3
+        setting = random.getrandbits(64)
+        asked = array.ask(8 * other + SQ, setting) if writes else array.ask(8 * other + WORDS[word])
+        asking = cocotb.start_soon(asked)
         await harness.step(dut.clk, random.randrange(4))
         await array.over(drive, failed, latency, sectors)
-        assert await asking == found[other][word]
+        answer = await asking
+        if writes:
+            assert await array.ask(8 * other + SQ) == setting
+        else:
+            assert answer == found[other][word]
     for drive, counts in enumerate(found):
         for word, value in zip(WORDS, counts, strict=True):
             assert await array.ask(8 * drive + word) == value
+
+
+@cocotb.test()
+async def a_sweep_clears(dut) -> None:
+    """Counters are zero behind a sweep, also those of a command that ends as it begins."""
+    array = await start(dut)
+    drives = int(dut.Drives.value)
+    for lead in range(4):
+        for drive in range(drives):
+            await array.over(drive, 0, 9, 9)
+        last = cocotb.start_soon(array.over(0, 1, 99, 0))
+        await harness.step(dut.clk, lead)
+        await sweep(dut)
+        await last
+        for word in (8 * drive + word for drive in range(drives) for word in WORDS):
+            assert await array.ask(word) == 0, (lead, word)
+
+
+@cocotb.test()
+async def a_reset_forgets_what_is_under_way(dut) -> None:
+    """A request or a command that a reset meets is neither answered nor counted."""
+    array = await start(dut)
+    for lead in range(5):
+        asking = cocotb.start_soon(array.ask(COMMANDS))
+        ending = cocotb.start_soon(array.over(0, 0, 1, 1))
+        await harness.step(dut.clk, lead)
+        asking.cancel()
+        ending.cancel()
+        dut.array_req.value = dut.over.value = 0
+        await harness.reset(dut, 1)
+        await sweep(dut)
+        for _ in range(4):
+            await FallingEdge(dut.clk)
+            assert dut.array_rd_ack.value == dut.array_wr_ack.value == 0
+        assert await array.ask(COMMANDS) == 0
 
 
 @cocotb.test()
@@ -161,8 +210,28 @@ async def degraded(dut) -> None:
         assert int(dut.degraded.value) == 0
 
 
+@harness.provocation
+async def at_once(dut) -> None:
+    """Commands that are over in two cycles one behind the other must be noticed."""
+    await start(dut)
+    dut.over.value = 1
+    await harness.step(dut.clk, 4)
+
+
 @pytest.mark.parametrize(("drives", "pages"), [(2, 0), (8, 16)])
 def test_array(drives: int, pages: int) -> None:
     """Run all coroutines for N drives, without parity and with it."""
     parameters = {"Drives": drives, "ParityPages": pages}
     simulate(__file__, "fb_raid_drives", parameters, filelist="rtl/top/onchip.f")
+
+
+def test_assertion_fires() -> None:
+    """The assertion stops the simulation."""
+    simulate(
+        __file__,
+        "fb_raid_drives",
+        {"Drives": 2, "ParityPages": 0},
+        filelist="rtl/top/onchip.f",
+        testcase="at_once",
+        expect_failure="a_counted_one_by_one",
+    )

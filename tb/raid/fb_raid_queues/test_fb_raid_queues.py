@@ -29,7 +29,7 @@ class Queues:
         }
         self.offline = 0  # drives; what waits for them is forgotten
         self.deaf = 0  # the same of the cycle before: nothing goes there any more
-        self.taken = 0
+        self.taken = self.late = 0  # late: in the first cycle in which their drive is offline
 
     async def cycle(self, push: float, opened: int, ready: float) -> None:
         """Push for drives that are ready, and check what is taken."""
@@ -52,10 +52,11 @@ class Queues:
         await FallingEdge(dut.clk)
         if dut.m_valid.value == 1 and dut.m_ready.value == 1:
             found = structs.unpack("descriptor_t", int(dut.m_descriptor.value))
+            assert not self.deaf >> found["drive"] & 1
             queue = self.waiting[found["drive"], found["op"]]
             assert {name: found[name] for name in FIELDS} == queue.popleft()
-            assert not self.deaf >> found["drive"] & 1
             self.taken += 1
+            self.late += self.offline >> found["drive"] & 1
         if pushes:
             self.waiting[drive, command["op"]].append(command)
         self.deaf = self.offline
@@ -121,15 +122,16 @@ async def offline(dut) -> None:
     """What waits for a drive that goes offline is forgotten, whatever the moment."""
     queues = await start(dut)
     every = (1 << queues.drives) - 1
-    for _ in range(60):
+    for _ in range(200):
         for _ in range(random.randrange(20, 60)):
-            await queues.cycle(0.9, every, 0.6)
+            await queues.cycle(0.9, every, 0.9)
         # One that is on its way into its queue is forgotten as well.
         queues.offline = 1 << random.randrange(queues.drives)
         for _ in range(30):
             await queues.cycle(0.5, every, 0.6)
         assert int(dut.s_ready.value) & queues.offline
         queues.offline = 0
+    assert queues.late
 
 
 @harness.provocation
