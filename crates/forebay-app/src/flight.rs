@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Both sides of a queue pair: taken from a simulation, kept as JSON, drawn.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use forebay_model::ssd::RecordEntry;
 use forebay_pipeline::units::count;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::report;
 
 /// Kind and version of what `forebay vm serve ssd --record` stores.
@@ -63,11 +62,7 @@ impl RecordReport {
     pub fn store(&self, path: &Path) -> Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        fs::write(&beside, text)
-            .and_then(|()| fs::rename(&beside, path))
-            .map_err(|error| Failure::file("writing", path, error))
+        report::store_whole(path, &text)
     }
 }
 

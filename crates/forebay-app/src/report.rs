@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What reports hold: stable names, units in the names, what is needed to repeat the run.
 
+use std::fs;
+use std::path::Path;
+
 use forebay_cosim::{Flow, ReferenceRun};
 use forebay_model::HopCount;
 use serde::{Deserialize, Serialize};
 
+use crate::failure::{Failure, Result};
 use crate::traffic::Traffic;
 
 /// What every report begins with.
@@ -223,6 +227,18 @@ pub fn command_line() -> Vec<String> {
     std::iter::once("forebay".to_owned())
         .chain(std::env::args().skip(1))
         .collect()
+}
+
+/// Writes a file, so that a reader sees either the old one or the whole new one.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn store_whole(path: &Path, text: &str) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, text)
+        .and_then(|()| fs::rename(&beside, path))
+        .map_err(|error| Failure::file("writing", path, error))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay ssd`: from a drive of this machine to a profile that behaves like it.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use forebay_app::report::store_whole;
 use forebay_draw::text::Page;
 use forebay_lab::measure::{Row, grid, worst};
 use forebay_lab::qualify::{self, Target};
@@ -118,8 +118,9 @@ fn stored(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(fails)
 }
 
+/// Nothing is overwritten, and who waits for the file finds it whole.
 fn create(path: &Path, text: &str) -> Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|source| Failure::file("writing", path, source))
+    let file = File::options().write(true).create_new(true).open(path);
+    file.map_err(|source| Failure::file("creating", path, source))?;
+    store_whole(path, text)
 }
