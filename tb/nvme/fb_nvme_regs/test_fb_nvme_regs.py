@@ -15,10 +15,12 @@ import structs
 from forebay import streamer_regs as regs
 from runner import simulate
 
+ALL = (1 << 64) - 1
 VALID = 1 << regs.FIELDS["error_cause"]["valid"][0]
 # Settings and errors are there within this number of cycles; the exact number is not promised.
 SOON = 8
 PATIENCE_US = 2
+DRIVE_BYTES = 0x40  # registers of one of several drives
 # Words behind each window onto the monitor.
 WORDS = {"counter": 16, "bin": 32, "trace": 64}
 
@@ -255,7 +257,7 @@ async def first_error(dut) -> None:
         await harness.step(dut.clk, SOON)
         await check_error(block, first)
         # Only a one clears, and only in this place.
-        await block.write(regs.ERROR_CAUSE, ~VALID & (1 << 64) - 1)
+        await block.write(regs.ERROR_CAUSE, ~VALID & ALL)
         await check_error(block, first)
         await block.write(regs.ERROR_CAUSE, VALID)
         assert await block.read(regs.ERROR_CAUSE) & VALID == 0
@@ -311,6 +313,8 @@ async def unknown_addresses(dut) -> None:
     known = {getattr(regs, name.upper()) for name in regs.FIELDS}
     for first, count in regs.MEMORIES.values():
         known.update(range(first, first + 8 * count, 8))
+    if int(dut.Drives.value) > 1:  # rows are there for eight drives
+        known.update(range(regs.DRIVE_SQ_DOORBELL, regs.DRIVE_SQ_DOORBELL + 8 * DRIVE_BYTES, 8))
     before = await block.settings()
     unknown = [address for address in range(0, 4096, 8) if address not in known]
     for address in random.sample(unknown, 60):
@@ -395,9 +399,65 @@ async def buffer_segments(dut) -> None:
     assert there or not told
 
 
-def run(depth: int, pages: int, **options: object) -> None:
+@cocotb.test()
+async def several_drives(dut) -> None:
+    """What there is once for each drive: settings, counters, and how soon a read answers."""
+    block = await start(dut)
+    drives = int(dut.Drives.value)
+    assert field("parameters", "drives_most", await block.read(regs.PARAMETERS)) == drives
+    if drives == 1:
+        for drive in range(8):
+            await block.write(regs.DRIVE_STATE + DRIVE_BYTES * drive, ALL)
+            assert await block.read(regs.DRIVE_STATE + DRIVE_BYTES * drive) == 0
+        return
+    for row in range(8):
+        dut.sweep.value, dut.sweep_row.value = 1, row
+        await harness.step(dut.clk)
+    dut.sweep.value = 0
+    # Drive 0 has its doorbells and namespace where the streamer for one drive has them.
+    places = {}
+    for drive in range(drives):
+        place = DRIVE_BYTES * drive
+        old = drive == 0
+        for port, register in (("sq_address", "SQ_DOORBELL"), ("cq_address", "CQ_DOORBELL")):
+            address = getattr(regs, register if old else f"DRIVE_{register}")
+            places[drive, port] = address if old else address + place
+        places[drive, "nsid"] = regs.NSID if old else regs.DRIVE_NSID + place
+    values = {key: random.getrandbits(32) & ~3 for key in places}
+    for key in random.sample(list(places), len(places)):
+        await block.write(places[key], values[key])
+    for (drive, port), value in values.items():
+        dut.ring_drive.value = dut.nsid_drive.value = drive
+        await FallingEdge(dut.clk)
+        assert int(getattr(dut, port).value) == value, (drive, port)
+    gone = random.getrandbits(drives)
+    for drive in range(drives):
+        await block.write(regs.DRIVE_STATE + DRIVE_BYTES * drive, (gone >> drive & 1) << 12)
+    assert (await block.settings())["offline"] == gone
+    found = [[0, 0] for _ in range(drives)]
+    for _ in range(40):
+        drive, failed = random.randrange(drives), random.getrandbits(1)
+        found[drive][0] += 1
+        found[drive][1] += failed
+        seen = {"drive": drive, "failed": failed, "sectors": 8}
+        dut.seen.value, dut.over.value = structs.pack("seen_t", **seen), 1
+        await harness.step(dut.clk)
+        dut.over.value = 0
+        await harness.step(dut.clk, random.randrange(4))
+        # Six cycles behind ARVALID, and one more where a command is counted.
+        chosen = random.randrange(drives)
+        place = random.choice([regs.DRIVE_COMMANDS, regs.DRIVE_FAILED])
+        reading = cocotb.start_soon(block.read(place + DRIVE_BYTES * chosen))
+        asked = await harness.until(dut.clk, dut.s_axil_ctrl.arvalid, limit=8)
+        answered = await harness.until(dut.clk, dut.s_axil_ctrl.rvalid, limit=8)
+        assert 6 <= answered - asked <= 7
+        assert await reading == found[chosen][place == regs.DRIVE_FAILED]
+
+
+def run(depth: int, pages: int, drives: int = 1, **options: object) -> None:
     """Build the module and simulate it."""
     parameters = {"QueueDepth": depth, "Pages": pages, "CqOffset": max(4096, 64 * depth)}
+    parameters["Drives"] = drives
     parameters["InHost"] = int(depth == 64)
     if depth == 64:
         parameters["UnitBits"] = 4
@@ -412,7 +472,7 @@ def run(depth: int, pages: int, **options: object) -> None:
     )
 
 
-@pytest.mark.parametrize(("depth", "pages"), [(2, 16), (64, 1024), (1024, 1024)])
-def test_regs(depth: int, pages: int) -> None:
+@pytest.mark.parametrize(("depth", "pages", "drives"), [(2, 16, 1), (64, 1024, 3), (1024, 1024, 1)])
+def test_regs(depth: int, pages: int, drives: int) -> None:
     """Run all coroutines with these parameters."""
-    run(depth, pages)
+    run(depth, pages, drives)

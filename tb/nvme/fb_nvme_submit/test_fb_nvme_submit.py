@@ -240,6 +240,68 @@ async def flush_of_a_full_drive(dut) -> None:
 
 
 @cocotb.test()
+async def offline(dut) -> None:
+    """From its first cycle offline a drive gets no retry and no flush; others go on.
+
+    A user's command that comes in that cycle still goes; behind it fb_nvme_accept sends none.
+    """
+    if int(dut.Drives.value) == 1:
+        return
+    submit = await start(dut)
+    core = submit.core
+    while not any(command["drive"] == 1 for command in core.in_use.values()):
+        await submit.cycle(0.5, 0.0)
+    submit.offered = None
+    await submit.cycle(0.0, 0.0)
+    await harness.step(dut.clk)
+    tails = list(core.tails)
+    lost = next(tag for tag, command in core.in_use.items() if command["drive"] == 1)
+
+    def submitted() -> dict[str, int]:
+        return structs.unpack("submitted_t", int(dut.submitted.value))
+
+    # In one cycle: offline, a user's command for it, and one that is to be sent once more.
+    busy = {"queue_entries": core.entries, "busy_commands": 4}
+    dut.cfg.value = structs.pack("cfg_t", offline=1 << 1, **busy)
+    last = random_command(1)
+    offer(dut, last)
+    dut.finish.value = dut.finish_retry.value = 1
+    dut.finish_tag.value, dut.finish_drive.value = lost, 1
+    await FallingEdge(dut.clk)
+    assert dut.ready.value == 1
+    await harness.step(dut.clk)
+    harness.clear(dut, "finish*")
+    offer(dut, None)
+    await FallingEdge(dut.clk)
+    found = submitted()
+    assert found["valid"] and not found["retry"] and found["slot"] == tails[1]
+    command = structs.unpack("descriptor_t", found["descriptor"])
+    assert {name: command[name] for name in last} == last
+    tails[1] = (tails[1] + 1) % core.entries
+    # A flush for it is taken, and goes nowhere; nor does the retry.
+    await harness.step(dut.clk, 4)
+    dut.flush_valid.value, dut.flush_drive.value = 1, 1
+    await FallingEdge(dut.clk)
+    assert dut.flush_ready.value == 1
+    await harness.step(dut.clk)
+    dut.flush_valid.value = 0
+    for _ in range(6):
+        await FallingEdge(dut.clk)
+        assert not submitted()["valid"]
+    for drive in range(core.drives):
+        assert int(dut.sq_tail.value) >> 11 * drive & 0x7FF == tails[drive], drive
+    # The other drives get their commands.
+    before = submit.outstanding(0)
+    await harness.step(dut.clk)
+    offer(dut, random_command(0))
+    await harness.until(dut.clk, dut.ready, limit=4)
+    await harness.step(dut.clk)
+    offer(dut, None)
+    await FallingEdge(dut.clk)
+    assert submitted()["valid"] and submit.outstanding(0) == before + 1
+
+
+@cocotb.test()
 async def reset_in_work(dut) -> None:
     """After a reset and a sweep every identifier is free again."""
     submit = await start(dut)
