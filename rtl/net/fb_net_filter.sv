@@ -3,7 +3,7 @@
 // fb_net_filter: one verdict for each frame, at line rate.
 //
 // What:        passes every beat on, and with the last one says what is to become of the frame:
-//              fb_net_parse reads what it is, fb_net_sum its checksums, here its length is counted
+//              fb_net_parse reads what it is, fb_net_checksum its checksums, here its length is counted
 //              and held against what the headers say.
 // Handshake:   no ready on either side: a MAC cannot be stopped. Between the beats of a frame may be
 //              idle cycles.
@@ -132,7 +132,7 @@ module fb_net_filter
   logic ip_summed, udp_summed;
   logic [15:0] ip_sum, udp_sum;
 
-  fb_net_sum u_ip_sum (
+  fb_net_checksum u_ip_sum (
       .clk,
       .rst,
       .s_valid(valid_2q && beat_2q.first),
@@ -145,7 +145,7 @@ module fb_net_filter
       .m_sum  (ip_sum)
   );
 
-  fb_net_sum u_udp_sum (
+  fb_net_checksum u_udp_sum (
       .clk,
       .rst,
       .s_valid(valid_2q),

@@ -39,7 +39,7 @@ module fb_net_packets
     output logic open,  // a chunk has begun and not ended
     output logic active,  // frames can still come, or something of them is here
 
-    // Whole frames, as fb_net_drop has them.
+    // Whole frames, as fb_net_frame_fifo has them.
     input  wire                       s_valid,
     output logic                      s_ready,
     input  wire  [USER_DATA_BITS-1:0] s_data,
@@ -49,7 +49,7 @@ module fb_net_packets
     input  wire  [              13:0] s_frame,  // bytes of the frame
     input  wire  [      LostBits-1:0] s_lost,   // frames lost before it, that none before it told
 
-    // Bytes of chunks, as fb_net_pack takes them.
+    // Bytes of chunks, as fb_net_realign takes them.
     output logic                      m_valid,
     input  wire                       m_ready,
     output logic [USER_DATA_BITS-1:0] m_data,
@@ -57,7 +57,7 @@ module fb_net_packets
     output logic                      m_open,   // the beat begins a chunk
     output logic                      m_close,  // the beat ends it
 
-    // One word a chunk, in the form of fb_net_sequence's.
+    // One word a chunk, in the form of fb_net_reassembly's.
     output logic                m_axis_head_tvalid,
     input  wire                 m_axis_head_tready,
     output logic [HeadBits-1:0] m_axis_head_tdata,

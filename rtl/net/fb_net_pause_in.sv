@@ -37,7 +37,7 @@ module fb_net_pause_in
   // its own would go unseen where frames come close behind each other.
   logic [PhaseBits-1:0] phase_q, phase;
 
-  fb_net_quanta u_timer (
+  fb_net_pause_timer u_timer (
       .clk,
       .rst,
       .load  (pause.valid),

@@ -64,7 +64,7 @@ module fb_net_pause_out
   assign sent_xoff = sent && off_q;
   assign sent_xon = sent && !off_q;
 
-  fb_net_quanta u_timer (
+  fb_net_pause_timer u_timer (
       .clk,
       .rst,
       .load  (sent),

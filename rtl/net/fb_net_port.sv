@@ -236,7 +236,7 @@ module fb_net_port
       .sent_xon(xon)
   );
 
-  fb_net_echo u_echo (
+  fb_net_arp_icmp u_arp_icmp (
       .clk(clk_mac),
       .rst(rst_mac),
       .cfg_mac(out.address.mac.value),
@@ -289,7 +289,7 @@ module fb_net_port
       .m_axis_data_tlast(data_last)
   );
 
-  fb_net_transmit u_transmit (
+  fb_net_tx_mux u_tx_mux (
       .clk(clk_mac),
       .rst(rst_mac),
       .silent,
@@ -339,7 +339,7 @@ module fb_net_port
       .m_data ({event_cause, event_bytes})
   );
 
-  fb_net_tally u_arrivals (
+  fb_net_statistics u_arrivals (
       .clk,
       .rst,
       .now(cycles_q),
@@ -352,7 +352,7 @@ module fb_net_port
       .data(in.arrivals.rd_data)
   );
 
-  fb_net_tally u_places (
+  fb_net_statistics u_places (
       .clk,
       .rst,
       .now(cycles_q),
@@ -371,7 +371,7 @@ module fb_net_port
   logic [31:0] counts[Counts];
   assign pulses = {unanswered, storm, quantum, xon, xoff};
   for (genvar i = 0; i < Counts; i++) begin : gen_counts
-    fb_net_count u_count (
+    fb_net_count_cdc u_count_cdc (
         .s_clk  (clk_mac),
         .s_rst  (rst_mac),
         .s_pulse(pulses[i]),

@@ -7,12 +7,12 @@
 //              once on each side: as an arrival, and for datagrams as a place. Whether a frame is
 //              taken as it is is settled when its first beat leaves the filter, and goes with it;
 //              pack is handed over between two frames when nothing of the other kind is left.
-// Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_echo.
-// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_drop), 6 cycles of clk.
+// Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_arp_icmp.
+// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_frame_fifo), 6 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
 // Limits:      both resets are held together for four cycles of the slower clock. Settings but
 //              `cfg_packets` are stable before the resets end. 512-bit registers: nine.
-// Does not implement: counters (fb_net_tally), pause (fb_net_pause_out looks at `level`).
+// Does not implement: counters (fb_net_statistics), pause (fb_net_pause_out looks at `level`).
 
 `default_nettype none
 
@@ -52,7 +52,7 @@ module fb_net_receive
     input wire                       s_axis_mac_tlast,
     input wire                       s_axis_mac_tuser,   // with TLAST: damaged
 
-    // In clk_mac: what fb_net_echo and the pause modules want to know.
+    // In clk_mac: what fb_net_arp_icmp and the pause modules want to know.
     output logic                          m_frame_valid,
     output logic                          m_frame_first,
     output logic                          m_frame_last,
@@ -142,7 +142,7 @@ module fb_net_receive
   logic [3:0] strip_arrival;
   logic [13:0] strip_bytes;
 
-  fb_net_strip u_strip (
+  fb_net_decap u_decap (
       .clk(clk_mac),
       .rst(rst_mac),
       .cfg_whole(whole_q),
@@ -206,11 +206,11 @@ module fb_net_receive
 
   assign arrival = strip_arrival == ARRIVAL_DATAGRAM && lost ? ARRIVAL_OVERFLOW : strip_arrival;
 
-  fb_net_drop #(
+  fb_net_frame_fifo #(
       .Beats(Beats),
       .Frames(Frames),
       .InfoBits(16 + LostBits)
-  ) u_drop (
+  ) u_frame_fifo (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
       .s_valid(strip_valid),
@@ -268,10 +268,10 @@ module fb_net_receive
   assign packets_more = (cfg_packets || packets_left) && !(drop_valid && !drop_whole);
   assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
 
-  fb_net_gather #(
+  fb_net_stream_scheduler #(
       .Streams(Streams),
       .Beats  (StreamBeats)
-  ) u_gather (
+  ) u_stream_scheduler (
       .clk,
       .rst,
       .cfg_stream,
@@ -299,9 +299,9 @@ module fb_net_receive
       .held
   );
 
-  fb_net_sequence #(
+  fb_net_reassembly #(
       .Streams(Streams)
-  ) u_sequence (
+  ) u_reassembly (
       .clk,
       .rst,
       .cfg_idle,
@@ -371,7 +371,7 @@ module fb_net_receive
   assign m_axis_head_tvalid = packets_word || sequence_word;
   assign m_axis_head_tdata = sequence_word ? sequence_head : packets_head;
 
-  fb_net_pack u_pack (
+  fb_net_realign u_realign (
       .clk,
       .rst,
       .s_valid (packets ? packets_valid : sequence_valid),

@@ -8,7 +8,7 @@
 // Handshake:   valid/ready. One head word an object, held until the object's last byte is taken.
 //              `m_axis_data` goes on in every cycle once it has begun a frame.
 // Latency:     a frame is stored before it is sent: its beats and 6 cycles of clk, the crossing
-//              (fb_net_drop).
+//              (fb_net_frame_fifo).
 // Throughput:  64 bytes of payload a cycle, but 7 to 8 cycles for each frame.
 // Limits:      `cfg_payload` is a multiple of 64, 64 to 8896. Settings change only at rest.
 //              512-bit registers: one, the memory's, and 10 bytes that go into the next beat.
@@ -153,7 +153,7 @@ module fb_net_send
   logic [16:0] folded;
   logic [15:0] checksum;
 
-  fb_net_sum u_sum (
+  fb_net_checksum u_checksum (
       .clk,
       .rst,
       .s_valid(push),
@@ -224,11 +224,11 @@ module fb_net_send
           bytes: bytes_q
       };
 
-  fb_net_drop #(
+  fb_net_frame_fifo #(
       .Beats(Beats),
       .Frames(Beats / 16),
       .InfoBits($bits(end_t))
-  ) u_drop (
+  ) u_frame_fifo (
       .s_clk  (clk),
       .s_rst  (rst),
       .s_valid(push),

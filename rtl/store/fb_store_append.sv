@@ -18,7 +18,7 @@
 //              An extent has less than 4 GiB: a longer one is cut.
 //              One extent more than Depth may wait for its answer: it rests in the register of the
 //              memory. 512-bit registers: that one.
-// Does not implement: pages (fb_store_page); the index; several extents in a page.
+// Does not implement: pages (fb_store_header); the index; several extents in a page.
 
 `default_nettype none
 

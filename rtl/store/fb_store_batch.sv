@@ -3,7 +3,7 @@
 // fb_store_batch: small extents behind each other, each with a tar header, as one long extent.
 //
 // What:        keeps an extent in a memory until its length and check sum are known, has its header
-//              made by fb_store_page, and sends header, payload and zeros up to a multiple of 512 bytes.
+//              made by fb_store_header, and sends header, payload and zeros up to a multiple of 512 bytes.
 //              So it goes on until the next extent has no room in the batch, the batch has waited long
 //              enough, its rows have no room, or `cfg_enable` is low and nothing more is inside. For
 //              fb_store_append the batch is one extent; its row becomes the rows of all that are in
@@ -15,7 +15,7 @@
 //              for 4 KiB and their header. What comes meanwhile waits in the memory.
 // Limits:      an extent of more than Beats - 8 beats, or of more than a batch holds behind a header,
 //              is cut. Settings are steady while `open` is high or `waiting` is not 0.
-//              512-bit registers: two, the memory's and that of fb_store_page.
+//              512-bit registers: two, the memory's and that of fb_store_header.
 // Does not implement: places (fb_store_append); what fills up a batch's last page.
 
 `default_nettype none
@@ -220,7 +220,7 @@ module fb_store_batch
 
   logic header_valid, header_ready, header_last;
   logic [USER_DATA_BITS-1:0] header;
-  fb_store_page #(
+  fb_store_header #(
       .Small(1'b1)
   ) u_header (
       .clk,

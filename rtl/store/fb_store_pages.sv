@@ -2,11 +2,11 @@
 //
 // fb_store_pages: has a page written in front of each extent, and lets its row go on when it is there.
 //
-// What:        rows of stored extents give their facts to fb_store_page, whose pages become writes of
+// What:        rows of stored extents give their facts to fb_store_header, whose pages become writes of
 //              the streamer; all rows wait in order, those with a page for its answer. Without
 //              `cfg_page` they go through.
 // Handshake:   valid/ready.
-// Latency:     that of fb_store_page, and of the SSD. Throughput: as fb_store_page.
+// Latency:     that of fb_store_header, and of the SSD. Throughput: as fb_store_header.
 // Limits:      Depth rows, and one more, may wait for answers.
 //              512-bit registers: none of its own.
 // Does not implement: anything that knows what stands in a page.
@@ -90,7 +90,7 @@ module fb_store_pages
       .level  ()
   );
 
-  fb_store_page u_page (
+  fb_store_header u_page (
       .clk,
       .rst,
       .cfg_session,

@@ -3,8 +3,8 @@
 rtl/store/fb_store_pkg.sv
 rtl/store/fb_store_rom_pkg.sv
 rtl/store/fb_store_crc32c.sv
-rtl/store/fb_store_digits.sv
-rtl/store/fb_store_page.sv
+rtl/store/fb_store_bin2ascii.sv
+rtl/store/fb_store_header.sv
 rtl/store/fb_store_batch.sv
 rtl/store/fb_store_append.sv
 rtl/store/fb_store_results.sv

@@ -30,7 +30,7 @@ class Frame:
 
 
 class Bench:
-    """Drives frames as fb_net_drop does, and notes chunks and their words."""
+    """Drives frames as fb_net_frame_fifo does, and notes chunks and their words."""
 
     def __init__(self, dut) -> None:
         self.dut = dut

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_decap: the datagram alone, from byte 0 of a beat.
+//
+// What:        takes the headers in front of the datagram away, and what fills the frame behind it.
+//              Of frames that carry no datagram nothing is left but their end. A frame that begins
+//              with `cfg_whole` is its own datagram, unless it is damaged, too short, too long or a
+//              pause.
+// Handshake:   no ready. A beat leaves when the next one comes, the last one at once.
+// Latency:     1 cycle from the last beat to `m_end`.
+// Throughput:  a beat in every cycle, a frame in every cycle.
+// Limits:      a datagram begins at byte 0, 14, 18, 42 or 46: five inputs a bit. 512-bit registers:
+//              one.
+// Does not implement: datagrams elsewhere.
+
+`default_nettype none
+
+module fb_net_decap
+  import fb_spec_pkg::*;
+  import fb_net_pkg::*;
+(
+    input wire clk,
+    input wire rst,
+
+    input wire cfg_whole,  // frames as they are, with s_first
+
+    input wire                                s_valid,
+    input wire                                s_first,
+    input wire                                s_last,
+    input wire           [USER_DATA_BITS-1:0] s_data,
+    input wire           [               6:0] s_beat_bytes,
+    input wire headers_t                      s_headers,
+    input wire           [               3:0] s_arrival,     // with s_last
+    input wire           [              13:0] s_bytes,       // of the frame, with s_last
+
+    output logic m_valid,  // a beat of a datagram
+    output logic [USER_DATA_BITS-1:0] m_data,
+    output logic m_end,  // its frame ends
+    output logic m_whole,  // a frame is here, or ends, that is taken as it is
+    output logic m_raw,  // its length is the frame's, filling included
+    output logic [3:0] m_arrival,  // with m_end
+    output logic [13:0] m_bytes,  // of the datagram, with m_end
+    output logic [13:0] m_frame  // of the frame, with m_end
+);
+
+  localparam int unsigned Bits = USER_DATA_BITS;
+  localparam int unsigned Raw = ETHERNET_BYTES;
+  localparam int unsigned Udp = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
+
+  logic valid_q, last_q, raw_q, vlan_q, whole_q, whole;
+  logic [Bits-1:0] data_q;
+  logic [6:0] beat_bytes_q;
+  logic [3:0] arrival_q;
+  logic [13:0] frame_q;
+  logic [13:0] ip_bytes_q;  // what has more of them is too short, and refused
+  logic [15:0]
+      left_q, left;  // bytes of the datagram from the beat on, of raw ones more than enough
+  logic [6:0] head;
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [Bits+8*(Udp+VLAN_BYTES)-1:0] pair;  // the lowest bytes are always headers
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  // A frame is one or the other from its first beat to its last, whatever the setting does then.
+  assign whole = s_first ? cfg_whole : whole_q;
+
+  always_comb begin : count
+    left = left_q > 16'(USER_BEAT_BYTES) ? left_q - 16'(USER_BEAT_BYTES) : '0;
+    if (s_first) begin
+      left = '0;
+      if (s_headers.kind == KIND_RAW || whole) left = '1;
+      else if (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES)) begin
+        left = s_headers.ip_bytes - 16'(IPV4_BYTES + UDP_BYTES);
+      end
+    end
+  end
+
+  // What is no frame that somebody sent to somebody.
+  logic refused;
+  assign refused = s_arrival == ARRIVAL_DAMAGED || s_arrival == ARRIVAL_RUNT ||
+      s_arrival == ARRIVAL_GIANT || s_arrival == ARRIVAL_PAUSE;
+
+  always_ff @(posedge clk) begin : hold
+    if (s_valid) begin
+      data_q <= s_data;
+      last_q <= s_last;
+      beat_bytes_q <= s_beat_bytes;
+      whole_q <= whole;
+      raw_q <= s_headers.kind == KIND_RAW || whole;
+      vlan_q <= s_headers.vlan;
+      ip_bytes_q <= s_headers.ip_bytes[13:0];
+      arrival_q <= whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
+      frame_q <= s_bytes;
+      left_q <= left;
+    end
+    // What is held leaves with the next beat, the last one in any case.
+    valid_q <= !rst && (s_valid || (valid_q && !last_q));
+  end
+
+  assign pair = {s_data[8*(Udp+VLAN_BYTES)-1:0], data_q};
+
+  always_comb begin : shift
+    priority case (1'b1)
+      whole_q: begin
+        head   = '0;
+        m_data = data_q;
+      end
+      raw_q && !vlan_q: begin
+        head   = 7'(Raw);
+        m_data = pair[8*Raw+:Bits];
+      end
+      raw_q: begin
+        head   = 7'(Raw + VLAN_BYTES);
+        m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
+      end
+      !vlan_q: begin
+        head   = 7'(Udp);
+        m_data = pair[8*Udp+:Bits];
+      end
+      default: begin
+        head   = 7'(Udp + VLAN_BYTES);
+        m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
+      end
+    endcase
+  end
+
+  assign m_valid = valid_q && left_q != '0 && (last_q ? beat_bytes_q > head : s_valid);
+  assign m_end = valid_q && last_q;
+  assign m_whole = valid_q && whole_q;
+  assign m_raw = raw_q;
+  assign m_arrival = arrival_q;
+  assign m_bytes = raw_q ? frame_q - 14'(head) : ip_bytes_q - 14'(IPV4_BYTES + UDP_BYTES);
+  assign m_frame = frame_q;
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_reassembly: which frame follows which.
+//
+// What:        reads the header in front of each payload, takes the frames that are due or further
+//              in their stream, refuses the others, and says where an extent begins and ends: at the
+//              latest when a frame of another stream is taken, or none has come for `cfg_idle`
+//              cycles. The rule is in docs/reference/net.md. The last 64 numbers of each stream are
+//              remembered, so that a frame that comes late is told from one that comes twice.
+// Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
+//              own: a beat that begins an extent waits until the word before has been taken.
+// Latency:     0 cycles; 1 to the head.
+// Throughput:  a beat in every cycle, a frame in every cycle, in every second one where each begins an
+//              extent. A refused frame takes its beats' time.
+// Limits:      one extent is open at a time. `forget` is high only while no frame is there.
+//              512-bit registers: none.
+// Does not implement: putting frames back into order.
+
+`default_nettype none
+
+module fb_net_reassembly
+  import fb_spec_pkg::*;
+#(
+    parameter int unsigned Streams = 4,  // streams told apart, a power of two, 2 to 16
+    localparam int unsigned StreamBits = $clog2(Streams),
+    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [31:0] cfg_idle,  // cycles without a frame that end an extent; 0: none do
+    input wire forget,  // another one has fb_net_realign: no extent is open any more
+
+    // Datagrams, as fb_net_stream_scheduler has them.
+    input  wire                       s_valid,
+    output logic                      s_ready,
+    input  wire  [USER_DATA_BITS-1:0] s_data,
+    input  wire  [               6:0] s_bytes,
+    input  wire                       s_first,
+    input  wire                       s_last,
+    input  wire                       s_raw,    // what goes past the object is filling
+    input  wire  [              13:0] s_frame,  // bytes of the frame that brought it
+    input  wire                       s_ours,   // it is of a stream that is taken ...
+    input  wire  [    StreamBits-1:0] s_stream, // ... of this one
+
+    // Payload, as fb_net_realign takes it.
+    output logic                      m_valid,
+    input  wire                       m_ready,
+    output logic [USER_DATA_BITS-1:0] m_data,
+    output logic                      m_upper,  // payload begins in the upper half of the beat
+    output logic [               6:0] m_bytes,  // of payload in this beat
+    output logic                      m_open,   // the beat begins an extent
+    output logic                      m_close,  // the beat ends it
+    output logic                      m_whole,  // with m_close: the extent is a whole object
+    output logic                      m_within, // an extent is open, as far as is known here
+
+    // One word an extent: header of its first frame, above it the frames missing before.
+    output logic                m_axis_head_tvalid,
+    input  wire                 m_axis_head_tready,
+    output logic [HeadBits-1:0] m_axis_head_tdata,
+
+    // For one cycle, with the last beat of each frame.
+    output logic        placed,
+    output logic [ 3:0] place,        // PLACE_*
+    output logic [13:0] placed_bytes  // of the frame
+);
+
+  localparam int unsigned HeaderBits = 8 * FRAMING_BYTES;
+  localparam int unsigned Window = 64;  // numbers remembered
+
+  if (Streams < 2 || Streams > 16 || (Streams & (Streams - 1)) != 0) begin : gen_bad_streams
+    $fatal(1, "fb_net_reassembly (%m): Streams=%0d must be a power of two from 2 to 16", Streams);
+  end
+
+  // -------------------------------------------------------------------------------------- header
+  logic [HeaderBits-1:0] header;
+  logic [3:0] flags;
+  logic [7:0] session;
+  logic [63:0] sequence_number, object, position;
+  logic first, last, header_good;
+
+  assign header = s_data[HeaderBits-1:0];
+  assign flags = header[8*FRAMING_FLAGS_AT+:4];
+  assign session = header[8*FRAMING_SESSION_AT+:8];
+  assign sequence_number = header[8*FRAMING_SEQUENCE_AT+:64];
+  assign object = header[8*FRAMING_OBJECT_AT+:64];
+  assign position = header[8*FRAMING_PLACE_AT+:64];
+  assign first = (flags & FRAMING_FIRST) != '0;
+  assign last = (flags & FRAMING_LAST) != '0;
+  assign header_good = header[31:0] == FRAMING_MAGIC &&
+      header[8*FRAMING_FLAGS_AT+4+:4] == FRAMING_VERSION &&
+      (flags & ~(FRAMING_FIRST | FRAMING_LAST)) == '0 &&
+      s_bytes > 7'(FRAMING_BYTES) && !(first && position == '0);
+
+  logic taking;  // the frame's payload goes on
+  logic moves;  // a beat is taken
+  logic begins;  // the first one of a frame whose payload goes on
+
+  // -------------------------------------------------------------------------------------- number
+  // What is known of the frames of a stream.
+  typedef struct packed {
+    logic [7:0] session;
+    logic [63:0] due;
+    logic [Window-1:0] taken;  // bit n: the frame of number due - 1 - n was taken
+  } order_t;
+
+  logic [Streams-1:0] known_q;  // there was a frame
+  order_t order, order_next;
+  logic [63:0] ahead, behind;
+  logic anew;
+  logic [3:0] judged;
+
+  fb_common_lutram #(
+      .Width($bits(order_t)),
+      .Depth(Streams)
+  ) u_orders (
+      .clk,
+      .we(begins),
+      .waddr(s_stream),
+      .wdata(order_next),
+      .raddr(s_stream),
+      .rdata(order)
+  );
+
+  assign anew = !known_q[s_stream] || session != order.session;
+  assign ahead = sequence_number - order.due;
+  assign behind = ~ahead;  // due - 1 - number
+  assign order_next.session = session;
+  assign order_next.due = sequence_number + 1'b1;
+  assign order_next.taken = anew || ahead >= 64'(Window - 1) ? Window'(1) :
+      (order.taken << ahead[5:0]) << 1 | Window'(1);
+
+  always_comb begin : judge
+    if (!header_good) judged = PLACE_HEADER;
+    else if (!s_ours) judged = PLACE_STREAM;
+    else if (anew || !ahead[63]) judged = PLACE_DELIVERED;
+    else if (behind >= 64'(Window)) judged = PLACE_OLD;
+    else if (order.taken[behind[5:0]]) judged = PLACE_DUPLICATE;
+    else judged = PLACE_LATE;
+  end
+
+  // -------------------------------------------------------------------------------------- object
+  // What is known of the object of a stream, whichever extents it comes in.
+  typedef struct packed {
+    logic [63:0] number;
+    logic [63:0] next;     // the offset at which it goes on
+    logic [63:0] left;     // bytes to come,
+    logic        counted;  // where it has come from its first byte on without a gap
+  } object_t;
+
+  logic [Streams-1:0] unfinished_q;  // it has not ended
+  object_t state, state_next;
+  logic goes_on, counted, ends, ends_q, trims;
+  logic [63:0] left, offset, missing;
+  logic [6:0] there;
+
+  fb_common_lutram #(
+      .Width($bits(object_t)),
+      .Depth(Streams)
+  ) u_objects (
+      .clk,
+      .we(moves && taking),
+      .waddr(s_stream),
+      .wdata(state_next),
+      .raddr(s_stream),
+      .rdata(state)
+  );
+
+  assign goes_on = unfinished_q[s_stream] && !anew && ahead == '0 && !first &&
+      object == state.number && position == state.next;
+  assign missing = anew ? '0 : ahead;
+  assign ends = s_first ? last : ends_q;
+  assign counted = s_first ? first || (goes_on && state.counted) : state.counted;
+  assign left = s_first && first ? position : state.left;
+  assign there = s_first ? s_bytes - 7'(FRAMING_BYTES) : s_bytes;
+  // Only a frame of one beat can have been filled up to the least length.
+  assign trims = s_raw && s_first && s_last && counted && left != '0 && left < 64'(there);
+  assign offset = s_first ? (first ? '0 : position) : state.next;
+  assign state_next.number = s_first ? object : state.number;
+  assign state_next.next = offset + 64'(m_bytes);
+  assign state_next.left = left - 64'(m_bytes);
+  assign state_next.counted = counted;
+
+  // -------------------------------------------------------------------------------------- extent
+  logic open_q;
+  logic [StreamBits-1:0] open_stream_q;
+  logic begun, begun_q;  // it begins with its object's first byte
+  logic [31:0] idle_q;  // cycles since the last frame
+  logic inside_q;  // its end is still to come
+  logic opens;
+
+  assign opens = !(goes_on && open_q && open_stream_q == s_stream);
+  assign begun = s_first && opens ? first : begun_q;
+
+  // ---------------------------------------------------------------------------------------- beats
+  logic taking_q, head_free;
+
+  assign taking = s_first ? judged == PLACE_DELIVERED : taking_q;
+  assign head_free = !m_axis_head_tvalid || !(s_first && opens);
+  assign s_ready = !taking || (m_ready && head_free);
+  assign moves = s_valid && s_ready;
+  assign begins = moves && s_first && taking;
+
+  assign m_valid = s_valid && taking && head_free;
+  assign m_data = s_data;
+  assign m_upper = s_first;
+  assign m_bytes = trims ? 7'(left) : there;
+  assign m_open = s_first && opens;
+  assign m_close = s_last && ends;
+  assign m_whole = begun && left == 64'(m_bytes);
+  assign m_within = open_q;
+
+  logic [3:0] judged_q;
+  assign placed = moves && s_last;
+  assign place = s_first ? judged : judged_q;
+  assign placed_bytes = s_frame;
+
+  always_ff @(posedge clk) begin : follow
+    if (moves && s_first) begin
+      taking_q <= taking;
+      judged_q <= judged;
+    end
+    if (begins) begin
+      known_q[s_stream] <= 1'b1;
+      ends_q <= last;
+      open_stream_q <= s_stream;
+    end
+    if (moves) inside_q <= !s_last;
+    idle_q <= s_valid || inside_q || !open_q ? '0 : idle_q + 1'b1;
+    if (moves && taking) begin
+      begun_q <= begun;
+      open_q <= !m_close;
+      unfinished_q[s_stream] <= !m_close;
+    end else if (forget || (cfg_idle != '0 && idle_q >= cfg_idle && !s_valid)) begin
+      open_q <= 1'b0;
+    end
+    if (rst) begin
+      known_q <= '0;
+      unfinished_q <= '0;
+      open_q <= 1'b0;
+      inside_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk) begin : head
+    if (begins && opens) m_axis_head_tdata <= {missing, header};
+    m_axis_head_tvalid <= !rst && ((begins && opens) ||
+                                   (m_axis_head_tvalid && !m_axis_head_tready));
+  end
+
+  fb_axis_check #(
+      .Width(HeadBits),
+      .Name ("m_axis_head")
+  ) u_check_head (
+      .clk,
+      .rst,
+      .valid(m_axis_head_tvalid),
+      .ready(m_axis_head_tready),
+      .data (m_axis_head_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

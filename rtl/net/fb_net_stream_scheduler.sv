@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_net_stream_scheduler: frames of several streams, each stream's together.
+//
+// What:        a ring in one memory for each stream. One stream at a time is let through, so that
+//              frames which senders interleave become long extents. Between two frames it gives way
+//              to one that has waited too long; else to one whose ring is half full, if its object
+//              has ended or its own ring is empty; else to any other, if both is so.
+// Handshake:   valid/ready; `s_ready` comes from a register. `s_*` are datagrams as fb_net_frame_fifo has
+//              them: whole, so that the rest of a frame that has begun always comes.
+// Latency:     2 cycles into an empty memory.
+// Throughput:  a beat in every cycle, a frame in every cycle; a cycle without a beat where a ring that
+//              ran empty hands over to another one.
+// Limits:      a stream is late after `cfg_gather` to twice as many cycles. `cfg_stream` and
+//              `cfg_streams` change only while no frame is there. 512-bit registers: the memory's.
+// Does not implement: judging frames: what is of no stream goes through ring 0, with `m_ours` low.
+
+`default_nettype none
+
+module fb_net_stream_scheduler
+  import fb_spec_pkg::*;
+#(
+    parameter int unsigned Streams = 4,  // rings, a power of two, 2 to 16
+    parameter int unsigned Beats = 2048,  // 64-byte beats of a ring, a power of two, 4 to 4096
+    localparam int unsigned StreamBits = $clog2(Streams),
+    localparam int unsigned AddrBits = $clog2(Beats)
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [15:0] cfg_stream,   // the first stream that is taken
+    input wire [ 4:0] cfg_streams,  // how many are, from that one on; more than Streams: Streams
+    input wire [31:0] cfg_gather,   // cycles after which one that waits is late
+    input wire        hurry,        // nothing more comes: no ring waits for the rest of an object
+
+    input  wire                       s_valid,
+    output logic                      s_ready,
+    input  wire  [USER_DATA_BITS-1:0] s_data,
+    input  wire  [               6:0] s_bytes,
+    input  wire                       s_first,
+    input  wire                       s_last,
+    input  wire                       s_raw,
+    input  wire  [              13:0] s_frame,
+
+    output logic                      m_valid,
+    input  wire                       m_ready,
+    output logic [USER_DATA_BITS-1:0] m_data,
+    output logic [               6:0] m_bytes,
+    output logic                      m_first,
+    output logic                      m_last,
+    output logic                      m_raw,
+    output logic [              13:0] m_frame,
+    output logic                      m_ours,   // the frame is of a stream that is taken ...
+    output logic [    StreamBits-1:0] m_stream, // ... of this one, counted from the first
+
+    output logic [AddrBits+StreamBits:0] held  // beats in all rings
+);
+
+  if (Streams < 2 || Streams > 16 || (Streams & (Streams - 1)) != 0) begin : gen_bad_streams
+    $fatal(
+        1, "fb_net_stream_scheduler (%m): Streams=%0d must be a power of two from 2 to 16", Streams
+    );
+  end
+  if (Beats < 4 || Beats > 4096 || (Beats & (Beats - 1)) != 0) begin : gen_bad_beats
+    $fatal(
+        1, "fb_net_stream_scheduler (%m): Beats=%0d must be a power of two from 4 to 4096", Beats
+    );
+  end
+
+  typedef struct packed {
+    logic ours;
+    logic first;
+    logic last;
+    logic raw;
+    logic [13:0] frame;
+    logic [6:0] bytes;
+    logic [USER_DATA_BITS-1:0] data;
+  } beat_t;
+
+  // What comes behind a beat.
+  typedef enum logic [1:0] {
+    INSIDE,   // more of its frame
+    GOES_ON,  // another frame of its object
+    ENDS,     // another object
+    FOREIGN   // as before: the frame is of no stream
+  } behind_e;
+
+  logic [Streams-1:0] full, half, waiting;  // of each ring
+  logic [AddrBits-1:0] write_q[Streams], read_q[Streams];
+  logic [AddrBits:0] level_q[Streams];
+
+  always_comb begin : levels
+    for (int i = 0; i < Streams; i++) begin
+      full[i] = level_q[i][AddrBits];
+      half[i] = |level_q[i][AddrBits:AddrBits-1];
+      waiting[i] = level_q[i] != '0;
+    end
+  end
+
+  // ----------------------------------------------------------------------------------------- into
+  logic [15:0] index;
+  logic ours, ours_q, ends, ends_q, push;
+  logic [StreamBits-1:0] ring, ring_q;
+  behind_e s_behind;
+
+  assign index = s_data[8*FRAMING_STREAM_AT+:16] - cfg_stream;
+  assign ours = s_first ? s_data[31:0] == FRAMING_MAGIC && index < 16'(cfg_streams) &&
+      index < 16'(Streams) : ours_q;
+  assign ends = s_first ? (s_data[8*FRAMING_FLAGS_AT+:4] & FRAMING_LAST) != '0 : ends_q;
+  assign ring = s_first ? (ours ? StreamBits'(index) : '0) : ring_q;
+  assign push = s_valid && s_ready;
+
+  always_comb begin : mark
+    if (!s_last) s_behind = INSIDE;
+    else if (!ours) s_behind = FOREIGN;
+    else s_behind = ends ? ENDS : GOES_ON;
+  end
+
+  always_ff @(posedge clk) begin : follow_frame
+    if (push) {ours_q, ends_q, ring_q} <= {ours, ends, ring};
+  end
+
+  // Only the ring that the frame at the input goes into can become full, so a frame that has begun
+  // never waits for a ring of another stream. A full ring is due; the one that is let through gets
+  // nothing more, and hands over when it is empty: no ring stays full while beats are taken.
+  assign s_ready = full == '0;
+
+  // --------------------------------------------------------------------------------------- memory
+  logic [StreamBits-1:0] chosen_q;  // the stream that is let through
+  logic [StreamBits+AddrBits-1:0] write_at, read_at;
+  logic fetch;
+  behind_e behind;
+  beat_t m_beat;
+
+  (* ram_style = "ultra" *)
+  beat_t store[Streams*Beats];
+  // The same places: known as soon as the beat is fetched.
+  (* ram_style = "distributed" *)
+  behind_e marks[Streams*Beats];
+
+  assign fetch = waiting[chosen_q] && (!m_valid || m_ready);
+  assign write_at = {ring, write_q[ring]};
+  assign read_at = {chosen_q, read_q[chosen_q]};
+  assign behind = marks[read_at];
+  assign {m_ours, m_first, m_last, m_raw, m_frame, m_bytes, m_data} = m_beat;
+
+  always_ff @(posedge clk) begin : memory
+    if (push) begin
+      store[write_at] <= '{ours, s_first, s_last, s_raw, s_frame, s_bytes, s_data};
+      marks[write_at] <= s_behind;
+    end
+    if (fetch) begin
+      m_beat   <= store[read_at];
+      m_stream <= chosen_q;
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------- whose
+  logic [Streams-1:0] others, may, seen_q, late_q;
+  logic middle_q;  // its frame is not over
+  logic open, open_q;  // its object is not over
+  logic between, empty, change, tick;
+  logic [31:0] clock_q;
+  logic [StreamBits-1:0] next;
+
+  assign open = !fetch || behind == INSIDE || behind == FOREIGN ? open_q : behind == GOES_ON;
+  // Whoever is chosen gets a frame through before it gives way.
+  assign between = fetch ? behind != INSIDE : !middle_q && empty;
+  assign others = waiting & ~(Streams'(1) << chosen_q);
+  assign empty = !waiting[chosen_q];
+  assign change = between && ((others & late_q) != '0 ||
+                              ((others & half) != '0 && (!open || empty)) ||
+                              (others != '0 && (!open || hurry) && empty));
+  assign tick = clock_q >= cfg_gather;
+
+  always_comb begin : choose
+    may = others;
+    if ((others & late_q) != '0) may = others & late_q;
+    else if ((others & half) != '0) may = others & half;
+    // The next one in turn: the nearest is looked at last.
+    next = chosen_q;
+    for (int i = Streams - 1; i > 0; i--) begin
+      if (may[StreamBits'(32'(chosen_q)+i)]) next = StreamBits'(32'(chosen_q) + i);
+    end
+  end
+
+  always_ff @(posedge clk) begin : turn
+    if (change) chosen_q <= next;
+    if (fetch) middle_q <= behind == INSIDE;
+    open_q  <= open && !change;
+    // Late is who was there at a tick and had no turn up to the next one.
+    clock_q <= tick ? '0 : clock_q + 1'b1;
+    if (tick) begin
+      seen_q <= others;
+      late_q <= late_q | (seen_q & others);
+    end
+    if (change) begin
+      seen_q[next] <= 1'b0;
+      late_q[next] <= 1'b0;
+    end
+    if (rst) begin
+      chosen_q <= '0;
+      middle_q <= 1'b0;
+      open_q   <= 1'b0;
+      clock_q  <= '0;
+      seen_q   <= '0;
+      late_q   <= '0;
+    end
+  end
+
+  always_ff @(posedge clk) begin : pointers
+    for (int i = 0; i < Streams; i++) begin
+      if (push && ring == StreamBits'(i)) write_q[i] <= write_q[i] + 1'b1;
+      if (fetch && chosen_q == StreamBits'(i)) read_q[i] <= read_q[i] + 1'b1;
+      level_q[i] <= level_q[i] + (AddrBits + 1)'(push && ring == StreamBits'(i)) -
+          (AddrBits + 1)'(fetch && chosen_q == StreamBits'(i));
+      if (rst) {write_q[i], read_q[i], level_q[i]} <= '0;
+    end
+    m_valid <= fetch || (m_valid && !m_ready);
+    held <= held + (AddrBits + StreamBits + 1)'(push) - (AddrBits + StreamBits + 1)'(fetch);
+    if (rst) {m_valid, held} <= '0;
+  end
+
+`ifndef SYNTHESIS
+  full_has_its_turn :
+  assert property (@(posedge clk) disable iff (rst) s_valid && !s_ready && empty |-> change)
+  else
+    $error(
+        "fb_net_stream_scheduler (%m): a ring is full, and stream %0d, which has nothing, stays",
+        chosen_q
+    );
+`endif
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_bin2ascii: the facts of an extent as characters, four a word, for the holes of a page.
+//
+// What:        goes through a list of fields. A decimal number is doubled into digits, Bits of it a
+//              cycle; then its words are written, blanks in front. Hexadecimal and octal ones are
+//              written as they are. Meanwhile the score is moved to its binary point, half of its
+//              last digit is added, and what is behind the point is multiplied by a million.
+//              What is in a tar header is summed for its check sum on the way.
+// Handshake:   facts: valid/ready, taken when the last field is written. Writes wait for nobody, but
+//              the fields of the text before those of the headers begin only while `text_free` is
+//              high, those of the headers only while `head_free` is. `head_done` pulses when the
+//              headers' are written; `text_late` is high from there on until the others are.
+// Latency:     with Bits = 4 the headers' fields are written 135 cycles after the facts came, the
+//              last one 49 later; with Bits = 2 it is 211 and 75, with Bits = 1 it is 363 and 127. A
+//              score near 0 takes up to 86 cycles beside the numbers before it.
+//              With Small that is all: the facts are taken when the headers' fields are written.
+// Throughput:  an extent in as many cycles. Limits: cfg_* is steady. 512-bit registers: none.
+// Does not implement: templates; the fields' order is that of places() in fb_store_header.
+
+`default_nettype none
+
+module fb_store_bin2ascii
+  import fb_store_pkg::*;
+#(
+    parameter int unsigned Bits = 4,  // of a number in a cycle: 1, 2 or 4
+    parameter logic [1:0][1:0][17:0] SumOf = '0,  // literal characters of a header: [whole][second]
+    parameter bit Small = 1'b0  // for the header of a small object: time and check sum are in it
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire [127:0] cfg_session,   // the UUID's first byte lowest
+    input wire [ 31:0] cfg_extension, // the first character lowest
+
+    input  wire         s_facts_tvalid,
+    output logic        s_facts_tready,
+    input  wire facts_t s_facts_tdata,
+
+    input  wire  text_free,
+    input  wire  head_free,
+    output logic head_done,
+    output logic text_late,
+
+    output logic        we,
+    output logic [ 5:0] waddr,
+    output logic [31:0] wdata   // the first character lowest
+);
+
+  if (Bits != 1 && Bits != 2 && Bits != 4) begin : gen_bad_bits
+    $fatal(1, "fb_store_bin2ascii (%m): Bits=%0d must be 1, 2 or 4", Bits);
+  end
+
+  localparam int unsigned Digits = 20;  // of 2^64 - 1
+  localparam int unsigned NumberBits = 408;  // of all decimal numbers
+  localparam int unsigned Steps = NumberBits / Bits;
+  localparam int unsigned RawWords = 20;  // of all that are no decimal numbers
+
+  // ----------------------------------------------------------------------------------- what to write
+  typedef enum logic [4:0] {
+    SEQUENCE,
+    TIME,
+    LENGTH,
+    CRC,
+    SESSION,
+    OBJECT,
+    OFFSET,
+    STREAM,
+    SECONDS,
+    SUM_FIRST,
+    SIZE,
+    EXTENSION,
+    SUM_SECOND,
+    MISSING,
+    SENDER,
+    CLASS,
+    WHOLE,
+    SCORE,
+    FRACTION
+  } job_e;
+
+  // Bits of a decimal number, 0 for what is none.
+  function automatic logic [6:0] bits_of(input job_e job);
+    unique case (job)
+      SEQUENCE, TIME, OBJECT, OFFSET: return 7'd64;
+      LENGTH, MISSING: return 7'd32;
+      SCORE, FRACTION: return 7'd24;
+      STREAM, CLASS: return 7'd16;
+      SENDER: return 7'd8;
+      default: return 7'd0;
+    endcase
+  endfunction
+
+  // Words of four characters, less one.
+  function automatic logic [2:0] words_of(input job_e job);
+    unique case (job)
+      SESSION: return 3'd7;
+      SEQUENCE, TIME, OBJECT, OFFSET: return 3'd4;
+      LENGTH, MISSING, SECONDS, SIZE: return 3'd2;
+      SENDER, EXTENSION: return 3'd0;
+      default: return 3'd1;
+    endcase
+  endfunction
+
+  // What a job waits for, and what it is.
+  typedef struct packed {
+    logic is_decimal;
+    logic is_raw;  // as it is, hexadecimal or octal
+    logic for_text;
+    logic for_head;
+    logic for_sum;
+    logic for_score;
+    logic for_fraction;
+  } nature_t;
+
+  function automatic nature_t nature_of(input job_e job);
+    return
+    '{
+        is_decimal: bits_of(job) != '0,
+        is_raw: bits_of(job) == '0 && job != EXTENSION && job != WHOLE,
+        for_text: job == SEQUENCE,
+        for_head: job == OBJECT,
+        for_sum: job == SUM_FIRST || job == SUM_SECOND,
+        for_score: job == SCORE,
+        for_fraction: job == FRACTION
+    }
+    ;
+  endfunction
+
+  job_e job_q, job_next;
+  nature_t nature_q;
+  logic writing_q;  // else it is counted
+  logic primed_q;  // its first bits are there
+  logic [6:0] steps_q;  // that are left
+  logic [2:0] left_q;  // words behind this one
+  logic [$clog2(Steps)-1:0] at_q;
+  logic [$clog2(RawWords)-1:0] raw_at_q;
+  logic [5:0] place_q;
+  logic primes, counts, writes, ends, all_done, opened_q, head_ends_q;
+  logic score_ready, fraction_ready, summed;
+
+  assign job_next = job_q == FRACTION ? SEQUENCE : job_e'(job_q + 1'b1);
+  assign primes = !writing_q && !primed_q && opened_q &&
+      !(nature_q.for_score && !score_ready) && !(nature_q.for_fraction && !fraction_ready);
+  assign counts = !writing_q && primed_q;
+  assign writes = writing_q && !(nature_q.for_text && !text_free) &&
+      !(nature_q.for_head && !head_free) && !(nature_q.for_sum && !summed);
+  assign ends = writes && left_q == '0;
+  assign all_done = Small ? head_done : ends && nature_q.for_fraction;
+  assign s_facts_tready = all_done;
+  assign text_late = job_q >= MISSING;
+
+  always_ff @(posedge clk) begin : follow
+    // The last word is written two cycles later.
+    head_ends_q <= ends && job_q == SUM_SECOND && !rst;
+    head_done   <= head_ends_q && !rst;
+    if (primes) primed_q <= 1'b1;
+    if (primes || (counts && steps_q != 7'd1)) at_q <= at_q - 1'b1;
+    if (counts) begin
+      steps_q   <= steps_q - 1'b1;
+      writing_q <= steps_q == 7'd1;
+    end
+    if (writes) begin
+      left_q  <= left_q - 1'b1;
+      place_q <= place_q + 1'b1;
+      if (nature_q.is_raw) raw_at_q <= raw_at_q - 1'b1;
+    end
+    if (ends) begin
+      job_q <= job_next;
+      nature_q <= nature_of(job_next);
+      primed_q <= 1'b0;
+      writing_q <= bits_of(job_next) == '0;
+      left_q <= words_of(job_next);
+      steps_q <= bits_of(job_next) / 7'(Bits);
+    end
+    if (rst || all_done) begin
+      job_q <= SEQUENCE;
+      nature_q <= nature_of(SEQUENCE);
+      primed_q <= 1'b0;
+      writing_q <= 1'b0;
+      left_q <= words_of(SEQUENCE);
+      steps_q <= bits_of(SEQUENCE) / 7'(Bits);
+      place_q <= '0;
+      at_q <= ($clog2(Steps))'(Steps - 1);
+      raw_at_q <= ($clog2(RawWords))'(RawWords - 1);
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------- score
+  // A fixed point, 24 bits before it and 32 behind.
+  localparam logic [30:0] ScoreLimit = 31'h4b18_9680;  // 1e7
+  localparam logic [7:0] WholeExponent = 8'd150;  // of 2^23 and above
+  localparam logic [7:0] NoneExponent = 8'd64;  // below it nothing is left
+  localparam logic [55:0] Half = 56'd2147;  // of the last digit
+
+  logic [55:0] fixed_q, scaled;
+  logic [7:0] shifts_q, exponent;
+  logic [2:0] times_q;  // by ten, to be multiplied
+  logic loads, half_q, null_score;
+
+  assign exponent = s_facts_tdata.score[30:23];
+  assign null_score = !s_facts_tdata.has_result || s_facts_tdata.score[30:0] >= ScoreLimit;
+  assign loads = s_facts_tvalid && !opened_q;
+  assign score_ready = opened_q && shifts_q == '0 && !half_q;
+  assign fraction_ready = times_q == '0;
+  assign scaled = times_q == '0 ? fixed_q + Half : (fixed_q << 3) + (fixed_q << 1);
+
+  always_ff @(posedge clk) begin : fix_point
+    if (loads) begin
+      fixed_q  <= {exponent >= NoneExponent, s_facts_tdata.score[22:0], 32'd0};
+      shifts_q <= null_score ? '0 : WholeExponent - exponent;
+      half_q   <= 1'b1;
+      opened_q <= 1'b1;
+      if (exponent < NoneExponent) begin
+        fixed_q  <= '0;
+        shifts_q <= '0;
+      end
+    end else if (shifts_q != '0) begin
+      fixed_q  <= fixed_q >> 1;
+      shifts_q <= shifts_q - 1'b1;
+    end else if (half_q || times_q != '0) begin
+      fixed_q <= scaled;
+      half_q  <= 1'b0;
+      if (times_q != '0) times_q <= times_q - 1'b1;
+    end else if (ends && job_q == SCORE) begin
+      fixed_q[55:32] <= '0;
+      times_q <= 3'd6;
+    end
+    if (rst || all_done) begin
+      opened_q <= 1'b0;
+      times_q  <= '0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------ digits
+  logic [Steps-1:0][Bits-1:0] numbers;
+  logic [Bits-1:0] bits_q;
+  logic [4*Digits-1:0] digits_q;
+  assign numbers = {
+    s_facts_tdata.sequence_,
+    s_facts_tdata.time_,
+    s_facts_tdata.length,
+    s_facts_tdata.object,
+    s_facts_tdata.offset,
+    s_facts_tdata.stream,
+    s_facts_tdata.missing,
+    s_facts_tdata.sender,
+    s_facts_tdata.class_,
+    {2{fixed_q[55:32]}}
+  };
+
+  function automatic logic [4*Digits-1:0] doubled(input logic [4*Digits-1:0] digits,
+                                                  input logic [Bits-1:0] bits);
+    doubled = digits;
+    for (int step = Bits - 1; step >= 0; step--) begin
+      for (int digit = 0; digit < Digits; digit++)
+      if (doubled[4*digit+:4] >= 4'd5) doubled[4*digit+:4] = doubled[4*digit+:4] + 4'd3;
+      doubled = {doubled[4*Digits-2:0], bits[step]};
+    end
+  endfunction
+
+  always_ff @(posedge clk) begin : count
+    if (primes || counts) bits_q <= numbers[at_q];
+    if (counts) digits_q <= doubled(digits_q, bits_q);
+    if (rst || ends || all_done) digits_q <= '0;
+  end
+
+  // ------------------------------------------------------------------------------------------- words
+  // What stands in a word.
+  typedef enum logic [3:0] {
+    AS_IS,      // digits, no blanks
+    NUMBER,     // blanks for leading zeros
+    SIGNED,     // and a sign in front of the first digit
+    POINT,      // a point for the second digit
+    BLANKS,
+    NULL_END,
+    TRUE_END,
+    FALSE_END,
+    FALSE_F,
+    GIVEN       // the file name extension
+  } kind_e;
+
+  logic [17:0] sum_q;
+  logic [RawWords-1:0][15:0] raw;
+
+  function automatic logic [47:0] octal(input logic [35:0] value);
+    for (int at = 0; at < 12; at++) octal[4*at+:4] = {1'b0, value[3*at+:3]};
+  endfunction
+  function automatic logic [127:0] in_order(input logic [127:0] bytes);
+    for (int at = 0; at < 16; at++) in_order[8*at+:8] = bytes[8*(15-at)+:8];
+  endfunction
+  assign raw = {
+    s_facts_tdata.crc32c,
+    in_order(cfg_session),
+    octal({3'd0, s_facts_tdata.seconds[32:0]}),
+    32'(octal({18'd0, sum_q})),
+    octal({4'd0, s_facts_tdata.length}),
+    32'(octal({18'd0, sum_q}))
+  };
+  // A tar header has eleven octal digits: they last until the year 2242.
+  logic unused;
+  assign unused = &{1'b0, s_facts_tdata.seconds[33], 1'b0};
+
+  kind_e kind, kind_q;
+  logic nulls, word_q, ends_q, next_blank_q;
+  logic [ 5:0] word_place_q;
+  logic [15:0] nibbles_q;
+
+  assign nulls = (job_q == CLASS && !s_facts_tdata.has_result) ||
+      ((nature_q.for_score || nature_q.for_fraction) && null_score);
+
+  always_comb begin : choose_kind
+    kind = nature_q.is_raw ? AS_IS : NUMBER;
+    if (nature_q.for_score && s_facts_tdata.score[31]) kind = SIGNED;
+    if (nature_q.for_fraction) kind = left_q != '0 ? POINT : AS_IS;
+    if (nulls) kind = left_q != '0 || nature_q.for_score ? BLANKS : NULL_END;
+    if (job_q == EXTENSION) kind = GIVEN;
+    if (job_q == WHOLE && s_facts_tdata.whole) kind = left_q != '0 ? BLANKS : TRUE_END;
+    if (job_q == WHOLE && !s_facts_tdata.whole) kind = left_q != '0 ? FALSE_F : FALSE_END;
+  end
+
+  always_ff @(posedge clk) begin : choose_word
+    word_q <= writes && !rst;
+    if (writes) begin
+      word_place_q <= place_q;
+      kind_q <= kind;
+      ends_q <= ends;
+      next_blank_q <= !ends && digits_q[15:12] == '0;
+      nibbles_q <= nature_q.is_raw ? raw[raw_at_q] : digits_q[16*left_q+:16];
+    end
+  end
+
+  // Leading zeros of a number, the first character in bit 0, the next word's in bit 4.
+  function automatic logic [4:0] blanks(input logic [15:0] nibbles, input logic seen,
+                                        input logic ends_here, input logic next_blank);
+    blanks[0] = !seen && nibbles[15:12] == '0;
+    blanks[1] = blanks[0] && nibbles[11:8] == '0;
+    blanks[2] = blanks[1] && nibbles[7:4] == '0;
+    blanks[3] = blanks[2] && nibbles[3:0] == '0 && !ends_here;
+    blanks[4] = next_blank;
+  endfunction
+
+  function automatic logic [7:0] character(input logic [3:0] nibble);
+    return (nibble < 4'd10 ? 8'h30 : 8'h57) + 8'(nibble);
+  endfunction
+
+  logic seen_q;  // a digit that is not 0
+  logic [4:0] blank;
+  assign blank = blanks(nibbles_q, seen_q, ends_q, next_blank_q);
+
+  always_ff @(posedge clk) begin : put
+    we <= word_q && !rst;
+    if (word_q) begin
+      seen_q <= !ends_q && !blank[3];
+      waddr  <= word_place_q;
+      for (int at = 0; at < 4; at++) begin
+        wdata[8*at+:8] <= character(nibbles_q[4*(3-at)+:4]);
+        if ((kind_q == NUMBER || kind_q == SIGNED) && blank[at]) wdata[8*at+:8] <= " ";
+        if (kind_q == SIGNED && blank[at] && !blank[at+1]) wdata[8*at+:8] <= "-";
+      end
+      unique case (kind_q)
+        POINT: wdata[15:8] <= ".";
+        BLANKS: wdata <= "    ";
+        NULL_END: wdata <= "llun";
+        TRUE_END: wdata <= "eurt";
+        FALSE_END: wdata <= "esla";
+        FALSE_F: wdata <= "f   ";
+        GIVEN: wdata <= cfg_extension;
+        default: ;
+      endcase
+    end
+    if (rst) seen_q <= 1'b0;
+  end
+
+  // -------------------------------------------------------------------------------------- check sums
+  // Of what is in both headers, then of what is in the second one only. In names zeros stand where
+  // numbers have blanks.
+  logic adds, word_adds_q, adds_q, word_name_q, name_q;
+  logic [9:0] four;
+  always_comb begin : choose_sum
+    unique case (job_q)
+      SESSION, OBJECT, STREAM, SECONDS, SIZE, EXTENSION: adds = writes;
+      OFFSET: adds = writes && !s_facts_tdata.whole;
+      TIME, CRC: adds = writes && Small;
+      default: adds = 1'b0;
+    endcase
+    four = '0;
+    for (int at = 0; at < 4; at++) four += 10'(wdata[8*at+:8] | {3'd0, name_q, 4'd0});
+  end
+  assign summed = !word_adds_q && !adds_q;
+
+  always_ff @(posedge clk) begin : add_up
+    word_adds_q <= adds && !rst;
+    adds_q <= word_adds_q && !rst;
+    word_name_q <= nature_q.is_decimal;
+    name_q <= word_name_q;
+    if (loads) sum_q <= SumOf[s_facts_tdata.whole][0];
+    else if (adds_q) sum_q <= sum_q + 18'(four);
+    else if (ends && job_q == SUM_FIRST)
+      sum_q <= sum_q + SumOf[s_facts_tdata.whole][1] - SumOf[s_facts_tdata.whole][0];
+  end
+
+endmodule
+
+`default_nettype wire

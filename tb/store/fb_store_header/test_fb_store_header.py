@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_store_header against forebay-spec byte by byte, and what tarfile and json make of it."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import random
+import struct
+import subprocess
+import tarfile
+import uuid
+from dataclasses import dataclass
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, with_timeout
+from cocotbext.axi import AxiStreamSink
+
+import harness
+import structs
+from forebay.filelist import ROOT
+from runner import simulate
+
+PAGE = 4096
+BLOCK = 512
+JSON_BYTES = 3072
+PATIENCE_US = 20
+MOST = {1: 488, 2: 291, 4: 224}  # cycles of a page, by DigitBits
+MOST_SMALL = 167  # of the header of a small object
+SCORES = [0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x007F_FFFF, 0x7F80_0000, 0xFF80_0000]
+SCORES += [0x7FC0_0000, 0xFFFF_FFFF, 0x7F7F_FFFF, 0x4B18_9680, 0x4B18_967F, 0xCB18_967F]
+SCORES += [
+    0x4B00_0000,
+    0x3F7F_FFFF,
+    0x3F80_0000,
+    0xBF50_0000,
+    0x3333_3333,
+    0x1F80_0000,
+    0x2000_0000,
+]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a page says, but for session and extension."""
+
+    stream: int
+    object: int
+    offset: int
+    length: int
+    whole: int
+    missing: int
+    sequence: int
+    sender: int
+    time: int
+    crc32c: int
+    result: tuple[int, int] | None  # class and the bits of the score
+
+    def pack(self) -> int:
+        """Return the port's vector; what does not count is noise."""
+        class_, score = self.result or (random.getrandbits(16), random.choice(SCORES))
+        return structs.pack(
+            "facts_t",
+            stream=self.stream,
+            object=self.object,
+            offset=self.offset,
+            length=self.length,
+            whole=self.whole,
+            missing=self.missing,
+            sequence_=self.sequence,
+            sender=self.sender,
+            time_=self.time,
+            seconds=self.time // 10**9 % (1 << 34),
+            crc32c=self.crc32c,
+            has_result=self.result is not None,
+            class_=class_,
+            score=score,
+        )
+
+    def line(self, session: bytes, extension: str) -> str:
+        """Return what the example `page` of forebay-spec reads."""
+        numbers = [self.stream, self.object, self.offset, self.length, self.whole, self.missing]
+        numbers += [self.sequence, self.sender, self.time, self.crc32c]
+        words = [session.hex(), extension, *map(str, numbers), *map(str, self.result or "--")]
+        return " ".join(words) + "\n"
+
+
+def number(bits: int) -> int:
+    """Return a random number that is often short, or the least or the greatest there is."""
+    kind = random.randrange(8)
+    if kind < 2:
+        return ((1 << bits) - 1) * kind
+    if kind == 2:
+        return min(10 ** random.randrange(20) - random.getrandbits(1), (1 << bits) - 1)
+    return random.getrandbits(random.randrange(1, bits + 1))
+
+
+def random_facts(**fixed: object) -> Facts:
+    """Return facts of which nothing is excluded."""
+    score = random.choice([*SCORES, random.getrandbits(32), random.getrandbits(32)])
+    if random.random() < 0.4:
+        bits = struct.pack("<f", random.uniform(-1, 1) * 10 ** random.randrange(-7, 8))
+        score = int.from_bytes(bits, "little")
+    values = {
+        "stream": number(16),
+        "object": number(64),
+        "offset": number(64),
+        "length": number(32),
+        "whole": random.getrandbits(1),
+        "missing": number(32),
+        "sequence": number(64),
+        "sender": number(8),
+        "time": number(64),
+        "crc32c": number(32),
+        "result": (number(16), score) if random.random() < 0.8 else None,
+    }
+    return Facts(**values | fixed)
+
+
+def reference(lines: list[str], small: bool) -> list[bytes]:
+    """Return the pages, or headers of small objects, that forebay-spec makes of facts."""
+    command = ["cargo", "run", "-q", "-p", "forebay-spec", "--example", "page"]
+    command += ["--", "small"] if small else []
+    size = BLOCK if small else PAGE
+    text = "".join(lines).encode()
+    done = subprocess.run(command, cwd=ROOT, input=text, stdout=subprocess.PIPE, check=True)
+    assert len(done.stdout) == size * len(lines)
+    return [done.stdout[at : at + size] for at in range(0, len(done.stdout), size)]
+
+
+def look_at_header(header: bytes, facts: Facts, session: bytes, extension: str) -> tarfile.TarInfo:
+    """Let tarfile say what is in the header of a payload, and compare that with the facts."""
+    name = f"{uuid.UUID(bytes=session)}/{facts.stream:05}/{facts.object:020}"
+    if not facts.whole:
+        name += f"@{facts.offset:020}"
+    with tarfile.open(fileobj=io.BytesIO(header + bytes(facts.length % 1000 + PAGE))) as tar:
+        member = tar.next()
+        assert (member.name, member.size) == (f"{name}.{extension}", facts.length)
+        assert member.mtime == facts.time // 10**9 % (1 << 33)
+        return member
+
+
+def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) -> None:
+    """Let tarfile and json say what is in a page, and compare that with the facts."""
+    name = f"{uuid.UUID(bytes=session)}/{facts.stream:05}/{facts.object:020}"
+    if not facts.whole:
+        name += f"@{facts.offset:020}"
+    with tarfile.open(fileobj=io.BytesIO(page[:-512] + page[:512] + bytes(PAGE))) as tar:
+        member = tar.next()
+        assert (member.name, member.size) == (f"{name}.json", JSON_BYTES)
+        assert member.mtime == facts.time // 10**9 % (1 << 33)
+        said = json.loads(tar.extractfile(member).read())
+    look_at_header(page[-BLOCK:], facts, session, extension)
+    class_, bits = facts.result or (None, 0)
+    score = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
+    found = said.pop("score")
+    if facts.result is None or not abs(score) < 1e7:
+        assert found is None
+    else:
+        # Rounded to six digits in steps of 2^-32, and by Python to a double.
+        assert abs(found - score) <= 0.502e-6
+    assert said == {
+        "object": facts.object,
+        "stream": facts.stream,
+        "offset": facts.offset,
+        "length": facts.length,
+        "whole": bool(facts.whole),
+        "missing": facts.missing,
+        "sequence": facts.sequence,
+        "sender": facts.sender,
+        "time_ns": facts.time,
+        "crc32c": f"{facts.crc32c:08x}",
+        "class": class_,
+    }
+
+
+class Bench:
+    """Facts in, pages out."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_page")
+        self.session, self.extension = bytes(16), "bin"
+        self.small = bool(int(dut.Small.value))
+
+    async def start(self, extension: str = "bin") -> None:
+        """Reset with a random session."""
+        dut, self.extension = self.dut, extension
+        self.session = random.randbytes(16)
+        dut.cfg_session.value = int.from_bytes(self.session, "little")
+        dut.cfg_extension.value = int.from_bytes(extension.encode(), "little")
+        harness.clear(dut, "s_facts_*")
+        await harness.start(dut)
+
+    async def offer(self, many: list[Facts], idle: float) -> None:
+        """Put facts on the port one after the other."""
+        dut = self.dut
+        for facts in many:
+            while random.random() < idle:
+                await harness.step(dut.clk, random.randrange(200))
+            dut.s_facts_tvalid.value, dut.s_facts_tdata.value = 1, facts.pack()
+            await harness.until(dut.clk, dut.s_facts_tready)
+            await harness.step(dut.clk)
+            dut.s_facts_tvalid.value = 0
+            dut.s_facts_tdata.value = random.getrandbits(len(dut.s_facts_tdata))
+
+    async def check(self, many: list[Facts], idle: float = 0.0) -> None:
+        """Compare pages with those of forebay-spec, and with what others read in them."""
+        wanted = reference([facts.line(self.session, self.extension) for facts in many], self.small)
+        offering = cocotb.start_soon(self.offer(many, idle))
+        for facts, page in zip(many, wanted, strict=True):
+            frame = await with_timeout(self.sink.recv(), PATIENCE_US, "us")
+            found = bytes(frame.tdata)
+            assert found == page, first_difference(found, page)
+            if self.small:
+                member = look_at_header(found, facts, self.session, self.extension)
+                owner = (int(member.uname), int(member.gname, 16))
+                assert owner == (facts.time, facts.crc32c)
+            else:
+                look_with_others(found, facts, self.session, self.extension)
+        await offering
+
+
+def first_difference(found: bytes, wanted: bytes) -> str:
+    """Return where two pages differ, and how, with what is around."""
+    if len(found) != len(wanted):
+        return f"{len(found)} bytes"
+    at = next(n for n in range(len(wanted)) if found[n] != wanted[n])
+    around = slice(max(at - 30, 0), at + 30)
+    return f"byte {at}: {found[around]!r} where {wanted[around]!r} is due"
+
+
+@cocotb.test()
+@cocotb.parametrize((("idle", "stall"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.5), (0.5, 0.9)]))
+async def random_pages(dut, idle: float, stall: float) -> None:
+    """Pages of any facts are those of forebay-spec, whichever side waits for the other."""
+    bench = Bench(dut)
+    await bench.start(random.choice(["b", "tif", "jpeg", "a-~."]))
+    bench.sink.set_pause_generator(harness.stalls(stall))
+    await bench.check([random_facts() for _ in range(60)], idle)
+
+
+@cocotb.test()
+async def edges(dut) -> None:
+    """Numbers of 0 and the greatest ones; each score that is odd."""
+    bench = Bench(dut)
+    await bench.start()
+    names = ("stream", "object", "offset", "length", "missing", "sequence", "sender", "crc32c")
+    widths = dict(zip(names, (16, 64, 64, 32, 32, 64, 8, 32), strict=True)) | {"time": 64}
+    many = []
+    for whole in (0, 1):
+        for full in (0, 1):
+            fixed = {name: ((1 << bits) - 1) * full for name, bits in widths.items()}
+            many.append(random_facts(whole=whole, result=None, **fixed))
+            many.append(random_facts(whole=whole, result=(0xFFFF * full, 0), **fixed))
+    many += [random_facts(result=(n, score)) for n, score in enumerate(SCORES)]
+    await bench.check(many)
+
+
+@cocotb.test()
+async def rate(dut) -> None:
+    """Pages follow each other in as many cycles as the header says."""
+    bench = Bench(dut)
+    await bench.start()
+    beats: list[int] = []
+    ports = (dut.m_axis_page_tvalid, dut.m_axis_page_tready)
+    cocotb.start_soon(harness.record(dut.clk, *ports, beats))
+    last = (BLOCK if bench.small else PAGE) // 64 - 1
+    begun = harness.cycle()
+    full = (1 << 64) - 1
+    await bench.check([random_facts(object=full, time=full, result=(1, 0x2000_0000))] * 20)
+    intervals = [later - earlier for earlier, later in itertools.pairwise(beats[last :: last + 1])]
+    delays = [beats[0] - begun, beats[last] - begun]
+    dut._log.info("first page after %s cycles, then one in %s", delays, intervals)
+    assert max(intervals) <= (MOST_SMALL if bench.small else MOST[int(dut.DigitBits.value)])
+
+
+@cocotb.test()
+async def reset_in_page(dut) -> None:
+    """A reset forgets the page that leaves and the fields of the next one."""
+    bench = Bench(dut)
+    await bench.start()
+    for cycles in (3, 100, 150, 200, 300, 400, 450):
+        offering = cocotb.start_soon(bench.offer([random_facts() for _ in range(4)], 0.0))
+        await harness.step(dut.clk, cycles + random.randrange(40))
+        offering.cancel()
+        dut.s_facts_tvalid.value = 0
+        await harness.reset(dut, 2)
+        await FallingEdge(dut.clk)
+        assert dut.m_axis_page_tvalid.value == 0
+        await harness.step(dut.clk, 2)
+        bench.sink.clear()
+        await bench.check([random_facts(), random_facts()])
+
+
+@harness.provocation
+async def third_page(dut) -> None:
+    """Fields that come while a page waits must be noticed."""
+    bench = Bench(dut)
+    await bench.start()
+    cocotb.start_soon(bench.offer([random_facts()], 0.0))
+    while True:
+        await FallingEdge(dut.clk)
+        if dut.head_done.value == 1:
+            dut.due_q.value = 1
+
+
+@harness.provocation
+async def withdraw_page(dut) -> None:
+    """The output's stream checker is connected."""
+    await Bench(dut).start()
+    await harness.withdraw(dut.clk, dut.u_check_page)
+
+
+@harness.provocation
+async def withdraw_facts(dut) -> None:
+    """The input's stream checker is connected."""
+    await Bench(dut).start()
+    await harness.withdraw(dut.clk, dut.u_check_facts)
+
+
+def run(bits: int, small: int = 0, **options: object) -> None:
+    """Build the module for this number of bits a cycle and simulate it."""
+    simulate(__file__, "fb_store_header", {"DigitBits": bits, "Small": small}, **options)
+
+
+def test_page() -> None:
+    """Run all coroutines."""
+    run(4)
+
+
+def test_small() -> None:
+    """The same for headers of small objects."""
+    run(4, small=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("bits", [1, 2])
+def test_slower_digits(bits: int) -> None:
+    """The same with fewer bits of a number in a cycle."""
+    run(bits)
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("third_page", "page_is_taken"),
+        ("withdraw_page", "m_axis_page: valid fell"),
+        ("withdraw_facts", "s_facts: valid fell"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """The assertion stops the simulation."""
+    run(4, testcase=testcase, expect_failure=message)
