@@ -132,8 +132,15 @@ def bus(entry: dict[str, Any]) -> Bus:
         kind = f"fb_axil_if #(.AddrBits({of['address']}), .DataBits({of['data']}))"
     else:
         signals = entry["signals"]
-        data = re.search(r"tdata:(\d+)", signals)
-        kind = f"fb_axis_if #(.DataBits({data[1]}))" if data and data[1] != "512" else "fb_axis_if"
+        widths = dict(re.findall(r"(\w+):(\d+)", signals))
+        usual = {"tdata": "512", "tid": "8", "tuser": "1"}
+        names = {"tdata": "DataBits", "tid": "TagBits", "tuser": "UserBits"}
+        set_ = [
+            f".{names[name]}({bits})"
+            for name, bits in widths.items()
+            if bits != usual.get(name, bits)
+        ]
+        kind = f"fb_axis_if #({', '.join(set_)})" if set_ else "fb_axis_if"
     prefix = f"{prefix}_" if prefix else ""
     return Bus(
         prefix=f"{entry['interface']}." if "interface" in entry else prefix,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import random
 import struct
+from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 import cocotb
 from cocotb.triggers import with_timeout
@@ -19,13 +21,31 @@ from extents import word_stream
 from forebay import spec
 
 BEAT = spec.USER_BEAT_BYTES
+# TUSER of packets: a whole object, a part of one, the part that ends one without a gap.
+WHOLE = spec.PACKET_ENDS_OBJECT
+PART = spec.PACKET_PART
+LAST_PART = spec.PACKET_PART | spec.PACKET_ENDS_OBJECT
 Model = Callable[[bytes], bytes]
+
+
+class Result(NamedTuple):
+    """What an element says of an object: by the tag of the packet that ends it."""
+
+    tag: int
+    judged: bool
+    class_: int
+    score: float
 
 
 def size() -> int:
     """Return a packet's length: least, odd, around a beat, or any."""
     near = random.choice([1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129])
     return random.choice([near, random.randrange(1, 1500)])
+
+
+def any_user() -> int:
+    """Return TUSER of a packet: mostly a whole object's."""
+    return random.choice([WHOLE, WHOLE, WHOLE, WHOLE, PART, LAST_PART])
 
 
 def results(dut) -> AxiStreamSink:
@@ -41,6 +61,8 @@ class Bench:
         self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_object")
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_object")
         self.results = results(dut) if hasattr(dut, "m_axis_result_tdata") else None
+        self.tag = random.getrandbits(32)  # of the next packet
+        self.due: deque[tuple[int, int]] = deque()  # TUSER and tag of packets inside
 
     async def start(self, cfg: int = 0, idle: float = 0.0, stall: float = 0.0) -> None:
         """Reset with these settings; `idle` and `stall` are shares of pauses of source and sink."""
@@ -51,45 +73,62 @@ class Bench:
             self.results.set_pause_generator(harness.stalls(stall))
         await harness.start(self.dut)
 
-    async def send(self, data: bytes, broken: bool = False) -> None:
-        """Queue a packet; `broken` sets TUSER, on its last beat.
+    async def send(self, data: bytes, user: int = WHOLE) -> int:
+        """Queue a packet with this TUSER on its last beat; returns its tag.
 
         Bytes past its end are noise, as they may be.
         """
         pad = -len(data) % BEAT
-        users = [0] * len(data)
-        users[(len(data) - 1) // BEAT * BEAT :] = [int(broken)] * (len(data) + pad)
+        last = (len(data) - 1) // BEAT * BEAT
+        users = [0] * last + [user] * BEAT
         keep = [1] * len(data) + [0] * pad
-        users = (users + [0] * pad)[: len(keep)]
         noise = random.randbytes(pad)
-        await self.source.send(AxiStreamFrame(data + noise, tkeep=keep, tuser=users))
+        tag, self.tag = self.tag, (self.tag + 1) % 2**spec.PACKET_TAG_BITS
+        self.due.append((user, tag))
+        await self.source.send(AxiStreamFrame(data + noise, tkeep=keep, tuser=users, tid=tag))
+        return tag
 
-    async def expect(self, data: bytes, broken: bool = False) -> None:
-        """Take the next packet: these bytes without a gap, and its flag."""
+    async def expect(self, data: bytes) -> None:
+        """Take the next packet: these bytes without a gap, and what was sent beside them."""
         found = await with_timeout(self.sink.recv(compact=False), 1, "ms")
+        user, tag = self.due.popleft()
+        tags = found.tid if isinstance(found.tid, list) else [found.tid]
+        assert set(tags) == {tag}, "TID differs"
         kept = list(found.tkeep or [1] * len(found.tdata))
         assert kept == [1] * len(data) + [0] * (len(kept) - len(data)), "TKEEP has another length"
         assert bytes(found.tdata[: len(data)]) == data, "bytes differ"
         users = found.tuser if isinstance(found.tuser, list) else [found.tuser] * len(kept)
-        assert bool(users[-1]) == broken and not any(users[:-BEAT]), "TUSER differs"
+        assert users[-1] == user and not any(users[:-BEAT]), "TUSER differs"
 
-    async def result(self) -> tuple[int, float]:
-        """Take the next result: class and score."""
+    async def result(self) -> Result:
+        """Take the next result."""
         assert self.results is not None, "the element has no m_axis_result"
-        word = (await with_timeout(self.results.recv(), 1, "ms")).tdata[0]
+        found = await with_timeout(self.results.recv(), 1, "ms")
+        word, tag, user = (
+            value[0] if isinstance(value, list) else int(value)
+            for value in (found.tdata, found.tid, found.tuser)
+        )
         score = struct.unpack("<f", (word & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
-        return word >> 32, score
+        return Result(tag, not user, word >> 32, score)
+
+    def forget(self) -> None:
+        """Do as after a reset."""
+        for each in (self.source, self.sink, self.results):
+            if each is not None:
+                each.clear()
+        self.due.clear()
 
     async def silent(self, cycles: int = 20) -> None:
         """Nothing more comes."""
         await harness.step(self.dut.clk, cycles)
         assert self.sink.empty() and self.dut.m_axis_object_tvalid.value == 0
+        assert self.results is None or self.results.empty()
 
 
 async def any_packets(
     dut, model: Model, cfg: int = 0, idle: float = 0.0, stall: float = 0.0, count: int = 150
 ) -> None:
-    """Packets of any length, whole and broken ones, come out as `model` says, in order.
+    """Packets of any length, whole objects and parts, come out as `model` says, in order.
 
     Parameters
     ----------
@@ -106,11 +145,11 @@ async def any_packets(
     """
     bench = Bench(dut)
     await bench.start(cfg, idle, stall)
-    packets = [(random.randbytes(size()), random.random() < 0.2) for _ in range(count)]
-    for data, broken in packets:
-        await bench.send(data, broken)
-    for data, broken in packets:
-        await bench.expect(model(data), broken)
+    packets = [random.randbytes(size()) for _ in range(count)]
+    for data in packets:
+        await bench.send(data, any_user())
+    for data in packets:
+        await bench.expect(model(data))
     await bench.silent()
 
 
@@ -123,8 +162,7 @@ async def reset_in_mid_packet(dut, model: Model, cfg: int = 0) -> None:
         await harness.step(dut.clk, random.randrange(2, 15))
         # Source and sink are told, too: they forget what they were about to do.
         await harness.reset(dut, 2)
-        bench.source.clear()
-        bench.sink.clear()
+        bench.forget()
         await harness.step(dut.clk, 2)
         data = random.randbytes(size())
         await bench.send(data)

@@ -26,6 +26,7 @@ PATIENCE_US = 400
 
 # A row between modules (fb_store_pkg::row_t): names and bits, the highest first.
 ROW_BITS = (
+    ("tag", 32),
     ("flags", 16),
     ("address", 64),
     ("stream", 16),
@@ -49,6 +50,7 @@ ROW_WIDTH = sum(bits for _, bits in ROW_BITS)
 class Row(NamedTuple):
     """A row as modules hand it on; `score` is the bits of an IEEE single."""
 
+    tag: int
     flags: int
     address: int
     stream: int
@@ -119,6 +121,7 @@ class Extent:
     header: bytes
     missing: int = 0
     broken: bool = False
+    tag: int = field(default_factory=lambda: random.getrandbits(32))
 
     def frame(self) -> AxiStreamFrame:
         """Make a packet of it: bytes past its end are noise, TUSER lies on the last beat."""
@@ -128,9 +131,13 @@ class Extent:
         keep = [1] * count + [0] * pad
         return AxiStreamFrame(self.data + random.randbytes(pad), tkeep=keep, tuser=users)
 
+    def metadata(self) -> bytes:
+        """Return what is known of it when it begins."""
+        return self.header + self.missing.to_bytes(8, "little")
+
     def word(self) -> AxiStreamFrame:
-        """Make the word beside it."""
-        return AxiStreamFrame(self.header + self.missing.to_bytes(8, "little"))
+        """Make the word beside it: metadata and tag."""
+        return AxiStreamFrame(self.metadata() + self.tag.to_bytes(4, "little"))
 
 
 class Block(NamedTuple):
@@ -294,7 +301,7 @@ class Region:
         missing = 0 if done else min(what.missing, 2**32 - 1)
         rest = (missing, sequence, sender, 0, 0, 0, 0, 0, 0)
         flags |= spec.ROW_COUNTS
-        return Row(flags, address, stream, number, offset, length, whole, *rest)
+        return Row(what.tag, flags, address, stream, number, offset, length, whole, *rest)
 
 
 def failed(row: Row, code: int) -> Row:

@@ -262,6 +262,11 @@ extern "C" {
 #define RECORDER__BATCH__WAIT_CYCLES_bw 32
 #define RECORDER__BATCH__WAIT_CYCLES_reset 0x0
 
+// reg - recorder::unjudged
+#define RECORDER__UNJUDGED__OBJECTS_bm 0xffffffff
+#define RECORDER__UNJUDGED__OBJECTS_bp 0
+#define RECORDER__UNJUDGED__OBJECTS_bw 32
+
 // mem - recorder::elements
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
@@ -359,7 +364,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t time_seconds;
     uint64_t results;
     uint64_t batch;
-    uint8_t RESERVED_f0_ff[0x10];
+    uint64_t unjudged;
+    uint8_t RESERVED_f8_ff[0x8];
     recorder__elements_t elements;
     uint64_t replay_first;
     uint64_t replay_last;

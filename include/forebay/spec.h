@@ -177,6 +177,11 @@
 #define FB_FRAMING_OBJECT_AT   0x10u
 #define FB_FRAMING_PLACE_AT    0x18u
 
+/* Packets through processing elements: bits of TUSER with TLAST, bits of TID */
+#define FB_PACKET_PART        0x1u
+#define FB_PACKET_ENDS_OBJECT 0x2u
+#define FB_PACKET_TAG_BITS    0x20u
+
 /* Index of the store: bytes of a block, and bits of a row's flags */
 #define FB_INDEX_ROWS       0x40u
 #define FB_INDEX_SESSION_AT 0x270u

@@ -32,6 +32,7 @@ TIME_NS = 0x0D0
 TIME_SECONDS = 0x0D8
 RESULTS = 0x0E0
 BATCH = 0x0E8
+UNJUDGED = 0x0F0
 ELEMENTS = 0x100
 REPLAY_FIRST = 0x140
 REPLAY_LAST = 0x148
@@ -157,6 +158,9 @@ FIELDS = {
     "batch": {
         "pages": (31, 12),
         "wait_cycles": (63, 32),
+    },
+    "unjudged": {
+        "objects": (31, 0),
     },
     "replay_first": {
         "object": (63, 0),

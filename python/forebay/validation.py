@@ -504,6 +504,17 @@ FIGURES = [
         at_most(0),
     ),
     Figure(
+        "50 MiB in objects of 1 KiB of four streams, results dropped, reordered and up to 10⁶ "
+        "cycles late: index records with the result of another object",
+        "0",
+        "–",
+        "scripts/results.py",
+        "results",
+        lambda report: report["wrong"] + (not report["counters_agree"]),
+        "{:g}",
+        at_most(0),
+    ),
+    Figure(
         "20,000 seeds of the swarm, each memory, 1 to 8 drives: seeds that fail",
         "0",
         "–",

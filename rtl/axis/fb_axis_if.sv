@@ -9,7 +9,8 @@
 
 interface fb_axis_if #(
     parameter int unsigned DataBits = 512,
-    parameter int unsigned TagBits  = 8
+    parameter int unsigned TagBits  = 8,
+    parameter int unsigned UserBits = 1
 ) (
     input wire clk,
     input wire rst
@@ -18,14 +19,15 @@ interface fb_axis_if #(
   logic [DataBits-1:0] tdata;
   logic [DataBits/8-1:0] tkeep;
   logic [TagBits-1:0] tid;
-  logic tlast, tuser, tvalid, tready;
+  logic [UserBits-1:0] tuser;
+  logic tlast, tvalid, tready;
 
   modport initiator(output tdata, tkeep, tid, tlast, tuser, tvalid, input tready);
   modport target(input tdata, tkeep, tid, tlast, tuser, tvalid, output tready);
 
 `ifndef SYNTHESIS
   fb_axis_check #(
-      .Width(DataBits + DataBits / 8 + TagBits + 2),
+      .Width(DataBits + DataBits / 8 + TagBits + UserBits + 1),
       .Name ("stream")
   ) u_check (
       .clk,

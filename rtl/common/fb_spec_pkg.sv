@@ -180,6 +180,11 @@ package fb_spec_pkg;
   localparam int unsigned FRAMING_OBJECT_AT = 16;
   localparam int unsigned FRAMING_PLACE_AT = 24;
 
+  // Packets through processing elements: bits of TUSER with TLAST, bits of TID
+  localparam logic [1:0] PACKET_PART = 2'h1;
+  localparam logic [1:0] PACKET_ENDS_OBJECT = 2'h2;
+  localparam int unsigned PACKET_TAG_BITS = 32;
+
   // Index of the store: bytes of a block, and bits of a row's flags
   localparam int unsigned INDEX_ROWS = 64;
   localparam int unsigned INDEX_SESSION_AT = 624;

@@ -51,7 +51,7 @@ module fb_net_port
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser,   // with TLAST: not a whole object
+    output logic [                1:0] m_axis_object_tuser,   // with TLAST: PACKET_*
     output logic                       m_axis_head_tvalid,
     input  wire                        m_axis_head_tready,
     output logic [       HeadBits-1:0] m_axis_head_tdata,

@@ -4,7 +4,8 @@
 //
 // What:        turns each beat so that its first byte comes behind the last one held, lets a full
 //              beat go when there is a byte after it, and ends an extent's packet when it is closed
-//              or another one begins, or no more is awaited: with TUSER where it is not a whole object.
+//              or another one begins, or no more is awaited. TUSER says with TLAST whether it is a
+//              whole object, and whether it ends one of which nothing is missing.
 // Handshake:   valid/ready; `s_ready` follows `m_axis_object_tready` within the cycle.
 // Latency:     3 cycles from the last byte of a beat to TVALID.
 // Throughput:  a beat in every cycle; an extent takes a cycle more if its end does not fit into the
@@ -20,40 +21,42 @@ module fb_net_realign
     input wire clk,
     input wire rst,
 
-    input  wire                       s_valid,
-    output logic                      s_ready,
-    input  wire  [USER_DATA_BITS-1:0] s_data,
-    input  wire                       s_upper,  // bytes begin at 32, else at 0
-    input  wire  [               6:0] s_bytes,  // 1 to 64
-    input  wire                       s_open,   // the beat begins an extent
-    input  wire                       s_close,  // the beat ends it
-    input  wire                       s_whole,  // with s_close: it is a whole object
-    input  wire                       s_within, // low while one is open here: it ended as it stands
+    input wire s_valid,
+    output logic s_ready,
+    input wire [USER_DATA_BITS-1:0] s_data,
+    input wire s_upper,  // bytes begin at 32, else at 0
+    input wire [6:0] s_bytes,  // 1 to 64
+    input wire s_open,  // the beat begins an extent
+    input wire s_close,  // the beat ends it
+    input wire s_whole,  // with s_close: it is a whole object
+    input wire s_intact,  // with s_close: it ends an object without a gap
+    input wire s_within,  // low while one is open here: it ended as it stands
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser    // with TLAST: not a whole object
+    output logic [                1:0] m_axis_object_tuser    // with TLAST: PACKET_*
 );
 
   localparam int unsigned Bytes = USER_BEAT_BYTES;
 
   // What is done with the bytes held when a beat of bytes comes through.
   typedef struct packed {
-    logic       emits;   // a beat goes out
-    logic       ends;    // and it is the last one
-    logic       broken;  // of what is not a whole object
-    logic [6:0] out;     // bytes that go out
-    logic [6:0] held;    // bytes held before: those come first
-    logic [5:0] turn;    // places by which the beat is turned
+    logic       emits;  // a beat goes out
+    logic       ends;   // and it is the last one
+    logic [1:0] user;   // TUSER with it
+    logic [6:0] out;    // bytes that go out
+    logic [6:0] held;   // bytes held before: those come first
+    logic [5:0] turn;   // places by which the beat is turned
   } step_t;
 
   // ------------------------------------------------------------------------------ what is to be done
   logic open_q;  // an extent is open
   logic [6:0] held_q;  // bytes held for it
-  logic owed_q, owed_broken_q;  // the end of an extent, that did not fit
+  logic owed_q;  // the end of an extent, that did not fit
+  logic [1:0] owed_user_q, user;
   logic advance, sweep, take;
   logic [7:0] sum;
   step_t step;
@@ -63,21 +66,23 @@ module fb_net_realign
   assign take = s_valid && s_ready;
   assign sum = 8'(s_open ? '0 : held_q) + 8'(s_bytes);
 
+  assign user = (s_whole ? '0 : PACKET_PART) | (s_intact ? PACKET_ENDS_OBJECT : '0);
+
   always_comb begin : plan
     step = '{
         emits: sum > 8'(Bytes) || s_close,
         ends: s_close && sum <= 8'(Bytes),
-        broken: !s_whole,
+        user: user,
         out: sum > 8'(Bytes) ? 7'(Bytes) : 7'(sum),
         held: s_open ? '0 : held_q,
         turn: (s_open ? '0 : held_q[5:0]) - (s_upper ? 6'(FRAMING_BYTES) : '0)
     };
     if (sweep) begin
       step.emits = 1'b1;
-      step.ends = 1'b1;
-      step.broken = owed_q ? owed_broken_q : 1'b1;
-      step.out = held_q;
-      step.held = 7'(Bytes);
+      step.ends  = 1'b1;
+      step.user  = owed_q ? owed_user_q : PACKET_PART;
+      step.out   = held_q;
+      step.held  = 7'(Bytes);
     end
   end
 
@@ -87,7 +92,7 @@ module fb_net_realign
       open_q <= 1'b0;
     end else if (take) begin
       owed_q <= s_close && sum > 8'(Bytes);
-      owed_broken_q <= !s_whole;
+      owed_user_q <= user;
       open_q <= !s_close;
       held_q <= sum > 8'(Bytes) ? 7'(sum - 8'(Bytes)) : 7'(sum);
     end
@@ -155,10 +160,10 @@ module fb_net_realign
   assign m_axis_object_tvalid = valid_2q && step_2q.emits;
   assign m_axis_object_tdata  = merged;
   assign m_axis_object_tlast  = step_2q.ends;
-  assign m_axis_object_tuser  = step_2q.ends && step_2q.broken;
+  assign m_axis_object_tuser  = step_2q.ends ? step_2q.user : '0;
 
   fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 2),
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 3),
       .Name ("m_axis_object")
   ) u_check_object (
       .clk,

@@ -47,12 +47,13 @@ module fb_net_reassembly
     output logic                      m_valid,
     input  wire                       m_ready,
     output logic [USER_DATA_BITS-1:0] m_data,
-    output logic                      m_upper,  // payload begins in the upper half of the beat
-    output logic [               6:0] m_bytes,  // of payload in this beat
-    output logic                      m_open,   // the beat begins an extent
-    output logic                      m_close,  // the beat ends it
-    output logic                      m_whole,  // with m_close: the extent is a whole object
-    output logic                      m_within, // an extent is open, as far as is known here
+    output logic                      m_upper,   // payload begins in the upper half of the beat
+    output logic [               6:0] m_bytes,   // of payload in this beat
+    output logic                      m_open,    // the beat begins an extent
+    output logic                      m_close,   // the beat ends it
+    output logic                      m_whole,   // with m_close: the extent is a whole object
+    output logic                      m_intact,  // with m_close: nothing of its object is missing
+    output logic                      m_within,  // an extent is open, as far as is known here
 
     // One word an extent: header of its first frame, above it the frames missing before.
     output logic                m_axis_head_tvalid,
@@ -207,7 +208,8 @@ module fb_net_reassembly
   assign m_bytes = trims ? 7'(left) : there;
   assign m_open = s_first && opens;
   assign m_close = s_last && ends;
-  assign m_whole = begun && left == 64'(m_bytes);
+  assign m_intact = counted && left == 64'(m_bytes);
+  assign m_whole = begun && m_intact;
   assign m_within = open_q;
 
   logic [3:0] judged_q;

@@ -2,11 +2,11 @@
 //
 // fb_net_receive: from the MAC to objects.
 //
-// What:        filter and strip at line rate, drop as the memory between the two clocks, gather and
-//              sequence, or packets, and pack behind it. What became of each frame is told twice,
+// What:        filter and decap at line rate, the frame FIFO between the two clocks, stream scheduler
+//              and reassembly, or packets, and realign behind it. What became of each frame is told twice,
 //              once on each side: as an arrival, and for datagrams as a place. Whether a frame is
 //              taken as it is is settled when its first beat leaves the filter, and goes with it;
-//              pack is handed over between two frames when nothing of the other kind is left.
+//              realign is handed over between two frames when nothing of the other kind is left.
 // Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_arp_icmp.
 // Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_frame_fifo), 6 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
@@ -79,7 +79,7 @@ module fb_net_receive
     output logic [USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic m_axis_object_tlast,
-    output logic m_axis_object_tuser,
+    output logic [1:0] m_axis_object_tuser,
     output logic m_axis_head_tvalid,
     input wire m_axis_head_tready,
     output logic [HeadBits-1:0] m_axis_head_tdata,
@@ -121,12 +121,12 @@ module fb_net_receive
   (* async_reg = "true" *) logic taking_meta_q, taking_seen_q;  // in clk
   logic ask_q, answer_q;
   logic taking_q;  // a cycle later: the count of written frames is never behind it
-  logic strip_whole;
+  logic decap_whole;
 
   always_ff @(posedge clk_mac) begin : cross_whole
     whole_meta_q <= !rst_mac && ask_q;
     whole_q <= !rst_mac && whole_meta_q;
-    answer_q <= !rst_mac && (whole_q || strip_whole);
+    answer_q <= !rst_mac && (whole_q || decap_whole);
   end
 
   always_ff @(posedge clk) begin : cross_answer
@@ -137,10 +137,10 @@ module fb_net_receive
     if (rst) ask_q <= 1'b0;
   end
 
-  logic strip_valid, strip_raw, lost;
-  logic [USER_DATA_BITS-1:0] strip_data;
-  logic [3:0] strip_arrival;
-  logic [13:0] strip_bytes;
+  logic decap_valid, decap_raw, lost;
+  logic [USER_DATA_BITS-1:0] decap_data;
+  logic [3:0] decap_arrival;
+  logic [13:0] decap_bytes;
 
   fb_net_decap u_decap (
       .clk(clk_mac),
@@ -154,29 +154,29 @@ module fb_net_receive
       .s_headers(m_frame_headers),
       .s_arrival(m_frame_arrival),
       .s_bytes(m_frame_bytes),
-      .m_valid(strip_valid),
-      .m_data(strip_data),
+      .m_valid(decap_valid),
+      .m_data(decap_data),
       .m_end(arrived),
-      .m_whole(strip_whole),
-      .m_raw(strip_raw),
-      .m_arrival(strip_arrival),
-      .m_bytes(strip_bytes),
+      .m_whole(decap_whole),
+      .m_raw(decap_raw),
+      .m_arrival(decap_arrival),
+      .m_bytes(decap_bytes),
       .m_frame(arrived_bytes)
   );
 
   // Frames lost before the next one: it tells as many as fit, the one after it the rest.
   localparam int unsigned LostBits = 8;
   logic [31:0] lost_q;
-  logic [LostBits-1:0] lost_told, drop_lost;
+  logic [LostBits-1:0] lost_told, fifo_lost;
   logic wanted;
 
-  assign wanted = arrived && strip_whole && strip_arrival == ARRIVAL_DATAGRAM;
+  assign wanted = arrived && decap_whole && decap_arrival == ARRIVAL_DATAGRAM;
   assign lost_told = lost_q > 32'(2 ** LostBits - 1) ? '1 : lost_q[LostBits-1:0];
 
   always_ff @(posedge clk_mac) begin : count_lost
     if (wanted && !lost) lost_q <= lost_q - 32'(lost_told);
     else if (wanted && lost_q != '1) lost_q <= lost_q + 1'b1;
-    if (rst_mac || !(whole_q || strip_whole)) lost_q <= '0;
+    if (rst_mac || !(whole_q || decap_whole)) lost_q <= '0;
   end
 
   // Whole frames that went into the memory, and that came out of it, modulo their number.
@@ -199,12 +199,12 @@ module fb_net_receive
       .m_value(written)
   );
 
-  logic drop_valid, drop_ready, drop_first, drop_last, drop_raw, drop_whole;
-  logic [USER_DATA_BITS-1:0] drop_data;
-  logic [6:0] drop_bytes;
-  logic [13:0] drop_frame;
+  logic fifo_valid, fifo_ready, fifo_first, fifo_last, fifo_raw, fifo_whole;
+  logic [USER_DATA_BITS-1:0] fifo_data;
+  logic [6:0] fifo_bytes;
+  logic [13:0] fifo_frame;
 
-  assign arrival = strip_arrival == ARRIVAL_DATAGRAM && lost ? ARRIVAL_OVERFLOW : strip_arrival;
+  assign arrival = decap_arrival == ARRIVAL_DATAGRAM && lost ? ARRIVAL_OVERFLOW : decap_arrival;
 
   fb_net_frame_fifo #(
       .Beats(Beats),
@@ -213,51 +213,51 @@ module fb_net_receive
   ) u_frame_fifo (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
-      .s_valid(strip_valid),
-      .s_data (strip_data),
+      .s_valid(decap_valid),
+      .s_data (decap_data),
       .s_end  (arrived),
-      .s_good (strip_arrival == ARRIVAL_DATAGRAM),
-      .s_bytes(strip_bytes),
-      .s_info ({strip_whole, lost_told, strip_raw, arrived_bytes}),
+      .s_good (decap_arrival == ARRIVAL_DATAGRAM),
+      .s_bytes(decap_bytes),
+      .s_info ({decap_whole, lost_told, decap_raw, arrived_bytes}),
       .s_room (),
       .s_lost (lost),
       .level,
       .m_clk  (clk),
       .m_rst  (rst),
-      .m_valid(drop_valid),
-      .m_ready(drop_ready),
-      .m_data (drop_data),
-      .m_bytes(drop_bytes),
-      .m_first(drop_first),
-      .m_last (drop_last),
-      .m_info ({drop_whole, drop_lost, drop_raw, drop_frame})
+      .m_valid(fifo_valid),
+      .m_ready(fifo_ready),
+      .m_data (fifo_data),
+      .m_bytes(fifo_bytes),
+      .m_first(fifo_first),
+      .m_last (fifo_last),
+      .m_info ({fifo_whole, fifo_lost, fifo_raw, fifo_frame})
   );
 
   // --------------------------------------------------------- objects, or whole frames as a capture
-  logic packets;  // they have pack
+  logic packets;  // they have realign
   logic packets_valid, packets_ready, packets_begin, packets_end, packets_word;
   logic packets_placed, packets_chunk, packets_more, packets_active;
   logic [USER_DATA_BITS-1:0] packets_data;
   logic [6:0] packets_bytes;
-  logic [HeadBits-1:0] packets_head, sequence_head;
-  logic sequence_valid, sequence_upper, sequence_open, sequence_close;
-  logic sequence_whole, sequence_within, sequence_word, sequence_placed;
-  logic [USER_DATA_BITS-1:0] sequence_data;
-  logic [6:0] sequence_bytes;
-  logic [3:0] sequence_place;
-  logic [13:0] sequence_frame;
-  logic gather_ready, pack_ready;
+  logic [HeadBits-1:0] packets_head, reassembly_head;
+  logic reassembly_valid, reassembly_upper, reassembly_open, reassembly_close;
+  logic reassembly_whole, reassembly_intact, reassembly_within, reassembly_word, reassembly_placed;
+  logic [USER_DATA_BITS-1:0] reassembly_data;
+  logic [6:0] reassembly_bytes;
+  logic [3:0] reassembly_place;
+  logic [13:0] reassembly_frame;
+  logic scheduler_ready, realign_ready;
   logic turn_valid, turn_ready, turn_first, turn_last, turn_raw, turn_ours;
   logic [USER_DATA_BITS-1:0] turn_data;
   logic [6:0] turn_bytes;
   logic [13:0] turn_frame;
   logic [$clog2(Streams)-1:0] turn_stream;
 
-  // What waits is of the other kind than what has pack: that is let go when it is empty. Packets
-  // end their chunk then; gather and sequence have nothing, and no word, that could end.
+  // What waits is of the other kind than what has realign: that is let go when it is empty. Packets
+  // end their chunk then; scheduler and reassembly have nothing, and no word, that could end.
   always_ff @(posedge clk) begin : hand_over
-    if (drop_valid && drop_whole && held == '0 && !turn_valid) packets <= 1'b1;
-    else if (drop_valid && !drop_whole && !packets_active) packets <= 1'b0;
+    if (fifo_valid && fifo_whole && held == '0 && !turn_valid) packets <= 1'b1;
+    else if (fifo_valid && !fifo_whole && !packets_active) packets <= 1'b0;
     if (packets_placed) read_q <= read_q + 1'b1;
     if (rst) {packets, read_q} <= '0;
   end
@@ -265,7 +265,7 @@ module fb_net_receive
   // Asked for, on the way to the memory, or in it.
   logic packets_left;
   assign packets_left = ask_q || taking_q || written != read_q;
-  assign packets_more = (cfg_packets || packets_left) && !(drop_valid && !drop_whole);
+  assign packets_more = (cfg_packets || packets_left) && !(fifo_valid && !fifo_whole);
   assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
 
   fb_net_stream_scheduler #(
@@ -277,15 +277,15 @@ module fb_net_receive
       .cfg_stream,
       .cfg_streams,
       .cfg_gather,
-      .hurry   (drop_valid && drop_whole),
-      .s_valid (drop_valid && !drop_whole && !packets),
-      .s_ready (gather_ready),
-      .s_data  (drop_data),
-      .s_bytes (drop_bytes),
-      .s_first (drop_first),
-      .s_last  (drop_last),
-      .s_raw   (drop_raw),
-      .s_frame (drop_frame),
+      .hurry   (fifo_valid && fifo_whole),
+      .s_valid (fifo_valid && !fifo_whole && !packets),
+      .s_ready (scheduler_ready),
+      .s_data  (fifo_data),
+      .s_bytes (fifo_bytes),
+      .s_first (fifo_first),
+      .s_last  (fifo_last),
+      .s_raw   (fifo_raw),
+      .s_frame (fifo_frame),
       .m_valid (turn_valid),
       .m_ready (turn_ready),
       .m_data  (turn_data),
@@ -316,21 +316,22 @@ module fb_net_receive
       .s_frame(turn_frame),
       .s_ours(turn_ours),
       .s_stream(turn_stream),
-      .m_valid(sequence_valid),
-      .m_ready(pack_ready && !packets),
-      .m_data(sequence_data),
-      .m_upper(sequence_upper),
-      .m_bytes(sequence_bytes),
-      .m_open(sequence_open),
-      .m_close(sequence_close),
-      .m_whole(sequence_whole),
-      .m_within(sequence_within),
-      .m_axis_head_tvalid(sequence_word),
+      .m_valid(reassembly_valid),
+      .m_ready(realign_ready && !packets),
+      .m_data(reassembly_data),
+      .m_upper(reassembly_upper),
+      .m_bytes(reassembly_bytes),
+      .m_open(reassembly_open),
+      .m_close(reassembly_close),
+      .m_whole(reassembly_whole),
+      .m_intact(reassembly_intact),
+      .m_within(reassembly_within),
+      .m_axis_head_tvalid(reassembly_word),
       .m_axis_head_tready,
-      .m_axis_head_tdata(sequence_head),
-      .placed(sequence_placed),
-      .place(sequence_place),
-      .placed_bytes(sequence_frame)
+      .m_axis_head_tdata(reassembly_head),
+      .placed(reassembly_placed),
+      .place(reassembly_place),
+      .placed_bytes(reassembly_frame)
   );
 
   fb_net_packets #(
@@ -344,45 +345,46 @@ module fb_net_receive
       .more(packets_more),
       .open(packets_chunk),
       .active(packets_active),
-      .s_valid(drop_valid && drop_whole && packets),
+      .s_valid(fifo_valid && fifo_whole && packets),
       .s_ready(packets_ready),
-      .s_data(drop_data),
-      .s_bytes(drop_bytes),
-      .s_first(drop_first),
-      .s_last(drop_last),
-      .s_frame(drop_frame),
-      .s_lost(drop_lost),
+      .s_data(fifo_data),
+      .s_bytes(fifo_bytes),
+      .s_first(fifo_first),
+      .s_last(fifo_last),
+      .s_frame(fifo_frame),
+      .s_lost(fifo_lost),
       .m_valid(packets_valid),
-      .m_ready(pack_ready && packets),
+      .m_ready(realign_ready && packets),
       .m_data(packets_data),
       .m_bytes(packets_bytes),
       .m_open(packets_begin),
       .m_close(packets_end),
       .m_axis_head_tvalid(packets_word),
-      .m_axis_head_tready(m_axis_head_tready && !sequence_word),
+      .m_axis_head_tready(m_axis_head_tready && !reassembly_word),
       .m_axis_head_tdata(packets_head),
       .placed(packets_placed)
   );
 
-  assign drop_ready = drop_whole ? packets && packets_ready : !packets && gather_ready;
-  assign placed = packets_placed || sequence_placed;
-  assign place = packets_placed ? PLACE_DELIVERED : sequence_place;
-  assign placed_bytes = packets_placed ? drop_frame : sequence_frame;
-  assign m_axis_head_tvalid = packets_word || sequence_word;
-  assign m_axis_head_tdata = sequence_word ? sequence_head : packets_head;
+  assign fifo_ready = fifo_whole ? packets && packets_ready : !packets && scheduler_ready;
+  assign placed = packets_placed || reassembly_placed;
+  assign place = packets_placed ? PLACE_DELIVERED : reassembly_place;
+  assign placed_bytes = packets_placed ? fifo_frame : reassembly_frame;
+  assign m_axis_head_tvalid = packets_word || reassembly_word;
+  assign m_axis_head_tdata = reassembly_word ? reassembly_head : packets_head;
 
   fb_net_realign u_realign (
       .clk,
       .rst,
-      .s_valid (packets ? packets_valid : sequence_valid),
-      .s_ready (pack_ready),
-      .s_data  (packets ? packets_data : sequence_data),
-      .s_upper (!packets && sequence_upper),
-      .s_bytes (packets ? packets_bytes : sequence_bytes),
-      .s_open  (packets ? packets_begin : sequence_open),
-      .s_close (packets ? packets_end : sequence_close),
-      .s_whole (packets || sequence_whole),
-      .s_within(packets || sequence_within),
+      .s_valid (packets ? packets_valid : reassembly_valid),
+      .s_ready (realign_ready),
+      .s_data  (packets ? packets_data : reassembly_data),
+      .s_upper (!packets && reassembly_upper),
+      .s_bytes (packets ? packets_bytes : reassembly_bytes),
+      .s_open  (packets ? packets_begin : reassembly_open),
+      .s_close (packets ? packets_end : reassembly_close),
+      .s_whole (packets || reassembly_whole),
+      .s_intact(packets || reassembly_intact),
+      .s_within(packets || reassembly_within),
       .m_axis_object_tvalid,
       .m_axis_object_tready,
       .m_axis_object_tdata,

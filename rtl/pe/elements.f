@@ -2,7 +2,7 @@
 -f rtl/axis/axis.f
 rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
-rtl/pe/fb_pe_number.sv
+rtl/pe/fb_pe_entry.sv
 rtl/pe/fb_pe_pass.sv
 rtl/pe/fb_pe_add.sv
 rtl/pe/fb_pe_mean.sv

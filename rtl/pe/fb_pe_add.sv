@@ -28,14 +28,16 @@ module fb_pe_add
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
     input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser
+    output logic [                1:0] m_axis_object_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid
 );
 
   localparam int unsigned WordBits = 32;
@@ -57,6 +59,7 @@ module fb_pe_add
       m_axis_object_tkeep  <= s_axis_object_tkeep;
       m_axis_object_tlast  <= s_axis_object_tlast;
       m_axis_object_tuser  <= s_axis_object_tuser;
+      m_axis_object_tid    <= s_axis_object_tid;
       m_axis_object_tvalid <= s_axis_object_tvalid;
     end
     if (rst) m_axis_object_tvalid <= 1'b0;
@@ -69,12 +72,14 @@ module fb_pe_add
       .in_ready (s_axis_object_tready),
       .in_last  (s_axis_object_tlast),
       .in_user  (s_axis_object_tuser),
+      .in_tid   (s_axis_object_tid),
       .out_valid(m_axis_object_tvalid),
       .out_ready(m_axis_object_tready),
       .out_data (m_axis_object_tdata),
       .out_keep (m_axis_object_tkeep),
       .out_last (m_axis_object_tlast),
-      .out_user (m_axis_object_tuser)
+      .out_user (m_axis_object_tuser),
+      .out_tid  (m_axis_object_tid)
   );
 
 endmodule

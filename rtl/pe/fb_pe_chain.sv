@@ -25,19 +25,24 @@ module fb_pe_chain
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
     input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser,
+    output logic [                1:0] m_axis_object_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
 
-    // One for each packet, in order, of the stage that makes some.
-    output logic        m_axis_result_tvalid,
-    input  wire         m_axis_result_tready,
-    output logic [47:0] m_axis_result_tdata    // score, an IEEE single; above it the class
+    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
+    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    output logic                       m_axis_result_tvalid,
+    input  wire                        m_axis_result_tready,
+    output logic [               47:0] m_axis_result_tdata,
+    output logic                       m_axis_result_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid
 );
 
   assign s_axis_object_tready = m_axis_object_tready;
@@ -46,8 +51,11 @@ module fb_pe_chain
   assign m_axis_object_tkeep  = s_axis_object_tkeep;
   assign m_axis_object_tlast  = s_axis_object_tlast;
   assign m_axis_object_tuser  = s_axis_object_tuser;
+  assign m_axis_object_tid    = s_axis_object_tid;
   assign m_axis_result_tvalid = 1'b0;
   assign m_axis_result_tdata  = '0;
+  assign m_axis_result_tuser  = 1'b0;
+  assign m_axis_result_tid    = '0;
 
 endmodule
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_pe_mean: how bright a packet is: the mean of its bytes, and whether that is enough.
+// fb_pe_mean: how bright an object is: the mean of its bytes, and whether that is enough.
 //
-// What:        packets pass as they are. The result of each is its mean byte as an IEEE single, rounded
-//              towards zero, and class 1 if that is `cfg[7:0]` or more, else class 0.
+// What:        packets pass as they are. The result of a whole object is its mean byte as an IEEE
+//              single, rounded towards zero, and class 1 if that is `cfg[7:0]` or more, else class 0.
+//              An object that comes in several packets is not judged, and that is said at its end.
 // Handshake:   valid/ready; packets pass within the cycle. The end of a packet waits until the result
 //              of the one before has been taken.
 // Latency:     packets 0 cycles; a result 27 after the packet's last beat for a mean of 128 or more,
@@ -27,18 +28,24 @@ module fb_pe_mean
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
     input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser,
+    output logic [                1:0] m_axis_object_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
 
-    output logic        m_axis_result_tvalid,
-    input  wire         m_axis_result_tready,
-    output logic [47:0] m_axis_result_tdata    // score, an IEEE single; above it the class
+    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
+    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    output logic                       m_axis_result_tvalid,
+    input  wire                        m_axis_result_tready,
+    output logic [               47:0] m_axis_result_tdata,
+    output logic                       m_axis_result_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid
 );
 
   localparam int unsigned CountBits = 40;  // of a packet's bytes
@@ -48,9 +55,10 @@ module fb_pe_mean
 
   // ---------------------------------------------------------------------------------------- packets
   logic busy_q;  // a packet has ended, its result is still to be taken
-  logic waits, moves;
+  logic waits, moves, ends;  // ends: the packet does, and an object with it
 
   assign waits = s_axis_object_tlast && busy_q;
+  assign ends = moves && s_axis_object_tlast && (s_axis_object_tuser & PACKET_ENDS_OBJECT) != '0;
   assign moves = m_axis_object_tvalid && m_axis_object_tready;
   assign s_axis_object_tready = m_axis_object_tready && !waits;
   assign m_axis_object_tvalid = s_axis_object_tvalid && !waits;
@@ -58,13 +66,14 @@ module fb_pe_mean
   assign m_axis_object_tkeep = s_axis_object_tkeep;
   assign m_axis_object_tlast = s_axis_object_tlast;
   assign m_axis_object_tuser = s_axis_object_tuser;
+  assign m_axis_object_tid = s_axis_object_tid;
 
   // -------------------------------------------------------------------------------------------- sum
   // Of a beat in two steps, of four bytes and of all; then into that of the packet.
   logic [Fours-1:0][9:0] fours_q;
   logic [13:0] beat_q;
   logic [6:0] fours_there_q, beat_there_q;  // bytes
-  logic fours_valid_q, fours_last_q, beat_valid_q, beat_last_q;
+  logic fours_valid_q, fours_last_q, fours_ends_q, beat_valid_q, beat_last_q, beat_ends_q;
   logic [SumBits-1:0] sum_q, sum;
   logic [CountBits-1:0] count_q, count;
 
@@ -87,10 +96,12 @@ module fb_pe_mean
     end
     fours_there_q <= 7'($countones(s_axis_object_tkeep));
     fours_last_q <= s_axis_object_tlast;
+    fours_ends_q <= ends;
     fours_valid_q <= moves && !rst;
     beat_q <= all(fours_q);
     beat_there_q <= fours_there_q;
     beat_last_q <= fours_last_q;
+    beat_ends_q <= fours_ends_q;
     beat_valid_q <= fours_valid_q && !rst;
     if (beat_valid_q) begin
       sum_q   <= beat_last_q ? '0 : sum;
@@ -125,7 +136,7 @@ module fb_pe_mean
         integer_left_q <= integer_left_q - 1'b1;
       end
     end
-    if (beat_valid_q && beat_last_q) begin
+    if (beat_valid_q && beat_ends_q) begin
       divides_q <= 1'b1;
       dark_q <= sum == '0;
       rest_q <= {1'b0, sum};
@@ -135,7 +146,11 @@ module fb_pe_mean
       integer_q <= '0;
       integer_left_q <= 4'd8;
     end
-    if (moves && s_axis_object_tlast) busy_q <= 1'b1;
+    if (ends) begin
+      busy_q <= 1'b1;
+      m_axis_result_tid <= s_axis_object_tid;
+      m_axis_result_tuser <= (s_axis_object_tuser & PACKET_PART) != '0;
+    end
     if (m_axis_result_tvalid && m_axis_result_tready) {busy_q, divides_q} <= '0;
     if (rst) {busy_q, divides_q} <= '0;
   end
@@ -156,12 +171,14 @@ module fb_pe_mean
       .in_ready (s_axis_object_tready),
       .in_last  (s_axis_object_tlast),
       .in_user  (s_axis_object_tuser),
+      .in_tid   (s_axis_object_tid),
       .out_valid(m_axis_object_tvalid),
       .out_ready(m_axis_object_tready),
       .out_data (m_axis_object_tdata),
       .out_keep (m_axis_object_tkeep),
       .out_last (m_axis_object_tlast),
-      .out_user (m_axis_object_tuser)
+      .out_user (m_axis_object_tuser),
+      .out_tid  (m_axis_object_tid)
   );
 
   fb_pe_check_result u_check_result (
@@ -170,9 +187,13 @@ module fb_pe_mean
       .in_valid(s_axis_object_tvalid),
       .in_ready(s_axis_object_tready),
       .in_last (s_axis_object_tlast),
+      .in_user (s_axis_object_tuser),
+      .in_tid  (s_axis_object_tid),
       .valid   (m_axis_result_tvalid),
       .ready   (m_axis_result_tready),
-      .data    (m_axis_result_tdata)
+      .data    (m_axis_result_tdata),
+      .user    (m_axis_result_tuser),
+      .tid     (m_axis_result_tid)
   );
 
 endmodule

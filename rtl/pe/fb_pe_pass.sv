@@ -23,14 +23,16 @@ module fb_pe_pass
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
     input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser
+    output logic [                1:0] m_axis_object_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid
 );
 
   assign s_axis_object_tready = m_axis_object_tready;
@@ -39,6 +41,7 @@ module fb_pe_pass
   assign m_axis_object_tkeep  = s_axis_object_tkeep;
   assign m_axis_object_tlast  = s_axis_object_tlast;
   assign m_axis_object_tuser  = s_axis_object_tuser;
+  assign m_axis_object_tid    = s_axis_object_tid;
 
 endmodule
 

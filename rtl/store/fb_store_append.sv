@@ -44,16 +44,16 @@ module fb_store_append
     input wire [         63:0] now,         // ns since 1970, for the rows
     input wire [         33:0] now_seconds, // the same in seconds
 
-    // Extents, and a word of each: header of its first frame, above it the frames missing before.
-    input  wire                        s_axis_head_tvalid,
-    output logic                       s_axis_head_tready,
-    input  wire  [      HEAD_BITS-1:0] s_axis_head_tdata,
-    input  wire                        s_axis_object_tvalid,
-    output logic                       s_axis_object_tready,
-    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
-    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
-    input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,   // with TLAST: not a whole object
+    // Extents, and a word of each: as fb_store_pkg has it.
+    input wire s_axis_head_tvalid,
+    output logic s_axis_head_tready,
+    input wire tagged_t s_axis_head_tdata,
+    input wire s_axis_object_tvalid,
+    output logic s_axis_object_tready,
+    input wire [USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input wire [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input wire s_axis_object_tlast,
+    input wire s_axis_object_tuser,  // with TLAST: not a whole object
 
     // Writes of the streamer, and its answers to them.
     output logic                       m_axis_wr_tvalid,
@@ -101,6 +101,7 @@ module fb_store_append
 
   // What is known of an extent when its last beat has passed.
   typedef struct packed {
+    logic [PACKET_TAG_BITS-1:0] tag;
     logic cut, skipped;
     logic [63:0] address;
     facts_t facts;
@@ -243,10 +244,11 @@ module fb_store_append
   assign push  = takes && ends;
 
   always_comb begin : conclude
+    extent.tag = s_axis_head_tdata.tag;
     extent.cut = cut;
     extent.skipped = state_q == SKIP;
     extent.address = state_q == SKIP ? '0 : {start_q, BeatShift'(0)};
-    extent.facts = facts_of(s_axis_head_tdata, done_q);
+    extent.facts = facts_of(s_axis_head_tdata.head, done_q);
     extent.facts.whole = !cut && !s_axis_object_tuser && done_q == '0;
     extent.facts.length = bytes;
     extent.facts.time_ = time_q;
@@ -315,6 +317,7 @@ module fb_store_append
   assign out_ready = m_axis_row_tvalid && m_axis_row_tready;
 
   always_comb begin : describe
+    m_axis_row_tdata.tag = extent_out.tag;
     m_axis_row_tdata.address = extent_out.address;
     m_axis_row_tdata.flags = ROW_COUNTS | (extent_out.facts.whole ? ROW_WHOLE : '0) |
         (extent_out.cut ? ROW_CUT : '0) | (skipped ? ROW_SKIPPED : '0);

@@ -5,9 +5,10 @@
 // What:        keeps an extent in a memory until its length and check sum are known, has its header
 //              made by fb_store_header, and sends header, payload and zeros up to a multiple of 512 bytes.
 //              So it goes on until the next extent has no room in the batch, the batch has waited long
-//              enough, its rows have no room, or `cfg_enable` is low and nothing more is inside. For
-//              fb_store_append the batch is one extent; its row becomes the rows of all that are in
-//              it. Without `cfg_small` extents and rows go through within the cycle.
+//              enough, its rows have no room or the extent table has none (`hurry`), or `cfg_enable` is
+//              low and nothing more is inside. For fb_store_append the batch is one extent; its row
+//              becomes the rows of all that are in it. Without `cfg_small` extents and rows go through
+//              within the cycle.
 // Handshake:   valid/ready.
 // Latency:     an extent's last beat to its header's first: 10 cycles for the check sum and 140 for
 //              the characters; the header takes 64 more.
@@ -26,7 +27,7 @@ module fb_store_batch
 #(
     parameter int unsigned Beats  = 1024,  // of the memory, a power of two, 64 to 4096
     parameter int unsigned Inside = 64,    // extents in the memory, a power of two, 4 to 4096
-    parameter int unsigned Depth  = 512    // extents without an answer, a power of two, 4 to 4096
+    parameter int unsigned Depth  = 1024   // extents without an answer, a power of two, 4 to 4096
 ) (
     input wire clk,
     input wire rst,
@@ -35,30 +36,31 @@ module fb_store_batch
     input wire                 cfg_enable,     // take extents
     input wire [31:PAGE_SHIFT] cfg_batch,      // most bytes of a batch, a page or more
     input wire [         31:0] cfg_wait,       // cycles from a batch's beginning to its end; 0: any
+    input wire                 hurry,          // no extent comes before a batch has ended
     input wire [        127:0] cfg_session,    // byte 0 of the UUID lowest
     input wire [         31:0] cfg_extension,  // of file names, first character lowest
     input wire [         63:0] now,            // ns since 1970, for the rows
     input wire [         33:0] now_seconds,    // the same in seconds
 
     // Extents, and a word of each; batches.
-    input  wire                        s_axis_head_tvalid,
-    output logic                       s_axis_head_tready,
-    input  wire  [      HEAD_BITS-1:0] s_axis_head_tdata,
-    input  wire                        s_axis_object_tvalid,
-    output logic                       s_axis_object_tready,
-    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
-    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
-    input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,   // with TLAST: not a whole object
-    output logic                       m_axis_head_tvalid,
-    input  wire                        m_axis_head_tready,
-    output logic [      HEAD_BITS-1:0] m_axis_head_tdata,
-    output logic                       m_axis_object_tvalid,
-    input  wire                        m_axis_object_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    input wire s_axis_head_tvalid,
+    output logic s_axis_head_tready,
+    input wire tagged_t s_axis_head_tdata,
+    input wire s_axis_object_tvalid,
+    output logic s_axis_object_tready,
+    input wire [USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input wire [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input wire s_axis_object_tlast,
+    input wire s_axis_object_tuser,  // with TLAST: not a whole object
+    output logic m_axis_head_tvalid,
+    input wire m_axis_head_tready,
+    output tagged_t m_axis_head_tdata,
+    output logic m_axis_object_tvalid,
+    input wire m_axis_object_tready,
+    output logic [USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
-    output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser,
+    output logic m_axis_object_tlast,
+    output logic m_axis_object_tuser,
 
     // Rows of batches; rows of extents.
     input  wire  s_axis_row_tvalid,
@@ -86,7 +88,8 @@ module fb_store_batch
 
   // What is known of an extent when its last beat is in the memory.
   typedef struct packed {
-    logic   cut;
+    logic [PACKET_TAG_BITS-1:0] tag;
+    logic cut;
     facts_t facts;
   } extent_t;
 
@@ -122,8 +125,9 @@ module fb_store_batch
     for (int i = 0; i < USER_BEAT_BYTES; i++) begin
       masked[8*i+:8] = s_axis_object_tdata[8*i+:8] & {8{s_axis_object_tkeep[i]}};
     end
+    extent.tag = s_axis_head_tdata.tag;
     extent.cut = cut;
-    extent.facts = facts_of(s_axis_head_tdata, done_q);
+    extent.facts = facts_of(s_axis_head_tdata.head, done_q);
     extent.facts.whole = !cut && !s_axis_object_tuser && done_q == '0;
     extent.facts.length = bytes;
     extent.facts.time_ = time_q;
@@ -290,7 +294,7 @@ module fb_store_batch
       if (have_q != '0) have_q <= have_q - 1'b1;
       if (extent_ends) state_q <= REST;
     end
-    if (extent_ends && !decided_q && (made_valid || !rows_ready || over || drained)) begin
+    if (extent_ends && !decided_q && (made_valid || !rows_ready || over || drained || hurry)) begin
       decided_q <= 1'b1;
       last_q <= !(made_valid && rows_ready && !over) || batch - used_q < span + span_t'(BlockBeats);
     end
@@ -388,6 +392,7 @@ module fb_store_batch
       s_axis_row_tready = leaves && out_last;
       m_axis_row_tdata.flags = ROW_COUNTS | (s_axis_row_tdata.flags & FATE) |
           (out.extent.facts.whole ? ROW_WHOLE : '0) | (out.extent.cut ? ROW_CUT : '0);
+      m_axis_row_tdata.tag = out.extent.tag;
       m_axis_row_tdata.facts = out.extent.facts;
       if (skipped) m_axis_row_tdata.facts.crc32c = '0;
       else m_axis_row_tdata.address = s_axis_row_tdata.address + 64'({out.place, BeatShift'(0)});

@@ -181,6 +181,7 @@ module fb_store_csr (
         logic time_seconds;
         logic results;
         logic batch;
+        logic unjudged;
         logic elements;
         logic replay_first;
         logic replay_last;
@@ -236,6 +237,7 @@ module fb_store_csr (
         decoded_reg_strb.time_seconds = cpuif_req_masked & (cpuif_addr == 12'hd8);
         decoded_reg_strb.results = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
         decoded_reg_strb.batch = cpuif_req_masked & (cpuif_addr == 12'he8);
+        decoded_reg_strb.unjudged = cpuif_req_masked & (cpuif_addr == 12'hf0) & !cpuif_req_is_wr;
         decoded_reg_strb.elements = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         decoded_reg_strb.replay_first = cpuif_req_masked & (cpuif_addr == 12'h140);
@@ -1819,6 +1821,9 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'he8)) begin
             readback_data_var[ad_hi(12'he8)][31:12] = field_storage.batch.pages.value;
             readback_data_var[ad_hi(12'he8)][63:32] = field_storage.batch.wait_cycles.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hf0)) begin
+            readback_data_var[ad_hi(12'hf0)][31:0] = hwif_in.unjudged.objects.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
             readback_data_var[ad_hi(12'h140)][63:0] = field_storage.replay_first.object.value;

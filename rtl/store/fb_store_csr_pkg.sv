@@ -187,6 +187,14 @@ package fb_store_csr_pkg;
     } recorder__results__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } recorder__unjudged__objects__in_t;
+
+    typedef struct packed {
+        recorder__unjudged__objects__in_t objects;
+    } recorder__unjudged__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -243,6 +251,7 @@ package fb_store_csr_pkg;
         recorder__time_ns__in_t time_ns;
         recorder__time_seconds__in_t time_seconds;
         recorder__results__in_t results;
+        recorder__unjudged__in_t unjudged;
         recorder__elements__in_t elements;
         recorder__replay__in_t replay;
         recorder__replayed__in_t replayed;

@@ -86,6 +86,10 @@ module fb_store_index
   assign due = count_q != '0 && (owed_q || (cfg_wait != '0 && waited_q >= cfg_wait));
   assign s_axis_row_tready = fill_q == COLUMN && !filler_q && column_q == '0;
 
+  // No column of the index.
+  logic unused;
+  assign unused = &{1'b0, s_axis_row_tdata.tag, 1'b0};
+
   // The value repeated all over a beat, and in which bytes it counts.
   function automatic logic [PAGE_SHIFT-1:0] at(input logic [PAGE_SHIFT-1:0] first,
                                                input logic [3:0] bytes);

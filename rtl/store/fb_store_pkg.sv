@@ -10,6 +10,12 @@ package fb_store_pkg;
   // The word beside an extent: header of its first frame, above it the frames missing before.
   localparam int unsigned HEAD_BITS = 64 + 8 * FRAMING_BYTES;
 
+  // The same with the extent's tag, its number: so long that a result may name it as late as it likes.
+  typedef struct packed {
+    logic [PACKET_TAG_BITS-1:0] tag;
+    logic [HEAD_BITS-1:0] head;
+  } tagged_t;
+
   // What the page in front of an extent says of it (forebay_spec::store::page::Facts).
   typedef struct packed {
     logic [15:0] stream;
@@ -47,6 +53,7 @@ package fb_store_pkg;
 
   // A row of the index (forebay_spec::store::index::Row); what of it is no column is for the page.
   typedef struct packed {
+    logic [PACKET_TAG_BITS-1:0] tag;  // of the extent
     logic [15:0] flags;
     logic [63:0] address;
     facts_t facts;
@@ -54,10 +61,9 @@ package fb_store_pkg;
 
   // What became of an object, from a processing element.
   typedef struct packed {
-    logic [31:0] score;   // an IEEE single
+    logic unjudged;  // nothing: class and score mean nothing
     logic [15:0] class_;
-    logic [15:0] stream;
-    logic [63:0] object;
+    logic [31:0] score;  // an IEEE single
   } result_t;
 
 endpackage

@@ -9,7 +9,7 @@
 // Latency:     2 cycles from an extent's first beat to its address, 3 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
 // Limits:      512-bit registers: four, those of block RAM and of two makers of headers.
-// Does not implement: processing elements: their settings go out and they stand before it.
+// Does not implement: processing elements: tags and settings go to them, packets and results come back.
 
 `default_nettype none
 
@@ -25,10 +25,17 @@ module fb_store_recorder
     output logic [Elements-1:0][63:0] element,  // settings of processing elements
     output logic [63:0] now,  // ns since 1970
 
-    // Extents, and a word of each.
-    input  wire                        s_axis_head_tvalid,
-    output logic                       s_axis_head_tready,
-    input  wire  [      HEAD_BITS-1:0] s_axis_head_tdata,
+    // What is known of an extent when it begins; its tag, taken when the end of its packet goes into
+    // the elements: whether an intact object ends there, too.
+    input  wire                        s_axis_extent_tvalid,
+    output logic                       s_axis_extent_tready,
+    input  wire  [      HEAD_BITS-1:0] s_axis_extent_tdata,
+    output logic                       m_axis_tag_tvalid,
+    input  wire                        m_axis_tag_tready,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
+    input  wire                        ends_object,
+
+    // The packet behind the elements.
     input  wire                        s_axis_object_tvalid,
     output logic                       s_axis_object_tready,
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
@@ -36,10 +43,12 @@ module fb_store_recorder
     input  wire                        s_axis_object_tlast,
     input  wire                        s_axis_object_tuser,   // with TLAST: not a whole object
 
-    // What became of objects.
-    input  wire     s_axis_result_tvalid,
-    output logic    s_axis_result_tready,
-    input  result_t s_axis_result_tdata,
+    // What became of objects, in any order, by the tags of the extents that end them.
+    input  wire                        s_axis_result_tvalid,
+    output logic                       s_axis_result_tready,
+    input  wire  [               47:0] s_axis_result_tdata,   // score; above it the class
+    input  wire                        s_axis_result_tuser,   // not judged
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_result_tid,
 
     // Objects read back, and number and length of each.
     output logic                       m_axis_head_tvalid,
@@ -179,7 +188,7 @@ module fb_store_recorder
       row_valid,
       row_ready;
   row_t placed, stored, joined, row;
-  logic open, batch_open, syncing, restart, late, stray;
+  logic open, batch_open, syncing, restart, full, late, unjudged, stray;
   logic [15:0] waiting, batching, paging, rows;
   logic [63:0] position, lost;
   logic [31:0] blocks, blocks_failed;
@@ -201,10 +210,43 @@ module fb_store_recorder
   assign batch_pages = out.batch.pages.value == '0 ? (32 - PAGE_SHIFT)'(BATCH_PAGES) :
       out.batch.pages.value;
 
-  logic head_valid, head_ready, object_valid, object_ready, object_last, object_broken;
-  logic [HEAD_BITS-1:0] head;
-  logic [USER_DATA_BITS-1:0] object;
+  logic extent_valid, extent_ready, head_valid, head_ready;
+  logic object_valid, object_ready, object_last, object_broken;
+  tagged_t extent, head;
+  logic [ USER_DATA_BITS-1:0] object;
   logic [USER_BEAT_BYTES-1:0] object_keep;
+
+  fb_store_table u_table (
+      .clk,
+      .rst,
+      .cfg_results(out.control.results.value),
+      .cfg_wait(out.stride.result_wait.value),
+      .restart,
+      .s_axis_extent_tvalid,
+      .s_axis_extent_tready,
+      .s_axis_extent_tdata,
+      .m_axis_tag_tvalid,
+      .m_axis_tag_tready,
+      .m_axis_tag_tdata,
+      .ends_object,
+      .s_axis_result_tvalid,
+      .s_axis_result_tready,
+      .s_axis_result_tid,
+      .s_axis_result_tdata({s_axis_result_tuser, s_axis_result_tdata}),
+      .m_axis_head_tvalid(extent_valid),
+      .m_axis_head_tready(extent_ready),
+      .m_axis_head_tdata(extent),
+      .s_axis_row_tvalid(stored_valid),
+      .s_axis_row_tready(stored_ready),
+      .s_axis_row_tdata(stored),
+      .m_axis_row_tvalid(joined_valid),
+      .m_axis_row_tready(joined_ready),
+      .m_axis_row_tdata(joined),
+      .full,
+      .late,
+      .unjudged,
+      .stray
+  );
 
   fb_store_batch u_batch (
       .clk,
@@ -213,13 +255,14 @@ module fb_store_recorder
       .cfg_enable(taking),
       .cfg_batch(batch_pages),
       .cfg_wait(out.batch.wait_cycles.value),
+      .hurry(full),
       .cfg_session({out.session_high.high.value, out.session_low.low.value}),
       .cfg_extension(out.extension.characters.value),
       .now,
       .now_seconds(out.time_seconds.seconds.value),
-      .s_axis_head_tvalid,
-      .s_axis_head_tready,
-      .s_axis_head_tdata,
+      .s_axis_head_tvalid(extent_valid),
+      .s_axis_head_tready(extent_ready),
+      .s_axis_head_tdata(extent),
       .s_axis_object_tvalid,
       .s_axis_object_tready,
       .s_axis_object_tdata,
@@ -282,25 +325,6 @@ module fb_store_recorder
       .open,
       .waiting,
       .position
-  );
-
-  // What came of an earlier recording is nothing to this one.
-  fb_store_results u_results (
-      .clk,
-      .rst(rst || restart),
-      .cfg_enable(out.control.results.value),
-      .cfg_wait(out.stride.result_wait.value),
-      .s_axis_result_tvalid,
-      .s_axis_result_tready,
-      .s_axis_result_tdata,
-      .s_axis_row_tvalid(stored_valid),
-      .s_axis_row_tready(stored_ready),
-      .s_axis_row_tdata(stored),
-      .m_axis_row_tvalid(joined_valid),
-      .m_axis_row_tready(joined_ready),
-      .m_axis_row_tdata(joined),
-      .late,
-      .stray
   );
 
   fb_store_pages u_pages (
@@ -490,7 +514,7 @@ module fb_store_recorder
 
   fate_e fate;
   logic [2:0][63:0] extents_q, bytes_q;
-  logic [31:0] fetched_q, fetch_failed_q, late_q, stray_q;
+  logic [31:0] fetched_q, fetch_failed_q, late_q, unjudged_q, stray_q;
 
   always_comb begin : judge
     fate = STORED;
@@ -500,6 +524,7 @@ module fb_store_recorder
 
   always_ff @(posedge clk) begin : count
     late_q <= late_q + 32'(late);
+    unjudged_q <= unjudged_q + 32'(unjudged);
     stray_q <= stray_q + 32'(stray);
     fetched_q <= fetched_q + 32'(fetch_done);
     fetch_failed_q <= fetch_failed_q + 32'(fetch_failed);
@@ -509,7 +534,7 @@ module fb_store_recorder
     end
     if (restart || rst) begin
       {extents_q, bytes_q} <= '0;
-      {late_q, stray_q} <= '0;
+      {late_q, unjudged_q, stray_q} <= '0;
     end
     if (rst) begin
       {fetched_q, fetch_failed_q} <= '0;
@@ -545,6 +570,7 @@ module fb_store_recorder
     in.time_seconds.seconds.we = 1'b1;
     in.results.late.next = late_q;
     in.results.stray.next = stray_q;
+    in.unjudged.objects.next = unjudged_q;
     in.fetch.refused.hwset = go && !(order_ready && out.fetch_bytes.bytes.value != '0);
     in.replay.busy.next = replaying;
     in.replay.refused.hwset = out.replay.go.value && replaying;

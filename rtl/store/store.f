@@ -7,7 +7,7 @@ rtl/store/fb_store_bin2ascii.sv
 rtl/store/fb_store_header.sv
 rtl/store/fb_store_batch.sv
 rtl/store/fb_store_append.sv
-rtl/store/fb_store_results.sv
+rtl/store/fb_store_table.sv
 rtl/store/fb_store_pages.sv
 rtl/store/fb_store_index.sv
 rtl/store/fb_store_fetch.sv

@@ -168,7 +168,7 @@ def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:
     assert "bytes differ" in answer.out
     source.write_text(right.replace("logic invert;", "logic [1:0] invert;"))
     assert "does not pass lint" in forebay("pe", "test", tmp_path / "wrong", code=None).complaint
-    source.write_text(right.replace("s_axis_object_tuser", "s_axis_object_tid"))
+    source.write_text(right.replace("s_axis_object_tuser", "s_axis_object_tflag"))
     answer = forebay("pipeline", "check", tmp_path / "wrong" / "pipeline.toml", code=BAD_INPUT)
     assert "s_axis_object_tuser" in answer.complaint
 
@@ -180,9 +180,9 @@ def test_one_that_breaks_the_rules(forebay: Run, tmp_path: Path) -> None:
     kept = "m_axis_object_tuser  <= s_axis_object_tuser;"
     text = source.read_text()
     assert kept in text
-    source.write_text(text.replace(kept, "m_axis_object_tuser  <= 1'b0;"))
+    source.write_text(text.replace(kept, "m_axis_object_tuser  <= 2'd0;"))
     answer = forebay("pe", "test", tmp_path / "rude", code=BAD_RESULT)
-    assert "TUSER of the packet was lost" in answer.out
+    assert "TUSER of the packet is 00, and was" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, PROGRAM, Run
+from driving import BAD_INPUT, PROGRAM, ROOT, Run
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
@@ -132,6 +134,25 @@ def test_gaps_are_those_of_their_stream(forebay: Run, tmp_path: Path) -> None:
         assert read_back(image, stream, number) == sent[stream][number], (stream, number)
     lossy = b"".join(data for _, data in sorted(extents_of(image)[1, 0]))
     assert lossy == sent[1][0][: 5 * PAYLOAD] + sent[1][0][8 * PAYLOAD :]
+
+
+@pytest.mark.parametrize(("size", "delay"), [("3KiB", 1023), ("3KiB", 131071), ("200KB", 4095)])
+def test_a_result_stands_with_its_object(tmp_path: Path, size: str, delay: int) -> None:
+    """Four senders, results dropped, late and out of order: each record has its own or none.
+
+    Objects of 200 kB come in several extents: the one that ends an object has the result.
+    """
+    report = tmp_path / "report.json"
+    words = ["--bytes", "3MiB", "--object", size, "--delay", str(delay), "--wait", "20us"]
+    command = [sys.executable, "scripts/results.py", *words, "--json", report]
+    subprocess.run(command, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
+    found = json.loads(report.read_text())
+    assert found["wrong"] == 0 and found["counters_agree"]
+    fates = found["result"] + found["late"] + found["unjudged"]
+    assert fates == found["objects"] <= found["extents"] and min(fates, found["result"]) > 0
+    assert (found["extents"] > found["objects"]) == (size == "200KB")
+    # What came too late is dropped, and counted.
+    assert (found["stray"] > 0) == (delay > 100_000)
 
 
 def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:

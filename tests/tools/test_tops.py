@@ -91,7 +91,7 @@ def text() -> str:
         "      .s_axis_tdata(IN_tdata),",
         "      .s_axis_tid('0),",
         "      .m_axi_rready(m_axi_rready)\n  );",
-        "  fb_axis_if #(.DataBits(8)) s_axis (.*);",
+        "  fb_axis_if #(.DataBits(8), .TagBits(4)) s_axis (.*);",
         "  fb_axi_if #(.IdBits(1), .AddrBits(AddrBits)) m_axi (.*);",
         "  fb_axil_if #(.AddrBits(12), .DataBits(32)) s_axil (.*);",
         "  assign m_axi_awaddr = m_axi.awaddr;",

@@ -11,23 +11,38 @@ use crate::failure::{Failure, Result};
 
 /// What the template is called where the element's name will stand.
 const NAME: &str = "NAME";
-/// The template of an element: paths in its folder, and what is in them.
-const PE: [(&str, &str); 5] = [
-    ("fb_pe_NAME.sv", include_str!("new/pe/fb_pe_NAME.sv")),
-    ("fb_pe_NAME.toml", include_str!("new/pe/fb_pe_NAME.toml")),
-    (
-        "tb/test_fb_pe_NAME.py",
-        include_str!("new/pe/tb/test_fb_pe_NAME.py"),
-    ),
-    ("pipeline.toml", include_str!("new/pe/pipeline.toml")),
-    ("README.md", include_str!("new/pe/README.md")),
-];
+/// Files of an element: paths in its folder, and what is in them.
+type Template = [(&'static str, &'static str); 5];
 
-/// Makes the folder of an element of this name in `into`; returns it, and its files.
+macro_rules! template {
+    ($folder:literal) => {
+        [
+            ("fb_pe_NAME.sv", template!($folder, "fb_pe_NAME.sv")),
+            ("fb_pe_NAME.toml", template!($folder, "fb_pe_NAME.toml")),
+            (
+                "tb/test_fb_pe_NAME.py",
+                template!($folder, "tb/test_fb_pe_NAME.py"),
+            ),
+            ("pipeline.toml", template!($folder, "pipeline.toml")),
+            ("README.md", include_str!("new/README.md")),
+        ]
+    };
+    ($folder:literal, $path:literal) => {
+        include_str!(concat!("new/", $folder, "/", $path))
+    };
+}
+
+/// The template of one that changes objects.
+const PE: Template = template!("pe");
+/// The template of one that judges them.
+const PE_RESULT: Template = template!("pe_result");
+
+/// Makes the folder of an element of this name in `into`, of one that gives results where these are
+/// wanted; returns it, and its files.
 ///
 /// # Errors
 /// A name that cannot be, a folder that is there already, or a file that cannot be written.
-pub fn element(name: &str, into: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+pub fn element(name: &str, into: &Path, result: bool) -> Result<(PathBuf, Vec<PathBuf>)> {
     if let Some(fault) = name_fault(name) {
         return Err(Failure::input(
             "NAME",
@@ -49,7 +64,7 @@ pub fn element(name: &str, into: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
         _ => failed(error),
     })?;
     let mut written = Vec::new();
-    for (path, text) in PE {
+    for (path, text) in if result { PE_RESULT } else { PE } {
         let path = folder.join(path.replace(NAME, name));
         write(&path, &filled(text, name))?;
         written.push(path);

@@ -112,9 +112,11 @@ pub struct RecorderCounters {
     pub blocks_failed: u64,
     /// Index records without room in the index, or of a block that failed.
     pub rows_lost: u64,
-    /// Whole objects that went without their result.
+    /// Intact objects whose records went without their result.
     pub results_late: u64,
-    /// Results without an object.
+    /// Results that say that the element did not judge.
+    pub results_unjudged: u64,
+    /// Results for a tag that awaits none.
     pub results_stray: u64,
     /// Bytes of the region for data that are taken, up to its end where it is a ring.
     pub position: u64,
@@ -357,6 +359,7 @@ impl RecorderPort {
             blocks_failed: regs::blocks::FAILED.get(blocks),
             rows_lost: read(regs::rows_lost::OFFSET)?,
             results_late: regs::results::LATE.get(results),
+            results_unjudged: read(regs::unjudged::OFFSET)?,
             results_stray: regs::results::STRAY.get(results),
             position: read(regs::data_position::OFFSET)?,
             fetched: regs::fetched::OBJECTS.get(fetched),

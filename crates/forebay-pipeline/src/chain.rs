@@ -19,14 +19,17 @@ const NEEDED: [&str; 4] = [
     "rtl/pe/fb_pe_check_result.sv",
 ];
 /// Signals of a stream, and their widths.
-const SIGNALS: [(&str, &str); 6] = [
+const SIGNALS: [(&str, &str); 7] = [
     ("tvalid", ""),
     ("tready", ""),
     ("tdata", "[USER_DATA_BITS-1:0] "),
     ("tkeep", "[USER_BEAT_BYTES-1:0] "),
     ("tlast", ""),
-    ("tuser", ""),
+    ("tuser", "[1:0] "),
+    ("tid", "[PACKET_TAG_BITS-1:0] "),
 ];
+/// Signals of the stream of results.
+const RESULT: [&str; 5] = ["tvalid", "tready", "tdata", "tuser", "tid"];
 
 /// What is to be built in the place of the chain of no elements, and how it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,12 +108,14 @@ fn text(stages: &[Stage]) -> String {
             let _ = writeln!(text, "  logic {width}link_{link}_{name};");
         }
     }
-    for (index, stage) in stages.iter().enumerate() {
-        let _ = write!(text, "\n{}", instance(index, names.len(), &stage.element));
+    for (index, each) in stages.iter().enumerate() {
+        let _ = write!(text, "\n{}", stage(index, names.len(), &each.element));
     }
     if !stages.iter().any(|stage| stage.element.result) {
-        text.push_str("\n  assign m_axis_result_tvalid = 1'b0;\n");
-        text.push_str("  assign m_axis_result_tdata  = '0;\n");
+        text.push('\n');
+        for port in RESULT.iter().filter(|port| **port != "tready") {
+            let _ = writeln!(text, "  assign m_axis_result_{port} = '0;");
+        }
     }
     text.push_str("\nendmodule\n\n`default_nettype wire\n");
     text
@@ -138,49 +143,65 @@ fn head(names: &[&str]) -> String {
     // REUSE-IgnoreEnd
 }
 
-/// An element and its checker: it may be a user's.
-fn instance(index: usize, all: usize, element: &Element) -> String {
+/// An element and its checkers: it may be a user's.
+fn stage(index: usize, all: usize, element: &Element) -> String {
     let name = &element.name;
-    let mut text = format!("  fb_pe_{name} u_{index}_{name} (\n      .clk,\n      .rst,\n");
-    let _ = writeln!(text, "      .cfg(cfg[64*{index}+:64]),");
-    for (side, behind) in [("s", index), ("m", index + 1)] {
-        for (port, _) in SIGNALS {
-            let last = (side, port) == ("m", "tuser") && !element.result;
-            let comma = if last { "" } else { "," };
-            let wire = signal(behind, all, port);
-            let _ = writeln!(text, "      .{side}_axis_object_{port}({wire}){comma}");
-        }
-    }
+    let before = |port: &str| signal(index, all, port);
+    let after = |port: &str| signal(index + 1, all, port);
+    let result = |port: &str| format!("m_axis_result_{port}");
+
+    let mut ports = vec![("cfg".to_owned(), format!("cfg[64*{index}+:64]"))];
+    ports.extend(SIGNALS.map(|(port, _)| (format!("s_axis_object_{port}"), before(port))));
+    ports.extend(SIGNALS.map(|(port, _)| (format!("m_axis_object_{port}"), after(port))));
     if element.result {
-        text.push_str("      .m_axis_result_tvalid,\n");
-        text.push_str("      .m_axis_result_tready,\n");
-        text.push_str("      .m_axis_result_tdata\n");
+        ports.extend(RESULT.map(|port| (result(port), result(port))));
     }
-    let _ = write!(text, "  );\n\n  fb_pe_check u_check_{index}_{name} (\n");
-    let _ = write!(text, "      .clk,\n      .rst,\n");
-    let inner = ["valid", "ready", "last", "user"];
-    for port in inner {
-        let wire = signal(index, all, &format!("t{port}"));
-        let _ = writeln!(text, "      .in_{port:<6}({wire}),");
-    }
-    let outer = ["valid", "ready", "data", "keep", "last", "user"];
-    for port in outer {
-        let comma = if port == "user" { "" } else { "," };
-        let wire = signal(index + 1, all, &format!("t{port}"));
-        let _ = writeln!(text, "      .out_{port:<5}({wire}){comma}");
-    }
-    text.push_str("  );\n");
+    let mut text = instance(
+        &format!("fb_pe_{name}"),
+        &format!("u_{index}_{name}"),
+        &ports,
+    );
+
+    let watched = |side: &str, ports: &[(&str, &str)], wire: &dyn Fn(&str) -> String| {
+        let named = ports.iter();
+        named
+            .map(|(port, of)| (format!("{side}{port}"), wire(of)))
+            .collect::<Vec<_>>()
+    };
+    let [valid, ready, data, keep, last, user, tid] = [
+        ("valid", "tvalid"),
+        ("ready", "tready"),
+        ("data", "tdata"),
+        ("keep", "tkeep"),
+        ("last", "tlast"),
+        ("user", "tuser"),
+        ("tid", "tid"),
+    ];
+    let came = watched("in_", &[valid, ready, last, user, tid], &before);
+    let gone = watched("out_", &[valid, ready, data, keep, last, user, tid], &after);
+    text.push('\n');
+    let both = [came.clone(), gone].concat();
+    text += &instance("fb_pe_check", &format!("u_check_{index}_{name}"), &both);
     if element.result {
-        let _ = write!(text, "\n  fb_pe_check_result u_result_{index}_{name} (\n");
-        let _ = write!(text, "      .clk,\n      .rst,\n");
-        for port in ["valid", "ready", "last"] {
-            let wire = signal(index, all, &format!("t{port}"));
-            let _ = writeln!(text, "      .in_{port:<5}({wire}),");
-        }
-        text.push_str("      .valid   (m_axis_result_tvalid),\n");
-        text.push_str("      .ready   (m_axis_result_tready),\n");
-        text.push_str("      .data    (m_axis_result_tdata)\n");
-        text.push_str("  );\n");
+        let given = watched("", &[valid, ready, data, user, tid], &result);
+        let module = format!(
+            "fb_pe_check_result #(\n      .Patience({})\n  )",
+            element.patience
+        );
+        text.push('\n');
+        text += &instance(
+            &module,
+            &format!("u_result_{index}_{name}"),
+            &[came, given].concat(),
+        );
     }
     text
+}
+
+/// An instance of a module, on the clock of the chain.
+fn instance(module: &str, name: &str, ports: &[(String, String)]) -> String {
+    let mut lines = vec!["      .clk".to_owned(), "      .rst".to_owned()];
+    let connected = ports.iter();
+    lines.extend(connected.map(|(port, wire)| format!("      .{port}({wire})")));
+    format!("  {module} {name} (\n{}\n  );\n", lines.join(",\n"))
 }

@@ -16,7 +16,9 @@ use super::{Error, Place, Result, STAGES};
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
 /// Names of modules that are no elements.
-const TAKEN: [&str; 4] = ["chain", "check", "check_result", "number"];
+const TAKEN: [&str; 4] = ["chain", "check", "check_result", "entry"];
+/// Cycles to a result, where nothing is said.
+const PATIENCE: u32 = 65_536;
 /// Keys of `[[pe]]` that are no settings.
 const KEYS: [&str; 2] = ["name", "path"];
 
@@ -95,8 +97,10 @@ pub struct Element {
     pub description: String,
     /// Its sources in dependency order.
     pub files: Vec<PathBuf>,
-    /// Each packet has a result of it: class and score.
+    /// Each object of which nothing is missing has a result of it: class and score.
     pub result: bool,
+    /// Cycles from an object's last beat to its result, at most; 0: any number, or none comes.
+    pub patience: u32,
     /// What can be set, by the name.
     pub settings: BTreeMap<String, Setting>,
 }
@@ -137,6 +141,7 @@ struct Raw {
     description: String,
     files: Option<Vec<Place>>,
     result: Option<Place>,
+    patience: Option<Place>,
     #[serde(default)]
     settings: BTreeMap<String, RawSetting>,
 }
@@ -181,9 +186,15 @@ impl Element {
             description: raw.description,
             files: files(file, name, raw.files.as_deref())?,
             result: file.or("result", &raw.result, false, Field::flag)?,
+            patience: file.or("patience", &raw.patience, PATIENCE, patience)?,
             settings,
         })
     }
+}
+
+fn patience(field: &Field) -> Result<u32> {
+    let cycles = field.integer(0..=u32::MAX.into())?;
+    Ok(u32::try_from(cycles).unwrap_or(u32::MAX))
 }
 
 fn files(file: &File, name: &str, given: Option<&[Place]>) -> Result<Vec<PathBuf>> {

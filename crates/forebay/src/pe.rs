@@ -64,7 +64,7 @@ fn listed(elements: &[Element]) -> Page {
 
 /// Makes a new one.
 pub fn new(args: &NewPeArgs) -> Result<Exit> {
-    let (folder, files) = new::element(&args.name, &args.into)?;
+    let (folder, files) = new::element(&args.name, &args.into, args.result)?;
     let mut page = Page::of_hardware(&format!("Processing element {}", args.name));
     for file in files {
         page.line(format_args!("  {}", file.display()));

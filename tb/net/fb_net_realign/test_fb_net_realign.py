@@ -31,7 +31,7 @@ class Bench:
         self.dut.s_within.value = 1
         await harness.start(self.dut)
 
-    async def beat(self, data: bytes, upper: bool, opens: bool, closes: bool, whole: bool) -> None:
+    async def beat(self, data: bytes, upper: bool, opens: bool, closes: bool, user: int) -> None:
         """Drive one beat until it is taken."""
         dut = self.dut
         place = (UPPER if upper else 0) * 8
@@ -44,14 +44,15 @@ class Bench:
         dut.s_bytes.value = len(data)
         dut.s_open.value = opens
         dut.s_close.value = closes
-        dut.s_whole.value = whole
+        dut.s_whole.value = user & spec.PACKET_PART == 0
+        dut.s_intact.value = user & spec.PACKET_ENDS_OBJECT != 0
         await FallingEdge(dut.clk)
         while dut.s_ready.value == 0:
             await FallingEdge(dut.clk)
         await harness.step(dut.clk)
         dut.s_valid.value = 0
 
-    async def frame(self, data: bytes, opens: bool, closes: bool, whole: bool, idle: float) -> None:
+    async def frame(self, data: bytes, opens: bool, closes: bool, user: int, idle: float) -> None:
         """Drive the payload of one frame."""
         cuts = [0, min(BEAT - UPPER, len(data))]
         while cuts[-1] < len(data):
@@ -61,17 +62,22 @@ class Bench:
                 await harness.step(self.dut.clk)
             last = end == len(data)
             await self.beat(
-                data[start:end], start == 0, opens and start == 0, closes and last, whole
+                data[start:end], start == 0, opens and start == 0, closes and last, user
             )
 
-    async def expect(self, data: bytes, whole: bool) -> None:
-        """Take the next packet: its bytes, no gap in it, and its flag."""
+    async def expect(self, data: bytes, due: int) -> None:
+        """Take the next packet: its bytes, no gap in it, and its TUSER."""
         found = await with_timeout(self.sink.recv(compact=False), 400, "us")
         kept = found.tkeep or [1] * len(found.tdata)
         assert kept == [1] * len(data) + [0] * (len(kept) - len(data))
         assert bytes(found.tdata[: len(data)]) == data
         user = found.tuser if isinstance(found.tuser, list) else [found.tuser] * len(kept)
-        assert user[-1] == (not whole) and not any(user[:-BEAT])
+        assert user[-1] == due and not any(user[:-BEAT])
+
+
+WHOLE = spec.PACKET_ENDS_OBJECT
+# A whole object, a part, the part that ends an object without a gap.
+USERS = (WHOLE, spec.PACKET_PART, spec.PACKET_PART | spec.PACKET_ENDS_OBJECT)
 
 
 def size() -> int:
@@ -93,11 +99,11 @@ async def any_extents(dut, idle: float, stall: float) -> None:
         for number in range(120):
             parts = [random.randbytes(size()) for _ in range(random.choice([1, 1, 2, 5]))]
             # The last extent is closed, so that nothing stays inside.
-            closes, whole = random.random() < 0.7 or number == 119, random.random() < 0.5
-            due.append((b"".join(parts), closes and whole))
+            closes, user = random.random() < 0.7 or number == 119, random.choice(USERS)
+            due.append((b"".join(parts), user if closes else spec.PACKET_PART))
             for place, part in enumerate(parts):
                 last = place == len(parts) - 1
-                await bench.frame(part, place == 0, closes and last, whole, idle)
+                await bench.frame(part, place == 0, closes and last, user, idle)
 
     driver = cocotb.start_soon(drive())
     for number in range(120):
@@ -119,10 +125,10 @@ async def no_more_is_awaited(dut, stall: float) -> None:
         bench.sink.set_pause_generator(harness.stalls(stall))
     for _ in range(30):
         data = random.randbytes(size())
-        await bench.frame(data, True, False, random.random() < 0.5, 0.2)
+        await bench.frame(data, True, False, random.choice(USERS), 0.2)
         await harness.step(dut.clk, random.randrange(40))
         dut.s_within.value = 0
-        await bench.expect(data, False)
+        await bench.expect(data, spec.PACKET_PART)
         await harness.step(dut.clk, random.randrange(4))
         dut.s_within.value = 1
     assert bench.sink.empty()
@@ -140,8 +146,8 @@ async def full_rate(dut) -> None:
     data = random.randbytes(32 + 200 * BEAT)
     await harness.step(dut.clk)
     began = harness.cycle()
-    await bench.frame(data, True, True, True, 0.0)
-    await bench.expect(data, True)
+    await bench.frame(data, True, True, WHOLE, 0.0)
+    await bench.expect(data, WHOLE)
     # Half a beat waits for the other half, a whole one for the byte after it.
     assert out == list(range(began + 3, began + 3 + len(out))) and len(out) == 201
 
@@ -152,12 +158,12 @@ async def reset_in_mid_packet(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     for _ in range(10):
-        await bench.frame(random.randbytes(50), True, False, False, 0.0)
+        await bench.frame(random.randbytes(50), True, False, spec.PACKET_PART, 0.0)
         await harness.reset(dut, 1)
         bench.sink.clear()
         data = random.randbytes(size())
-        await bench.frame(data, True, True, True, 0.0)
-        await bench.expect(data, True)
+        await bench.frame(data, True, True, WHOLE, 0.0)
+        await bench.expect(data, WHOLE)
 
 
 @harness.provocation
@@ -168,7 +174,7 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check_object)
 
 
-def test_pack() -> None:
+def test_realign() -> None:
     """Run all coroutines."""
     simulate(__file__, "fb_net_realign")
 

@@ -64,6 +64,14 @@ class Known:
     object: tuple[int, int, int | None] | None = None
 
 
+def user_of(whole: bool, intact: bool) -> int:
+    """Return TUSER of an extent that was closed."""
+    return (0 if whole else spec.PACKET_PART) | (spec.PACKET_ENDS_OBJECT if intact else 0)
+
+
+WHOLE, PART, LAST_PART = user_of(True, True), user_of(False, False), user_of(False, True)
+
+
 class Rule:
     """The rule: which frames go on, and what extents they make."""
 
@@ -71,7 +79,7 @@ class Rule:
         self.known: dict[int, Known] = {}
         self.within: int | None = None  # the stream of the open extent
         self.begun = False  # it begins with its object's first byte
-        # For each extent: head and number missing, payload, whole or not (None: never closed).
+        # For each extent: head and number missing, payload, TUSER (None: never closed).
         self.extents: list[list] = []
         self.places: list[int] = []
 
@@ -118,7 +126,8 @@ class Rule:
         self.extents[-1][2] += payload
         self.within, known.object = frame.stream, (frame.number, there, total)
         if last:
-            self.extents[-1][3] = self.begun and total == there
+            intact = total == there
+            self.extents[-1][3] = user_of(self.begun and intact, intact)
             self.within = known.object = None
 
 
@@ -156,7 +165,8 @@ class Bench:
                     self.extents.append([b"", None])
                 self.extents[-1][0] += data[: int(dut.m_bytes.value)]
                 if dut.m_close.value == 1:
-                    self.extents[-1][1] = bool(dut.m_whole.value)
+                    flags = bool(dut.m_whole.value), bool(dut.m_intact.value)
+                    self.extents[-1][1] = user_of(*flags)
 
     async def send(self, frame: Frame, idle: float = 0.0, before: bool = True) -> None:
         """Drive one frame until its last beat is taken, with pauses in it and before it."""
@@ -318,7 +328,7 @@ async def whole_objects(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     rule = await bench.follow(objects(60))
-    assert len(rule.extents) == 60 and all(extent[3] for extent in rule.extents)
+    assert len(rule.extents) == 60 and all(extent[3] == WHOLE for extent in rule.extents)
 
 
 @cocotb.test()
@@ -336,7 +346,7 @@ async def any_faults(dut, ready: float, base: int) -> None:
     rule = await bench.follow(spoil(sent), 0.0 if ready == 1 else 0.3)
     often = {spec.PLACE_DELIVERED, spec.PLACE_HEADER, spec.PLACE_DUPLICATE, spec.PLACE_LATE}
     assert {*rule.places} >= often
-    assert {extent[3] for extent in rule.extents} >= {True, None}
+    assert {extent[3] for extent in rule.extents} >= {WHOLE, None}
 
 
 @cocotb.test()
@@ -361,7 +371,7 @@ async def streams_by_themselves(dut, ready: float) -> None:
         of = {id(frame) for frame in alone}
         places = [place for place, frame in zip(rule.places, sent, strict=True) if id(frame) in of]
         assert places == lone.places
-    assert {extent[3] for extent in rule.extents} == {True, False, None}
+    assert {extent[3] for extent in rule.extents} == {WHOLE, PART, LAST_PART, None}
 
 
 @cocotb.test()
@@ -384,7 +394,7 @@ async def an_object_in_parts(dut) -> None:
     assert [len(extent[2]) for extent in ours] == [100, 20, 120, 5]
     # Nothing is missing, and no part is a whole object: the last ends with the flag.
     assert [extent[1] for extent in ours] == [0, 0, 0, 0]
-    assert [extent[3] for extent in ours] == [None, None, None, False]
+    assert [extent[3] for extent in ours] == [None, None, None, LAST_PART]
     assert b"".join(extent[2] for extent in ours) == content
     assert len(rule.extents) == len(ours) + 3
 

@@ -44,6 +44,7 @@ class Bench:
         self.arrived_bytes: Counter[int] = Counter()
         self.places: Counter[int] = Counter()
         self.placed_bytes: Counter[int] = Counter()
+        self.ends: list[bool] = []  # of each packet taken, whether an intact object ends
         self.offered = self.offered_bytes = 0
         self.most = 0
         self.mac: EthMacRx | None = None
@@ -119,7 +120,8 @@ class Bench:
             packet = self.objects.recv_nowait(compact=False)
             kept = sum(packet.tkeep or [1] * len(packet.tdata))
             user = packet.tuser if isinstance(packet.tuser, list) else [packet.tuser]
-            found.append((bytes(packet.tdata[:kept]), not user[-1]))
+            found.append((bytes(packet.tdata[:kept]), not user[-1] & spec.PACKET_PART))
+            self.ends.append(user[-1] & spec.PACKET_ENDS_OBJECT != 0)
         return found
 
 
@@ -464,7 +466,7 @@ async def several_senders(dut) -> None:
     # The fourth stream is not taken.
     assert bench.places[spec.PLACE_STREAM] == len(queues[3])
     assert bench.places[spec.PLACE_DELIVERED] == sum(map(len, queues[:3]))
-    stored, extents = dict.fromkeys(sent, b""), Counter()
+    stored, extents, ended = dict.fromkeys(sent, b""), Counter(), []
     for content, whole in bench.packets():
         word = bytes(bench.heads.recv_nowait().tdata)
         stream, number = struct.unpack_from("<H", word, 6)[0], struct.unpack_from("<Q", word, 16)[0]
@@ -475,6 +477,9 @@ async def several_senders(dut) -> None:
         assert len(stored[key]) == (0 if first else place)
         stored[key] += content
         assert whole == (content == sent[key]) and not any(word[spec.FRAMING_BYTES :])
+        ended.append(stored[key] == sent[key])
+    # Nothing is missing: the extent with an object's last byte says that it ends there.
+    assert ended == bench.ends and sum(ended) == 15
     assert stored == {key: sent[key] if key[0] < 3 else b"" for key in sent}
     # Parts are half a ring of 32 KiB or more, whatever small objects come between.
     assert sum(extents.values()) <= 15 + sum(map(len, sent.values())) // 2**14

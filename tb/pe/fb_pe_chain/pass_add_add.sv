@@ -22,19 +22,24 @@ module fb_pe_chain
     input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
     input  wire                        s_axis_object_tlast,
-    input  wire                        s_axis_object_tuser,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
-    output logic                       m_axis_object_tuser,
+    output logic [                1:0] m_axis_object_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
 
-    // One for each packet, in order, of the stage that makes some.
-    output logic        m_axis_result_tvalid,
-    input  wire         m_axis_result_tready,
-    output logic [47:0] m_axis_result_tdata    // score, an IEEE single; above it the class
+    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
+    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    output logic                       m_axis_result_tvalid,
+    input  wire                        m_axis_result_tready,
+    output logic [               47:0] m_axis_result_tdata,
+    output logic                       m_axis_result_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid
 );
 
   logic link_1_tvalid;
@@ -42,13 +47,15 @@ module fb_pe_chain
   logic [USER_DATA_BITS-1:0] link_1_tdata;
   logic [USER_BEAT_BYTES-1:0] link_1_tkeep;
   logic link_1_tlast;
-  logic link_1_tuser;
+  logic [1:0] link_1_tuser;
+  logic [PACKET_TAG_BITS-1:0] link_1_tid;
   logic link_2_tvalid;
   logic link_2_tready;
   logic [USER_DATA_BITS-1:0] link_2_tdata;
   logic [USER_BEAT_BYTES-1:0] link_2_tkeep;
   logic link_2_tlast;
-  logic link_2_tuser;
+  logic [1:0] link_2_tuser;
+  logic [PACKET_TAG_BITS-1:0] link_2_tid;
 
   fb_pe_pass u_0_pass (
       .clk,
@@ -60,27 +67,31 @@ module fb_pe_chain
       .s_axis_object_tkeep(s_axis_object_tkeep),
       .s_axis_object_tlast(s_axis_object_tlast),
       .s_axis_object_tuser(s_axis_object_tuser),
+      .s_axis_object_tid(s_axis_object_tid),
       .m_axis_object_tvalid(link_1_tvalid),
       .m_axis_object_tready(link_1_tready),
       .m_axis_object_tdata(link_1_tdata),
       .m_axis_object_tkeep(link_1_tkeep),
       .m_axis_object_tlast(link_1_tlast),
-      .m_axis_object_tuser(link_1_tuser)
+      .m_axis_object_tuser(link_1_tuser),
+      .m_axis_object_tid(link_1_tid)
   );
 
   fb_pe_check u_check_0_pass (
       .clk,
       .rst,
-      .in_valid (s_axis_object_tvalid),
-      .in_ready (s_axis_object_tready),
-      .in_last  (s_axis_object_tlast),
-      .in_user  (s_axis_object_tuser),
+      .in_valid(s_axis_object_tvalid),
+      .in_ready(s_axis_object_tready),
+      .in_last(s_axis_object_tlast),
+      .in_user(s_axis_object_tuser),
+      .in_tid(s_axis_object_tid),
       .out_valid(link_1_tvalid),
       .out_ready(link_1_tready),
-      .out_data (link_1_tdata),
-      .out_keep (link_1_tkeep),
-      .out_last (link_1_tlast),
-      .out_user (link_1_tuser)
+      .out_data(link_1_tdata),
+      .out_keep(link_1_tkeep),
+      .out_last(link_1_tlast),
+      .out_user(link_1_tuser),
+      .out_tid(link_1_tid)
   );
 
   fb_pe_add u_1_add (
@@ -93,27 +104,31 @@ module fb_pe_chain
       .s_axis_object_tkeep(link_1_tkeep),
       .s_axis_object_tlast(link_1_tlast),
       .s_axis_object_tuser(link_1_tuser),
+      .s_axis_object_tid(link_1_tid),
       .m_axis_object_tvalid(link_2_tvalid),
       .m_axis_object_tready(link_2_tready),
       .m_axis_object_tdata(link_2_tdata),
       .m_axis_object_tkeep(link_2_tkeep),
       .m_axis_object_tlast(link_2_tlast),
-      .m_axis_object_tuser(link_2_tuser)
+      .m_axis_object_tuser(link_2_tuser),
+      .m_axis_object_tid(link_2_tid)
   );
 
   fb_pe_check u_check_1_add (
       .clk,
       .rst,
-      .in_valid (link_1_tvalid),
-      .in_ready (link_1_tready),
-      .in_last  (link_1_tlast),
-      .in_user  (link_1_tuser),
+      .in_valid(link_1_tvalid),
+      .in_ready(link_1_tready),
+      .in_last(link_1_tlast),
+      .in_user(link_1_tuser),
+      .in_tid(link_1_tid),
       .out_valid(link_2_tvalid),
       .out_ready(link_2_tready),
-      .out_data (link_2_tdata),
-      .out_keep (link_2_tkeep),
-      .out_last (link_2_tlast),
-      .out_user (link_2_tuser)
+      .out_data(link_2_tdata),
+      .out_keep(link_2_tkeep),
+      .out_last(link_2_tlast),
+      .out_user(link_2_tuser),
+      .out_tid(link_2_tid)
   );
 
   fb_pe_add u_2_add (
@@ -126,31 +141,37 @@ module fb_pe_chain
       .s_axis_object_tkeep(link_2_tkeep),
       .s_axis_object_tlast(link_2_tlast),
       .s_axis_object_tuser(link_2_tuser),
+      .s_axis_object_tid(link_2_tid),
       .m_axis_object_tvalid(m_axis_object_tvalid),
       .m_axis_object_tready(m_axis_object_tready),
       .m_axis_object_tdata(m_axis_object_tdata),
       .m_axis_object_tkeep(m_axis_object_tkeep),
       .m_axis_object_tlast(m_axis_object_tlast),
-      .m_axis_object_tuser(m_axis_object_tuser)
+      .m_axis_object_tuser(m_axis_object_tuser),
+      .m_axis_object_tid(m_axis_object_tid)
   );
 
   fb_pe_check u_check_2_add (
       .clk,
       .rst,
-      .in_valid (link_2_tvalid),
-      .in_ready (link_2_tready),
-      .in_last  (link_2_tlast),
-      .in_user  (link_2_tuser),
+      .in_valid(link_2_tvalid),
+      .in_ready(link_2_tready),
+      .in_last(link_2_tlast),
+      .in_user(link_2_tuser),
+      .in_tid(link_2_tid),
       .out_valid(m_axis_object_tvalid),
       .out_ready(m_axis_object_tready),
-      .out_data (m_axis_object_tdata),
-      .out_keep (m_axis_object_tkeep),
-      .out_last (m_axis_object_tlast),
-      .out_user (m_axis_object_tuser)
+      .out_data(m_axis_object_tdata),
+      .out_keep(m_axis_object_tkeep),
+      .out_last(m_axis_object_tlast),
+      .out_user(m_axis_object_tuser),
+      .out_tid(m_axis_object_tid)
   );
 
-  assign m_axis_result_tvalid = 1'b0;
-  assign m_axis_result_tdata  = '0;
+  assign m_axis_result_tvalid = '0;
+  assign m_axis_result_tdata = '0;
+  assign m_axis_result_tuser = '0;
+  assign m_axis_result_tid = '0;
 
 endmodule
 

@@ -30,12 +30,12 @@ async def results_are_of_what_was_added(dut, idle: float, stall: float) -> None:
     packets = []
     for _ in range(60):
         shade = random.randrange(255)
-        packets.append(bytes([shade]) * 4 * random.randrange(1, 300))
-        await bench.send(packets[-1])
-    for data in packets:
+        data = bytes([shade]) * 4 * random.randrange(1, 300)
+        packets.append((await bench.send(data), data))
+    for tag, data in packets:
         shade = data[0] + 1
         await bench.expect(bytes([shade]) * len(data))
-        assert await bench.result() == (int(shade >= threshold), float(shade))
+        assert await bench.result() == (tag, True, int(shade >= threshold), float(shade))
     await bench.silent()
 
 

@@ -25,7 +25,13 @@ async def start(dut) -> None:
 
 
 async def cycle(
-    dut, *, ends: bool = False, broken: bool = False, out: tuple[int, bool, bool] | None = None
+    dut,
+    *,
+    ends: bool = False,
+    user: int = 0,
+    tid: int = 0,
+    out: tuple[int, bool, int] | None = None,
+    out_tid: int = 0,
 ) -> None:
     """Let one cycle pass.
 
@@ -33,16 +39,17 @@ async def cycle(
     ----------
     dut : HierarchyObject
         The checker.
-    ends, broken : bool
-        The last beat of a packet goes in; with TUSER.
+    ends : bool
+        The last beat of a packet goes in; with `user` as TUSER and `tid` as TID.
     out : tuple, optional
-        A beat that comes out: TKEEP, TLAST, TUSER.
+        A beat that comes out: TKEEP, TLAST, TUSER; with `out_tid` as TID.
     """
     dut.in_valid.value = dut.in_ready.value = dut.in_last.value = int(ends)
-    dut.in_user.value = int(broken)
-    keep, last, user = out or (0, False, False)
+    dut.in_user.value, dut.in_tid.value = user, tid
+    keep, last, out_user = out or (0, False, 0)
     dut.out_valid.value = dut.out_ready.value = int(out is not None)
-    dut.out_keep.value, dut.out_last.value, dut.out_user.value = keep, int(last), int(user)
+    dut.out_keep.value, dut.out_last.value, dut.out_user.value = keep, int(last), out_user
+    dut.out_tid.value = out_tid
     await FallingEdge(dut.clk)
 
 
@@ -50,19 +57,23 @@ async def cycle(
 async def what_is_right(dut) -> None:
     """Packets that keep all rules pass: at once, late, with TUSER kept or set, of any length."""
     await start(dut)
-    inside: list[bool] = []
+    inside: list[tuple[int, int]] = []
     for _ in range(5000):
         ends = random.random() < 0.5 and len(inside) < 1000
-        broken = random.random() < 0.5
-        users = inside + [broken] * ends
-        leaves = bool(users) and random.random() < 0.5
+        user, tid, out_tid = random.randrange(4), random.getrandbits(32), 0
+        packets = inside + [(user, tid)] * ends
+        leaves = bool(packets) and random.random() < 0.5
         if leaves:
             keep = (1 << random.randrange(1, BEAT + 1)) - 1
-            out = (keep, True, users.pop(0) or random.random() < 0.2)
+            kept, out_tid = packets.pop(0)
+            out = (keep, True, kept | (random.random() < 0.2) * spec.PACKET_PART)
         else:
-            out = random.choice([None, (ALL, False, False)])
-        inside = users
-        await cycle(dut, ends=ends, broken=broken, out=out)
+            out = random.choice([None, (ALL, False, 0)])
+            out_tid = packets[0][1] if packets else tid
+            # A packet that is not whole has the tag that it will end with.
+            out = out if packets else None
+        inside = packets
+        await cycle(dut, ends=ends, user=user, tid=tid, out=out, out_tid=out_tid)
 
 
 @cocotb.test()
@@ -70,13 +81,13 @@ async def reset_forgets(dut) -> None:
     """Packets that were inside are no longer due."""
     await start(dut)
     for _ in range(1023):
-        await cycle(dut, ends=True, broken=True)
+        await cycle(dut, ends=True, user=3, tid=7)
     await cycle(dut)
     await harness.reset(dut)
     await FallingEdge(dut.clk)
     for _ in range(1023):
         await cycle(dut, ends=True)
-    await cycle(dut, out=(1, True, False))
+    await cycle(dut, out=(1, True, 0))
     await cycle(dut)
 
 
@@ -84,18 +95,18 @@ async def reset_forgets(dut) -> None:
 async def nothing_went_in(dut) -> None:
     """An end comes out that is not due."""
     await start(dut)
-    await cycle(dut, ends=True, out=(1, True, False))
-    await cycle(dut, out=(1, True, False))
+    await cycle(dut, ends=True, out=(1, True, 0))
+    await cycle(dut, out=(1, True, 0))
     await cycle(dut)
 
 
 @harness.provocation
 async def user_is_cleared(dut) -> None:
-    """The first of two packets was broken; that of the second is kept for it."""
+    """The first of two packets was a part; that of the second is kept for it."""
     await start(dut)
-    await cycle(dut, ends=True, broken=True)
+    await cycle(dut, ends=True, user=1)
     await cycle(dut, ends=True)
-    await cycle(dut, out=(1, True, False))
+    await cycle(dut, out=(1, True, 0))
     await cycle(dut)
 
 
@@ -103,7 +114,25 @@ async def user_is_cleared(dut) -> None:
 async def user_is_cleared_at_once(dut) -> None:
     """In and out in the same cycle."""
     await start(dut)
-    await cycle(dut, ends=True, broken=True, out=(1, True, False))
+    await cycle(dut, ends=True, user=1, out=(1, True, 0))
+    await cycle(dut)
+
+
+@harness.provocation
+async def object_ends_anew(dut) -> None:
+    """A packet that ended no object comes out as one that does."""
+    await start(dut)
+    await cycle(dut, ends=True, user=1, out=(1, True, 3))
+    await cycle(dut)
+
+
+@harness.provocation
+async def other_tag(dut) -> None:
+    """Two packets change places."""
+    await start(dut)
+    await cycle(dut, ends=True, tid=5)
+    await cycle(dut, ends=True, tid=6)
+    await cycle(dut, out=(1, True, 0), out_tid=6)
     await cycle(dut)
 
 
@@ -111,7 +140,7 @@ async def user_is_cleared_at_once(dut) -> None:
 async def short_in_the_middle(dut) -> None:
     """A beat that is not the last one lacks a byte."""
     await start(dut)
-    await cycle(dut, out=(ALL >> 1, False, False))
+    await cycle(dut, out=(ALL >> 1, False, 0))
     await cycle(dut)
 
 
@@ -119,7 +148,7 @@ async def short_in_the_middle(dut) -> None:
 async def hole_in_the_last(dut) -> None:
     """The last beat has a byte behind one that is missing."""
     await start(dut)
-    await cycle(dut, ends=True, out=(0b1011, True, False))
+    await cycle(dut, ends=True, out=(0b1011, True, 0))
     await cycle(dut)
 
 
@@ -127,7 +156,7 @@ async def hole_in_the_last(dut) -> None:
 async def nothing_in_the_last(dut) -> None:
     """The last beat has no byte."""
     await start(dut)
-    await cycle(dut, ends=True, out=(0, True, False))
+    await cycle(dut, ends=True, out=(0, True, 0))
     await cycle(dut)
 
 
@@ -135,7 +164,16 @@ async def nothing_in_the_last(dut) -> None:
 async def user_too_early(dut) -> None:
     """TUSER stands before the last beat."""
     await start(dut)
-    await cycle(dut, out=(ALL, False, True))
+    await cycle(dut, out=(ALL, False, 1))
+    await cycle(dut)
+
+
+@harness.provocation
+async def tag_changes(dut) -> None:
+    """The last beat of a packet has another tag than the one before."""
+    await start(dut)
+    await cycle(dut, ends=True, tid=5, out=(ALL, False, 0), out_tid=4)
+    await cycle(dut, out=(1, True, 0), out_tid=5)
     await cycle(dut)
 
 
@@ -176,8 +214,11 @@ def test_check() -> None:
     ("testcase", "label", "message"),
     [
         ("nothing_went_in", "packet_due", "a packet ends that has not ended on its way in"),
-        ("user_is_cleared", "user_kept", "TUSER of the packet was lost"),
-        ("user_is_cleared_at_once", "user_kept", "TUSER of the packet was lost"),
+        ("user_is_cleared", "user_kept", "TUSER of the packet is 00, and was 01"),
+        ("user_is_cleared_at_once", "user_kept", "TUSER of the packet is 00, and was 01"),
+        ("object_ends_anew", "user_kept", "TUSER of the packet is 11, and was 01"),
+        ("tag_changes", "tid_steady", "TID changes from 4 to 5 in a packet"),
+        ("other_tag", "tid_kept", "TID of the packet is 6, and was 5"),
         ("short_in_the_middle", "keep_exact", "TKEEP is 7fffffffffffffff with TLAST 0"),
         ("hole_in_the_last", "keep_exact", "TKEEP is 000000000000000b with TLAST 1"),
         ("nothing_in_the_last", "keep_exact", "TKEEP is 0000000000000000 with TLAST 1"),

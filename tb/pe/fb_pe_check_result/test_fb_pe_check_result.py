@@ -10,42 +10,60 @@ import pytest
 from cocotb.triggers import FallingEdge
 
 import harness
+from forebay import spec
 from runner import simulate
 
-PATIENCE = 100
+PATIENCE = 6000
+PART, ENDS_OBJECT = spec.PACKET_PART, spec.PACKET_ENDS_OBJECT
 
 
 async def start(dut) -> None:
     """Reset with idle inputs."""
-    harness.clear(dut, "in_*", "valid", "ready", "data")
+    harness.clear(dut, "in_*", "valid", "ready", "data", "user", "tid")
     await harness.start(dut)
     await FallingEdge(dut.clk)
 
 
-async def cycle(dut, *, ends: bool = False, result: bool = False) -> None:
-    """Let one cycle pass, in which a packet ends on its way in, and a result is given."""
-    dut.in_valid.value = dut.in_ready.value = dut.in_last.value = int(ends)
-    dut.valid.value = dut.ready.value = int(result)
+async def cycle(
+    dut, *, ends: int | None = None, user: int = ENDS_OBJECT, result: int | None = None
+) -> None:
+    """Let one cycle pass, in which the packet of a tag ends on its way in, and one has a result."""
+    dut.in_valid.value = dut.in_ready.value = dut.in_last.value = int(ends is not None)
+    dut.in_tid.value, dut.in_user.value = ends or 0, user
+    dut.valid.value = dut.ready.value = int(result is not None)
+    dut.tid.value = result or 0
     await FallingEdge(dut.clk)
 
 
 @cocotb.test()
 async def what_is_right(dut) -> None:
-    """A result for each packet, some time later."""
+    """A result for each object some time later, in any order; none for a packet that ends none."""
     await start(dut)
-    owed = 0
+    owed: list[int] = []
+    tag = 2**32 - 1000
     for _ in range(5000):
-        ends = random.random() < 0.5 and owed < 1000
-        result = owed > 0 and (random.random() < 0.5 or owed > 900)
-        owed += ends - result
-        await cycle(dut, ends=ends, result=result)
+        ends = result = None
+        user = random.choice([ENDS_OBJECT, ENDS_OBJECT | PART, PART, 0])
+        oldest = min(owed, key=lambda each: (tag - each) % 2**32, default=tag)
+        if owed and random.random() < 0.6:
+            # No tag may wait until its place is that of another.
+            result = owed.pop(random.randrange(len(owed)))
+        if random.random() < 0.7 and (tag - oldest) % 2**32 < 1000:
+            ends, tag = tag, (tag + 1) % 2**32
+        await cycle(dut, ends=ends, user=user, result=result)
+        if ends is not None and user & ENDS_OBJECT:
+            owed.append(ends)
+        if len(owed) > 900:
+            owed.sort(key=lambda each: (tag - each) % 2**32)
+            while len(owed) > 10:
+                await cycle(dut, result=owed.pop())
 
 
 @cocotb.test()
 async def reset_forgets(dut) -> None:
     """Results that were owed are no longer due."""
     await start(dut)
-    await cycle(dut, ends=True)
+    await cycle(dut, ends=3)
     await cycle(dut)
     await harness.reset(dut)
     for _ in range(2 * PATIENCE):
@@ -53,12 +71,30 @@ async def reset_forgets(dut) -> None:
 
 
 @harness.provocation
-async def without_a_packet(dut) -> None:
-    """The second result has no packet."""
+async def twice(dut) -> None:
+    """An object has two results."""
     await start(dut)
-    await cycle(dut, ends=True)
-    await cycle(dut, result=True)
-    await cycle(dut, result=True)
+    await cycle(dut, ends=5)
+    await cycle(dut, result=5)
+    await cycle(dut, result=5)
+    await cycle(dut)
+
+
+@harness.provocation
+async def of_another(dut) -> None:
+    """A result names a tag that has the same place, and is not out."""
+    await start(dut)
+    await cycle(dut, ends=5)
+    await cycle(dut, result=5 + 1024)
+    await cycle(dut)
+
+
+@harness.provocation
+async def of_a_part(dut) -> None:
+    """A packet that ends no object has a result."""
+    await start(dut)
+    await cycle(dut, ends=5, user=PART)
+    await cycle(dut, result=5)
     await cycle(dut)
 
 
@@ -66,9 +102,22 @@ async def without_a_packet(dut) -> None:
 async def none_comes(dut) -> None:
     """A packet, and silence."""
     await start(dut)
-    await cycle(dut, ends=True)
+    await cycle(dut, ends=1)
     for _ in range(PATIENCE + 5):
         await cycle(dut)
+
+
+@harness.provocation
+async def one_comes_late(dut) -> None:
+    """An object waits too long, while others have their results."""
+    await start(dut)
+    await cycle(dut, ends=0)
+    for tag in range(1, PATIENCE + 5):
+        await cycle(
+            dut, ends=tag if tag % 1024 else None, result=tag - 1 if (tag - 1) % 1024 else None
+        )
+    await cycle(dut, result=0)
+    await cycle(dut)
 
 
 @harness.provocation
@@ -76,7 +125,7 @@ async def too_few_come(dut) -> None:
     """A result for every second packet."""
     await start(dut)
     for turn in range(2100):
-        await cycle(dut, ends=True, result=turn % 2 == 1)
+        await cycle(dut, ends=turn, result=turn - 1 if turn % 2 else None)
 
 
 @harness.provocation
@@ -86,9 +135,9 @@ async def withdraw(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_result)
 
 
-def run(**options: object) -> None:
+def run(patience: int = PATIENCE, **options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_pe_check_result", {"Patience": PATIENCE}, **options)
+    simulate(__file__, "fb_pe_check_result", {"Patience": patience}, **options)
 
 
 def test_check_result() -> None:
@@ -96,12 +145,21 @@ def test_check_result() -> None:
     run()
 
 
+@pytest.mark.parametrize("testcase", ["none_comes", "too_few_come"])
+def test_any_patience(testcase: str) -> None:
+    """An element that may keep its results to itself does."""
+    run(0, testcase=testcase)
+
+
 @pytest.mark.parametrize(
     ("testcase", "message"),
     [
-        ("without_a_packet", "result_due"),
+        ("twice", "result_due): a result of tag 5, which has none to come"),
+        ("of_another", "result_due): a result of tag 1029, which has none to come"),
+        ("of_a_part", "result_due): a result of tag 5, which has none to come"),
         ("none_comes", "result_comes"),
         ("too_few_come", "result_comes"),
+        ("one_comes_late", "result_in_time"),
         ("withdraw", "m_axis_result: valid fell"),
     ],
 )

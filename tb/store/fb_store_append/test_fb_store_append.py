@@ -126,7 +126,8 @@ async def any_extents(dut, stall: float, ring: bool, layout: dict[str, int]) -> 
     await bench.start(8 if ring else 40, ring, random.getrandbits(40), **layout)
     bench.stall(stall, stall)
     for _ in range(14):
-        bench.send(extent())
+        if ring or bench.region.at + 8 * PAGE < bench.region.size:
+            bench.send(extent())
     # One that goes over the end, and what comes behind it.
     bench.send(extent(bench.region.size - bench.region.at % bench.region.size + 70))
     for _ in range(20):

@@ -13,7 +13,7 @@ import uuid
 import cocotb
 import google_crc32c
 import pytest
-from cocotb.triggers import with_timeout
+from cocotb.triggers import FallingEdge, with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import frames
@@ -56,13 +56,27 @@ class Bench:
         self.streamer, self.reader = Streamer(dut, fail), Reader(dut, fail)
         self.control = harness.axil_master(dut, "s_axil_rec")
         self.objects = harness.axi_stream(AxiStreamSource, dut, "s_axis_object")
-        self.heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_head")
+        self.heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_extent")
         self.results = word_stream(AxiStreamSource, dut, "s_axis_result")
         self.fetched = harness.axi_stream(AxiStreamSink, dut, "m_axis_object")
         self.fetched_heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head")
         self.region = Region(0, 0, False)
         self.due: list[Row] = []
         self.session = uuid.UUID(int=0)
+        self.ended = 0  # packets
+        harness.clear(dut, "ends_object", "m_axis_tag_tready")
+        cocotb.start_soon(self.follow())
+
+    async def follow(self) -> None:
+        """Take the tag of each packet with its end: an intact object ends with a whole one."""
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.clk)
+            moves = dut.s_axis_object_tvalid.value == dut.s_axis_object_tready.value == 1
+            ends = moves and dut.s_axis_object_tlast.value == 1
+            whole = dut.s_axis_object_tuser.value == 0
+            dut.m_axis_tag_tready.value, dut.ends_object.value = int(ends), int(ends and whole)
+            self.ended += int(ends)
 
     def stall(self, idle: float, stall: float) -> None:
         """Pause sources and sinks at random."""
@@ -87,7 +101,7 @@ class Bench:
         return value >> low & (1 << high - low + 1) - 1
 
     async def begin(
-        self, pages: int, index_pages: int = 100, control: int = 0, stride: int = 0
+        self, pages: int, index_pages: int = 100, control: int = 0, stride: int = 0, **batches: int
     ) -> None:
         """Begin a recording into regions of `pages` pages."""
         self.session = uuid.UUID(bytes=random.randbytes(16), version=4)
@@ -101,7 +115,7 @@ class Bench:
             "session_high": high,
             "extension": int.from_bytes(b"raw", "little") | int(TICK * 2**24) << 32,
             "stride": stride | 500 << 32,
-            "batch": BATCH | 3000 << 32,
+            "batch": batches.get("batch", BATCH) | batches.get("wait", 3000) << 32,
             "data_address": self.region.base,
             "data_bytes": self.region.size,
             "index_address": INDEX,
@@ -115,9 +129,13 @@ class Bench:
 
     def send(self, what: Extent) -> None:
         """Queue an extent, and remember where it has to lie."""
-        self.objects.send_nowait(what.frame())
-        self.heads.send_nowait(what.word())
+        self.offer(what)
         self.due += self.region.place(what)
+
+    def offer(self, what: Extent) -> None:
+        """Queue an extent."""
+        self.objects.send_nowait(what.frame())
+        self.heads.send_nowait(AxiStreamFrame(what.metadata()))
 
     async def until(self, name: str, field: str, value: int = 0) -> None:
         """Read a field until it has this value."""
@@ -319,8 +337,7 @@ async def batches(dut, stall: float) -> None:
         sent = [extent(missing=random.choice([0, 7, 2**40])) for _ in range(30)]
         sent += [extent(80_000), extent(1, broken=False)]
         for what in sent:
-            bench.objects.send_nowait(what.frame())
-            bench.heads.send_nowait(what.word())
+            bench.offer(what)
         # The first one has come when the recording begins.
         await harness.step(dut.clk, 20)
         await bench.begin(200, control=BATCHES | FLUSH)
@@ -353,8 +370,7 @@ async def batches_at_the_end(dut, ring: int, pages: int) -> None:
     await bench.begin(pages, control=BATCHES | ring)
     sent = [extent(random.randrange(1, 9000)) for _ in range(60)]
     for what in sent:
-        bench.objects.send_nowait(what.frame())
-        bench.heads.send_nowait(what.word())
+        bench.offer(what)
     await bench.end()
     rows = await batched_rows(bench, sent)
     for write in bench.streamer.writes:
@@ -369,6 +385,28 @@ async def batches_at_the_end(dut, ring: int, pages: int) -> None:
 
 
 @cocotb.test()
+async def batches_with_room(dut) -> None:
+    """A batch that holds more extents than there are entries ends when these are in use."""
+    bench = Bench(dut)
+    # They come no faster than the batch takes them.
+    bench.heads.set_pause_generator(harness.stalls(0.995))
+    await harness.start(dut)
+    entries = int(dut.u_table.Extents.value)
+    await bench.begin(4000, control=BATCHES, batch=1024 * PAGE, wait=0)
+    sent = [extent(100, missing=0) for _ in range(entries + 100)]
+    for what in sent:
+        bench.offer(what)
+    for _ in range(entries * 10):
+        await harness.step(dut.clk, 100)
+        if await bench.get("stored_extents"):
+            break
+    assert await bench.get("stored_extents"), "while enable says that more may come"
+    await bench.end()
+    rows = await batched_rows(bench, sent)
+    assert len(rows) == len(sent)
+
+
+@cocotb.test()
 async def batches_wait(dut) -> None:
     """A batch that waits for more ends after its time, while recording goes on."""
     bench = Bench(dut)
@@ -376,8 +414,7 @@ async def batches_wait(dut) -> None:
     await bench.begin(50, control=BATCHES)
     for _ in range(3):
         what = extent(100)
-        bench.objects.send_nowait(what.frame())
-        bench.heads.send_nowait(what.word())
+        bench.offer(what)
         await bench.until("status", "waiting", 1)
         await bench.until("status", "waiting")
     assert await bench.get("data_position") == 3 * PAGE
@@ -386,22 +423,26 @@ async def batches_wait(dut) -> None:
 
 @cocotb.test()
 async def results(dut) -> None:
-    """Class and score of a whole object stand in its page and its row."""
+    """Class and score of an intact object stand in its page and its row, whenever they come."""
     bench = Bench(dut)
     await harness.start(dut)
     await bench.begin(100, control=PAGES | RESULTS)
-    expected = []
+    expected, words = [], []
     for number in range(6):
         head = frames.header(number, number, 200, spec.FRAMING_FIRST, stream=STREAM)
         bench.send(Extent(random.randbytes(200), head))
         score = random.choice([0.5, -1.25, 1e6 + 0.5])
         bits = struct.unpack("<I", struct.pack("<f", score))[0]
-        if number % 3:
-            word = bits << 96 | number << 80 | STREAM << 64 | number
-            bench.results.send_nowait(AxiStreamFrame([word]))
-            expected.append((number, score))
-        else:
-            expected.append((None, None))
+        judged, comes = number != 4, number % 3 != 0
+        if comes:
+            words.append(AxiStreamFrame([number << 32 | bits], tid=number, tuser=int(not judged)))
+        expected.append((number, score) if comes and judged else (None, None))
+    while bench.ended < 6:
+        await harness.step(dut.clk)
+    await harness.step(dut.clk, 2)
+    for word in random.sample(words, len(words)):
+        bench.results.send_nowait(word)
+    bench.results.send_nowait(AxiStreamFrame([0], tid=6))  # not out
     await bench.end()
     archive = opened(bench)
     texts = [json.load(archive.extractfile(each)) for each in archive.getmembers()[:-1:2]]
@@ -410,8 +451,10 @@ async def results(dut) -> None:
     written = bench.answered()[2]
     rows = [row for block in blocks_of((write for write, _ in written), low) for row in block.rows]
     flags = [row["flags"] & (spec.ROW_RESULT | spec.ROW_LATE) for row in rows]
-    assert flags == [spec.ROW_RESULT if each[0] else spec.ROW_LATE for each in expected]
+    has, late = spec.ROW_RESULT, spec.ROW_LATE
+    assert flags == [late, has, has, late, 0, has]
     assert await bench.get("results", "late") == 2
+    assert await bench.get("results", "stray") == await bench.get("unjudged") == 1
 
 
 @cocotb.test()

@@ -126,7 +126,9 @@ pub struct Results {
     pub classes: BTreeMap<u16, u64>,
     /// Objects whose result did not come in time.
     pub late: u64,
-    /// Results without an object.
+    /// Objects that the element did not judge.
+    pub unjudged: u64,
+    /// Results for which no index record waited: most came too late.
     pub stray: u64,
 }
 
@@ -140,6 +142,7 @@ impl Results {
         Self {
             classes,
             late: recorded.counted.recorder.results_late,
+            unjudged: recorded.counted.recorder.results_unjudged,
             stray: recorded.counted.recorder.results_stray,
         }
     }

@@ -146,7 +146,11 @@ fn results(results: &Results) -> String {
     let classes = results.classes.iter();
     let classes = classes.map(|(class, number)| format!("class {class}: {}", count(*number)));
     let mut parts: Vec<String> = classes.collect();
-    for (name, number) in [("late", results.late), ("without an object", results.stray)] {
+    for (name, number) in [
+        ("late", results.late),
+        ("not judged", results.unjudged),
+        ("for no waiting record", results.stray),
+    ] {
         if number > 0 {
             parts.push(format!("{name}: {}", count(number)));
         }

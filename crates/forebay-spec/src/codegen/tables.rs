@@ -5,6 +5,7 @@ use super::{Constant, Group};
 use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
+use crate::recorder::packet;
 use crate::store::{index, pcapng};
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
 
@@ -206,6 +207,13 @@ pub const GROUPS: &[Group] = &[
                 0, "FRAMING_", header:
                 FLAGS_AT SESSION_AT STREAM_AT SEQUENCE_AT OBJECT_AT PLACE_AT
             ),
+        ],
+    },
+    Group {
+        title: "Packets through processing elements: bits of TUSER with TLAST, bits of TID",
+        constants: &[
+            list!(2, "PACKET_", packet: PART ENDS_OBJECT),
+            list!(0, "PACKET_", packet: TAG_BITS),
         ],
     },
     Group {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The recorder's registers.
+//! The recorder: its registers, and what goes through it.
 
+pub mod packet;
 pub mod regs;

@@ -19,7 +19,7 @@ registers! {
         INDEX_RING = 2, 1, "Index ring: The same for the index; else index records without room are lost, and counted.";
         FLUSH = 3, 1, "Flush: The SSD is flushed before each block of the index is written, and after it.";
         PAGES = 4, 1, "Pages: Objects: each extent has an object header block in front of it. Else samples: payload alone.";
-        RESULTS = 5, 1, "Results: Whole objects have a result, for which their index records wait.";
+        RESULTS = 5, 1, "Results: Intact objects have a result, for which the record of the extent that ends them waits.";
         BATCHES = 6, 1, "Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and a batch holds many. `pages` is 0 then.";
         WAIT_CYCLES = 32, 32, "Wait: Cycles after which a block of the index is written with the index records that there are, counted from the oldest of them; 0: only full ones, and by `sync`.";
     }
@@ -113,12 +113,15 @@ registers! {
         NANOSECONDS = 34, 30, "Nanoseconds: Of this second.";
     }
     results @ 0x0e0 "Results." {
-        LATE = 0, 32, "Late: Whole objects that went without their result.";
-        STRAY = 32, 32, "Stray: Results without an object.";
+        LATE = 0, 32, "Late: Intact objects whose records went without their result.";
+        STRAY = 32, 32, "Stray: Results for a tag that awaits none: it is not out, has its result, or its record has gone.";
     }
     batch @ 0x0e8 = 0x20000 "Batch: Batches of small objects that share pages." {
         PAGES = 12, 20, "Pages: Most bytes of a batch, in 4 KiB; an extent is cut so that it fits with its header. 0 stands for 64 KiB.";
         WAIT_CYCLES = 32, 32, "Wait: Cycles after which a batch ends with the extents that it has, counted from its first one; 0: only when it is full, and when `enable` is 0.";
+    }
+    unjudged @ 0x0f0 "Not judged." {
+        OBJECTS = 0, 32, "Objects: Results that said so: their records hold none.";
     }
     elements @ 0x100 [8] "Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset." {
     }

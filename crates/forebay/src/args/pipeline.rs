@@ -69,4 +69,7 @@ pub struct NewPeArgs {
     /// Make its folder NAME in this one
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub into: PathBuf,
+    /// It judges objects: class and score of each stand in the index
+    #[arg(long)]
+    pub result: bool,
 }

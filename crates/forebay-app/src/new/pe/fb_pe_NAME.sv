@@ -21,14 +21,16 @@ module fb_pe_NAME (
     input  wire  [511:0] s_axis_object_tdata,
     input  wire  [ 63:0] s_axis_object_tkeep,
     input  wire          s_axis_object_tlast,
-    input  wire          s_axis_object_tuser,
+    input  wire  [  1:0] s_axis_object_tuser,
+    input  wire  [ 31:0] s_axis_object_tid,
 
     output logic         m_axis_object_tvalid,
     input  wire          m_axis_object_tready,
     output logic [511:0] m_axis_object_tdata,
     output logic [ 63:0] m_axis_object_tkeep,
     output logic         m_axis_object_tlast,
-    output logic         m_axis_object_tuser
+    output logic [  1:0] m_axis_object_tuser,
+    output logic [ 31:0] m_axis_object_tid
 );
 
   // ------------------------------------------------------------------------ your work: from here ...
@@ -47,6 +49,7 @@ module fb_pe_NAME (
       m_axis_object_tkeep  <= s_axis_object_tkeep;
       m_axis_object_tlast  <= s_axis_object_tlast;
       m_axis_object_tuser  <= s_axis_object_tuser;
+      m_axis_object_tid    <= s_axis_object_tid;
       m_axis_object_tvalid <= s_axis_object_tvalid;
     end
     // A reset takes what tells that there is a beat; the beat itself may stay.
@@ -61,12 +64,14 @@ module fb_pe_NAME (
       .in_ready (s_axis_object_tready),
       .in_last  (s_axis_object_tlast),
       .in_user  (s_axis_object_tuser),
+      .in_tid   (s_axis_object_tid),
       .out_valid(m_axis_object_tvalid),
       .out_ready(m_axis_object_tready),
       .out_data (m_axis_object_tdata),
       .out_keep (m_axis_object_tkeep),
       .out_last (m_axis_object_tlast),
-      .out_user (m_axis_object_tuser)
+      .out_user (m_axis_object_tuser),
+      .out_tid  (m_axis_object_tid)
   );
 
 endmodule

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a packet of an extent carries beside its bytes on its way through processing elements.
+
+/// TUSER with TLAST: the extent is not a whole object.
+pub const PART: u8 = 1;
+/// TUSER with TLAST: the extent ends an object of which nothing is missing, in whichever extents it
+/// came: there is one result of it.
+pub const ENDS_OBJECT: u8 = 2;
+/// Bits of TID, the extent's tag.
+pub const TAG_BITS: u32 = 32;

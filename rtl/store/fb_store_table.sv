@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_table: what is known of each extent, from its first beat to its index record.
+//
+// What:        an extent gets a tag when its metadata come: a number that counts on, whose lowest bits
+//              are its entry. Its packet carries the tag through the elements; what comes of it
+//              later, a result, names the tag, in any order. Metadata are read in order by who
+//              stores the payload, and index records leave in order: an entry is free again when the
+//              last record of its extent has left.
+// Results:     an intact object has one, at the tag of the extent that ends it. The record waits for it
+//              up to `cfg_wait` cycles; once that was too long, records wait no more until a result
+//              comes again, so that an element that has stopped holds up nothing. A
+//              record also goes without it where all entries are in use: data never wait for results.
+// Handshake:   valid/ready.
+// Latency:     1 cycle from metadata to the tag, 2 to their turn; none for a record whose entry has been
+//              the oldest for 2 cycles.
+// Throughput:  an extent a cycle, a result in each cycle without one that begins, a record in 3.
+// Limits:      Extents extents without a record; tags are modulo 2^32. 512-bit registers: none.
+// Does not implement: more than one result of an object.
+
+`default_nettype none
+
+module fb_store_table
+  import fb_spec_pkg::*;
+  import fb_store_pkg::*;
+#(
+    parameter int unsigned Extents = 1024,  // entries, a power of two, 4 to 4096
+    parameter int unsigned Metadata = HEAD_BITS  // bits that are kept of an extent
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire        cfg_results,  // intact objects have results
+    input wire [31:0] cfg_wait,     // cycles that a record waits for its result
+    input wire        restart,      // records wait anew
+
+    // An extent begins.
+    input  wire                        s_axis_extent_tvalid,
+    output logic                       s_axis_extent_tready,
+    input  wire  [       Metadata-1:0] s_axis_extent_tdata,
+    // Its tag, taken when the end of its packet goes into the elements: whether an intact object ends
+    // there, too.
+    output logic                       m_axis_tag_tvalid,
+    input  wire                        m_axis_tag_tready,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
+    input  wire                        ends_object,
+
+    input  wire                           s_axis_result_tvalid,
+    output logic                          s_axis_result_tready,
+    input  wire     [PACKET_TAG_BITS-1:0] s_axis_result_tid,
+    input  result_t                       s_axis_result_tdata,
+
+    // Metadata in order, with their tags.
+    output logic                                m_axis_head_tvalid,
+    input  wire                                 m_axis_head_tready,
+    output logic [Metadata+PACKET_TAG_BITS-1:0] m_axis_head_tdata,
+
+    // Index records, of each extent one or more; without their results, and with them.
+    input  wire  s_axis_row_tvalid,
+    output logic s_axis_row_tready,
+    input  row_t s_axis_row_tdata,
+    output logic m_axis_row_tvalid,
+    input  wire  m_axis_row_tready,
+    output row_t m_axis_row_tdata,
+
+    output logic full,  // all entries are in use
+
+    // Pulses.
+    output logic late,     // a record has gone before its result
+    output logic unjudged, // a result says that there is none
+    output logic stray     // a result had no record that waits
+);
+
+  if (Extents < 4 || Extents > 4096 || (Extents & (Extents - 1)) != 0) begin : gen_bad
+    $fatal(1, "fb_store_table (%m): Extents=%0d must be a power of two from 4 to 4096", Extents);
+  end
+
+  localparam int unsigned EntryBits = $clog2(Extents);
+
+  // ------------------------------------------------------------------------------------------- tags
+  // The next extent's, and the oldest of those that ...
+  logic [PACKET_TAG_BITS-1:0] next_q;
+  logic [PACKET_TAG_BITS-1:0] headed_q;  // ... and whose metadata nobody has read
+  logic [PACKET_TAG_BITS-1:0] ended_q;  // ... whose packet has not ended
+  logic [PACKET_TAG_BITS-1:0] oldest_q;  // ... whose last record has not left
+  logic [EntryBits:0] used_q;  // entries: next_q - oldest_q
+  logic [EntryBits:0] whole_q;  // those whose packets have ended: ended_q - oldest_q
+  logic opens, ends, retires, goes_late, room;
+
+  assign full = used_q[EntryBits];
+  assign s_axis_extent_tready = !full && room;
+  assign opens = s_axis_extent_tvalid && s_axis_extent_tready;
+  assign ends = m_axis_tag_tvalid && m_axis_tag_tready;
+  assign m_axis_tag_tvalid = ended_q != next_q;
+  assign m_axis_tag_tdata = ended_q;
+
+  always_ff @(posedge clk) begin : count
+    if (opens) next_q <= next_q + 1'b1;
+    if (m_axis_head_tvalid && m_axis_head_tready) headed_q <= headed_q + 1'b1;
+    if (ends) ended_q <= ended_q + 1'b1;
+    if (retires) oldest_q <= oldest_q + 1'b1;
+    if (opens != retires) used_q <= opens ? used_q + 1'b1 : used_q - 1'b1;
+    if (ends != retires) whole_q <= ends ? whole_q + 1'b1 : whole_q - 1'b1;
+    if (rst) {next_q, headed_q, ended_q, oldest_q, used_q, whole_q} <= '0;
+  end
+
+  logic [Metadata-1:0] metadata;
+  fb_common_fifo_bram #(
+      .Width(Metadata),
+      .Depth(Extents)
+  ) u_metadata (
+      .clk,
+      .rst,
+      .s_valid(s_axis_extent_tvalid && !full),
+      .s_ready(room),
+      .s_data (s_axis_extent_tdata),
+      .m_valid(m_axis_head_tvalid),
+      .m_ready(m_axis_head_tready),
+      .m_data (metadata),
+      .level  ()
+  );
+  assign m_axis_head_tdata = {headed_q, metadata};
+
+  // ---------------------------------------------------------------------------------------- results
+  // Of each entry: whether its packet ended an object, which has a result; and whether that is here.
+  // What names an entry twice, or none that waits, is dropped.
+  logic named_q, writes, fits;
+  logic [PACKET_TAG_BITS-1:0] tag_q, ahead;
+  result_t named_result_q, result;
+  logic [EntryBits-1:0] oldest;
+  logic judged_named, judged_oldest, here_named, here_oldest;
+
+  assign oldest = oldest_q[EntryBits-1:0];
+  assign ahead = tag_q - oldest_q;
+  assign fits = cfg_results && ahead < PACKET_TAG_BITS'(whole_q) && judged_named && !here_named &&
+      !(goes_late && ahead == '0);
+  assign writes = named_q && !opens;  // that clears an entry
+  assign s_axis_result_tready = !named_q || writes;
+  assign stray = writes && !fits;
+
+  always_ff @(posedge clk) begin : name_entry
+    if (s_axis_result_tready) begin
+      named_q <= s_axis_result_tvalid;
+      {tag_q, named_result_q} <= {s_axis_result_tid, s_axis_result_tdata};
+    end
+    if (rst) named_q <= 1'b0;
+  end
+
+  logic [1:0][EntryBits-1:0] asked;
+  logic [1:0] judged, here;
+  assign asked = {oldest, tag_q[EntryBits-1:0]};
+  assign {judged_oldest, judged_named} = judged;
+  assign {here_oldest, here_named} = here;
+  for (genvar i = 0; i < 2; i++) begin : gen_copies
+    fb_common_lutram #(
+        .Width(1),
+        .Depth(Extents)
+    ) u_judged (
+        .clk,
+        .we   (ends),
+        .waddr(ended_q[EntryBits-1:0]),
+        .wdata(ends_object),
+        .raddr(asked[i]),
+        .rdata(judged[i])
+    );
+    fb_common_lutram #(
+        .Width(1),
+        .Depth(Extents)
+    ) u_here (
+        .clk,
+        .we   (opens || (writes && fits)),
+        .waddr(opens ? next_q[EntryBits-1:0] : tag_q[EntryBits-1:0]),
+        .wdata(!opens),
+        .raddr(asked[i]),
+        .rdata(here[i])
+    );
+  end
+
+  fb_common_table #(
+      .Width($bits(result_t)),
+      .Depth(Extents)
+  ) u_results (
+      .clk,
+      .we(writes && fits),
+      .waddr(tag_q[EntryBits-1:0]),
+      .wdata(named_result_q),
+      .raddr(oldest),
+      .rdata(result)
+  );
+
+  // ---------------------------------------------------------------------------------------- records
+  // What the memories say of the oldest extent, whose packet has ended, takes two cycles, and so does
+  // a result that comes.
+  logic [1:0] here_q, judged_q, known_q;
+  logic last, waits, over, coming, meets, moves;
+  logic gone_q;  // the record is offered without its result, and stays so
+  logic [31:0] waited_q;
+
+  always_ff @(posedge clk) begin : look
+    here_q   <= {here_q[0], here_oldest};
+    judged_q <= {judged_q[0], judged_oldest};
+    known_q  <= rst || retires ? '0 : {known_q[0], whole_q != '0};
+    if (retires) {here_q, judged_q} <= '0;
+  end
+
+  assign last = (s_axis_row_tdata.flags & ROW_CUT) == '0;
+  assign waits = cfg_results && last && judged_q[1];
+  assign meets = waits && here_q[1] && !gone_q;
+  assign goes_late = m_axis_row_tvalid && waits && !meets;
+  assign over = waited_q >= cfg_wait || full;
+  assign coming = here_oldest || here_q[0];  // it meets in a cycle or two
+  assign m_axis_row_tvalid = s_axis_row_tvalid && known_q[1] && (!waits || meets || gone_q || (over && !coming));
+  assign s_axis_row_tready = m_axis_row_tvalid && m_axis_row_tready;
+  assign moves = s_axis_row_tready;
+  assign retires = moves && last;
+  assign late = moves && goes_late;
+  assign unjudged = moves && meets && result.unjudged;
+
+  always_comb begin : join_result
+    m_axis_row_tdata = s_axis_row_tdata;
+    if (meets && !result.unjudged) begin
+      m_axis_row_tdata.flags |= ROW_RESULT;
+      m_axis_row_tdata.facts.has_result = 1'b1;
+      m_axis_row_tdata.facts.class_ = result.class_;
+      m_axis_row_tdata.facts.score = result.score;
+    end else if (goes_late) begin
+      m_axis_row_tdata.flags |= ROW_LATE;
+    end
+  end
+
+  always_ff @(posedge clk) begin : wait_for_result
+    gone_q <= goes_late && !m_axis_row_tready && !rst;
+    if (s_axis_row_tvalid && known_q[1] && !m_axis_row_tvalid) waited_q <= waited_q + 32'(!over);
+    if (rst || restart || writes || !cfg_results) waited_q <= '0;
+  end
+
+`ifndef SYNTHESIS
+  a_record_in_order :
+  assert property (@(posedge clk) disable iff (rst)
+                   m_axis_row_tvalid |-> s_axis_row_tdata.tag == oldest_q)
+  else
+    $error(
+        "fb_store_table (%m): a record of extent %0d, extent %0d is due",
+        s_axis_row_tdata.tag,
+        oldest_q
+    );
+`endif
+
+  fb_axis_check #(
+      .Width($bits(row_t)),
+      .Name ("m_axis_row")
+  ) u_check_row (
+      .clk,
+      .rst,
+      .valid(m_axis_row_tvalid),
+      .ready(m_axis_row_tready),
+      .data (m_axis_row_tdata)
+  );
+
+endmodule
+
+`default_nettype wire

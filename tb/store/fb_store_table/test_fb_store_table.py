@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fb_store_table between streams of cocotbext-axi, against a table in Python."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import with_timeout
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
+import harness
+import structs
+from extents import PATIENCE_US, Row, word_stream
+from forebay import spec
+from runner import simulate
+
+WAIT = 60
+
+
+class Bench:
+    """Extents from their metadata to their last record, and what an element says of them."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.extents = word_stream(AxiStreamSource, dut, "s_axis_extent")
+        self.heads = word_stream(AxiStreamSink, dut, "m_axis_head")
+        self.results = word_stream(AxiStreamSource, dut, "s_axis_result")
+        self.rows = word_stream(AxiStreamSource, dut, "s_axis_row")
+        self.out = word_stream(AxiStreamSink, dut, "m_axis_row")
+        self.late = self.unjudged = self.stray = 0
+        self.next = 0
+
+    async def start(self, wait: int = WAIT, results: int = 1) -> None:
+        """Reset."""
+        dut = self.dut
+        dut.cfg_results.value, dut.cfg_wait.value = results, wait
+        harness.clear(dut, "ends_object", "m_axis_tag_tready", "restart")
+        cocotb.start_soon(self.count())
+        await harness.start(dut)
+
+    async def count(self) -> None:
+        """Count the pulses."""
+        while True:
+            await harness.step(self.dut.clk)
+            self.late += int(self.dut.late.value)
+            self.unjudged += int(self.dut.unjudged.value)
+            self.stray += int(self.dut.stray.value)
+
+    async def extent(self, ends_object: bool) -> int:
+        """Let an extent begin and its packet end; returns its tag."""
+        metadata = random.getrandbits(len(self.dut.s_axis_extent_tdata))
+        self.extents.send_nowait(AxiStreamFrame([metadata]))
+        await harness.until(self.dut.clk, self.dut.m_axis_tag_tvalid)
+        tag = int(self.dut.m_axis_tag_tdata.value)
+        assert tag == self.next
+        self.next += 1
+        head = (await with_timeout(self.heads.recv(), PATIENCE_US, "us")).tdata[0]
+        assert head == metadata | tag << len(self.dut.s_axis_extent_tdata)
+        for ends in (1, 0):
+            await harness.step(self.dut.clk)
+            self.dut.m_axis_tag_tready.value = ends
+            self.dut.ends_object.value = ends_object if ends else random.getrandbits(1)
+        await harness.step(self.dut.clk)
+        return tag
+
+    def result(self, tag: int, unjudged: bool = False) -> dict[str, int]:
+        """Queue a result; returns what a record has of it."""
+        values = {"class_": random.getrandbits(16), "score": random.getrandbits(32)}
+        word = structs.pack("result_t", unjudged=int(unjudged), **values)
+        self.results.send_nowait(AxiStreamFrame([word], tid=tag))
+        return values
+
+    def row(self, tag: int, cut: bool = False) -> Row:
+        """Queue a record of an extent, its last one if it is not `cut`."""
+        flags = spec.ROW_COUNTS | (spec.ROW_CUT if cut else 0)
+        found = Row.any(tag=tag, flags=flags, has_result=0, class_=0, score=0)
+        self.rows.send_nowait(AxiStreamFrame([found.pack()]))
+        return found
+
+    async def record(self) -> Row:
+        """Take a record."""
+        return Row.unpack((await with_timeout(self.out.recv(), PATIENCE_US, "us")).tdata[0])
+
+
+def joined(row: Row, result: dict[str, int] | None) -> Row:
+    """Return the last record of an intact object as it has to come out."""
+    if result is None:
+        return row._replace(flags=row.flags | spec.ROW_LATE)
+    return row._replace(flags=row.flags | spec.ROW_RESULT, has_result=1, **result)
+
+
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.5], stall=[0.0, 0.5], most=[1, 40])
+async def any_results(dut, idle: float, stall: float, most: int) -> None:
+    """Each record has its own object's result or none, in whatever order results come."""
+    bench = Bench(dut)
+    await bench.start(wait=3000)
+    for each in (bench.extents, bench.results, bench.rows):
+        each.set_pause_generator(harness.stalls(idle))
+    for each in (bench.out, bench.heads):
+        each.set_pause_generator(harness.stalls(stall))
+    given: dict[int, dict[str, int] | None] = {}  # by the tag; none: not judged
+    sent: list[tuple[Row, bool]] = []  # records, and whether a result belongs there
+    pending: list[int] = []
+    results = 0
+    for _ in range(400):
+        judged = random.random() < 0.7
+        tag = await bench.extent(judged)
+        sent += [(bench.row(tag, cut=True), False) for _ in range(random.choice([0, 0, 0, 1, 2]))]
+        sent.append((bench.row(tag), judged))
+        if judged:
+            pending.append(tag)
+        elif random.random() < 0.3:
+            bench.result(tag)
+            results += 1
+        while len(pending) >= most:
+            tag = pending.pop(random.randrange(len(pending)))
+            fate = random.choice(["result", "result", "result", "twice", "null", "ahead"])
+            if fate == "ahead":  # of no extent yet
+                bench.result(tag + random.choice([600, 2**31]))
+            given[tag] = bench.result(tag, unjudged=fate == "null")
+            if fate == "null":
+                given[tag] = None
+            if fate == "twice":
+                bench.result(tag)
+            results += 1 + (fate in ("ahead", "twice"))
+    given |= {tag: bench.result(tag) for tag in pending}
+    results += len(pending)
+    late = met = unjudged = 0
+    for row, judged in sent:
+        found = await bench.record()
+        if not judged:
+            assert found == row
+        elif found == joined(row, None):
+            late += 1
+        elif given[row.tag] is None:
+            unjudged += 1
+            assert found == row
+        else:
+            met += 1
+            assert found == joined(row, given[row.tag]), "not its own result"
+    while not (bench.results.empty() and bench.results.idle()):
+        await harness.step(dut.clk)
+    await harness.step(dut.clk, 20)
+    assert (bench.late, bench.unjudged) == (late, unjudged)
+    assert bench.stray == results - met - unjudged
+    # Some go without theirs only where more extents wait for results than there are entries; of
+    # few entries results on their way are enough for that.
+    entries = int(dut.Extents.value)
+    assert late > 0 if most > entries else late == 0 or (entries < 100 and idle)
+
+
+@cocotb.test()
+async def time_out(dut) -> None:
+    """A record waits so long; those behind it do not, until a result meets its record again."""
+    bench = Bench(dut)
+    await bench.start()
+    rows = [bench.row(await bench.extent(True)) for _ in range(10)]
+    began = harness.cycle()
+    for row in rows:
+        assert await bench.record() == joined(row, None)
+    assert WAIT - 40 <= harness.cycle() - began <= WAIT + 80
+    tag = await bench.extent(True)
+    result = bench.result(tag)
+    await harness.step(dut.clk, 10)
+    assert await record_of(bench, tag) == joined(bench.sent, result)
+    tag = await bench.extent(True)
+    began = harness.cycle()
+    assert await record_of(bench, tag) == joined(bench.sent, None)
+    assert harness.cycle() - began >= WAIT
+    assert (bench.late, bench.unjudged, bench.stray) == (11, 0, 0)
+
+
+async def record_of(bench: Bench, tag: int) -> Row:
+    """Send the record of an extent and take it."""
+    bench.sent = bench.row(tag)
+    return await bench.record()
+
+
+@cocotb.test()
+async def slower_than_its_record(dut) -> None:
+    """An element that takes longer than the SSD, and drops a result, has all the others joined."""
+    bench = Bench(dut)
+    await bench.start(wait=100)
+    dropped = 5
+    for number in range(30):
+        tag = await bench.extent(True)
+        row = bench.row(tag)
+        await harness.step(dut.clk, 40)
+        if number == dropped:
+            await harness.step(dut.clk, 100)
+            assert await bench.record() == joined(row, None)
+            # It is no more than late where records have stopped to wait: they do again.
+            bench.result(tag)
+            continue
+        result = bench.result(tag)
+        assert await bench.record() == joined(row, result), number
+    await harness.step(dut.clk, 10)
+    assert (bench.late, bench.stray) == (1, 1)
+
+
+@cocotb.test()
+async def a_result_at_the_last_moment(dut) -> None:
+    """One that comes about when its record goes without it is joined or stray, never lost."""
+    bench = Bench(dut)
+    await bench.start(wait=20)
+    met = 0
+    for wait in range(60):
+        row = bench.row(tag := await bench.extent(True))
+        bench.out.pause = random.random() < 0.5
+        await harness.step(dut.clk, wait % 30)
+        result = bench.result(tag)
+        await harness.step(dut.clk, 30)
+        bench.out.pause = False
+        record = await bench.record()
+        assert record in (joined(row, result), joined(row, None))
+        met += record == joined(row, result)
+        assert bench.late + met == wait + 1 and bench.stray == bench.late
+    assert 0 < met < 60
+
+
+@cocotb.test()
+async def late_stays_late(dut) -> None:
+    """A result that comes while its record is offered without one changes nothing."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.out.pause = True
+    row = bench.row(tag := await bench.extent(True))
+    await harness.step(dut.clk, WAIT + 30)
+    bench.result(tag)
+    await harness.step(dut.clk, 20)
+    bench.out.pause = False
+    assert await bench.record() == joined(row, None)
+    bench.result(tag)
+    await harness.step(dut.clk, 20)
+    assert (bench.late, bench.stray) == (1, 2)
+
+
+@cocotb.test()
+async def full_table(dut) -> None:
+    """Where all entries are in use the oldest goes without its result: extents do not wait."""
+    bench = Bench(dut)
+    await bench.start(wait=1_000_000)
+    entries = int(dut.Extents.value)
+    rows = [bench.row(await bench.extent(True)) for _ in range(entries - 1)]
+    await harness.step(dut.clk, 50)
+    assert bench.out.empty()
+    rows.append(bench.row(await bench.extent(True)))
+    await harness.step(dut.clk, 50)
+    assert bench.out.count() == bench.late == 1
+    assert int(dut.s_axis_extent_tready.value) == 1
+    for row in rows[1:]:
+        bench.result(row.tag)
+    await harness.step(dut.clk, 20 * entries)
+    assert bench.out.count() == entries and (bench.late, bench.stray) == (1, 0)
+
+
+@cocotb.test()
+async def no_results(dut) -> None:
+    """Without an element that gives results nothing waits, and results are dropped."""
+    bench = Bench(dut)
+    await bench.start(results=0, wait=1_000_000)
+    for _ in range(20):
+        tag = await bench.extent(True)
+        bench.result(tag)
+        await harness.step(dut.clk, 5)
+        assert await record_of(bench, tag) == bench.sent
+    assert (bench.late, bench.unjudged, bench.stray) == (0, 0, 20)
+
+
+@cocotb.test()
+async def restart(dut) -> None:
+    """A recording that begins has patience again, whatever the one before had to wait for."""
+    bench = Bench(dut)
+    await bench.start()
+    assert await record_of(bench, await bench.extent(True)) == joined(bench.sent, None)
+    dut.restart.value = 1
+    await harness.step(dut.clk)
+    dut.restart.value = 0
+    began = harness.cycle()
+    assert await record_of(bench, await bench.extent(True)) == joined(bench.sent, None)
+    assert harness.cycle() - began >= WAIT
+
+
+@cocotb.test()
+async def reset(dut) -> None:
+    """A reset forgets extents, results and records; tags begin anew."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(10):
+        tags = [await bench.extent(True) for _ in range(random.randrange(1, 6))]
+        for tag in tags:
+            bench.result(tag)
+        bench.row(tags[0])
+        await harness.step(dut.clk, random.randrange(20))
+        await harness.reset(dut, 2)
+        for each in (bench.extents, bench.heads, bench.results, bench.rows, bench.out):
+            each.clear()
+        bench.next = 0
+        await harness.step(dut.clk, 2)
+        tag = await bench.extent(True)
+        result = bench.result(tag)
+        await harness.step(dut.clk, 10)
+        assert await record_of(bench, tag) == joined(bench.sent, result)
+        await harness.reset(dut, 2)
+        bench.next = 0
+
+
+@harness.provocation
+async def record_of_another(dut) -> None:
+    """A record comes before that of an older extent."""
+    bench = Bench(dut)
+    await bench.start()
+    await bench.extent(False)
+    await bench.extent(False)
+    bench.row(1)
+    await harness.step(dut.clk, 20)
+
+
+@harness.provocation
+async def withdraw(dut) -> None:
+    """The stream checker is awake."""
+    await Bench(dut).start()
+    await harness.withdraw(dut.clk, dut.u_check_row)
+
+
+def run(extents: int, **options: object) -> None:
+    """Build the module and simulate it."""
+    simulate(
+        __file__, "fb_store_table", {"Extents": extents}, filelist="rtl/store/store.f", **options
+    )
+
+
+@pytest.mark.parametrize("extents", [8, 512])
+def test_table(extents: int) -> None:
+    """Run all coroutines for this number of entries."""
+    run(extents)
+
+
+@pytest.mark.parametrize(
+    ("testcase", "message"),
+    [
+        ("record_of_another", "a_record_in_order): a record of extent 1, extent 0 is due"),
+        ("withdraw", "m_axis_row: valid fell"),
+    ],
+)
+def test_assertion_fires(testcase: str, message: str) -> None:
+    """Each assertion stops the simulation."""
+    run(8, testcase=testcase, expect_failure=message)
