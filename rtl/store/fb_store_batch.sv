@@ -5,10 +5,9 @@
 // What:        keeps an extent in a memory until its length and check sum are known, has its header
 //              made by fb_store_header, and sends header, payload and zeros up to a multiple of 512 bytes.
 //              So it goes on until the next extent has no room in the batch, the batch has waited long
-//              enough, its rows have no room or the extent table has none (`hurry`), or `cfg_enable` is
-//              low and nothing more is inside. For fb_store_append the batch is one extent; its row
-//              becomes the rows of all that are in it. Without `cfg_small` extents and rows go through
-//              within the cycle.
+//              enough, its rows have no room, or `cfg_enable` is low and nothing more is inside. For
+//              fb_store_append the batch is one extent; its row becomes the rows of all that are in
+//              it. Without `cfg_small` extents and rows go through within the cycle.
 // Handshake:   valid/ready.
 // Latency:     an extent's last beat to its header's first: 10 cycles for the check sum and 140 for
 //              the characters; the header takes 64 more.
@@ -27,7 +26,7 @@ module fb_store_batch
 #(
     parameter int unsigned Beats  = 1024,  // of the memory, a power of two, 64 to 4096
     parameter int unsigned Inside = 64,    // extents in the memory, a power of two, 4 to 4096
-    parameter int unsigned Depth  = 1024   // extents without an answer, a power of two, 4 to 4096
+    parameter int unsigned Depth  = 512    // extents without an answer, a power of two, 4 to 4096
 ) (
     input wire clk,
     input wire rst,
@@ -36,7 +35,6 @@ module fb_store_batch
     input wire                 cfg_enable,     // take extents
     input wire [31:PAGE_SHIFT] cfg_batch,      // most bytes of a batch, a page or more
     input wire [         31:0] cfg_wait,       // cycles from a batch's beginning to its end; 0: any
-    input wire                 hurry,          // no extent comes before a batch has ended
     input wire [        127:0] cfg_session,    // byte 0 of the UUID lowest
     input wire [         31:0] cfg_extension,  // of file names, first character lowest
     input wire [         63:0] now,            // ns since 1970, for the rows
@@ -294,7 +292,7 @@ module fb_store_batch
       if (have_q != '0) have_q <= have_q - 1'b1;
       if (extent_ends) state_q <= REST;
     end
-    if (extent_ends && !decided_q && (made_valid || !rows_ready || over || drained || hurry)) begin
+    if (extent_ends && !decided_q && (made_valid || !rows_ready || over || drained)) begin
       decided_q <= 1'b1;
       last_q <= !(made_valid && rows_ready && !over) || batch - used_q < span + span_t'(BlockBeats);
     end

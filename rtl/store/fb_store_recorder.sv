@@ -188,7 +188,7 @@ module fb_store_recorder
       row_valid,
       row_ready;
   row_t placed, stored, joined, row;
-  logic open, batch_open, syncing, restart, full, late, unjudged, stray;
+  logic open, batch_open, syncing, restart, late, unjudged, stray;
   logic [15:0] waiting, batching, paging, rows;
   logic [63:0] position, lost;
   logic [31:0] blocks, blocks_failed;
@@ -216,7 +216,11 @@ module fb_store_recorder
   logic [ USER_DATA_BITS-1:0] object;
   logic [USER_BEAT_BYTES-1:0] object_keep;
 
-  fb_store_table u_table (
+  // A batch ends when its rows have no room: before the table has none for more extents.
+  localparam int unsigned Extents = 1024;  // without an index record
+  fb_store_table #(
+      .Extents(Extents)
+  ) u_table (
       .clk,
       .rst,
       .cfg_results(out.control.results.value),
@@ -242,20 +246,20 @@ module fb_store_recorder
       .m_axis_row_tvalid(joined_valid),
       .m_axis_row_tready(joined_ready),
       .m_axis_row_tdata(joined),
-      .full,
       .late,
       .unjudged,
       .stray
   );
 
-  fb_store_batch u_batch (
+  fb_store_batch #(
+      .Depth(Extents / 2)
+  ) u_batch (
       .clk,
       .rst,
       .cfg_small(batched),
       .cfg_enable(taking),
       .cfg_batch(batch_pages),
       .cfg_wait(out.batch.wait_cycles.value),
-      .hurry(full),
       .cfg_session({out.session_high.high.value, out.session_low.low.value}),
       .cfg_extension(out.extension.characters.value),
       .now,

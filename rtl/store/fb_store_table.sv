@@ -63,8 +63,6 @@ module fb_store_table
     input  wire  m_axis_row_tready,
     output row_t m_axis_row_tdata,
 
-    output logic full,  // all entries are in use
-
     // Pulses.
     output logic late,     // a record has gone before its result
     output logic unjudged, // a result says that there is none
@@ -85,7 +83,7 @@ module fb_store_table
   logic [PACKET_TAG_BITS-1:0] oldest_q;  // ... whose last record has not left
   logic [EntryBits:0] used_q;  // entries: next_q - oldest_q
   logic [EntryBits:0] whole_q;  // those whose packets have ended: ended_q - oldest_q
-  logic opens, ends, retires, goes_late, room;
+  logic opens, ends, retires, goes_late, full, room;
 
   assign full = used_q[EntryBits];
   assign s_axis_extent_tready = !full && room;
@@ -195,6 +193,7 @@ module fb_store_table
   logic last, waits, over, coming, meets, moves;
   logic gone_q;  // the record is offered without its result, and stays so
   logic [31:0] waited_q;
+  logic patient_q;  // since a record went late there was a result
 
   always_ff @(posedge clk) begin : look
     here_q   <= {here_q[0], here_oldest};
@@ -207,7 +206,7 @@ module fb_store_table
   assign waits = cfg_results && last && judged_q[1];
   assign meets = waits && here_q[1] && !gone_q;
   assign goes_late = m_axis_row_tvalid && waits && !meets;
-  assign over = waited_q >= cfg_wait || full;
+  assign over = waited_q >= cfg_wait || !patient_q || full;
   assign coming = here_oldest || here_q[0];  // it meets in a cycle or two
   assign m_axis_row_tvalid = s_axis_row_tvalid && known_q[1] && (!waits || meets || gone_q || (over && !coming));
   assign s_axis_row_tready = m_axis_row_tvalid && m_axis_row_tready;
@@ -231,7 +230,10 @@ module fb_store_table
   always_ff @(posedge clk) begin : wait_for_result
     gone_q <= goes_late && !m_axis_row_tready && !rst;
     if (s_axis_row_tvalid && known_q[1] && !m_axis_row_tvalid) waited_q <= waited_q + 32'(!over);
-    if (rst || restart || writes || !cfg_results) waited_q <= '0;
+    if (late && waited_q >= cfg_wait) patient_q <= 1'b0;
+    if (writes || restart) patient_q <= 1'b1;
+    if (moves || rst) waited_q <= '0;
+    if (rst) patient_q <= 1'b1;
   end
 
 `ifndef SYNTHESIS

@@ -75,7 +75,6 @@ class Bench:
         self.session = uuid.UUID(bytes=random.randbytes(16), version=4)
         self.most = min(MOST, batch - BLOCK)
         dut.cfg_small.value, dut.cfg_enable.value = small, 1
-        dut.hurry.value = 0
         dut.cfg_batch.value, dut.cfg_wait.value = batch // PAGE, wait
         dut.cfg_session.value = int.from_bytes(self.session.bytes, "little")
         dut.cfg_extension.value = int.from_bytes(b"raw", "little")

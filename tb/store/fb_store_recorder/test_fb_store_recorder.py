@@ -386,7 +386,7 @@ async def batches_at_the_end(dut, ring: int, pages: int) -> None:
 
 @cocotb.test()
 async def batches_with_room(dut) -> None:
-    """A batch that holds more extents than there are entries ends when these are in use."""
+    """A batch that holds more extents than there are entries ends before these are in use."""
     bench = Bench(dut)
     # They come no faster than the batch takes them.
     bench.heads.set_pause_generator(harness.stalls(0.995))
