@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("--bytes", default="50MiB", help="payload in all [default: 50MiB]")
     parser.add_argument("--object", default="1KiB", help="bytes of an object [default: 1KiB]")
     parser.add_argument("--delay", type=int, default=(1 << 20) - 1, help="cycles a result may take")
-    parser.add_argument("--wait", default="500us", help="how long an index record waits for it")
+    parser.add_argument("--wait", default="50us", help="how long a record waits for it")
     options = parser.parse_args()
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as place:
