@@ -167,6 +167,8 @@ async def reset_in_mid_packet(dut, model: Model, cfg: int = 0) -> None:
         data = random.randbytes(size())
         await bench.send(data)
         await bench.expect(model(data))
+        if bench.results:
+            await bench.result()
         await bench.silent()
 
 

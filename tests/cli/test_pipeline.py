@@ -98,9 +98,10 @@ def test_elements_are_listed(forebay: Run) -> None:
     assert {element["name"] for element in elements} >= {"add", "pass"}
 
 
-def test_an_element_of_ones_own(forebay: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "cfg"), [([], 1), (["--result"], 100)])
+def test_an_element_of_ones_own(forebay: Run, tmp_path: Path, kind: list[str], cfg: int) -> None:
     """Made, tested, used in a pipeline, and all of it formatted as ours is."""
-    made = forebay("new", "pe", "turn_2", "--into", tmp_path)
+    made = forebay("new", "pe", "turn_2", *kind, "--into", tmp_path)
     folder = tmp_path / "turn_2"
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert names == {
@@ -122,7 +123,7 @@ def test_an_element_of_ones_own(forebay: Run, tmp_path: Path) -> None:
     assert "lint without a warning" in tested.out and "1 passed" in tested.out
     assert "turn_2" in forebay("pe", "list", "--pe-path", folder).out
     report = forebay("pipeline", "check", folder / "pipeline.toml", "-o", "json").report
-    assert report["cfg"][0] == 1
+    assert report["cfg"][0] == cfg
 
 
 def capture(data: bytes, part: int = 8940) -> list[Packet]:

@@ -42,7 +42,7 @@ module fb_pe_NAME
     input  wire         m_axis_result_tready,
     output logic [47:0] m_axis_result_tdata,
     output logic        m_axis_result_tuser,
-    output logic [31:0] m_axis_result_tid     // of the packet that ends the object
+    output logic [31:0] m_axis_result_tid      // of the packet that ends the object
 );
 
   logic moves;  // a beat is taken
@@ -51,7 +51,7 @@ module fb_pe_NAME
 
   assign waits = s_axis_object_tlast && m_axis_result_tvalid;
   assign moves = s_axis_object_tvalid && s_axis_object_tready;
-  assign ends = moves && s_axis_object_tlast && (s_axis_object_tuser & PACKET_ENDS_OBJECT) != '0;
+  assign ends  = moves && s_axis_object_tlast && (s_axis_object_tuser & PACKET_ENDS_OBJECT) != '0;
 
   // ------------------------------------------------------------------------ your work: from here ...
   // The object's first byte, and whether it reaches a threshold.
@@ -60,9 +60,9 @@ module fb_pe_NAME
   logic [15:0] judged;
   logic [31:0] score;
 
-  assign first = begins_q ? s_axis_object_tdata[7:0] : byte_q;
+  assign first  = begins_q ? s_axis_object_tdata[7:0] : byte_q;
   assign judged = 16'(first >= cfg[7:0]);
-  assign score = judged[0] ? 32'h3f80_0000 : 32'd0;  // 1.0, 0.0
+  assign score  = judged[0] ? 32'h3f80_0000 : 32'd0;  // 1.0, 0.0
 
   always_ff @(posedge clk) begin : remember
     byte_q <= first;
