@@ -135,12 +135,12 @@ def bus(entry: dict[str, Any]) -> Bus:
         widths = dict(re.findall(r"(\w+):(\d+)", signals))
         usual = {"tdata": "512", "tid": "8", "tuser": "1"}
         names = {"tdata": "DataBits", "tid": "TagBits", "tuser": "UserBits"}
-        set_ = [
+        parameters = [
             f".{names[name]}({bits})"
             for name, bits in widths.items()
             if bits != usual.get(name, bits)
         ]
-        kind = f"fb_axis_if #({', '.join(set_)})" if set_ else "fb_axis_if"
+        kind = f"fb_axis_if #({', '.join(parameters)})" if parameters else "fb_axis_if"
     prefix = f"{prefix}_" if prefix else ""
     return Bus(
         prefix=f"{entry['interface']}." if "interface" in entry else prefix,

@@ -7,10 +7,10 @@
 //              later, a result, names the tag, in any order. Metadata are read in order by who
 //              stores the payload, and index records leave in order: an entry is free again when the
 //              last record of its extent has left.
-// Results:     an intact object has one, at the tag of the extent that ends it. The record waits for it
-//              up to `cfg_wait` cycles; once that was too long, records wait no more until a result
-//              comes again, so that an element that has stopped holds up nothing. A
-//              record also goes without it where all entries are in use: data never wait for results.
+// Results:     an intact object has one, at the tag of the extent that ends it. The record of that extent
+//              waits for it up to `cfg_wait` cycles. After a time-out records do not wait until a
+//              result comes again, so that an element that has stopped holds up no recording. Where
+//              all entries are in use the oldest does not wait either: data never wait for results.
 // Handshake:   valid/ready.
 // Latency:     1 cycle from metadata to the tag, 2 to their turn; none for a record whose entry has been
 //              the oldest for 2 cycles.
@@ -76,9 +76,9 @@ module fb_store_table
   localparam int unsigned EntryBits = $clog2(Extents);
 
   // ------------------------------------------------------------------------------------------- tags
-  // The next extent's, and the oldest of those that ...
+  // The next extent's, and those of the oldest extent ...
   logic [PACKET_TAG_BITS-1:0] next_q;
-  logic [PACKET_TAG_BITS-1:0] headed_q;  // ... and whose metadata nobody has read
+  logic [PACKET_TAG_BITS-1:0] read_q;  // ... whose metadata have not been read
   logic [PACKET_TAG_BITS-1:0] ended_q;  // ... whose packet has not ended
   logic [PACKET_TAG_BITS-1:0] oldest_q;  // ... whose last record has not left
   logic [EntryBits:0] used_q;  // entries: next_q - oldest_q
@@ -94,12 +94,12 @@ module fb_store_table
 
   always_ff @(posedge clk) begin : count
     if (opens) next_q <= next_q + 1'b1;
-    if (m_axis_head_tvalid && m_axis_head_tready) headed_q <= headed_q + 1'b1;
+    if (m_axis_head_tvalid && m_axis_head_tready) read_q <= read_q + 1'b1;
     if (ends) ended_q <= ended_q + 1'b1;
     if (retires) oldest_q <= oldest_q + 1'b1;
     if (opens != retires) used_q <= opens ? used_q + 1'b1 : used_q - 1'b1;
     if (ends != retires) whole_q <= ends ? whole_q + 1'b1 : whole_q - 1'b1;
-    if (rst) {next_q, headed_q, ended_q, oldest_q, used_q, whole_q} <= '0;
+    if (rst) {next_q, read_q, ended_q, oldest_q, used_q, whole_q} <= '0;
   end
 
   logic [Metadata-1:0] metadata;
@@ -117,12 +117,12 @@ module fb_store_table
       .m_data (metadata),
       .level  ()
   );
-  assign m_axis_head_tdata = {headed_q, metadata};
+  assign m_axis_head_tdata = {read_q, metadata};
 
   // ---------------------------------------------------------------------------------------- results
   // Of each entry: whether its packet ended an object, which has a result; and whether that is here.
-  // What names an entry twice, or none that waits, is dropped.
-  logic named_q, writes, fits;
+  // A result for an entry that has one, or that awaits none, is dropped.
+  logic named_q, writes, accepts;
   logic [PACKET_TAG_BITS-1:0] tag_q, ahead;
   result_t named_result_q, result;
   logic [EntryBits-1:0] oldest;
@@ -130,11 +130,11 @@ module fb_store_table
 
   assign oldest = oldest_q[EntryBits-1:0];
   assign ahead = tag_q - oldest_q;
-  assign fits = cfg_results && ahead < PACKET_TAG_BITS'(whole_q) && judged_named && !here_named &&
+  assign accepts = cfg_results && ahead < PACKET_TAG_BITS'(whole_q) && judged_named && !here_named &&
       !(goes_late && ahead == '0);
   assign writes = named_q && !opens;  // that clears an entry
   assign s_axis_result_tready = !named_q || writes;
-  assign stray = writes && !fits;
+  assign stray = writes && !accepts;
 
   always_ff @(posedge clk) begin : name_entry
     if (s_axis_result_tready) begin
@@ -166,7 +166,7 @@ module fb_store_table
         .Depth(Extents)
     ) u_here (
         .clk,
-        .we   (opens || (writes && fits)),
+        .we   (opens || (writes && accepts)),
         .waddr(opens ? next_q[EntryBits-1:0] : tag_q[EntryBits-1:0]),
         .wdata(!opens),
         .raddr(asked[i]),
@@ -179,7 +179,7 @@ module fb_store_table
       .Depth(Extents)
   ) u_results (
       .clk,
-      .we(writes && fits),
+      .we(writes && accepts),
       .waddr(tag_q[EntryBits-1:0]),
       .wdata(named_result_q),
       .raddr(oldest),
@@ -190,8 +190,8 @@ module fb_store_table
   // What the memories say of the oldest extent, whose packet has ended, takes two cycles, and so does
   // a result that comes.
   logic [1:0] here_q, judged_q, known_q;
-  logic last, waits, over, coming, meets, moves;
-  logic gone_q;  // the record is offered without its result, and stays so
+  logic last, waits, waits_no_more, coming, joins, leaves;
+  logic offered_late_q;  // the record is offered without its result, and stays so
   logic [31:0] waited_q;
   logic patient_q;  // since a record went late there was a result
 
@@ -204,20 +204,21 @@ module fb_store_table
 
   assign last = (s_axis_row_tdata.flags & ROW_CUT) == '0;
   assign waits = cfg_results && last && judged_q[1];
-  assign meets = waits && here_q[1] && !gone_q;
-  assign goes_late = m_axis_row_tvalid && waits && !meets;
-  assign over = waited_q >= cfg_wait || !patient_q || full;
-  assign coming = here_oldest || here_q[0];  // it meets in a cycle or two
-  assign m_axis_row_tvalid = s_axis_row_tvalid && known_q[1] && (!waits || meets || gone_q || (over && !coming));
+  assign joins = waits && here_q[1] && !offered_late_q;
+  assign goes_late = m_axis_row_tvalid && waits && !joins;
+  assign waits_no_more = waited_q >= cfg_wait || !patient_q || full;
+  assign coming = here_oldest || here_q[0];  // its result is joined in a cycle or two
+  assign m_axis_row_tvalid = s_axis_row_tvalid && known_q[1] &&
+      (!waits || joins || offered_late_q || (waits_no_more && !coming));
   assign s_axis_row_tready = m_axis_row_tvalid && m_axis_row_tready;
-  assign moves = s_axis_row_tready;
-  assign retires = moves && last;
-  assign late = moves && goes_late;
-  assign unjudged = moves && meets && result.unjudged;
+  assign leaves = s_axis_row_tready;
+  assign retires = leaves && last;
+  assign late = leaves && goes_late;
+  assign unjudged = leaves && joins && result.unjudged;
 
   always_comb begin : join_result
     m_axis_row_tdata = s_axis_row_tdata;
-    if (meets && !result.unjudged) begin
+    if (joins && !result.unjudged) begin
       m_axis_row_tdata.flags |= ROW_RESULT;
       m_axis_row_tdata.facts.has_result = 1'b1;
       m_axis_row_tdata.facts.class_ = result.class_;
@@ -228,11 +229,12 @@ module fb_store_table
   end
 
   always_ff @(posedge clk) begin : wait_for_result
-    gone_q <= goes_late && !m_axis_row_tready && !rst;
-    if (s_axis_row_tvalid && known_q[1] && !m_axis_row_tvalid) waited_q <= waited_q + 32'(!over);
+    offered_late_q <= goes_late && !m_axis_row_tready && !rst;
+    if (s_axis_row_tvalid && known_q[1] && !m_axis_row_tvalid)
+      waited_q <= waited_q + 32'(!waits_no_more);
     if (late && waited_q >= cfg_wait) patient_q <= 1'b0;
     if (writes || restart) patient_q <= 1'b1;
-    if (moves || rst) waited_q <= '0;
+    if (leaves || rst) waited_q <= '0;
     if (rst) patient_q <= 1'b1;
   end
 

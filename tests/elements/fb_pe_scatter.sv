@@ -2,9 +2,9 @@
 // fb_pe_scatter: an element whose results come as badly as they may, for tests.
 //
 // What:        packets pass as they are. The class of an object is its first two bytes, the score its
-//              next four but for a bit, so that it is a number. Of its results some are dropped, some say that there is none, the others
-//              wait `cfg[19:0]` cycles at most, each as long as it happens, so that they overtake
-//              each other. All is decided by a shift register of noise.
+//              next four but for a bit, so that it is a number. Of its results some are dropped, some
+//              say that it was not judged, the others wait `cfg[19:0]` cycles at most, each another
+//              time, so that they overtake each other. A shift register of noise decides all of it.
 // Limits:      as many results as Slots may wait; then the end of an object does.
 
 `default_nettype none

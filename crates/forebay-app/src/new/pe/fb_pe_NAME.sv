@@ -14,8 +14,9 @@ module fb_pe_NAME (
     input wire        rst,
     input wire [63:0] cfg,  // settings: fb_pe_NAME.toml says which bits are what
 
-    // Byte 0 of a packet is tdata[7:0] of its first beat. TKEEP is all ones but on the last beat, TUSER
-    // stands with TLAST and says that the packet is not a whole object.
+    // Byte 0 of a packet is tdata[7:0] of its first beat. TKEEP is all ones but on the last beat. TUSER
+    // stands with TLAST: bit 0, a part of an object; bit 1, the end of an object of which nothing is
+    // missing. TID is the tag of the packet's extent.
     input  wire          s_axis_object_tvalid,
     output logic         s_axis_object_tready,
     input  wire  [511:0] s_axis_object_tdata,
