@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from typing import Any
 from forebay.store import Recording, rows_of
 
 ROOT = Path(__file__).resolve().parent.parent
-FOREBAY = ROOT / "build" / "forebay"
+FOREBAY = ROOT / os.environ.get("FOREBAY", "build/forebay")
 STREAMS = 4
 PIPELINE = """
 [source]

@@ -162,4 +162,4 @@ class Bench:
         packet = await with_timeout(self.objects.recv(compact=False), PATIENCE_US, "us")
         count = sum(packet.tkeep or [1] * len(packet.tdata))
         user = packet.tuser if isinstance(packet.tuser, list) else [packet.tuser]
-        return bytes(packet.tdata[:count]), not user[-1]
+        return bytes(packet.tdata[:count]), not user[-1] & spec.PACKET_PART

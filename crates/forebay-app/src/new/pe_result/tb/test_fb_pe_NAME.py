@@ -51,7 +51,7 @@ async def full_rate(dut) -> None:
 @cocotb.test()
 async def reset_in_mid_packet(dut) -> None:
     """What is held is forgotten."""
-    await elements.reset_in_mid_packet(dut, lambda data: data)
+    await elements.reset_in_mid_packet(dut, lambda data: data, judges=True)
 
 
 def test_fb_pe_NAME() -> None:
