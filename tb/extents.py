@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -313,12 +314,13 @@ def failed(row: Row, code: int) -> Row:
 class Streamer:
     """Takes writes and answers them in order: some with an error, and only while `answers` is set.
 
-    What it answers is 0, or one of its codes at random with the probability `fail`.
+    What it answers is what is `due`, behind that 0, or any code with the probability `fail`.
     """
 
     def __init__(self, dut, fail: float = 0.0) -> None:
         self.fail = fail
         self.writes: list[Write] = []
+        self.due: deque[int] = deque()
         self.codes: list[int] = []
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_wr")
         self.answers = harness.axi_stream(AxiStreamSource, dut, "s_axis_wrsp")
@@ -348,6 +350,7 @@ class Streamer:
         """Answer all that have none."""
         for _ in range(self.unanswered):
             code = random.randrange(1, 256) if random.random() < self.fail else spec.ERR_OK
+            code = self.due.popleft() if self.due else code
             self.codes.append(code)
             self.answers.send_nowait(AxiStreamFrame([code]))
         self.unanswered = 0

@@ -3,14 +3,19 @@
 // fb_store_index: rows into blocks of an Arrow stream, each a page of the SSD.
 //
 // What:        puts each row into columns, until there are 64, the oldest of them has waited long
-//              enough, or `sync` found them; rows that do not count fill the block up. Then the SSD is
-//              flushed, so that all data of the rows are there, and only then the block is written, and
-//              the SSD flushed once more. A block goes to the next page of a region: at its end to
-//              the beginning with `cfg_ring`, else its rows are lost, and counted.
+//              enough, or `sync` found them; rows that do not count fill the block up. A block goes to
+//              the next page of a region: at its end to the beginning with `cfg_ring`, else its rows are
+//              lost, and counted.
+// Flushes:     with `cfg_flush` a block is written when all data of its rows are known to be on the SSD,
+//              and counted when it is there itself. As databases do it, one flush serves all blocks that
+//              are full: they form a group, whose last write has a flush of its own, and that one is
+//              also for the data of the blocks that have filled meanwhile.
+// Errors:      a block that is refused is written again, alone, in its place, up to Tries times; then
+//              its rows are lost, and counted. So they are if the flush for their data fails.
 // Handshake:   valid/ready.
 // Latency:     a row is in its columns after 12 cycles; a block takes 66 cycles to the check sum, two
 //              answers of the SSD, and 66 cycles to be written.
-// Throughput:  a row in 12 cycles; the next block fills while one is written.
+// Throughput:  a row in 12 cycles, while up to Blocks - 1 blocks wait for answers.
 // Limits:      `restart` only while `busy` is low and `rows` is 0; settings are steady otherwise.
 //              512-bit registers: one, the block RAM's.
 // Does not implement: the first page of the stream and its end, which the host writes.
@@ -20,7 +25,10 @@
 module fb_store_index
   import fb_spec_pkg::*;
   import fb_store_pkg::*;
-(
+#(
+    parameter int unsigned Blocks = 8,  // in the memory, a power of two, 2 to 16
+    parameter int unsigned Tries  = 3   // of a block's write, 1 to 7
+) (
     input wire clk,
     input wire rst,
 
@@ -60,6 +68,21 @@ module fb_store_index
   localparam int unsigned HeadBeats = INDEX_OBJECT_AT / USER_BEAT_BYTES;
   localparam int unsigned HeadWords = USER_BEAT_BYTES / 8;
   localparam int unsigned Columns = 11;
+  localparam int unsigned SlotBits = $clog2(Blocks);
+
+  if (Blocks < 2 || Blocks > 16 || (Blocks & (Blocks - 1)) != 0) begin : gen_bad_blocks
+    $fatal(1, "fb_store_index (%m): Blocks=%0d must be a power of two from 2 to 16", Blocks);
+  end
+  if (Tries < 1 || Tries > 7) begin : gen_bad_tries
+    $fatal(1, "fb_store_index (%m): Tries=%0d must be from 1 to 7", Tries);
+  end
+
+  typedef logic [SlotBits:0] count_t;  // of blocks
+
+  // Full blocks are a ring; the one that fills is behind them.
+  logic [SlotBits-1:0] oldest_q, filling;
+  count_t full_q;
+  assign filling = oldest_q + full_q[SlotBits-1:0];
 
   // ----------------------------------------------------------------------------------------- filling
   // One column of one row a cycle. What fills a block up is zero.
@@ -70,7 +93,6 @@ module fb_store_index
   } fill_e;
 
   fill_e fill_q;
-  logic side_q;  // half of the memory that is filled
   logic [$clog2(Columns)-1:0] column_q;
   logic [RowBits:0] count_q;  // rows in it that count
   logic [RowBits-1:0] row_q;  // the one being written
@@ -151,7 +173,6 @@ module fb_store_index
       default:
       if (hand_over) begin
         fill_q  <= TAKE;
-        side_q  <= !side_q;
         count_q <= '0;
         owed_q  <= 1'b0;
       end
@@ -159,7 +180,6 @@ module fb_store_index
     if (sync && rows != '0 && !hand_over) owed_q <= 1'b1;
     if (rst) begin
       fill_q  <= TAKE;
-      side_q  <= 1'b0;
       count_q <= '0;
       owed_q  <= 1'b0;
     end
@@ -168,41 +188,64 @@ module fb_store_index
   // ----------------------------------------------------------------------------------------- memory
   logic [USER_DATA_BITS-1:0] beat;
   logic [BeatBits-1:0] read_q, read;
-  logic sending_q;  // half of the memory that is sent
+  logic [SlotBits-1:0] sending;
 
   (* ram_style = "block" *)
-  logic [USER_DATA_BITS-1:0] store[2<<BeatBits];
+  logic [USER_DATA_BITS-1:0] store[Blocks<<BeatBits];
 
   always_ff @(posedge clk) begin : memory
     for (int i = 0; i < USER_BEAT_BYTES; i++) begin
-      if (lanes[i]) store[{side_q, place[PAGE_SHIFT-1-:BeatBits]}][8*i+:8] <= value[8*(i%8)+:8];
+      if (lanes[i]) store[{filling, place[PAGE_SHIFT-1-:BeatBits]}][8*i+:8] <= value[8*(i%8)+:8];
     end
-    beat <= store[{sending_q, read}];
+    beat <= store[{sending, read}];
   end
 
   // ---------------------------------------------------------------------------------------- sending
   typedef enum logic [2:0] {
     REST,
-    SUM,      // over the block, before its beat with the sum can leave
+    SUM,      // over a block, before its beat with the sum can leave
     AWAIT,    // the sum, and the answer to the flush
     ADDRESS,
     BLOCK,
-    ANSWER
+    ANSWERS   // of the whole group
   } send_e;
 
   send_e send_q;
-  logic [PageBits-1:0] at_q, left_q;  // page of the next block; pages from there to the end
-  logic [RowBits:0] sent_q;  // rows of the block that is sent
-  logic flush_q, flushed_q;  // a flush is to be sent; it has its answer
-  logic bad_q;  // and that was an error
-  logic sum_valid, summed_q, full, none, moves, last;
+  logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
+  logic [Blocks-1:0][RowBits:0] rows_q;  // of each full block, those that count
+  count_t group_q;  // full blocks that go out together
+  count_t sent_q;  // of these, those that have gone
+  count_t flushed_q;  // full blocks whose data a flush was asked for
+  count_t alone_q;  // blocks of a group that was refused: each goes alone, its data are flushed
+  count_t losing_q;  // blocks whose data are not known to be on the SSD
+  logic [2:0] tries_q;  // that the oldest block had alone
+  logic flush_q, awaited_q;  // a flush before the group is to be sent; its answer is awaited
+  count_t unanswered_q;  // blocks of the group
+  logic bad_q;  // an answer was an error
+  logic sum_valid, summed_q, ends, none, lose, give_up, moves, last, last_block;
+  count_t candidates, group, leaving;
   logic [31:0] sum, sum_q;
+  logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
 
-  assign full = left_q == '0;
-  assign none = full && !(cfg_ring && cfg_bytes != '0);
-  assign hand_over = fill_q == FULL && send_q == REST;
+  assign ends = left_q == '0;
+  assign none = ends && !(cfg_ring && cfg_bytes != '0);
+  assign hand_over = fill_q == FULL && full_q != count_t'(Blocks - 1);
   assign last = read_q == '1;
+  assign last_block = sent_q + 1'b1 == group_q;
+  assign sending = oldest_q + sent_q[SlotBits-1:0];
+  assign oldest_rows = rows_q[oldest_q];
+
+  // The next group.
+  assign candidates = flushed_q != '0 ? flushed_q : full_q;
+  assign group = alone_q != '0 ? count_t'(1) :
+      left_q < PageBits'(candidates) ? count_t'(left_q) : candidates;
+
+  // Blocks that leave the memory.
+  assign lose = send_q == REST && full_q != '0 && (none || losing_q != '0);
+  assign give_up = bad_q && group_q == count_t'(1) && tries_q == 3'(Tries - 1);
+  assign leaving = lose ? count_t'(1) :
+      send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
 
   // The beat that is looked at comes out of the memory a cycle after it was asked for.
   assign read = (send_q == SUM || moves) && (send_q == SUM || send_q == BLOCK) ? read_q + 1'b1 :
@@ -215,7 +258,7 @@ module fb_store_index
     end
     if (read_q == BeatBits'(HeadBeats - 1)) begin
       composed[8*(INDEX_SESSION_AT%USER_BEAT_BYTES)+:64] = cfg_session;
-      composed[8*(INDEX_NUMBER_AT%USER_BEAT_BYTES)+:32] = blocks;
+      composed[8*(INDEX_NUMBER_AT%USER_BEAT_BYTES)+:32] = blocks + 32'(sent_q);
       composed[8*(INDEX_CRC_AT%USER_BEAT_BYTES)+:32] = send_q == SUM ? '0 : sum_q;
     end
   end
@@ -237,8 +280,9 @@ module fb_store_index
     m_axis_wr_tdata  = composed;
     if (send_q != BLOCK) begin
       m_axis_wr_tdata = '0;
-      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = flush_q ? '0 : {at_q, PAGE_SHIFT'(0)};
-      m_axis_wr_tdata[USER_WRITE_FLUSH_BIT] = cfg_flush;
+      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] =
+          flush_q ? '0 : {at_q + PageBits'(sent_q), PAGE_SHIFT'(0)};
+      m_axis_wr_tdata[USER_WRITE_FLUSH_BIT] = cfg_flush && (flush_q || last_block);
     end
   end
   assign m_axis_wr_tkeep = '1;
@@ -246,26 +290,36 @@ module fb_store_index
 
   always_ff @(posedge clk) begin : send
     if (moves) flush_q <= 1'b0;
-    if (s_axis_wrsp_tvalid) begin
-      flushed_q <= 1'b1;
-      bad_q <= s_axis_wrsp_tdata != ERR_OK;
-    end
     if (sum_valid) {summed_q, sum_q} <= {1'b1, sum};
+    if (s_axis_wrsp_tvalid) begin
+      awaited_q <= 1'b0;
+      bad_q <= bad_q || s_axis_wrsp_tdata != ERR_OK;
+      if (!awaited_q) unanswered_q <= unanswered_q - 1'b1;
+    end
+    if (moves && cfg_flush && (flush_q || (send_q == ADDRESS && last_block))) flushed_q <= full_q;
+    if (hand_over) rows_q[filling] <= count_q;
+
     unique case (send_q)
-      REST:
-      if (hand_over) begin
-        sending_q <= side_q;
-        sent_q <= count_q;
+      REST: begin
+        sent_q <= '0;
         read_q <= '0;
         summed_q <= 1'b0;
-        if (none) begin
-          lost <= lost + 64'(count_q);
-        end else begin
-          send_q <= SUM;
-          flush_q <= cfg_flush;
-          flushed_q <= !cfg_flush;
-          bad_q <= 1'b0;
-          if (full) {at_q, left_q} <= {cfg_base, cfg_bytes};
+        bad_q <= 1'b0;
+        group_q <= group;
+        if (full_q != '0 && !lose) begin
+          if (ends) begin
+            {at_q, left_q} <= {cfg_base, cfg_bytes};
+          end else begin
+            send_q <= SUM;
+            {flush_q, awaited_q} <= {2{cfg_flush && flushed_q == '0 && alone_q == '0}};
+          end
+        end
+        if (lose) begin
+          lost <= lost + 64'(oldest_rows);
+          if (losing_q != '0) begin
+            losing_q <= losing_q - 1'b1;
+            failed   <= failed + 1'b1;
+          end
         end
       end
       SUM: begin
@@ -273,35 +327,53 @@ module fb_store_index
         if (last) send_q <= AWAIT;
       end
       AWAIT:
-      if (summed_q && flushed_q) begin
-        send_q <= bad_q ? REST : ADDRESS;
+      if (summed_q && !awaited_q) begin
+        send_q <= ADDRESS;
         // What is not known to be on the SSD gets no row.
-        if (bad_q) begin
-          lost   <= lost + 64'(sent_q);
-          failed <= failed + 1'b1;
+        if (bad_q && sent_q == '0) begin
+          send_q <= REST;
+          losing_q <= group_q;
+          flushed_q <= '0;
         end
       end
-      ADDRESS: if (moves) send_q <= BLOCK;
+      ADDRESS:
+      if (moves) begin
+        send_q <= BLOCK;
+        unanswered_q <= unanswered_q + count_t'(!s_axis_wrsp_tvalid);
+      end
       BLOCK:
       if (moves) begin
         read_q <= read_q + 1'b1;
         if (last) begin
-          send_q <= ANSWER;
-          flushed_q <= 1'b0;
+          summed_q <= 1'b0;
+          sent_q   <= sent_q + 1'b1;
+          send_q   <= last_block ? ANSWERS : SUM;
         end
       end
       default:
-      if (flushed_q) begin
+      if (unanswered_q == '0) begin
         send_q <= REST;
-        at_q   <= at_q + 1'b1;
-        left_q <= left_q - 1'b1;
-        blocks <= blocks + 1'b1;
-        if (bad_q) begin
-          lost   <= lost + 64'(sent_q);
-          failed <= failed + 1'b1;
+        if (leaving != '0) begin
+          at_q <= at_q + PageBits'(leaving);
+          left_q <= left_q - PageBits'(leaving);
+          blocks <= blocks + 32'(leaving);
+          flushed_q <= bad_q || !cfg_flush ? '0 : flushed_q - leaving;
+          tries_q <= '0;
+          if (alone_q != '0) alone_q <= alone_q - 1'b1;
+          if (bad_q) begin
+            lost   <= lost + 64'(oldest_rows);
+            failed <= failed + 1'b1;
+          end
+        end else begin
+          flushed_q <= '0;
+          if (group_q == count_t'(1)) tries_q <= tries_q + 1'b1;
+          if (alone_q == '0) alone_q <= group_q;
         end
       end
     endcase
+
+    oldest_q <= oldest_q + leaving[SlotBits-1:0];
+    full_q   <= full_q - leaving + count_t'(hand_over);
     if (restart || rst) begin
       {at_q, left_q} <= {cfg_base, cfg_bytes};
       blocks <= '0;
@@ -309,13 +381,15 @@ module fb_store_index
       lost <= '0;
     end
     if (rst) begin
-      send_q  <= REST;
+      send_q <= REST;
       flush_q <= 1'b0;
+      awaited_q <= 1'b0;
+      {oldest_q, full_q, flushed_q, alone_q, losing_q, unanswered_q, tries_q} <= '0;
     end
   end
 
   assign s_axis_wrsp_tready = 1'b1;
-  assign busy = owed_q || fill_q == FULL || send_q != REST;
+  assign busy = owed_q || fill_q == FULL || full_q != '0;
   assign rows = 16'(count_q);
 
 `ifndef SYNTHESIS
@@ -325,7 +399,7 @@ module fb_store_index
 
   answers_are_awaited :
   assert property (@(posedge clk) disable iff (rst)
-                   s_axis_wrsp_tvalid |-> !flush_q && !flushed_q && send_q != REST)
+                   s_axis_wrsp_tvalid |-> (awaited_q && !flush_q) || unanswered_q != '0)
   else $error("fb_store_index (%m): an answer, and nothing waits for it");
 `endif
 

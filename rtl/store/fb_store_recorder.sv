@@ -217,7 +217,7 @@ module fb_store_recorder
   logic [USER_BEAT_BYTES-1:0] object_keep;
 
   // A batch ends when its rows have no room: before the table has none for more extents.
-  localparam int unsigned Extents = 1024;  // without an index record
+  localparam int unsigned Extents = 512;  // without an index record
   fb_store_table #(
       .Extents(Extents)
   ) u_table (

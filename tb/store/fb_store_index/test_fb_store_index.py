@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import pairwise
 
 import cocotb
@@ -12,11 +13,12 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import harness
-from extents import PAGE, Row, Streamer, Write, blocks_of, word_stream
+from extents import BEAT, PAGE, Block, Row, Streamer, blocks_of, word_stream
 from forebay import spec
 from runner import simulate
 
 ROWS = spec.INDEX_ROWS
+BLOCKS, TRIES = 8, 3  # in the memory; of a block alone
 BASE = 5
 SESSION = 0x0123_4567_89AB_CDEF
 
@@ -29,6 +31,17 @@ class Bench:
         self.streamer = Streamer(dut, fail)
         self.source = word_stream(AxiStreamSource, dut, "s_axis_row")
         self.sent: list[Row] = []
+        # Cycles of rows, of beats of writes, and of answers.
+        self.taken_at: list[int] = []
+        self.beats: list[int] = []
+        self.answers: list[int] = []
+        for name, found in (
+            ("s_axis_row", self.taken_at),
+            ("m_axis_wr", self.beats),
+            ("s_axis_wrsp", self.answers),
+        ):
+            valid, ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
+            cocotb.start_soon(harness.record(dut.clk, valid, ready, found))
 
     async def start(self, pages: int = 100, wait: int = 0, **flags: int) -> None:
         """Reset with a region of `pages` pages; `flags` are settings of one bit."""
@@ -48,6 +61,13 @@ class Bench:
             row = Row.any(flags=random.getrandbits(16) | spec.ROW_COUNTS)
             self.sent.append(row)
             self.source.send_nowait(AxiStreamFrame([row.pack()]))
+
+    def forget(self) -> None:
+        """Do as after a reset, or a restart."""
+        self.source.clear()
+        self.streamer.forget()
+        for each in (self.sent, self.taken_at, self.beats, self.answers):
+            each.clear()
 
     async def pulse(self, name: str = "sync") -> None:
         """Hold an input for one cycle."""
@@ -69,42 +89,57 @@ class Bench:
         await harness.until(self.dut.clk, self.dut.busy, 0)
         assert self.dut.rows.value == rows
 
-    def blocks(self) -> list[tuple[Write, int]]:
-        """Return writes of blocks, with their answers; a flush goes before each, if that is set."""
-        answered = self.streamer.answered()
-        if not self.dut.cfg_flush.value:
-            assert all(write.data and not write.flush for write, _ in answered)
-            return answered
-        assert all(write.flush for write, _ in answered)
-        before, found = False, []
-        for write, code in answered:
-            # A flush that fails takes its block with it.
-            assert bool(write.data) == before
-            before = not write.data and not code
-            if write.data:
-                found.append((write, code))
-        return found
+    def blocks(self) -> list[tuple[Block, int]]:
+        """Return the blocks as they were written last, in their places, and the answers to that."""
+        flush, pages = int(self.dut.cfg_flush.value), int(self.dut.cfg_bytes.value)
+        writes = [(write, code) for write, code in self.streamer.answered() if write.data]
+        assert flush or len(writes) == len(self.streamer.writes), "a flush"
+        last: dict[int, tuple[Block, int]] = {}
+        tries: Counter[bytes] = Counter()
+        for (write, code), block in zip(
+            writes, blocks_of((write for write, _ in writes), SESSION), strict=True
+        ):
+            assert write.address == (BASE + block.number % pages) * PAGE
+            assert flush or not write.flush
+            last[block.number] = block, code
+            tries[write.data] += 1
+        # One more with its group.
+        assert not tries or max(tries.values()) <= TRIES + 1
+        assert sorted(last) == list(range(len(last)))
+        return [last[number] for number in range(len(last))]
 
     def check(self, counts: list[int]) -> int:
-        """Compare all blocks: how many rows each has, and where they lie; returns the rows lost."""
-        writes = self.blocks()
-        found = list(blocks_of((write for write, _ in writes), SESSION))
-        assert [len(block.rows) for block in found] == counts
-        assert [block.number for block in found] == list(range(len(counts)))
-        pages = int(self.dut.cfg_bytes.value)
-        places = [(BASE + block.number % pages) * PAGE for block in found]
-        assert [write.address for write, _ in writes] == places
-        assert self.dut.blocks.value == len(found)
-        assert self.dut.failed.value == sum(code != 0 for code in self.streamer.codes)
-        rows = [row for block in found for row in block.rows]
-        sent = iter(row.columns() for row in self.sent)
-        assert all(row in sent for row in rows), "a row is not there, or not in order"
-        broken = sum(
-            len(block.rows) for block, (_, code) in zip(found, writes, strict=True) if code
-        )
-        lost = len(self.sent) - len(rows) + broken
+        """Compare all blocks: how many rows each has; returns the rows lost."""
+        blocks = self.blocks()
+        assert [len(block.rows) for block, _ in blocks] == counts
+        assert self.dut.blocks.value == len(blocks)
+        sent = [row.columns() for row in self.sent]
+        follow = iter(sent)
+        for block, _ in blocks:
+            assert all(row in follow for row in block.rows), "a row is not there, or not in order"
+        lost = len(sent) - sum(len(block.rows) for block, code in blocks if not code)
         assert self.dut.lost.value == lost
+        refused = sum(code != 0 for _, code in blocks)
+        unflushed = sum(code != 0 and not write.data for write, code in self.streamer.answered())
+        failed = int(self.dut.failed.value)
+        assert failed >= refused + unflushed and (failed == refused or unflushed)
+        if self.dut.cfg_flush.value:
+            self.check_flushes()
         return lost
+
+    def check_flushes(self) -> None:
+        """A flush asked for behind the last row of a block has its answer before it is written."""
+        beats = iter(self.beats)
+        flushed: list[tuple[int, int]] = []
+        rows = {row.object: at for row, at in zip(self.sent, self.taken_at, strict=True)}
+        for (write, code), answer in zip(self.streamer.answered(), self.answers, strict=True):
+            begins = [next(beats) for _ in range(1 + len(write.data) // BEAT)][0]
+            if write.data:
+                (block,) = blocks_of([write], SESSION)
+                taken = rows[block.rows[-1]["object"]]
+                assert any(taken < asked and done < begins for asked, done in flushed)
+            if write.flush and not code:
+                flushed.append((begins, answer))
 
 
 @cocotb.test()
@@ -139,8 +174,7 @@ async def any_rows(dut, wait: int, ring: int) -> None:
     await harness.step(dut.clk, 20)
     await bench.pulse()
     await bench.settle()
-    blocks = blocks_of((write for write, _ in bench.blocks()), SESSION)
-    counts = [len(block.rows) for block in blocks]
+    counts = [len(block.rows) for block, _ in bench.blocks()]
     assert ring or len(counts) <= pages
     bench.check(counts)
 
@@ -231,6 +265,59 @@ async def order(dut) -> None:
 
 
 @cocotb.test()
+async def one_flush_for_all(dut) -> None:
+    """All blocks that are full go out behind one flush, and that of their last is the next group's."""
+    bench = Bench(dut)
+    await bench.start(flush=1)
+    bench.streamer.silent = True
+    bench.send((BLOCKS - 1) * ROWS)
+    begins = 0
+    for blocks in (0, 1, BLOCKS - 2):
+        await harness.step(dut.clk, 14 * BLOCKS * ROWS)
+        new = bench.streamer.writes[begins:]
+        begins += len(new)
+        assert [bool(write.data) for write in new] == [True] * blocks or not blocks
+        assert [write.flush for write in new] == [False] * (len(new) - 1) + [True]
+        assert len(new) == max(blocks, 1)
+        bench.streamer.answer()
+    await bench.settle()
+    bench.check([ROWS] * (BLOCKS - 1))
+
+
+@cocotb.test()
+@cocotb.parametrize(
+    (
+        ("codes", "lost"),
+        [
+            # A flush, and a block alone: the third time is the last.
+            ((0, 7, 8, 0), 0),
+            ((0, 7, 8, 9), 1),
+            # A group of three behind it: each of them goes alone then, and the second is refused.
+            ((0, 0, 0, 5, 0), 0),
+            ((0, 0, 0, 5, 0, 0, 5, 5, 5), 1),
+            # It is the group's flush that fails.
+            ((0, 0, 0, 0, 6), 0),
+        ],
+    )
+)
+async def is_written_again(dut, codes: tuple[int, ...], lost: int) -> None:
+    """What is refused is written again in its place, alone; so often, and what others wrote stays."""
+    bench = Bench(dut)
+    await bench.start(flush=1)
+    bench.streamer.silent = True
+    bench.streamer.due.extend(codes)
+    bench.send(4 * ROWS)
+    await harness.step(dut.clk, 14 * 4 * ROWS)
+    while bench.streamer.unanswered:
+        bench.streamer.answer()
+        await harness.step(dut.clk, 700)
+    await bench.settle()
+    assert not bench.streamer.due
+    assert bench.check([ROWS] * 4) == lost * ROWS
+    assert dut.failed.value == lost
+
+
+@cocotb.test()
 async def flush_fails(dut) -> None:
     """What is not known to be on the SSD gets no row."""
     bench = Bench(dut, fail=1.0)
@@ -253,9 +340,8 @@ async def begins_anew(dut) -> None:
     await bench.settle()
     assert (dut.failed.value, dut.lost.value) == (2, 4 * ROWS)
     await bench.pulse("restart")
-    bench.streamer.forget()
+    bench.forget()
     bench.streamer.fail = 0.0
-    bench.sent.clear()
     await FallingEdge(dut.clk)
     assert (dut.blocks.value, dut.failed.value, dut.lost.value) == (0, 0, 0)
     bench.send(ROWS)
@@ -269,12 +355,13 @@ async def nobody_takes(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     bench.streamer.sink.pause = True
-    bench.send(4 * ROWS)
-    await harness.step(dut.clk, 40 * ROWS)
+    bench.send((BLOCKS + 2) * ROWS)
+    await harness.step(dut.clk, 14 * BLOCKS * ROWS)
     assert dut.rows.value == ROWS and dut.s_axis_row_tready.value == 0
+    assert len(bench.taken_at) == BLOCKS * ROWS
     bench.streamer.sink.pause = False
     await bench.settle()
-    bench.check([ROWS] * 4)
+    bench.check([ROWS] * (BLOCKS + 2))
 
 
 @cocotb.test()
@@ -286,9 +373,7 @@ async def reset_in_mid_block(dut) -> None:
         bench.send(2 * ROWS)
         await harness.step(dut.clk, random.randrange(700, 1700))
         await harness.reset(dut, 2)
-        bench.source.clear()
-        bench.streamer.forget()
-        bench.sent.clear()
+        bench.forget()
         await harness.step(dut.clk, 2)
         bench.send(ROWS + 5)
         await bench.taken()
@@ -345,7 +430,7 @@ async def withdraw(dut) -> None:
 
 def run(**options: object) -> None:
     """Build the module and simulate it."""
-    simulate(__file__, "fb_store_index", **options)
+    simulate(__file__, "fb_store_index", {"Blocks": BLOCKS, "Tries": TRIES}, **options)
 
 
 def test_index() -> None:
