@@ -199,7 +199,7 @@ extern "C" {
 #define NET__GATHER__CYCLES_bm 0xffffffff
 #define NET__GATHER__CYCLES_bp 0
 #define NET__GATHER__CYCLES_bw 32
-#define NET__GATHER__CYCLES_reset 0x40000
+#define NET__GATHER__CYCLES_reset 0x80000
 #define NET__GATHER__HELD_bm 0xffffffff00000000
 #define NET__GATHER__HELD_bp 32
 #define NET__GATHER__HELD_bw 32

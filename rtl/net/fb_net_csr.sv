@@ -1071,7 +1071,7 @@ module fb_net_csr (
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.gather.cycles.value <= 32'h40000;
+            field_storage.gather.cycles.value <= 32'h80000;
         end else begin
             if(field_combo.gather.cycles.load_next) begin
                 field_storage.gather.cycles.value <= field_combo.gather.cycles.next;

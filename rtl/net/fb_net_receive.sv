@@ -23,8 +23,8 @@ module fb_net_receive
     parameter int unsigned Beats = 2048,  // 64-byte beats of memory, a power of two, 8 to 16384
     parameter int unsigned Frames = 1024,  // frames in it, a power of two, 4 to 1024, at most Beats
     parameter int unsigned Streams = 4,  // streams at once, a power of two, 2 to 16
-    parameter int unsigned StreamBeats = 2048,  // 64-byte beats of a ring for each of them, a power
-                                                // of two, 4 to 4096
+    parameter int unsigned StreamBeats = 16384,  // 64-byte beats of a ring for each of them, a power
+                                                // of two, 4 to 65536
     localparam int unsigned LevelBits = $clog2(Beats) + 1,
     localparam int unsigned HeldBits = $clog2(Streams * StreamBeats) + 1,
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
@@ -277,7 +277,7 @@ module fb_net_receive
       .cfg_stream,
       .cfg_streams,
       .cfg_gather,
-      .hurry   (fifo_valid && fifo_whole),
+      .hurry   ((fifo_valid && fifo_whole) || cfg_gather == '0),
       .s_valid (fifo_valid && !fifo_whole && !packets),
       .s_ready (scheduler_ready),
       .s_data  (fifo_data),

@@ -8,9 +8,9 @@
 //              has ended or its own ring is empty; else to any other, if both is so.
 // Handshake:   valid/ready; `s_ready` comes from a register. `s_*` are datagrams as fb_net_frame_fifo has
 //              them: whole, so that the rest of a frame that has begun always comes.
-// Latency:     2 cycles into an empty memory.
-// Throughput:  a beat in every cycle, a frame in every cycle; a cycle without a beat where a ring that
-//              ran empty hands over to another one.
+// Latency:     3 cycles into an empty memory.
+// Throughput:  a beat in every cycle, a frame in every cycle; two cycles without a beat where one stream
+//              hands over to another one.
 // Limits:      a stream is late after `cfg_gather` to twice as many cycles. `cfg_stream` and
 //              `cfg_streams` change only while no frame is there. 512-bit registers: the memory's.
 // Does not implement: judging frames: what is of no stream goes through ring 0, with `m_ours` low.
@@ -21,7 +21,7 @@ module fb_net_stream_scheduler
   import fb_spec_pkg::*;
 #(
     parameter int unsigned Streams = 4,  // rings, a power of two, 2 to 16
-    parameter int unsigned Beats = 2048,  // 64-byte beats of a ring, a power of two, 4 to 4096
+    parameter int unsigned Beats = 16384,  // 64-byte beats of a ring, a power of two, 4 to 65536
     localparam int unsigned StreamBits = $clog2(Streams),
     localparam int unsigned AddrBits = $clog2(Beats)
 ) (
@@ -30,7 +30,7 @@ module fb_net_stream_scheduler
 
     input wire [15:0] cfg_stream,   // the first stream that is taken
     input wire [ 4:0] cfg_streams,  // how many are, from that one on; more than Streams: Streams
-    input wire [31:0] cfg_gather,   // cycles after which one that waits is late
+    input wire [31:0] cfg_gather,   // cycles after which one that waits is late; 0: none ever is
     input wire        hurry,        // nothing more comes: no ring waits for the rest of an object
 
     input  wire                       s_valid,
@@ -61,9 +61,9 @@ module fb_net_stream_scheduler
         1, "fb_net_stream_scheduler (%m): Streams=%0d must be a power of two from 2 to 16", Streams
     );
   end
-  if (Beats < 4 || Beats > 4096 || (Beats & (Beats - 1)) != 0) begin : gen_bad_beats
+  if (Beats < 4 || Beats > 65536 || (Beats & (Beats - 1)) != 0) begin : gen_bad_beats
     $fatal(
-        1, "fb_net_stream_scheduler (%m): Beats=%0d must be a power of two from 4 to 4096", Beats
+        1, "fb_net_stream_scheduler (%m): Beats=%0d must be a power of two from 4 to 65536", Beats
     );
   end
 
@@ -128,20 +128,20 @@ module fb_net_stream_scheduler
   // --------------------------------------------------------------------------------------- memory
   logic [StreamBits-1:0] chosen_q;  // the stream that is let through
   logic [StreamBits+AddrBits-1:0] write_at, read_at;
-  logic fetch;
-  behind_e behind;
+  logic fetch, change;
+  logic known_q;  // `behind_q` is that of the next beat of the ring
+  behind_e behind_q;
   beat_t m_beat;
 
   (* ram_style = "ultra" *)
   beat_t store[Streams*Beats];
-  // The same places: known as soon as the beat is fetched.
-  (* ram_style = "distributed" *)
+  // The same places, read a cycle ahead: who comes next is decided while a beat is fetched.
+  (* ram_style = "block" *)
   behind_e marks[Streams*Beats];
 
-  assign fetch = waiting[chosen_q] && (!m_valid || m_ready);
+  assign fetch = known_q && (!m_valid || m_ready);
   assign write_at = {ring, write_q[ring]};
   assign read_at = {chosen_q, read_q[chosen_q]};
-  assign behind = marks[read_at];
   assign {m_ours, m_first, m_last, m_raw, m_frame, m_bytes, m_data} = m_beat;
 
   always_ff @(posedge clk) begin : memory
@@ -153,25 +153,27 @@ module fb_net_stream_scheduler
       m_beat   <= store[read_at];
       m_stream <= chosen_q;
     end
+    behind_q <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
+    known_q  <= !rst && !change && level_q[chosen_q] > (AddrBits + 1)'(fetch);
   end
 
   // ---------------------------------------------------------------------------------------- whose
   logic [Streams-1:0] others, may, seen_q, late_q;
   logic middle_q;  // its frame is not over
   logic open, open_q;  // its object is not over
-  logic between, empty, change, tick;
+  logic between, empty, tick;
   logic [31:0] clock_q;
   logic [StreamBits-1:0] next;
 
-  assign open = !fetch || behind == INSIDE || behind == FOREIGN ? open_q : behind == GOES_ON;
+  assign open = !fetch || behind_q == INSIDE || behind_q == FOREIGN ? open_q : behind_q == GOES_ON;
   // Whoever is chosen gets a frame through before it gives way.
-  assign between = fetch ? behind != INSIDE : !middle_q && empty;
+  assign between = fetch ? behind_q != INSIDE : !middle_q && empty;
   assign others = waiting & ~(Streams'(1) << chosen_q);
   assign empty = !waiting[chosen_q];
   assign change = between && ((others & late_q) != '0 ||
                               ((others & half) != '0 && (!open || empty)) ||
                               (others != '0 && (!open || hurry) && empty));
-  assign tick = clock_q >= cfg_gather;
+  assign tick = cfg_gather != '0 && clock_q >= cfg_gather;
 
   always_comb begin : choose
     may = others;
@@ -186,7 +188,7 @@ module fb_net_stream_scheduler
 
   always_ff @(posedge clk) begin : turn
     if (change) chosen_q <= next;
-    if (fetch) middle_q <= behind == INSIDE;
+    if (fetch) middle_q <= behind_q == INSIDE;
     open_q  <= open && !change;
     // Late is who was there at a tick and had no turn up to the next one.
     clock_q <= tick ? '0 : clock_q + 1'b1;

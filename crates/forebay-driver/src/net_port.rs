@@ -10,9 +10,9 @@ use crate::bus::{Bus, PciAddress};
 use crate::error::Error;
 use crate::registers::Registers;
 
-/// Cycles after which a stream that waits is let through: about a millisecond, in which a stream of
-/// a tenth of the line fills its ring many times, and is let through for that.
-const COALESCE_CYCLES: u64 = 1 << 18;
+/// Cycles after which a stream that waits is let through: about two milliseconds, in which a stream
+/// of a tenth of the line fills its ring more than once, and is let through for that.
+const COALESCE_CYCLES: u64 = 1 << 19;
 /// Cycles of the MAC's clock in a second.
 pub const MAC_HZ: u64 = 322_265_625;
 
@@ -401,11 +401,11 @@ impl NetPort {
         self.registers.write(bus, regs::idle::OFFSET, cycles)
     }
 
-    /// Changes after how many cycles of the core's clock a stream that waits for another one's
-    /// object to end is let through in the middle of it.
-    pub fn set_coalesce(&self, bus: &mut dyn Bus, cycles: u32) -> Result<(), Error> {
-        let cycles = regs::gather::CYCLES.put(cycles.into());
-        self.registers.write(bus, regs::gather::OFFSET, cycles)
+    /// Has the rings emptied, one after the other: nothing more comes, so that none waits for the
+    /// rest of its object.
+    pub fn empty_rings(&self, bus: &mut dyn Bus) -> Result<(), Error> {
+        let at_once = regs::gather::CYCLES.put(0);
+        self.registers.write(bus, regs::gather::OFFSET, at_once)
     }
 
     /// Takes no further datagram: those that come are refused as of no stream, and counted. What is

@@ -27,9 +27,6 @@ const SILENT_CYCLES: u64 = 512;
 const GRACE_CYCLES: u64 = 1 << 18;
 /// Cycles without movement after which nothing taken is on its way any more, 27 us.
 pub const SETTLE_CYCLES: u64 = 8192;
-/// Cycles after which a stream that waits for another one's object is let through, once nothing
-/// moves.
-const LAST_COALESCE_CYCLES: u32 = 256;
 /// Bytes on the wire of the longest frame that is sent.
 const FRAME_MOST: u64 = 9_038;
 
@@ -281,11 +278,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
         if self.plan.packets.is_some() {
             self.net.end_packets(self.bus, self.limit)?;
         }
-        // Streams take turns as long as something moves, so that objects stay whole.
-        self.wait("taking the frames received", |seen| {
-            seen.look.rings == 0 || seen.is_still()
-        })?;
-        self.net.set_coalesce(self.bus, LAST_COALESCE_CYCLES)?;
+        self.net.empty_rings(self.bus)?;
         self.wait("taking the frames received", |seen| seen.look.rings == 0)?;
         // What a sender left unfinished ends with the first gap between frames that are refused.
         self.net.set_idle(self.bus, 1)?;

@@ -156,7 +156,7 @@ async def several_streams(dut, taken: int) -> None:
     _, places = await bench.sums()
     assert places[spec.PLACE_DELIVERED][0] == ours * len(queues[0])
     assert places[spec.PLACE_STREAM][0] == (6 - ours) * len(queues[0])
-    assert await bench.get("gather") == 262_144  # nothing waits in the rings
+    assert await bench.get("gather") >> 32 == 0  # nothing waits in the rings
     while not bench.objects.empty():
         content, _ = await bench.object()
         _, number, _, missing = bench.head()
@@ -178,7 +178,7 @@ async def rings_are_counted(dut) -> None:
     await bench.settle()
     beats = -(-len(second[0]) // spec.USER_BEAT_BYTES)
     assert await bench.get("gather") >> 32 == beats
-    await bench.put("gather", 100)
+    await bench.put("gather", 0)
     await Timer(2, "us")
     assert await bench.get("gather") >> 32 == 0
 

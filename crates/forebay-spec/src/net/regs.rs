@@ -83,7 +83,7 @@ registers! {
         COUNT = 0, 5, "Count: Number of streams that are received, from `filter.stream` on; 0: none. A value above `parameters.streams` means `parameters.streams`.";
     }
     gather @ 0x098 "Coalescing: One stream at a time is let through, so that frames which senders interleave become long extents." {
-        CYCLES = 0, 32, "Cycles: Cycles of the core's clock, up to twice this number, after which a stream that waits for the end of another stream's object is let through between two of its frames.";
+        CYCLES = 0, 32, "Cycles: Cycles of the core's clock, up to twice this number, after which a stream that waits for the end of another stream's object is let through between two of its frames; 0: nothing more comes, each ring that has begun is emptied, whether its object ends or not.";
         HELD = 32, 32, "Held: Beats that wait for their stream's turn.";
     }
     arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
