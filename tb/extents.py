@@ -262,6 +262,7 @@ class Region:
     stride: int = 0
     room: int = 0
     longest: int = 2**32 - PAGE
+    write: int = 1 << 20  # most of one write
     at: int = 0
     writes: list[Write] = field(default_factory=list)
 
@@ -281,7 +282,7 @@ class Region:
             begin = self.at + front
             count = min(length - done, self.stride or self.size - begin, self.longest)
             data = what.data[done : done + count]
-            self.writes.append(Write(self.base + begin, False, filled(data) if fill else data))
+            self.writes += self.cut(self.base + begin, filled(data) if fill else data)
             end = begin + -(-count // PAGE) * PAGE
             self.at = self.at + self.stride if self.stride else end
             row = self.row(what, done, count, self.base + begin, spec.ROW_CUT)
@@ -292,6 +293,18 @@ class Region:
             whole = int(bool(row.flags & spec.ROW_WHOLE))
             sum_ = google_crc32c.value(data)
             yield row._replace(flags=row.flags | spec.ROW_COUNTS, whole=whole, crc32c=sum_)
+
+    def cut(self, address: int, data: bytes) -> list[Write]:
+        """Return the writes of a row's data."""
+        starts = range(0, len(data), self.write)
+        return [Write(address + at, False, data[at : at + self.write]) for at in starts]
+
+    def answer(self, row: Row, codes: Iterator[int]) -> int:
+        """Take the answers to a row's writes; the first error counts."""
+        if row.flags & spec.ROW_SKIPPED:
+            return spec.ERR_OK
+        taken = [next(codes) for _ in range(-(-row.length // self.write))]
+        return next(filter(None, taken), spec.ERR_OK)
 
     def row(self, what: Extent, done: int, length: int, address: int, flags: int) -> Row:
         """Return the row of a part that begins N bytes behind the extent's beginning."""

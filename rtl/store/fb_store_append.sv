@@ -3,7 +3,8 @@
 // fb_store_append: each extent to the next free place of a region, and a row that says where it is.
 //
 // What:        puts an address in front of each packet, which makes a write of the streamer of it,
-//              each at a multiple of 4 KiB. With `cfg_page` a page is left free in front of it. With
+//              each at a multiple of 4 KiB; a long one is several writes, behind each other, so that
+//              others have their turn between them. With `cfg_page` a page is left free in front of it. With
 //              `cfg_fill` its last page is filled up as a tar file wants it. With a stride extents
 //              begin at multiples of it, and end there. A packet that meets the region's end is cut:
 //              the rest is a write and a row of its own, at the region's beginning. Without `cfg_ring`
@@ -27,7 +28,8 @@ module fb_store_append
   import fb_store_pkg::*;
 #(
     parameter int unsigned Depth = 512,  // extents without an answer, a power of two, 4 to 4096
-    parameter int unsigned MaxBeats = (1 << 26) - 64  // of an extent, a multiple of 64
+    parameter int unsigned MaxBeats = (1 << 26) - 64,  // of an extent, a multiple of 64
+    parameter int unsigned WriteBeats = 16384  // of a write: 1 MiB; a multiple of 64
 ) (
     input wire clk,
     input wire rst,
@@ -90,6 +92,15 @@ module fb_store_append
         SpanBits
     );
   end
+  if (WriteBeats < PageBeats || WriteBeats % PageBeats != 0 || WriteBeats > MaxBeats) begin : gen_bad_write
+    $fatal(
+        1,
+        "fb_store_append (%m): WriteBeats=%0d must be a multiple of %0d up to %0d",
+        WriteBeats,
+        PageBeats,
+        MaxBeats
+    );
+  end
 
   typedef enum logic [2:0] {
     REST,
@@ -109,16 +120,17 @@ module fb_store_append
 
   state_e state_q;
   logic [BeatBits-1:0] left_q;  // beats from here to the region's end
-  logic [BeatBits-1:0] at_q, start_q;  // address of the next beat, of the write, in beats
-  logic [SpanBits-1:0] span_q;  // beats that the write may still have
-  logic [SpanBits-1:0] beats_q;  // of the write or what is skipped, so far
+  logic [BeatBits-1:0] at_q, start_q;  // address of the next beat, of the row, in beats
+  logic [SpanBits-1:0] span_q;  // beats that the row may still have
+  logic [SpanBits-1:0] beats_q;  // of the row or what is skipped, so far
+  logic [$clog2(WriteBeats+1)-1:0] write_q;  // beats that the write may still have
   logic [63:0] done_q;  // bytes of the extent that earlier rows have
   logic [63:0] time_q;
   logic [33:0] seconds_q;
   logic over_q;  // the extent has met the end of its stride
   logic [2:0] block_q;  // in the page: the last 512 bytes that have payload
 
-  logic begins, takes, ends, cut, full, none, room, strided, page_ends;
+  logic begins, takes, ends, write_ends, writes_room, cut, full, none, room, strided, page_ends;
   logic [31:0] bytes;
   logic [BeatBits-1:0] need, front, rest, begin_at, begin_left;
   extent_t extent, extent_out;
@@ -147,6 +159,7 @@ module fb_store_append
   assign begins = room && s_axis_head_tvalid &&
       ((cfg_enable && s_axis_object_tvalid) || done_q != '0);
   assign ends = s_axis_object_tlast || span_q == SpanBits'(1);
+  assign write_ends = ends || write_q == 1;
   assign cut = !s_axis_object_tlast;
   assign takes = s_axis_object_tvalid && s_axis_object_tready;
   assign page_ends = at_q[PageShift-1:0] == '1;
@@ -154,9 +167,9 @@ module fb_store_append
   assign s_axis_object_tready = state_q == SKIP || (state_q == DATA && m_axis_wr_tready);
   assign s_axis_head_tready = takes && s_axis_object_tlast;
 
-  assign m_axis_wr_tvalid = state_q == ADDRESS || (state_q == DATA && s_axis_object_tvalid) ||
+  assign m_axis_wr_tvalid = (state_q == ADDRESS && writes_room) || (state_q == DATA && s_axis_object_tvalid) ||
       state_q == FILL;
-  assign m_axis_wr_tlast = (state_q == DATA && ends && (!cfg_fill || page_ends)) ||
+  assign m_axis_wr_tlast = (state_q == DATA && write_ends && (!cfg_fill || page_ends)) ||
       (state_q == FILL && page_ends);
 
   always_comb begin : compose
@@ -191,9 +204,10 @@ module fb_store_append
         end
       end
       ADDRESS:
-      if (m_axis_wr_tready) begin
+      if (m_axis_wr_tready && writes_room) begin
         state_q <= DATA;
-        start_q <= at_q;
+        write_q <= ($clog2(WriteBeats + 1))'(WriteBeats);
+        if (beats_q == '0) start_q <= at_q;
       end
       FILL:
       if (m_axis_wr_tready) begin
@@ -205,6 +219,7 @@ module fb_store_append
       if (takes) begin
         beats_q <= beats_q + 1'b1;
         span_q  <= span_q - 1'b1;
+        write_q <= write_q - 1'b1;
         block_q <= at_q[PageShift-1-:3];
         if (state_q == DATA) begin
           at_q   <= at_q + 1'b1;
@@ -218,6 +233,8 @@ module fb_store_append
           state_q <= state_q == DATA && cfg_fill && !page_ends ? FILL : REST;
           done_q  <= cut ? done_q + 64'(bytes) : '0;
           over_q  <= cut && (over_q || (strided && state_q == DATA));
+        end else if (write_ends && state_q == DATA) begin
+          state_q <= ADDRESS;
         end
       end
     endcase
@@ -296,16 +313,46 @@ module fb_store_append
       .level  ()
   );
 
+  // Of each write without an answer, whether its row ends with it; and what an earlier one of the row
+  // was answered, if that was an error.
+  logic wrote, row_ends, asked, answers;
+  logic [7:0] code_q, code_in;
+  assign wrote = m_axis_wr_tvalid && m_axis_wr_tready && m_axis_wr_tlast;
+  assign answers = s_axis_wrsp_tvalid && s_axis_wrsp_tready;
+  assign code_in = code_q != ERR_OK ? code_q : s_axis_wrsp_tdata;
+
+  fb_common_fifo #(
+      .Width(1),
+      .Depth(512)
+  ) u_writes (
+      .clk,
+      .rst,
+      .s_valid(wrote),
+      .s_ready(writes_room),
+      .s_data (state_q == FILL || ends),
+      .m_valid(asked),
+      .m_ready(answers),
+      .m_data (row_ends),
+      .level  ()
+  );
+
+  always_ff @(posedge clk) begin : join_answers
+    if (answers) code_q <= row_ends ? ERR_OK : code_in;
+    if (rst) code_q <= ERR_OK;
+  end
+
   // Answers are taken at once: that of somebody else, for whom rows here wait, may be behind them.
+  logic answers_ready;
+  assign s_axis_wrsp_tready = asked && answers_ready;
   fb_common_fifo_bram #(
       .Width(8),
       .Depth(Depth)
   ) u_answers (
       .clk,
       .rst,
-      .s_valid(s_axis_wrsp_tvalid),
-      .s_ready(s_axis_wrsp_tready),
-      .s_data (s_axis_wrsp_tdata),
+      .s_valid(s_axis_wrsp_tvalid && asked && row_ends),
+      .s_ready(answers_ready),
+      .s_data (code_in),
       .m_valid(answered),
       .m_ready(out_ready && !skipped),
       .m_data (code),
@@ -344,7 +391,7 @@ module fb_store_append
   else $error("fb_store_append (%m): restart while open=%0b, %0d wait", open, waiting);
 
   answers_are_awaited :
-  assert property (@(posedge clk) disable iff (rst) s_axis_wrsp_tvalid |-> waiting != '0)
+  assert property (@(posedge clk) disable iff (rst) s_axis_wrsp_tvalid |-> asked)
   else $error("fb_store_append (%m): an answer, and nothing waits for it");
 
   page_or_stride :
