@@ -90,10 +90,6 @@ class Row(NamedTuple):
         """Make any row; `others` are fields that it has to have."""
         return cls(**({name: random.getrandbits(bits) for name, bits in ROW_BITS} | others))
 
-    def untimed(self) -> Row:
-        """Return the row without its time."""
-        return self._replace(time=0, seconds=0)
-
     def columns(self) -> dict[str, int]:
         """Return what of it stands in the index."""
         names = ("object", "offset", "address", "time", "length", "crc32c", "score", "missing")
@@ -123,6 +119,9 @@ class Extent:
     missing: int = 0
     broken: bool = False
     tag: int = field(default_factory=lambda: random.getrandbits(32))
+    # Two clocks that cannot be confused.
+    time: int = field(default_factory=lambda: random.getrandbits(64))
+    seconds: int = field(default_factory=lambda: random.getrandbits(34))
 
     def frame(self) -> AxiStreamFrame:
         """Make a packet of it: bytes past its end are noise, TUSER lies on the last beat."""
@@ -137,8 +136,10 @@ class Extent:
         return self.header + self.missing.to_bytes(8, "little")
 
     def word(self) -> AxiStreamFrame:
-        """Make the word beside it: metadata and tag."""
-        return AxiStreamFrame(self.metadata() + self.tag.to_bytes(4, "little"))
+        """Make the word beside it: metadata, time and tag."""
+        known = int.from_bytes(self.metadata(), "little")
+        above = (self.tag << 34 | self.seconds) << 64 | self.time
+        return AxiStreamFrame([above << 8 * len(self.metadata()) | known])
 
 
 class Block(NamedTuple):
@@ -313,7 +314,7 @@ class Region:
         whole = int(bool(flags & spec.ROW_WHOLE))
         offset = (0 if first else place) + done & 2**64 - 1
         missing = 0 if done else min(what.missing, 2**32 - 1)
-        rest = (missing, sequence, sender, 0, 0, 0, 0, 0, 0)
+        rest = (missing, sequence, sender, what.time, what.seconds, 0, 0, 0, 0)
         flags |= spec.ROW_COUNTS
         return Row(what.tag, flags, address, stream, number, offset, length, whole, *rest)
 

@@ -43,8 +43,6 @@ module fb_store_append
     input wire [31:PAGE_SHIFT] cfg_stride,  // from an extent to the next; 0: as they come
     input wire [63:PAGE_SHIFT] cfg_base,    // first byte of the region
     input wire [63:PAGE_SHIFT] cfg_bytes,   // its size
-    input wire [         63:0] now,         // ns since 1970, for the rows
-    input wire [         33:0] now_seconds, // the same in seconds
 
     // Extents, and a word of each: as fb_store_pkg has it.
     input wire s_axis_head_tvalid,
@@ -125,8 +123,6 @@ module fb_store_append
   logic [SpanBits-1:0] beats_q;  // of the row or what is skipped, so far
   logic [$clog2(WriteBeats+1)-1:0] write_q;  // beats that the write may still have
   logic [63:0] done_q;  // bytes of the extent that earlier rows have
-  logic [63:0] time_q;
-  logic [33:0] seconds_q;
   logic over_q;  // the extent has met the end of its stride
   logic [2:0] block_q;  // in the page: the last 512 bytes that have payload
 
@@ -194,8 +190,6 @@ module fb_store_append
       if (begins) begin
         state_q <= none ? SKIP : ADDRESS;
         beats_q <= '0;
-        time_q <= now;
-        seconds_q <= now_seconds;
         span_q <= SpanBits'(MaxBeats);
         if (!none) begin
           at_q   <= begin_at + front;
@@ -265,11 +259,9 @@ module fb_store_append
     extent.cut = cut;
     extent.skipped = state_q == SKIP;
     extent.address = state_q == SKIP ? '0 : {start_q, BeatShift'(0)};
-    extent.facts = facts_of(s_axis_head_tdata.head, done_q);
+    extent.facts = facts_of(s_axis_head_tdata, done_q);
     extent.facts.whole = !cut && !s_axis_object_tuser && done_q == '0;
     extent.facts.length = bytes;
-    extent.facts.time_ = time_q;
-    extent.facts.seconds = seconds_q;
   end
 
   fb_common_fifo_bram #(

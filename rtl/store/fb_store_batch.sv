@@ -37,8 +37,6 @@ module fb_store_batch
     input wire [         31:0] cfg_wait,       // cycles from a batch's beginning to its end; 0: any
     input wire [        127:0] cfg_session,    // byte 0 of the UUID lowest
     input wire [         31:0] cfg_extension,  // of file names, first character lowest
-    input wire [         63:0] now,            // ns since 1970, for the rows
-    input wire [         33:0] now_seconds,    // the same in seconds
 
     // Extents, and a word of each; batches.
     input wire s_axis_head_tvalid,
@@ -105,8 +103,6 @@ module fb_store_batch
   logic taking_q;
   span_t beats_q;  // of the extent so far
   logic [63:0] done_q;  // bytes of it that earlier rows have
-  logic [63:0] time_q;
-  logic [33:0] seconds_q;
   logic begins, takes, ends, cut, room, store_ready;
   logic [31:0] bytes;
   logic [USER_DATA_BITS-1:0] masked;
@@ -125,19 +121,15 @@ module fb_store_batch
     end
     extent.tag = s_axis_head_tdata.tag;
     extent.cut = cut;
-    extent.facts = facts_of(s_axis_head_tdata.head, done_q);
+    extent.facts = facts_of(s_axis_head_tdata, done_q);
     extent.facts.whole = !cut && !s_axis_object_tuser && done_q == '0;
     extent.facts.length = bytes;
-    extent.facts.time_ = time_q;
-    extent.facts.seconds = seconds_q;
   end
 
   always_ff @(posedge clk) begin : take
     if (begins) begin
       taking_q <= 1'b1;
       beats_q <= '0;
-      time_q <= now;
-      seconds_q <= now_seconds;
     end
     if (takes) begin
       beats_q <= beats_q + 1'b1;

@@ -10,9 +10,12 @@ package fb_store_pkg;
   // The word beside an extent: header of its first frame, above it the frames missing before.
   localparam int unsigned HEAD_BITS = 64 + 8 * FRAMING_BYTES;
 
-  // The same with the extent's tag, its number: so long that a result may name it as late as it likes.
+  // The same with what the extent table adds when the extent comes: its tag, a number so long that a
+  // result may name it as late as it likes, and the time.
   typedef struct packed {
     logic [PACKET_TAG_BITS-1:0] tag;
+    logic [33:0] seconds;  // since 1970; nobody divides
+    logic [63:0] time_;  // the same in ns
     logic [HEAD_BITS-1:0] head;
   } tagged_t;
 
@@ -34,12 +37,14 @@ package fb_store_pkg;
     logic [31:0] score;  // an IEEE single
   } facts_t;
 
-  // What the word beside an extent says of the part that begins `done` bytes behind its beginning.
-  // The magic in it was checked by the network side.
-  function automatic facts_t facts_of(input logic [HEAD_BITS-1:0] head, input logic [63:0] done);
+  // What is known of an extent's part that begins `done` bytes behind its beginning. The magic in its
+  // header was checked by the network side.
+  function automatic facts_t facts_of(input tagged_t extent, input logic [63:0] done);
     logic first, unused;
     logic [63:0] missing;
-    unused = &{1'b0, head[8*FRAMING_FLAGS_AT-1:0]};
+    logic [HEAD_BITS-1:0] head;
+    head = extent.head;
+    unused = &{1'b0, head[8*FRAMING_FLAGS_AT-1:0], extent.tag};
     first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
     missing = head[8*FRAMING_BYTES+:64];
     facts_of = '0;
@@ -49,6 +54,8 @@ package fb_store_pkg;
     facts_of.missing = done != '0 ? '0 : missing[63:32] != '0 ? '1 : missing[31:0];
     facts_of.sequence_ = head[8*FRAMING_SEQUENCE_AT+:64];
     facts_of.sender = head[8*FRAMING_SESSION_AT+:8];
+    facts_of.time_ = extent.time_;
+    facts_of.seconds = extent.seconds;
   endfunction
 
   // A row of the index (forebay_spec::store::index::Row); what of it is no column is for the page.

@@ -219,7 +219,8 @@ module fb_store_recorder
   // A batch ends when its rows have no room: before the table has none for more extents.
   localparam int unsigned Extents = 512;  // without an index record
   fb_store_table #(
-      .Extents(Extents)
+      .Extents (Extents),
+      .Metadata($bits(tagged_t) - PACKET_TAG_BITS)
   ) u_table (
       .clk,
       .rst,
@@ -228,7 +229,7 @@ module fb_store_recorder
       .restart,
       .s_axis_extent_tvalid,
       .s_axis_extent_tready,
-      .s_axis_extent_tdata,
+      .s_axis_extent_tdata({out.time_seconds.seconds.value, now, s_axis_extent_tdata}),
       .m_axis_tag_tvalid,
       .m_axis_tag_tready,
       .m_axis_tag_tdata,
@@ -262,8 +263,6 @@ module fb_store_recorder
       .cfg_wait(out.batch.wait_cycles.value),
       .cfg_session({out.session_high.high.value, out.session_low.low.value}),
       .cfg_extension(out.extension.characters.value),
-      .now,
-      .now_seconds(out.time_seconds.seconds.value),
       .s_axis_head_tvalid(extent_valid),
       .s_axis_head_tready(extent_ready),
       .s_axis_head_tdata(extent),
@@ -304,8 +303,6 @@ module fb_store_recorder
       .cfg_stride(out.control.pages.value || batched ? '0 : out.stride.pages.value),
       .cfg_base(out.data_address.pages.value),
       .cfg_bytes(out.data_bytes.pages.value),
-      .now,
-      .now_seconds(out.time_seconds.seconds.value),
       .s_axis_head_tvalid(head_valid),
       .s_axis_head_tready(head_ready),
       .s_axis_head_tdata(head),
