@@ -23,7 +23,7 @@ module fb_net_port
     parameter int unsigned SendBeats = 512,  // for frames to be sent, the same
     parameter int unsigned Streams = 4,  // streams received at once, a power of two, 2 to 16
     parameter int unsigned StreamBeats = 16384,  // memory of each of them, in 64 bytes, a power of
-                                                // two, 4 to 32768
+                                                 // two, 4 to 32768
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
 ) (
     input wire clk_mac,

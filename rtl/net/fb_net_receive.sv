@@ -24,7 +24,7 @@ module fb_net_receive
     parameter int unsigned Frames = 1024,  // frames in it, a power of two, 4 to 1024, at most Beats
     parameter int unsigned Streams = 4,  // streams at once, a power of two, 2 to 16
     parameter int unsigned StreamBeats = 16384,  // 64-byte beats of a ring for each of them, a power
-                                                // of two, 4 to 65536
+                                                 // of two, 4 to 65536
     localparam int unsigned LevelBits = $clog2(Beats) + 1,
     localparam int unsigned HeldBits = $clog2(Streams * StreamBeats) + 1,
     localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES

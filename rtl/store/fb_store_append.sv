@@ -190,7 +190,7 @@ module fb_store_append
       if (begins) begin
         state_q <= none ? SKIP : ADDRESS;
         beats_q <= '0;
-        span_q <= SpanBits'(MaxBeats);
+        span_q  <= SpanBits'(MaxBeats);
         if (!none) begin
           at_q   <= begin_at + front;
           left_q <= begin_left - front;
@@ -309,7 +309,7 @@ module fb_store_append
   // was answered, if that was an error.
   logic wrote, row_ends, asked, answers;
   logic [7:0] code_q, code_in;
-  assign wrote = m_axis_wr_tvalid && m_axis_wr_tready && m_axis_wr_tlast;
+  assign wrote   = m_axis_wr_tvalid && m_axis_wr_tready && m_axis_wr_tlast;
   assign answers = s_axis_wrsp_tvalid && s_axis_wrsp_tready;
   assign code_in = code_q != ERR_OK ? code_q : s_axis_wrsp_tdata;
 

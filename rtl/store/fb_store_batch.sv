@@ -31,12 +31,12 @@ module fb_store_batch
     input wire clk,
     input wire rst,
 
-    input wire                 cfg_small,      // make batches
-    input wire                 cfg_enable,     // take extents
-    input wire [31:PAGE_SHIFT] cfg_batch,      // most bytes of a batch, a page or more
-    input wire [         31:0] cfg_wait,       // cycles from a batch's beginning to its end; 0: any
-    input wire [        127:0] cfg_session,    // byte 0 of the UUID lowest
-    input wire [         31:0] cfg_extension,  // of file names, first character lowest
+    input wire                 cfg_small,     // make batches
+    input wire                 cfg_enable,    // take extents
+    input wire [31:PAGE_SHIFT] cfg_batch,     // most bytes of a batch, a page or more
+    input wire [         31:0] cfg_wait,      // cycles from a batch's beginning to its end; 0: any
+    input wire [        127:0] cfg_session,   // byte 0 of the UUID lowest
+    input wire [         31:0] cfg_extension, // of file names, first character lowest
 
     // Extents, and a word of each; batches.
     input wire s_axis_head_tvalid,
@@ -129,7 +129,7 @@ module fb_store_batch
   always_ff @(posedge clk) begin : take
     if (begins) begin
       taking_q <= 1'b1;
-      beats_q <= '0;
+      beats_q  <= '0;
     end
     if (takes) begin
       beats_q <= beats_q + 1'b1;

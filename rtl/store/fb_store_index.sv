@@ -221,7 +221,7 @@ module fb_store_index
   logic [2:0] tries_q;  // that the oldest block had alone
   logic flush_q, awaited_q;  // a flush before the group is to be sent; its answer is awaited
   count_t unanswered_q;  // blocks of the group
-  logic bad_q;  // an answer was an error
+  logic   bad_q;  // an answer was an error
   logic sum_valid, summed_q, ends, none, lose, give_up, moves, last, last_block;
   count_t candidates, group, leaving;
   logic [31:0] sum, sum_q;

@@ -350,7 +350,7 @@ async def one_stream_passes(dut) -> None:
 
 @cocotb.test()
 async def a_change_takes_two_cycles(dut) -> None:
-    """Frames of one beat of all streams in turn: one comes in each cycle but where streams change."""
+    """Frames of one beat of all streams: one comes in each cycle but where streams change."""
     bench = Bench(dut)
     await bench.start()
     count = 4 * bench.beats

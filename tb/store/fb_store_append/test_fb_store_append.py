@@ -51,7 +51,9 @@ class Bench:
         `layout` is `page`, or `stride` or `room` in bytes.
         """
         dut = self.dut
-        self.region = Region(base * PAGE, pages * PAGE, ring, longest=LONGEST, write=WRITE, **layout)
+        self.region = Region(
+            base * PAGE, pages * PAGE, ring, longest=LONGEST, write=WRITE, **layout
+        )
         dut.cfg_page.value = layout.get("page", 0)
         dut.cfg_fill.value = bool(layout.get("page") or layout.get("room"))
         dut.cfg_room.value = layout.get("room", 0) // PAGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import cocotb
 import pytest
@@ -133,7 +133,7 @@ class Bench:
         flushed: list[tuple[int, int]] = []
         rows = {row.object: at for row, at in zip(self.sent, self.taken_at, strict=True)}
         for (write, code), answer in zip(self.streamer.answered(), self.answers, strict=True):
-            begins = [next(beats) for _ in range(1 + len(write.data) // BEAT)][0]
+            begins, *_ = islice(beats, 1 + len(write.data) // BEAT)
             if write.data:
                 (block,) = blocks_of([write], SESSION)
                 taken = rows[block.rows[-1]["object"]]
@@ -266,7 +266,7 @@ async def order(dut) -> None:
 
 @cocotb.test()
 async def one_flush_for_all(dut) -> None:
-    """All blocks that are full go out behind one flush, and that of their last is the next group's."""
+    """All full blocks go out behind one flush, and that of their last is the next group's."""
     bench = Bench(dut)
     await bench.start(flush=1)
     bench.streamer.silent = True
@@ -301,7 +301,7 @@ async def one_flush_for_all(dut) -> None:
     )
 )
 async def is_written_again(dut, codes: tuple[int, ...], lost: int) -> None:
-    """What is refused is written again in its place, alone; so often, and what others wrote stays."""
+    """What is refused is written again in its place, alone; what others wrote stays."""
     bench = Bench(dut)
     await bench.start(flush=1)
     bench.streamer.silent = True

@@ -230,15 +230,13 @@ async def any_recordings(dut, stall: float, ring: int, layout: str) -> None:
         # A block that was refused is written again, in its place; the last answer counts.
         _, _, writes = bench.answered()
         low = struct.unpack("<QQ", bench.session.bytes)[0]
-        codes: dict[int, tuple[int, int]] = {}
-        for (write, code), block in zip(
-            writes, blocks_of((write for write, _ in writes), low), strict=True
-        ):
-            codes[block.number] = len(block.rows), code
-        lost = [count for count, code in codes.values() if code]
+        found = blocks_of((write for write, _ in writes), low)
+        tried = zip(found, (code for _, code in writes), strict=True)
+        last = {block.number: (len(block.rows), code) for block, code in tried}
+        lost = [count for count, code in last.values() if code]
         assert await bench.get("rows_lost") == sum(lost)
         rows = bench.rows()
-        assert sum(count for count, _ in codes.values()) == len(rows)
+        assert sum(count for count, _ in last.values()) == len(rows)
         assert await bench.get("blocks", "failed") == len(lost)
         fails = [row for row in rows if row.flags & spec.ROW_FAILED]
         assert await bench.get("failed_extents") == len(fails)
