@@ -61,7 +61,16 @@ NET_MODULES = [
     "fb_net_tx_mux",
     "fb_net_statistics",
 ]
-NET = ["--rtl", "rtl/net/net.f", "--into", "docs/reference/net.md", "--each", *NET_MODULES]
+NET = [
+    "--rtl",
+    "rtl/net/net.f",
+    "--blackbox",
+    "fb_net_ring_ram",
+    "--into",
+    "docs/reference/net.md",
+    "--each",
+    *NET_MODULES,
+]
 STORE_MODULES = [
     "fb_store_crc32c",
     "fb_store_bin2ascii",

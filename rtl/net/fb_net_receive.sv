@@ -256,7 +256,7 @@ module fb_net_receive
   // What waits is of the other kind than what has realign: that is let go when it is empty. Packets
   // end their chunk then; scheduler and reassembly have nothing, and no word, that could end.
   always_ff @(posedge clk) begin : hand_over
-    if (fifo_valid && fifo_whole && held == '0 && !turn_valid) packets <= 1'b1;
+    if (fifo_valid && fifo_whole && held == '0) packets <= 1'b1;
     else if (fifo_valid && !fifo_whole && !packets_active) packets <= 1'b0;
     if (packets_placed) read_q <= read_q + 1'b1;
     if (rst) {packets, read_q} <= '0;

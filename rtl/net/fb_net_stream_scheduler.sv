@@ -8,7 +8,7 @@
 //              has ended or its own ring is empty; else to any other, if both is so.
 // Handshake:   valid/ready; `s_ready` comes from a register. `s_*` are datagrams as fb_net_frame_fifo has
 //              them: whole, so that the rest of a frame that has begun always comes.
-// Latency:     3 cycles into an empty memory.
+// Latency:     2 cycles into an empty memory, and ReadLatency.
 // Throughput:  a beat in every cycle, a frame in every cycle; two cycles without a beat where one stream
 //              hands over to another one.
 // Limits:      a stream is late after `cfg_gather` to twice as many cycles. `cfg_stream` and
@@ -22,6 +22,7 @@ module fb_net_stream_scheduler
 #(
     parameter int unsigned Streams = 4,  // rings, a power of two, 2 to 16
     parameter int unsigned Beats = 16384,  // 64-byte beats of a ring, a power of two, 4 to 65536
+    parameter int unsigned ReadLatency = 3,  // of the memory, in cycles, 1 to 16
     localparam int unsigned StreamBits = $clog2(Streams),
     localparam int unsigned AddrBits = $clog2(Beats)
 ) (
@@ -53,7 +54,7 @@ module fb_net_stream_scheduler
     output logic                      m_ours,   // the frame is of a stream that is taken ...
     output logic [    StreamBits-1:0] m_stream, // ... of this one, counted from the first
 
-    output logic [AddrBits+StreamBits:0] held  // beats in all rings
+    output logic [AddrBits+StreamBits:0] held  // beats inside
 );
 
   if (Streams < 2 || Streams > 16 || (Streams & (Streams - 1)) != 0) begin : gen_bad_streams
@@ -68,6 +69,7 @@ module fb_net_stream_scheduler
   end
 
   typedef struct packed {
+    logic [StreamBits-1:0] stream;
     logic ours;
     logic first;
     logic last;
@@ -131,28 +133,40 @@ module fb_net_stream_scheduler
   logic fetch, change;
   logic known_q;  // `behind_q` is that of the next beat of the ring
   behind_e behind_q;
-  beat_t m_beat;
+  logic moves;  // the memory's pipeline
+  logic [ReadLatency-1:0] inside_q;  // beats in it
+  beat_t s_beat, m_beat;
 
-  (* ram_style = "ultra" *)
-  beat_t store[Streams*Beats];
-  // The same places, read a cycle ahead: who comes next is decided while a beat is fetched.
+  assign s_beat = '{ring, ours, s_first, s_last, s_raw, s_frame, s_bytes, s_data};
+  fb_net_ring_ram #(
+      .Width($bits(beat_t)),
+      .Words(Streams * Beats),
+      .ReadLatency(ReadLatency)
+  ) u_store (
+      .clk,
+      .we(push),
+      .waddr(write_at),
+      .wdata(s_beat),
+      .move(moves),
+      .raddr(read_at),
+      .rdata(m_beat)
+  );
+
+  // Of the same places, read a cycle ahead: who comes next is decided while a beat is fetched.
   (* ram_style = "block" *)
   behind_e marks[Streams*Beats];
 
-  assign fetch = known_q && (!m_valid || m_ready);
+  assign moves = !m_valid || m_ready;
+  assign fetch = known_q && moves;
   assign write_at = {ring, write_q[ring]};
   assign read_at = {chosen_q, read_q[chosen_q]};
-  assign {m_ours, m_first, m_last, m_raw, m_frame, m_bytes, m_data} = m_beat;
+  assign m_valid = inside_q[ReadLatency-1];
+  assign {m_stream, m_ours, m_first, m_last, m_raw, m_frame, m_bytes, m_data} = m_beat;
 
   always_ff @(posedge clk) begin : memory
-    if (push) begin
-      store[write_at] <= '{ours, s_first, s_last, s_raw, s_frame, s_bytes, s_data};
-      marks[write_at] <= s_behind;
-    end
-    if (fetch) begin
-      m_beat   <= store[read_at];
-      m_stream <= chosen_q;
-    end
+    if (push) marks[write_at] <= s_behind;
+    if (moves) inside_q <= ReadLatency'({inside_q, fetch});
+    if (rst) inside_q <= '0;
     behind_q <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
     known_q  <= !rst && !change && level_q[chosen_q] > (AddrBits + 1)'(fetch);
   end
@@ -218,9 +232,9 @@ module fb_net_stream_scheduler
           (AddrBits + 1)'(fetch && chosen_q == StreamBits'(i));
       if (rst) {write_q[i], read_q[i], level_q[i]} <= '0;
     end
-    m_valid <= fetch || (m_valid && !m_ready);
-    held <= held + (AddrBits + StreamBits + 1)'(push) - (AddrBits + StreamBits + 1)'(fetch);
-    if (rst) {m_valid, held} <= '0;
+    held <= held + (AddrBits + StreamBits + 1)'(push) -
+        (AddrBits + StreamBits + 1)'(m_valid && m_ready);
+    if (rst) held <= '0;
   end
 
 `ifndef SYNTHESIS

@@ -6,6 +6,7 @@ rtl/net/fb_net_pkg.sv
 rtl/net/fb_net_parse.sv
 rtl/net/fb_net_filter.sv
 rtl/net/fb_net_decap.sv
+rtl/net/fb_net_ring_ram.sv
 rtl/net/fb_net_stream_scheduler.sv
 rtl/net/fb_net_reassembly.sv
 rtl/net/fb_net_packets.sv
