@@ -147,7 +147,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
     delivery.busy = busy
     delivery.sink.set_pause_generator(harness.stalls(back))
     expected, packet = [], b""
-    for _ in range(60):
+    for _ in range(harness.repeat(60, 20)):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)  # page: index of a unit
         length = random.choice([1, 63, 64, 65, PAGE, PAGE + 1, random.randrange(1, 5 * PAGE)])
         kind = random.choice(["data", "data", "data", "fail", "skip", "keep", "sent"])
@@ -186,7 +186,7 @@ async def lost_beats(dut) -> None:
     delivery.lossy = delivery.late = True
     delivery.sink.set_pause_generator(harness.stalls(0.3))
     expected, packet, ended = [], b"", False
-    for _ in range(60):
+    for _ in range(harness.repeat(60, 20)):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)
         last = int(random.random() < 0.6)
         length = random.choice([1, 65, PAGE, random.randrange(1, 3 * PAGE)])
