@@ -8,10 +8,10 @@
 //              taken as it is is settled when its first beat leaves the filter, and goes with it;
 //              realign is handed over between two frames when nothing of the other kind is left.
 // Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_arp_icmp.
-// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_frame_fifo), 6 cycles of clk.
+// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_frame_fifo), 9 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
 // Limits:      both resets are held together for four cycles of the slower clock. Settings but
-//              `cfg_packets` are stable before the resets end. 512-bit registers: nine.
+//              `cfg_packets` are stable before the resets end. 512-bit registers: eleven.
 // Does not implement: counters (fb_net_statistics), pause (fb_net_pause_out looks at `level`).
 
 `default_nettype none
@@ -246,7 +246,7 @@ module fb_net_receive
   logic [6:0] reassembly_bytes;
   logic [3:0] reassembly_place;
   logic [13:0] reassembly_frame;
-  logic scheduler_ready, realign_ready;
+  logic scheduler_ready, scheduler_rests, realign_ready;
   logic turn_valid, turn_ready, turn_first, turn_last, turn_raw, turn_ours;
   logic [USER_DATA_BITS-1:0] turn_data;
   logic [6:0] turn_bytes;
@@ -256,7 +256,7 @@ module fb_net_receive
   // What waits is of the other kind than what has realign: that is let go when it is empty. Packets
   // end their chunk then; scheduler and reassembly have nothing, and no word, that could end.
   always_ff @(posedge clk) begin : hand_over
-    if (fifo_valid && fifo_whole && held == '0) packets <= 1'b1;
+    if (fifo_valid && fifo_whole && scheduler_rests) packets <= 1'b1;
     else if (fifo_valid && !fifo_whole && !packets_active) packets <= 1'b0;
     if (packets_placed) read_q <= read_q + 1'b1;
     if (rst) {packets, read_q} <= '0;
@@ -296,7 +296,8 @@ module fb_net_receive
       .m_frame (turn_frame),
       .m_ours  (turn_ours),
       .m_stream(turn_stream),
-      .held
+      .held,
+      .rests   (scheduler_rests)
   );
 
   fb_net_reassembly #(

@@ -15,7 +15,7 @@
 module fb_net_ring_ram #(
     parameter int unsigned Width = 512,  // bits of a word, 1 or more
     parameter int unsigned Words = 4096,  // a power of two, 2 or more
-    parameter int unsigned ReadLatency = 3,  // cycles, 1 or more
+    parameter int unsigned ReadLatency = 3,  // cycles, 1 to 16
     localparam int unsigned AddrBits = $clog2(Words)
 ) (
     input wire clk,
@@ -28,6 +28,10 @@ module fb_net_ring_ram #(
     input  wire  [AddrBits-1:0] raddr,
     output logic [   Width-1:0] rdata
 );
+
+  if (ReadLatency < 1 || ReadLatency > 16) begin : gen_bad_latency
+    $fatal(1, "fb_net_ring_ram (%m): ReadLatency=%0d must be from 1 to 16", ReadLatency);
+  end
 
   (* ram_style = "ultra" *)
   logic [Width-1:0] store[Words];

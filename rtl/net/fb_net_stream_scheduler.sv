@@ -5,7 +5,8 @@
 // What:        a ring in one memory for each stream. One stream at a time is let through, so that
 //              frames which senders interleave become long extents. Between two frames it gives way
 //              to one that has waited too long; else to one whose ring is half full, if its object
-//              has ended or its own ring is empty; else to any other, if both is so.
+//              has ended or its own ring is empty; else to any other, if both is so. With `hurry`
+//              that is enough, or a frame of no stream.
 // Handshake:   valid/ready; `s_ready` comes from a register. `s_*` are datagrams as fb_net_frame_fifo has
 //              them: whole, so that the rest of a frame that has begun always comes.
 // Latency:     2 cycles into an empty memory, and ReadLatency.
@@ -54,7 +55,8 @@ module fb_net_stream_scheduler
     output logic                      m_ours,   // the frame is of a stream that is taken ...
     output logic [    StreamBits-1:0] m_stream, // ... of this one, counted from the first
 
-    output logic [AddrBits+StreamBits:0] held  // beats inside
+    output logic [AddrBits+StreamBits:0] held,  // beats in rings, of streams that are taken
+    output logic rests  // nothing is inside
 );
 
   if (Streams < 2 || Streams > 16 || (Streams & (Streams - 1)) != 0) begin : gen_bad_streams
@@ -87,6 +89,11 @@ module fb_net_stream_scheduler
     FOREIGN   // as before: the frame is of no stream
   } behind_e;
 
+  typedef struct packed {
+    logic ours;
+    behind_e behind;
+  } mark_t;
+
   logic [Streams-1:0] full, half, waiting;  // of each ring
   logic [AddrBits-1:0] write_q[Streams], read_q[Streams];
   logic [AddrBits:0] level_q[Streams];
@@ -103,7 +110,7 @@ module fb_net_stream_scheduler
   logic [15:0] index;
   logic ours, ours_q, ends, ends_q, push;
   logic [StreamBits-1:0] ring, ring_q;
-  behind_e s_behind;
+  behind_e behind;
 
   assign index = s_data[8*FRAMING_STREAM_AT+:16] - cfg_stream;
   assign ours = s_first ? s_data[31:0] == FRAMING_MAGIC && index < 16'(cfg_streams) &&
@@ -113,9 +120,9 @@ module fb_net_stream_scheduler
   assign push = s_valid && s_ready;
 
   always_comb begin : mark
-    if (!s_last) s_behind = INSIDE;
-    else if (!ours) s_behind = FOREIGN;
-    else s_behind = ends ? ENDS : GOES_ON;
+    if (!s_last) behind = INSIDE;
+    else if (!ours) behind = FOREIGN;
+    else behind = ends ? ENDS : GOES_ON;
   end
 
   always_ff @(posedge clk) begin : follow_frame
@@ -131,8 +138,8 @@ module fb_net_stream_scheduler
   logic [StreamBits-1:0] chosen_q;  // the stream that is let through
   logic [StreamBits+AddrBits-1:0] write_at, read_at;
   logic fetch, change;
-  logic known_q;  // `behind_q` is that of the next beat of the ring
-  behind_e behind_q;
+  logic known_q;  // `mark_q` is that of the next beat of the ring
+  mark_t mark_q;
   logic moves;  // the memory's pipeline
   logic [ReadLatency-1:0] inside_q;  // beats in it
   beat_t s_beat, m_beat;
@@ -154,7 +161,7 @@ module fb_net_stream_scheduler
 
   // Of the same places, read a cycle ahead: who comes next is decided while a beat is fetched.
   (* ram_style = "block" *)
-  behind_e marks[Streams*Beats];
+  mark_t marks[Streams*Beats];
 
   assign moves = !m_valid || m_ready;
   assign fetch = known_q && moves;
@@ -164,11 +171,11 @@ module fb_net_stream_scheduler
   assign {m_stream, m_ours, m_first, m_last, m_raw, m_frame, m_bytes, m_data} = m_beat;
 
   always_ff @(posedge clk) begin : memory
-    if (push) marks[write_at] <= s_behind;
+    if (push) marks[write_at] <= '{ours, behind};
     if (moves) inside_q <= ReadLatency'({inside_q, fetch});
     if (rst) inside_q <= '0;
-    behind_q <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
-    known_q  <= !rst && !change && level_q[chosen_q] > (AddrBits + 1)'(fetch);
+    mark_q  <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
+    known_q <= !rst && !change && level_q[chosen_q] > (AddrBits + 1)'(fetch);
   end
 
   // ---------------------------------------------------------------------------------------- whose
@@ -179,14 +186,15 @@ module fb_net_stream_scheduler
   logic [31:0] clock_q;
   logic [StreamBits-1:0] next;
 
-  assign open = !fetch || behind_q == INSIDE || behind_q == FOREIGN ? open_q : behind_q == GOES_ON;
+  assign open = !fetch || mark_q.behind inside {INSIDE, FOREIGN} ? open_q : mark_q.behind == GOES_ON;
   // Whoever is chosen gets a frame through before it gives way.
-  assign between = fetch ? behind_q != INSIDE : !middle_q && empty;
+  assign between = fetch ? mark_q.behind != INSIDE : !middle_q && empty;
   assign others = waiting & ~(Streams'(1) << chosen_q);
   assign empty = !waiting[chosen_q];
   assign change = between && ((others & late_q) != '0 ||
                               ((others & half) != '0 && (!open || empty)) ||
-                              (others != '0 && (!open || hurry) && empty));
+                              (others != '0 && (!open || hurry) && empty) ||
+                              (others != '0 && hurry && mark_q.behind == FOREIGN));
   assign tick = cfg_gather != '0 && clock_q >= cfg_gather;
 
   always_comb begin : choose
@@ -202,7 +210,7 @@ module fb_net_stream_scheduler
 
   always_ff @(posedge clk) begin : turn
     if (change) chosen_q <= next;
-    if (fetch) middle_q <= behind_q == INSIDE;
+    if (fetch) middle_q <= mark_q.behind == INSIDE;
     open_q  <= open && !change;
     // Late is who was there at a tick and had no turn up to the next one.
     clock_q <= tick ? '0 : clock_q + 1'b1;
@@ -232,10 +240,12 @@ module fb_net_stream_scheduler
           (AddrBits + 1)'(fetch && chosen_q == StreamBits'(i));
       if (rst) {write_q[i], read_q[i], level_q[i]} <= '0;
     end
-    held <= held + (AddrBits + StreamBits + 1)'(push) -
-        (AddrBits + StreamBits + 1)'(m_valid && m_ready);
+    held <= held + (AddrBits + StreamBits + 1)'(push && ours) -
+        (AddrBits + StreamBits + 1)'(fetch && mark_q.ours);
     if (rst) held <= '0;
   end
+
+  assign rests = waiting == '0 && inside_q == '0;
 
 `ifndef SYNTHESIS
   full_has_its_turn :

@@ -28,6 +28,7 @@ module fb_store_append
   import fb_store_pkg::*;
 #(
     parameter int unsigned Depth = 512,  // extents without an answer, a power of two, 4 to 4096
+    parameter int unsigned Writes = 512,  // without an answer, a power of two, 2 to 1024
     parameter int unsigned MaxBeats = (1 << 26) - 64,  // of an extent, a multiple of 64
     parameter int unsigned WriteBeats = 16384  // of a write: 1 MiB; a multiple of 64
 ) (
@@ -315,7 +316,7 @@ module fb_store_append
 
   fb_common_fifo #(
       .Width(1),
-      .Depth(512)
+      .Depth(Writes)
   ) u_writes (
       .clk,
       .rst,

@@ -10,8 +10,9 @@
 //              and counted when it is there itself. As databases do it, one flush serves all blocks that
 //              are full: they form a group, whose last write has a flush of its own, and that one is
 //              also for the data of the blocks that have filled meanwhile.
-// Errors:      a block that is refused is written again, alone, in its place, up to Tries times; then
-//              its rows are lost, and counted. So they are if the flush for their data fails.
+// Errors:      if one of a group is refused, each is written again in its place, alone, up to Tries
+//              times; then its rows are lost, and counted. So are those of a group if the flush for
+//              their data has failed as often.
 // Handshake:   valid/ready.
 // Latency:     a row is in its columns after 12 cycles; a block takes 66 cycles to the check sum, two
 //              answers of the SSD, and 66 cycles to be written.
@@ -27,7 +28,7 @@ module fb_store_index
   import fb_store_pkg::*;
 #(
     parameter int unsigned Blocks = 8,  // in the memory, a power of two, 2 to 16
-    parameter int unsigned Tries  = 3   // of a block's write, 1 to 7
+    parameter int unsigned Tries  = 3   // of a flush, and of a block alone, 1 to 7
 ) (
     input wire clk,
     input wire rst,
@@ -218,11 +219,11 @@ module fb_store_index
   count_t flushed_q;  // full blocks whose data a flush was asked for
   count_t alone_q;  // blocks of a group that was refused: each goes alone, its data are flushed
   count_t losing_q;  // blocks whose data are not known to be on the SSD
-  logic [2:0] tries_q;  // that the oldest block had alone
+  logic [2:0] tries_q;  // of the flush, or of the oldest block alone
   logic flush_q, awaited_q;  // a flush before the group is to be sent; its answer is awaited
   count_t unanswered_q;  // blocks of the group
   logic   bad_q;  // an answer was an error
-  logic sum_valid, summed_q, ends, none, lose, give_up, moves, last, last_block;
+  logic sum_valid, summed_q, ends, none, lose, last_try, give_up, moves, last, last_block;
   count_t candidates, group, leaving;
   logic [31:0] sum, sum_q;
   logic [RowBits:0] oldest_rows;
@@ -243,7 +244,8 @@ module fb_store_index
 
   // Blocks that leave the memory.
   assign lose = send_q == REST && full_q != '0 && (none || losing_q != '0);
-  assign give_up = bad_q && group_q == count_t'(1) && tries_q == 3'(Tries - 1);
+  assign last_try = tries_q == 3'(Tries - 1);
+  assign give_up = bad_q && alone_q != '0 && last_try;
   assign leaving = lose ? count_t'(1) :
       send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
 
@@ -316,6 +318,7 @@ module fb_store_index
         end
         if (lose) begin
           lost <= lost + 64'(oldest_rows);
+          flushed_q <= '0;
           if (losing_q != '0) begin
             losing_q <= losing_q - 1'b1;
             failed   <= failed + 1'b1;
@@ -332,8 +335,11 @@ module fb_store_index
         // What is not known to be on the SSD gets no row.
         if (bad_q && sent_q == '0) begin
           send_q <= REST;
-          losing_q <= group_q;
           flushed_q <= '0;
+          tries_q <= last_try ? '0 : tries_q + 1'b1;
+          if (last_try) losing_q <= group_q;
+        end else begin
+          tries_q <= alone_q != '0 ? tries_q : '0;
         end
       end
       ADDRESS:
@@ -366,8 +372,8 @@ module fb_store_index
           end
         end else begin
           flushed_q <= '0;
-          if (group_q == count_t'(1)) tries_q <= tries_q + 1'b1;
           if (alone_q == '0) alone_q <= group_q;
+          else tries_q <= tries_q + 1'b1;
         end
       end
     endcase
@@ -396,6 +402,16 @@ module fb_store_index
   restarts_at_rest :
   assert property (@(posedge clk) disable iff (rst) restart |-> !busy && rows == '0)
   else $error("fb_store_index (%m): restart while busy=%0b, %0d rows wait", busy, rows);
+
+  flushed_are_full :
+  assert property (@(posedge clk) disable iff (rst) flushed_q <= full_q && losing_q <= full_q)
+  else
+    $error(
+        "fb_store_index (%m): %0d blocks full, %0d flushed, %0d to be lost",
+        full_q,
+        flushed_q,
+        losing_q
+    );
 
   answers_are_awaited :
   assert property (@(posedge clk) disable iff (rst)

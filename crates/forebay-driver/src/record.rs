@@ -219,6 +219,8 @@ impl<'b, B: Bus> Recorder<'b, B> {
         limit: Duration,
     ) -> Result<Self, Error> {
         let (net, port) = ports(bus, (card, bar), controls)?;
+        // The clock is right before the first extent can come.
+        port.set_clock(bus, plan.recording.time)?;
         net.configure(bus, &plan.net)?;
         port.set_elements(bus, &plan.elements)?;
         if let Some(back) = &plan.back {

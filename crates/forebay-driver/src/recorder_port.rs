@@ -230,12 +230,11 @@ impl RecorderPort {
             });
         }
         let [low, high] = recording.session_words();
-        let second = regs::time_seconds::SECONDS.put(recording.time / SECOND)
-            | regs::time_seconds::NANOSECONDS.put(recording.time % SECOND);
         let stride = regs::stride::PAGES.put(stride >> PAGE_BYTES.trailing_zeros())
             | regs::stride::RESULT_WAIT.put(recording.result_wait.unwrap_or(0).into());
         let extension =
             regs::extension::CHARACTERS.put(extension) | regs::extension::TICK.put(tick);
+        self.set_clock(bus, recording.time)?;
         let writes = [
             (regs::control::OFFSET, 0),
             (regs::session_low::OFFSET, low),
@@ -247,9 +246,18 @@ impl RecorderPort {
             (regs::data_bytes::OFFSET, data.bytes),
             (regs::index_address::OFFSET, index.address),
             (regs::index_bytes::OFFSET, index.bytes),
-            (regs::time_seconds::OFFSET, second),
-            (regs::time_ns::OFFSET, recording.time),
             (regs::control::OFFSET, recording.control()),
+        ];
+        self.registers.write_all(bus, &writes)
+    }
+
+    /// Sets the clock, by which extents say when they came, to nanoseconds since 1970.
+    pub fn set_clock(&self, bus: &mut dyn Bus, time: u64) -> Result<(), Error> {
+        let second = regs::time_seconds::SECONDS.put(time / SECOND)
+            | regs::time_seconds::NANOSECONDS.put(time % SECOND);
+        let writes = [
+            (regs::time_seconds::OFFSET, second),
+            (regs::time_ns::OFFSET, time),
         ];
         self.registers.write_all(bus, &writes)
     }

@@ -33,7 +33,7 @@ pub struct Sink {
     pub smallest: u64,
     /// At the end they go on at the beginning; else what finds no room is counted.
     pub ring: bool,
-    /// The drives are flushed before and after each block of the index.
+    /// The drives are flushed before blocks of the index are written, and after them.
     pub flush: bool,
     /// Picoseconds that rows wait for a full block; 0: as long as it takes.
     pub wait_ps: Time,

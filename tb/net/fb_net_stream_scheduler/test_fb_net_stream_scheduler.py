@@ -335,6 +335,25 @@ async def nobody_waits_in_a_hurry(dut) -> None:
 
 
 @cocotb.test()
+async def foreign_frames_hold_nobody_up(dut) -> None:
+    """Frames of no stream, as fast as the line has them, hold up none of those that wait."""
+    bench = Bench(dut)
+    await bench.start(2**16)
+    begun = objects(0, [1000], 100)[:1]
+    waits = objects(1, [500], 100)
+    await feed(bench, begun)
+    await feed(bench, waits)
+    strange = Frame(header(0, 0, 5, 0, stream=STREAM - 1))
+    for turn in range(60):
+        dut.hurry.value = turn > 10
+        await bench.send(strange)
+    assert dut.held.value == 0, "frames of no stream are counted"
+    assert [frame for frame in bench.came if frame != strange] == begun + waits
+    dut.hurry.value = 0
+    await bench.settle()
+
+
+@cocotb.test()
 async def one_stream_passes(dut) -> None:
     """A beat in each cycle, frames of one beat too; 2 cycles and the memory's later."""
     bench = Bench(dut, 1)

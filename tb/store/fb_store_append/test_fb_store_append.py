@@ -31,6 +31,7 @@ pytestmark = pytest.mark.long
 DEPTH = 64
 LONGEST = 64 * PAGE  # of an extent
 WRITE = 2 * PAGE  # of a write
+WRITES = 128  # without an answer
 
 
 class Bench:
@@ -178,6 +179,22 @@ async def others_have_their_turn(dut) -> None:
     good = spec.ROW_WHOLE | spec.ROW_COUNTS
     wrong = spec.ROW_FAILED | 7 << spec.ROW_CODE_LSB
     assert [row.flags for row in rows] == [good | wrong, good]
+
+
+@cocotb.test()
+async def writes_wait_for_answers(dut) -> None:
+    """As many writes as there is room for go out ahead of the answers, then all waits."""
+    bench = Bench(dut)
+    await bench.start(8 * LONGEST // PAGE)
+    bench.streamer.silent = True
+    for _ in range(5):
+        bench.send(extent(30 * WRITE, broken=False))
+    await harness.step(dut.clk, 5 * 31 * WRITE // BEAT)
+    assert len(bench.streamer.writes) == WRITES
+    assert int(dut.waiting.value) < 5
+    bench.streamer.silent = False
+    bench.streamer.answer()
+    await bench.check()
 
 
 @cocotb.test()
@@ -332,7 +349,7 @@ async def withdraw_row(dut) -> None:
 def run(**options: object) -> None:
     """Build the module and simulate it."""
     beats = {"MaxBeats": LONGEST // BEAT, "WriteBeats": WRITE // BEAT}
-    simulate(__file__, "fb_store_append", {"Depth": DEPTH, **beats}, **options)
+    simulate(__file__, "fb_store_append", {"Depth": DEPTH, "Writes": WRITES, **beats}, **options)
 
 
 def test_append() -> None:
