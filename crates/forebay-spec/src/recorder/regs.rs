@@ -17,7 +17,7 @@ registers! {
         ENABLE = 0, 1, "Enable: Extents are taken. While 0 the next one waits, and what comes behind it; one that has begun is taken to its end. When all are answered and their index records are written, the recording has ended: the next 1 begins a new one, with both regions, the blocks' numbers, and the counters from `stored_extents` to `rows_lost`.";
         DATA_RING = 1, 1, "Data ring: At the region's end data continue at its beginning; else extents without room are skipped, and counted.";
         INDEX_RING = 2, 1, "Index ring: The same for the index; else index records without room are lost, and counted.";
-        FLUSH = 3, 1, "Flush: The SSD is flushed before each block of the index is written, and after it.";
+        FLUSH = 3, 1, "Flush: The SSD is flushed before blocks of the index are written, for the data of their records, and after them.";
         PAGES = 4, 1, "Pages: Objects: each extent has an object header block in front of it. Else samples: payload alone.";
         RESULTS = 5, 1, "Results: Intact objects have a result, for which the record of the extent that ends them waits.";
         BATCHES = 6, 1, "Batches: Small objects share pages: each has a tar header of 512 bytes in front of it, and a batch holds many. `pages` is 0 then.";
@@ -73,10 +73,10 @@ registers! {
     }
     blocks @ 0x080 "Blocks." {
         WRITTEN = 0, 32, "Written: Blocks of the index that have their answer.";
-        FAILED = 32, 32, "Failed: Blocks of the index, or flushes before them, that the streamer answered with an error.";
+        FAILED = 32, 32, "Failed: Blocks of the index that were given up: the SSD refused them, or the flush for their data, again and again.";
     }
     rows_lost @ 0x088 "Rows lost." {
-        ROWS = 0, 64, "Rows: Index records without room in the index, or of a block that failed.";
+        ROWS = 0, 64, "Rows: Index records without room in the index, or of a block that was given up.";
     }
     fetch_address @ 0x090 = 0x0 "Fetch address." {
         ADDRESS = 0, 64, "Address: First byte of the next object to be read and sent.";
