@@ -136,23 +136,29 @@ def test_gaps_are_those_of_their_stream(forebay: Run, tmp_path: Path) -> None:
     assert lossy == sent[1][0][: 5 * PAYLOAD] + sent[1][0][8 * PAYLOAD :]
 
 
-@pytest.mark.parametrize(("size", "delay"), [("3KiB", 1023), ("3KiB", 131071), ("200KB", 4095)])
-def test_a_result_stands_with_its_object(tmp_path: Path, size: str, delay: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "all_bytes", "delay"),
+    [("3KiB", "3MiB", 1023), ("3KiB", "3MiB", 131071), ("1500KB", "8MiB", 1023)],
+)
+def test_a_result_stands_with_its_object(
+    tmp_path: Path, size: str, all_bytes: str, delay: int
+) -> None:
     """Four senders, results dropped, late and out of order: each record has its own or none.
 
-    Objects of 200 kB come in several extents: the one that ends an object has the result.
+    Objects that are longer than a ring come in several extents: the one that ends an object has the
+    result.
     """
     report = tmp_path / "report.json"
-    words = ["--bytes", "3MiB", "--object", size, "--delay", str(delay), "--wait", "20us"]
+    words = ["--bytes", all_bytes, "--object", size, "--delay", str(delay), "--wait", "20us"]
     command = [sys.executable, "scripts/results.py", *words, "--json", report]
     subprocess.run(command, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
     found = json.loads(report.read_text())
     assert found["wrong"] == 0 and found["counters_agree"]
     fates = found["result"] + found["late"] + found["unjudged"]
     assert fates == found["objects"] <= found["extents"] and min(fates, found["result"]) > 0
-    assert (found["extents"] > found["objects"]) == (size == "200KB")
+    assert (found["extents"] > found["objects"]) == (size == "1500KB")
     # What came too late is dropped, and counted.
-    assert (found["stray"] > 0) == (delay > 100_000)
+    assert found["stray"] > 0 or delay < 100_000
 
 
 def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:
