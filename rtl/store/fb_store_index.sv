@@ -35,7 +35,7 @@ module fb_store_index
 
     input wire restart,  // begin the region anew
     input wire cfg_ring,  // behind the region's end comes its beginning
-    input wire cfg_flush,  // flush the SSD before and after each block
+    input wire cfg_flush,  // flush the SSD before blocks, and after them
     input wire [31:0] cfg_wait,  // cycles that a row waits for more; 0: until there are enough
     input wire [63:PAGE_SHIFT] cfg_base,  // first byte of the region
     input wire [63:PAGE_SHIFT] cfg_bytes,  // its size
@@ -59,8 +59,8 @@ module fb_store_index
     output logic        busy,    // a sync goes on, or a block is on its way
     output logic [15:0] rows,    // that are in no block yet
     output logic [31:0] blocks,  // written since `restart`
-    output logic [31:0] failed,  // that the streamer answered with an error
-    output logic [63:0] lost     // rows that found no room, or whose block failed
+    output logic [31:0] failed,  // given up
+    output logic [63:0] lost     // rows that found no room, or whose block was given up
 );
 
   localparam int unsigned PageBits = 64 - PAGE_SHIFT;
