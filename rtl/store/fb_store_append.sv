@@ -17,8 +17,8 @@
 //              that fill up a page.
 // Limits:      `restart` only while `open` is low and `waiting` is 0; else settings are steady.
 //              An extent has less than 4 GiB: a longer one is cut.
-//              One extent more than Depth may wait for its answer: it rests in the register of the
-//              memory. 512-bit registers: that one.
+//              One extent more than Depth may wait for its answer, it rests in the register of the
+//              memory; and Writes writes, if that is less. 512-bit registers: that one.
 // Does not implement: pages (fb_store_header); the index; several extents in a page.
 
 `default_nettype none

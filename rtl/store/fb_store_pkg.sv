@@ -14,7 +14,7 @@ package fb_store_pkg;
   // result may name it as late as it likes, and the time.
   typedef struct packed {
     logic [PACKET_TAG_BITS-1:0] tag;
-    logic [33:0] seconds;  // since 1970; nobody divides
+    logic [33:0] seconds;  // since 1970, so that no module has to divide
     logic [63:0] time_;  // the same in ns
     logic [HEAD_BITS-1:0] head;
   } tagged_t;
@@ -30,7 +30,7 @@ package fb_store_pkg;
     logic [63:0] sequence_;  // number of its first frame
     logic [7:0] sender;  // the sender's session
     logic [63:0] time_;  // when it began, ns since 1970
-    logic [33:0] seconds;  // the same in seconds: nobody divides
+    logic [33:0] seconds;  // the same in seconds, so that no module has to divide
     logic [31:0] crc32c;  // of the payload
     logic has_result;  // class and score count
     logic [15:0] class_;

@@ -151,7 +151,7 @@ module fb_store_recorder
   end
 
   // ----------------------------------------------------------------------------------------- clock
-  // Nanoseconds of a cycle with a fraction; seconds are counted beside, so that nobody divides.
+  // Nanoseconds of a cycle with a fraction; seconds are counted beside, so that no module divides.
   localparam int unsigned SECOND = 1_000_000_000;
 
   logic [23:0] fraction_q;

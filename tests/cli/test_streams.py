@@ -158,7 +158,8 @@ def test_a_result_stands_with_its_object(
     assert fates == found["objects"] <= found["extents"] and min(fates, found["result"]) > 0
     assert (found["extents"] > found["objects"]) == (size == "1500KB")
     # What came too late is dropped, and counted.
-    assert found["stray"] > 0 or delay < 100_000
+    # Behind a result that is missing the next record does not wait, which few large objects show.
+    assert (found["stray"] > 0) == (delay > 100_000) or size == "1500KB"
 
 
 def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:
