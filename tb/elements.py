@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import cocotb
-from cocotb.triggers import with_timeout
+from cocotb.triggers import FallingEdge, with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
+import structs
 from extents import word_stream
 from forebay import spec
 
@@ -35,6 +36,38 @@ class Result(NamedTuple):
     judged: bool
     class_: int
     score: float
+
+
+class Extent(NamedTuple):
+    """What is known of a packet from its first beat on; `size` 0: of the object it is not known."""
+
+    stream: int
+    epoch: int
+    object: int
+    offset: int
+    size: int
+    time: int
+
+    def word(self) -> int:
+        """Return the bits of `fb_pe_pkg::extent_t`."""
+        values = self._asdict()
+        return structs.pack("extent_t", time_=values.pop("time"), **values)
+
+    def head(self) -> int:
+        """Return the word that announces it: the header of a frame, no frames missing before."""
+        flags = spec.FRAMING_FIRST if self.offset == 0 else 0
+        flags |= spec.FRAMING_VERSION << 4
+        sequence, place = random.getrandbits(64), self.offset or self.size
+        head = (spec.FRAMING_MAGIC, flags, self.epoch, self.stream, sequence, self.object, place)
+        return int.from_bytes(struct.pack("<IBBHQQQ", *head), "little")
+
+
+def any_extent(user: int, size: int) -> Extent:
+    """Return that of a packet with this TUSER: an object of its own, whole or the rest of one."""
+    offset = random.getrandbits(40) + 1 if user & PART else 0
+    total = 0 if offset else random.choice([0, size])
+    numbers = (random.getrandbits(bits) for bits in (16, 8, 64))
+    return Extent(*numbers, offset, total, random.getrandbits(64))
 
 
 def size() -> int:
@@ -63,6 +96,19 @@ class Bench:
         self.results = results(dut) if hasattr(dut, "m_axis_result_tdata") else None
         self.tag = random.getrandbits(32)  # of the next packet
         self.due: deque[tuple[int, int]] = deque()  # TUSER and tag of packets inside
+        self.extents: dict[int, Extent] = {}  # by the tags of their packets
+        if hasattr(dut, "extent") and not hasattr(dut, "extent_valid"):
+            cocotb.start_soon(self._know())
+
+    async def _know(self) -> None:
+        """Say which extent the packet is whose beat is there; else something."""
+        width = len(self.dut.extent)
+        while True:
+            await FallingEdge(self.dut.clk)
+            extent = None
+            if self.dut.s_axis_object_tvalid.value == 1:
+                extent = self.extents.get(int(self.dut.s_axis_object_tid.value))
+            self.dut.extent.value = extent.word() if extent else random.getrandbits(width)
 
     async def start(self, cfg: int = 0, idle: float = 0.0, stall: float = 0.0) -> None:
         """Reset with these settings; `idle` and `stall` are shares of pauses of source and sink."""
@@ -73,8 +119,8 @@ class Bench:
             self.results.set_pause_generator(harness.stalls(stall))
         await harness.start(self.dut)
 
-    async def send(self, data: bytes, user: int = WHOLE) -> int:
-        """Queue a packet with this TUSER on its last beat; returns its tag.
+    async def send(self, data: bytes, user: int = WHOLE, extent: Extent | None = None) -> int:
+        """Queue a packet with this TUSER on its last beat, by default any extent; returns its tag.
 
         Bytes past its end are noise, as they may be.
         """
@@ -85,6 +131,7 @@ class Bench:
         noise = random.randbytes(pad)
         tag, self.tag = self.tag, (self.tag + 1) % 2**spec.PACKET_TAG_BITS
         self.due.append((user, tag))
+        self.extents[tag] = extent or any_extent(user, len(data))
         await self.source.send(AxiStreamFrame(data + noise, tkeep=keep, tuser=users, tid=tag))
         return tag
 

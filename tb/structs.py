@@ -15,7 +15,9 @@ from pathlib import Path
 from forebay import spec
 
 RTL = Path(__file__).resolve().parent.parent / "rtl"
-PACKAGES = tuple(RTL / area / f"fb_{area}_pkg.sv" for area in ("bar", "nvme", "payload", "store"))
+PACKAGES = tuple(
+    RTL / area / f"fb_{area}_pkg.sv" for area in ("bar", "nvme", "payload", "pe", "store")
+)
 
 
 @cache

@@ -177,10 +177,11 @@
 #define FB_FRAMING_OBJECT_AT   0x10u
 #define FB_FRAMING_PLACE_AT    0x18u
 
-/* Packets through processing elements: bits of TUSER with TLAST, bits of TID */
+/* Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before */
 #define FB_PACKET_PART        0x1u
 #define FB_PACKET_ENDS_OBJECT 0x2u
 #define FB_PACKET_TAG_BITS    0x20u
+#define FB_PACKET_HEAD_BITS   0x140u
 
 /* Index of the store: bytes of a block, and bits of a row's flags */
 #define FB_INDEX_ROWS       0x40u

@@ -178,10 +178,11 @@ FRAMING_SEQUENCE_AT = 0x8
 FRAMING_OBJECT_AT = 0x10
 FRAMING_PLACE_AT = 0x18
 
-# Packets through processing elements: bits of TUSER with TLAST, bits of TID
+# Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before
 PACKET_PART = 0x1
 PACKET_ENDS_OBJECT = 0x2
 PACKET_TAG_BITS = 0x20
+PACKET_HEAD_BITS = 0x140
 
 # Index of the store: bytes of a block, and bits of a row's flags
 INDEX_ROWS = 0x40

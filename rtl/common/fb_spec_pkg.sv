@@ -180,10 +180,11 @@ package fb_spec_pkg;
   localparam int unsigned FRAMING_OBJECT_AT = 16;
   localparam int unsigned FRAMING_PLACE_AT = 24;
 
-  // Packets through processing elements: bits of TUSER with TLAST, bits of TID
+  // Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before
   localparam logic [1:0] PACKET_PART = 2'h1;
   localparam logic [1:0] PACKET_ENDS_OBJECT = 2'h2;
   localparam int unsigned PACKET_TAG_BITS = 32;
+  localparam int unsigned PACKET_HEAD_BITS = 320;
 
   // Index of the store: bytes of a block, and bits of a row's flags
   localparam int unsigned INDEX_ROWS = 64;

@@ -26,8 +26,7 @@
 module fb_net_packets
   import fb_spec_pkg::*;
 #(
-    parameter int unsigned LostBits = 8,  // of what a frame says was lost before it, 1 to 32
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+    parameter int unsigned LostBits = 8  // of what a frame says was lost before it, 1 to 32
 ) (
     input wire clk,
     input wire rst,
@@ -58,9 +57,9 @@ module fb_net_packets
     output logic                      m_close,  // the beat ends it
 
     // One word a chunk, in the form of fb_net_reassembly's.
-    output logic                m_axis_head_tvalid,
-    input  wire                 m_axis_head_tready,
-    output logic [HeadBits-1:0] m_axis_head_tdata,
+    output logic                        m_axis_head_tvalid,
+    input  wire                         m_axis_head_tready,
+    output logic [PACKET_HEAD_BITS-1:0] m_axis_head_tdata,
 
     output logic placed  // for one cycle, with the last beat of each frame
 );
@@ -243,7 +242,7 @@ module fb_net_packets
 `endif
 
   fb_axis_check #(
-      .Width(HeadBits),
+      .Width(PACKET_HEAD_BITS),
       .Name ("m_axis_head")
   ) u_check_head (
       .clk,

@@ -22,9 +22,8 @@ module fb_net_port
                                                  // two, 256 to 16384
     parameter int unsigned SendBeats = 512,  // for frames to be sent, the same
     parameter int unsigned Streams = 4,  // streams received at once, a power of two, 2 to 16
-    parameter int unsigned StreamBeats = 16384,  // memory of each of them, in 64 bytes, a power of
-                                                 // two, 4 to 32768
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+    parameter int unsigned StreamBeats = 16384  // memory of each of them, in 64 bytes, a power of
+                                                // two, 4 to 32768
 ) (
     input wire clk_mac,
     input wire rst_mac,
@@ -46,15 +45,15 @@ module fb_net_port
     input wire [63:0] now,  // ns since 1970, for the frames of a capture
 
     // Received: extents, and a word of each.
-    output logic                       m_axis_object_tvalid,
-    input  wire                        m_axis_object_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
-    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
-    output logic                       m_axis_object_tlast,
-    output logic [                1:0] m_axis_object_tuser,   // with TLAST: PACKET_*
-    output logic                       m_axis_head_tvalid,
-    input  wire                        m_axis_head_tready,
-    output logic [       HeadBits-1:0] m_axis_head_tdata,
+    output logic                        m_axis_object_tvalid,
+    input  wire                         m_axis_object_tready,
+    output logic [  USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [ USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                        m_axis_object_tlast,
+    output logic [                 1:0] m_axis_object_tuser,   // with TLAST: PACKET_*
+    output logic                        m_axis_head_tvalid,
+    input  wire                         m_axis_head_tready,
+    output logic [PACKET_HEAD_BITS-1:0] m_axis_head_tdata,
 
     // To be sent: objects, and number and length of each.
     input  wire                        s_axis_object_tvalid,

@@ -22,8 +22,7 @@ module fb_net_reassembly
   import fb_spec_pkg::*;
 #(
     parameter int unsigned Streams = 4,  // streams told apart, a power of two, 2 to 16
-    localparam int unsigned StreamBits = $clog2(Streams),
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+    localparam int unsigned StreamBits = $clog2(Streams)
 ) (
     input wire clk,
     input wire rst,
@@ -56,9 +55,9 @@ module fb_net_reassembly
     output logic                      m_within,  // an extent is open, as far as is known here
 
     // One word an extent: header of its first frame, above it the frames missing before.
-    output logic                m_axis_head_tvalid,
-    input  wire                 m_axis_head_tready,
-    output logic [HeadBits-1:0] m_axis_head_tdata,
+    output logic                        m_axis_head_tvalid,
+    input  wire                         m_axis_head_tready,
+    output logic [PACKET_HEAD_BITS-1:0] m_axis_head_tdata,
 
     // For one cycle, with the last beat of each frame.
     output logic        placed,
@@ -251,7 +250,7 @@ module fb_net_reassembly
   end
 
   fb_axis_check #(
-      .Width(HeadBits),
+      .Width(PACKET_HEAD_BITS),
       .Name ("m_axis_head")
   ) u_check_head (
       .clk,

@@ -26,8 +26,7 @@ module fb_net_receive
     parameter int unsigned StreamBeats = 16384,  // 64-byte beats of a ring for each of them, a power
                                                  // of two, 4 to 65536
     localparam int unsigned LevelBits = $clog2(Beats) + 1,
-    localparam int unsigned HeldBits = $clog2(Streams * StreamBeats) + 1,
-    localparam int unsigned HeadBits = 64 + 8 * FRAMING_BYTES
+    localparam int unsigned HeldBits = $clog2(Streams * StreamBeats) + 1
 ) (
     input wire clk_mac,
     input wire rst_mac,
@@ -82,7 +81,7 @@ module fb_net_receive
     output logic [1:0] m_axis_object_tuser,
     output logic m_axis_head_tvalid,
     input wire m_axis_head_tready,
-    output logic [HeadBits-1:0] m_axis_head_tdata,
+    output logic [PACKET_HEAD_BITS-1:0] m_axis_head_tdata,
     output logic placed,
     output logic [3:0] place,  // PLACE_*
     output logic [13:0] placed_bytes,
@@ -239,7 +238,7 @@ module fb_net_receive
   logic packets_placed, packets_chunk, packets_more, packets_active;
   logic [USER_DATA_BITS-1:0] packets_data;
   logic [6:0] packets_bytes;
-  logic [HeadBits-1:0] packets_head, reassembly_head;
+  logic [PACKET_HEAD_BITS-1:0] packets_head, reassembly_head;
   logic reassembly_valid, reassembly_upper, reassembly_open, reassembly_close;
   logic reassembly_whole, reassembly_intact, reassembly_within, reassembly_word, reassembly_placed;
   logic [USER_DATA_BITS-1:0] reassembly_data;

@@ -1,5 +1,6 @@
 -f rtl/common/common.f
 -f rtl/axis/axis.f
+rtl/pe/fb_pe_pkg.sv
 rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
 rtl/pe/fb_pe_entry.sv

@@ -2,22 +2,35 @@
 //
 // fb_pe_entry: the door of the processing elements: a packet gets the tag of its extent.
 //
-// What:        the n-th packet is that of the n-th tag. Its beats wait until that is there, and carry it
-//              as TID. The tag is taken with the packet's end: who keeps the tags learns then whether
-//              an object of which nothing is missing ends with it, which has a result.
-// Handshake:   valid/ready; both paths end in registers here.
+// What:        what is known of extents passes by on its way to who gives them tags, and is kept here
+//              until the packet comes. The n-th packet is that of the n-th tag: its beats wait until
+//              that is there, and carry it as TID. What is known of it goes to the elements in the
+//              cycle before its first beat. The tag is taken with the packet's end: who keeps the tags
+//              learns then whether an object of which nothing is missing ends with it, which has a
+//              result.
+// Handshake:   valid/ready; the path of packets ends in registers here, that of extents passes. The
+//              beginning of a packet waits while INSIDE are in the chain.
 // Latency:     1 cycle.
 // Throughput:  64 bytes a cycle.
-// Limits:      512-bit registers: two.
+// Limits:      16 extents ahead of their packets. 512-bit registers: two.
 // Does not implement: packets without a tag.
 
 `default_nettype none
 
 module fb_pe_entry
   import fb_spec_pkg::*;
+  import fb_pe_pkg::*;
 (
     input wire clk,
     input wire rst,
+    input wire [63:0] now,  // ns since 1970
+
+    input  wire                         s_axis_extent_tvalid,
+    output logic                        s_axis_extent_tready,
+    input  wire  [PACKET_HEAD_BITS-1:0] s_axis_extent_tdata,
+    output logic                        m_axis_extent_tvalid,
+    input  wire                         m_axis_extent_tready,
+    output logic [PACKET_HEAD_BITS-1:0] m_axis_extent_tdata,
 
     // With the tag's handshake: the packet that takes it ends an object.
     input  wire                        s_axis_tag_tvalid,
@@ -38,21 +51,63 @@ module fb_pe_entry
     output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
     output logic                       m_axis_object_tlast,
     output logic [                1:0] m_axis_object_tuser,
-    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
+
+    // To the elements; and a packet's end leaves the last of them.
+    output logic                          extent_valid,
+    output logic    [PACKET_TAG_BITS-1:0] extent_tid,
+    output extent_t                       extent,
+    input  wire                           leaves
 );
 
-  logic free;
+  localparam int unsigned Ahead = 16;  // extents
+  localparam int unsigned CountBits = $clog2(INSIDE) + 1;
 
-  assign s_axis_object_tready = free && s_axis_tag_tvalid;
-  assign s_axis_tag_tready = s_axis_object_tvalid && s_axis_object_tlast && free;
+  logic room, known, there, free, enters, ends;
+  logic open_q;  // the packet has begun
+  logic [CountBits-1:0] inside_q;  // packets in the chain
+
+  assign s_axis_extent_tready = m_axis_extent_tready && room;
+  assign m_axis_extent_tvalid = s_axis_extent_tvalid && room;
+  assign m_axis_extent_tdata  = s_axis_extent_tdata;
+
+  fb_common_fifo #(
+      .Width($bits(extent_t)),
+      .Depth(Ahead)
+  ) u_ahead (
+      .clk,
+      .rst,
+      .clear  (1'b0),
+      .s_valid(s_axis_extent_tvalid && m_axis_extent_tready),
+      .s_ready(room),
+      .s_data (extent_of(s_axis_extent_tdata, now)),
+      .m_valid(known),
+      .m_ready(ends),
+      .m_data (extent),
+      .level  ()
+  );
+
+  assign there = s_axis_tag_tvalid && known && (open_q || inside_q != CountBits'(INSIDE));
+  assign s_axis_object_tready = free && there;
+  assign enters = s_axis_object_tvalid && s_axis_object_tready;
+  assign ends = enters && s_axis_object_tlast;
+  assign s_axis_tag_tready = ends;
   assign ends_object = (s_axis_object_tuser & PACKET_ENDS_OBJECT) != '0;
+  assign extent_valid = enters && !open_q;
+  assign extent_tid = s_axis_tag_tdata;
+
+  always_ff @(posedge clk) begin : follow
+    if (enters) open_q <= !s_axis_object_tlast;
+    if (extent_valid != leaves) inside_q <= leaves ? inside_q - 1'b1 : inside_q + 1'b1;
+    if (rst) {open_q, inside_q} <= '0;
+  end
 
   fb_common_skid #(
       .Width(USER_DATA_BITS + USER_BEAT_BYTES + 3 + PACKET_TAG_BITS)
   ) u_skid (
       .clk,
       .rst,
-      .s_valid(s_axis_object_tvalid && s_axis_tag_tvalid),
+      .s_valid(s_axis_object_tvalid && there),
       .s_ready(free),
       .s_data({
         s_axis_tag_tdata,
@@ -71,6 +126,12 @@ module fb_pe_entry
         m_axis_object_tdata
       })
   );
+
+`ifndef SYNTHESIS
+  leaves_what_entered :
+  assert property (@(posedge clk) disable iff (rst) leaves |-> inside_q != '0)
+  else $error("fb_pe_entry (%m): a packet leaves the elements, and none is inside");
+`endif
 
 endmodule
 

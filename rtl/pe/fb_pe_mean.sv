@@ -2,34 +2,38 @@
 //
 // fb_pe_mean: how bright an object is: the mean of its bytes, and whether that is enough.
 //
-// What:        packets pass as they are. The result of a whole object is its mean byte as an IEEE
-//              single, rounded towards zero, and class 1 if that is `cfg[7:0]` or more, else class 0.
-//              An object that comes in several packets is not judged, and that is said at its end.
+// What:        packets pass as they are. The result of an object is its mean byte as an IEEE single,
+//              rounded towards zero, and class 1 if that is `cfg[7:0]` or more, else class 0. It may
+//              come in several packets, between those of other streams. Of 16 streams the sums are
+//              kept, by the lowest bits of their numbers: where two share a place, an object that
+//              loses its sum to the other is not judged, and that is said at its end.
 // Handshake:   valid/ready; packets pass within the cycle. The end of a packet waits until the result
 //              of the one before has been taken.
 // Latency:     packets 0 cycles; a result 27 after the packet's last beat for a mean of 128 or more,
 //              and one more for each halving.
 // Throughput:  64 bytes a cycle for packets of 35 beats or more with a mean of 1 or more; of shorter
 //              ones a packet in 28 to 35 cycles.
-// Limits:      packets of less than 1 TiB. 512-bit registers: none.
+// Limits:      objects of less than 1 TiB. 512-bit registers: none.
 // Does not implement: words of more than a byte.
 
 `default_nettype none
 
 module fb_pe_mean
   import fb_spec_pkg::*;
+  import fb_pe_pkg::*;
 (
     input wire        clk,
     input wire        rst,
     input wire [63:0] cfg,  // see fb_pe_mean.toml
 
-    input  wire                        s_axis_object_tvalid,
-    output logic                       s_axis_object_tready,
-    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
-    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
-    input  wire                        s_axis_object_tlast,
-    input  wire  [                1:0] s_axis_object_tuser,
-    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
+    input wire s_axis_object_tvalid,
+    output logic s_axis_object_tready,
+    input wire [USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input wire [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input wire s_axis_object_tlast,
+    input wire [1:0] s_axis_object_tuser,
+    input wire [PACKET_TAG_BITS-1:0] s_axis_object_tid,
+    input wire extent_t extent,  // of the packet whose beat is there
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
@@ -48,7 +52,9 @@ module fb_pe_mean
     output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid
 );
 
-  localparam int unsigned CountBits = 40;  // of a packet's bytes
+  localparam int unsigned Places = 16;  // objects whose sums are kept
+  localparam int unsigned PlaceBits = $clog2(Places);
+  localparam int unsigned CountBits = 40;  // of an object's bytes
   localparam int unsigned SumBits = CountBits + 8;
   localparam int unsigned Fours = USER_BEAT_BYTES / 4;
   localparam logic [7:0] One = 8'd127;  // exponent of 1.0
@@ -68,14 +74,64 @@ module fb_pe_mean
   assign m_axis_object_tuser = s_axis_object_tuser;
   assign m_axis_object_tid = s_axis_object_tid;
 
+  // ---------------------------------------------------------------------------------------- objects
+  // Whose sum is in each place, and whether it has been there since the object began. It is looked up
+  // with the first beat of a packet.
+  typedef struct packed {
+    logic [15:0] stream;
+    logic [7:0]  epoch;
+    logic [63:0] object;
+  } object_t;
+
+  object_t object, owner;
+  logic [PlaceBits-1:0] place;
+  logic begins, goes_on, good, good_q, owner_good;
+  logic inside_q;  // the first beat of the packet has passed
+
+  assign place = extent.stream[PlaceBits-1:0];
+  assign object = '{extent.stream, extent.epoch, extent.object};
+  assign begins = extent.offset == '0;
+  assign goes_on = owner_good && owner == object;
+  assign good = inside_q ? good_q : begins || goes_on;
+
+  fb_common_lutram #(
+      .Width(1 + $bits(object_t)),
+      .Depth(Places)
+  ) u_owners (
+      .clk,
+      .we(moves && !inside_q),
+      .waddr(place),
+      .wdata({good, object}),
+      .raddr(place),
+      .rdata({owner_good, owner})
+  );
+
+  always_ff @(posedge clk) begin : follow
+    if (moves) {inside_q, good_q} <= {!s_axis_object_tlast, good};
+    if (rst) inside_q <= 1'b0;
+  end
+
   // -------------------------------------------------------------------------------------------- sum
-  // Of a beat in two steps, of four bytes and of all; then into that of the packet.
+  // Of a beat in two steps, of four bytes and of all; then into that of the object.
+  typedef struct packed {
+    logic valid;
+    logic first;  // of its packet
+    logic last;  // of its packet
+    logic ends;  // an object, with it
+    logic begins;  // an object, with its packet
+    logic [PlaceBits-1:0] place;
+  } beat_t;
+
+  typedef struct packed {
+    logic [SumBits-1:0]   sum;
+    logic [CountBits-1:0] count;  // of bytes
+  } sum_t;
+
   logic [Fours-1:0][9:0] fours_q;
   logic [13:0] beat_q;
   logic [6:0] fours_there_q, beat_there_q;  // bytes
-  logic fours_valid_q, fours_last_q, fours_ends_q, beat_valid_q, beat_last_q, beat_ends_q;
-  logic [SumBits-1:0] sum_q, sum;
-  logic [CountBits-1:0] count_q, count;
+  beat_t fours_of_q, beat_of_q;
+  sum_t sum_q, sum, kept, base;
 
   function automatic logic [9:0] four(input logic [31:0] bytes, input logic [3:0] keep);
     four = '0;
@@ -87,27 +143,32 @@ module fb_pe_mean
     for (int i = 0; i < int'(Fours); i++) all = all + 14'(fours[i]);
   endfunction
 
-  assign sum   = sum_q + SumBits'(beat_q);
-  assign count = count_q + CountBits'(beat_there_q);
+  fb_common_lutram #(
+      .Width($bits(sum_t)),
+      .Depth(Places)
+  ) u_sums (
+      .clk,
+      .we(beat_of_q.valid && beat_of_q.last),
+      .waddr(beat_of_q.place),
+      .wdata(sum),
+      .raddr(beat_of_q.place),
+      .rdata(kept)
+  );
+
+  assign base = !beat_of_q.first ? sum_q : beat_of_q.begins ? '0 : kept;
+  assign sum  = '{base.sum + SumBits'(beat_q), base.count + CountBits'(beat_there_q)};
 
   always_ff @(posedge clk) begin : add
     for (int i = 0; i < int'(Fours); i++) begin
       fours_q[i] <= four(s_axis_object_tdata[32*i+:32], s_axis_object_tkeep[4*i+:4]);
     end
     fours_there_q <= 7'($countones(s_axis_object_tkeep));
-    fours_last_q <= s_axis_object_tlast;
-    fours_ends_q <= ends;
-    fours_valid_q <= moves && !rst;
+    fours_of_q <= '{moves, !inside_q, s_axis_object_tlast, ends, begins, place};
     beat_q <= all(fours_q);
     beat_there_q <= fours_there_q;
-    beat_last_q <= fours_last_q;
-    beat_ends_q <= fours_ends_q;
-    beat_valid_q <= fours_valid_q && !rst;
-    if (beat_valid_q) begin
-      sum_q   <= beat_last_q ? '0 : sum;
-      count_q <= beat_last_q ? '0 : count;
-    end
-    if (rst) {sum_q, count_q} <= '0;
+    beat_of_q <= fours_of_q;
+    if (beat_of_q.valid) sum_q <= sum;
+    if (rst) {fours_of_q.valid, beat_of_q.valid} <= '0;
   end
 
   // ------------------------------------------------------------------------------------------- mean
@@ -136,11 +197,11 @@ module fb_pe_mean
         integer_left_q <= integer_left_q - 1'b1;
       end
     end
-    if (beat_valid_q && beat_ends_q) begin
+    if (beat_of_q.valid && beat_of_q.ends) begin
       divides_q <= 1'b1;
-      dark_q <= sum == '0;
-      rest_q <= {1'b0, sum};
-      divisor_q <= {1'b0, count, 7'd0};
+      dark_q <= sum.sum == '0;
+      rest_q <= {1'b0, sum.sum};
+      divisor_q <= {1'b0, sum.count, 7'd0};
       mantissa_q <= '0;
       exponent_q <= One + 8'd7;
       integer_q <= '0;
@@ -149,7 +210,7 @@ module fb_pe_mean
     if (ends) begin
       busy_q <= 1'b1;
       m_axis_result_tid <= s_axis_object_tid;
-      m_axis_result_tuser <= (s_axis_object_tuser & PACKET_PART) != '0;
+      m_axis_result_tuser <= !good;
     end
     if (m_axis_result_tvalid && m_axis_result_tready) {busy_q, divides_q} <= '0;
     if (rst) {busy_q, divides_q} <= '0;
@@ -162,7 +223,7 @@ module fb_pe_mean
 
   // Of the settings only the threshold counts.
   logic unused;
-  assign unused = &{1'b0, cfg[63:8], 1'b0};
+  assign unused = &{1'b0, cfg, extent};
 
   fb_pe_check u_check (
       .clk,

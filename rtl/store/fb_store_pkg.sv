@@ -7,16 +7,13 @@
 package fb_store_pkg;
   import fb_spec_pkg::*;
 
-  // The word beside an extent: header of its first frame, above it the frames missing before.
-  localparam int unsigned HEAD_BITS = 64 + 8 * FRAMING_BYTES;
-
   // The same with what the extent table adds when the extent comes: its tag, a number so long that a
   // result may name it as late as it likes, and the time.
   typedef struct packed {
     logic [PACKET_TAG_BITS-1:0] tag;
     logic [33:0] seconds;  // since 1970, so that no module has to divide
     logic [63:0] time_;  // the same in ns
-    logic [HEAD_BITS-1:0] head;
+    logic [PACKET_HEAD_BITS-1:0] head;
   } tagged_t;
 
   // What the page in front of an extent says of it (forebay_spec::store::page::Facts).
@@ -42,7 +39,7 @@ package fb_store_pkg;
   function automatic facts_t facts_of(input tagged_t extent, input logic [63:0] done);
     logic first, unused;
     logic [63:0] missing;
-    logic [HEAD_BITS-1:0] head;
+    logic [PACKET_HEAD_BITS-1:0] head;
     head = extent.head;
     unused = &{1'b0, head[8*FRAMING_FLAGS_AT-1:0], extent.tag};
     first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;

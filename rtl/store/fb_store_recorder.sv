@@ -27,13 +27,13 @@ module fb_store_recorder
 
     // What is known of an extent when it begins; its tag, taken when the end of its packet goes into
     // the elements: whether an intact object ends there, too.
-    input  wire                        s_axis_extent_tvalid,
-    output logic                       s_axis_extent_tready,
-    input  wire  [      HEAD_BITS-1:0] s_axis_extent_tdata,
-    output logic                       m_axis_tag_tvalid,
-    input  wire                        m_axis_tag_tready,
-    output logic [PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
-    input  wire                        ends_object,
+    input  wire                         s_axis_extent_tvalid,
+    output logic                        s_axis_extent_tready,
+    input  wire  [PACKET_HEAD_BITS-1:0] s_axis_extent_tdata,
+    output logic                        m_axis_tag_tvalid,
+    input  wire                         m_axis_tag_tready,
+    output logic [ PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
+    input  wire                         ends_object,
 
     // The packet behind the elements.
     input  wire                        s_axis_object_tvalid,

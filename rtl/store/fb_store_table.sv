@@ -25,7 +25,7 @@ module fb_store_table
   import fb_store_pkg::*;
 #(
     parameter int unsigned Extents = 1024,  // entries, a power of two, 4 to 4096
-    parameter int unsigned Metadata = HEAD_BITS  // bits that are kept of an extent
+    parameter int unsigned Metadata = PACKET_HEAD_BITS  // bits that are kept of an extent
 ) (
     input wire clk,
     input wire rst,

@@ -3,8 +3,8 @@
 //
 // From the wire to flash and back: the network side, a chain of processing elements and the recorder,
 // in front of the streamer with its payload on chip. What is known of an
-// extent goes straight to the recorder, which gives it a tag; its packet carries that through the
-// chain, and results come back by it. An element puts out a packet for each packet, in order, and at
+// extent goes past the chain's entry to the recorder, which gives it a tag; its packet carries that
+// through the chain, and results come back by it. An element puts out a packet for each packet, in order, and at
 // most one makes results.
 //
 // Connect as fb_top_onchip; to the MAC, 512 bit at 322.265625 MHz, in its own clock; and s_axil_net
@@ -211,8 +211,6 @@ module fb_top_net #(
       .m_axis_rd_tid(m_axis_rd.tid),
       .*
   );
-  localparam int unsigned HeadBits = 64 + 8 * fb_spec_pkg::FRAMING_BYTES;
-
   fb_axis_if #(.UserBits(2)) extent (.*);
   fb_axis_if #(
       .UserBits(2),
@@ -233,13 +231,14 @@ module fb_top_net #(
       .*
   );
   fb_axis_if object (.*);
-  logic word_valid, word_ready, tag_valid, tag_ready, number_valid, number_ready;
-  logic [HeadBits-1:0] word;
-  logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag;
+  logic word_valid, word_ready, head_valid, head_ready, tag_valid, tag_ready;
+  logic number_valid, number_ready, extent_valid, ends_object;
+  logic [fb_spec_pkg::PACKET_HEAD_BITS-1:0] word, head;
+  logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
+  fb_pe_pkg::extent_t known;
   logic [127:0] number;
   logic [511:0] element;
   logic [63:0] now;
-  logic ends_object;
 
   fb_net_port #(
       .ReceiveBeats(ReceiveBeats),
@@ -266,6 +265,12 @@ module fb_top_net #(
   );
 
   fb_pe_entry u_entry (
+      .s_axis_extent_tvalid(word_valid),
+      .s_axis_extent_tready(word_ready),
+      .s_axis_extent_tdata(word),
+      .m_axis_extent_tvalid(head_valid),
+      .m_axis_extent_tready(head_ready),
+      .m_axis_extent_tdata(head),
       .s_axis_tag_tvalid(tag_valid),
       .s_axis_tag_tready(tag_ready),
       .s_axis_tag_tdata(tag),
@@ -282,11 +287,14 @@ module fb_top_net #(
       .m_axis_object_tlast(entered.tlast),
       .m_axis_object_tuser(entered.tuser),
       .m_axis_object_tid(entered.tid),
+      .extent(known),
+      .leaves(payload.tvalid && payload.tready && payload.tlast),
       .*
   );
 
   fb_pe_chain u_chain (
       .cfg(element),
+      .extent(known),
       .s_axis_object_tvalid(entered.tvalid),
       .s_axis_object_tready(entered.tready),
       .s_axis_object_tdata(entered.tdata),
@@ -310,9 +318,9 @@ module fb_top_net #(
   );
 
   fb_store_recorder u_recorder (
-      .s_axis_extent_tvalid(word_valid),
-      .s_axis_extent_tready(word_ready),
-      .s_axis_extent_tdata(word),
+      .s_axis_extent_tvalid(head_valid),
+      .s_axis_extent_tready(head_ready),
+      .s_axis_extent_tdata(head),
       .m_axis_tag_tvalid(tag_valid),
       .m_axis_tag_tready(tag_ready),
       .m_axis_tag_tdata(tag),

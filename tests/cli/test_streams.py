@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections import defaultdict
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,8 @@ def test_each_stream_is_stored_as_it_was_sent(forebay: Run, tmp_path: Path) -> N
     assert streams.keys() == {7, 8, 9} and report["missing_frames"] == 0 and not report["wrong"]
     for stream, row in streams.items():
         assert row["stored_bytes"] == sum(len(sent[p]) for p in sent if p[0] == stream)
-    # Rings have 128 KiB: less than half of that is seldom a part.
-    assert report["stored"]["count"] < report["stored"]["bytes"] / 65_536 + len(sent)
+    # Rings have 1 MiB: less than half of that is seldom a part.
+    assert report["stored"]["count"] < report["stored"]["bytes"] / 524_288 + len(sent)
     listed = forebay("store", "ls", image, "--stream", 8, "-o", "json").report["objects"]
     assert {row["object"] for row in listed} == {n for s, n in sent if s == 8}
     assert forebay("store", "verify", image, "-o", "json").report["damaged"] == 0
@@ -160,6 +161,31 @@ def test_a_result_stands_with_its_object(
     # What came too late is dropped, and counted.
     # Behind a result that is missing the next record does not wait, which few large objects show.
     assert (found["stray"] > 0) == (delay > 100_000) or size == "1500KB"
+
+
+def test_long_objects_of_several_senders_are_judged(forebay: Run, tmp_path: Path) -> None:
+    """Each has the mean of all of its bytes, in the record of the extent that ends it, alone."""
+    path = pipeline(tmp_path, 3)
+    path.write_text(path.read_text() + '[[pe]]\nname = "mean"\nthreshold = 127\n')
+    words = ["--generate", "12MiB", "--object", "2500000", "-o", "json"]
+    report = forebay("record", path, *words).report
+    judged, counted = {}, 0
+    with Recording(tmp_path / "drive.img") as recording:
+        for row in rows_of(recording.table()):
+            if row["result"]:
+                judged[row["stream"], row["object"]] = row["offset"], row["class"], row["score"]
+            counted += 1
+    extents = extents_of(tmp_path / "drive.img")
+    assert judged.keys() == extents.keys() and counted > 2 * len(extents)
+    for place, parts in extents.items():
+        mean = Fraction(sum(sum(data) for _, data in parts), sum(len(data) for _, data in parts))
+        offset, class_, score = judged[place]
+        assert offset == max(at for at, _ in parts)
+        # Rounded towards zero, to 24 bits.
+        assert class_ == (mean >= 127) and 0 <= mean - Fraction(score) < Fraction(128, 2**24) * 2
+    results = report["results"]
+    assert sum(results["classes"].values()) == len(extents)
+    assert results["unjudged"] == results["late"] == results["stray"] == 0
 
 
 def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:

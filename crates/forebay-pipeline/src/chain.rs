@@ -12,9 +12,11 @@ const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 4] = [
+const NEEDED: [&str; 6] = [
     "rtl/common/fb_spec_pkg.sv",
+    "rtl/common/fb_common_lutram.sv",
     "rtl/axis/fb_axis_check.sv",
+    "rtl/pe/fb_pe_pkg.sv",
     "rtl/pe/fb_pe_check.sv",
     "rtl/pe/fb_pe_check_result.sv",
 ];
@@ -108,6 +110,12 @@ fn text(stages: &[Stage]) -> String {
             let _ = writeln!(text, "  logic {width}link_{link}_{name};");
         }
     }
+    for (index, _) in asking(stages) {
+        let _ = writeln!(text, "  extent_t extent_{index};");
+    }
+    for (index, name) in asking(stages) {
+        let _ = write!(text, "\n{}", known(index, names.len(), name));
+    }
     for (index, each) in stages.iter().enumerate() {
         let _ = write!(text, "\n{}", stage(index, names.len(), &each.element));
     }
@@ -143,6 +151,26 @@ fn head(names: &[&str]) -> String {
     // REUSE-IgnoreEnd
 }
 
+/// Places and names of the elements that are told what a packet is.
+fn asking(stages: &[Stage]) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = stages.iter().enumerate();
+    numbered
+        .filter(|(_, stage)| stage.element.extent)
+        .map(|(index, stage)| (index, &*stage.element.name))
+}
+
+/// What is known of the packets that are inside, in front of an element that asks for it.
+fn known(index: usize, all: usize, name: &str) -> String {
+    let entry = |tag: &str| format!("{tag}[$clog2(INSIDE)-1:0]");
+    format!(
+        "  fb_common_lutram #(\n      .Width($bits(extent_t)),\n      .Depth(INSIDE)\n  ) \
+         u_extent_{index}_{name} (\n      .clk,\n      .we(extent_valid),\n      .waddr({}),\n      \
+         .wdata(extent),\n      .raddr({}),\n      .rdata(extent_{index})\n  );\n",
+        entry("extent_tid"),
+        entry(&signal(index, all, "tid")),
+    )
+}
+
 /// An element and its checkers: it may be a user's.
 fn stage(index: usize, all: usize, element: &Element) -> String {
     let name = &element.name;
@@ -152,6 +180,9 @@ fn stage(index: usize, all: usize, element: &Element) -> String {
 
     let mut ports = vec![("cfg".to_owned(), format!("cfg[64*{index}+:64]"))];
     ports.extend(SIGNALS.map(|(port, _)| (format!("s_axis_object_{port}"), before(port))));
+    if element.extent {
+        ports.push(("extent".to_owned(), format!("extent_{index}")));
+    }
     ports.extend(SIGNALS.map(|(port, _)| (format!("m_axis_object_{port}"), after(port))));
     if element.result {
         ports.extend(RESULT.map(|port| (result(port), result(port))));

@@ -97,6 +97,8 @@ pub struct Element {
     pub description: String,
     /// Its sources in dependency order.
     pub files: Vec<PathBuf>,
+    /// It is told which extent a packet is.
+    pub extent: bool,
     /// Each object of which nothing is missing has a result of it: class and score.
     pub result: bool,
     /// Cycles from an object's last beat to its result, at most; 0: any number, or none comes.
@@ -140,6 +142,7 @@ pub struct Stage {
 struct Raw {
     description: String,
     files: Option<Vec<Place>>,
+    extent: Option<Place>,
     result: Option<Place>,
     patience: Option<Place>,
     #[serde(default)]
@@ -185,6 +188,7 @@ impl Element {
             name: name.to_owned(),
             description: raw.description,
             files: files(file, name, raw.files.as_deref())?,
+            extent: file.or("extent", &raw.extent, false, Field::flag)?,
             result: file.or("result", &raw.result, false, Field::flag)?,
             patience: file.or("patience", &raw.patience, PATIENCE, patience)?,
             settings,

@@ -308,7 +308,9 @@ fn the_chain_is_the_one_that_was_simulated() {
         names,
         [
             "fb_spec_pkg.sv",
+            "fb_common_lutram.sv",
             "fb_axis_check.sv",
+            "fb_pe_pkg.sv",
             "fb_pe_check.sv",
             "fb_pe_check_result.sv",
             "fb_pe_pass.sv",

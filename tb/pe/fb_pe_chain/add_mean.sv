@@ -11,10 +11,16 @@
 
 module fb_pe_chain
   import fb_spec_pkg::*;
+  import fb_pe_pkg::*;
 (
     input wire            clk,
     input wire            rst,
     input wire [8*64-1:0] cfg,  // of stage i from bit 64 * i on
+
+    // What is known of a packet, a cycle or more before its first beat.
+    input wire                                extent_valid,
+    input wire          [PACKET_TAG_BITS-1:0] extent_tid,
+    input wire extent_t                       extent,
 
     input  wire                        s_axis_object_tvalid,
     output logic                       s_axis_object_tready,
@@ -48,6 +54,19 @@ module fb_pe_chain
   logic link_1_tlast;
   logic [1:0] link_1_tuser;
   logic [PACKET_TAG_BITS-1:0] link_1_tid;
+  extent_t extent_1;
+
+  fb_common_lutram #(
+      .Width($bits(extent_t)),
+      .Depth(INSIDE)
+  ) u_extent_1_mean (
+      .clk,
+      .we(extent_valid),
+      .waddr(extent_tid[$clog2(INSIDE)-1:0]),
+      .wdata(extent),
+      .raddr(link_1_tid[$clog2(INSIDE)-1:0]),
+      .rdata(extent_1)
+  );
 
   fb_pe_add u_0_add (
       .clk,
@@ -97,6 +116,7 @@ module fb_pe_chain
       .s_axis_object_tlast(link_1_tlast),
       .s_axis_object_tuser(link_1_tuser),
       .s_axis_object_tid(link_1_tid),
+      .extent(extent_1),
       .m_axis_object_tvalid(m_axis_object_tvalid),
       .m_axis_object_tready(m_axis_object_tready),
       .m_axis_object_tdata(m_axis_object_tdata),

@@ -12,10 +12,16 @@
 
 module fb_pe_chain
   import fb_spec_pkg::*;
+  import fb_pe_pkg::*;
 (
     input wire            clk,
     input wire            rst,
     input wire [8*64-1:0] cfg,  // of stage i from bit 64 * i on
+
+    // What is known of a packet, a cycle or more before its first beat.
+    input wire                                extent_valid,
+    input wire          [PACKET_TAG_BITS-1:0] extent_tid,
+    input wire extent_t                       extent,
 
     input  wire                        s_axis_object_tvalid,
     output logic                       s_axis_object_tready,

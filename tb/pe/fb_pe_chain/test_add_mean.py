@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain as the command line makes it, with results: add, mean.
+"""A chain as the command line makes it, with results, behind its entry: add, mean.
 
 `cargo test` compares the file that is simulated here with what is made of such a pipeline.
 """
@@ -10,14 +10,67 @@ import random
 from pathlib import Path
 
 import cocotb
+from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import elements
 import harness
+from extents import word_stream
+from forebay import spec
 from runner import simulate
 
-CHAIN = Path(__file__).parent / "add_mean.sv"
+CHAIN = [Path(__file__).parent / name for name in ("add_mean.sv", "entered_chain.sv")]
 ELEMENTS = "rtl/pe/elements.f"
 ON = 1 << 32
+
+
+class Bench(elements.Bench):
+    """The chain behind its entry."""
+
+    def __init__(self, dut) -> None:
+        super().__init__(dut)
+        self.heads = word_stream(AxiStreamSource, dut, "s_axis_extent")
+        self.tags = word_stream(AxiStreamSource, dut, "s_axis_tag")
+
+    async def send(
+        self, data: bytes, user: int = elements.WHOLE, extent: elements.Extent | None = None
+    ) -> int:
+        """Queue a packet, its tag and what is known of it."""
+        tag = await super().send(data, user, extent)
+        self.heads.send_nowait(AxiStreamFrame([self.extents[tag].head()]))
+        self.tags.send_nowait(AxiStreamFrame([tag]))
+        return tag
+
+
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4])
+async def objects_in_packets(dut, idle: float, stall: float) -> None:
+    """Each element knows of each packet which object it is of, however many packets are inside."""
+    bench = Bench(dut)
+    await bench.start(ON | 0x0101_0101, idle, stall)
+    due = []
+    parts = {stream: 0 for stream in range(4)}
+    sums = {stream: [0, 0] for stream in parts}
+    for _ in range(400):
+        stream = random.choice(list(parts))
+        data = bytes([random.randrange(255)]) * 4 * random.choice([1, 4, 16, 17, 200])
+        ends = random.random() < 0.3
+        user = elements.PART | (spec.PACKET_ENDS_OBJECT if ends else 0)
+        extent = elements.any_extent(user, len(data))
+        extent = extent._replace(stream=stream, epoch=9, object=3, offset=parts[stream])
+        tag = await bench.send(data, user, extent)
+        parts[stream] = 0 if ends else parts[stream] + len(data)
+        sums[stream][0] += (data[0] + 1) * len(data)
+        sums[stream][1] += len(data)
+        due.append((tag, data, sums[stream] if ends else None))
+        if ends:
+            sums[stream] = [0, 0]
+    for tag, data, total in due:
+        await bench.expect(bytes([data[0] + 1]) * len(data))
+        if total:
+            found = await bench.result()
+            assert found[:2] == (tag, True)
+            assert abs(found.score - total[0] / total[1]) < 1e-4
+    await bench.silent()
 
 
 @cocotb.test()
@@ -25,7 +78,7 @@ ON = 1 << 32
 async def results_are_of_what_was_added(dut, idle: float, stall: float) -> None:
     """Results leave the chain, of what the stages before have made."""
     threshold = 100
-    bench = elements.Bench(dut)
+    bench = Bench(dut)
     await bench.start(ON | 0x0101_0101 | threshold << 64, idle, stall)
     packets = []
     for _ in range(60):
@@ -42,23 +95,23 @@ async def results_are_of_what_was_added(dut, idle: float, stall: float) -> None:
 @harness.provocation
 async def withdraw(dut) -> None:
     """Results of each stage are watched, by a checker that names it."""
-    bench = elements.Bench(dut)
+    bench = Bench(dut)
     await bench.start()
-    await harness.withdraw(dut.clk, dut.u_result_1_mean.u_result)
+    await harness.withdraw(dut.clk, dut.u_chain.u_result_1_mean.u_result)
 
 
 def test_chain() -> None:
     """Run all coroutines."""
-    simulate(__file__, "fb_pe_chain", filelist=ELEMENTS, extra_sources=[CHAIN])
+    simulate(__file__, "entered_chain", filelist=ELEMENTS, extra_sources=CHAIN)
 
 
 def test_results_are_watched() -> None:
     """What the checker says names the stage."""
     simulate(
         __file__,
-        "fb_pe_chain",
+        "entered_chain",
         filelist=ELEMENTS,
-        extra_sources=[CHAIN],
+        extra_sources=CHAIN,
         testcase="withdraw",
         expect_failure="u_result_1_mean.u_result",
     )

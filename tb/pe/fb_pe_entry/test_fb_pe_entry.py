@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_pe_entry: the n-th packet gets the n-th tag, whichever of them is late."""
+"""fb_pe_entry: the n-th packet gets the n-th tag and extent, whichever of them is late."""
 
 from __future__ import annotations
 
@@ -7,30 +7,73 @@ import random
 
 import cocotb
 from cocotb.triggers import FallingEdge, with_timeout
-from cocotbext.axi import AxiStreamFrame, AxiStreamSource
+from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import elements
 import harness
+import structs
 from extents import PATIENCE_US, word_stream
 from forebay import spec
 from runner import simulate
 
+INSIDE = structs.constant("INSIDE")
+AHEAD = 16
+
 
 class Bench(elements.Bench):
-    """The door between a source of packets, one of tags, and a sink."""
+    """The door between sources of extents, packets and tags, and their sinks."""
 
     def __init__(self, dut) -> None:
         super().__init__(dut)
         self.tags = word_stream(AxiStreamSource, dut, "s_axis_tag")
+        self.heads = word_stream(AxiStreamSource, dut, "s_axis_extent")
+        self.passed = word_stream(AxiStreamSink, dut, "m_axis_extent")
+        self.known: list[tuple[int, dict]] = []  # tags, and what the elements are told
+        self.stays = False  # what comes out stays in the chain ...
+        self.released = 0  # ... but for this number of packets
+        self.times: list[int] = []  # of extents
         self.ended: list[int] = []  # of each packet's end, whether an object ends
+        dut.leaves.value = 0
         cocotb.start_soon(self.watch())
 
     async def watch(self) -> None:
-        """Follow the pulses."""
+        """Follow the pulses, and stand for elements that keep nothing."""
+        dut = self.dut
+
+        def both(port: str) -> bool:
+            valid, ready = (getattr(dut, f"{port}_{name}") for name in ("tvalid", "tready"))
+            return valid.value == ready.value == 1
+
         while True:
-            await FallingEdge(self.dut.clk)
-            if self.dut.s_axis_tag_tvalid.value == self.dut.s_axis_tag_tready.value == 1:
-                self.ended.append(int(self.dut.ends_object.value))
+            await FallingEdge(dut.clk)
+            now = random.getrandbits(64)
+            dut.now.value = now
+            last = both("m_axis_object") and dut.m_axis_object_tlast.value == 1
+            dut.leaves.value = int((last and not self.stays) or self.released > 0)
+            self.released -= int(self.released > 0)
+            if both("s_axis_extent"):
+                self.times.append(now)
+            if dut.extent_valid.value == 1:
+                extent = structs.unpack("extent_t", int(dut.extent.value))
+                self.known.append((int(dut.extent_tid.value), extent))
+            if both("s_axis_tag"):
+                self.ended.append(int(dut.ends_object.value))
+
+    async def send(
+        self, data: bytes, user: int = elements.WHOLE, extent: elements.Extent | None = None
+    ) -> int:
+        """Queue a packet, and what is known of it."""
+        tag = await super().send(data, user, extent)
+        self.heads.send_nowait(AxiStreamFrame([self.extents[tag].head()]))
+        return tag
+
+    def knows(self) -> None:
+        """Compare what the elements were told with what was sent, in order."""
+        sent = list(self.extents.items())
+        assert len(self.known) == len(sent)
+        for (tag, extent), time, found in zip(sent, self.times, self.known, strict=True):
+            due = structs.unpack("extent_t", extent._replace(time=time).word())
+            assert found == (tag, due)
 
     def give(self, tag: int) -> None:
         """Queue a tag."""
@@ -38,7 +81,7 @@ class Bench(elements.Bench):
 
     async def start(self, idle: float = 0.0, stall: float = 0.0) -> None:
         """Reset; `idle` and `stall` are shares of pauses of sources and sink."""
-        for each in (self.source, self.tags):
+        for each in (self.source, self.tags, self.heads):
             each.set_pause_generator(harness.stalls(idle))
         self.sink.set_pause_generator(harness.stalls(stall))
         await harness.start(self.dut)
@@ -64,6 +107,12 @@ async def any_packets(dut, idle: float, stall: float, tags_first: bool) -> None:
             bench.give(tag)
         await bench.expect(data)
     assert bench.ended == [int(user & spec.PACKET_ENDS_OBJECT != 0) for user in users]
+    bench.knows()
+    for extent in bench.extents.values():
+        passed = await with_timeout(bench.passed.recv(), PATIENCE_US, "us")
+        # All but the frame's number, which the elements are not told.
+        mask = ~(((1 << 64) - 1) << 8 * spec.FRAMING_SEQUENCE_AT)
+        assert passed.tdata[0] & mask == extent.head() & mask
 
 
 @cocotb.test()
@@ -89,6 +138,48 @@ async def full_rate(dut) -> None:
 
 
 @cocotb.test()
+async def no_more_than_the_elements_know(dut) -> None:
+    """A packet waits while INSIDE are in the chain; one that leaves lets one in."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.stays = True
+    for _ in range(INSIDE + 8):
+        bench.give(bench.tag)
+        await bench.send(random.randbytes(3 * elements.BEAT))
+    await harness.step(dut.clk, 4 * INSIDE)
+    assert len(bench.known) == bench.sink.count() == INSIDE
+    for count in range(1, 6):
+        bench.released = 1
+        await harness.step(dut.clk, 10)
+        assert len(bench.known) == bench.sink.count() == INSIDE + count
+
+
+@cocotb.test()
+async def extents_wait_for_their_packets(dut) -> None:
+    """AHEAD are known ahead of their packets, and no more are let by; a packet makes room."""
+    bench = Bench(dut)
+    await bench.start()
+    sent = [elements.any_extent(elements.WHOLE, 9) for _ in range(AHEAD + 3)]
+    for extent in sent:
+        bench.heads.send_nowait(AxiStreamFrame([extent.head()]))
+    await harness.step(dut.clk, 3 * AHEAD)
+    assert bench.passed.count() == AHEAD
+    bench.give(bench.tag)
+    await elements.Bench.send(bench, bytes(9))
+    await harness.step(dut.clk, 10)
+    assert bench.passed.count() == AHEAD + 1
+
+
+@harness.provocation
+async def one_too_many_leaves(dut) -> None:
+    """None is inside."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.released = 1
+    await harness.step(dut.clk, 3)
+
+
+@cocotb.test()
 async def reset_in_mid_packet(dut) -> None:
     """What is held is forgotten."""
     bench = Bench(dut)
@@ -100,6 +191,7 @@ async def reset_in_mid_packet(dut) -> None:
         await harness.reset(dut, 2)
         bench.forget()
         bench.tags.clear()
+        bench.heads.clear()
         await harness.step(dut.clk, 2)
         data = random.randbytes(elements.size())
         bench.give(bench.tag)
@@ -111,3 +203,14 @@ async def reset_in_mid_packet(dut) -> None:
 def test_entry() -> None:
     """Run all coroutines."""
     simulate(__file__, "fb_pe_entry", filelist="rtl/pe/elements.f")
+
+
+def test_assertion_fires() -> None:
+    """A packet that leaves has entered."""
+    simulate(
+        __file__,
+        "fb_pe_entry",
+        filelist="rtl/pe/elements.f",
+        testcase="one_too_many_leaves",
+        expect_failure="leaves_what_entered",
+    )

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 
 import cocotb
@@ -41,6 +43,23 @@ def packet() -> bytes:
     )
 
 
+def packets_of(stream: int) -> Iterator[tuple[bytes, int, elements.Extent]]:
+    """Yield objects of a stream in packets, some without their end; with TUSER and extent."""
+    extent = elements.Extent(stream, random.getrandbits(8), random.getrandbits(64), 0, 0, 0)
+    for number in itertools.count(1):
+        count, offset = random.choice([1, 1, 2, 3, 6]), 0
+        ends = random.random() < 0.9
+        for packet_number in range(1, count + 1):
+            data = packet()
+            user = elements.PART if count > 1 else elements.WHOLE
+            if packet_number == count and ends:
+                user |= spec.PACKET_ENDS_OBJECT
+            yield data, user, extent._replace(offset=offset, time=random.getrandbits(64))
+            offset += len(data)
+        renewed = {"object": (extent.object + number) % 2**64, "epoch": random.getrandbits(8)}
+        extent = extent._replace(**renewed)
+
+
 @cocotb.test()
 @cocotb.parametrize(threshold=[0, 1, 128, 255], idle=[0.0, 0.4], stall=[0.0, 0.4])
 async def any_packets(dut, threshold: int, idle: float, stall: float) -> None:
@@ -59,6 +78,52 @@ async def any_packets(dut, threshold: int, idle: float, stall: float) -> None:
             assert found[2:] == judged(data, threshold)
     await bench.silent()
     assert bench.results.empty()
+
+
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4])
+async def objects_in_packets(dut, idle: float, stall: float) -> None:
+    """Packets of objects of several streams come in turn, and each object has its own result.
+
+    Three of the streams share a place, in which the last one to begin or go on has its sum.
+    """
+    bench = elements.Bench(dut)
+    await bench.start(100, idle, stall)
+    low = random.randrange(16)
+    streams = [low, low | 0x10, low | 0x8000, *random.sample(range(65536), 4)]
+    senders = [packets_of(stream) for stream in streams]
+    owners: dict[int, elements.Extent] = {}  # by place
+    whole: dict[int, bool] = {}  # of each stream: its object's sum is there from the beginning on
+    so_far: dict[int, bytes] = {}
+    for _ in range(300):
+        data, user, extent = next(random.choice(senders))
+        stream, place = extent.stream, extent.stream % 16
+        begins = extent.offset == 0
+        whole[stream] = begins or (whole[stream] and owners[place].stream == stream)
+        owners[place] = extent
+        so_far[stream] = b"" if begins else so_far[stream]
+        so_far[stream] += data
+        tag = await bench.send(data, user, extent)
+        await bench.expect(data)
+        if user & spec.PACKET_ENDS_OBJECT:
+            found = await bench.result()
+            assert (found.tag, found.judged) == (tag, whole[stream])
+            if found.judged:
+                assert found[2:] == judged(so_far[stream], 100)
+    await bench.silent()
+
+
+@cocotb.test()
+async def another_object_of_the_stream(dut) -> None:
+    """The rest of an object says nothing of another one, nor of one of another epoch."""
+    bench = elements.Bench(dut)
+    await bench.start()
+    first = elements.Extent(stream=5, epoch=1, object=7, offset=0, size=0, time=0)
+    for other in ({"object": 8}, {"epoch": 2}, {"stream": 21}):
+        await bench.send(bytes(100), elements.PART, first)
+        rest = first._replace(offset=100, **other)
+        await bench.send(bytes(100), elements.LAST_PART, rest)
+        assert not (await bench.result()).judged
 
 
 @cocotb.test()

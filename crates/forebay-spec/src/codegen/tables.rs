@@ -210,10 +210,10 @@ pub const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        title: "Packets through processing elements: bits of TUSER with TLAST, bits of TID",
+        title: "Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before",
         constants: &[
             list!(2, "PACKET_", packet: PART ENDS_OBJECT),
-            list!(0, "PACKET_", packet: TAG_BITS),
+            list!(0, "PACKET_", packet: TAG_BITS HEAD_BITS),
         ],
     },
     Group {

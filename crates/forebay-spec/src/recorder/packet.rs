@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a packet of an extent carries beside its bytes on its way through processing elements.
 
+use crate::net::header;
+
 /// TUSER with TLAST: the extent is not a whole object.
 pub const PART: u8 = 1;
 /// TUSER with TLAST: the extent ends an object of which nothing is missing, in whichever extents it
@@ -8,3 +10,6 @@ pub const PART: u8 = 1;
 pub const ENDS_OBJECT: u8 = 2;
 /// Bits of TID, the extent's tag.
 pub const TAG_BITS: u32 = 32;
+/// Bits of the word that announces an extent: header of its first frame, above it the frames missing
+/// before.
+pub const HEAD_BITS: u32 = 8 * header::BYTES as u32 + 64;

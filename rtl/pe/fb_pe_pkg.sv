@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_pe_pkg: what processing elements know of a packet from its first beat on.
+
+`default_nettype none
+
+package fb_pe_pkg;
+  import fb_spec_pkg::*;
+
+  // Packets between the entry and the end of the chain, at most: as many are known there.
+  localparam int unsigned INSIDE = 32;
+
+  // The extent that a packet is, as it came from the network.
+  typedef struct packed {
+    logic [15:0] stream;
+    logic [7:0]  epoch;   // the sender's session
+    logic [63:0] object;
+    logic [63:0] offset;  // where in the object it begins, in bytes; 0: the object begins with it
+    logic [63:0] size;    // bytes of the whole object where it begins and the sender knows; else 0
+    logic [63:0] time_;   // when the extent began, ns since 1970
+  } extent_t;
+
+  // The same, of the word that announces an extent.
+  function automatic extent_t extent_of(input logic [PACKET_HEAD_BITS-1:0] head,
+                                        input logic [63:0] now);
+    logic first, unused;
+    logic [63:0] place;
+    unused = &{1'b0, head};
+    first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
+    place = head[8*FRAMING_PLACE_AT+:64];
+    extent_of.stream = head[8*FRAMING_STREAM_AT+:16];
+    extent_of.epoch = head[8*FRAMING_SESSION_AT+:8];
+    extent_of.object = head[8*FRAMING_OBJECT_AT+:64];
+    extent_of.offset = first ? '0 : place;
+    extent_of.size = first ? place : '0;
+    extent_of.time_ = now;
+  endfunction
+
+endpackage
+
+`default_nettype wire
