@@ -5,7 +5,7 @@
 // What:        a word is written with one clock and read with another; each side knows the other's
 //              pointer by fb_common_gray_sync, late but never wrong.
 // Handshake:   valid/ready on both sides; a word moves in a cycle in which both are high.
-// Latency:     2 cycles of s_clk and 2 to 3 of m_clk from a write into the empty FIFO to m_valid.
+// Latency:     2 cycles of s_clk and 3 to 4 of m_clk from a write into the empty FIFO to m_valid.
 // Throughput:  one word a cycle of the slower clock where Depth is 16 or more.
 // Limits:      any two clocks. Both resets are held together for four cycles of the slower clock.
 // Does not implement: a level for the reader, packet drop.

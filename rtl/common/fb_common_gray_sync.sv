@@ -3,9 +3,9 @@
 // fb_common_gray_sync: a counter as another clock sees it.
 //
 // What:        the value crosses in Gray code through two flip-flops, so that what arrives is a value
-//              that the counter had, never a mixture of two.
+//              that the counter had, never a mixture of two. It leaves from flip-flops.
 // Handshake:   none. The value changes by one a cycle, up or down, or not at all.
-// Latency:     1 cycle of s_clk, 2 to 3 of m_clk.
+// Latency:     1 cycle of s_clk, 3 to 4 of m_clk.
 // Limits:      a value may be skipped, never invented. Both resets overlap.
 // Does not implement: values that jump.
 
@@ -27,7 +27,7 @@ module fb_common_gray_sync #(
     $fatal(1, "fb_common_gray_sync (%m): Width=%0d must be at least 2", Width);
   end
 
-  logic [Width-1:0] gray, gray_q;
+  logic [Width-1:0] gray, gray_q, value;
   (* async_reg = "true" *) logic [Width-1:0] meta_q, seen_q;
 
   assign gray = s_value ^ (s_value >> 1);
@@ -37,13 +37,15 @@ module fb_common_gray_sync #(
   end
 
   always_ff @(posedge m_clk) begin : synchronize
-    meta_q <= m_rst ? '0 : gray_q;
-    seen_q <= m_rst ? '0 : meta_q;
+    meta_q  <= m_rst ? '0 : gray_q;
+    seen_q  <= m_rst ? '0 : meta_q;
+    m_value <= m_rst ? '0 : value;
   end
 
   always_comb begin : decode
-    m_value[Width-1] = seen_q[Width-1];
-    for (int i = int'(Width) - 2; i >= 0; i--) m_value[i] = m_value[i+1] ^ seen_q[i];
+    // A bit is the sum of those above it: in steps that double, not in a chain.
+    value = seen_q;
+    for (int i = 1; i < int'(Width); i *= 2) value ^= value >> i;
   end
 
 `ifndef SYNTHESIS

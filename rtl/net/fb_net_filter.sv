@@ -84,7 +84,7 @@ module fb_net_filter
         first: first_q,
         last: s_axis_mac_tlast,
         damaged: s_axis_mac_tuser,
-        bytes: 7'($countones(s_axis_mac_tkeep))
+        bytes: bytes_of(s_axis_mac_tkeep)
     };
     valid_1q <= s_axis_mac_tvalid && !rst;
     if (s_axis_mac_tvalid) first_q <= s_axis_mac_tlast;
@@ -198,8 +198,31 @@ module fb_net_filter
   end
 
   // -------------------------------------------------------------------------------- 7: the verdict
+  // What the sums do not decide is judged a cycle before them: what comes before the IPv4 header's
+  // sum, and what comes behind it.
+  logic [3:0] early, early_q, late, late_q, arrival;
   logic ip_wrong_q, ip_wrong;
-  logic [3:0] arrival;
+
+  always_comb begin : judge_early
+    automatic word_t w = line_q[Delay-3];
+    automatic headers_t h = w.headers;
+    early = ARRIVAL_DATAGRAM;
+    if (w.beat.damaged) early = ARRIVAL_DAMAGED;
+    else if (w.bytes < 14'(FRAME_LEAST_BYTES)) early = ARRIVAL_RUNT;
+    else if (w.bytes > cfg_giant || w.bytes == '1) early = ARRIVAL_GIANT;
+    else if (h.kind == KIND_ALIEN) early = ARRIVAL_ALIEN;
+    else if (h.kind == KIND_PAUSE) early = ARRIVAL_PAUSE;
+    else if (h.kind == KIND_ARP) early = ARRIVAL_REQUEST;
+    else if (h.ip && h.ip_bad) early = ARRIVAL_IP_HEADER;
+    late = ARRIVAL_DATAGRAM;
+    if (h.ip && h.fragment) late = ARRIVAL_FRAGMENT;
+    else if (h.ip && w.cut) late = ARRIVAL_LENGTH;
+    else if (h.kind == KIND_ECHO) late = ARRIVAL_REQUEST;
+    else if (h.kind == KIND_UDP && (h.udp_bytes != h.ip_bytes - 16'(IPV4_BYTES) ||
+                                    h.ip_bytes <= Framed)) begin
+      late = ARRIVAL_LENGTH;
+    end
+  end
 
   // The IPv4 header's sum comes with the first beat, the verdict with the last.
   assign ip_wrong = ip_summed ? ip_sum != '1 : ip_wrong_q;
@@ -207,24 +230,10 @@ module fb_net_filter
   always_comb begin : judge
     automatic headers_t h = word_6.headers;
     arrival = ARRIVAL_DATAGRAM;
-    if (word_6.beat.damaged) arrival = ARRIVAL_DAMAGED;
-    else if (word_6.bytes < 14'(FRAME_LEAST_BYTES)) arrival = ARRIVAL_RUNT;
-    else if (word_6.bytes > cfg_giant || word_6.bytes == '1) arrival = ARRIVAL_GIANT;
-    else if (h.kind == KIND_ALIEN) arrival = ARRIVAL_ALIEN;
-    else if (h.kind == KIND_PAUSE) arrival = ARRIVAL_PAUSE;
-    else if (h.kind == KIND_ARP) arrival = ARRIVAL_REQUEST;
-    else if (h.ip && h.ip_bad) arrival = ARRIVAL_IP_HEADER;
+    if (early_q != ARRIVAL_DATAGRAM) arrival = early_q;
     else if (h.ip && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
-    else if (h.ip && h.fragment) arrival = ARRIVAL_FRAGMENT;
-    else if (h.ip && word_6.cut) arrival = ARRIVAL_LENGTH;
-    else if (h.kind == KIND_ECHO) arrival = ARRIVAL_REQUEST;
-    else if (h.kind == KIND_UDP) begin
-      if (h.udp_bytes != h.ip_bytes - 16'(IPV4_BYTES) || h.ip_bytes <= Framed) begin
-        arrival = ARRIVAL_LENGTH;
-      end else if (!h.unsummed && udp_sum != '1) begin
-        arrival = ARRIVAL_UDP_CHECKSUM;
-      end
-    end
+    else if (late_q != ARRIVAL_DATAGRAM) arrival = late_q;
+    else if (h.kind == KIND_UDP && !h.unsummed && udp_sum != '1) arrival = ARRIVAL_UDP_CHECKSUM;
   end
 
   always_ff @(posedge clk) begin : pass_on
@@ -236,6 +245,7 @@ module fb_net_filter
     m_headers <= word_6.headers;
     m_arrival <= arrival;
     m_bytes <= word_6.bytes;
+    {early_q, late_q} <= {early, late};
     pause <= word_6.pause;
     pause.valid <= valid_q[Delay-2] && word_6.beat.last && arrival == ARRIVAL_PAUSE &&
         word_6.pause.valid && !rst;

@@ -8,12 +8,12 @@
 // Handshake:   s_*: no ready; what finds no room is lost with its whole frame, and `s_lost` says so
 //              in the cycle of `s_end`. `s_end` comes with the last beat or after it.
 //              m_*: valid/ready.
-// Latency:     2 cycles of s_clk and 4 to 5 of m_clk from `s_end` to the first beat.
+// Latency:     2 cycles of s_clk and 5 to 6 of m_clk from `s_end` to the first beat.
 // Throughput:  one beat a cycle on both sides, frames of one beat too.
 // Limits:      `level` counts beats, those of the frame being written as well, or frames as if each
-//              had Beats / Frames of them, whichever is more: nothing is lost below Beats. What was
-//              read is noticed 1 cycle of m_clk and 3 of s_clk later. `s_lost` follows `s_valid`
-//              and `s_end` within the cycle. 512-bit registers: the one in the
+//              had Beats / Frames of them, whichever is more, 1 cycle late: nothing is lost below
+//              Beats - 1. What was read is noticed 1 cycle of m_clk and 4 of s_clk later. `s_lost`
+//              follows `s_valid` and `s_end` within the cycle. 512-bit registers: the one in the
 //              output of the block RAM.
 // Does not implement: pause (compare `level`), more than 16383 bytes a frame.
 
@@ -70,15 +70,20 @@ module fb_net_frame_fifo
 
   assign held = write_q - read_seen;
   assign counted = (AddrBits + 1)'(frames_held) << $clog2(Beats / Frames);
-  assign level = held > counted ? held : counted;
   assign full = held[AddrBits];
   assign push = s_valid && !full && !lost_q;
-  assign s_room = !full && length_ready;
   assign s_lost = lost_q || (s_valid && full) || (s_end && !length_ready);
   assign commit = s_end && s_good && !s_lost;
 
   always_ff @(posedge s_clk) begin : write_store
     if (push) store[write_q[AddrBits-1:0]] <= s_data;
+  end
+
+  // What comes in this cycle still finds room in the next.
+  always_ff @(posedge s_clk) begin : show
+    level  <= held > counted ? held : counted;
+    s_room <= int'(held) < int'(Beats) - 1 && int'(frames_held) < int'(Frames) - 1;
+    if (s_rst) {level, s_room} <= '0;
   end
 
   always_ff @(posedge s_clk) begin : write_pointers

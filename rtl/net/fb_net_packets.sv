@@ -47,6 +47,7 @@ module fb_net_packets
     input  wire                       s_last,
     input  wire  [              13:0] s_frame,  // bytes of the frame
     input  wire  [      LostBits-1:0] s_lost,   // frames lost before it, that none before it told
+    input  wire                       s_lossy,  // there are some
 
     // Bytes of chunks, as fb_net_realign takes them.
     output logic                      m_valid,
@@ -82,16 +83,17 @@ module fb_net_packets
   localparam logic [15:0] LEAST = 16'(PCAPNG_PADDING_LEAST / 4);
 
   logic [12:0] block, block_q;  // of a frame's block, options included
-  logic lossy, lossy_q;
+  logic lossy_q;
   logic [18:0] room_q, room, whole;  // left in the chunk besides the least padding, and all of it
   logic [9:0] used_q;  // in the last page
   logic [10:0] padding, left_q;
   logic fits, due, waited_q;
 
-  assign lossy = s_lost != '0;
   assign block = 13'((16'(s_frame) + 16'd3) >> 2) + 13'(PCAPNG_PACKET_BYTES / 4) +
-      (lossy ? 13'(PCAPNG_LOST_BYTES / 4) : '0);
-  assign whole = {1'b0, cfg_pages == '0 ? 8'd1 : cfg_pages, 10'd0} - 19'(LEAST);
+      (s_lossy ? 13'(PCAPNG_LOST_BYTES / 4) : '0);
+  always_ff @(posedge clk) begin : settle  // of a setting alone
+    whole <= {1'b0, cfg_pages == '0 ? 8'd1 : cfg_pages, 10'd0} - 19'(LEAST);
+  end
   assign room = open ? room_q : whole;
   assign fits = 19'(block) <= room;
   assign padding = 11'd1024 - 11'(used_q) + (11'd1024 - 11'(used_q) < 11'(LEAST) ? 11'd1024 : '0);
@@ -171,7 +173,7 @@ module fb_net_packets
         end else if (moves) begin
           state_q <= FRAME;
           block_q <= block;
-          lossy_q <= lossy;
+          lossy_q <= s_lossy;
           lost_q  <= s_lost;
           used_q  <= (open ? used_q : '0) + 10'(block);
           room_q  <= fits ? room - 19'(block) : '0;

@@ -48,11 +48,11 @@ module fb_net_pause_in
 
   assign phase   = phase_q + PhaseBits'(PAUSE_QUANTA);
   assign tick    = left != '0 && phase >= PhaseBits'(PAUSE_CYCLES);
-  assign silent  = left != '0 && !defiant_q;
   assign quantum = tick && !defiant_q;
-  assign storm   = silent && cfg_watchdog != '0 && endured_q >= cfg_watchdog;
+  assign storm   = left != '0 && !defiant_q && cfg_watchdog != '0 && endured_q >= cfg_watchdog;
 
   always_ff @(posedge clk) begin : endure
+    silent  <= left != '0 && !defiant_q && !rst;
     phase_q <= tick ? phase - PhaseBits'(PAUSE_CYCLES) : phase;
     if (quantum && endured_q != '1) endured_q <= endured_q + 1'b1;
     if (storm) defiant_q <= 1'b1;

@@ -39,6 +39,17 @@ package fb_net_pkg;
     return {data[8*at+:8], data[8*at+8+:8]};
   endfunction
 
+  // Bytes in a beat, of which TKEEP is all ones from bit 0 on: a half is full, or empty but for it.
+  function automatic logic [6:0] bytes_of(input logic [63:0] keep);
+    logic [63:0] rest;
+    rest = keep;
+    bytes_of = {keep[63], 6'd0};
+    for (int half = 32; half > 0; half /= 2) begin
+      if (rest[half-1] && !keep[63]) bytes_of |= 7'(half);
+      rest = rest[half-1] ? rest >> half : rest;
+    end
+  endfunction
+
   // The beginning of a beat from a number of so many bytes, whose highest byte is the first one.
   function automatic logic [511:0] from_wire(input logic [511:0] number, input int unsigned bytes);
     from_wire = '0;

@@ -30,7 +30,7 @@ module fb_net_realign
     input wire s_close,  // the beat ends it
     input wire s_whole,  // with s_close: it is a whole object
     input wire s_intact,  // with s_close: it ends an object without a gap
-    input wire s_within,  // low while one is open here: it ended as it stands
+    input wire s_within,  // low without s_valid while one is open here: it ended as it stands
 
     output logic                       m_axis_object_tvalid,
     input  wire                        m_axis_object_tready,
@@ -61,7 +61,7 @@ module fb_net_realign
   logic [7:0] sum;
   step_t step;
 
-  assign sweep = owed_q || (open_q && (!s_within || (s_valid && s_open)));
+  assign sweep = owed_q || (open_q && (s_valid ? s_open : !s_within));
   assign s_ready = advance && !sweep;
   assign take = s_valid && s_ready;
   assign sum = 8'(s_open ? '0 : held_q) + 8'(s_bytes);

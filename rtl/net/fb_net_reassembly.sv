@@ -7,11 +7,11 @@
 //              latest when a frame of another stream is taken, or none has come for `cfg_idle`
 //              cycles. The rule is in docs/reference/net.md. The last 64 numbers of each stream are
 //              remembered, so that a frame that comes late is told from one that comes twice.
-// Handshake:   valid/ready; `m_*` follows `s_*` within the cycle. `m_axis_head` is a stream of its
-//              own: a beat that begins an extent waits until the word before has been taken.
-// Latency:     0 cycles; 1 to the head.
-// Throughput:  a beat in every cycle, a frame in every cycle, in every second one where each begins an
-//              extent. A refused frame takes its beats' time.
+// Handshake:   valid/ready; `m_*` follows `s_*`, but for a frame's first beat, which waits a cycle, in
+//              which its header is looked at. `m_axis_head` is a stream of its own: a beat that
+//              begins an extent waits until the word before has been taken.
+// Latency:     1 cycle from a frame's first beat, 0 behind it; 2 to the head.
+// Throughput:  a beat in every cycle, and one cycle for each frame.
 // Limits:      one extent is open at a time. `forget` is high only while no frame is there.
 //              512-bit registers: none.
 // Does not implement: putting frames back into order.
@@ -110,6 +110,19 @@ module fb_net_reassembly
   logic anew;
   logic [3:0] judged;
 
+  // A header is looked at in one cycle, and what it says is done in the next.
+  typedef struct packed {
+    logic [3:0] judged;
+    logic taken;
+    logic anew;
+    logic goes_on;
+    logic here;  // the last frame taken was of its stream
+    logic [63:0] ahead;
+  } look_t;
+
+  look_t seen_q;  // of the frame whose first beat is there
+  logic  ready_q;  // it is known
+
   fb_common_lutram #(
       .Width($bits(order_t)),
       .Depth(Streams)
@@ -127,8 +140,8 @@ module fb_net_reassembly
   assign behind = ~ahead;  // due - 1 - number
   assign order_next.session = session;
   assign order_next.due = sequence_number + 1'b1;
-  assign order_next.taken = anew || ahead >= 64'(Window - 1) ? Window'(1) :
-      (order.taken << ahead[5:0]) << 1 | Window'(1);
+  assign order_next.taken = seen_q.anew || seen_q.ahead >= 64'(Window - 1) ? Window'(1) :
+      (order.taken << seen_q.ahead[5:0]) << 1 | Window'(1);
 
   always_comb begin : judge
     if (!header_good) judged = PLACE_HEADER;
@@ -168,9 +181,9 @@ module fb_net_reassembly
 
   assign goes_on = unfinished_q[s_stream] && !anew && ahead == '0 && !first &&
       object == state.number && position == state.next;
-  assign missing = anew ? '0 : ahead;
+  assign missing = seen_q.anew ? '0 : seen_q.ahead;
   assign ends = s_first ? last : ends_q;
-  assign counted = s_first ? first || (goes_on && state.counted) : state.counted;
+  assign counted = s_first ? first || (seen_q.goes_on && state.counted) : state.counted;
   assign left = s_first && first ? position : state.left;
   assign there = s_first ? s_bytes - 7'(FRAMING_BYTES) : s_bytes;
   // Only a frame of one beat can have been filled up to the least length.
@@ -189,19 +202,19 @@ module fb_net_reassembly
   logic inside_q;  // its end is still to come
   logic opens;
 
-  assign opens = !(goes_on && open_q && open_stream_q == s_stream);
+  assign opens = !(seen_q.goes_on && open_q && seen_q.here);
   assign begun = s_first && opens ? first : begun_q;
 
   // ---------------------------------------------------------------------------------------- beats
   logic taking_q, head_free;
 
-  assign taking = s_first ? judged == PLACE_DELIVERED : taking_q;
+  assign taking = s_first ? seen_q.taken : taking_q;
   assign head_free = !m_axis_head_tvalid || !(s_first && opens);
-  assign s_ready = !taking || (m_ready && head_free);
+  assign s_ready = (!s_first || ready_q) && (!taking || (m_ready && head_free));
   assign moves = s_valid && s_ready;
   assign begins = moves && s_first && taking;
 
-  assign m_valid = s_valid && taking && head_free;
+  assign m_valid = s_valid && (!s_first || ready_q) && taking && head_free;
   assign m_data = s_data;
   assign m_upper = s_first;
   assign m_bytes = trims ? 7'(left) : there;
@@ -213,13 +226,18 @@ module fb_net_reassembly
 
   logic [3:0] judged_q;
   assign placed = moves && s_last;
-  assign place = s_first ? judged : judged_q;
+  assign place = s_first ? seen_q.judged : judged_q;
   assign placed_bytes = s_frame;
+
+  always_ff @(posedge clk) begin : look
+    seen_q <= '{judged, judged == PLACE_DELIVERED, anew, goes_on, open_stream_q == s_stream, ahead};
+    ready_q <= s_valid && s_first && !moves && !rst;
+  end
 
   always_ff @(posedge clk) begin : follow
     if (moves && s_first) begin
       taking_q <= taking;
-      judged_q <= judged;
+      judged_q <= seen_q.judged;
     end
     if (begins) begin
       known_q[s_stream] <= 1'b1;

@@ -8,10 +8,10 @@
 //              taken as it is is settled when its first beat leaves the filter, and goes with it;
 //              realign is handed over between two frames when nothing of the other kind is left.
 // Handshake:   as its parts. `m_frame_*` are frames and verdicts for fb_net_arp_icmp.
-// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_frame_fifo), 9 cycles of clk.
+// Latency:     7 + 1 cycles of clk_mac, the crossing (fb_net_frame_fifo), 10 cycles of clk.
 // Throughput:  a beat in every cycle on both sides.
 // Limits:      both resets are held together for four cycles of the slower clock. Settings but
-//              `cfg_packets` are stable before the resets end. 512-bit registers: eleven.
+//              `cfg_packets` are stable before the resets end. 512-bit registers: 13.
 // Does not implement: counters (fb_net_statistics), pause (fb_net_pause_out looks at `level`).
 
 `default_nettype none
@@ -119,7 +119,7 @@ module fb_net_receive
   (* async_reg = "true" *) logic whole_meta_q, whole_q;  // in clk_mac
   (* async_reg = "true" *) logic taking_meta_q, taking_seen_q;  // in clk
   logic ask_q, answer_q;
-  logic taking_q;  // a cycle later: the count of written frames is never behind it
+  logic taking_late_q, taking_q;  // later: the count of written frames is never behind it
   logic decap_whole;
 
   always_ff @(posedge clk_mac) begin : cross_whole
@@ -131,7 +131,8 @@ module fb_net_receive
   always_ff @(posedge clk) begin : cross_answer
     taking_meta_q <= !rst && answer_q;
     taking_seen_q <= !rst && taking_meta_q;
-    taking_q <= !rst && taking_seen_q;
+    taking_late_q <= !rst && taking_seen_q;
+    taking_q <= !rst && taking_late_q;
     if (ask_q == taking_q) ask_q <= cfg_packets;
     if (rst) ask_q <= 1'b0;
   end
@@ -198,7 +199,7 @@ module fb_net_receive
       .m_value(written)
   );
 
-  logic fifo_valid, fifo_ready, fifo_first, fifo_last, fifo_raw, fifo_whole;
+  logic fifo_valid, fifo_ready, fifo_first, fifo_last, fifo_raw, fifo_whole, fifo_lossy;
   logic [USER_DATA_BITS-1:0] fifo_data;
   logic [6:0] fifo_bytes;
   logic [13:0] fifo_frame;
@@ -208,7 +209,7 @@ module fb_net_receive
   fb_net_frame_fifo #(
       .Beats(Beats),
       .Frames(Frames),
-      .InfoBits(16 + LostBits)
+      .InfoBits(17 + LostBits)
   ) u_frame_fifo (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
@@ -217,7 +218,7 @@ module fb_net_receive
       .s_end  (arrived),
       .s_good (decap_arrival == ARRIVAL_DATAGRAM),
       .s_bytes(decap_bytes),
-      .s_info ({decap_whole, lost_told, decap_raw, arrived_bytes}),
+      .s_info ({decap_whole, lost_told != '0, lost_told, decap_raw, arrived_bytes}),
       .s_room (),
       .s_lost (lost),
       .level,
@@ -229,7 +230,7 @@ module fb_net_receive
       .m_bytes(fifo_bytes),
       .m_first(fifo_first),
       .m_last (fifo_last),
-      .m_info ({fifo_whole, fifo_lost, fifo_raw, fifo_frame})
+      .m_info ({fifo_whole, fifo_lossy, fifo_lost, fifo_raw, fifo_frame})
   );
 
   // --------------------------------------------------------- objects, or whole frames as a capture
@@ -252,6 +253,20 @@ module fb_net_receive
   logic [13:0] turn_frame;
   logic [$clog2(Streams)-1:0] turn_stream;
 
+  // What the header says of a beat is judged in one cycle, what becomes of it in the next.
+  typedef struct packed {
+    logic upper;
+    logic open;
+    logic close;
+    logic whole;
+    logic intact;
+    logic [6:0] bytes;
+    logic [USER_DATA_BITS-1:0] data;
+  } beat_t;
+
+  beat_t judged, beat;
+  logic judged_ready, beat_valid, within_q;
+
   // What waits is of the other kind than what has realign: that is let go when it is empty. Packets
   // end their chunk then; scheduler and reassembly have nothing, and no word, that could end.
   always_ff @(posedge clk) begin : hand_over
@@ -264,8 +279,12 @@ module fb_net_receive
   // Asked for, on the way to the memory, or in it.
   logic packets_left;
   assign packets_left = ask_q || taking_q || written != read_q;
-  assign packets_more = (cfg_packets || packets_left) && !(fifo_valid && !fifo_whole);
+
   assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
+
+  always_ff @(posedge clk) begin : look_ahead
+    packets_more <= !rst && (cfg_packets || packets_left) && !(fifo_valid && !fifo_whole);
+  end
 
   fb_net_stream_scheduler #(
       .Streams(Streams),
@@ -317,7 +336,7 @@ module fb_net_receive
       .s_ours(turn_ours),
       .s_stream(turn_stream),
       .m_valid(reassembly_valid),
-      .m_ready(realign_ready && !packets),
+      .m_ready(judged_ready && !packets),
       .m_data(reassembly_data),
       .m_upper(reassembly_upper),
       .m_bytes(reassembly_bytes),
@@ -352,9 +371,10 @@ module fb_net_receive
       .s_first(fifo_first),
       .s_last(fifo_last),
       .s_frame(fifo_frame),
+      .s_lossy(fifo_lossy),
       .s_lost(fifo_lost),
       .m_valid(packets_valid),
-      .m_ready(realign_ready && packets),
+      .m_ready(judged_ready && packets),
       .m_data(packets_data),
       .m_bytes(packets_bytes),
       .m_open(packets_begin),
@@ -372,19 +392,49 @@ module fb_net_receive
   assign m_axis_head_tvalid = packets_word || reassembly_word;
   assign m_axis_head_tdata = reassembly_word ? reassembly_head : packets_head;
 
+  always_comb begin : choose
+    judged = '{
+        reassembly_upper,
+        reassembly_open,
+        reassembly_close,
+        reassembly_whole,
+        reassembly_intact,
+        reassembly_bytes,
+        reassembly_data
+    };
+    if (packets) begin
+      judged = '{1'b0, packets_begin, packets_end, 1'b1, 1'b1, packets_bytes, packets_data};
+    end
+  end
+
+  fb_common_skid #(
+      .Width($bits(beat_t))
+  ) u_judged (
+      .clk,
+      .rst,
+      .s_valid(packets ? packets_valid : reassembly_valid),
+      .s_ready(judged_ready),
+      .s_data (judged),
+      .m_valid(beat_valid),
+      .m_ready(realign_ready),
+      .m_data (beat)
+  );
+
+  always_ff @(posedge clk) within_q <= packets || reassembly_within;
+
   fb_net_realign u_realign (
       .clk,
       .rst,
-      .s_valid (packets ? packets_valid : reassembly_valid),
+      .s_valid (beat_valid),
       .s_ready (realign_ready),
-      .s_data  (packets ? packets_data : reassembly_data),
-      .s_upper (!packets && reassembly_upper),
-      .s_bytes (packets ? packets_bytes : reassembly_bytes),
-      .s_open  (packets ? packets_begin : reassembly_open),
-      .s_close (packets ? packets_end : reassembly_close),
-      .s_whole (packets || reassembly_whole),
-      .s_intact(packets || reassembly_intact),
-      .s_within(packets || reassembly_within),
+      .s_data  (beat.data),
+      .s_upper (beat.upper),
+      .s_bytes (beat.bytes),
+      .s_open  (beat.open),
+      .s_close (beat.close),
+      .s_whole (beat.whole),
+      .s_intact(beat.intact),
+      .s_within(within_q),
       .m_axis_object_tvalid,
       .m_axis_object_tready,
       .m_axis_object_tdata,

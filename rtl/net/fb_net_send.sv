@@ -7,11 +7,11 @@
 //              through the memory, and into its first beat on the way out.
 // Handshake:   valid/ready. One head word an object, held until the object's last byte is taken.
 //              `m_axis_data` goes on in every cycle once it has begun a frame.
-// Latency:     a frame is stored before it is sent: its beats and 6 cycles of clk, the crossing
+// Latency:     a frame is stored before it is sent: its beats and 7 cycles of clk, the crossing
 //              (fb_net_frame_fifo).
 // Throughput:  64 bytes of payload a cycle, but 7 to 8 cycles for each frame.
 // Limits:      `cfg_payload` is a multiple of 64, 64 to 8896. Settings change only at rest.
-//              512-bit registers: one, the memory's, and 10 bytes that go into the next beat.
+//              512-bit registers: two, the memory's among them, and 10 bytes that go into the next beat.
 // Does not implement: VLAN tags, raw frames, ARP for the peer's address.
 
 `default_nettype none
@@ -88,8 +88,11 @@ module fb_net_send
   logic [13:0] bytes_q;  // of the frame so far
   logic [8*Carry-1:0] carry_q;
 
+  logic object_tvalid, object_tready, object_tlast;  // the payload, a cycle later
+  logic [Bits-1:0] object_tdata;
+  logic [BeatBytes-1:0] object_tkeep;
   logic room, push, moves, fills, ends;
-  logic [6:0] there;  // bytes in the beat of payload
+  logic [6:0] there;  // bytes in the beat
   logic [8*HeadBytes-1:0] head;
   logic [Bits-1:0] beat;
   logic [BeatBytes-1:0] keep;
@@ -124,20 +127,19 @@ module fb_net_send
     ))
   };
 
-  assign there = 7'($countones(s_axis_object_tkeep));
-  assign moves = s_axis_object_tvalid && s_axis_object_tready;
+  assign moves = object_tvalid && object_tready;
   assign fills = left_q <= 14'(BeatBytes);
-  assign ends = s_axis_object_tlast || fills;
+  assign ends = object_tlast || fills;
 
-  assign s_axis_object_tready = state_q == BODY && room;
-  assign s_axis_head_tready = moves && s_axis_object_tlast;
+  assign object_tready = state_q == BODY && room;
+  assign s_axis_object_tready = !object_tvalid || object_tready;
+  assign s_axis_head_tready = moves && object_tlast;
   assign push = room && (moves || state_q == TAIL || (state_q == HEAD && s_axis_head_tvalid));
 
   always_comb begin : compose
-    beat = {s_axis_object_tdata[Bits-8*Carry-1:0], carry_q};
-    keep = '0;
+    beat = {object_tdata[Bits-8*Carry-1:0], carry_q};
+    keep = {object_tkeep[BeatBytes-Carry-1:0], {Carry{1'b1}}};
     for (int i = 0; i < int'(BeatBytes); i++) begin
-      keep[i] = i < int'(Carry) + int'(there);
       if (state_q == TAIL) keep[i] = 14'(BeatBytes * (32'(bytes_q) / BeatBytes) + 32'(i)) < bytes_q;
       if (state_q == HEAD) keep[i] = i >= int'(ETHERNET_BYTES) + 12;
     end
@@ -175,11 +177,22 @@ module fb_net_send
   assign checksum = ~(folded[15:0] + 16'(folded[16]));
   assign finish = state_q == SUM && summed_q && room;
 
+  always_ff @(posedge clk) begin : take
+    if (s_axis_object_tready) begin
+      object_tvalid <= s_axis_object_tvalid;
+      object_tdata  <= s_axis_object_tdata;
+      object_tkeep  <= s_axis_object_tkeep;
+      there         <= bytes_of(s_axis_object_tkeep);
+      object_tlast  <= s_axis_object_tlast;
+    end
+    if (rst) object_tvalid <= 1'b0;
+  end
+
   always_ff @(posedge clk) begin : cut
     summed_q <= state_q == SUM && (summed_q || summed) && !finish;
     if (summed) sum_q <= sum;
     if (push) begin
-      carry_q <= state_q == HEAD ? head[Bits+:8*Carry] : s_axis_object_tdata[Bits-1-:8*Carry];
+      carry_q <= state_q == HEAD ? head[Bits+:8*Carry] : object_tdata[Bits-1-:8*Carry];
     end
     unique case (state_q)
       HEAD:
@@ -193,7 +206,7 @@ module fb_net_send
         left_q   <= left_q - 14'(BeatBytes);
         bytes_q  <= bytes_q + 14'(there);
         offset_q <= (first_q && bytes_q == 14'(HeadBytes) ? '0 : offset_q) + 64'(there);
-        last_q   <= s_axis_object_tlast;
+        last_q   <= object_tlast;
         if (ends) state_q <= there > 7'(BeatBytes - Carry) ? TAIL : SUM;
       end
       TAIL: if (push) state_q <= SUM;
@@ -256,26 +269,27 @@ module fb_net_send
   // A frame that takes less than the cycle in which it begins leaves nothing: there is no credit that
   // could add up and wrap.
   localparam int unsigned DebtBits = 24;
-  logic signed [DebtBits-1:0] debt_q, debt_behind;  // behind a frame that begins
+  logic signed [DebtBits-1:0] debt, debt_q, debt_behind;  // behind a frame that begins
+  logic owes_q;  // it is not 0
   logic [19:0] addresses_q;  // sum of what does not change in the IPv4 header
   logic [16:0] ip_folded;
   logic [20:0] ip_total;
   logic [15:0] ip_bytes, out_udp_bytes, ip_checksum;
 
-  assign early = out_first && debt_q > 0;
+  assign early = out_first && owes_q;
   assign m_axis_data_tvalid = out_valid && !early;
   assign takes = m_axis_data_tready && !early;
 
   assign debt_behind = debt_q - DebtBits'(cfg_rate) +
       DebtBits'({out_end.bytes + 14'(FRAME_WIRE_BYTES), 8'd0});
 
+  assign debt = m_axis_data_tvalid && m_axis_data_tready && out_first ?
+      (debt_behind < 0 ? '0 : debt_behind) : owes_q ? debt_q - DebtBits'(cfg_rate) : debt_q;
+
   always_ff @(posedge clk_mac) begin : pace
-    if (m_axis_data_tvalid && m_axis_data_tready && out_first) begin
-      debt_q <= debt_behind < 0 ? '0 : debt_behind;
-    end else if (debt_q > 0) begin
-      debt_q <= debt_q - DebtBits'(cfg_rate);
-    end
-    if (rst_mac || cfg_rate == '0) debt_q <= '0;
+    debt_q <= debt;
+    owes_q <= debt > 0;
+    if (rst_mac || cfg_rate == '0) {debt_q, owes_q} <= '0;
     addresses_q <= 20'(VERSION_IHL) + 20'(DONT_FRAGMENT) + 20'({TTL, PROTOCOL_UDP}) +
         20'(cfg_ip[31:16]) + 20'(cfg_ip[15:0]) + 20'(cfg_peer_ip[31:16]) + 20'(cfg_peer_ip[15:0]);
   end

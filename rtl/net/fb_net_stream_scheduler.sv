@@ -94,7 +94,7 @@ module fb_net_stream_scheduler
     behind_e behind;
   } mark_t;
 
-  logic [Streams-1:0] full, half, waiting;  // of each ring
+  logic [Streams-1:0] full, half, one, waiting;  // of each ring
   logic [AddrBits-1:0] write_q[Streams], read_q[Streams];
   logic [AddrBits:0] level_q[Streams];
 
@@ -102,7 +102,7 @@ module fb_net_stream_scheduler
     for (int i = 0; i < Streams; i++) begin
       full[i] = level_q[i][AddrBits];
       half[i] = |level_q[i][AddrBits:AddrBits-1];
-      waiting[i] = level_q[i] != '0;
+      one[i]  = level_q[i] == (AddrBits + 1)'(1);
     end
   end
 
@@ -175,7 +175,7 @@ module fb_net_stream_scheduler
     if (moves) inside_q <= ReadLatency'({inside_q, fetch});
     if (rst) inside_q <= '0;
     mark_q  <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
-    known_q <= !rst && !change && level_q[chosen_q] > (AddrBits + 1)'(fetch);
+    known_q <= !rst && !change && waiting[chosen_q] && !(fetch && one[chosen_q]);
   end
 
   // ---------------------------------------------------------------------------------------- whose
@@ -218,10 +218,9 @@ module fb_net_stream_scheduler
       seen_q <= others;
       late_q <= late_q | (seen_q & others);
     end
-    if (change) begin
-      seen_q[next] <= 1'b0;
-      late_q[next] <= 1'b0;
-    end
+    // Who has the turn is none of the others, a cycle later as well.
+    seen_q[chosen_q] <= 1'b0;
+    late_q[chosen_q] <= 1'b0;
     if (rst) begin
       chosen_q <= '0;
       middle_q <= 1'b0;
@@ -238,7 +237,9 @@ module fb_net_stream_scheduler
       if (fetch && chosen_q == StreamBits'(i)) read_q[i] <= read_q[i] + 1'b1;
       level_q[i] <= level_q[i] + (AddrBits + 1)'(push && ring == StreamBits'(i)) -
           (AddrBits + 1)'(fetch && chosen_q == StreamBits'(i));
-      if (rst) {write_q[i], read_q[i], level_q[i]} <= '0;
+      if (push && ring == StreamBits'(i)) waiting[i] <= 1'b1;
+      else if (fetch && chosen_q == StreamBits'(i) && one[i]) waiting[i] <= 1'b0;
+      if (rst) {write_q[i], read_q[i], level_q[i], waiting[i]} <= '0;
     end
     held <= held + (AddrBits + StreamBits + 1)'(push && ours) -
         (AddrBits + StreamBits + 1)'(fetch && mark_q.ours);

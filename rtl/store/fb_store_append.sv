@@ -129,18 +129,25 @@ module fb_store_append
 
   logic begins, takes, ends, write_ends, writes_room, cut, full, none, room, strided, page_ends;
   logic [31:0] bytes;
-  logic [BeatBits-1:0] need, front, rest, begin_at, begin_left;
+  logic [BeatBits-1:0] front, rest, begin_at, begin_left;
+  logic [BeatBits-1:0] need;  // beats that an extent may take at least
+  logic wraps;  // where they have no room they begin anew
   extent_t extent, extent_out;
 
   // ---------------------------------------------------------------------------------------- places
   assign strided = cfg_stride != '0;
   assign front = cfg_page ? BeatBits'(PageBeats) : '0;
   assign rest = cfg_room != '0 ? BeatBits'({cfg_room, PageShift'(0)}) : BeatBits'(PageBeats);
-  assign need = strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + rest;
   assign full = left_q < need;
-  assign none = over_q || (full && !(cfg_ring && {cfg_bytes, PageShift'(0)} >= need));
+  assign none = over_q || (full && !wraps);
   assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
   assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
+
+  // Of settings alone, which are steady before the first extent.
+  always_ff @(posedge clk) begin : settle
+    need  <= strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + rest;
+    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
+  end
 
   // Beats of a write that begins where so many are left.
   function automatic logic [SpanBits-1:0] span_of(input logic [BeatBits-1:0] left);
@@ -195,14 +202,16 @@ module fb_store_append
         if (!none) begin
           at_q   <= begin_at + front;
           left_q <= begin_left - front;
-          span_q <= span_of(strided ? need : begin_left - front);
         end
       end
       ADDRESS:
       if (m_axis_wr_tready && writes_room) begin
         state_q <= DATA;
         write_q <= ($clog2(WriteBeats + 1))'(WriteBeats);
-        if (beats_q == '0) start_q <= at_q;
+        if (beats_q == '0) begin
+          start_q <= at_q;
+          span_q  <= span_of(strided ? need : left_q);
+        end
       end
       FILL:
       if (m_axis_wr_tready) begin

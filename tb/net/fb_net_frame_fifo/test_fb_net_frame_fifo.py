@@ -76,7 +76,8 @@ class Bench:
         dut.s_end.value = 0
 
     async def level(self) -> int:
-        """Return the level between two frames."""
+        """Return the level between two frames, of which it knows a cycle later."""
+        await RisingEdge(self.dut.s_clk)
         await FallingEdge(self.dut.s_clk)
         found = int(self.dut.level.value)
         await RisingEdge(self.dut.s_clk)

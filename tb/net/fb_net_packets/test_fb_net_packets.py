@@ -93,6 +93,7 @@ class Bench:
             dut.s_last.value = at + BEAT >= len(data)
             dut.s_frame.value = len(data)
             dut.s_lost.value = frame.lost
+            dut.s_lossy.value = int(frame.lost != 0)
             await FallingEdge(dut.clk)
             while dut.s_ready.value == 0:
                 await FallingEdge(dut.clk)

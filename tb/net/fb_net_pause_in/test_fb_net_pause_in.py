@@ -38,6 +38,7 @@ async def ask(dut, quanta: int) -> None:
 async def silence(dut, most: int = 200_000) -> tuple[int, int]:
     """Count cycles, and quanta that are told, until the silence ends."""
     quanta = 0
+    await harness.step(dut.clk)  # it is told a cycle later
     for count in range(most):
         await FallingEdge(dut.clk)
         if dut.silent.value == 0:
