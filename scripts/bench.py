@@ -35,6 +35,9 @@ TIMED = {
     "hostdram": resources("hostdram"),
     "drives4": [*COUNT, "--parameter", "Drives=4"],
 }
+# With the network side, its chain without elements, and the recorder.
+NETWORK = [*COUNT, "--rtl", "rtl/pe/pe.f", "rtl/top/net.f", "--top", "fb_top_net"]
+NETWORK += ["--blackbox", "fb_payload_ram", "--blackbox", "fb_net_ring_ram"]
 
 
 def channels(dram: str, count: int) -> list[str]:
@@ -150,6 +153,7 @@ BENCHES = {
     },
     **{f"latency-{name}": [*LATENCY, "--memory", name] for name in ("onchip", "dram", "host")},
     **{f"levels-{name}": [*top, "--paths", "20"] for name, top in TIMED.items()},
+    "levels-net": [*NETWORK, "--paths", "20"],
     **{f"clock-{name}": [*top, "--timing"] for name, top in TIMED.items()},
     "resources": [*COUNT, "--hierarchy"],
     **{f"resources-{name}": resources(name) for name in ("dram", "hostdram")},

@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
         prog="python -m forebay.resources", description="LUT, FF and relative clock rate of RTL."
     )
     parser.add_argument(
-        "--rtl", nargs="+", type=Path, help="sources (.v, .sv) or one filelist (.f)"
+        "--rtl", nargs="+", type=Path, help="sources (.v, .sv) and filelists (.f), in order"
     )
     parser.add_argument("--top", default="fb_top_onchip", help="top module")
     parser.add_argument("--clock", default="clk", help="its clock port")
@@ -95,9 +96,9 @@ def arguments(command_line: list[str] | None = None) -> argparse.Namespace:
 
 def design_of(options: argparse.Namespace) -> Design:
     """Find out what to measure."""
-    sources = options.rtl or [ROOT / "rtl/top/onchip.f"]
-    if len(sources) == 1 and sources[0].suffix == ".f":
-        sources = read_filelist(sources[0])
+    named = options.rtl or [ROOT / "rtl/top/onchip.f"]
+    listed = (read_filelist(path) if path.suffix == ".f" else [path] for path in named)
+    sources = list(dict.fromkeys(chain.from_iterable(listed)))
     missing = [str(path) for path in sources if not path.exists()]
     if missing:
         raise SynthesisError(f"no such source: {', '.join(missing)}")

@@ -403,6 +403,16 @@ FIGURES = [
         )
         for name, (place, _) in TIMED.items()
     ),
+    Figure(
+        "longest path, LUT levels, on chip with network side and recorder",
+        "≤ 9",
+        "–",
+        "scripts/bench.py levels-net",
+        "levels-net",
+        lambda report: report["levels"],
+        "{:g}",
+        at_most(9),
+    ),
     *(
         Figure(
             f"clock on ECP5-85, median of 3 seeds, {place}",
