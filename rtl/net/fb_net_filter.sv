@@ -168,7 +168,7 @@ module fb_net_filter
   } word_t;
 
   word_t line_q[Delay-1];
-  word_t word_2, word_6;
+  word_t word_2, word_5, word_6;
   logic [Delay-2:0] valid_q;
 
   always_comb begin : gather
@@ -188,7 +188,16 @@ module fb_net_filter
         data: data_2q
     };
   end
+  assign word_5 = line_q[Delay-3];
   assign word_6 = line_q[Delay-2];
+
+  headers_t h5, h6;
+  assign h5 = word_5.headers;
+  assign h6 = word_6.headers;
+
+  // What is judged in one cycle is not looked at in the next.
+  logic unused;
+  assign unused = &{1'b0, word_5, word_6, h5, h6};
 
   always_ff @(posedge clk) begin : delay_line
     line_q[0] <= word_2;
@@ -204,36 +213,32 @@ module fb_net_filter
   logic ip_wrong_q, ip_wrong;
 
   always_comb begin : judge_early
-    automatic word_t w = line_q[Delay-3];
-    automatic headers_t h = w.headers;
     early = ARRIVAL_DATAGRAM;
-    if (w.beat.damaged) early = ARRIVAL_DAMAGED;
-    else if (w.bytes < 14'(FRAME_LEAST_BYTES)) early = ARRIVAL_RUNT;
-    else if (w.bytes > cfg_giant || w.bytes == '1) early = ARRIVAL_GIANT;
-    else if (h.kind == KIND_ALIEN) early = ARRIVAL_ALIEN;
-    else if (h.kind == KIND_PAUSE) early = ARRIVAL_PAUSE;
-    else if (h.kind == KIND_ARP) early = ARRIVAL_REQUEST;
-    else if (h.ip && h.ip_bad) early = ARRIVAL_IP_HEADER;
+    if (word_5.beat.damaged) early = ARRIVAL_DAMAGED;
+    else if (word_5.bytes < 14'(FRAME_LEAST_BYTES)) early = ARRIVAL_RUNT;
+    else if (word_5.bytes > cfg_giant || word_5.bytes == '1) early = ARRIVAL_GIANT;
+    else if (h5.kind == KIND_ALIEN) early = ARRIVAL_ALIEN;
+    else if (h5.kind == KIND_PAUSE) early = ARRIVAL_PAUSE;
+    else if (h5.kind == KIND_ARP) early = ARRIVAL_REQUEST;
+    else if (h5.ip && h5.ip_bad) early = ARRIVAL_IP_HEADER;
     late = ARRIVAL_DATAGRAM;
-    if (h.ip && h.fragment) late = ARRIVAL_FRAGMENT;
-    else if (h.ip && w.cut) late = ARRIVAL_LENGTH;
-    else if (h.kind == KIND_ECHO) late = ARRIVAL_REQUEST;
-    else if (h.kind == KIND_UDP && (h.udp_bytes != h.ip_bytes - 16'(IPV4_BYTES) ||
-                                    h.ip_bytes <= Framed)) begin
+    if (h5.ip && h5.fragment) late = ARRIVAL_FRAGMENT;
+    else if (h5.ip && word_5.cut) late = ARRIVAL_LENGTH;
+    else if (h5.kind == KIND_ECHO) late = ARRIVAL_REQUEST;
+    else if (h5.kind == KIND_UDP && h5.udp_bytes != h5.ip_bytes - 16'(IPV4_BYTES))
       late = ARRIVAL_LENGTH;
-    end
+    else if (h5.kind == KIND_UDP && h5.ip_bytes <= Framed) late = ARRIVAL_LENGTH;
   end
 
   // The IPv4 header's sum comes with the first beat, the verdict with the last.
   assign ip_wrong = ip_summed ? ip_sum != '1 : ip_wrong_q;
 
   always_comb begin : judge
-    automatic headers_t h = word_6.headers;
     arrival = ARRIVAL_DATAGRAM;
     if (early_q != ARRIVAL_DATAGRAM) arrival = early_q;
-    else if (h.ip && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
+    else if (h6.ip && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
     else if (late_q != ARRIVAL_DATAGRAM) arrival = late_q;
-    else if (h.kind == KIND_UDP && !h.unsummed && udp_sum != '1) arrival = ARRIVAL_UDP_CHECKSUM;
+    else if (h6.kind == KIND_UDP && !h6.unsummed && udp_sum != '1) arrival = ARRIVAL_UDP_CHECKSUM;
   end
 
   always_ff @(posedge clk) begin : pass_on

@@ -90,7 +90,7 @@ module fb_net_send
 
   logic object_tvalid, object_tready, object_tlast;  // the payload, a cycle later
   logic [Bits-1:0] object_tdata;
-  logic [BeatBytes-1:0] object_tkeep;
+  logic [BeatBytes-Carry-1:0] object_tkeep;  // bytes that go into the same beat
   logic room, push, moves, fills, ends;
   logic [6:0] there;  // bytes in the beat
   logic [8*HeadBytes-1:0] head;
@@ -138,7 +138,7 @@ module fb_net_send
 
   always_comb begin : compose
     beat = {object_tdata[Bits-8*Carry-1:0], carry_q};
-    keep = {object_tkeep[BeatBytes-Carry-1:0], {Carry{1'b1}}};
+    keep = {object_tkeep, {Carry{1'b1}}};
     for (int i = 0; i < int'(BeatBytes); i++) begin
       if (state_q == TAIL) keep[i] = 14'(BeatBytes * (32'(bytes_q) / BeatBytes) + 32'(i)) < bytes_q;
       if (state_q == HEAD) keep[i] = i >= int'(ETHERNET_BYTES) + 12;
@@ -181,7 +181,7 @@ module fb_net_send
     if (s_axis_object_tready) begin
       object_tvalid <= s_axis_object_tvalid;
       object_tdata  <= s_axis_object_tdata;
-      object_tkeep  <= s_axis_object_tkeep;
+      object_tkeep  <= s_axis_object_tkeep[BeatBytes-Carry-1:0];
       there         <= bytes_of(s_axis_object_tkeep);
       object_tlast  <= s_axis_object_tlast;
     end
