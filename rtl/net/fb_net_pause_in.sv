@@ -6,7 +6,7 @@
 //              silent for `cfg_watchdog` quanta on end is disobeyed until it lets us go, by zero
 //              quanta or by an end of its time.
 // Handshake:   `silent` is a level, looked at between frames.
-// Latency:     1 cycle from `pause` to `silent`.
+// Latency:     2 cycles from `pause` to `silent`.
 // Limits:      one class; 2^24 - 1 quanta, 86 ms, for the watchdog.
 // Does not implement: the time that the frame itself took to arrive.
 

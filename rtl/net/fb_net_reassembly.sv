@@ -4,7 +4,7 @@
 //
 // What:        reads the header in front of each payload, takes the frames that are due or further
 //              in their stream, refuses the others, and says where an extent begins and ends: at the
-//              latest when a frame of another stream is taken, or none has come for `cfg_idle`
+//              latest when a frame of another stream is taken, or none was taken for `cfg_idle`
 //              cycles. The rule is in docs/reference/net.md. The last 64 numbers of each stream are
 //              remembered, so that a frame that comes late is told from one that comes twice.
 // Handshake:   valid/ready; `m_*` follows `s_*`, but for a frame's first beat, which waits a cycle, in
@@ -198,8 +198,9 @@ module fb_net_reassembly
   logic open_q;
   logic [StreamBits-1:0] open_stream_q;
   logic begun, begun_q;  // it begins with its object's first byte
-  logic [31:0] idle_q;  // cycles since the last frame
-  logic inside_q;  // its end is still to come
+  logic [31:0] idle_q;  // cycles without anything of a frame that is taken
+  logic inside_q;  // the end of one is still to come
+  logic rests;  // neither that nor a header that is not looked at yet is here
   logic opens;
 
   assign opens = !(seen_q.goes_on && open_q && seen_q.here);
@@ -223,6 +224,7 @@ module fb_net_reassembly
   assign m_intact = counted && left == 64'(m_bytes);
   assign m_whole = begun && m_intact;
   assign m_within = open_q;
+  assign rests = !inside_q && (!s_valid || (s_first ? ready_q && !seen_q.taken : !taking_q));
 
   logic [3:0] judged_q;
   assign placed = moves && s_last;
@@ -244,13 +246,14 @@ module fb_net_reassembly
       ends_q <= last;
       open_stream_q <= s_stream;
     end
-    if (moves) inside_q <= !s_last;
-    idle_q <= s_valid || inside_q || !open_q ? '0 : idle_q + 1'b1;
+    if (moves) inside_q <= taking && !s_last;
+    if (rests) idle_q <= idle_q + 1'b1;
+    if (inside_q || !open_q || (moves && taking)) idle_q <= '0;
     if (moves && taking) begin
       begun_q <= begun;
       open_q <= !m_close;
       unfinished_q[s_stream] <= !m_close;
-    end else if (forget || (cfg_idle != '0 && idle_q >= cfg_idle && !s_valid)) begin
+    end else if (forget || (cfg_idle != '0 && idle_q >= cfg_idle && rests)) begin
       open_q <= 1'b0;
     end
     if (rst) begin

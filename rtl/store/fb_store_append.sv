@@ -130,7 +130,7 @@ module fb_store_append
   logic begins, takes, ends, write_ends, writes_room, cut, full, none, room, strided, page_ends;
   logic [31:0] bytes;
   logic [BeatBits-1:0] front, rest, begin_at, begin_left;
-  logic [BeatBits-1:0] need;  // beats that an extent may take at least
+  logic [BeatBits-1:0] need, needs;  // beats that an extent may take at least
   logic wraps;  // where they have no room they begin anew
   extent_t extent, extent_out;
 
@@ -143,10 +143,11 @@ module fb_store_append
   assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
   assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
 
-  // Of settings alone, which are steady before the first extent.
+  // Of settings alone, which the first extent finds a cycle old.
+  assign needs = strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + rest;
   always_ff @(posedge clk) begin : settle
-    need  <= strided ? BeatBits'({cfg_stride, PageShift'(0)}) : front + rest;
-    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
+    need  <= needs;
+    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= needs;
   end
 
   // Beats of a write that begins where so many are left.

@@ -145,6 +145,7 @@ class Bench:
         """Configure, reset, and watch."""
         harness.clear(self.dut, "s_*", "m_ready", "forget")
         frames.configure(self.dut)
+        self.dut.cfg_idle.value = 0
         await harness.start(self.dut)
         cocotb.start_soon(self.watch())
         await harness.step(self.dut.clk)
@@ -296,6 +297,29 @@ async def silence_ends_an_extent(dut) -> None:
     # Nothing is missing before the second one, which goes on where the first ended.
     places = [int.from_bytes(head[spec.FRAMING_PLACE_AT :][:8], "little") for head in heads]
     assert places == [2000, 600] and not any(head[HEADER:] != bytes(8) for head in heads)
+
+
+@cocotb.test()
+@cocotb.parametrize(size=[20, 200, 3000])
+async def refused_frames_keep_nothing_open(dut, size: int) -> None:
+    """An extent ends after `cfg_idle` cycles without a frame that is taken, whatever is refused."""
+    bench = Bench(dut)
+    await bench.start()
+    dut.cfg_idle.value = 12
+    first = Frame(0, 7, 4000, FIRST, random.randbytes(200))
+    await bench.send(first, before=False)
+    assert dut.m_within.value == 1
+    twice = Frame(0, 7, 4000, FIRST, random.randbytes(size))
+    began = harness.cycle()
+    # The cycle in which a header is looked at does not count.
+    while harness.cycle() - began < 28:
+        assert dut.m_within.value == 1 or harness.cycle() - began > 12
+        await bench.send(twice, before=False)
+    await harness.step(dut.clk, 2)
+    assert dut.m_within.value == 0
+    # In the middle of one that is taken nothing ends, however long that takes.
+    await bench.send(Frame(1, 7, 200, 0, random.randbytes(3000)), 0.95, before=False)
+    assert dut.m_within.value == 1
 
 
 @cocotb.test()
