@@ -285,7 +285,7 @@ pub mod rtl {
     }
 
     /// [`onchip`] with the network side in the place of the user's streams. The chain of processing
-    /// elements is still to be added: `rtl/pe/fb_pe_chain.sv` for none.
+    /// elements is still to be added: `rtl/pe/pe.f` for none.
     #[must_use]
     pub fn net(root: &Path, queue_depth: u32, pages: u32) -> Source {
         of_pages(ours(root, "net", queue_depth), pages)

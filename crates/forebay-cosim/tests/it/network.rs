@@ -30,7 +30,7 @@ fn root() -> PathBuf {
 }
 
 fn config(settings: Settings, source: impl Source + 'static) -> Config {
-    let rtl = rtl::net(&root(), 64, 1024).file(root().join("rtl/pe/fb_pe_chain.sv"));
+    let rtl = rtl::net(&root(), 64, 1024).filelist(root().join("rtl/pe/pe.f"));
     let mut config = Config::new(rtl, profile("ideal"));
     config.network = Some(Network::new(settings, Box::new(source)).expect("a network"));
     config
