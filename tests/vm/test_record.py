@@ -69,7 +69,7 @@ def test_a_card_records_while_frames_keep_coming(
     (share / "dram.toml").write_text('[buffer]\nmemory = "dram"\n')
     (share / "streams.toml").write_text("[source]\nstreams = 16\n")
     socket, end = serve(
-        *("streamer", "--net", pipeline, "--generate", "8GiB", "--object", "512KiB"),
+        *("streamer", "--net", pipeline, "--generate", "8GiB", "--object", "128KiB"),
         *("--offered", "2GB/s", "--pcap-out", tmp_path / "all.pcapng"),
     )
     answer = guest(
