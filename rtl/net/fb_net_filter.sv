@@ -195,7 +195,7 @@ module fb_net_filter
   assign h5 = word_5.headers;
   assign h6 = word_6.headers;
 
-  // What is judged in one cycle is not looked at in the next.
+  // Neither of the two steps of the verdict looks at all of a word.
   logic unused;
   assign unused = &{1'b0, word_5, word_6, h5, h6};
 

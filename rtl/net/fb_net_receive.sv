@@ -279,7 +279,6 @@ module fb_net_receive
   // Asked for, on the way to the memory, or in it.
   logic packets_left;
   assign packets_left = ask_q || taking_q || written != read_q;
-
   assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
 
   always_ff @(posedge clk) begin : look_ahead
